@@ -43,7 +43,7 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
 struct rps_reader;
 
 /* Look at a run alone, by the same rules: 1 when it is sound. 0, and of a run that is not the first
- * finding in `why`. */
+ * finding in `why`, which is "" where memory was lacking. */
 int rps_store_run_is_sound(struct rps_reader *reader, int64_t run_id, char *why, size_t why_size);
 
 struct rps_repair_result {

@@ -46,30 +46,30 @@ struct rps_rights {
 struct rps_rights_before {
     int is_changed, group_count;
     gid_t *group;
-    int is_made; /* rps_rights_take_for has made the file */
 };
 
 enum rps_rights_for {
     RPS_RIGHTS_FILE,     /* the file */
-    RPS_RIGHTS_NEW_FILE, /* it, or one that is to be made */
+    RPS_RIGHTS_NEW_FILE, /* one that is to be made there, or where a link of that name leads */
     RPS_RIGHTS_BESIDE,   /* names of one's own choice in its folder */
 };
 
 /*
  * Take the rights with which the file at path may be touched: those of the first user but root who
  * owns something on the way to it, from the root folder on, each folder and link looked at through
- * a descriptor, and the file itself last. Of no one below: the first can exchange all that follows.
- * A thread that has taken rights keeps those.
- *
- * A new file in a folder of root's where others may make files is made here, empty, so that nobody
- * else can. RPS_FAILED and a sentence where the kernel does not give the rights.
+ * a descriptor, and, but for a new one, the file itself last. Of no one below: the first can
+ * exchange all that follows. A thread that has taken rights keeps those. RPS_FAILED and a sentence
+ * where the kernel does not give the rights.
  */
 int rps_rights_take_for(const char *path, enum rps_rights_for what, struct rps_rights_before *ret,
                         struct rps_error *err);
 
-/* Take these, as rps_rights_taken said. */
-int rps_rights_take(const struct rps_rights *rights, struct rps_rights_before *ret,
-                    struct rps_error *err);
+/*
+ * 1 when the file at path is another user's, root's too, or another user than root can exchange it:
+ * he owns something on the way to it, or everybody may exchange something there. Of root this is
+ * not asked (0), who takes that user's rights.
+ */
+int rps_rights_is_others(const char *path);
 
 /* What this thread has taken; user 0: nothing. */
 struct rps_rights rps_rights_taken(void);

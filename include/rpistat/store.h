@@ -43,7 +43,7 @@ struct rps_writer_beat {
 struct rps_writer_options {
     int64_t commit_ns;   /* at least this long between commits; 0: one transaction a period */
     int durability_full; /* 1: sync at every commit (synchronous=FULL) */
-    size_t ring_periods; /* room of the ring in memory; 0: an hour of 100 ms periods */
+    size_t ring_periods; /* room of the ring in memory; 0: 64 MiB of them */
     int64_t keep_ns;    /* thin: delete periods that are older than this, blocks of level 1 that are
                             16 times as old, and so on, where a coarser row stands; 0: none */
     uint64_t max_bytes; /* thin: delete old rows, as above, so that the store and its log stay below
@@ -64,6 +64,10 @@ struct rps_writer_status {
     uint64_t size_bytes; /* of the store's files */
     int failing;         /* 1 while writes are being retried */
 };
+
+/* Room for periods of that length, of so many CPUs: for ten minutes of them, but 64 MiB at least
+ * and 512 MiB at most. Memory is taken as far as it is used. */
+size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count);
 
 /*
  * Open the store at path for writing, create it when it is absent or empty, bring its schema up to
@@ -161,9 +165,9 @@ struct rps_cursor;
 
 /*
  * Open the store at path read-only: no row is changed, nothing is migrated. What SQLite itself
- * needs in order to read a log or to undo a journal it may do. Errors (RPS_FAILED, one sentence):
- * not there, a folder, not SQLite, another program's, a newer major version, damaged, a file beside
- * it that is not its own.
+ * needs in order to read a log it may do, but nothing beside a store that another user could
+ * exchange. Errors (RPS_FAILED, one sentence): not there, a folder, not SQLite, another program's, a
+ * newer major version, damaged, a file beside it that is not its own.
  */
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err);
 void rps_reader_close(struct rps_reader *reader);
@@ -304,11 +308,16 @@ struct rps_run_edit {
 int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_edit *edit,
                        struct rps_error *err);
 
+/* Wait until nobody records into the store at path; it need not be there. Errors: those of
+ * rps_reader_open. */
+int rps_store_wait(const char *path, struct rps_error *err);
+
 /*
- * Delete a run with all its rows, in transactions of some milliseconds, so that whoever records
- * into the same store need not wait; it is gone with the first of them. Takes along what an earlier
- * deletion that was broken off has left. The file keeps its size: its free pages are used again.
- * Errors: those of rps_writer_open; a run that is not there, or is being recorded.
+ * Delete a run with all its rows, in one transaction: killed at any moment, it leaves the run as it
+ * was, or none. Whoever records into the same store keeps its periods in memory meanwhile. The file
+ * keeps its size: its free pages are used again.
+ * Errors: those of rps_writer_open; a run that is not there, or is being recorded, or has more than
+ * a million periods while another one is.
  */
 int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err);
 
@@ -353,14 +362,14 @@ struct rps_merge_run {
  * itself. Where the two hold different things both are kept. A run is checked as rps_store_check
  * does before it is copied.
  *
- * Transactions take less than a second, so that recorders go on. A run is hidden until it is there
- * whole: a merge that is killed leaves each run either absent or complete, and the next merge
- * deletes the rows that it left, once they are some seconds old. `each`, which may be NULL, is
- * called with each run; a result that is not 0 ends the merge, and is returned.
+ * A run comes in one transaction: a merge that is killed leaves each either absent or complete, and
+ * recorders keep their periods in memory meanwhile. `each`, which may be NULL, is called with each
+ * run; a result that is not 0 ends the merge, and is returned.
  *
  * Errors: those of rps_writer_open and rps_reader_open; both are the same file; the other store has
  * a format newer than this program's, and may hold what would be left behind; it has a row that no
- * recorder writes. Runs that were merged before stay.
+ * recorder writes; a run that is to come has more than a million periods while one is being
+ * recorded here. Runs that were merged before stay.
  */
 int rps_store_merge(const char *path, const char *other, const char *only,
                     int (*each)(void *context, const struct rps_merge_run *run), void *context,

@@ -10,8 +10,6 @@
 #include "rpistat/rights.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,12 +22,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "walk.h"
+
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38 /* Linux 5.8 */
 #endif
 
-#define NOBODY    65534 /* user and group */
-#define LINKS_MAX 40    /* Linux's own limit */
+#define NOBODY 65534 /* user and group */
 
 struct sets {
     struct __user_cap_data_struct word[_LINUX_CAPABILITY_U32S_3];
@@ -189,13 +188,13 @@ static int drop_groups(struct rps_rights_before *ret)
     return 0;
 }
 
-int rps_rights_take(const struct rps_rights *rights, struct rps_rights_before *ret,
-                    struct rps_error *err)
+static int take_rights(const struct rps_rights *rights, struct rps_rights_before *ret,
+                       struct rps_error *err)
 {
     struct rps_rights_before before = {.is_changed = 1};
 
     *ret = (struct rps_rights_before){0};
-    if (rights->user == 0 || taken.user != 0)
+    if (rights->user == 0)
         return 0;
     errno = 0; /* set by few of these */
     if (drop_groups(&before) < 0 || set_group(rights->group) < 0 || set_user(rights->user) < 0) {
@@ -219,15 +218,15 @@ int rps_rights_take(const struct rps_rights *rights, struct rps_rights_before *r
 
 /* --- whose ------------------------------------------------------------------------------------ */
 
-/* A path as far as it has been looked at. */
+/* What has been seen on the way to a file. */
 struct way {
-    int fd;        /* O_PATH: of a folder of root's; -1: the way has ended */
-    int is_whole;  /* all of it is root's */
-    int is_closed; /* one of the folders is */
-    int is_made;   /* what it leads to has been made here */
-    int links;     /* followed */
-    mode_t above;
-    char rest[2 * PATH_MAX];
+    enum rps_rights_for what;
+    int is_whole;      /* all of it is root's, or this user's */
+    int is_others;     /* what was found last is another user's */
+    int is_closed;     /* one of the folders is */
+    int is_open;       /* in one of them everybody may exchange what is others' */
+    mode_t above;      /* of the folder of what was found last */
+    struct stat found; /* last */
 };
 
 static int can_be(uid_t user)
@@ -238,84 +237,54 @@ static int can_be(uid_t user)
     return can;
 }
 
-static void go_to(struct way *way, int fd)
+/* Up to the first name that is another user's. */
+static int look_whose(struct rps_walk *walk, const struct stat *found, int is_last, void *context)
 {
-    if (way->fd >= 0)
-        close(way->fd);
-    way->fd = fd;
-}
+    struct way *way = context;
+    int is_new = is_last && way->what == RPS_RIGHTS_NEW_FILE;
 
-/* Put a link's target in front of the rest. */
-static void follow(struct way *way, int link)
-{
-    char target[PATH_MAX];
-    ssize_t length = readlinkat(link, "", target, sizeof(target));
-    size_t rest = strlen(way->rest);
-
-    if (length <= 0 || ++way->links > LINKS_MAX || (size_t)length + rest >= sizeof(way->rest)) {
-        go_to(way, -1);
-        return;
-    }
-    memmove(way->rest + length, way->rest, rest + 1); /* begins with a slash */
-    memcpy(way->rest, target, (size_t)length);
-    if (target[0] == '/')
-        go_to(way, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-}
-
-/* Of a name that is not there: 1 when nobody else can bring anything there. A new file is made first
- * where others may make files. */
-static int is_roots_to_make(struct way *way, const char *name, enum rps_rights_for what)
-{
-    int fd;
-
-    if (!(way->above & (S_IWGRP | S_IWOTH)))
+    (void)walk;
+    if ((is_last && way->what == RPS_RIGHTS_BESIDE) ||
+        (is_new && found && !S_ISLNK(found->st_mode)))
+        way->is_whole = 1;
+    if (!found) /* it may be there in a moment */
+        way->is_whole |= (errno == ENOENT || errno == ENOTDIR) &&
+                         (is_new || !(way->above & (S_IWGRP | S_IWOTH)));
+    if (!found || way->is_whole)
         return 1;
-    if (what != RPS_RIGHTS_NEW_FILE || way->rest[0] != '\0')
-        return 0;
-    fd = openat(way->fd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd >= 0)
-        close(fd);
-    way->is_made = fd >= 0;
-    return way->is_made;
-}
-
-/* Look at the next name of the rest: 1 when it is another user's. */
-static int step(struct way *way, enum rps_rights_for what, struct stat *ret)
-{
-    char name[NAME_MAX + 1];
-    size_t slashes = strspn(way->rest, "/"), length = strcspn(way->rest + slashes, "/");
-    int fd;
-
-    way->is_whole = length == 0 || (what == RPS_RIGHTS_BESIDE && !way->rest[slashes + length]);
-    if (way->is_whole || length > NAME_MAX) {
-        go_to(way, -1);
-        return 0;
-    }
-    snprintf(name, sizeof(name), "%.*s", (int)length, way->rest + slashes);
-    memmove(way->rest, way->rest + slashes + length, strlen(way->rest + slashes + length) + 1);
-    fd = openat(way->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, ret) < 0) {
-        way->is_whole =
-            fd < 0 && (errno == ENOENT || errno == ENOTDIR) && is_roots_to_make(way, name, what);
-        go_to(way, fd);
-        go_to(way, -1);
-        return 0;
-    }
+    way->found = *found;
     /* root in a user namespace has no power over what belongs to users outside: those are nobody,
      * whose rights it cannot take */
-    if (ret->st_uid != 0 && (can_be(ret->st_uid) || !is_effective(CAP_SETUID))) {
-        close(fd);
-        return 1;
+    way->is_others = found->st_uid != 0 && found->st_uid != geteuid() &&
+                     (can_be(found->st_uid) || !is_effective(CAP_SETUID));
+    if (!way->is_others && S_ISDIR(found->st_mode)) {
+        way->above = found->st_mode;
+        way->is_closed |= !(found->st_mode & S_IXOTH);
+        way->is_open |= (found->st_mode & S_IWOTH) && !(found->st_mode & S_ISVTX);
     }
-    if (S_ISLNK(ret->st_mode)) {
-        follow(way, fd);
-        close(fd);
-        return 0;
+    return way->is_others;
+}
+
+/* Find who owns the way to path, from the root folder on; RPS_FAILED without memory. */
+static int find_owner(struct way *way, const char *path, struct rps_error *err)
+{
+    struct rps_walk *walk = calloc(1, sizeof(*walk));
+    char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *whole = NULL;
+    int result;
+
+    if (walk && asprintf(&whole, "%s/%s", folder ? folder : "", path) < 0)
+        whole = NULL;
+    if (whole && (folder || path[0] == '/')) {
+        walk->reads_proc = 1;
+        way->is_whole |= rps_walk(walk, whole, look_whose, way) == 0;
+        if (walk->folder >= 0)
+            close(walk->folder);
     }
-    go_to(way, fd);
-    way->above = ret->st_mode;
-    way->is_closed |= S_ISDIR(ret->st_mode) && !(ret->st_mode & S_IXOTH);
-    return 0;
+    result = whole ? 0 : rps_error_memory(err);
+    free(whole);
+    free(folder);
+    free(walk);
+    return result;
 }
 
 /*
@@ -323,51 +292,42 @@ static int step(struct way *way, enum rps_rights_for what, struct stat *ret)
  * anybody's: it is looked for with nobody's rights. The group of what everybody may make in such a
  * folder says nothing of its maker; neither does root's, which a chown of the user alone leaves.
  */
-static struct rps_rights whose(struct way *way, enum rps_rights_for what)
+static struct rps_rights whose(const struct way *way)
 {
-    struct rps_rights rights = {.user = NOBODY, .group = NOBODY};
-    struct stat found;
-    int is_others = 0, is_handed_on;
+    struct rps_rights rights = {.user = NOBODY, .group = NOBODY, .may_search = way->is_closed};
+    int is_handed_on = (way->above & S_ISGID) && (way->above & S_IWOTH);
 
-    while (way->fd >= 0 && !is_others)
-        is_others = step(way, what, &found);
-    go_to(way, -1);
-    is_handed_on = (way->above & S_ISGID) && (way->above & S_IWOTH);
-    if (way->is_whole || (!is_others && !can_be(NOBODY)))
+    if (way->is_whole || (!way->is_others && !can_be(NOBODY)))
         return (struct rps_rights){0};
-    if (is_others)
-        rights.user = found.st_uid;
-    if (is_others && found.st_gid != 0 && !is_handed_on)
-        rights.group = found.st_gid;
-    rights.may_search = way->is_closed;
+    if (way->is_others)
+        rights.user = way->found.st_uid;
+    if (way->is_others && way->found.st_gid != 0 && !is_handed_on)
+        rights.group = way->found.st_gid;
     return rights;
 }
 
 int rps_rights_take_for(const char *path, enum rps_rights_for what, struct rps_rights_before *ret,
                         struct rps_error *err)
 {
-    struct way *way;
+    struct way way = {.what = what};
     struct rps_rights rights;
-    size_t used;
-    int is_made, result;
 
     *ret = (struct rps_rights_before){0};
     if (geteuid() != 0 || taken.user != 0)
         return 0;
-    way = calloc(1, sizeof(*way));
-    if (!way)
-        return rps_error_memory(err);
-    way->fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (path[0] != '/' && !getcwd(way->rest, PATH_MAX))
-        go_to(way, -1);
-    used = strlen(way->rest);
-    if ((size_t)snprintf(way->rest + used, sizeof(way->rest) - used, "/%s", path) >=
-        sizeof(way->rest) - used)
-        go_to(way, -1);
-    rights = whose(way, what);
-    is_made = way->is_made;
-    free(way);
-    result = rps_rights_take(&rights, ret, err);
-    ret->is_made = is_made;
-    return result;
+    if (find_owner(&way, path, err) < 0)
+        return RPS_FAILED;
+    rights = whose(&way);
+    return take_rights(&rights, ret, err);
+}
+
+int rps_rights_is_others(const char *path)
+{
+    struct way way = {.what = RPS_RIGHTS_FILE, .found.st_uid = geteuid()};
+    struct rps_error unheard;
+
+    if (geteuid() == 0)
+        return 0;
+    return find_owner(&way, path, &unheard) < 0 || !way.is_whole || way.is_open ||
+           way.found.st_uid != geteuid();
 }

@@ -9,6 +9,7 @@
 struct settings {
     const char *store; /* -i */
     const char *run;   /* -r; NULL: all */
+    int is_wait;       /* --wait */
     enum rps_format format;
 };
 
@@ -28,6 +29,8 @@ static const struct rps_option options[] = {
     {"input", 'i', "FILE", "store that gets the runs", RPS_STORE_DEFAULT_PATH, RPS_OPTION_TEXT,
      AT(store)},
     {"run", 'r', "RUN", "only this run of OTHER", NULL, RPS_OPTION_TEXT, AT(run), .is_once = 1},
+    {"wait", 0, NULL, "first wait until nobody records into the store", NULL, RPS_OPTION_FLAG,
+     AT(is_wait), .is_once = 1},
     {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
      .words = RPS_FORMATS},
     {NULL},
@@ -178,6 +181,13 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "which store is to be merged? name it, as in 'rpistat merge"
                              " other.data'");
+    if (settings->is_wait) {
+        rps_progress_begin(cli, "waiting for the recording to end");
+        result = rps_store_wait(settings->store, &cli->err);
+        rps_progress_end(cli);
+        if (result < 0)
+            return result;
+    }
     if (settings->format == RPS_FORMAT_TEXT)
         return merge_stores(&merge, argc, argv);
     if (rps_rows_open(&rows, cli->out, settings->format, &cli->err) < 0)

@@ -24,9 +24,6 @@
 #include "rpistat/report.h"
 #include "rpistat/text.h"
 
-/* The queue holds an hour of periods. */
-#define QUEUE_NS (3600 * RPS_NS_PER_S)
-
 /* A file beside the store: rpistat.data gives rpistat.txt, other.data other.txt, anything else gets
  * .txt appended. To be freed; NULL without memory. */
 static char *path_beside(const char *store, const char *ending)
@@ -224,20 +221,20 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
 
 static int open_store(struct rps_recording *r, struct rps_error *err)
 {
-    struct rps_writer_options options = {
+    const int cpu_count = r->target.target.cpu_count;
+    const struct rps_writer_options options = {
         .commit_ns = r->settings->commit_ns,
         .durability_full = r->settings->durability_full,
         .keep_ns = r->settings->keep_ns,
         .max_bytes = r->settings->max_bytes,
-        .ring_periods = (size_t)(QUEUE_NS / r->settings->period_ns) + 1,
+        .ring_periods =
+            rps_writer_ring_periods(r->settings->period_ns, cpu_count > 0 ? cpu_count : 1),
         .notice = notice,
         .notice_context = r,
         .beat = rps_registry_beat,
         .beat_context = &r->registry,
     };
 
-    if (options.ring_periods < (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS))
-        options.ring_periods = (size_t)(QUEUE_NS / RPS_PERIOD_DEFAULT_NS);
     return rps_writer_open(&r->writer, r->cli->output, &options, err);
 }
 

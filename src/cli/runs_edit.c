@@ -37,6 +37,8 @@ const struct rps_option rps_runs_options[] = {
      AT(is_delete), .excludes = "set-label set-tag unset-tag", .is_once = 1},
     {"shrink", 0, NULL, "give the store's free space back to the disk", NULL, RPS_OPTION_FLAG,
      AT(is_shrink), .is_once = 1},
+    {"wait", 0, NULL, "with both: first wait until nobody records into it", NULL, RPS_OPTION_FLAG,
+     AT(is_wait), .is_once = 1},
     {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
      .words = RPS_FORMATS},
     {NULL},
@@ -50,7 +52,7 @@ static int is_edit(const struct rps_runs_settings *settings)
 
 int rps_runs_is_change(const struct rps_runs_settings *settings)
 {
-    return settings->is_delete || settings->is_shrink || is_edit(settings);
+    return settings->is_delete || settings->is_shrink || settings->is_wait || is_edit(settings);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
@@ -279,10 +281,17 @@ int rps_runs_change(struct rps_cli *cli, int is_named, const int64_t *run_id, si
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--shrink is for the store as a whole; leave the runs out, or add "
                              "--delete");
+    if (settings->is_wait && !settings->is_delete && !settings->is_shrink)
+        return rps_error_set(&cli->err, RPS_USAGE, "--wait is for --delete and --shrink");
     if (is_of_runs && count == 0)
         return rps_error_set(&cli->err, RPS_FAILED, "%s has no such run; nothing was changed",
                              cli->input);
-    if (settings->is_delete)
+    if (settings->is_wait) {
+        rps_progress_begin(cli, "waiting for the recording to end");
+        result = rps_store_wait(cli->input, &cli->err);
+        rps_progress_end(cli);
+    }
+    if (settings->is_delete && result == 0)
         result = check_ended(cli, run_id, count);
     for (size_t i = 0; i < count && is_of_runs && result == 0; i++)
         result = settings->is_delete ? delete_run(cli, run_id[i]) : edit_run(cli, run_id[i]);

@@ -15,7 +15,7 @@ struct rps_runs_settings {
     struct rps_texts tag;       /* --tag: "KEY=VALUE", all of them */
     struct rps_texts host;      /* --host: names or patterns, any of them */
     int64_t since_ns, until_ns; /* --since, --until: of the clock; 0 when not given */
-    int is_delete, is_shrink;
+    int is_delete, is_shrink, is_wait;
     const char *set_label; /* --set-label; NULL: as it is */
     struct rps_texts set_tag, unset_tag;
     enum rps_format format; /* of the list */

@@ -16,8 +16,6 @@
 #include "check_run.h"
 #include "database.h"
 #include "findings.h"
-#include "heartbeat.h"
-#include "rpistat/clock.h"
 #include "tables.h"
 
 struct check {
@@ -223,49 +221,32 @@ static void check_constraints(struct check *check)
 /* --- rows of runs that are not there -----------------------------------------------------------
  */
 
-/* Look in a table for rows of runs that are not there and of which `condition` holds. In it n is
- * the run_id, and ?1 is now. */
-static void check_orphans_of(struct check *check, const char *table, enum rps_finding_kind kind,
-                             const char *condition)
+/* Rows of a table whose runs are not there. */
+static void check_orphans_of(struct check *check, const char *table)
 {
     char *sql = sqlite3_mprintf(
         RPS_SQL_RUN_IDS("%s") " SELECT count(*), min(n) FROM id"
-                              " WHERE n IS NOT NULL AND n NOT IN (SELECT run_id FROM run)%s",
-        table, table, condition);
-    int64_t now_ns = rps_clock_realtime_ns(), found[2];
+                              " WHERE n IS NOT NULL AND n NOT IN (SELECT run_id FROM run)",
+        table, table);
+    int64_t found[2];
     char what[64];
 
     snprintf(what, sizeof(what), "table %s", table);
     if (!sql)
         rps_findings_end_by_code(&check->findings, SQLITE_NOMEM);
-    else if (rps_findings_ask(&check->findings, check->reader.db, sql, &now_ns, what, found) &&
+    else if (rps_findings_ask(&check->findings, check->reader.db, sql, NULL, what, found) &&
              found[0] > 0)
-        rps_findings_add(&check->findings, kind,
+        rps_findings_add(&check->findings, RPS_FINDING_WRONG,
                          "%s has rows of %" PRId64 " run%s not in the store, run %" PRId64
-                         " the first%s",
-                         what, found[0], found[0] == 1 ? " that is" : "s that are", found[1],
-                         kind == RPS_FINDING_ODD ? ": a deletion or a merge was broken off;"
-                                                   " `rpistat runs --shrink` finishes it"
-                                                 : "");
+                         " the first",
+                         what, found[0], found[0] == 1 ? " that is" : "s that are", found[1]);
     sqlite3_free(sql);
 }
 
-/* Rows without a run are wrong, but for what a deletion has still to delete, or a merge has copied
- * before the run (edit.c, merge.c): of such a run nothing else is there. That is odd, unless the
- * merge is at work. */
 static void check_orphans(struct check *check)
 {
-    for (size_t i = 1; i < RPS_TABLE_COUNT; i++) {
-        const struct rps_table *table = &rps_tables[i];
-        bool may_be_left = table->is_many || rps_table_is_heartbeat(table);
-
-        check_orphans_of(check, table->name, RPS_FINDING_WRONG,
-                         may_be_left ? " AND n IN (SELECT run_id FROM event)" : "");
-        if (may_be_left)
-            check_orphans_of(check, table->name, RPS_FINDING_ODD,
-                             " AND n NOT IN (SELECT run_id FROM event) AND n NOT IN"
-                             " (SELECT run_id FROM heartbeat WHERE " RPS_HEARTBEAT_IS_FILLING ")");
-    }
+    for (size_t i = 1; i < RPS_TABLE_COUNT; i++)
+        check_orphans_of(check, rps_tables[i].name);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------
@@ -346,8 +327,21 @@ int rps_store_run_is_sound(struct rps_reader *reader, int64_t run_id, char *why,
     struct first_finding first = {why, why_size};
     const struct rps_finding_sink sink = {&first, keep_first};
     struct rps_findings findings = {.sink = &sink};
+    sqlite3_int64 pages = 0;
+    sqlite3 *expected = NULL;
+    int code =
+        sqlite3_open_v2(":memory:", &expected, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
 
     why[0] = '\0';
-    rps_check_run(reader, run_id, NULL, &findings);
-    return findings.count[RPS_FINDING_WRONG] == 0 && !findings.no_memory;
+    if (code == SQLITE_OK)
+        code = rps_database_migrate(expected, RPS_STORE_VERSION);
+    /* its questions are about all rows of a run at once: they may do more, by the file's size */
+    if (rps_database_number(reader->db, "PRAGMA page_count", &pages) == SQLITE_OK)
+        reader->limit.calls_max += (int)(pages < INT32_MAX / 2 ? pages : INT32_MAX / 2);
+    reader->limit.calls = 0;
+    if (code == SQLITE_OK)
+        rps_check_run(reader, run_id, expected, &findings);
+    rps_database_limit_steps(reader->db, &reader->limit);
+    sqlite3_close(expected);
+    return code == SQLITE_OK && findings.count[RPS_FINDING_WRONG] == 0 && !findings.no_memory;
 }

@@ -18,9 +18,8 @@ enum rps_copies {
 
 /*
  * Compare what was recorded, row by row:
- * - periods, CPU by CPU, at the finest level that both have: where one copy was thinned, the sum of
- *   the other's rows with its block. A block that goes on behind the end of the other copy cannot
- *   be compared; no sum over what that one has of it may be larger.
+ * - periods, CPU by CPU; where one copy was thinned, its blocks with those that the other one has
+ *   beside its periods. A block that goes on behind the end of the other copy cannot be compared.
  * - what describes the run, its sets, events and metrics; of a complete run also how it ended.
  * - gaps, marks and samples with their modules, frames, stacks and tasks, the samples where both
  *   have them at the same level. The longer copy has those of the shorter one, maybe more.

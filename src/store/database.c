@@ -11,7 +11,6 @@
 
 #include "fields.h"
 #include "rpistat/clock.h"
-#include "vfs.h"
 
 /* What a query may do for a row, in steps of SQLite's virtual machine: a second or so. */
 #define STEPS_A_CALL 1000000
@@ -204,7 +203,7 @@ static int system_error(sqlite3 *db)
     int number = 0;
 
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) == SQLITE_OK && log &&
-        log->pMethods)
+        log->pMethods && log->pMethods->xFileControl) /* one in memory has none */
         log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &number);
     if (number == 0)
         sqlite3_file_control(db, "main", SQLITE_FCNTL_LAST_ERRNO, &number);
@@ -237,10 +236,6 @@ const char *rps_database_reason(sqlite3 *db, int code)
     if (code == SQLITE_READONLY_DBMOVED)
         return "it was deleted, moved or replaced";
     switch (rps_database_code(db, code) & 0xff) {
-    case SQLITE_PERM:
-        if (rps_vfs_refusal()[0])
-            return rps_vfs_refusal();
-        break;
     case SQLITE_FULL:
         return "its disk is full";
     case SQLITE_BUSY:
@@ -262,8 +257,11 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
 {
     const char *why = rps_database_reason(db, code);
 
-    if (why == rps_vfs_refusal())
-        return rps_error_set(err, RPS_FAILED, "cannot use the store %s: %s", path, why);
+    if (db && rps_database_has_changed(db))
+        return rps_error_set(err, RPS_FAILED,
+                             "the store %s was changed while it was read: read it "
+                             "again",
+                             path);
     switch (rps_database_code(db, code) & 0xff) {
     case SQLITE_NOMEM:
         return rps_error_memory(err);

@@ -37,12 +37,17 @@ struct rps_database_options {
 };
 
 /*
- * Open the store at path for writing: create it when absent or empty, migrate it, mark the runs of
- * dead recorders, and prove with a write that reaches the file that it can be written. A file that
- * is refused is not changed; one that this call created and could not fill is removed.
+ * Open the store at path for writing: create it when absent, fill it when empty, migrate it, mark
+ * the runs of dead recorders, and prove with a write that reaches the file that it can be written.
+ * A file that is refused is not changed. It always has a write-ahead log; where there is no shared
+ * memory for it, this connection has the store to itself, and the notice says so.
  */
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err);
+
+/* Make the file called name, which is empty or a store, a whole store in WAL mode, without a
+ * journal; it is what will be called path (make.h). 0 or RPS_FAILED. */
+int rps_database_fill_store(void *path, const char *name, struct rps_error *err);
 
 /*
  * Run the steps of the schema that db has not had and that a store of that version has, each in a
@@ -57,12 +62,22 @@ int rps_database_mark_interrupted(sqlite3 *db);
  * readers. */
 int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err);
 
+/* Close a connection that can write; NULL is nothing. What SQLite then deletes beside the store it
+ * deletes with the rights that are taken for the path. */
+void rps_database_close(sqlite3 *db);
+
+/* 1 when db has its store to itself: nobody can read it, in this process either. */
+int rps_database_is_alone(sqlite3 *db);
+
 /* Close it. Who reads the store as well has it open, so that closing alone leaves the log. */
 void rps_database_close_beside(sqlite3 *db);
 
 /* Open the store at path read-only, with the guards that untrusted files need. Tables and views
  * that an older format lacks are there, without rows. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
+
+/* 1 when db was opened as one that nobody writes (there is no shared memory), and somebody did. */
+int rps_database_has_changed(sqlite3 *db);
 
 /*
  * Take away the empty log and the shared memory that reading leaves beside a store nobody writes.

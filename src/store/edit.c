@@ -1,24 +1,20 @@
 /*
- * Changing what a store holds already: labels and tags, and deleting runs.
+ * Changing what a store holds already: labels and tags, and deleting runs, each in one transaction.
  *
- * A run has millions of periods, and one transaction that deletes them all would keep a recorder of
- * the same store waiting for seconds. So the first transaction deletes the run, with all that
- * describes it, and from then on nobody finds it. What may be many rows follows in transactions of
- * some milliseconds. When that is broken off the rest harms nobody, since no run gets a deleted
- * one's number: `rpistat check` says that it is there, and the next deletion takes it along.
+ * A recorder of the same store waits for that with its periods in memory: for a second a day of
+ * 100 ms periods. A run that would take much longer waits for the recorder.
  */
 #include "edit.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "database.h"
 #include "heartbeat.h"
 #include "reader.h"
-#include "rpistat/clock.h"
 #include "rpistat/json.h"
 #include "tables.h"
 
@@ -71,94 +67,92 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
     return result;
 }
 
-/* --- deleting --------------------------------------------------------------------------------- */
+/* --- beside recorders ------------------------------------------------------------------------- */
 
-void rps_edit_give_way(int64_t taken_ns)
-{
-    const struct timespec pause = {taken_ns / RPS_NS_PER_S, taken_ns % RPS_NS_PER_S};
-
-    nanosleep(&pause, NULL);
-}
-
-/* The statement that deletes some rows of a table, of a run that is not there: it finds such a run
- * by seeking. An SQLite code. */
-static int prepare_sweep(sqlite3 *db, const struct rps_table *table, sqlite3_stmt **ret)
-{
-    sqlite3_str *keys = sqlite3_str_new(db);
-    char *list, *sql = NULL;
-    int code;
-
-    for (int i = 0; i < table->keys; i++)
-        sqlite3_str_appendf(keys, "%s%s", i > 0 ? ", " : "", table->key[i]);
-    list = sqlite3_str_finish(keys);
-    if (list)
-        sql = sqlite3_mprintf(
-            "DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE run_id = (" RPS_SQL_RUN_IDS(
-                "%s") " SELECT n FROM id WHERE n IS NOT NULL"
-                      " AND n NOT IN (SELECT run_id FROM run)"
-                      " AND n NOT IN (SELECT run_id FROM heartbeat) LIMIT 1) LIMIT 2000)",
-            table->name, list, list, table->name, table->name, table->name);
-    code = sql ? rps_database_prepare(db, sql, ret) : SQLITE_NOMEM;
-    sqlite3_free(list);
-    sqlite3_free(sql);
-    return code;
-}
-
-static int sweep_table(sqlite3 *db, const struct rps_table *table, bool recording)
+/* A run that is being recorded; -1: none is. */
+static int find_recording(struct rps_reader *store, int64_t *ret, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int deleted, code = prepare_sweep(db, table, &stmt);
-
-    do {
-        int64_t since_ns = rps_clock_monotonic_ns();
-
-        code = code == SQLITE_OK ? rps_database_run(stmt) : code;
-        deleted = code == SQLITE_OK ? sqlite3_changes(db) : 0;
-        if (deleted > 0 && recording)
-            rps_edit_give_way(rps_clock_monotonic_ns() - since_ns);
-    } while (deleted > 0);
-    sqlite3_finalize(stmt);
-    return code;
-}
-
-int rps_edit_sweep(sqlite3 *db)
-{
-    int64_t recording = 0;
-    int code =
-        rps_database_ask(db, &recording, "SELECT count(*) FROM run WHERE state = 'recording'", "");
+    int code = sqlite3_prepare_v2(store->db,
+                                  "SELECT coalesce(min(run_id), -1) FROM run"
+                                  " WHERE state = 'recording' AND NOT " RPS_HEARTBEAT_IS_DEAD,
+                                  -1, &stmt, NULL);
 
     if (code == SQLITE_OK)
-        code = rps_database_do(db,
-                               "DELETE FROM heartbeat WHERE run_id NOT IN (SELECT run_id FROM run)"
-                               " AND NOT " RPS_HEARTBEAT_IS_FILLING,
-                               "i", rps_clock_realtime_ns());
-    for (size_t i = 0; i < RPS_TABLE_COUNT && code == SQLITE_OK; i++)
-        if (rps_tables[i].is_many)
-            code = sweep_table(db, &rps_tables[i], recording > 0);
-    return code;
+        code = rps_heartbeat_bind(stmt);
+    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(stmt, 0);
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_OK ? 0 : rps_reader_error(store, code, err);
 }
 
-int rps_edit_delete_head(sqlite3 *db, int64_t run_id)
+int rps_edit_check_size(struct rps_reader *from, int64_t run_id, struct rps_reader *to,
+                        const char *what, struct rps_error *err)
+{
+    int64_t recording = -1, rows = 0;
+    int code, result = find_recording(to, &recording, err);
+
+    if (result < 0 || recording < 0)
+        return result;
+    code = rps_database_ask(
+        from->db, &rows, "SELECT count(*) FROM (SELECT 1 FROM period WHERE run_id = ?1 LIMIT ?2)",
+        "ii", run_id, (int64_t)RPS_EDIT_ROWS_MAX + 1);
+    if (code != SQLITE_OK)
+        return rps_reader_error(from, code, err);
+    if (rows <= RPS_EDIT_ROWS_MAX)
+        return 0;
+    return rps_error_set(
+        err, RPS_FAILED,
+        "run %" PRId64 " of %s has more than %d periods, and run %" PRId64
+        " is being recorded into %s, whose recorder would wait too long: %s it when"
+        " that has ended, or add --wait",
+        run_id, from->path, RPS_EDIT_ROWS_MAX, recording, to->path, what);
+}
+
+int rps_store_wait(const char *path, struct rps_error *err)
+{
+    const struct timespec pause = {.tv_sec = 1};
+    int64_t recording = -1;
+    int result;
+
+    if (access(path, F_OK) < 0)
+        return 0;
+    do {
+        struct rps_reader *reader = NULL;
+
+        if (recording >= 0)
+            nanosleep(&pause, NULL);
+        result = rps_reader_open(&reader, path, err); /* anew: it may be another file by now */
+        if (result == 0)
+            result = find_recording(reader, &recording, err);
+        rps_reader_close(reader);
+    } while (result == 0 && recording >= 0);
+    return result;
+}
+
+/* --- deleting --------------------------------------------------------------------------------- */
+
+int rps_edit_delete_rows(sqlite3 *db, int64_t run_id)
 {
     char sql[64];
     int code = SQLITE_OK;
 
     for (size_t i = 0; i < RPS_TABLE_COUNT && code == SQLITE_OK; i++) {
-        if (rps_tables[i].is_many)
-            continue;
         snprintf(sql, sizeof(sql), "DELETE FROM %s WHERE run_id = ?1", rps_tables[i].name);
         code = rps_database_do(db, sql, "i", run_id);
     }
     return code;
 }
 
-/* Delete the run and what describes it, in a transaction. */
+/* Delete the run in a transaction. */
 static int delete_ended(struct rps_reader *store, int64_t run_id, struct rps_error *err)
 {
     int64_t recording = 0;
-    int code =
-        rps_database_ask(store->db, &recording,
-                         "SELECT state = 'recording' FROM run WHERE run_id = ?1", "i", run_id);
+    int result, code = rps_database_ask(store->db, &recording,
+                                        "SELECT state = 'recording' FROM run WHERE run_id = ?1",
+                                        "i", run_id);
 
     if (code == SQLITE_DONE)
         return rps_reader_require(store, run_id, err);
@@ -166,9 +160,12 @@ static int delete_ended(struct rps_reader *store, int64_t run_id, struct rps_err
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64 " of %s is being recorded: end its recording first",
                              run_id, store->path);
-    if (code == SQLITE_OK)
-        code = rps_edit_delete_head(store->db, run_id);
-    return code == SQLITE_OK ? 0 : rps_reader_error(store, code, err);
+    if (code != SQLITE_OK)
+        return rps_reader_error(store, code, err);
+    result = rps_edit_check_size(store, run_id, store, "delete", err);
+    if (result == 0 && (code = rps_edit_delete_rows(store->db, run_id)) != SQLITE_OK)
+        result = rps_reader_error(store, code, err);
+    return result;
 }
 
 int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err)
@@ -181,8 +178,6 @@ int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err
     code = rps_database_exec(store.db, "BEGIN IMMEDIATE"); /* opening has marked dead recorders' */
     if (code == SQLITE_OK && (result = delete_ended(&store, run_id, err)) == 0)
         code = rps_database_exec(store.db, "COMMIT");
-    if (code == SQLITE_OK && result == 0)
-        code = rps_edit_sweep(store.db);
     if (code != SQLITE_OK)
         result = rps_reader_error(&store, code, err);
     if (!sqlite3_get_autocommit(store.db))
@@ -201,23 +196,19 @@ int rps_store_shrink(const char *path, struct rps_error *err)
 
     if (result < 0)
         return result;
-    code = rps_database_ask(store.db, &recording,
-                            "SELECT min(run_id) FROM run WHERE state = 'recording'"
-                            " HAVING min(run_id) IS NOT NULL",
-                            "");
-    if (code == SQLITE_OK)
-        result =
-            rps_error_set(err, RPS_FAILED,
-                          "run %" PRId64 " of %s is being recorded, and shrinking a store keeps"
-                          " its recorder waiting: shrink it when the recording has ended",
-                          recording, path);
-    else if (code == SQLITE_DONE)
-        code = rps_edit_sweep(store.db);
-    /* a copy of the whole store is not to be in memory */
-    if (code == SQLITE_OK && result == 0)
+    result = find_recording(&store, &recording, err);
+    if (result == 0 && recording >= 0)
+        result = rps_error_set(err, RPS_FAILED,
+                               "run %" PRId64 " of %s is being recorded, and shrinking a store"
+                               " keeps its recorder waiting: shrink it when that has ended, or"
+                               " add --wait",
+                               recording, path);
+    if (result == 0) {
+        /* a copy of the whole store is not to be in memory */
         code = rps_database_exec(store.db, "PRAGMA temp_store = FILE; VACUUM");
-    if (code != SQLITE_OK)
-        result = rps_reader_error(&store, code, err);
+        if (code != SQLITE_OK)
+            result = rps_reader_error(&store, code, err);
+    }
     rps_database_close_beside(store.db);
     return result;
 }

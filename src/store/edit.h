@@ -1,23 +1,24 @@
-/* Steps of deleting a run, which merging has too. */
+/* What deleting a run and merging have in common. */
 #ifndef RPISTAT_STORE_EDIT_H
 #define RPISTAT_STORE_EDIT_H
 
 #include <stdint.h>
 
-#include <sqlite3.h>
+#include "reader.h"
 
-/* Delete the run's rows of all tables but those of many rows (tables.h), within the caller's
- * transaction. An SQLite code. */
-int rps_edit_delete_head(sqlite3 *db, int64_t run_id);
+/* Rows of table period that are deleted or copied in one transaction while a recorder waits. */
+#define RPS_EDIT_ROWS_MAX 1000000
 
 /*
- * Delete, in transactions of some milliseconds, what the tables of many rows still hold of runs
- * that are not there; not what a merge that is at work has copied already. An SQLite code.
+ * May the run of `from` be deleted from `to`, or copied into it, beside who records there? `to` has
+ * been opened for writing; `what` is to be done: "delete", "merge". RPS_FAILED and a sentence when
+ * a run is being recorded into `to` and this one has more than RPS_EDIT_ROWS_MAX rows.
  */
-int rps_edit_sweep(sqlite3 *db);
+int rps_edit_check_size(struct rps_reader *from, int64_t run_id, struct rps_reader *to,
+                        const char *what, struct rps_error *err);
 
-/* Sleep for so long after a transaction: a program that waits for the lock tries it only now and
- * then, and would hardly ever find it free. */
-void rps_edit_give_way(int64_t taken_ns);
+/* Delete the run's rows of all tables, within the caller's transaction; an SQLite code. Table by
+ * table, since a cascade takes four times as long, and memory for the keys of all rows. */
+int rps_edit_delete_rows(sqlite3 *db, int64_t run_id);
 
 #endif

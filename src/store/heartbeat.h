@@ -25,10 +25,6 @@
     " WHERE h.run_id = run.run_id AND h.realtime_ns + 3 * h.interval_ns + 30000000000 > ?1"        \
     " AND (h.boot_id = ?2 OR h.boot_id = '' OR ?2 = '' OR run.host <> ?3)))"
 
-/* SQL: the merge that wrote this row of `heartbeat` (merge.c) is at work. Parameter: ?1 now, ns
- * since 1970. */
-#define RPS_HEARTBEAT_IS_FILLING "(realtime_ns + 3 * interval_ns > ?1)"
-
 /* Bind the parameters of RPS_HEARTBEAT_IS_DEAD; an SQLite code. */
 int rps_heartbeat_bind(sqlite3_stmt *stmt);
 

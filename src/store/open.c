@@ -8,15 +8,19 @@
  * That a store can be written is found by writing to it. Permissions, quotas, full disks and
  * network file systems without shared memory all look well until then. The write is user_version,
  * set to what it is: it changes no content and still takes a page to the disk.
+ *
+ * SQLite opens, and deletes, what lies beside a database by its name: the log and the shared memory
+ * when it reads first, and when it closes; in WAL mode never in between. So those two are done with
+ * the rights that root takes for the path (rpistat/rights.h), and a journal, which would be obeyed
+ * before anything else is looked at, is refused before (path_check.h).
  */
 #include "database.h"
 
-#include "companion.h"
 #include "embed.h"
 #include "heartbeat.h"
 #include "identity.h"
+#include "make.h"
 #include "path_check.h"
-#include "vfs.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -45,16 +49,12 @@ static const int step_version[] = {1000, 1001, 1002};
 
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
 
-static const unsigned char sqlite_magic[16] = "SQLite format 3";
-
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static int open_connection(const char *name, int flags, sqlite3 **ret)
 {
-    const char *vfs = rps_vfs_name();
     int code =
-        vfs ? sqlite3_open_v2(name, ret, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
-            : SQLITE_NOMEM;
+        sqlite3_open_v2(name, ret, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(*ret, BUSY_TIMEOUT_MS);
@@ -74,11 +74,10 @@ static int guard(sqlite3 *db)
                                  "PRAGMA query_only = ON");
 }
 
-/* The path as a URI whose store is taken to be unchanging; NULL without memory. */
-static char *immutable_uri(const char *path)
+/* The path as a URI with that query; NULL without memory. */
+static char *uri_of(const char *path, const char *query)
 {
-    static const char end[] = "?immutable=1";
-    char *uri = malloc(3 * strlen(path) + sizeof("file://") + sizeof(end));
+    char *uri = malloc(3 * strlen(path) + sizeof("file://") + strlen(query));
     char *at = uri;
 
     if (!uri)
@@ -90,7 +89,7 @@ static char *immutable_uri(const char *path)
         else
             *at++ = *path;
     }
-    strcpy(at, end);
+    strcpy(at, query);
     return uri;
 }
 
@@ -107,68 +106,35 @@ static int open_and_read(const char *name, int flags, sqlite3 **ret)
     return code;
 }
 
-/* What a file begins with. */
-struct header {
-    unsigned char magic[16];
-    unsigned char other[52];
-    unsigned char application_id[4];
-};
+/* The same for the path with a query. */
+static int open_and_read_uri(const char *name, const char *query, sqlite3 **ret)
+{
+    char *uri = uri_of(name, query);
+    int code;
+
+    if (!uri)
+        return SQLITE_NOMEM;
+    code = open_and_read(uri, SQLITE_OPEN_URI, ret);
+    free(uri);
+    return code;
+}
 
 /*
- * Read through SQLite's descriptor: closing one of our own would drop the locks that other
- * connections of this process have on the file. 0 when it cannot be read.
+ * Is it some other kind of file? Read through SQLite's descriptor: closing one of our own would
+ * drop the locks that other connections of this process have on the file.
  */
-static int read_header(sqlite3 *db, struct header *ret)
+static int is_no_database(sqlite3 *db)
 {
+    static const unsigned char magic[16] = "SQLite format 3";
+    unsigned char begin[sizeof(magic)];
     sqlite3_file *file = NULL;
     int code = db ? sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) : SQLITE_OK;
 
     if (code != SQLITE_OK || !file || !file->pMethods)
         return 0;
-    code = file->pMethods->xRead(file, ret, sizeof(*ret), 0);
-    return code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ; /* the rest is zeroes then */
-}
-
-/* Do the bytes say whose database it is? */
-static int is_marked(const struct header *header)
-{
-    const unsigned char *b = header->application_id;
-
-    return ((uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]) == RPS_STORE_APPLICATION_ID;
-}
-
-/*
- * Whether a transaction that was not finished may be undone by us: the file says in its header that
- * it is a store, or its journal in its own that there was no table before. SQLite is not asked what
- * the file is: it would have to undo it first.
- */
-static int is_ours(sqlite3 *db)
-{
-    const char *journal = sqlite3_filename_journal(sqlite3_db_filename(db, "main"));
-    struct header header;
-    int64_t pages;
-
-    if (!read_header(db, &header))
-        return 0;
-    pages = rps_companion_pages_before(journal);
-    return is_marked(&header) || pages == 0 || pages == 1;
-}
-
-/*
- * A recorder that was killed, or the power, left a transaction half written, and a rollback
- * journal: what a write-ahead log never needs. A connection that may write undoes it by reading.
- * An SQLite code.
- */
-static int undo_unfinished(const char *name)
-{
-    sqlite3 *db = NULL;
-    sqlite3_int64 version;
-    int code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
-
-    if (code == SQLITE_OK)
-        code = rps_database_number(db, "PRAGMA user_version", &version);
-    sqlite3_close(db);
-    return code;
+    code = file->pMethods->xRead(file, begin, sizeof(begin), 0);
+    return (code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ) && /* the rest is zeroes then */
+           memcmp(begin, magic, sizeof(magic)) != 0;
 }
 
 /* No shared memory can be made beside the store: a read-only medium or folder, a full disk, or a
@@ -181,55 +147,111 @@ static int lacks_shared_memory(sqlite3 *db, int code)
     return code == SQLITE_CANTOPEN || code == SQLITE_READONLY || code == SQLITE_FULL;
 }
 
+/* Nobody is to have the store but this connection: its log needs no shared memory then. */
+static int take_alone(sqlite3 *db)
+{
+    return rps_database_exec(db, "PRAGMA locking_mode = EXCLUSIVE");
+}
+
+/*
+ * Where there is no shared memory, the log that a recorder left who was killed is read by nobody
+ * else: take it up into the store, if that is one, as the next recorder would. An SQLite code.
+ */
+static int take_log_up(const char *name)
+{
+    sqlite3 *db = NULL;
+    sqlite3_int64 application_id = 0;
+    int code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (code == SQLITE_OK)
+        code = take_alone(db);
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA application_id", &application_id);
+    if (code == SQLITE_OK && application_id == RPS_STORE_APPLICATION_ID)
+        code = rps_database_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    sqlite3_close(db);
+    return code;
+}
+
+static int64_t mtime_ns(const struct stat *status)
+{
+    return status->st_mtim.tv_sec * RPS_NS_PER_S + status->st_mtim.tv_nsec;
+}
+
+/* Read a file that nobody is writing, as it seems: SQLite looks for no log, and takes no lock. What
+ * the file was before is kept in its name. */
+static int open_unchanging(const char *name, sqlite3 **ret)
+{
+    struct stat status = {0};
+    char query[100];
+
+    stat(name, &status);
+    snprintf(query, sizeof(query), "?immutable=1&size=%jd&mtime=%jd", (intmax_t)status.st_size,
+             (intmax_t)mtime_ns(&status));
+    return open_and_read_uri(name, query, ret);
+}
+
+int rps_database_has_changed(sqlite3 *db)
+{
+    const char *name = sqlite3_db_filename(db, "main");
+    struct stat status;
+
+    if (!name || !sqlite3_uri_boolean(name, "immutable", 0))
+        return 0;
+    return stat(name, &status) != 0 || status.st_size != sqlite3_uri_int64(name, "size", -1) ||
+           mtime_ns(&status) != sqlite3_uri_int64(name, "mtime", -1) ||
+           rps_path_check_has_log(name);
+}
+
+static int is_there(const char *name, const char *end)
+{
+    char *path = NULL;
+    int found = asprintf(&path, "%s%s", name, end) >= 0 && access(path, F_OK) == 0;
+
+    free(path);
+    return found;
+}
+
 /*
  * A store in WAL mode needs a file of shared memory beside it. Where none can be made and no log
- * waits to be read, nobody is writing either.
+ * waits to be read, nobody is writing either. Where another user can exchange the files nothing is
+ * made, changed or tidied: what is there is only read.
  */
-static int connect_read(const char *name, sqlite3 **ret)
+static int connect_read(const char *name, int is_others, sqlite3 **ret)
 {
-    int code = open_and_read(name, 0, ret);
-    char *uri;
+    int code = SQLITE_CANTOPEN;
 
-    if (code == SQLITE_READONLY_ROLLBACK && is_ours(*ret)) {
-        if (undo_unfinished(name) == SQLITE_PERM)
-            return SQLITE_PERM;
-        sqlite3_close(*ret);
-        *ret = NULL;
+    if (!is_others)
         code = open_and_read(name, 0, ret);
-    }
-    if (code == SQLITE_OK || rps_companion_log(name) || !lacks_shared_memory(*ret, code))
+    else if (is_there(name, "-wal") && is_there(name, "-shm"))
+        code = open_and_read_uri(name, "?readonly_shm=1", ret);
+    if (code == SQLITE_OK || !lacks_shared_memory(*ret, code))
         return code;
-    uri = immutable_uri(name);
-    if (!uri)
-        return SQLITE_NOMEM;
-    sqlite3_close(*ret);
+    sqlite3_close(*ret); /* it has a lock */
     *ret = NULL;
-    code = open_and_read(uri, SQLITE_OPEN_URI, ret);
-    free(uri);
-    return code;
+    if (rps_path_check_has_log(name) && !is_others && take_log_up(name) == SQLITE_BUSY)
+        return SQLITE_BUSY;
+    return rps_path_check_has_log(name) ? code : open_unchanging(name, ret);
 }
 
 /* The sentence for a file that cannot be read. */
 static int cannot_read(sqlite3 *db, int code, const char *path, const char *name,
                        struct rps_error *err)
 {
-    const char *log = rps_companion_log(name);
-    struct header header;
-
-    if (read_header(db, &header) && memcmp(header.magic, sqlite_magic, sizeof(sqlite_magic)) != 0)
+    if (is_no_database(db))
         return rps_error_set(err, RPS_FAILED,
                              "%s is not an rpistat store, but some other kind of file; it was left "
                              "as it is: give the name of a store",
                              path);
-    if (code == SQLITE_READONLY_ROLLBACK && !is_ours(db))
-        return rps_identity_foreign(path, err);
-    if (log && lacks_shared_memory(db, code))
+    if (rps_path_check_has_log(name) && lacks_shared_memory(db, code))
         return rps_error_set(
             err, RPS_FAILED,
-            "the store %s cannot be read here: what its last recorder left in %s%s "
-            "is still to be taken up, and no file can be written beside it; copy "
+            "the store %s cannot be read here: what its last recorder left in %s-wal "
+            "is still to be taken up, and nothing can or may be made beside it; copy "
             "both into a folder of your own, and read the store there",
-            path, name, log);
+            path, name);
     return rps_database_error(db, code, path, err);
 }
 
@@ -243,7 +265,7 @@ static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id
 
     if (!name)
         return rps_error_memory(err);
-    code = connect_read(name, &db);
+    code = connect_read(name, rps_rights_is_others(path), &db);
     if (code != SQLITE_OK)
         result = cannot_read(db, code, path, name, err);
     else
@@ -321,15 +343,17 @@ int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *er
 
 void rps_database_tidy(const char *path)
 {
+    struct rps_path_check look;
     struct rps_rights_before before;
     struct rps_error unheard;
     char *name = NULL;
     sqlite3 *db = NULL;
     sqlite3_int64 version;
 
-    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0)
+    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0 &&
+        !rps_rights_is_others(path) && rps_path_check_read(path, &look, &unheard) == 0)
         name = rps_path_check_sqlite_path(path);
-    if (name && !rps_companion_log(name) &&
+    if (name && !rps_path_check_has_log(name) &&
         open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
         rps_database_number(db, "PRAGMA user_version", &version);
     sqlite3_close(db);
@@ -410,32 +434,45 @@ static int prove(sqlite3 *db)
     return code;
 }
 
-/* PRAGMA journal_mode with a busy timeout of its own: SQLite does not wait here. 1 in *ret_set when
- * the mode is the one that was asked for. */
-static int set_journal(sqlite3 *db, const char *sql, const char *wanted, int *ret_set)
+/* Run a pragma that gives a word: is it this one? An SQLite code. */
+static int pragma_is(sqlite3 *db, const char *sql, const char *word, int *ret)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+    *ret = 0;
+    if (code == SQLITE_OK)
+        code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW) {
+        const char *given = (const char *)sqlite3_column_text(stmt, 0);
+
+        *ret = given && strcmp(given, word) == 0;
+        code = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+/* WAL mode, with a busy timeout of its own: SQLite does not wait here. 1 in *ret_set when it is set
+ * now. */
+static int set_wal_mode(sqlite3 *db, int *ret_set)
 {
     const struct timespec pause = {.tv_nsec = 10 * RPS_NS_PER_MS};
     int64_t give_up_ns = rps_clock_monotonic_ns() + BUSY_TIMEOUT_MS * RPS_NS_PER_MS;
-    int code;
+    int code = pragma_is(db, "PRAGMA journal_mode", "wal", ret_set);
 
-    *ret_set = 0;
-    for (;;) {
-        sqlite3_stmt *stmt = NULL;
-
-        code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-        if (code == SQLITE_OK)
-            code = sqlite3_step(stmt);
-        if (code == SQLITE_ROW) {
-            const char *mode = (const char *)sqlite3_column_text(stmt, 0);
-
-            *ret_set = mode && strcmp(mode, wanted) == 0;
-            code = SQLITE_OK;
-        }
-        sqlite3_finalize(stmt);
+    if (code != SQLITE_OK || *ret_set)
+        return code;
+    /* without a journal, since the first page alone is changed: that would look like another's */
+    code = rps_database_exec(db, "PRAGMA journal_mode = MEMORY");
+    while (code == SQLITE_OK) {
+        code = pragma_is(db, "PRAGMA journal_mode = WAL", "wal", ret_set);
         if ((code & 0xff) != SQLITE_BUSY || rps_clock_monotonic_ns() > give_up_ns)
             return code;
         nanosleep(&pause, NULL);
+        code = SQLITE_OK;
     }
+    return code;
 }
 
 static int fill_and_prove(sqlite3 *db)
@@ -445,78 +482,57 @@ static int fill_and_prove(sqlite3 *db)
     return code == SQLITE_OK ? prove(db) : code;
 }
 
-/* Set the journal, migrate and write; *ret_set: it is the journal that was asked for. */
-static int journal_and_prove(sqlite3 *db, bool rollback, int *ret_set)
+static int connect_write(const char *name, const struct rps_database_options *options, bool alone,
+                         int *ret_set, sqlite3 **ret)
 {
-    int code = rollback ? set_journal(db, "PRAGMA journal_mode = DELETE", "delete", ret_set)
-                        : set_journal(db, "PRAGMA journal_mode = WAL", "wal", ret_set);
-
-    if (code == SQLITE_OK && rollback)
-        code = rps_database_exec(db, "PRAGMA locking_mode = NORMAL");
-    if (code == SQLITE_OK && *ret_set)
-        code = fill_and_prove(db);
-    return code;
-}
-
-/* EXTRA, since a rollback journal that comes back after a power cut undoes its transaction: the
- * folder is to be synced as well. */
-static const char *synchronous(const struct rps_database_options *options, bool rollback)
-{
-    if (!options->durability_full)
-        return "PRAGMA synchronous = NORMAL";
-    return rollback ? "PRAGMA synchronous = EXTRA" : "PRAGMA synchronous = FULL";
-}
-
-static int connect_write(const char *name, const struct rps_database_options *options,
-                         bool rollback, int *ret_set, sqlite3 **ret)
-{
-    int code = open_connection(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, ret);
+    int code = open_connection(name, SQLITE_OPEN_READWRITE, ret);
 
     *ret_set = 0;
-    /* before anything is read: a log that is there already is read without shared memory by a
-     * connection that has it to itself */
-    if (code == SQLITE_OK && rollback)
-        code = rps_database_exec(*ret, "PRAGMA locking_mode = EXCLUSIVE");
+    if (code == SQLITE_OK && alone) /* before anything is read */
+        code = take_alone(*ret);
     if (code == SQLITE_OK)
         code = rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
                                        "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
     if (code == SQLITE_OK)
-        code = rps_database_exec(*ret, synchronous(options, rollback));
+        code = rps_database_exec(*ret, options->durability_full ? "PRAGMA synchronous = FULL"
+                                                                : "PRAGMA synchronous = NORMAL");
     if (code == SQLITE_OK)
-        code = journal_and_prove(*ret, rollback, ret_set);
+        code = set_wal_mode(*ret, ret_set);
+    if (code == SQLITE_OK && *ret_set)
+        code = fill_and_prove(*ret);
     return rps_database_code(*ret, code);
 }
 
-static void tell_of_rollback(const char *path, const struct rps_database_options *options)
+static void tell_alone(const char *path, const struct rps_database_options *options)
 {
     char sentence[512];
 
     if (!options->notice)
         return;
     snprintf(sentence, sizeof(sentence),
-             "%s is on a file system where a write-ahead log does not work: a rollback journal "
-             "is used, which makes readers and the recorder wait for each other",
+             "%s is on a file system without shared memory, as network file systems are: it can be "
+             "read when the recording has ended, and recorded into by one at a time",
              path);
     options->notice(options->notice_context, sentence);
 }
 
-/* 1 when a file system on which no log works may answer so. */
-static int may_be_the_log(int code)
+/* 1 when a file system without shared memory may answer so. */
+static int may_lack_memory(int code)
 {
     switch (code & 0xff) {
-    case SQLITE_OK: /* and the log was not set */
+    case SQLITE_OK: /* and the mode was not set */
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
     case SQLITE_PROTOCOL:
         return code != SQLITE_IOERR_NOMEM;
-    case SQLITE_READONLY: /* alone: the store itself cannot be written, with any journal */
+    case SQLITE_READONLY: /* alone: the store itself cannot be written */
         return code != SQLITE_READONLY;
     default:
         return 0;
     }
 }
 
-/* With a write-ahead log where one works, and a rollback journal elsewhere. */
+/* Where there is no shared memory, alone. */
 static int open_for_writing(const char *path, const char *name,
                             const struct rps_database_options *options, sqlite3 **ret,
                             struct rps_error *err)
@@ -527,13 +543,13 @@ static int open_for_writing(const char *path, const char *name,
 
     if (failed)
         rps_database_error(db, code, path, err);
-    if (may_be_the_log(code) && (failed || !is_set)) {
+    if (may_lack_memory(code) && (failed || !is_set)) {
         sqlite3_close(db);
         db = NULL;
         code = connect_write(name, options, true, &is_set, &db);
         if (code == SQLITE_OK && is_set)
-            tell_of_rollback(path, options);
-        else if (!failed)
+            tell_alone(path, options);
+        else if (!failed || (code & 0xff) == SQLITE_BUSY)
             rps_database_error(db, code, path, err);
     }
     if (code != SQLITE_OK || !is_set) {
@@ -544,13 +560,24 @@ static int open_for_writing(const char *path, const char *name,
     return 0;
 }
 
-/* Remove a file that was made for nothing. */
-static void remove_empty(const char *path)
+int rps_database_fill_store(void *path, const char *name, struct rps_error *err)
 {
-    struct stat status;
+    sqlite3 *db = NULL;
+    int is_set = 0, code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
 
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0)
-        unlink(path);
+    if (code == SQLITE_OK)
+        code = take_alone(db);
+    if (code == SQLITE_OK) /* who has made it syncs it */
+        code = rps_database_exec(db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
+    if (code == SQLITE_OK)
+        code = rps_database_migrate(db, RPS_STORE_VERSION);
+    if (code == SQLITE_OK)
+        code = set_wal_mode(db, &is_set);
+    if (code == SQLITE_OK && !is_set)
+        code = SQLITE_PROTOCOL;
+    code = code == SQLITE_OK ? 0 : rps_database_error(db, code, path, err);
+    sqlite3_close(db);
+    return code;
 }
 
 static int open_write(const char *path, const struct rps_database_options *options, sqlite3 **ret,
@@ -558,38 +585,32 @@ static int open_write(const char *path, const struct rps_database_options *optio
 {
     struct rps_path_check look;
     struct rps_identity id = {0};
+    struct rps_rights_before before;
     sqlite3 *probe = NULL;
     char *name = NULL;
-    int result = rps_path_check_write(path, &look, err);
+    int result = rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, err);
 
+    if (result == 0)
+        result = rps_path_check_write(path, &look, err);
     if (result == 0 && !look.empty) {
         result = open_checked(path, &probe, &id, err);
         sqlite3_close(probe);
     }
-    if (result < 0)
-        return result;
-    name = rps_path_check_sqlite_path(path);
-    if (!name)
-        return rps_error_memory(err);
-    result = open_for_writing(path, name, options, ret, err);
-    if (result < 0 && !look.exists)
-        remove_empty(path);
+    if (result == 0 && !(name = rps_path_check_sqlite_path(path)))
+        result = rps_error_memory(err);
+    if (result == 0)
+        result = open_for_writing(path, name, options, ret, err);
     free(name);
+    rps_rights_return(&before);
     return result;
 }
 
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err)
 {
-    struct rps_rights_before before;
-    int result = rps_rights_take_for(path, RPS_RIGHTS_NEW_FILE, &before, err);
+    int result = rps_database_make_missing(path, rps_database_fill_store, err);
 
-    if (result == 0)
-        result = open_write(path, options, ret, err);
-    if (result < 0 && before.is_made)
-        remove_empty(path);
-    rps_rights_return(&before);
-    return result;
+    return result < 0 ? result : open_write(path, options, ret, err);
 }
 
 int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err)
@@ -600,16 +621,35 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
     int result = rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, err);
 
     if (result == 0)
-        result = rps_path_check_read(path, &look, err); /* opening would make a new one */
-    if (result == 0)
-        result = open_write(path, &options, ret, err);
+        result = rps_path_check_read(path, &look, err);
     rps_rights_return(&before);
-    return result;
+    return result < 0 ? result : open_write(path, &options, ret, err);
+}
+
+/* --- closing ---------------------------------------------------------------------------------- */
+
+void rps_database_close(sqlite3 *db)
+{
+    const char *name = db ? sqlite3_db_filename(db, "main") : NULL;
+    struct rps_rights_before before = {0};
+    struct rps_error unheard;
+
+    if (name && rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, &unheard) < 0)
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* deletes nothing */
+    sqlite3_close(db);
+    rps_rights_return(&before);
 }
 
 void rps_database_close_beside(sqlite3 *db)
 {
     sqlite3_busy_timeout(db, 0);
     rps_database_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
-    sqlite3_close(db);
+    rps_database_close(db);
+}
+
+int rps_database_is_alone(sqlite3 *db)
+{
+    int is_alone;
+
+    return pragma_is(db, "PRAGMA locking_mode", "exclusive", &is_alone) == SQLITE_OK && is_alone;
 }

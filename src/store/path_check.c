@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "companion.h"
 #include "rpistat/rights.h"
 #include "rpistat/trust.h"
 
@@ -34,6 +33,136 @@ char *rps_path_check_folder(const char *path)
         return strdup(".");
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
+
+/* --- what lies beside a store ----------------------------------------------------------------- */
+
+static const char *kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFLNK:
+        return "a symbolic link";
+    case S_IFDIR:
+        return "a folder";
+    case S_IFIFO:
+        return "a named pipe";
+    case S_IFSOCK:
+        return "a socket";
+    default:
+        return "a device";
+    }
+}
+
+/* The status of the folder that holds name; -1 when it cannot be looked at. */
+static int stat_folder(const char *name, struct stat *ret)
+{
+    char *folder = rps_path_check_folder(name);
+    int result = folder ? stat(folder, ret) : -1;
+
+    free(folder);
+    return result;
+}
+
+/* 1 when a group shares the folder and the file: its members let each other replace files. */
+static int is_shared(const char *name, const struct stat *status)
+{
+    struct stat folder;
+
+    return stat_folder(name, &folder) == 0 && (folder.st_mode & S_IWGRP) &&
+           !(folder.st_mode & S_ISVTX) && status->st_gid == folder.st_gid;
+}
+
+/*
+ * May SQLite use the file called name beside the store of that status? It must be a regular file
+ * with one name that belongs to the store's owner, to root or to this user, or to the group that
+ * shares the folder.
+ */
+static int check_companion(const char *name, const struct stat *store, struct rps_error *err)
+{
+    struct stat status;
+
+    if (lstat(name, &status) != 0)
+        return 0; /* none, or SQLite says why it cannot be opened */
+    if (status.st_uid != store->st_uid && status.st_uid != rps_rights_user() &&
+        status.st_uid != 0 && !is_shared(name, &status))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s belongs to another user (%ld), and is not taken for a part of the "
+                             "store: have it removed, or choose another store",
+                             name, (long)status.st_uid);
+    if (!S_ISREG(status.st_mode))
+        return rps_error_set(err, RPS_FAILED,
+                             "%s is %s, where the store has a file of its own: remove it, or "
+                             "choose another store",
+                             name, kind_of(status.st_mode));
+    if (status.st_nlink > 1) /* 0: it is being deleted */
+        return rps_error_set(err, RPS_FAILED,
+                             "%s has %ld names, and is not written, since another file may be "
+                             "meant: remove that name, or choose another store",
+                             name, (long)status.st_nlink);
+    return 0;
+}
+
+/* Does a file of that name hold something? */
+static bool has_content(const char *name)
+{
+    struct stat status;
+
+    return stat(name, &status) == 0 && status.st_size > 0;
+}
+
+/* SQLite would undo what a journal says, and delete what it names, before a store is a store. */
+static int refuse_journal(const char *path, const char *name, struct rps_error *err)
+{
+    return rps_error_set(err, RPS_FAILED,
+                         "%s lies beside the store %s, which rpistat never writes: another program "
+                         "was stopped while it changed the store, or is at it still; let that "
+                         "program finish (SQLite's own does so when it opens a store that you "
+                         "trust), or move the journal away",
+                         name, path);
+}
+
+static int refuse_left(const char *name, struct rps_error *err)
+{
+    return rps_error_set(
+        err, RPS_FAILED,
+        "%s is left of a store that was moved or deleted, and may hold the end of a "
+        "recording: put it beside that store, remove it, or choose another name",
+        name);
+}
+
+/* SQLite opens what bears the right name: it reads another user's log as the store's own, and waits
+ * for whoever may write into a pipe. */
+static int check_companions(const char *path, struct rps_error *err)
+{
+    static const char *const ends[] = {"-wal", "-journal", "-shm"};
+    struct stat store = {.st_uid = rps_rights_user()};
+    int result = 0;
+
+    stat(path, &store); /* a new one will be this user's */
+    for (size_t i = 0; result == 0 && i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char *name = NULL;
+
+        if (asprintf(&name, "%s%s", path, ends[i]) < 0)
+            return rps_error_memory(err);
+        result = check_companion(name, &store, err);
+        if (result == 0 && i == 0 && has_content(name) && !has_content(path))
+            result = refuse_left(name, err);
+        if (result == 0 && i == 1 && access(name, F_OK) == 0)
+            result = refuse_journal(path, name, err);
+        free(name);
+    }
+    return result;
+}
+
+bool rps_path_check_has_log(const char *path)
+{
+    char *name = NULL;
+    bool found = asprintf(&name, "%s-wal", path) < 0 || has_content(name);
+
+    free(name);
+    return found;
+}
+
+/* --- the store -------------------------------------------------------------------------------- */
 
 /* Why root is denied what it is used to; "" for others. */
 static const char *whose_rights(char ret[WHOSE_SIZE])
@@ -100,12 +229,12 @@ int rps_path_check_read(const char *path, struct rps_path_check *ret, struct rps
     name = rps_path_check_sqlite_path(path);
     if (!name)
         return rps_error_memory(err);
-    result = rps_companion_check_all(name, err);
+    result = check_companions(name, err);
     free(name);
     return result;
 }
 
-/* Can a file be made in the folder of path? SQLite keeps its journal beside the store. */
+/* Can a file be made in the folder of path? SQLite keeps its log beside the store. */
 static int check_folder(const char *path, const struct rps_path_check *place, struct rps_error *err)
 {
     char *folder = rps_path_check_folder(path), whose[WHOSE_SIZE];
@@ -127,7 +256,7 @@ static int check_folder(const char *path, const struct rps_path_check *place, st
     else if (!may(folder, W_OK | X_OK))
         result = rps_error_set(err, RPS_FAILED,
                                "cannot %s the store %s: the folder %s is not writable (%s), and "
-                               "the store's journal must lie beside it; choose another place%s",
+                               "the store's log must lie beside it; choose another place%s",
                                place->exists ? "write" : "create", path, folder, strerror(errno),
                                whose_rights(whose));
     free(folder);
@@ -141,7 +270,7 @@ static int check_trust(const char *path, struct rps_error *err)
     int result = rps_trust_path(path, &store, NULL, err);
 
     if (result == 0)
-        result = rps_companion_check_all(store, err);
+        result = check_companions(store, err);
     free(store);
     return result;
 }

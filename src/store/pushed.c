@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "database.h"
+#include "make.h"
 #include "path_check.h"
-#include "vfs.h"
 #include "rpistat/rights.h"
 #include "rpistat/store.h"
 
@@ -32,9 +32,45 @@ static int cannot_use(const struct rps_pushed *pushed, int code, struct rps_erro
                          pushed->path, rps_database_reason(pushed->db, code));
 }
 
-/* Is it one that an earlier push made, or a new file? Its tables are counted first, since another
- * push may be making them. An SQLite code. */
-static int look(sqlite3 *db, int *ret_ours, int *ret_new)
+/* An SQLite code. Commits need not be synced: what a position that is lost with the machine's power
+ * stands for is sent twice. */
+static int open_state(const char *name, int alone, sqlite3 **ret)
+{
+    int code = sqlite3_open_v2(name, ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    if (code == SQLITE_OK)
+        code = sqlite3_busy_timeout(*ret, BUSY_MS);
+    if (code == SQLITE_OK && alone)
+        code = rps_database_exec(*ret, "PRAGMA locking_mode = EXCLUSIVE");
+    if (code == SQLITE_OK)
+        code = rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL");
+    return code;
+}
+
+/* Without a journal: it is another's, or nobody has seen the file yet. */
+static int fill(sqlite3 *db)
+{
+    return rps_database_exec(db, "PRAGMA journal_mode = MEMORY;"
+                                 "PRAGMA application_id = " APPLICATION_ID ";"
+                                 "CREATE TABLE IF NOT EXISTS pushed (url TEXT, uuid TEXT,"
+                                 " cpu INTEGER, period INTEGER, PRIMARY KEY (url, uuid, cpu))"
+                                 " WITHOUT ROWID; PRAGMA journal_mode = WAL");
+}
+
+static int fill_new(void *context, const char *name, struct rps_error *err)
+{
+    struct rps_pushed made = {.path = context};
+    int code = open_state(name, 1, &made.db), result;
+
+    if (code == SQLITE_OK)
+        code = fill(made.db);
+    result = code == SQLITE_OK ? 0 : cannot_use(&made, code, err);
+    sqlite3_close(made.db);
+    return result;
+}
+
+/* Is it one that an earlier push made, or an empty file? An SQLite code. */
+static int identify(sqlite3 *db, int *ret_ours, int *ret_new)
 {
     sqlite3_int64 ours = 0, tables = 0;
     int code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &tables);
@@ -47,56 +83,44 @@ static int look(sqlite3 *db, int *ret_ours, int *ret_new)
     return code;
 }
 
-/* Commits need not be synced: what a position that is lost with the machine's power stands for is
- * sent twice. */
-static int prepare(sqlite3 *db, int is_new)
-{
-    int code = rps_database_exec(db, "PRAGMA trusted_schema = OFF; PRAGMA synchronous = NORMAL");
-
-    /* this fails where another push is at it, or where no log works: a rollback journal does too */
-    rps_database_exec(db, "PRAGMA journal_mode = WAL");
-    if (code == SQLITE_OK && is_new)
-        code = rps_database_exec(db, "BEGIN IMMEDIATE; PRAGMA application_id = " APPLICATION_ID ";"
-                                     "CREATE TABLE IF NOT EXISTS pushed (url TEXT, uuid TEXT,"
-                                     " cpu INTEGER, period INTEGER, PRIMARY KEY (url, uuid, cpu))"
-                                     " WITHOUT ROWID; COMMIT");
-    return code;
-}
-
 static int open_database(struct rps_pushed *pushed, const char *path, struct rps_error *err)
 {
-    int code, ours = 1, is_new = 0;
+    int code = SQLITE_OK, ours = 1, is_new = 0;
 
     pushed->path = rps_path_check_sqlite_path(path);
-    if (!pushed->path || !rps_vfs_name())
+    if (!pushed->path)
         return rps_error_memory(err);
-    code = sqlite3_open_v2(pushed->path, &pushed->db,
-                           SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                           rps_vfs_name());
-    if (code == SQLITE_OK)
-        code = sqlite3_busy_timeout(pushed->db, BUSY_MS);
-    if (code == SQLITE_OK)
-        code = look(pushed->db, &ours, &is_new);
+    for (int alone = 0; alone < 2; alone++) { /* where there is no shared memory */
+        sqlite3_close(pushed->db);
+        pushed->db = NULL;
+        code = open_state(pushed->path, alone, &pushed->db);
+        if (code == SQLITE_OK)
+            code = identify(pushed->db, &ours, &is_new);
+        if ((code & 0xff) != SQLITE_IOERR && (code & 0xff) != SQLITE_CANTOPEN)
+            break;
+    }
     if ((code & 0xff) == SQLITE_NOTADB || (!ours && !is_new))
         return rps_error_set(err, RPS_FAILED,
                              "%s does not hold what was pushed, but something else; it was left as "
                              "it is: name another file with --state",
                              path);
-    if (code == SQLITE_OK)
-        code = prepare(pushed->db, is_new);
+    if (code == SQLITE_OK && is_new)
+        code = fill(pushed->db);
     return code == SQLITE_OK ? 0 : cannot_use(pushed, code, err);
 }
 
 int rps_pushed_open(struct rps_pushed **ret, const char *path, struct rps_error *err)
 {
     struct rps_path_check look;
-    struct rps_rights_before before;
+    struct rps_rights_before before = {0};
     struct rps_pushed *pushed = calloc(1, sizeof(*pushed));
     int result;
 
     if (!pushed)
         return rps_error_memory(err);
-    result = rps_rights_take_for(path, RPS_RIGHTS_NEW_FILE, &before, err);
+    result = rps_database_make_missing(path, fill_new, err);
+    if (result == 0)
+        result = rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, err);
     if (result == 0)
         result = rps_path_check_write(path, &look, err);
     if (result == 0)
@@ -152,7 +176,7 @@ void rps_pushed_close(struct rps_pushed *pushed)
 {
     if (!pushed)
         return;
-    sqlite3_close(pushed->db);
+    rps_database_close(pushed->db);
     free(pushed->path);
     free(pushed);
 }

@@ -45,6 +45,8 @@ int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
     int code = rps_database_step(stmt);
 
     reader->limit.calls = 0;
+    if (code == SQLITE_DONE && rps_database_has_changed(reader->db))
+        return SQLITE_BUSY_SNAPSHOT; /* who knows what was read */
     return code;
 }
 

@@ -35,7 +35,8 @@ int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
 int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
                        sqlite3_stmt **ret, struct rps_error *err);
 
-/* sqlite3_step; a row that comes is granted the steps to the next. */
+/* sqlite3_step; a row that comes is granted the steps to the next. Not SQLITE_DONE when the store was
+ * changed, and nobody but the end of the rows could tell. */
 int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt);
 
 /* The first column of all rows that sql gives, in a new array (free()); RPS_FAILED with a sentence.

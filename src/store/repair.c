@@ -24,7 +24,6 @@
 #include "reconstruct.h"
 #include "salvage.h"
 #include "tables.h"
-#include "vfs.h"
 #include "rpistat/rights.h"
 
 /* The longest text or record that is read from a store. */
@@ -49,12 +48,8 @@ struct repair {
 static int open_refused(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
-    const char *vfs = rps_vfs_name();
-    int code = name && vfs
-                   ? sqlite3_open_v2(
-                         name, ret,
-                         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs)
-                   : SQLITE_NOMEM;
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    int code = name ? sqlite3_open_v2(name, ret, flags, NULL) : SQLITE_NOMEM;
 
     free(name);
     if (code != SQLITE_OK)

@@ -15,8 +15,6 @@ struct rps_table {
     const char *key[RPS_TABLE_KEYS_MAX]; /* columns of its primary key, run_id first */
     int64_t least[RPS_TABLE_KEYS_MAX];   /* the least value that a recorder writes in each */
     bool is_part; /* key[] is only the first part of the primary key; the rest is text */
-    bool is_many; /* a run has so many rows in it that they are copied and deleted in several
-                     transactions, during which the run has no row in table run */
 };
 
 /* A table that describes rows of others comes before them: run is the first. */
@@ -25,8 +23,7 @@ extern const struct rps_table rps_tables[RPS_TABLE_COUNT];
 /* The table of that name, in whatever case; NULL when there is none. */
 const struct rps_table *rps_table_find(const char *name);
 
-/* Recorders write a heartbeat for the run that they record, and merges for the number under which
- * they copy: it is not copied itself. */
+/* Recorders write a heartbeat for the run that they record: it is not copied. */
 bool rps_table_is_heartbeat(const struct rps_table *table);
 
 #endif

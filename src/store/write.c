@@ -18,8 +18,9 @@
 #include "rpistat/random.h"
 #include "rpistat/text.h"
 
-/* An hour of 100 ms periods. */
-#define RING_PERIODS_DEFAULT 36000
+#define RING_BYTES_MIN (UINT64_C(64) << 20)
+#define RING_BYTES_MAX (UINT64_C(512) << 20)
+#define RING_NS        (600 * RPS_NS_PER_S)
 
 /* rps_writer_wait waits while there is more than this in the ring. */
 #define WAIT_PERIODS 16384
@@ -56,6 +57,28 @@ static int init_lock(struct rps_writer *writer)
     return 0;
 }
 
+int rps_writer_hold(struct rps_writer *writer, struct rps_error *err)
+{
+    return writer->db ? 0 : rps_database_open_existing(rps_writer_file(writer), &writer->db, err);
+}
+
+void rps_writer_release(struct rps_writer *writer)
+{
+    if (!rps_database_is_alone(writer->db))
+        return;
+    rps_database_close(writer->db);
+    writer->db = NULL;
+}
+
+size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count)
+{
+    size_t bytes = rps_ring_bytes(sizeof(struct rps_period));
+    size_t least = RING_BYTES_MIN / bytes, most = RING_BYTES_MAX / bytes;
+    size_t wanted = period_ns > 0 ? (size_t)(RING_NS / period_ns) * (size_t)cpu_count : 0;
+
+    return wanted < least ? least : wanted > most ? most : wanted;
+}
+
 int rps_writer_open(struct rps_writer **ret, const char *path,
                     const struct rps_writer_options *options, struct rps_error *err)
 {
@@ -64,7 +87,8 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
         .notice = options->notice,
         .notice_context = options->notice_context,
     };
-    size_t periods = options->ring_periods > 0 ? options->ring_periods : RING_PERIODS_DEFAULT;
+    size_t periods =
+        options->ring_periods > 0 ? options->ring_periods : rps_writer_ring_periods(0, 0);
     struct rps_writer *writer = calloc(1, sizeof(*writer));
     struct stat status;
 
@@ -247,7 +271,8 @@ int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struc
 {
     int code, result = RPS_FAILED;
 
-    if (make_uuid(run->uuid, err) < 0 || check_room(writer, err) < 0)
+    if (make_uuid(run->uuid, err) < 0 || rps_writer_hold(writer, err) < 0 ||
+        check_room(writer, err) < 0)
         return RPS_FAILED;
     reset_run(writer);
     writer->plan = plan;

@@ -148,6 +148,7 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
     }
     result = finish(writer, &end, err);
     rps_writer_close_run(writer);
+    rps_writer_release(writer);
     all = (struct rps_ring_place){writer->ring.used, writer->ring.count};
     rps_ring_drop(&writer->ring, &all);
     writer->periods = 0;
@@ -210,27 +211,36 @@ static int set_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
 int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
                              struct rps_error *err)
 {
-    int code = rps_database_exec(writer->db, "BEGIN IMMEDIATE");
+    int code, result;
 
+    if (rps_writer_hold(writer, err) < 0)
+        return RPS_FAILED;
+    code = rps_database_exec(writer->db, "BEGIN IMMEDIATE");
     if (code == SQLITE_OK)
         code = set_events(writer->db, writer->run_id, plan);
     if (code == SQLITE_OK)
         code = set_metrics(writer->db, writer->run_id, plan);
     if (code == SQLITE_OK)
         code = rps_database_exec(writer->db, "COMMIT");
-    if (code == SQLITE_OK)
-        return 0;
+    result =
+        code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
     if (!sqlite3_get_autocommit(writer->db))
         rps_database_exec(writer->db, "ROLLBACK");
-    return rps_database_error(writer->db, code, rps_writer_file(writer), err);
+    rps_writer_release(writer);
+    return result;
 }
 
 int rps_writer_set_recorder_after(struct rps_writer *writer, int64_t cpu_ns, struct rps_error *err)
 {
-    int code = rps_write_run_after(writer->db, writer->run_id, cpu_ns);
+    int code, result;
 
-    return code == SQLITE_OK ? 0
-                             : rps_database_error(writer->db, code, rps_writer_file(writer), err);
+    if (rps_writer_hold(writer, err) < 0)
+        return RPS_FAILED;
+    code = rps_write_run_after(writer->db, writer->run_id, cpu_ns);
+    result =
+        code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
+    rps_writer_release(writer);
+    return result;
 }
 
 void rps_writer_close(struct rps_writer *writer)
@@ -239,9 +249,9 @@ void rps_writer_close(struct rps_writer *writer)
         return;
     stop_thread(writer, 0);
     rps_writer_close_run(writer);
-    /* closing would not do so beside somebody who reads, nor in a file that was moved */
-    rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
-    sqlite3_close(writer->db);
+    if (writer->db) /* closing would not do so beside a reader, nor in a file that was moved */
+        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    rps_database_close(writer->db);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->wake);
     rps_ring_free(&writer->ring);

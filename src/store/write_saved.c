@@ -8,48 +8,27 @@
 #include "writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "database.h"
-#include "path_check.h"
+#include "make.h"
 #include "rpistat/rights.h"
 
-/* Make the file, which is nobody's yet; NULL when that cannot be. Owned by the caller. */
-static char *make_file(const struct rps_writer *writer)
+struct copying {
+    sqlite3 *from;
+    char *path; /* of the copy */
+};
+
+static int fill_copy(void *context, const char *name, struct rps_error *err)
 {
-    char *path = NULL;
-    int fd;
+    const struct copying *copying = context;
+    int code = rps_database_do(copying->from, "VACUUM INTO ?1", "t", name);
 
-    if (asprintf(&path, "%s.saved-%.8s", writer->path, writer->run.uuid) < 0)
-        return NULL;
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, writer->mode);
-    if (fd < 0) {
-        free(path);
-        return NULL;
-    }
-    close(fd);
-    return path;
-}
-
-static int copy_store(struct rps_writer *writer, const char *path)
-{
-    char *name = rps_path_check_sqlite_path(path);
-    sqlite3_stmt *stmt = NULL;
-    int code =
-        name ? sqlite3_prepare_v2(writer->db, "VACUUM INTO ?1", -1, &stmt, NULL) : SQLITE_NOMEM;
-
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
-    if (code == SQLITE_OK)
-        code = rps_database_run(stmt);
-    sqlite3_finalize(stmt);
-    free(name);
-    return code;
+    return code == SQLITE_OK ? rps_database_fill_store(copying->path, name, err)
+                             : rps_database_error(copying->from, code, copying->path, err);
 }
 
 /* Open the new file and write the run into it from now on; with its rows when it is `blank`. */
@@ -67,7 +46,7 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
         return SQLITE_CANTOPEN;
     code = blank ? rps_write_run_begin(db, &writer->run, writer->plan, &run_id) : SQLITE_OK;
     if (code != SQLITE_OK) {
-        sqlite3_close(db);
+        rps_database_close(db);
         return code;
     }
     rps_write_record_finalize(writer);
@@ -83,7 +62,7 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     writer->saved_path = path;
     pthread_mutex_unlock(&writer->lock);
     code = rps_writer_open_run(writer);
-    sqlite3_close(before);
+    rps_database_close(before);
     return code;
 }
 
@@ -101,18 +80,38 @@ static void tell_failure(struct rps_writer *writer, const char *why, const char 
     rps_writer_notice(writer, sentence);
 }
 
+/* The new file: whole before it has its name, and nobody's yet. NULL when it cannot be made, and
+ * that is told. Owned by the caller. */
+static char *make_file(struct rps_writer *writer, bool copy, const char *why)
+{
+    struct copying copying = {.from = writer->db};
+    struct rps_error err;
+    int result;
+
+    if (asprintf(&copying.path, "%s.saved-%.8s", writer->path, writer->run.uuid) < 0) {
+        tell_failure(writer, why, strerror(ENOMEM));
+        return NULL;
+    }
+    if (copy)
+        result = rps_database_make(copying.path, writer->mode, fill_copy, &copying, &err);
+    else
+        result = rps_database_make(copying.path, writer->mode, rps_database_fill_store,
+                                   copying.path, &err);
+    if (result == 0)
+        return copying.path;
+    tell_failure(writer, why, result > 0 ? strerror(EEXIST) : err.message);
+    free(copying.path);
+    return NULL;
+}
+
 static int save_beside(struct rps_writer *writer, bool copy, const char *why)
 {
-    char *path = make_file(writer), sentence[2048];
+    char *path = make_file(writer, copy, why), sentence[2048];
     int code;
 
-    if (!path) {
-        tell_failure(writer, why, strerror(errno));
+    if (!path)
         return SQLITE_CANTOPEN;
-    }
-    code = copy ? copy_store(writer, path) : SQLITE_OK;
-    if (code == SQLITE_OK)
-        code = go_on_in(writer, path, !copy);
+    code = go_on_in(writer, path, !copy);
     if (code != SQLITE_OK) {
         tell_failure(writer, why, rps_database_reason(NULL, code));
         if (path != writer->saved_path) {
@@ -147,9 +146,7 @@ int rps_writer_save_copy(struct rps_writer *writer)
 {
     if (writer->saved_path)
         return SQLITE_CANTOPEN; /* twice: there is an end to it */
-    /* takes the log up into the file, wherever that is, as far as nobody else reads it. (PRAGMA
-     * journal_mode = DELETE opens the log anew by its name, and that may be another store's by
-     * now.) */
+    /* takes the log up into the file, wherever that is, as far as nobody else reads it */
     rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     return save(writer, true, "was deleted, moved or replaced");
 }

@@ -154,6 +154,11 @@ int rps_writer_open_run(struct rps_writer *writer);
 /* Free what belongs to the run. */
 void rps_writer_close_run(struct rps_writer *writer);
 
+/* Between runs the database is open (hold), but where it shuts readers out, this process's own too:
+ * there it is closed again after each use (release). */
+int rps_writer_hold(struct rps_writer *writer, struct rps_error *err);
+void rps_writer_release(struct rps_writer *writer);
+
 /* Prepare the statements for the database; an SQLite code. */
 int rps_write_record_prepare(struct rps_writer *writer);
 void rps_write_record_finalize(struct rps_writer *writer);

@@ -74,13 +74,14 @@ def query(statement):
         store.close()
 
 
-def fill():
+def fill(left=0):
+    """Fill the disk, but for so many bytes."""
     with open("disk/fill", "wb", buffering=0) as file:
         try:
             while True:
                 file.write(bytes(4096))
         except OSError:
-            pass
+            file.truncate(file.tell() - left)
 
 
 def contiguous():
@@ -146,29 +147,35 @@ def full_at_the_start():
     assert os.path.exists("started")
 
 
-def full_while_merging():
-    for name in ("small.data", "large.data"):
-        expect(subprocess.run([RPISTAT, "record", "-q", "--pmu", "sim:script.sim", "-o", name], check=False,
-                              text=True, capture_output=True, env=environment()), 0)
-    store = sqlite3.connect("large.data")
-    with store:
-        store.execute("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)"
-                      " INSERT INTO mark SELECT 1, i, 0, printf('%1000d', i) FROM n")
-    store.close()
-
+def full_while_changing():
     def rpistat(*arguments):
         return subprocess.run([RPISTAT, *arguments], check=False, text=True, capture_output=True,
                               env=environment())
-    expect(rpistat("merge", "-i", "disk/rpistat.data", "small.data"), 0)
-    program.refused(rpistat("merge", "-i", "disk/rpistat.data", "large.data"), 1, "disk/rpistat.data",
-                    "its disk is full")
-    assert query("SELECT run_id FROM run") == [(1,)]
-    assert "is sound: 1 run, 250 periods" in expect(rpistat("check", "-i", "disk/rpistat.data"), 0).stdout
-    expect(rpistat("merge", "-i", "disk/rpistat.data", "small.data"), 0)  # takes away what it left
-    assert query("SELECT DISTINCT run_id FROM mark") == [] and query("SELECT * FROM heartbeat") == []
+
+    for name, marks in ("small.data", 0), ("middle.data", 2000), ("large.data", 10000):
+        expect(rpistat("record", "-q", "--pmu", "sim:script.sim", "-o", name), 0)
+        store = sqlite3.connect(name)
+        with store:
+            store.execute("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <= ?) INSERT"
+                          " INTO mark SELECT 1, i, 0, printf('%900d', i) FROM n LIMIT ?", (marks, marks))
+        store.close()
+    into = ("-i", "disk/rpistat.data")
+    expect(rpistat("merge", *into, "middle.data"), 0)
+    refused = program.refused(rpistat("merge", *into, "large.data"), 1, "disk/rpistat.data", "its disk is full")
+    assert refused.stdout == ""
+    assert query("SELECT run_id FROM run") == [(1,)] and query("SELECT DISTINCT run_id FROM mark") == [(1,)]
+    assert "is sound: 1 run, 250 periods" in expect(rpistat("check", *into), 0).stdout
+    expect(rpistat("merge", *into, "small.data"), 0)
+    fill(left=1 << 20)  # a deletion takes the room of the run
+    program.refused(rpistat("runs", *into, "--delete", "1"), 1, "disk/rpistat.data", "its disk is full")
+    assert "is sound: 2 runs, 500 periods" in expect(rpistat("check", *into), 0).stdout
+    assert query("SELECT count(*) FROM mark") == [(2000,)]
+    os.unlink("disk/fill")
+    expect(rpistat("runs", *into, "--delete", "1"), 0)
+    assert query("SELECT run_id FROM run") == [(2,)] and query("SELECT count(*) FROM mark") == [(0,)]
 
 
-CASES = [("fills while stores are merged: said, and nothing half is left", full_while_merging),
+CASES = [("fills while runs are merged and deleted: said, and nothing half is left", full_while_changing),
          ("full at the start: said, nothing started, nothing left behind", full_at_the_start),
          ("fills and is freed again: nothing is lost, said once and once that it is over",
           freed_again),

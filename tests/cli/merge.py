@@ -109,7 +109,7 @@ def test_forged():
             ("DELETE FROM period WHERE run_id = 1",), ("DELETE FROM rollup WHERE run_id = 1",))
     answer = expect(FOLDER.call("merge", "-i", "kept.data", "forged.data"), 1)
     assert answer.stdout == "run 2 of forged.data is run 2 now: 250 periods\n", answer.stdout
-    assert re.fullmatch(r"rpistat: run 1 of forged.data was left out, since it is not sound \(run 1: 1 stretch is"
+    assert re.fullmatch(r"rpistat: run 1 of forged.data was left out, since it is not sound \(1 stretch is"
                         r" missing.*\): `rpistat check -i forged.data` says more.*\n", answer.stderr), answer.stderr
     answer = expect(FOLDER.call("merge", "-q", "-i", "kept.data", "--format", "json", "forged.data"), 1)
     assert [row["result"] for row in json.loads(answer.stdout)["runs"]] == ["unsound", "present"], answer.stdout
@@ -178,6 +178,15 @@ def test_beside_a_recorder():
     sound("live.data")
 
 
+def test_waiting():
+    """--wait begins when nobody records into the store; where none is there it does not wait"""
+    with Recording(FOLDER, "busy.data") as recording:
+        status, out = recording.end_waited_for("merge", "--wait", "-i", "busy.data", "rpistat.data")
+    assert status == 0 and "run 1 of rpistat.data is run 2 now" in out, out
+    assert execute("busy.data", ("SELECT state FROM run",)) == [("complete",)] * 3
+    assert said("--wait", "-q", "-i", "fresh.data", "rpistat.data") == ""
+
+
 def test_refused():
     """what cannot be merged is said, and no store is made for it"""
     answer = refused(FOLDER.call("merge", "-i", "none.data", "nothing.data"), 1, "nothing.data", "its name")
@@ -207,4 +216,4 @@ def test_bad_between():
 
 
 with FOLDER:
-    tap.main([test_equal, test_many, test_recorded, test_forged, test_nightly, test_beside_a_recorder, test_refused, test_bad_between])
+    tap.main([test_equal, test_many, test_recorded, test_forged, test_nightly, test_beside_a_recorder, test_waiting, test_refused, test_bad_between])

@@ -296,7 +296,7 @@ def test_report_refused():
         with Folder() as folder:
             make(folder)
             answer = folder.call_as_user(*record, "touch", "started") if make is read_only else \
-                folder.call(*record, "touch", "started", timeout=10)
+                folder.call(*record, "touch", "started")
             refused(answer, 1, "rpistat.txt")
             assert not os.path.exists(folder / "started")
             assert not os.path.exists(folder / "rpistat.data")

@@ -124,7 +124,7 @@ def running_sets(guest, options):
                                 "30"], cwd=guest.path, env=environment(), text=True,
                                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + program.TIMEOUT
         while time.monotonic() < until:
             found, folder = [], "/proc/%d/task" % process.pid
             for task in os.listdir(folder):
@@ -133,10 +133,10 @@ def running_sets(guest, options):
             if len(found) > 1:  # the writer's thread: counters are open
                 return found
             assert process.poll() is None, process.stderr.read()
-        raise AssertionError("no recording after 20 s")
+        raise AssertionError("no recording after %d s" % program.TIMEOUT)
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=program.TIMEOUT)
 
 
 def test_given_up():

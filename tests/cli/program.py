@@ -2,6 +2,7 @@
 import atexit
 import functools
 import os
+import pty
 import re
 import select
 import shutil
@@ -247,6 +248,22 @@ class Recording(Running):
     def end(self):
         self.process.stdin.close()
         return self.process.wait(TIMEOUT)
+
+    def end_waited_for(self, *arguments):
+        """End it when a command with --wait, on a terminal of its own, says that it waits for that;
+        the command's status, and what it shows behind."""
+        pid, leader = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder.path)
+            os.execve(RPISTAT, [RPISTAT, *arguments], environment(TERM="xterm"))
+        shown = b""
+        while b"waiting for the recording to end" not in shown:
+            assert select.select([leader], [], [], TIMEOUT)[0], shown
+            shown += os.read(leader, 65536)  # fails when the command has ended
+        assert self.end() == 0
+        said = shown_on(leader)
+        os.close(leader)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said
 
     def __exit__(self, *unused):
         super().__exit__(*unused)

@@ -1,9 +1,10 @@
 """runs: choosing runs, deleting them, their labels and tags, while others use the store too."""
 import os
+import shutil
 import sqlite3
 import time
 
-from program import Folder, expect, refused, silence, tap
+from program import Folder, Recording, expect, refused, silence, tap
 
 FOLDER = Folder()
 
@@ -134,6 +135,24 @@ def test_recorded():
     assert table() == [1, 3, 4]
 
 
+def test_waiting():
+    """a large run is not deleted beside a recorder, but for --wait, which waits for its end"""
+    refused(FOLDER.call("runs", "--wait"), 2, "--wait", "--delete")
+    shutil.copy(FOLDER / "rpistat.data", FOLDER / "live.data")
+    store = sqlite3.connect(FOLDER / "live.data")
+    with store:
+        store.execute("WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 1001000) INSERT"
+                      " INTO period SELECT 1, -1, 1000000000000 + i, i, i, 0, i, 1, 1, 0, 1, 1, 0, 0, 1, 1, 1, 1, 1,"
+                      " 1, 1, 1, 1 FROM n")
+    store.close()
+    with Recording(FOLDER, "live.data") as recording:
+        refused(FOLDER.call("runs", "-i", "live.data", "--delete", "1"), 1, "run 1", "more than 1000000 periods",
+                "is being recorded", "--wait")
+        status, shown = recording.end_waited_for("runs", "-i", "live.data", "--delete", "1", "--wait")
+    assert status == 0 and "Deleted run 1 " in shown, shown
+    assert 1 not in table("-i", "live.data")
+
+
 def test_deleting():
     """what was deleted is told, and what the store has now; its file shrinks when asked"""
     path = FOLDER / "rpistat.data"
@@ -157,4 +176,4 @@ with FOLDER:
     for options in (["--label", "nightly", "--tag", "host=a"], ["--tag", "host=b"],
                     ["--label", "nightly", "--tag", "host=a", "--tag", "build=42"], []):
         FOLDER.record(*options)
-    tap.main([test_choosing, test_many, test_editing, test_nothing_by_default, test_recorded, test_deleting])
+    tap.main([test_choosing, test_many, test_editing, test_nothing_by_default, test_recorded, test_waiting, test_deleting])

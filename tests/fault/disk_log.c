@@ -5,20 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recording.h"
 
 /* The files of a store, by the end of their names. */
-static const char *const name_end[] = {"", "-wal", "-journal"};
-#define NAMES 3
+static const char *const name_end[] = {"", "-wal"};
+#define NAMES 2
 
 struct step {
     enum fault_op op; /* OPEN: the file is new; FAULT_OP_COUNT: a promise */
     int file;
-    int64_t offset; /* or size, or promise */
-    size_t size;
-    unsigned char *data; /* owned */
+    int64_t offset;       /* or size, or promise */
+    size_t size, content; /* OPEN: of the data, when the file is not new */
+    unsigned char *data;  /* owned */
 };
 
 struct bytes {
@@ -130,16 +131,31 @@ static void add_write(struct disk_log *log, int file, const struct fault_step *f
     memcpy(step->data, from->data, step->size);
 }
 
+/* The store's own file is made, and synced with its folder, under another name. */
+static void add_content(struct step *step, const char *path)
+{
+    FILE *file = fopen(path, "r");
+    struct stat status;
+
+    if (!file || fstat(fileno(file), &status) != 0)
+        return; /* it is new */
+    step->content = (size_t)status.st_size;
+    step->data = malloc(step->content + 1);
+    if (!step->data || fread(step->data, 1, step->content, file) != step->content)
+        abort();
+    fclose(file); /* nobody has locks yet */
+}
+
 static int record_step(struct disk_log *log, const struct fault_step *step)
 {
     int name = name_of(log, step->path);
 
     if (name < 0 || step->op == FAULT_READ || step->op == FAULT_SHM_MAP)
         return FAULT_GO;
-    /* the store's own file is made, empty, before SQLite opens it */
     if (step->op == FAULT_OPEN && (log->now[name] < 0 || access(step->path, F_OK) != 0)) {
         log->now[name] = log->file_count++;
         add_step(log, FAULT_OPEN, log->now[name])->size = (size_t)name;
+        add_content(&log->step[log->count - 1], step->path);
     } else if (step->op == FAULT_WRITE) {
         add_write(log, log->now[name], step);
     } else if (step->op == FAULT_TRUNCATE) {
@@ -210,6 +226,11 @@ static void play(struct disk_log *log, size_t at)
     case FAULT_OPEN:
         file->name = (int)step->size;
         log->linked[file->name] = step->file;
+        if (step->data) {
+            resize(&file->synced, step->content);
+            memcpy(file->synced.data, step->data, step->content);
+            sync_folder(log);
+        }
         break;
     case FAULT_DELETE:
         log->linked[step->size] = -1;

@@ -6,7 +6,8 @@
  * some moment since the last sync; every sector has its own moment. The file's size is that of some
  * moment, too; sectors inside it that were never written hold zeros or garbage. A file that was
  * made or removed is there or not until its folder was synced, which SQLite's own VFS does at the
- * first sync of a journal or log. Shared memory is lost.
+ * first sync of a log; a new store has its name, and is synced, before SQLite opens it. Shared
+ * memory is lost.
  */
 #ifndef RPISTAT_TEST_DISK_LOG_H
 #define RPISTAT_TEST_DISK_LOG_H

@@ -147,7 +147,7 @@ static void files_that_stay(void **state)
 
 static void shared_memory_that_fails(void **state)
 {
-    /* each has begun: a rollback journal needs none */
+    /* each has begun: alone a recorder needs none */
     assert_int_equal(fail_with(state, FAULT_SHM_MAP, SQLITE_IOERR_SHMMAP, false, "IOERR"), 0);
 }
 

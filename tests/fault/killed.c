@@ -7,6 +7,7 @@
  */
 #include "fault_vfs.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +26,14 @@ struct killer {
     atomic_uint_fast64_t steps; /* so far */
     uint64_t at;                /* the step that is not made */
     bool half;                  /* half of it is */
-    bool rollback;              /* no shared memory: a rollback journal */
+    bool alone;                 /* no shared memory */
 };
 
 static int kill_hook(void *context, const struct fault_step *step)
 {
     struct killer *killer = context;
 
-    if (step->op == FAULT_SHM_MAP && killer->rollback)
+    if (step->op == FAULT_SHM_MAP && killer->alone)
         return SQLITE_IOERR_SHMMAP;
     if (step->op == FAULT_READ || step->op == FAULT_SHM_MAP)
         return FAULT_GO;
@@ -47,7 +48,7 @@ struct scenario {
     const char *name;
     struct rps_writer_options options;
     uint64_t periods, each;
-    bool rollback;
+    bool alone, is_there;        /* is_there: there is an empty file of that name */
     uint64_t kills, most_behind; /* found out */
 };
 
@@ -55,7 +56,7 @@ struct scenario {
 static int record(const struct scenario *scenario, const char *path, uint64_t at, bool half,
                   struct recording_progress *progress)
 {
-    struct killer killer = {.at = at, .half = half, .rollback = scenario->rollback};
+    struct killer killer = {.at = at, .half = half, .alone = scenario->alone};
     const struct recording recording = {.path = path,
                                         .options = scenario->options,
                                         .periods = scenario->periods,
@@ -115,6 +116,8 @@ static void kill_everywhere(void **state, struct scenario scenario)
 
         memset((void *)progress, 0, sizeof(*progress));
         recording_remove(path);
+        if (scenario.is_there)
+            fixture_write_text(path, "");
         if (!record(&scenario, path, at, half, progress))
             break;
         snprintf(what, sizeof(what), "%s, killed %s step %ju", scenario.name,
@@ -151,17 +154,148 @@ static void with_seldom_commits(void **state)
                                              .each = 10});
 }
 
-static void with_a_rollback_journal(void **state)
+static void without_shared_memory(void **state)
 {
     kill_everywhere(
         state,
-        (struct scenario){.name = "rollback journal", .rollback = true, .periods = 63, .each = 10});
+        (struct scenario){.name = "no shared memory", .alone = true, .periods = 63, .each = 10});
 }
 
-/* --- merging ---------------------------------------------------------------------------------- */
+static void into_an_empty_file(void **state)
+{
+    kill_everywhere(
+        state,
+        (struct scenario){.name = "an empty file", .is_there = true, .periods = 24, .each = 1});
+}
 
-/* A merge in a process of its own. 1 when it was killed, 0 when it came to its end. */
-static int merge(const char *path, const char *other, uint64_t at, bool half)
+/* --- without shared memory -------------------------------------------------------------------- */
+
+static int without_memory(void *context, const struct fault_step *step)
+{
+    if (step->op == FAULT_SHM_MAP)
+        return SQLITE_IOERR_SHMMAP;
+    return fault_skip_sync(context, step);
+}
+
+static void wait_when_committed(void *context, uint64_t periods)
+{
+    if (periods == 5 && write(*(int *)context, "x", 1) == 1)
+        pause();
+}
+
+static int reads(const char *path, struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, path, err);
+
+    rps_reader_close(reader);
+    return result;
+}
+
+static int writes(const char *path, struct rps_error *err)
+{
+    const struct rps_writer_options options = {0};
+    struct rps_writer *writer = NULL;
+    int result = rps_writer_open(&writer, path, &options, err);
+
+    rps_writer_close(writer);
+    return result;
+}
+
+/* In a process of its own: it waits for as long as for any lock. */
+static pid_t is_refused(int (*try)(const char *path, struct rps_error *err), const char *path)
+{
+    pid_t child = fixture_fork();
+    struct rps_error err = {"it was not refused"};
+
+    assert_true(child >= 0);
+    if (child != 0)
+        return child;
+    if (try(path, &err) < 0 && strstr(err.message, "is locked by another program"))
+        _exit(0);
+    fprintf(stderr, "said: %s\n", err.message);
+    _exit(1);
+}
+
+static void wait_for(pid_t child)
+{
+    int status = -1;
+
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* A recorder has the store to itself; what it leaves when it is killed is taken up by who reads. */
+static void alone_without_shared_memory(void **state)
+{
+    const char *path = fixture_path(state, "rpistat.data");
+    struct recording_progress progress = {0};
+    struct rps_check_result check;
+    struct rps_error err;
+    int ready[2], status = 0;
+    pid_t child, reader, second;
+    char byte;
+
+    fault_vfs_set_hook(without_memory, NULL);
+    assert_int_equal(pipe(ready), 0);
+    child = fixture_fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct recording recording = {.path = path,
+                                            .periods = 10,
+                                            .each = 1,
+                                            .progress = &progress,
+                                            .committed = wait_when_committed,
+                                            .context = &ready[1]};
+
+        recording_make(&recording, &err);
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    reader = is_refused(reads, path);
+    second = is_refused(writes, path);
+    wait_for(reader);
+    wait_for(second);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(recording_check(path, "killed alone", &check), 0);
+    assert_int_equal(check.periods, 5);
+    recording_add(path, "killed alone", 5);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* --- deleting and merging --------------------------------------------------------------------- */
+
+/* What is done to the store at `path`. */
+struct change {
+    const char *name;
+    int (*make)(const char *path, const char *other, struct rps_error *err);
+    uint64_t periods, stride; /* of each run; between kills, beside the argument's */
+    uint64_t runs[2];         /* before and behind the last transaction */
+};
+
+static int merge_all(const char *path, const char *other, struct rps_error *err)
+{
+    return rps_store_merge(path, other, NULL, NULL, NULL, err);
+}
+
+static int merge_last(const char *path, const char *other, struct rps_error *err)
+{
+    return rps_store_merge(path, other, "last", NULL, NULL, err);
+}
+
+static int delete_first(const char *path, const char *other, struct rps_error *err)
+{
+    (void)other;
+    return rps_store_delete_run(path, 1, err);
+}
+
+/* The change in a process of its own. 1 when it was killed, 0 when it came to its end. */
+static int change_killed(const struct change *change, const char *path, const char *other,
+                         uint64_t at, bool half)
 {
     struct killer killer = {.at = at, .half = half};
     struct rps_error err;
@@ -171,60 +305,89 @@ static int merge(const char *path, const char *other, uint64_t at, bool half)
     assert_true(child >= 0);
     if (child == 0) {
         fault_vfs_set_hook(kill_hook, &killer);
-        _exit(rps_store_merge(path, other, NULL, NULL, NULL, &err) < 0);
+        _exit(change->make(path, other, &err) < 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != KILLED))
-        fail_msg("step %ju: the merge failed, %#x", (uintmax_t)at, (unsigned int)status);
+        fail_msg("%s, step %ju: failed, %#x", change->name, (uintmax_t)at, (unsigned int)status);
     return WEXITSTATUS(status) == KILLED;
 }
 
-/* Two runs of the other store come, one of them in the place of its beginning: whenever the merge
- * is killed, each of them is there whole, or as it was before. */
-static void while_it_merges(void **state)
+/* Sound, without a word, and so many runs, each whole. */
+static void expect_whole(const char *path, const struct change *change, uint64_t at, uint64_t runs)
+{
+    struct findings findings;
+
+    sound_check(&findings, path);
+    if (findings.text[0] != '\0' || findings.check.runs != runs ||
+        findings.check.periods != change->periods * runs)
+        fail_msg("%s, killed at step %ju: %ju runs, %ju periods; %s", change->name, (uintmax_t)at,
+                 (uintmax_t)findings.check.runs, (uintmax_t)findings.check.periods, findings.text);
+}
+
+/* The first of two runs is replaced by the merge, which also brings another one. Whenever a change
+ * is killed, each run is there whole, or as it was before; and it can be made again. */
+static void kill_change(void **state, const struct change *change)
 {
     static const char before_sql[] = "UPDATE run SET state = 'interrupted' WHERE run_id = 1;"
                                      "UPDATE run SET uuid = 'another' WHERE run_id = 2";
     const char *other = fixture_path(state, "other.data");
     const char *path = fixture_path(state, "rpistat.data");
-    uint64_t kills = 0, replaced = 0, added = 0, at;
+    uint64_t kills = 0, done = 0, at;
     unsigned char *before;
-    struct findings findings;
     struct rps_error err;
     size_t size;
 
     fault_vfs_set_hook(fault_skip_sync, NULL);
-    sound_store(other, 2, 200, 0);
+    sound_store(other, 2, change->periods, 0);
     before = sound_read(other, &size);
     sound_write(path, before, size);
     fixture_exec(path, before_sql);
     fixture_exec(path, "PRAGMA journal_mode = DELETE");
     free(before);
     before = sound_read(path, &size);
-    for (at = 0;; at += stride, kills++) {
+    for (at = 0;; at += change->stride * stride, kills++) {
+        uint64_t runs;
+
         recording_remove(path);
         sound_write(path, before, size);
-        if (!merge(path, other, at, (at / stride) % 2))
+        if (!change_killed(change, path, other, at, kills % 2))
             break;
-        sound_check(&findings, path);
-        if (findings.check.wrong > 0 || (findings.check.runs != 2 && findings.check.runs != 3) ||
-            findings.check.periods != 200 * findings.check.runs)
-            fail_msg("killed at step %ju: %s", (uintmax_t)at, findings.text);
-        replaced += fixture_number(path, "SELECT min(run_id) FROM run") == 2;
-        added += findings.check.runs == 3;
-        fixture_exec(path, "UPDATE heartbeat SET realtime_ns = 0"); /* some seconds later */
-        assert_int_equal(rps_store_merge(path, other, NULL, NULL, NULL, &err), 0);
-        sound_check(&findings, path);
-        assert_string_equal(findings.text, "");
-        assert_int_equal(findings.check.runs, 3);
+        runs = (uint64_t)fixture_number(path, "SELECT count(*) FROM run");
+        assert_true(runs == change->runs[0] || runs == change->runs[1]);
+        done += runs == change->runs[1];
+        expect_whole(path, change, at, runs);
+        if (runs == change->runs[0]) {
+            assert_int_equal(change->make(path, other, &err), 0);
+            expect_whole(path, change, at, change->runs[1]);
+        }
     }
-    sound_check(&findings, path);
-    assert_string_equal(findings.text, "");
-    assert_int_equal(findings.check.runs, 3);
-    assert_true(kills > replaced && replaced > added && added > 0);
+    expect_whole(path, change, at, change->runs[1]);
     free(before);
-    print_message("# merging: killed at %ju steps; one run was there then at %ju, both at %ju\n",
-                  (uintmax_t)kills, (uintmax_t)replaced, (uintmax_t)added);
+    print_message("# %s: killed at %ju steps, it was done at %ju\n", change->name, (uintmax_t)kills,
+                  (uintmax_t)done);
+    assert_true(kills > done && done > 0);
+}
+
+static void while_it_merges(void **state)
+{
+    kill_change(state, &(struct change){"merging", merge_all, 200, 1, {2, 3}});
+}
+
+static void while_it_deletes(void **state)
+{
+    kill_change(state, &(struct change){"deleting", delete_first, 200, 1, {2, 1}});
+}
+
+/* More than SQLite's cache holds: rows of the transaction are in the log before it is committed. */
+static void while_it_merges_much(void **state)
+{
+    kill_change(state, &(struct change){"merging much", merge_last, 15000, 29, {2, 3}});
+}
+
+static void while_it_deletes_much(void **state)
+{
+    kill_change(state, &(struct change){"deleting much", delete_first, 15000, 29, {2, 1}});
 }
 
 /* --- another program's file ------------------------------------------------------------------- */
@@ -284,9 +447,17 @@ static void another_programs_transaction_is_left_alone(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(with_a_commit_a_period), TEST(with_full_durability),
-        TEST(with_seldom_commits),    TEST(with_a_rollback_journal),
-        TEST(while_it_merges),        TEST(another_programs_transaction_is_left_alone),
+        TEST(with_a_commit_a_period),
+        TEST(with_full_durability),
+        TEST(with_seldom_commits),
+        TEST(without_shared_memory),
+        TEST(into_an_empty_file),
+        TEST(alone_without_shared_memory),
+        TEST(while_it_merges),
+        TEST(while_it_deletes),
+        TEST(while_it_merges_much),
+        TEST(while_it_deletes_much),
+        TEST(another_programs_transaction_is_left_alone),
     };
 
     if (argc > 1)

@@ -8,6 +8,7 @@ After each kill the store must open, pass `rpistat check` and hold what was seen
 """
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -110,5 +111,81 @@ def kill_many(*options):
         shutil.rmtree(folder)
 
 
+def start(store, *options):
+    """A recorder with periods of 1 ms, in a session of its own."""
+    return subprocess.Popen(
+        [RPISTAT, "record", "-q", "--pmu", "software", "--period", "1ms", "--commit", "0", *options, "-o", store,
+         "--", "sleep", "60"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True)
+
+
+def kill(recorder):
+    try:
+        os.killpg(recorder.pid, signal.SIGKILL)  # the workload too, which is ours
+    except ProcessLookupError:
+        pass
+    recorder.wait()
+
+
+def stores(folder):
+    """The files that have the name of a store: a recorder that was killed leaves others too."""
+    return [os.path.join(folder, name) for name in os.listdir(folder)
+            if not re.search(r"\.new-[0-9a-f]{8}(-journal)?$|-wal$|-shm$|\.txt$", name)]
+
+
+def expect_whole(folder):
+    """Every store opens, and is no half one; nothing lies beside it that would be refused."""
+    for store in stores(folder):
+        answer = expect(call("check", "-i", store), 0)
+        assert "empty" not in answer.stderr, answer
+        expect(call("runs", "-i", store), 0)
+    return len(stores(folder))
+
+
+def kill_at_once():
+    """A new store each time; the next recording works there."""
+    moments = random.Random(SEED)
+    kills, made = 2 * KILLS, 0
+    for _ in range(kills):
+        with tempfile.TemporaryDirectory(prefix="rpistat-kills-") as folder:
+            store = os.path.join(folder, "rpistat.data")
+            recorder = start(store)
+            time.sleep(moments.uniform(0, 0.06))
+            kill(recorder)
+            made += expect_whole(folder)
+            expect(call("record", "-q", "--pmu", "software", "-o", store, "true"), 0)
+    print("# %d kills in the first 60 ms, %d had made the store; every one opens" % (kills, made), flush=True)
+
+
+def has_period(store):
+    return os.path.exists(store) and newest_in(store)[1] > 0
+
+
+def kill_moved():
+    """The store is moved under its recorder, which is killed while it saves the rest, or about then."""
+    moments = random.Random(SEED)
+    kills, saved = (KILLS + 3) // 4, 0  # each takes a second
+    for _ in range(kills):
+        with tempfile.TemporaryDirectory(prefix="rpistat-kills-") as folder:
+            store = os.path.join(folder, "rpistat.data")
+            recorder = start(store)
+            until = time.monotonic() + 20
+            while not has_period(store):
+                assert time.monotonic() < until and recorder.poll() is None
+                time.sleep(0.01)
+            os.rename(store, store + ".moved")
+            until = time.monotonic() + 20
+            while not any(".saved-" in name for name in os.listdir(folder)):  # it looks every second
+                assert time.monotonic() < until and recorder.poll() is None
+                time.sleep(0.0005)
+            time.sleep(moments.uniform(0, 0.15))
+            kill(recorder)
+            saved += expect_whole(folder) - 1
+            assert os.path.exists(store + ".moved")
+    print("# %d kills after a move, %d had saved a copy; every store opens" % (kills, saved), flush=True)
+
+
 tap.main([("killed at random moments: every store opens and passes check", kill_many),
-          ("killed at random moments, --commit 0", kill_many, "--commit", "0")])
+          ("killed at random moments, --commit 0", kill_many, "--commit", "0"),
+          ("killed in the first 60 ms: there is a whole store, or none", kill_at_once),
+          ("killed when the store was moved: what there is is whole", kill_moved)])

@@ -31,7 +31,6 @@ sqlite3          command -v sqlite3
 librsvg2-bin     command -v rsvg-convert
 poppler-utils    command -v pdfinfo
 libcap2-bin      command -v setcap || test -x /usr/sbin/setcap
-gcovr            command -v gcovr
 jq               command -v jq
 python3-jsonschema test -d /usr/lib/python3/dist-packages/jsonschema || python3 -c "import jsonschema"
 bash-completion  test -e /usr/share/bash-completion/bash_completion
@@ -103,6 +102,22 @@ configure_rpistat()
     cat "$log" >&2
     echo "$0: $folder could not be configured" >&2
     return 1
+}
+
+# test_rpistat FOLDER [OPTION...]: build what these meson tests need, and run them. Fails when they
+# could not be built; what they found is in the folder's meson-logs.
+test_rpistat()
+{
+    folder=$1
+    shift
+    rm -f "$folder/meson-logs/"testlog*
+    meson test -C "$folder" "$@" >"$folder/test.log" 2>&1 || {
+        if [ $? -eq 125 ]; then
+            cat "$folder/test.log" >&2
+            echo "$0: the build in $folder failed" >&2
+            return 1
+        fi
+    }
 }
 
 # build_rpistat FOLDER [OPTION...]: configure and build. A terminal shows how far it is; elsewhere what

@@ -27,10 +27,15 @@ def program_name(text):
     return text.split(" / ")[-1] if " / " in text else re.sub(r"^[\w-]+\.", "", text)
 
 
+def log(folder, kind):
+    """meson's log, which has the name of the setup in its own when one was asked for; None without one."""
+    return next(iter(glob.glob(os.path.join(glob.escape(folder), "testlog*." + kind))), None)
+
+
 def read_programs(folder):
     """Results of test programs, as meson wrote them: one JSON object a line."""
-    path = os.path.join(folder, "testlog.json")
-    if not os.path.exists(path):
+    path = log(folder, "json")
+    if not path:
         return []
     with open(path, encoding="utf-8", errors="replace") as file:
         programs = [json.loads(line) for line in file if line.strip()]
@@ -47,8 +52,8 @@ def skip_reason(case):
 
 def read_cases(folder):
     """(program, case, "passed" | "failed" | "skipped", reason) for every case."""
-    path = os.path.join(folder, "testlog.junit.xml")
-    if not os.path.exists(path):
+    path = log(folder, "junit.xml")
+    if not path:
         return []
     cases = []
     for suite in xml.etree.ElementTree.parse(path).getroot().iter("testsuite"):

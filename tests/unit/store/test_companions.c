@@ -68,6 +68,14 @@ static void refused_writing(const char *path, const char *says, const char *name
     alarm(0);
 }
 
+static void refused_nothing(const char *path)
+{
+    struct rps_error err;
+
+    if (try_read(path, &err) < 0 || try_write(path, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
 static void still_says(const char *path, const char *text)
 {
     char got[100] = "";
@@ -169,10 +177,23 @@ static void name_super_journal(const char *journal, const char *name)
     fclose(file);
 }
 
+/* Whatever it says: it is refused before SQLite sees the store, and both are named. */
+static void journal_is_refused(const char *path)
+{
+    char journal[600];
+    int64_t size;
+
+    snprintf(journal, sizeof(journal), "%s-journal", path);
+    size = size_of(journal);
+    assert_true(size > 0);
+    refused_reading(path, "which rpistat never writes", journal);
+    refused_writing(path, "move the journal away", journal);
+    assert_int_equal(size_of(journal), size);
+}
+
 static void a_super_journal_deletes_nothing(void **state)
 {
     char path[512], journal[600], victim[512];
-    int64_t size;
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(journal, sizeof(journal), "%s-journal", path);
@@ -181,61 +202,27 @@ static void a_super_journal_deletes_nothing(void **state)
     killed_after(path, UNFINISHED);
     fixture_write_text(victim, "mine");
     name_super_journal(journal, victim);
-    size = size_of(journal);
-    refused_reading(path, "left as it is", victim);
-    refused_writing(path, "left as it is", victim);
+    journal_is_refused(path);
     still_says(victim, "mine");
-    assert_int_equal(size_of(journal), size);
 }
 
-static void an_unfinished_transaction_is_undone(void **state)
+static void anothers_unfinished_transaction_is_left(void **state)
 {
-    char path[512], journal[600];
-    struct rps_error err;
+    char path[512];
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
-    snprintf(journal, sizeof(journal), "%s-journal", path);
     fixture_store(path);
     killed_after(path, UNFINISHED);
-    assert_true(size_of(journal) > 0);
-    if (try_read(path, &err) < 0)
-        fail_msg("%s", err.message);
-    assert_int_equal(size_of(journal), -1);
+    journal_is_refused(path);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run WHERE label = 'unfinished'"),
-                     0);
-}
+                     0); /* SQLite's own undoes it */
+    refused_nothing(path);
 
-/* What is begun in another program's file is not ours to undo. */
-static void another_programs_transaction_is_left(void **state)
-{
-    char path[512], journal[600];
-    int64_t size;
-
-    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
-    snprintf(journal, sizeof(journal), "%s-journal", path);
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "foreign"));
     fixture_write_text(path, "");
     fixture_exec(path, "CREATE TABLE a (b); CREATE TABLE c (d)");
     killed_after(path, "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; INSERT INTO a VALUES (1)");
-    size = size_of(journal);
-    assert_true(size > 0);
-    refused_reading(path, "another program's SQLite file", path);
-    refused_writing(path, "another program's SQLite file", path);
-    assert_int_equal(size_of(journal), size);
-}
-
-/* A recorder that was killed in its first transaction leaves nothing to lose. */
-static void a_journal_of_nothing_is_no_obstacle(void **state)
-{
-    char path[512], journal[600];
-    struct rps_error err;
-
-    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
-    snprintf(journal, sizeof(journal), "%s-journal", path);
-    killed_after(path, "PRAGMA synchronous = OFF; BEGIN IMMEDIATE; CREATE TABLE a (b)");
-    assert_int_equal(size_of(path), 0);
-    assert_true(size_of(journal) > 0);
-    if (try_write(path, &err) < 0)
-        fail_msg("%s", err.message);
+    journal_is_refused(path);
 }
 
 /* --- what is not the store's ------------------------------------------------------------------ */
@@ -320,6 +307,23 @@ static int reads(const char *path)
     return 0;
 }
 
+static int reads_the_log(const char *path)
+{
+    struct rps_reader *reader = NULL;
+    struct rps_run run;
+    struct rps_error err;
+    int found;
+
+    if (rps_reader_open(&reader, path, &err) < 0 || rps_reader_run(reader, 1, &run, &err) < 0) {
+        fprintf(stderr, "said: %s\n", err.message);
+        return 0;
+    }
+    found = strcmp(run.label, "in the log") == 0;
+    rps_run_free(&run);
+    rps_reader_close(reader);
+    return found;
+}
+
 /* The members of a group let each other remove files: then they may also have made them. */
 static void a_shared_folder(void **state)
 {
@@ -355,6 +359,106 @@ static void a_reader_locks_no_owner_out(void **state)
     }
 }
 
+static int leaves_nothing(const char *path)
+{
+    char name[600];
+
+    if (!reads(path))
+        return 0;
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", path, ends[i]);
+        if (size_of(name) >= 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Nor in a folder that its owner has opened to everybody. */
+static void a_reader_makes_nothing(void **state)
+{
+    const char *path = fixture_path(state, "s");
+
+    need_root();
+    fixture_store(path);
+    chmod(*state, 0777);
+    as_nobody(leaves_nothing, path);
+    assert_int_equal(chown(path, STRANGER, STRANGER), 0);
+    assert_int_equal(chown(*state, STRANGER, STRANGER), 0);
+    as_nobody(leaves_nothing, path);
+}
+
+/* What a recorder has in its log is read there, also when it was killed; with nothing changed. */
+static void a_reader_changes_nothing(void **state)
+{
+    char path[512], name[600];
+    sqlite3 *db = NULL;
+    struct stat before[2], after;
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    fixture_store(path);
+    killed_after(path, "UPDATE run SET label = 'in the log'");
+    chmod(*state, 0777);
+    for (int is_live = 0; is_live < 2; is_live++) {
+        for (size_t i = 0; i < 2; i++) {
+            snprintf(name, sizeof(name), "%s%s", path, ends[2 * i]);
+            chmod(name, 0666);
+            assert_int_equal(stat(name, &before[i]), 0);
+        }
+        as_nobody(reads_the_log, path);
+        for (size_t i = 0; i < 2; i++) {
+            snprintf(name, sizeof(name), "%s%s", path, ends[2 * i]);
+            assert_int_equal(stat(name, &after), 0);
+            assert_int_equal(after.st_ino, before[i].st_ino);
+            assert_int_equal(after.st_size, before[i].st_size);
+            assert_int_equal(after.st_mtim.tv_nsec, before[i].st_mtim.tv_nsec);
+        }
+        if (!is_live) {
+            assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+            assert_int_equal(sqlite3_exec(db, "SELECT * FROM run", NULL, NULL, NULL), SQLITE_OK);
+        }
+    }
+    sqlite3_close(db);
+}
+
+/* Where no log is made, it is looked whether there is one now. */
+static void a_reader_is_told_of_changes(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    int ready[2], changed[2];
+    char byte = 0;
+    pid_t child;
+
+    need_root();
+    fixture_store(path);
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(changed), 0);
+    child = fixture_fork();
+    if (child == 0) {
+        struct rps_reader *reader = NULL;
+        struct rps_run run;
+        struct rps_error err = {"it was not said"};
+
+        if (setgid(NOBODY) != 0 || setuid(NOBODY) != 0 ||
+            rps_reader_open(&reader, path, &err) < 0 || rps_reader_run(reader, 1, &run, &err) < 0 ||
+            write(ready[1], &byte, 1) != 1 || read(changed[0], &byte, 1) != 1)
+            _exit(2);
+        if (rps_reader_run(reader, 1, &run, &err) < 0 &&
+            strstr(err.message, "changed while it was"))
+            _exit(0);
+        fprintf(stderr, "said: %s\n", err.message);
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    fixture_exec(path, "UPDATE run SET label = 'changed'");
+    assert_int_equal(write(changed[1], &byte, 1), 1);
+    wait_for(child);
+    for (int i = 0; i < 2; i++) {
+        close(ready[i]);
+        close(changed[i]);
+    }
+}
+
 /* What root makes by reading is the owner's. */
 static void root_locks_no_owner_out(void **state)
 {
@@ -379,17 +483,38 @@ static void root_locks_no_owner_out(void **state)
     rps_reader_close(reader);
 }
 
+/* What is deleted at the end is deleted with the owner's rights, as long as that may be after the
+ * opening. */
+static void root_closes_as_the_owner(void **state)
+{
+    const struct rps_database_options options = {0};
+    char path[512], log[600];
+    struct rps_error err;
+    sqlite3 *db = NULL;
+
+    need_root();
+    snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
+    snprintf(log, sizeof(log), "%s-wal", path);
+    assert_int_equal(chown(*state, NOBODY, NOBODY), 0);
+    assert_int_equal(rps_database_open_write(path, &options, &db, &err), 0);
+    chmod(*state, 0555); /* which binds its owner, and not root */
+    rps_database_close(db);
+    assert_true(size_of(log) >= 0);
+    chmod(*state, 0755);
+    assert_int_equal(rps_database_open_write(path, &options, &db, &err), 0);
+    rps_database_close(db);
+    assert_int_equal(size_of(log), -1);
+}
+
 /* --- stores that were moved ------------------------------------------------------------------- */
 
 static void a_log_of_a_moved_store_is_kept(void **state)
 {
-    char path[512], log[600], journal[600], moved[512], text[100];
-    struct rps_error err;
+    char path[512], log[600], moved[512], text[100];
     int64_t size;
 
     snprintf(path, sizeof(path), "%s", fixture_path(state, "s"));
     snprintf(log, sizeof(log), "%s-wal", path);
-    snprintf(journal, sizeof(journal), "%s-journal", path);
     snprintf(moved, sizeof(moved), "%s", fixture_path(state, "moved"));
     fixture_store(path);
     killed_after(path, "UPDATE run SET label = 'in the log'");
@@ -402,17 +527,6 @@ static void a_log_of_a_moved_store_is_kept(void **state)
     assert_int_equal(rename(moved, path), 0);
     snprintf(text, sizeof(text), "%s", fixture_text(path, "SELECT label FROM run"));
     assert_string_equal(text, "in the log");
-
-    killed_after(path, UNFINISHED);
-    size = size_of(journal);
-    assert_true(size > 0);
-    assert_int_equal(rename(path, moved), 0);
-    refused_writing(path, "moved or deleted", journal);
-    assert_int_equal(size_of(path), -1);
-    assert_int_equal(size_of(journal), size);
-    assert_int_equal(rename(moved, path), 0);
-    if (try_read(path, &err) < 0)
-        fail_msg("%s", err.message);
 }
 
 /* Closing a store that was moved takes away what is its own, and not what came to its place. */
@@ -433,10 +547,7 @@ static void anothers_log_outlives_us(void **state)
     unlink(memory);
     fixture_write_text(log, "another's");
     fixture_write_text(memory, "another's");
-    sqlite3_exec(db, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL); /* takes the log up */
-    still_says(log, "another's");
-    still_says(memory, "another's");
-    sqlite3_close(db);
+    rps_database_close(db);
     still_says(log, "another's");
     still_says(memory, "another's");
 }
@@ -727,14 +838,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_super_journal_deletes_nothing),
-        TEST(an_unfinished_transaction_is_undone),
-        TEST(another_programs_transaction_is_left),
-        TEST(a_journal_of_nothing_is_no_obstacle),
+        TEST(anothers_unfinished_transaction_is_left),
         TEST(other_kinds_of_file),
         TEST(another_users_file),
         TEST(a_shared_folder),
         TEST(a_reader_locks_no_owner_out),
+        TEST(a_reader_makes_nothing),
+        TEST(a_reader_changes_nothing),
+        TEST(a_reader_is_told_of_changes),
         TEST(root_locks_no_owner_out),
+        TEST(root_closes_as_the_owner),
         TEST(a_log_of_a_moved_store_is_kept),
         TEST(anothers_log_outlives_us),
         TEST(many_make_one_store),

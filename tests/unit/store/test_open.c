@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "store/database.h"
+#include "store/make.h"
 
 #define NOBODY 65534
 
@@ -94,6 +95,28 @@ static void a_new_store_has_its_marks(void **state)
     /* closed cleanly: one file */
     snprintf(side, sizeof(side), "%s-wal", path);
     assert_int_not_equal(access(side, F_OK), 0);
+}
+
+/* Whoever was first has made it: also a link to nothing stays, and no other file. */
+static void what_has_the_name_stays(void **state)
+{
+    char *path = strdup(fixture_path(state, "s"));
+    struct rps_error err;
+    struct stat status;
+
+    for (int i = 0; i < 2; i++) {
+        if (i == 0)
+            fixture_write_text(path, "mine");
+        else
+            assert_int_equal(symlink("nothing", path), 0);
+        assert_int_equal(rps_database_make(path, 0644, rps_database_fill_store, path, &err), 1);
+        assert_int_equal(lstat(path, &status), 0);
+        assert_int_equal(status.st_size, i == 0 ? 4 : 7);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(*state), 0);
+        assert_int_equal(mkdir(*state, 0755), 0);
+    }
+    free(path);
 }
 
 static void an_empty_file_is_a_fresh_store(void **state)
@@ -402,11 +425,11 @@ static void a_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* --- where no write-ahead log works ----------------------------------------------------------- */
+/* --- where there is no shared memory ---------------------------------------------------------- */
 
 static void count_notice(void *context, const char *sentence)
 {
-    if (strstr(sentence, "rollback journal"))
+    if (strstr(sentence, "file system without shared memory"))
         ++*(int *)context;
 }
 
@@ -430,7 +453,7 @@ static void without_shared_memory(void **state)
     fixture_end(writer, &run);
     sqlite3_vfs_register(usual, 1);
     assert_int_equal(notices, 1);
-    assert_string_equal(fixture_text(path, "PRAGMA journal_mode"), "delete");
+    assert_string_equal(fixture_text(path, "PRAGMA journal_mode"), "wal");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM period"), 5);
 }
 
@@ -440,6 +463,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_new_store_has_its_marks),
+        TEST(what_has_the_name_stays),
         TEST(an_empty_file_is_a_fresh_store),
         TEST(a_database_without_tables_is_a_fresh_store),
         TEST(a_name_is_only_a_name),

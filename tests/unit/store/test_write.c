@@ -272,6 +272,17 @@ static void a_full_ring_becomes_a_gap(void **state)
     recorder_stop_notices(&notices);
 }
 
+/* Ten minutes of all CPUs, between 64 and 512 MiB. */
+static void room_of_the_ring(void **state)
+{
+    const size_t bytes = rps_ring_bytes(sizeof(struct rps_period));
+
+    (void)state;
+    assert_int_equal(rps_writer_ring_periods(100000000, 1), (64 << 20) / bytes);
+    assert_int_equal(rps_writer_ring_periods(100000000, 64), 6000 * 64);
+    assert_int_equal(rps_writer_ring_periods(1000000, 64), (512 << 20) / bytes);
+}
+
 /* Also when nothing comes after it, and the ring is full until the end. */
 static void a_gap_at_the_end_is_kept_too(void **state)
 {
@@ -766,6 +777,7 @@ int main(void)
         TEST(too_many_marks_are_counted),
         TEST(durability_full_syncs),
         TEST(a_lock_is_waited_for),
+        TEST(room_of_the_ring),
         TEST(a_full_ring_becomes_a_gap),
         TEST(a_gap_at_the_end_is_kept_too),
         TEST(the_end_does_not_wait_for_ever),
