@@ -14,7 +14,6 @@
 #include "rpistat/interval.h"
 #include "rpistat/json.h"
 #include "rpistat/run.h"
-#include "rpistat/store.h"
 
 enum rps_format { RPS_FORMAT_TEXT, RPS_FORMAT_JSON, RPS_FORMAT_CSV };
 
@@ -56,10 +55,6 @@ void rps_rows_seconds(struct rps_rows *rows, const char *name, int64_t ns, int k
 void rps_rows_time(struct rps_rows *rows, const char *name, int64_t realtime_ns, int known);
 /* The values low, high, certainty and share of an estimate. */
 void rps_rows_interval(struct rps_rows *rows, const struct rps_interval *interval);
-
-/* What is to be said of a run, in `runs` and in its report. Within a row, or an object of JSON. */
-void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
-                  const struct rps_run_summary *summary);
 
 /* Stretch [start_ns, end_ns) of a run: start_s, end_s, and the wall-clock times start and end,
  * which the run's start and the time since then come to. */

@@ -183,10 +183,22 @@ struct rps_run_summary {
 
 /*
  * The run meant by what the user typed: a number, a label or a tag KEY=VALUE (the newest run with
- * it), `last`, `last-N`; NULL means `last`. RPS_FAILED names what there is when none is meant.
+ * it), `last`, `last-N`, in this order; NULL means `last`. RPS_FAILED names what is near, or what
+ * there is, when none is meant.
  */
 int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
                     struct rps_error *err);
+
+/* The same for what follows a recording: NULL means the newest that is being recorded, else the
+ * newest. */
+int rps_reader_find_live(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
+                         struct rps_error *err);
+
+/* All runs that a text means, ascending, each once, in a new array (free()): every run of a label
+ * or tag, label:TEXT, a range 1-5, what rps_reader_find takes, or several of these with commas
+ * between. RPS_USAGE for what is no such text. */
+int rps_reader_find_group(struct rps_reader *reader, const char *text, int64_t **ret_run_id,
+                          size_t *ret_count, struct rps_error *err);
 
 /* All run_ids in ascending order, in a new array (free()); *ret_count may be 0. */
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,

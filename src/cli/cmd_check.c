@@ -1,23 +1,24 @@
 /* `rpistat check`: is a store sound, and saving what can be read of one that is not. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli.h"
 #include "format.h"
 #include "rpistat/check.h"
-#include "rpistat/text.h"
 
 struct settings {
     int repair;
     enum rps_format format;
 };
 
-/* A check, or a repair, that is being told of. */
+/* A check, or a repair, and what is said of it. */
 struct check {
     struct rps_cli *cli;
-    struct rps_rows *rows; /* NULL: as text */
+    struct rps_document document;
+    struct rps_block *findings;
 };
+
+#define COUNTS_SIZE 80
 
 #define AT(member) RPS_AT(struct settings, member)
 
@@ -40,7 +41,7 @@ static int check_settings(struct rps_cli *cli)
     return 0;
 }
 
-static void tell(void *context, enum rps_finding_kind kind, const char *sentence)
+static void put_finding(void *context, enum rps_finding_kind kind, const char *sentence)
 {
     static const char *const word[] = {
         [RPS_FINDING_WRONG] = "wrong",
@@ -48,119 +49,110 @@ static void tell(void *context, enum rps_finding_kind kind, const char *sentence
         [RPS_FINDING_NOTE] = "note",
     };
     const struct check *check = context;
+    int is_note = kind == RPS_FINDING_NOTE;
 
-    rps_progress_end(check->cli);
     if (check->cli->quiet && kind != RPS_FINDING_WRONG)
         return;
-    if (check->rows) {
-        rps_rows_row(check->rows);
-        rps_rows_text(check->rows, "kind", word[kind]);
-        rps_rows_text(check->rows, "finding", sentence);
-        rps_rows_end_row(check->rows);
+    rps_put_texts(check->findings, 2, word[kind], sentence);
+    rps_block_line(check->findings, 0, "%s%s%s", is_note ? "" : word[kind], is_note ? "" : ": ",
+                   sentence);
+}
+
+static void put_count(struct check *check, const char *name, uint64_t count)
+{
+    rps_put_int(rps_document_field(&check->document, name, RPS_VALUE_INT), (int64_t)count, 1);
+}
+
+/* "3 runs, 1 period" */
+static char *format_counts(char ret[COUNTS_SIZE], uint64_t runs, uint64_t periods)
+{
+    snprintf(ret, COUNTS_SIZE, "%" PRIu64 " run%s, %" PRIu64 " period%s", runs,
+             runs == 1 ? "" : "s", periods, periods == 1 ? "" : "s");
+    return ret;
+}
+
+static void put_check(struct check *check, const struct rps_check_result *result)
+{
+    const char *input = check->cli->input;
+    char counts[COUNTS_SIZE];
+
+    format_counts(counts, result->runs, result->periods);
+    if (check->cli->quiet) {
         return;
-    }
-    if (kind != RPS_FINDING_NOTE)
-        fprintf(check->cli->out, "%s: ", word[kind]);
-    rps_text_print(check->cli->out, sentence);
-    fputc('\n', check->cli->out);
-}
-
-/* "3 runs", "1 run". */
-static void print_count(FILE *out, uint64_t count, const char *noun)
-{
-    fprintf(out, "%" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
-}
-
-static void print_check(const struct rps_cli *cli, const struct rps_check_result *result)
-{
-    rps_text_print(cli->out, cli->input);
-    fprintf(cli->out, " is %ssound: ", result->wrong > 0 ? "not " : "");
-    print_count(cli->out, result->runs, "run");
-    fputs(", ", cli->out);
-    print_count(cli->out, result->periods, "period");
-    if (result->wrong > 0) {
-        fprintf(cli->out, ", %" PRIu64 " thing%s wrong\n", result->wrong,
-                result->wrong == 1 ? "" : "s");
-        fputs("'rpistat check --repair -i ", cli->out);
-        rps_text_print(cli->out, cli->input);
-        fputs(" -o NEW' saves what can be read into a new store\n", cli->out);
+    } else if (result->wrong == 0) {
+        rps_block_line(check->findings, 0, "%s is sound: %s", input, counts);
     } else {
-        fputc('\n', cli->out);
+        rps_block_line(check->findings, 0, "%s is not sound: %s, %" PRIu64 " thing%s wrong", input,
+                       counts, result->wrong, result->wrong == 1 ? "" : "s");
+        rps_block_line(check->findings, 0,
+                       "'rpistat check --repair -i %s -o NEW' saves what can be read into a new "
+                       "store",
+                       input);
     }
 }
 
 static int check_store(struct check *check)
 {
-    const struct rps_finding_sink sink = {check, tell};
+    const struct rps_finding_sink sink = {check, put_finding};
     struct rps_cli *cli = check->cli;
     struct rps_check_result result;
 
     rps_progress_begin(cli, "checking");
     if (rps_store_check(cli->input, &sink, &result, &cli->err) < 0)
         return RPS_FAILED;
-    rps_progress_end(cli);
-    if (check->rows) {
-        rps_rows_end(check->rows);
-        rps_rows_bool(check->rows, "sound", result.wrong == 0, 1);
-        rps_rows_uint(check->rows, "run_count", result.runs, 1);
-        rps_rows_uint(check->rows, "periods", result.periods, 1);
-        rps_rows_uint(check->rows, "wrong", result.wrong, 1);
-        rps_rows_uint(check->rows, "odd", result.odd, 1);
-    } else if (!cli->quiet) {
-        print_check(cli, &result);
-    }
+    put_check(check, &result);
+    rps_put_int(rps_document_field(&check->document, "sound", RPS_VALUE_BOOL), result.wrong == 0,
+                1);
+    put_count(check, "run_count", result.runs);
+    put_count(check, "periods", result.periods);
+    put_count(check, "wrong", result.wrong);
+    put_count(check, "odd", result.odd);
     return result.wrong > 0;
-}
-
-static void print_repair(const struct rps_cli *cli, const struct rps_repair_result *result)
-{
-    rps_text_print(cli->out, cli->output);
-    fputs(" holds what could be read: ", cli->out);
-    print_count(cli->out, result->runs, "run");
-    fputs(", ", cli->out);
-    print_count(cli->out, result->periods, "period");
-    fputc('\n', cli->out);
 }
 
 static int repair_store(struct check *check)
 {
-    const struct rps_finding_sink sink = {check, tell};
+    const struct rps_finding_sink sink = {check, put_finding};
     struct rps_cli *cli = check->cli;
     struct rps_repair_result result;
+    char counts[COUNTS_SIZE];
 
     rps_progress_begin(cli, "saving what can be read");
     if (rps_store_repair(cli->input, cli->output, &sink, &result, &cli->err) < 0)
         return RPS_FAILED;
-    rps_progress_end(cli);
-    if (check->rows) {
-        rps_rows_end(check->rows);
-        rps_rows_text(check->rows, "new_store", cli->output);
-        rps_rows_uint(check->rows, "run_count", result.runs, 1);
-        rps_rows_uint(check->rows, "periods", result.periods, 1);
-        rps_rows_uint(check->rows, "dropped", result.dropped, 1);
-        rps_rows_uint(check->rows, "lost_stretches", result.lost_stretches, 1);
-    } else if (!cli->quiet) {
-        print_repair(cli, &result);
-    }
+    if (!cli->quiet)
+        rps_block_line(check->findings, 0, "%s holds what could be read: %s", cli->output,
+                       format_counts(counts, result.runs, result.periods));
+    rps_put_text(rps_document_field(&check->document, "new_store", RPS_VALUE_TEXT), cli->output);
+    put_count(check, "run_count", result.runs);
+    put_count(check, "periods", result.periods);
+    put_count(check, "dropped", result.dropped);
+    put_count(check, "lost_stretches", result.lost_stretches);
     return 0;
 }
 
-static int write_rows(struct check *check, int (*work)(struct check *check), enum rps_format format)
+/* Text is written of what could not be ended too: it says how far it came. */
+static int check_and_write(struct rps_cli *cli)
 {
-    if (rps_rows_open(check->rows, check->cli->out, format, &check->cli->err) < 0)
-        return RPS_FAILED;
-    rps_rows_text(check->rows, "store", check->cli->input);
-    if (rps_rows_begin(check->rows, "findings"))
-        tell(check, RPS_FINDING_WRONG, "");
-    return rps_rows_close(check->rows, work(check), &check->cli->err);
+    static const struct rps_column columns[] = {{.name = "kind"}, {.name = "finding"}};
+    const struct settings *settings = cli->settings;
+    struct check check = {.cli = cli};
+    int result;
+
+    rps_put_text(rps_document_field(&check.document, "store", RPS_VALUE_TEXT), cli->input);
+    check.findings = rps_document_block(&check.document, "findings", columns, 2);
+    result = settings->repair ? repair_store(&check) : check_store(&check);
+    rps_progress_end(cli);
+    if ((result >= 0 || settings->format == RPS_FORMAT_TEXT) &&
+        rps_format_document(cli, &check.document, settings->format) < 0)
+        result = RPS_FAILED;
+    rps_document_free(&check.document);
+    return result;
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
-    int (*work)(struct check * check) = settings->repair ? repair_store : check_store;
-    struct rps_rows rows = {.json = NULL};
-    struct check check = {.cli = cli, .rows = settings->format == RPS_FORMAT_TEXT ? NULL : &rows};
     struct rps_output output = {0};
     int result;
 
@@ -170,7 +162,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     if (rps_output_open(&output, settings->repair ? NULL : cli->output, &cli->err) < 0)
         return RPS_FAILED;
     cli->out = output.file;
-    result = check.rows ? write_rows(&check, work, settings->format) : work(&check);
+    result = check_and_write(cli);
     if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
         result = RPS_FAILED;
     rps_output_abandon(&output);

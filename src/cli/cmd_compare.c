@@ -141,7 +141,8 @@ struct side {
     const char *text; /* as the user named it */
     char name[512];   /* the same, with the store where there are two */
     struct rps_reader *reader;
-    struct rps_compare_group group;
+    size_t count;
+    int64_t *run_id; /* owned; ascending */
 };
 
 struct job {
@@ -156,7 +157,7 @@ static void job_free(struct job *job)
     rps_comparison_free(&job->comparison);
     free(job->choice);
     for (int i = 0; i < 2; i++) {
-        free(job->side[i].group.run_id);
+        free(job->side[i].run_id);
         if (i == 0 || !job->is_one_store)
             rps_reader_close(job->side[i].reader);
     }
@@ -193,6 +194,20 @@ static int name_sides(struct rps_cli *cli, struct job *job, int argc, char **arg
     return 0;
 }
 
+/* Take the runs of `other`, which is of the same store, out of a side. */
+static void leave_out(struct side *side, const struct side *other)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0, k = 0; i < side->count; i++) {
+        while (k < other->count && other->run_id[k] < side->run_id[i])
+            k++;
+        if (k == other->count || other->run_id[k] != side->run_id[i])
+            side->run_id[kept++] = side->run_id[i];
+    }
+    side->count = kept;
+}
+
 static int find_sides(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
@@ -204,11 +219,11 @@ static int find_sides(struct rps_cli *cli, struct job *job)
     else if (result == 0)
         result = rps_reader_open(&b->reader, b->store, &cli->err);
     for (int i = 0; i < 2 && result == 0; i++)
-        result = rps_compare_choose(job->side[i].reader, job->side[i].store, job->side[i].text,
-                                    &job->side[i].group, &cli->err);
+        result = rps_reader_find_group(job->side[i].reader, job->side[i].text, &job->side[i].run_id,
+                                       &job->side[i].count, &cli->err);
     if (result == 0 && settings->against && job->is_one_store)
-        rps_compare_leave_out(&a->group, &b->group);
-    if (result == 0 && a->group.count == 0)
+        leave_out(a, b);
+    if (result == 0 && a->count == 0)
         result = rps_error_set(&cli->err, RPS_FAILED,
                                "--against %s: all runs that it means are on side B, %s", a->text,
                                b->text);
@@ -218,18 +233,18 @@ static int find_sides(struct rps_cli *cli, struct job *job)
 static int find_comparison(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
-    size_t count = job->side[0].group.count + job->side[1].group.count, at = 0;
+    size_t count = job->side[0].count + job->side[1].count, at = 0;
     int result;
 
     job->choice = calloc(count, sizeof(*job->choice));
     if (!job->choice)
         return rps_error_memory(&cli->err);
     for (int i = 0; i < 2; i++) {
-        for (size_t n = 0; n < job->side[i].group.count; n++)
+        for (size_t n = 0; n < job->side[i].count; n++)
             job->choice[at++] = (struct rps_comparison_choice){
                 .reader = job->side[i].reader,
                 .store = job->side[i].store,
-                .run_id = job->side[i].group.run_id[n],
+                .run_id = job->side[i].run_id[n],
                 .side = (enum rps_comparison_side)i,
             };
     }

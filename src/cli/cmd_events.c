@@ -224,6 +224,7 @@ static void free_found(struct rps_events_found *found)
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
+    struct rps_document document = {.first = NULL};
     struct rps_machine machine;
     struct rps_events_found found = {.machine = &machine, .explain = settings->explain};
     int result = rps_machine_open(&machine, settings->pmu, &cli->err);
@@ -232,10 +233,11 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         return result;
     result = argc > 0 ? find_names(&found, &machine, argc, argv, &cli->err)
                       : find_documents(&found, &machine, settings->sets, &cli->err);
-    if (result >= 0 && settings->format == RPS_FORMAT_TEXT)
-        rps_events_print(cli, &found);
-    else if (result >= 0 && rps_events_write(cli, &found, settings->format) < 0)
+    if (result >= 0)
+        rps_events_blocks(&document, &found);
+    if (result >= 0 && rps_format_document(cli, &document, settings->format) < 0)
         result = RPS_FAILED;
+    rps_document_free(&document);
     free_found(&found);
     rps_machine_close(&machine);
     return result;

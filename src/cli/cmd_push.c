@@ -16,7 +16,6 @@
 #include "rpistat/push.h"
 #include "rpistat/signals.h"
 #include "rpistat/text.h"
-#include "run_choice.h"
 
 #define SECRET_MAX      4096
 #define URL_SIZE        4096
@@ -301,7 +300,7 @@ static int choose(struct rps_cli *cli, int64_t **ret, size_t *ret_count)
     *ret_count = 1;
     if (!*ret)
         return rps_error_memory(&cli->err);
-    return settings->push.follow ? rps_run_choice(cli, *ret)
+    return settings->push.follow ? rps_reader_find_live(cli->reader, cli->run_text, *ret, &cli->err)
                                  : rps_reader_find(cli->reader, cli->run_text, *ret, &cli->err);
 }
 

@@ -1,167 +1,59 @@
 /* `rpistat runs`: what a store holds, one line a run. */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "format.h"
-#include "list.h"
 #include "runs_edit.h"
-#include "rpistat/text.h"
+#include "rpistat/run_block.h"
 
-#define LABEL_MAX 24 /* columns a label, tags or a host may take on a terminal */
-
-static const struct rps_list_column columns[] = {
-    {"RUN", .is_right = 1},
-    {"LABEL", .width_max = LABEL_MAX},
-    {"TAGS", .is_optional = 1, .width_max = LABEL_MAX, .drop = 4},
-    {"START"},
-    {"HOST", .is_optional = 1, .width_max = LABEL_MAX, .drop = 5},
-    {"STATE"},
-    {"ELAPSED", .is_right = 1, .drop = 3},
-    {"PERIODS", .is_right = 1, .drop = 2},
-    {"COUNTED", .drop = 1},
-    {"COMMAND"},
-};
-
-enum {
-    COLUMN_RUN,
-    COLUMN_LABEL,
-    COLUMN_TAGS,
-    COLUMN_START,
-    COLUMN_HOST, /* "-" in all rows where all are of one host */
-    COLUMN_STATE,
-    COLUMN_ELAPSED,
-    COLUMN_PERIODS,
-    COLUMN_COUNTED,
-    COLUMN_COMMAND,
-    COLUMN_COUNT
-};
-
-/* "build=42 host=a", or "-". */
-static void format_tags(char *ret, size_t size, const struct rps_run *run)
+int rps_runs_sort_parse(const char *option, const char *text, void *ret, struct rps_error *err)
 {
-    char text[RPS_LIST_CELL_SIZE] = "-";
-    size_t used = 0;
+    static const char *const name[] = {"run",       "label",   "start", "state",
+                                       "elapsed_s", "periods", "host",  "command"};
+    int is_descending = text[0] == '-';
+    int column = rps_options_word(RPS_RUNS_COLUMNS, text + is_descending);
 
-    for (int i = 0; i < run->tag_count && used < sizeof(text); i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s=%s", i > 0 ? " " : "",
-                                 run->tag[i].key, run->tag[i].value);
-    rps_text_printable(ret, size, text);
+    if (column < 0)
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of the columns %s", option, text,
+                             RPS_RUNS_COLUMNS);
+    *(struct rps_runs_order *)ret = (struct rps_runs_order){name[column], is_descending};
+    return 0;
 }
 
-/* A run, to be freed in any case, and its summary. */
-static int read_run(struct rps_cli *cli, int64_t run_id, struct rps_run *run,
-                    struct rps_run_summary *summary)
+static int put_run(struct rps_cli *cli, int64_t run_id, struct rps_block *block)
 {
+    struct rps_run_summary summary;
+    struct rps_run run;
     int result;
 
-    rps_run_init(run);
-    result = rps_reader_run(cli->reader, run_id, run, &cli->err);
-    return result == 0 ? rps_reader_summary(cli->reader, run_id, summary, &cli->err) : result;
-}
-
-static int add_row(struct rps_list *list, struct rps_cli *cli, int64_t run_id)
-{
-    char text[COLUMN_COUNT][RPS_LIST_CELL_SIZE], counted[RPS_RUN_TEXT_SIZE];
-    struct rps_run_summary summary;
-    struct rps_run run;
-    int result = read_run(cli, run_id, &run, &summary);
-
-    if (result == 0) {
-        snprintf(text[COLUMN_RUN], RPS_LIST_CELL_SIZE, "%" PRId64, run_id);
-        rps_text_printable(text[COLUMN_LABEL], RPS_LIST_CELL_SIZE,
-                           run.label[0] != '\0' ? run.label : "-");
-        format_tags(text[COLUMN_TAGS], RPS_LIST_CELL_SIZE, &run);
-        rps_format_start(text[COLUMN_START], RPS_LIST_CELL_SIZE, run.start_realtime_ns);
-        rps_text_printable(text[COLUMN_HOST], RPS_LIST_CELL_SIZE,
-                           run.host[0] != '\0' ? run.host : "-");
-        snprintf(text[COLUMN_STATE], RPS_LIST_CELL_SIZE, "%s", rps_run_states[run.state]);
-        rps_text_duration(text[COLUMN_ELAPSED], RPS_LIST_CELL_SIZE,
-                          run.elapsed_ns > 0 ? run.elapsed_ns : 0);
-        snprintf(text[COLUMN_PERIODS], RPS_LIST_CELL_SIZE, "%" PRIu64, summary.periods);
-        snprintf(counted, sizeof(counted), "%s", run.pmu);
-        if (strcmp(run.pmu, summary.plan) != 0)
-            snprintf(counted, sizeof(counted), "%s %s", run.pmu, summary.plan);
-        rps_text_printable(text[COLUMN_COUNTED], RPS_LIST_CELL_SIZE, counted);
-        rps_run_title(text[COLUMN_COMMAND], RPS_LIST_CELL_SIZE, &run);
-        result = rps_list_add(list, text, &cli->err);
-    }
-    rps_run_free(&run);
-    return result;
-}
-
-/* Where all runs are of one host, it is not said. */
-static void leave_out_host(struct rps_list *list)
-{
-    char **host = list->cell + COLUMN_HOST;
-
-    for (size_t i = 1; i < list->row_count; i++) {
-        if (strcmp(host[i * COLUMN_COUNT], host[0]) != 0)
-            return;
-    }
-    for (size_t i = 0; i < list->row_count; i++)
-        strcpy(host[i * COLUMN_COUNT], "-"); /* no cell is shorter */
-}
-
-static int print_runs(struct rps_cli *cli, int is_named, const int64_t *run_id, size_t count)
-{
-    struct rps_list list = {.column = columns, .column_count = COLUMN_COUNT};
-    int result = 0;
-
-    for (size_t i = 0; i < count && result == 0; i++)
-        result = add_row(&list, cli, run_id[i]);
-    if (result == 0 && count == 0) {
-        fputs("The store ", cli->out);
-        rps_text_print(cli->out, cli->input);
-        fputs(is_named ? " holds no such run.\n" : " holds no runs.\n", cli->out);
-    } else if (result == 0) {
-        leave_out_host(&list);
-        rps_list_print(cli->out, &list);
-    }
-    rps_list_free(&list);
-    return result;
-}
-
-/* --- for programs ----------------------------------------------------------------------------- */
-
-static void put_run(struct rps_rows *rows, const struct rps_run *run,
-                    const struct rps_run_summary *summary)
-{
-    rps_rows_row(rows);
-    rps_rows_run(rows, run, summary);
-    rps_rows_end_row(rows);
-}
-
-static int write_run(struct rps_cli *cli, int64_t run_id, struct rps_rows *rows)
-{
-    struct rps_run_summary summary;
-    struct rps_run run;
-    int result = read_run(cli, run_id, &run, &summary);
-
+    rps_run_init(&run);
+    result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
     if (result == 0)
-        put_run(rows, &run, &summary);
+        result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
+    if (result == 0)
+        rps_run_block_put(block, &run, &summary);
     rps_run_free(&run);
     return result;
 }
 
-static int write_runs(struct rps_cli *cli, enum rps_format format, const int64_t *run_id,
-                      size_t count)
+static int list_runs(struct rps_cli *cli, int is_named, const int64_t *run_id, size_t count)
 {
-    struct rps_run_summary no_summary = {.plan = ""};
-    struct rps_run no_run;
-    struct rps_rows rows;
+    const struct rps_runs_settings *settings = cli->settings;
+    struct rps_document document = {.first = NULL};
+    struct rps_block *block;
     int result = 0;
 
-    if (rps_rows_open(&rows, cli->out, format, &cli->err) < 0)
-        return RPS_FAILED;
-    rps_run_init(&no_run);
-    rps_rows_text(&rows, "store", cli->input);
-    if (rps_rows_begin(&rows, "runs"))
-        put_run(&rows, &no_run, &no_summary);
+    rps_put_text(rps_document_field(&document, "store", RPS_VALUE_TEXT), cli->input);
+    block = rps_run_block(&document, "runs");
     for (size_t i = 0; i < count && result == 0; i++)
-        result = write_run(cli, run_id[i], &rows);
-    rps_rows_end(&rows);
-    return rps_rows_close(&rows, result, &cli->err);
+        result = put_run(cli, run_id[i], block);
+    rps_block_sort(block, settings->sort.column, settings->sort.is_descending);
+    if (count == 0)
+        rps_block_line(block, 0, "The store %s holds no %s.", cli->input,
+                       is_named ? "such run" : "runs");
+    if (result == 0)
+        result = rps_format_document(cli, &document, settings->format);
+    rps_document_free(&document);
+    return result;
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
@@ -174,10 +66,8 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 
     if (result == 0 && rps_runs_is_change(settings))
         result = rps_runs_change(cli, is_named, run_id, count);
-    else if (result == 0 && settings->format == RPS_FORMAT_TEXT)
-        result = print_runs(cli, is_named, run_id, count);
     else if (result == 0)
-        result = write_runs(cli, settings->format, run_id, count);
+        result = list_runs(cli, is_named, run_id, count);
     free(run_id);
     return result;
 }

@@ -1,11 +1,8 @@
 /* `rpistat status`: what is being recorded on this machine, a line a recorder. */
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "cli.h"
 #include "format.h"
-#include "list.h"
 #include "recorders.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
@@ -15,35 +12,25 @@ struct status_settings {
     enum rps_format format;
 };
 
-static const struct rps_list_column columns[] = {
-    {"USER", .width_max = 12},
-    {"PROCESS", .is_right = 1},
-    {"RUN", .is_right = 1},
-    {"LABEL", .is_optional = 1, .width_max = 24, .drop = 4},
-    {"STATE"},
-    {"SINCE", .drop = 1},
-    {"ELAPSED", .is_right = 1, .drop = 3},
-    {"PERIODS/S", .is_right = 1, .drop = 2},
-    {"WRITTEN/S", .is_right = 1},
-    {"SIZE", .is_right = 1},
-    {"STORE"},
-    {"COMMAND"},
-};
-
-enum {
-    COLUMN_USER,
-    COLUMN_PROCESS,
-    COLUMN_RUN,
-    COLUMN_LABEL,
-    COLUMN_STATE,
-    COLUMN_SINCE,
-    COLUMN_ELAPSED,
-    COLUMN_PERIODS_PER_S,
-    COLUMN_WRITTEN_PER_S,
-    COLUMN_SIZE,
-    COLUMN_STORE,
-    COLUMN_COMMAND,
-    COLUMN_COUNT
+static const struct rps_column columns[] = {
+    {"user", "USER", .place = 1, .width_max = 12},
+    {"pid", "PROCESS", RPS_VALUE_INT, .place = 2},
+    {.name = "recorder_command"},
+    {"recorder_state", "STATE", .place = 5},
+    {"store", "STORE", .place = 11},
+    {.name = "reason"},
+    {"store_bytes", "SIZE", RPS_VALUE_SIZE, .place = 10},
+    {"run", "RUN", RPS_VALUE_INT, .place = 3},
+    {.name = "uuid"},
+    {"label", "LABEL", .place = 4, .shown = RPS_SHOWN_IF_KNOWN, .width_max = 24, .drop = 4},
+    {"command", "COMMAND", .place = 12},
+    {.name = "target"},
+    {"start", "SINCE", RPS_VALUE_TIME, .place = 6, .drop = 1},
+    {"elapsed_s", "ELAPSED", RPS_VALUE_DURATION, .place = 7, .drop = 3},
+    {"period_s", .kind = RPS_VALUE_DURATION},
+    {"periods", .kind = RPS_VALUE_INT},
+    {"periods_per_s", "PERIODS/S", RPS_VALUE_NUMBER, .place = 8, .drop = 2},
+    {"written_per_s", "WRITTEN/S", RPS_VALUE_NUMBER, .place = 9},
 };
 
 #define AT(member) RPS_AT(struct status_settings, member)
@@ -62,57 +49,6 @@ static double per_s(const struct rps_recorder *recorder, int64_t units)
     return units < 0 || elapsed_ns <= 0 ? NAN : (double)units * RPS_NS_PER_S / (double)elapsed_ns;
 }
 
-static double periods_per_s(const struct rps_recorder *recorder)
-{
-    return per_s(recorder, recorder->entry.periods);
-}
-
-static double written_per_s(const struct rps_recorder *recorder)
-{
-    return per_s(recorder, recorder->written_bytes);
-}
-
-/* --- for people ------------------------------------------------------------------------------- */
-
-static void fill_run(char text[COLUMN_COUNT][RPS_LIST_CELL_SIZE],
-                     const struct rps_recorder *recorder)
-{
-    const struct rps_run *run = &recorder->entry.run;
-    char size[RPS_TEXT_NUMBER_SIZE];
-
-    snprintf(text[COLUMN_RUN], RPS_LIST_CELL_SIZE, "%" PRId64, run->run_id);
-    if (run->label[0] != '\0')
-        rps_text_printable(text[COLUMN_LABEL], RPS_LIST_CELL_SIZE, run->label);
-    rps_format_start(text[COLUMN_SINCE], RPS_LIST_CELL_SIZE, run->start_realtime_ns);
-    if (run->elapsed_ns > 0)
-        rps_text_duration(text[COLUMN_ELAPSED], RPS_LIST_CELL_SIZE, run->elapsed_ns);
-    if (!isnan(periods_per_s(recorder)))
-        rps_text_number(text[COLUMN_PERIODS_PER_S], RPS_LIST_CELL_SIZE, periods_per_s(recorder));
-    if (!isnan(written_per_s(recorder)))
-        snprintf(text[COLUMN_WRITTEN_PER_S], RPS_LIST_CELL_SIZE, "%s",
-                 rps_text_size(size, sizeof(size), (uint64_t)written_per_s(recorder)));
-    rps_text_size(text[COLUMN_SIZE], RPS_LIST_CELL_SIZE, (uint64_t)recorder->entry.store_bytes);
-    rps_run_title(text[COLUMN_COMMAND], RPS_LIST_CELL_SIZE, run);
-}
-
-static int add_row(struct rps_list *list, const struct rps_recorder *recorder,
-                   struct rps_error *err)
-{
-    char text[COLUMN_COUNT][RPS_LIST_CELL_SIZE];
-
-    for (int c = 0; c < COLUMN_COUNT; c++)
-        strcpy(text[c], "-");
-    snprintf(text[COLUMN_USER], RPS_LIST_CELL_SIZE, "%s", recorder->user);
-    snprintf(text[COLUMN_PROCESS], RPS_LIST_CELL_SIZE, "%ld", (long)recorder->pid);
-    snprintf(text[COLUMN_STATE], RPS_LIST_CELL_SIZE, "%s", rps_recorder_states[recorder->state]);
-    snprintf(text[COLUMN_COMMAND], RPS_LIST_CELL_SIZE, "%s", recorder->command);
-    if (recorder->entry.run.run_id > 0)
-        fill_run(text, recorder);
-    if (recorder->entry.store[0] != '\0')
-        rps_text_printable(text[COLUMN_STORE], RPS_LIST_CELL_SIZE, recorder->entry.store);
-    return rps_list_add(list, text, err);
-}
-
 static const char *reason_of(const struct rps_recorder *recorder)
 {
     return recorder->state == RPS_RECORDER_UNKNOWN
@@ -121,93 +57,60 @@ static const char *reason_of(const struct rps_recorder *recorder)
                : NULL;
 }
 
-/* Why it is not known what they record, a line each. */
-static void print_reasons(FILE *out, const struct rps_recorders *recorders)
-{
-    for (size_t i = 0; i < recorders->count; i++) {
-        const struct rps_recorder *one = &recorders->recorder[i];
-
-        if (reason_of(one))
-            fprintf(out, "Process %ld: %s.\n", (long)one->pid, reason_of(one));
-    }
-}
-
-static int print(struct rps_cli *cli, const struct rps_recorders *recorders)
-{
-    struct rps_list list = {.column = columns, .column_count = COLUMN_COUNT};
-    int result = 0;
-
-    for (size_t i = 0; i < recorders->count && result == 0; i++)
-        result = add_row(&list, &recorders->recorder[i], &cli->err);
-    if (result == 0 && recorders->count == 0) {
-        fputs("Nothing is being recorded on this machine.\n", cli->out);
-    } else if (result == 0) {
-        rps_list_print(cli->out, &list);
-        print_reasons(cli->out, recorders);
-    }
-    rps_list_free(&list);
-    return result;
-}
-
-/* --- for programs ----------------------------------------------------------------------------- */
-
-static void put(struct rps_rows *rows, const struct rps_recorder *recorder)
+static void put_recorder(struct rps_block *block, const struct rps_recorder *recorder)
 {
     const struct rps_run *run = &recorder->entry.run;
+    double written_per_s = per_s(recorder, recorder->written_bytes);
+    char title[4096] = "", size[RPS_TEXT_NUMBER_SIZE];
     int known = run->run_id > 0;
-    char title[4096] = "";
 
-    rps_rows_row(rows);
-    rps_rows_text(rows, "user", recorder->user);
-    rps_rows_int(rows, "pid", recorder->pid, recorder->pid > 0);
-    rps_rows_text(rows, "recorder_command", recorder->command);
-    rps_rows_text(rows, "recorder_state", rps_recorder_states[recorder->state]);
-    rps_rows_text(rows, "store", recorder->entry.store);
-    rps_rows_text(rows, "reason", reason_of(recorder));
-    rps_rows_uint(rows, "store_bytes", (uint64_t)recorder->entry.store_bytes, known);
-    rps_rows_int(rows, "run", run->run_id, known);
-    rps_rows_text(rows, "uuid", run->uuid);
-    rps_rows_text(rows, "label", run->label);
-    rps_rows_text(rows, "command", known ? rps_run_title(title, sizeof(title), run) : title);
-    rps_rows_text(rows, "target", run->target);
-    rps_rows_time(rows, "start", run->start_realtime_ns, known && run->start_realtime_ns >= 0);
-    rps_rows_seconds(rows, "elapsed_s", run->elapsed_ns, known && run->elapsed_ns >= 0);
-    rps_rows_seconds(rows, "period_s", run->period_ns, known && run->period_ns > 0);
-    rps_rows_uint(rows, "periods", (uint64_t)recorder->entry.periods, known);
-    rps_rows_double(rows, "periods_per_s", periods_per_s(recorder));
-    rps_rows_double(rows, "written_per_s", written_per_s(recorder));
-    rps_rows_end_row(rows);
-}
-
-static int write_rows(struct rps_cli *cli, enum rps_format format,
-                      const struct rps_recorders *recorders)
-{
-    struct rps_recorder none = {.user = ""};
-    struct rps_rows rows;
-
-    if (rps_rows_open(&rows, cli->out, format, &cli->err) < 0)
-        return RPS_FAILED;
-    rps_run_init(&none.entry.run);
-    if (rps_rows_begin(&rows, "recorders"))
-        put(&rows, &none);
-    for (size_t i = 0; i < recorders->count; i++)
-        put(&rows, &recorders->recorder[i]);
-    rps_rows_end(&rows);
-    return rps_rows_close(&rows, 0, &cli->err);
+    rps_put_text(block, recorder->user);
+    rps_put_int(block, recorder->pid, recorder->pid > 0);
+    rps_put_text(block, recorder->command);
+    rps_put_text(block, rps_recorder_states[recorder->state]);
+    rps_put_texts(block, 2, recorder->entry.store, reason_of(recorder));
+    rps_put_int(block, recorder->entry.store_bytes, known);
+    rps_put_int(block, run->run_id, known);
+    rps_put_text(block, run->uuid);
+    rps_put_text(block, run->label);
+    rps_put_text(block, known ? rps_run_title(title, sizeof(title), run) : title);
+    if (!known)
+        rps_put_words(block, recorder->command);
+    rps_put_text(block, run->target);
+    rps_put_int(block, run->start_realtime_ns, known && run->start_realtime_ns >= 0);
+    rps_put_int(block, run->elapsed_ns, known && run->elapsed_ns >= 0);
+    rps_put_int(block, run->period_ns, known && run->period_ns > 0);
+    rps_put_int(block, recorder->entry.periods, known);
+    rps_put_number(block, per_s(recorder, recorder->entry.periods));
+    rps_put_number(block, written_per_s);
+    if (!isnan(written_per_s))
+        rps_put_words(block, rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct status_settings *settings = cli->settings;
+    struct rps_document document = {.first = NULL};
+    struct rps_block *block =
+        rps_document_block(&document, "recorders", columns, sizeof(columns) / sizeof(columns[0]));
     struct rps_recorders recorders = {0};
     int result = rps_recorders_find(&recorders, &cli->err);
 
     (void)argc;
     (void)argv;
-    if (result == 0 && settings->format == RPS_FORMAT_TEXT)
-        result = print(cli, &recorders);
-    else if (result == 0)
-        result = write_rows(cli, settings->format, &recorders);
+    for (size_t i = 0; i < recorders.count && result == 0; i++)
+        put_recorder(block, &recorders.recorder[i]);
+    for (size_t i = 0; i < recorders.count; i++) {
+        const struct rps_recorder *one = &recorders.recorder[i];
+
+        if (reason_of(one))
+            rps_block_line(block, 0, "Process %ld: %s.", (long)one->pid, reason_of(one));
+    }
+    if (recorders.count == 0)
+        rps_block_line(block, 0, "Nothing is being recorded on this machine.");
+    if (result == 0)
+        result = rps_format_document(cli, &document, settings->format);
+    rps_document_free(&document);
     rps_recorders_free(&recorders);
     return result;
 }

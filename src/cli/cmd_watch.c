@@ -15,7 +15,6 @@
 #include "rpistat/clock.h"
 #include "rpistat/plot.h"
 #include "rpistat/text.h"
-#include "run_choice.h"
 #include "screen.h"
 #include "watch_http.h"
 #include "watch_view.h"
@@ -279,7 +278,7 @@ static int run_watch(struct rps_cli *cli, int argc, char **argv)
     if (cli->output != NULL && strcmp(cli->output, "-") != 0)
         watch.picture = cli->output;
     rps_watch_view_init(&watch.view);
-    result = rps_run_choice(cli, &watch.run_id);
+    result = rps_reader_find_live(cli->reader, cli->run_text, &watch.run_id, &cli->err);
     if (result == 0)
         result = settings->http ? serve(&watch) : watch_run(&watch);
     rps_watch_view_free(&watch.view);

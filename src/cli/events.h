@@ -1,15 +1,15 @@
 /*
- * What `rpistat events` found, between cmd_events.c, which tries the events, and the writers: text
- * (events_text.c), JSON and CSV (events_data.c).
+ * What `rpistat events` found, between cmd_events.c, which tries the events, and events_blocks.c,
+ * which says it.
  */
 #ifndef RPISTAT_CLI_EVENTS_H
 #define RPISTAT_CLI_EVENTS_H
 
 #include "cli.h"
 #include "machine.h"
+#include "rpistat/document.h"
 #include "rpistat/plan.h"
 #include "rpistat/pmu.h"
-#include "rpistat/rows.h"
 
 /* "hardware 0x1", "pmu 11 0x3c", with config1 and config2 where they are used. */
 #define RPS_EVENTS_ENCODING_SIZE 128
@@ -41,8 +41,7 @@ struct rps_events_found {
 /* How the event is encoded, "" when that is not known. RPS_EVENTS_ENCODING_SIZE bytes. */
 char *rps_events_encoding(char *ret, const struct rps_event *event);
 
-void rps_events_print(const struct rps_cli *cli, const struct rps_events_found *found);
-int rps_events_write(struct rps_cli *cli, const struct rps_events_found *found,
-                     enum rps_format format);
+/* Put all that was found into a document. */
+void rps_events_blocks(struct rps_document *document, const struct rps_events_found *found);
 
 #endif

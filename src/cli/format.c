@@ -3,19 +3,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-void rps_format_start(char *ret, size_t size, int64_t realtime_ns)
+int rps_format_document(struct rps_cli *cli, const struct rps_document *document,
+                        enum rps_format format)
 {
-    time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
-    struct tm local;
+    int columns = 0;
 
-    if (realtime_ns < 0 || localtime_r(&seconds, &local) == NULL ||
-        strftime(ret, size, "%Y-%m-%d %H:%M", &local) == 0)
-        snprintf(ret, size, "?");
+    if (cli->out != stdout || !rps_output_terminal(&columns, NULL))
+        columns = 0;
+    return rps_document_write(document, cli->out, format, columns, &cli->err);
 }
 
 char *rps_format_run(char *ret, size_t size, const struct rps_run *run)

@@ -2,13 +2,16 @@
 #ifndef RPISTAT_CLI_FORMAT_H
 #define RPISTAT_CLI_FORMAT_H
 
-#include "rpistat/rows.h"
+#include "cli.h"
+#include "rpistat/document.h"
 
 /* The words of --format, in the order of enum rps_format. */
 #define RPS_FORMATS "text json csv"
 
-/* When a run began, in the reader's zone: "2026-11-21 14:30"; "?" when that is not known. */
-void rps_format_start(char *ret, size_t size, int64_t realtime_ns);
+/* Write a document to cli->out, fitted to the terminal when that is where it goes. RPS_FAILED
+ * without memory. */
+int rps_format_document(struct rps_cli *cli, const struct rps_document *document,
+                        enum rps_format format);
 
 /* "run 3 (label nightly, ./naive)", printable. Writes at most `size` bytes, and returns ret. */
 char *rps_format_run(char *ret, size_t size, const struct rps_run *run);

@@ -144,8 +144,6 @@ int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_ru
             run_id[kept++] = run_id[i];
     }
     free(chosen);
-    if (result >= 0)
-        result = rps_runs_sort(cli, run_id, kept);
     if (result < 0) {
         free(run_id);
         return result;

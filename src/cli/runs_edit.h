@@ -20,7 +20,7 @@ struct rps_runs_settings {
     struct rps_texts set_tag, unset_tag;
     enum rps_format format; /* of the list */
     struct rps_runs_order {
-        int column; /* its place among RPS_RUNS_COLUMNS */
+        const char *column; /* its name in JSON */
         int is_descending;
     } sort; /* --sort */
 };
@@ -36,12 +36,8 @@ int rps_runs_is_change(const struct rps_runs_settings *settings);
 /* The column of --sort, "start" or "-start", into a struct rps_runs_order: options set it. */
 int rps_runs_sort_parse(const char *option, const char *text, void *ret, struct rps_error *err);
 
-/* Put runs into the order of --sort; runs that are equal stay as they are. */
-int rps_runs_sort(struct rps_cli *cli, int64_t *run_id, size_t count);
-
 /*
- * Those of the runs that the options and the operands choose, by --sort, in a new array
- * (free()); all of them when nothing is asked for. RPS_FAILED for an operand or -r that means none.
+ * Those of the runs that the options and the operands choose, in a new array (free()); all of them when nothing is asked for. RPS_FAILED for an operand or -r that means none.
  */
 int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_run_id,
                     size_t *ret_count);

@@ -10,10 +10,17 @@
 
 int rps_export_csv_begin(struct rps_export_job *job, size_t size, struct rps_error *err)
 {
+    const struct rps_export_options *options = job->options;
+    const struct rps_csv_dialect dialect = {.separator = options->separator,
+                                            .decimal = options->decimal,
+                                            .crlf = options->crlf,
+                                            .bom = options->bom,
+                                            .json = options->json};
+
     job->state = calloc(1, size);
     if (!job->state)
         return rps_error_memory(err);
-    return rps_csv_begin(job->state, job->out, job->options, err);
+    return rps_csv_begin(job->state, job->out, &dialect, err);
 }
 
 void rps_export_csv_place(struct rps_export_job *job, int32_t cpu)

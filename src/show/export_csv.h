@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "csv_writer.h"
+#include "rpistat/csv_writer.h"
 #include "rpistat/export.h"
 
 extern const struct rps_export_format rps_export_wide, rps_export_rates, rps_export_long,

@@ -1,5 +1,5 @@
 /*
- * The reader: finding runs, and their metadata. Plans are read in read_plan.c, periods in cursor.c.
+ * The reader: runs, and their metadata. Which of them is meant stands in select.c; plans are read in read_plan.c, periods in cursor.c.
  *
  * A store is input from elsewhere. Nothing that it says about itself is believed: text is cut to
  * the room there is for it, numbers are brought into their ranges, and a table or column that is
@@ -160,54 +160,6 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
                          "%s: not in %s, which holds %" PRId64 " runs from %" PRId64 " to %" PRId64
                          "; `rpistat runs%s%s` lists them",
                          what, reader->path, count, first, last, option, path);
-}
-
-/* The N of "last-N", 0 for "last", -1 for anything else. */
-static int64_t back_from_last(const char *text)
-{
-    uint64_t back = 0;
-
-    if (strcmp(text, "last") == 0)
-        return 0;
-    if (strncmp(text, "last-", 5) != 0 ||
-        rps_parse_uint64("run", text + 5, 0, INT64_MAX, &back, NULL) < 0)
-        return -1;
-    return (int64_t)back;
-}
-
-int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
-                    struct rps_error *err)
-{
-    char what[RPS_RUN_TEXT_SIZE], printable[128];
-    uint64_t number;
-    int64_t back;
-    int result = 0;
-
-    if (!text)
-        text = "last";
-    if (text[0] && strspn(text, "0123456789") == strlen(text) &&
-        rps_parse_uint64("run", text, 0, INT64_MAX, &number, NULL) == 0)
-        result = ask(reader, "SELECT run_id FROM run WHERE run_id = ?1", (int64_t)number, NULL,
-                     ret_run_id, err);
-    if (result == 0 && text[0])
-        result = ask(reader,
-                     "SELECT max(run_id) FROM run WHERE label = ?2 AND ?1 = 0"
-                     " HAVING max(run_id) IS NOT NULL",
-                     0, text, ret_run_id, err);
-    if (result == 0 && strchr(text, '='))
-        result = ask(reader,
-                     "SELECT max(run_id) FROM run, json_each(run.tags) AS j"
-                     " WHERE j.key || '=' || j.value = ?2 AND ?1 = 0"
-                     " HAVING max(run_id) IS NOT NULL",
-                     0, text, ret_run_id, err);
-    back = back_from_last(text);
-    if (result == 0 && back >= 0)
-        result = ask(reader, "SELECT run_id FROM run ORDER BY run_id DESC LIMIT 1 OFFSET ?1", back,
-                     NULL, ret_run_id, err);
-    if (result != 0)
-        return result < 0 ? result : 0;
-    snprintf(what, sizeof(what), "run %s", rps_text_printable(printable, sizeof(printable), text));
-    return rps_reader_no_run(reader, what, err);
 }
 
 int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,

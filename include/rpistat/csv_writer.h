@@ -6,18 +6,25 @@
  * the columns, which JSON has in every line. Nothing is checked: a failed write is the stream's to
  * tell.
  */
-#ifndef RPISTAT_SHOW_CSV_WRITER_H
-#define RPISTAT_SHOW_CSV_WRITER_H
+#ifndef RPISTAT_CSV_WRITER_H
+#define RPISTAT_CSV_WRITER_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "rpistat/error.h"
-#include "rpistat/export.h"
 #include "rpistat/json.h"
 
 #define RPS_CSV_WRITER_BUFFER_SIZE 65536
+
+struct rps_csv_dialect {
+    char separator; /* ',' */
+    char decimal;   /* '.' */
+    int crlf;       /* 1: lines end in CR LF */
+    int bom;        /* 1: a UTF-8 byte order mark first */
+    int json;       /* 1: an object a line, with the names and cells of a row, in place of CSV */
+};
 
 struct rps_csv_writer {
     FILE *out; /* the caller's */
@@ -38,7 +45,7 @@ struct rps_csv_writer {
  * Begin a file on `out`. RPS_USAGE for a separator or decimal sign that would make the numbers
  * unreadable (a digit, a quote, a sign, a line end, or both the same).
  */
-int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_export_options *options,
+int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_csv_dialect *dialect,
                   struct rps_error *err);
 
 void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value);

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "csv_writer.h"
+#include "rpistat/csv_writer.h"
 #include "rpistat/text.h"
 
 int rps_rows_open(struct rps_rows *rows, FILE *out, enum rps_format format, struct rps_error *err)
 {
-    static const struct rps_export_options options = {.separator = ',', .decimal = '.'};
+    static const struct rps_csv_dialect dialect = {.separator = ',', .decimal = '.'};
 
     *rows = (struct rps_rows){.out = out};
     if (rps_json_open(&rows->to, 0) < 0)
@@ -21,7 +21,7 @@ int rps_rows_open(struct rps_rows *rows, FILE *out, enum rps_format format, stru
     }
     rows->csv = calloc(1, sizeof(*rows->csv));
     if (rows->csv)
-        return rps_csv_begin(rows->csv, rows->to.out, &options, err);
+        return rps_csv_begin(rows->csv, rows->to.out, &dialect, err);
     free(rps_json_close(&rows->to));
     return rps_error_memory(err);
 }
@@ -179,73 +179,4 @@ void rps_rows_stretch(struct rps_rows *rows, const struct rps_run *run, int64_t 
     rps_rows_seconds(rows, "end_s", end_ns, 1);
     rps_rows_time(rows, "start", run->start_realtime_ns + start_ns, has_clock);
     rps_rows_time(rows, "end", run->start_realtime_ns + end_ns, has_clock);
-}
-
-/* What a flat row has no place for. */
-/* A cell: "build=42;host=a". */
-static void put_tags(struct rps_rows *rows, const struct rps_run *run)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *cell = open_memstream(&text, &size);
-
-    for (int i = 0; cell && i < run->tag_count; i++)
-        fprintf(cell, "%s%s=%s", i > 0 ? ";" : "", run->tag[i].key, run->tag[i].value);
-    if (cell)
-        fclose(cell);
-    rps_rows_text(rows, "tags", text);
-    free(text);
-}
-
-/* A run's tags, and the words of its command. */
-static void put_lists(struct rps_json *json, const struct rps_run *run)
-{
-    rps_json_object(json, "tags");
-    for (int i = 0; i < run->tag_count; i++)
-        rps_json_text(json, run->tag[i].key, run->tag[i].value);
-    rps_json_end(json);
-    rps_json_array(json, "argv");
-    for (int i = 0; i < run->argc; i++)
-        rps_json_text(json, NULL, run->argv[i]);
-    rps_json_end(json);
-}
-
-void rps_rows_run(struct rps_rows *rows, const struct rps_run *run,
-                  const struct rps_run_summary *summary)
-{
-    int has_ended =
-        run->state != RPS_RUN_RECORDING && run->elapsed_ns >= 0 && run->start_realtime_ns >= 0;
-    char command[4096];
-
-    rps_rows_int(rows, "run", run->run_id, 1);
-    rps_rows_text(rows, "uuid", run->uuid);
-    rps_rows_text(rows, "label", run->label);
-    rps_rows_text(rows, "command", rps_run_title(command, sizeof(command), run));
-    rps_rows_text(rows, "target", run->target);
-    rps_rows_text(rows, "state", rps_run_states[run->state]);
-    rps_rows_time(rows, "start", run->start_realtime_ns, run->start_realtime_ns >= 0);
-    rps_rows_time(rows, "end", run->start_realtime_ns + run->elapsed_ns, has_ended);
-    rps_rows_seconds(rows, "elapsed_s", run->elapsed_ns, run->elapsed_ns >= 0);
-    rps_rows_seconds(rows, "period_s", run->period_ns, run->period_ns > 0);
-    rps_rows_uint(rows, "periods", summary->periods, 1);
-    rps_rows_int(rows, "gap_count", summary->gap_count, 1);
-    rps_rows_text(rows, "pmu", run->pmu);
-    rps_rows_int(rows, "counters", run->counter_count, run->counter_count >= 0);
-    rps_rows_text(rows, "plan", summary->plan);
-    rps_rows_int(rows, "order_seed", run->order_seed, run->order_seed >= 0);
-    rps_rows_text(rows, "end_reason", run->end_reason);
-    rps_rows_int(rows, "exit_status", run->exit_status, run->exit_status >= 0);
-    rps_rows_int(rows, "exit_signal", run->exit_signal, run->exit_signal > 0);
-    rps_rows_seconds(rows, "recorder_cpu_s", run->recorder_cpu_ns, run->recorder_cpu_ns > 0);
-    rps_rows_seconds(rows, "recorder_after_s", run->recorder_after_ns, run->recorder_after_ns >= 0);
-    rps_rows_text(rows, "host", run->host);
-    rps_rows_text(rows, "cpu_model", run->cpu_model);
-    rps_rows_int(rows, "cpu_count", run->cpu_count, run->cpu_count > 0);
-    rps_rows_text(rows, "kernel", run->kernel);
-    rps_rows_text(rows, "architecture", run->architecture);
-    rps_rows_text(rows, "version", run->version);
-    if (rows->json)
-        put_lists(rows->json, run);
-    else
-        put_tags(rows, run);
 }

@@ -4,7 +4,7 @@
  * Whole numbers are formatted by hand: a day is ten million cells, and printf would take most of
  * the time of its export. Quoting is libcsv's.
  */
-#include "csv_writer.h"
+#include "rpistat/csv_writer.h"
 
 #include <csv.h>
 #include <inttypes.h>
@@ -75,23 +75,23 @@ static int is_bad_sign(char c)
     return c == '\0' || strchr("0123456789\"'+-eE\r\n", c) != NULL || (unsigned char)c > 0x7e;
 }
 
-int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_export_options *options,
+int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_csv_dialect *dialect,
                   struct rps_error *err)
 {
-    if (is_bad_sign(options->separator) || options->separator == options->decimal)
+    if (is_bad_sign(dialect->separator) || dialect->separator == dialect->decimal)
         return rps_error_set(err, RPS_USAGE,
                              "the separator of an export must be one character that is neither "
                              "part of a number nor a quote: try ',' or ';' or a tab");
-    if (options->decimal != '.' && options->decimal != ',')
+    if (dialect->decimal != '.' && dialect->decimal != ',')
         return rps_error_set(err, RPS_USAGE, "the decimal sign of an export must be '.' or ','");
     csv->out = out;
-    csv->separator = options->separator;
-    csv->decimal = options->decimal;
-    csv->crlf = options->crlf;
+    csv->separator = dialect->separator;
+    csv->decimal = dialect->decimal;
+    csv->crlf = dialect->crlf;
     csv->row_begun = 0;
     csv->used = 0;
-    csv->json = (struct rps_json){.out = options->json ? out : NULL, .one_line = 1};
-    if (options->bom) {
+    csv->json = (struct rps_json){.out = dialect->json ? out : NULL, .one_line = 1};
+    if (dialect->bom) {
         memcpy(csv->buffer, "\xef\xbb\xbf", 3);
         csv->used = 3;
     }

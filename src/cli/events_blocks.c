@@ -1,0 +1,268 @@
+/* `rpistat events`: what it says of what was found. Programs get one table of events, people one
+ * for each document, with its sets and what they mean between the rows. */
+#include <string.h>
+
+#include "events.h"
+
+#define ENCODING_WIDTH 20
+#define PLACE_EVENTS   1 /* people read first what can count */
+#define PLACE_OTHERS   2
+
+enum { COLUMN_SPEC = 4 };
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* Why it cannot be counted: for a reason of its own, or since nothing can be. */
+static const char *reason_of(const struct rps_events_document *document,
+                             const struct rps_event *event)
+{
+    const struct rps_backend *backend = document ? document->backend : NULL;
+
+    if (event->state == RPS_EVENT_MEASURED)
+        return NULL;
+    return event->reason[0] || !backend || backend->self ? event->reason : backend->err.message;
+}
+
+/* "yes, without the kernel", "no: its reason". */
+static void put_counted(struct rps_block *block, const struct rps_event *event)
+{
+    int is_counted = event->state == RPS_EVENT_MEASURED;
+    char text[RPS_REASON_SIZE + 8];
+
+    snprintf(text, sizeof(text), "no%s%s", event->reason[0] ? ": " : "", event->reason);
+    rps_put_text(block, !is_counted                          ? text
+                        : strcmp(event->modifiers, "u") == 0 ? "yes, without the kernel"
+                        : strcmp(event->modifiers, "k") == 0 ? "yes, only the kernel"
+                                                             : "yes");
+}
+
+/* shows_spec 0: people do not read what was asked for. */
+static struct rps_block *add_events(struct rps_document *document,
+                                    const struct rps_events_found *found, int shows_spec)
+{
+    struct rps_column columns[] = {
+        {.name = "plan"},
+        {.name = "set"},
+        {"by_default", .kind = RPS_VALUE_BOOL},
+        {"name", ""},
+        {"spec", ""},
+        {.name = "label"},
+        {.name = "role"},
+        {.name = "unit"},
+        {"encoding", "", .width_min = ENCODING_WIDTH},
+        {"countable", .kind = RPS_VALUE_BOOL},
+        {NULL, ""},
+        {.name = "modifiers"},
+        {.name = "reason"},
+        {.name = "explain"},
+    };
+    size_t count = sizeof(columns) / sizeof(columns[0]);
+    struct rps_block *block;
+
+    if (!shows_spec)
+        columns[COLUMN_SPEC].heading = NULL;
+    block = rps_document_block(document, "events", columns, count - (found->explain ? 0 : 1));
+    block->has_no_head = 1;
+    block->indent = 4;
+    block->place = PLACE_EVENTS;
+    return block;
+}
+
+/* document NULL: it was asked for by its name. */
+static void put_event(struct rps_block *block, const struct rps_events_found *found,
+                      const struct rps_events_document *document, const struct rps_event_set *set,
+                      const struct rps_event *event)
+{
+    char encoding[RPS_EVENTS_ENCODING_SIZE];
+
+    rps_put_texts(block, 2, document ? document->plan->name : NULL, set ? set->name : NULL);
+    rps_put_int(block, set && !set->on_request, set != NULL);
+    rps_put_texts(block, 6, event->name, event->spec, event->label, event->role, event->unit,
+                  rps_events_encoding(encoding, event));
+    rps_put_int(block, event->state == RPS_EVENT_MEASURED, 1);
+    put_counted(block, event);
+    rps_put_texts(block, 2, event->modifiers, reason_of(document, event));
+    if (found->explain)
+        rps_put_text(block, event->explain);
+    if (found->explain || !document)
+        rps_block_line(block, 8, "%s", event->explain);
+}
+
+/* --- a document ------------------------------------------------------------------------------- */
+
+/* How the sets would be counted: the clock event, the counters, what is merged or split. */
+static void put_fitting(struct rps_block *block, const struct rps_events_document *document)
+{
+    const struct rps_fitting *fitting = &document->fitting;
+    char lines[sizeof(fitting->text)], count[32] = "", *save = NULL;
+
+    if (fitting->counter_count >= 0)
+        snprintf(count, sizeof(count), "%d at a time ", fitting->counter_count);
+    rps_block_line(block, 2, "Counted by %s, %sbeside %s", document->backend->pmu->name, count,
+                   document->clock);
+    memcpy(lines, fitting->text, sizeof(lines));
+    for (char *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        rps_block_line(block, 4, "%s", line);
+}
+
+static void put_metrics(struct rps_block *block, const struct rps_plan *plan)
+{
+    rps_block_line(block, 0, "  Figures derived from them");
+    for (int m = 0; m < plan->metric_count; m++) {
+        const struct rps_metric *metric = &plan->metric[m];
+
+        rps_block_line(block, 0, "    %s%s%s = %s", metric->label, metric->unit[0] ? ", " : "",
+                       metric->unit, metric->formula_text);
+        rps_block_line(block, 8, "%s", metric->explain);
+    }
+}
+
+static void put_document(struct rps_block *block, const struct rps_events_found *found,
+                         const struct rps_events_document *document)
+{
+    const struct rps_backend *backend = document->backend;
+    const struct rps_plan *plan = document->plan;
+
+    rps_block_line(block, RPS_LINE_TITLE, "Event sets %s: %s", plan->name, plan->title);
+    rps_block_line(block, 2, "%s", plan->explain);
+    if (!backend || !backend->self)
+        rps_block_line(block, 2, "Counted by nothing here:");
+    else if (document->is_fitted)
+        put_fitting(block, document);
+    if (backend && !backend->self)
+        rps_block_line(block, 4, "%s", backend->err.message);
+    for (int n = 0; n < plan->set_count; n++) {
+        const struct rps_event_set *set = &plan->set[n];
+
+        rps_block_line(block, 0, "  Set %s%s", set->name,
+                       set->on_request ? ", not by default: for a scenario, or by name with -e"
+                                       : "");
+        if (found->explain)
+            rps_block_line(block, 4, "%s", set->explain);
+        for (int s = 0; s < set->event_count; s++)
+            put_event(block, found, document, set, &set->event[s]);
+    }
+    if (found->explain)
+        put_metrics(block, plan);
+}
+
+/* --- what else there is ----------------------------------------------------------------------- */
+
+static void add_counters(struct rps_document *document, const struct rps_machine *machine)
+{
+    static const struct rps_column columns[] = {
+        {"pmu", "", .place = 1, .width_min = 10},
+        {"summary", "", .place = 3},
+        {"usable", "", RPS_VALUE_BOOL, .place = 2, .width_min = 3},
+        {.name = "reason"},
+    };
+    struct rps_block *block = rps_document_block(document, "pmus", columns, 4);
+
+    block->has_no_head = 1;
+    block->indent = 2;
+    rps_block_line(block, RPS_LINE_TITLE, "Counters");
+    for (int i = 0; i < machine->count; i++) {
+        const struct rps_backend *backend = &machine->backend[i];
+
+        rps_put_texts(block, 2, backend->pmu->name, backend->pmu->summary);
+        rps_put_int(block, backend->self != NULL, 1);
+        rps_put_text(block, backend->self ? NULL : backend->err.message);
+        if (!backend->self)
+            rps_block_line(block, 19, "%s", backend->err.message);
+    }
+}
+
+static void add_plans(struct rps_document *document, const struct rps_events_found *found)
+{
+    static const struct rps_column columns[] = {
+        {.name = "plan"},
+        {.name = "title"},
+        {.name = "explain"},
+        {.name = "pmu"},
+        {"counters", .kind = RPS_VALUE_INT},
+        {.name = "clock"},
+        {.name = "fitting"},
+    };
+    struct rps_block *block = rps_document_block(document, "plans", columns, 7);
+
+    for (int i = 0; i < found->document_count; i++) {
+        const struct rps_events_document *one = &found->document[i];
+
+        rps_put_texts(block, 4, one->plan->name, one->plan->title, one->plan->explain,
+                      one->is_fitted ? one->backend->pmu->name : NULL);
+        rps_put_int(block, one->fitting.counter_count,
+                    one->is_fitted && one->fitting.counter_count >= 0);
+        rps_put_texts(block, 2, one->clock, one->fitting.text);
+    }
+}
+
+static void add_metrics(struct rps_document *document, const struct rps_events_found *found)
+{
+    static const struct rps_column columns[] = {
+        {.name = "plan"}, {.name = "name"},    {.name = "label"},
+        {.name = "unit"}, {.name = "formula"}, {.name = "explain"},
+    };
+    struct rps_block *block =
+        rps_document_block(document, "metrics", columns, found->explain ? 6 : 5);
+
+    for (int i = 0; i < found->document_count; i++) {
+        const struct rps_plan *plan = found->document[i].plan;
+
+        for (int m = 0; m < plan->metric_count; m++) {
+            const struct rps_metric *metric = &plan->metric[m];
+
+            rps_put_texts(block, found->explain ? 6 : 5, plan->name, metric->name, metric->label,
+                          metric->unit, metric->formula_text, metric->explain);
+        }
+    }
+}
+
+static void add_others(struct rps_document *document, const struct rps_events_found *found)
+{
+    struct rps_block *block = rps_document_field(document, "other_plans", RPS_VALUE_LIST);
+    char others[512] = "";
+
+    for (int i = 0; i < found->other_count; i++) {
+        size_t used = strlen(others);
+
+        snprintf(others + used, sizeof(others) - used, " %s", found->other[i]);
+    }
+    block->place = PLACE_OTHERS;
+    if (found->other_count > 0) {
+        rps_block_line(block, RPS_LINE_TITLE,
+                       "Event sets for other processors "
+                       "('rpistat events --sets NAME' shows one)");
+        rps_block_line(block, 2, "%s", others);
+    }
+    rps_put_list(block, (char *const *)found->other, found->other_count);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static void add_names(struct rps_document *document, const struct rps_events_found *found)
+{
+    struct rps_block *block;
+    int differs = 0;
+
+    for (int i = 0; i < found->event_count; i++)
+        differs |= strcmp(found->event[i].name, found->event[i].spec) != 0;
+    block = add_events(document, found, differs);
+    for (int i = 0; i < found->event_count; i++)
+        put_event(block, found, NULL, NULL, &found->event[i]);
+}
+
+void rps_events_blocks(struct rps_document *document, const struct rps_events_found *found)
+{
+    if (found->event) {
+        add_names(document, found);
+        return;
+    }
+    for (int i = 0; i < found->document_count; i++)
+        put_document(add_events(document, found, 1), found, &found->document[i]);
+    if (found->document_count == 0)
+        add_events(document, found, 1);
+    add_counters(document, found->machine);
+    add_plans(document, found);
+    add_metrics(document, found);
+    add_others(document, found);
+}

@@ -1,0 +1,241 @@
+/* Which runs are meant: all that a user may type for them, and what is said where none is. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader.h"
+#include "rpistat/parse.h"
+#include "rpistat/suggestion.h"
+#include "rpistat/text.h"
+
+#define LABEL  "label:"
+#define DIGITS "0123456789"
+
+#define TAG " run, json_each(CASE WHEN json_valid(tags) THEN tags ELSE '{}' END) AS j"
+
+/* A text that is no number of a run may mean several things: the first of these that there is. */
+#define MEANT                                                                                      \
+    "WITH meant (run_id, rank) AS ("                                                               \
+    " SELECT run_id, 1 FROM run WHERE label = %Q AND label <> ''"                                  \
+    " UNION ALL SELECT run_id, 2 FROM" TAG " WHERE j.key || '=' || j.value = %Q"                   \
+    " UNION ALL SELECT run_id, 3 FROM run WHERE run_id BETWEEN %lld AND %lld"                      \
+    " UNION ALL SELECT run_id, 4 FROM"                                                             \
+    " (SELECT run_id FROM run ORDER BY run_id DESC LIMIT 1 OFFSET %lld) WHERE %lld >= 0)"          \
+    " SELECT DISTINCT run_id FROM meant WHERE rank = (SELECT min(rank) FROM meant) ORDER BY "      \
+    "run_id"
+
+/* The runs that were found, in the order of what was typed. */
+struct selection {
+    struct rps_reader *reader;
+    int is_group; /* 1: ranges and label:TEXT are taken, too */
+    size_t count;
+    int64_t *run_id; /* owned */
+};
+
+static int is_label(const struct selection *selection, const char *text)
+{
+    return selection->is_group && strncmp(text, LABEL, strlen(LABEL)) == 0;
+}
+
+/* 1 and the numbers of "1-5", or of "7". */
+static int is_range(const char *text, int64_t *ret_first, int64_t *ret_last)
+{
+    size_t length = strspn(text, DIGITS);
+    const char *behind = text[length] == '-' ? text + length + 1 : text;
+    uint64_t first = 0, last = 0;
+    char digits[24];
+
+    if (length == 0 || length >= sizeof(digits) || strspn(behind, DIGITS) != strlen(behind))
+        return 0;
+    snprintf(digits, sizeof(digits), "%.*s", (int)length, text);
+    if (rps_parse_uint64("run", digits, 0, INT64_MAX, &first, NULL) < 0 ||
+        rps_parse_uint64("run", behind, 0, INT64_MAX, &last, NULL) < 0)
+        return 0;
+    *ret_first = (int64_t)first;
+    *ret_last = (int64_t)last;
+    return 1;
+}
+
+/* The N of "last-N", 0 for "last", -1 for anything else. */
+static int64_t back_from_last(const char *text)
+{
+    uint64_t back = 0;
+
+    if (strcmp(text, "last") == 0)
+        return 0;
+    if (strncmp(text, "last-", 5) != 0 ||
+        rps_parse_uint64("run", text + 5, 0, INT64_MAX, &back, NULL) < 0)
+        return -1;
+    return (int64_t)back;
+}
+
+/* Add the runs that a statement gives, which sqlite3_mprintf made: 1, 0 when there are none, or
+ * negative. */
+static int add_runs(struct selection *selection, char *sql, struct rps_error *err)
+{
+    int64_t *run_id = NULL, *all;
+    size_t count = 0;
+    int result = sql ? rps_reader_numbers(selection->reader, sql, &run_id, &count, err)
+                     : rps_error_memory(err);
+
+    sqlite3_free(sql);
+    if (result < 0 || count == 0)
+        return result;
+    all = realloc(selection->run_id, (selection->count + count) * sizeof(*all));
+    if (all) {
+        memcpy(all + selection->count, run_id, count * sizeof(*all));
+        selection->run_id = all;
+        selection->count += count;
+    }
+    free(run_id);
+    return all ? 1 : rps_error_memory(err);
+}
+
+/* The same for a text without commas, or a label or tag with some. */
+static int add(struct selection *selection, const char *text, struct rps_error *err)
+{
+    const char *label = text + (is_label(selection, text) ? strlen(LABEL) : 0);
+    int64_t first = -1, last = -1, back = back_from_last(text);
+    int result = 0;
+
+    if (is_range(text, &first, &last) && !strchr(text, '-')) /* needs no look at other runs */
+        result = add_runs(
+            selection, sqlite3_mprintf("SELECT run_id FROM run WHERE run_id = %lld", first), err);
+    if (!selection->is_group)
+        first = last = -1;
+    if (result == 0)
+        result = add_runs(
+            selection,
+            sqlite3_mprintf(MEANT, label, label == text ? text : "", first, last, back, back), err);
+    if (result == 0 && first > last)
+        return rps_error_set(err, RPS_USAGE, "runs %s go backwards; write %" PRId64 "-%" PRId64,
+                             text, last, first);
+    return result;
+}
+
+/* "did you mean main? ", of labels and tags. */
+static void ask_near(struct rps_reader *reader, const char *typed, char *ret, size_t size)
+{
+    static const char sql[] =
+        "SELECT label, run_id, 0 FROM run UNION ALL"
+        " SELECT j.key || '=' || j.value, run_id, 1 FROM" TAG " ORDER BY 2, 3";
+    struct rps_suggestion suggestion = {.typed = typed};
+    struct rps_error ignored;
+    sqlite3_stmt *stmt = NULL;
+
+    if (rps_reader_prepare(reader, sql, 0, &stmt, &ignored) == 0) {
+        while (rps_reader_step(reader, stmt) == SQLITE_ROW) {
+            const char *name = (const char *)sqlite3_column_text(stmt, 0);
+
+            if (name && name[0])
+                rps_suggestion_consider(&suggestion, name);
+        }
+    }
+    sqlite3_finalize(stmt);
+    rps_suggestion_question(&suggestion, ret, size);
+}
+
+/* Nothing has this name: what is near, or what there is. */
+static int none(const struct selection *selection, const char *text, struct rps_error *err)
+{
+    int of_label = is_label(selection, text);
+    char question[256] = "", printable[128], what[RPS_RUN_TEXT_SIZE];
+
+    rps_text_printable(printable, sizeof(printable), text);
+    if (strspn(text, DIGITS "-") != strlen(text)) /* else a number was meant, not a name like it */
+        ask_near(selection->reader, text + (of_label ? strlen(LABEL) : 0), question,
+                 sizeof(question));
+    if (of_label || question[0] != '\0')
+        return rps_error_set(
+            err, RPS_FAILED, "%s: no run of %s has this %s; %s`rpistat runs` lists them", printable,
+            selection->reader->path, of_label ? "label" : "label or tag", question);
+    snprintf(what, sizeof(what), "run %s", printable);
+    return rps_reader_no_run(selection->reader, what, err);
+}
+
+int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
+                    struct rps_error *err)
+{
+    struct selection selection = {.reader = reader};
+    int result = add(&selection, text ? text : "last", err);
+
+    if (result > 0)
+        *ret_run_id = selection.run_id[selection.count - 1];
+    free(selection.run_id);
+    if (result == 0)
+        return none(&selection, text ? text : "last", err);
+    return result < 0 ? result : 0;
+}
+
+int rps_reader_find_live(struct rps_reader *reader, const char *text, int64_t *ret_run_id,
+                         struct rps_error *err)
+{
+    int64_t *run_id = NULL;
+    size_t count = 0;
+    int is_found = 0, result = rps_reader_find(reader, text, ret_run_id, err);
+
+    if (result < 0 || text)
+        return result;
+    result = rps_reader_runs(reader, &run_id, &count, err);
+    while (result == 0 && count > 0 && !is_found) {
+        struct rps_run run;
+
+        result = rps_reader_run(reader, run_id[--count], &run, err);
+        if (result == 0) {
+            is_found = run.state == RPS_RUN_RECORDING;
+            *ret_run_id = is_found ? run_id[count] : *ret_run_id;
+            rps_run_free(&run);
+        }
+    }
+    free(run_id);
+    return result;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *one = a, *other = b;
+
+    return (*one > *other) - (*one < *other);
+}
+
+/* A label may have commas itself. */
+static int add_items(struct selection *selection, const char *text, struct rps_error *err)
+{
+    int result = strchr(text, ',') ? add(selection, text, err) : 0;
+    char *copy, *rest, *item;
+
+    if (result != 0)
+        return result;
+    copy = rest = strdup(text);
+    if (!copy)
+        return rps_error_memory(err);
+    while (result >= 0 && (item = strsep(&rest, ","))) {
+        if (item[0] == '\0')
+            result = rps_error_set(err, RPS_USAGE, "the name of a group of runs is empty");
+        else if ((result = add(selection, item, err)) == 0)
+            result = none(selection, item, err);
+    }
+    free(copy);
+    return result;
+}
+
+int rps_reader_find_group(struct rps_reader *reader, const char *text, int64_t **ret_run_id,
+                          size_t *ret_count, struct rps_error *err)
+{
+    struct selection selection = {.reader = reader, .is_group = 1};
+    int result = add_items(&selection, text, err);
+    size_t kept = 0;
+
+    if (result < 0) {
+        free(selection.run_id);
+        return result;
+    }
+    qsort(selection.run_id, selection.count, sizeof(*selection.run_id), compare_numbers);
+    for (size_t i = 0; i < selection.count; i++) {
+        if (kept == 0 || selection.run_id[kept - 1] != selection.run_id[i])
+            selection.run_id[kept++] = selection.run_id[i];
+    }
+    *ret_run_id = selection.run_id;
+    *ret_count = kept;
+    return 0;
+}
