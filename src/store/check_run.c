@@ -10,20 +10,25 @@
 #include <string.h>
 
 #include "check_code.h"
-#include "check_rollup.h"
 #include "columns.h"
 #include "database.h"
 #include "detection.h"
-#include "examine.h"
-#include "rpistat/clock.h"
+#include "period.h"
+#include "questions.h"
+#include "sums.h"
 
 struct check {
     struct rps_reader *reader;
     struct rps_findings *findings;
     int64_t run_id;
     sqlite3 *expected; /* an empty store */
-    struct rps_run_shape shape;
-    struct rps_examined examined;
+    struct rps_run_sums sums;
+    sqlite3_stmt *block; /* a row of `rollup` by its key */
+    /* by level less 1: rows that are there, of those that the finer rows make */
+    struct level {
+        uint64_t found, different, missing, first_different, first_missing;
+        const char *column; /* in which the first one is different */
+    } level[RPS_LEVELS];
 };
 
 /* "run 3: " and what it is about. */
@@ -42,90 +47,123 @@ static void unreadable(struct check *check, const char *what, int code)
     rps_findings_unreadable(check->findings, check->reader->db, of_run(check, text, what), code);
 }
 
-/* --- what the periods say --------------------------------------------------------------------- */
-
-/* By kind: of what there is one, or are several. */
-#define PERIODS(kind, rest)                                                                        \
-    {                                                                                              \
-        RPS_FINDING_##kind, "period " rest, "periods " rest                                        \
-    }
-static const struct {
-    enum rps_finding_kind kind;
-    const char *one, *many;
-} fault_text[RPS_FAULT_COUNT] = {
-    [RPS_FAULT_NUMBER] = PERIODS(WRONG, "with a number that no recorder writes"),
-    [RPS_FAULT_BLOCK] = {RPS_FINDING_WRONG,
-                         "block that stands for periods has rows that do not belong together",
-                         "blocks that stand for periods have rows that do not belong together"},
-    [RPS_FAULT_ORDER] = PERIODS(WRONG, "out of order: the numbers of periods do not go up one by "
-                                       "one with the cycle timestamp"),
-    [RPS_FAULT_ROTATION] = PERIODS(WRONG, "with a rotation that goes back, or a set for the second "
-                                          "time in one"),
-    [RPS_FAULT_HOLE] = {RPS_FINDING_WRONG, "stretch is missing, and no gap row says why",
-                        "stretches are missing, and no gap row says why"},
-    [RPS_FAULT_OVERLAP] = PERIODS(WRONG, "beginning before the one before has ended"),
-    [RPS_FAULT_CYCLE] = PERIODS(WRONG, "with a cycle timestamp that is not the sum of all cycles "
-                                       "so far"),
-    [RPS_FAULT_STRANGE] = PERIODS(WRONG, "with a count of an event that was not measured"),
-    [RPS_FAULT_IDLE] = PERIODS(WRONG, "with counts of an event set that was never on the counters "
-                                      "in it"),
-    [RPS_FAULT_SWITCH] = PERIODS(WRONG, "with a switch of event sets that goes on beyond the next "
-                                        "period"),
-    [RPS_FAULT_MISSING] = PERIODS(ODD, "without a count of an event that was on the counters, "
-                                       "as recorded: the recorder could not read it"),
-    [RPS_FAULT_RACE] = PERIODS(ODD, "with more time on the counters than the workload ran"),
-};
-
-/* What is known of the first one, or of all together. */
-static void describe(char *ret, size_t size, enum rps_fault kind, const struct rps_fault_sum *fault)
+static void tell_error(struct check *check, const struct rps_error *err)
 {
-    double seconds = (double)fault->total_ns / RPS_NS_PER_S;
-
-    ret[0] = '\0';
-    if (kind == RPS_FAULT_NUMBER)
-        snprintf(ret, size, ", with %s %" PRId64, fault->name, fault->value);
-    else if (kind == RPS_FAULT_HOLE)
-        snprintf(ret, size, "; %.3f s in all", seconds);
-    else if (kind == RPS_FAULT_RACE || kind == RPS_FAULT_SWITCH)
-        snprintf(ret, size, "; by up to %.3f ms", 1000 * seconds);
+    if (!rps_findings_end_by_error(check->findings, err))
+        rps_findings_add(check->findings, RPS_FINDING_WRONG, "run %" PRId64 ": %s", check->run_id,
+                         err->message);
 }
 
-static void tell_faults(void *context, int32_t cpu,
-                        const struct rps_fault_sum fault[RPS_FAULT_COUNT])
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static void tell_blocks(struct check *check)
+{
+    int64_t complete = 0;
+
+    rps_database_ask(check->reader->db, &complete,
+                     "SELECT state = 'complete' FROM run WHERE run_id = ?", "i", check->run_id);
+    for (int level = 1; level <= RPS_LEVELS; level++) {
+        const struct level *of = &check->level[level - 1];
+        char more[64] = "";
+
+        if (of->column)
+            snprintf(more, sizeof(more), ", by its %s", of->column);
+        if (of->different > 0)
+            rps_findings_add(check->findings, RPS_FINDING_WRONG,
+                             "run %" PRId64 ": rows of blocks of level %d are not the sum of the "
+                             "finer rows: %" PRIu64 " (first: at period %" PRIu64 "%s)",
+                             check->run_id, level, of->different, of->first_different, more);
+        if (of->missing > 0 && complete) /* else the recorder had not yet made them */
+            rps_findings_add(check->findings, RPS_FINDING_ODD,
+                             "run %" PRId64 ": rows of blocks of level %d are missing, and finer "
+                             "rows are read instead: %" PRIu64 " (first: at period %" PRIu64 ")",
+                             check->run_id, level, of->missing, of->first_missing);
+    }
+}
+
+/* A row of a block as a recorder makes it of the finer rows, against the one that is there. */
+static int compare_block(void *context, const struct rps_period *made)
 {
     struct check *check = context;
-    char track[64], more[80];
+    struct level *of = &check->level[made->level - 1];
+    struct rps_period_fault fault = {0};
+    struct rps_period row;
+    const char *column = NULL;
+    sqlite3_stmt *stmt = check->block;
+    int code;
 
-    rps_findings_track(track, sizeof(track), check->run_id, cpu);
-    for (int kind = 0; kind < RPS_FAULT_COUNT; kind++) {
-        uint64_t count = fault[kind].count;
-
-        if (count == 0)
-            continue;
-        describe(more, sizeof(more), (enum rps_fault)kind, &fault[kind]);
-        rps_findings_add(check->findings, fault_text[kind].kind,
-                         "%s: %" PRIu64 " %s (first: %s period %" PRIu64 ", at %.3f s%s)", track,
-                         count, count == 1 ? fault_text[kind].one : fault_text[kind].many,
-                         kind == RPS_FAULT_HOLE ? "before" : "in", fault[kind].period,
-                         (double)fault[kind].start_ns / RPS_NS_PER_S, more);
+    sqlite3_reset(stmt);
+    sqlite3_bind_int64(stmt, 1, check->run_id);
+    sqlite3_bind_int64(stmt, 2, made->level);
+    sqlite3_bind_int64(stmt, 3, made->cpu);
+    sqlite3_bind_int64(stmt, 4, (int64_t)made->period);
+    code = sqlite3_step(stmt);
+    if (code == SQLITE_ROW) {
+        of->found++;
+        if (rps_period_read(stmt, made->level, check->sums.set_count, &row, &fault) < 0)
+            column = fault.name;
+        else
+            column = rps_period_differs(&row, made);
+        if (column && of->different++ == 0) {
+            of->first_different = made->period;
+            of->column = column;
+        }
+    } else if (code == SQLITE_DONE && of->missing++ == 0) {
+        of->first_missing = made->period;
     }
+    sqlite3_reset(stmt);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
-static int check_periods(struct check *check)
+/* Rows of blocks that stand for thinned ones are made of nothing; of all others so many are there
+ * as were found. */
+static const char sql_others[] =
+    "SELECT level, count(*) - sum(period < coalesce((SELECT before_period FROM thinned AS t WHERE"
+    " t.run_id = ?1 AND t.cpu = r.cpu AND t.level = r.level - 1), 0)), min(period) FROM rollup AS r"
+    " WHERE run_id = ?1 GROUP BY level";
+
+static int count_others(struct check *check)
 {
-    const struct rps_examiner examiner = {check, NULL, NULL, tell_faults};
-    sqlite3 *db = check->reader->db;
-    int code = rps_run_shape_load(db, check->run_id, &check->shape);
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(check->reader->db, sql_others, -1, &stmt, NULL);
 
     if (code == SQLITE_OK)
-        code = rps_examine_run(db, &check->shape, &examiner, &check->examined);
-    if (code == SQLITE_OK)
-        code = rps_check_rollup(db, &check->shape, check->findings);
-    if (code != SQLITE_OK && !rps_findings_end_by_code(check->findings, code))
-        rps_findings_add(check->findings, RPS_FINDING_WRONG,
-                         "run %" PRId64 ": its periods cannot be read beyond the first %" PRIu64
-                         " (%s)",
-                         check->run_id, check->examined.periods, rps_database_reason(db, code));
+        code = sqlite3_bind_int64(stmt, 1, check->run_id);
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        int level = rps_database_index(stmt, 0, RPS_LEVELS + 1);
+        int64_t others = sqlite3_column_int64(stmt, 1);
+
+        code = SQLITE_OK;
+        if (level > 0 && others > (int64_t)check->level[level - 1].found)
+            rps_findings_add(check->findings, RPS_FINDING_WRONG,
+                             "run %" PRId64 ": blocks of level %d are not those that the finer "
+                             "rows make: %" PRId64 " rows more",
+                             check->run_id, level, others - (int64_t)check->level[level - 1].found);
+    }
+    sqlite3_finalize(stmt);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* Sum the periods, and compare the blocks with those that they make. An SQLite code. */
+static int check_sums(struct check *check)
+{
+    const struct rps_rollup_sink sink = {check, compare_block};
+    struct rps_error err;
+    int code = sqlite3_prepare_v2(check->reader->db,
+                                  "SELECT " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS
+                                  " FROM rollup WHERE run_id = ?1 AND level = ?2 AND cpu = ?3"
+                                  " AND period = ?4",
+                                  -1, &check->block, NULL);
+
+    if (code == SQLITE_OK &&
+        rps_run_sums(check->reader, check->run_id, &sink, &check->sums, &err) < 0) {
+        tell_error(check, &err);
+        code = SQLITE_ERROR;
+    } else if (code == SQLITE_OK) {
+        tell_blocks(check);
+        code = count_others(check);
+    }
+    sqlite3_finalize(check->block);
     return code;
 }
 
@@ -147,13 +185,13 @@ static void compare(struct check *check, sqlite3_stmt *stmt, int column, const c
 
 static void check_set_total(struct check *check, sqlite3_stmt *stmt)
 {
-    int set = rps_database_index(stmt, 0, check->shape.set_count);
+    int set = rps_database_index(stmt, 0, check->sums.set_count);
     const struct rps_set_sum *sum;
     char name[64];
 
     if (set < 0)
         return;
-    sum = &check->examined.sum[set];
+    sum = &check->sums.sum[set];
     snprintf(name, sizeof(name), "event set %d", set);
     compare(check, stmt, 1, name, "number of periods", sum->periods);
     compare(check, stmt, 2, name, "time enabled", sum->enabled_ns);
@@ -162,7 +200,7 @@ static void check_set_total(struct check *check, sqlite3_stmt *stmt)
 
 static void check_event_total(struct check *check, sqlite3_stmt *stmt)
 {
-    int set = rps_database_index(stmt, 0, check->shape.set_count);
+    int set = rps_database_index(stmt, 0, check->sums.set_count);
     int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
     const struct rps_set_sum *sum;
     uint64_t cycles = 0;
@@ -170,13 +208,13 @@ static void check_event_total(struct check *check, sqlite3_stmt *stmt)
     char name[64];
 
     if (sqlite3_column_int64(stmt, 0) == RPS_CLOCK_SET) {
-        for (int n = 0; n < check->shape.set_count; n++)
-            cycles += check->examined.sum[n].cycles;
+        for (int n = 0; n < check->sums.set_count; n++)
+            cycles += check->sums.sum[n].cycles;
         compare(check, stmt, 2, "the clock event", "count", cycles);
     }
     if (set < 0 || slot < 0)
         return;
-    sum = &check->examined.sum[set];
+    sum = &check->sums.sum[set];
     snprintf(name, sizeof(name), "event %d of set %d", slot, set);
     if (has_total != (sum->counted[slot] > 0))
         rps_findings_add(check->findings, RPS_FINDING_WRONG,
@@ -218,139 +256,19 @@ static void check_totals(struct check *check)
     }
 }
 
-/* --- what else there is of a run ---------------------------------------------------------------
- */
-
-/* Numbers of a table of the code that no recorder writes. */
-#define NUMBERS(table)                                                                             \
-    "(SELECT count(*) FROM " table " WHERE run_id = ?1 AND " table " NOT BETWEEN 0 AND 1999999)"
-
-/* What had no room in the recorder's memory may leave others that refer to it. */
-#define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
-
-/* Questions that a sound store answers with 0. Parameters: run_id, the highest period number, the
- * end of the last period. */
-static const struct {
-    enum rps_finding_kind kind;
-    const char *sql, *what; /* "run 1: " and what */
-    int counted;            /* 1: and ": 3" */
-    int whole;              /* 1: only of runs whose periods could all be read */
-} question[] = {
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM phase WHERE run_id = ?1"
-     " AND (first_period < 0 OR first_period > last_period OR last_period > ?2)",
-     "phases that are not inside the run", 1, 1},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM (SELECT detection FROM phase WHERE run_id = ?1"
-     " UNION ALL SELECT detection FROM outlier WHERE run_id = ?1)"
-     " WHERE detection NOT IN (SELECT detection FROM detection WHERE run_id = ?1)",
-     "phases and outliers that belong to no detection", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM outlier WHERE run_id = ?1 AND (period < 0 OR period > ?2)",
-     "outliers that are not inside the run", 1, 1},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM gap WHERE run_id = ?1 AND (start_ns < 0 OR length_ns < 0)",
-     "gap rows with times that make no sense", 1, 0},
-    {RPS_FINDING_ODD,
-     "SELECT count(*) FROM mark AS m JOIN run AS r ON r.run_id = m.run_id WHERE m.run_id = ?1"
-     " AND (time_ns < 0 OR (r.state = 'complete' AND time_ns > r.elapsed_ns))",
-     "marks outside the run", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM run WHERE run_id = ?1 AND state <> 'recording' AND ?3 >= 0"
-     " AND (elapsed_ns IS NULL OR elapsed_ns < ?3 - 1000)",
-     "it ended before its last period did", 0, 1},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM run AS r WHERE run_id = ?1 AND set_count <>"
-     " (SELECT count(*) FROM event_set AS s WHERE s.run_id = r.run_id)",
-     "its number of event sets is not that of its rows in event_set", 0, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM run WHERE run_id = ?1 AND state = 'complete' AND EXISTS"
-     " (SELECT 1 FROM event_set AS s WHERE s.run_id = ?1 AND periods IS NULL)",
-     "it is complete, but has no totals", 0, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM thinned AS t WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 3 OR"
-     " before_period < 0 OR (level > 0 AND before_period > coalesce((SELECT before_period"
-     " FROM thinned AS f WHERE f.run_id = ?1 AND f.cpu = t.cpu AND f.level = t.level - 1), 0)))",
-     "rows of thinned that take more away than those of the finer levels", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM thinned AS t JOIN rollup AS r ON r.run_id = t.run_id"
-     " AND r.level = t.level AND r.cpu = t.cpu AND r.period < t.before_period WHERE t.run_id = ?1",
-     "rows of rollup that are there, though thinned says that they were taken away", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT " NUMBERS("module") " + " NUMBERS("frame") " + " NUMBERS("stack") " + " NUMBERS(
-         "task"),
-     "modules, frames, stacks and tasks with numbers that no recorder writes", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM frame WHERE run_id = ?1 AND module <> -1 AND module NOT IN"
-     " (SELECT module FROM module WHERE run_id = ?1) AND " NONE_LOST,
-     "frames of modules that are not there", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM stack WHERE run_id = ?1 AND frame <> -1 AND frame NOT IN"
-     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST,
-     "stacks of frames that are not there", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM stack WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN"
-     " (SELECT stack FROM stack WHERE run_id = ?1) AND " NONE_LOST "))",
-     "stacks whose caller is not one of the stacks before", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
-     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST "))",
-     "names of frames that are not there", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
-     " OR period < 0 OR (period > ?2 AND NOT EXISTS (SELECT 1 FROM gap WHERE run_id = ?1)))",
-     "counts of samples that are not inside the run", 1, 1},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM code_count AS c WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"
-     " (SELECT 1 FROM rollup AS r WHERE r.run_id = ?1 AND r.level = c.level AND r.cpu = c.cpu"
-     " AND r.period = c.period)",
-     "counts of samples in blocks that are not there", 1, 0},
-    {RPS_FINDING_ODD,
-     "SELECT EXISTS (SELECT 1 FROM code_count WHERE run_id = ?1) AND NOT EXISTS"
-     " (SELECT 1 FROM sampling WHERE run_id = ?1)",
-     "it has samples, but not how they were taken, and they are not shown", 0, 0},
-    {RPS_FINDING_ODD,
-     "SELECT count(*) FROM heartbeat AS h JOIN run AS r ON r.run_id = h.run_id"
-     " WHERE h.run_id = ?1 AND r.state = 'complete'", /* a recorder that was killed leaves its own */
-     "it has ended, and has a heartbeat all the same", 0, 0},
-};
-
-static void check_rest(struct check *check, int all_read)
-{
-    const int64_t number[] = {check->run_id, (int64_t)check->examined.last_period,
-                              check->examined.end_ns};
-
-    for (size_t i = 0; i < sizeof(question) / sizeof(question[0]); i++) {
-        char what[WHAT_SIZE], count[32] = "";
-        int64_t found[2];
-
-        if ((question[i].whole && !all_read) ||
-            !rps_findings_ask(check->findings, check->reader->db, question[i].sql, number,
-                              of_run(check, what, question[i].what), found) ||
-            found[0] == 0)
-            continue;
-        if (question[i].counted)
-            snprintf(count, sizeof(count), ": %" PRId64, found[0]);
-        rps_findings_add(check->findings, question[i].kind, "%s%s", what, count);
-    }
-}
-
 /* A run that seems to be recorded, but whose recorder is gone. */
 static void check_state(struct check *check, const struct rps_run *run)
 {
-    if (run->state == RPS_RUN_INTERRUPTED && check->shape.recording)
+    int64_t recording = 0;
+
+    rps_database_ask(check->reader->db, &recording,
+                     "SELECT state = 'recording' FROM run WHERE run_id = ?", "i", check->run_id);
+    if (run->state == RPS_RUN_INTERRUPTED && recording)
         rps_findings_add(check->findings, RPS_FINDING_ODD,
                          "run %" PRId64
                          ": its recorder was killed; what is here is good, and the next recording "
                          "into the store marks it as interrupted",
                          check->run_id);
-}
-
-static void tell_error(struct check *check, const struct rps_error *err)
-{
-    if (!rps_findings_end_by_error(check->findings, err))
-        rps_findings_add(check->findings, RPS_FINDING_WRONG, "run %" PRId64 ": %s", check->run_id,
-                         err->message);
 }
 
 /* --- the description -------------------------------------------------------------------------- */
@@ -430,15 +348,17 @@ uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expec
 {
     struct check check = {
         .reader = reader, .findings = findings, .run_id = run_id, .expected = expected};
-    int code = check_periods(&check);
+    uint64_t wrong = findings->count[RPS_FINDING_WRONG];
+    int code = rps_questions_ask(reader->db, run_id, findings);
 
-    if (code == SQLITE_OK) { /* else it says the same again */
-        check_description(&check);
+    if (code != SQLITE_OK)
+        unreadable(&check, "its periods", code);
+    else if (findings->count[RPS_FINDING_WRONG] == wrong && check_sums(&check) == SQLITE_OK)
         check_totals(&check);
-    }
-    check_rest(&check, code == SQLITE_OK);
+    if (code == SQLITE_OK) /* else it says the same again */
+        check_description(&check);
+    rps_questions_ask_rest(reader->db, run_id, findings);
     rps_check_code(reader->db, run_id, findings);
-    rps_run_shape_free(&check.shape);
-    free(check.examined.sum);
-    return check.examined.most;
+    free(check.sums.sum);
+    return check.sums.most;
 }

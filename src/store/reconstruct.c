@@ -12,18 +12,16 @@
 #include "check_code.h"
 #include "database.h"
 #include "detection.h"
-#include "examine.h"
-#include "invalid_periods.h"
 #include "period.h"
+#include "questions.h"
 #include "reader.h"
-#include "rollup.h"
+#include "sums.h"
 #include "rpistat/text.h"
 
 struct reconstruct {
     struct rps_reader *reader;
     int64_t run_id, sets;
-    struct rps_run_shape shape;
-    struct rps_examined examined;
+    struct rps_run_sums sums;
     uint64_t lost_stretches;
     int64_t lost_ns;
     int64_t expected; /* periods by the run's own totals; -1: it had none */
@@ -33,9 +31,7 @@ struct reconstruct {
     int without_metrics;  /* its metrics could not be used any more */
     int64_t detections;   /* left out, since they were not whole any more */
     int delete_code;      /* SQLite's, of deleting one */
-    struct rps_rollup *rollup;
-    struct rps_period *block; /* owned: rows of one, in the order of the sets */
-    sqlite3_stmt *insert_block, *insert_gap;
+    sqlite3_stmt *insert_block;
 };
 
 /* Prepare the statement that sql begins with: ?1 is the run_id, and ?2 `number`. An SQLite code. */
@@ -140,7 +136,7 @@ static int rebuild_sets(struct reconstruct *r)
 
     r->is_new = code == SQLITE_OK && sqlite3_changes(r->reader->db) > 0;
     if (code == SQLITE_OK)
-        code = run_sql(r, sql_set_count, RPS_SHAPE_SETS_MAX);
+        code = run_sql(r, sql_set_count, RPS_READER_SETS_MAX);
     if (code == SQLITE_OK)
         code = ask(r, "SELECT set_count FROM run WHERE run_id = ?1", 0, &r->sets);
     if (code == SQLITE_OK)
@@ -205,22 +201,6 @@ static int believed_end(const struct reconstruct *r, int64_t *ret_ns)
                0, ret_ns);
 }
 
-/* A gap row for what is missing, while the others are read; meeting it there does no harm. */
-static int write_gap(void *context, const struct rps_hole *hole)
-{
-    struct reconstruct *r = context;
-    sqlite3_stmt *stmt = r->insert_gap;
-
-    r->lost_stretches++;
-    r->lost_ns += hole->end_ns - hole->start_ns;
-    sqlite3_bind_int64(stmt, 1, r->run_id);
-    sqlite3_bind_int64(stmt, 2, hole->start_ns);
-    sqlite3_bind_int64(stmt, 3, hole->cpu);
-    sqlite3_bind_int64(stmt, 4, hole->end_ns - hole->start_ns);
-    sqlite3_bind_int64(stmt, 5, (int64_t)hole->periods);
-    return rps_database_run(stmt);
-}
-
 /* End and state of the run, once it is known which periods stay; ?2 is the end of the last. */
 static const char sql_end[] =
     "UPDATE run SET elapsed_ns = ?2 WHERE run_id = ?1 AND ?2 >= 0"
@@ -259,7 +239,7 @@ static int rebuild_detections(struct reconstruct *r)
     int code = ask(r, sql_count_detections, 0, &before);
 
     if (code == SQLITE_OK)
-        code = run_sql(r, sql_detections, (int64_t)r->examined.last_period);
+        code = run_sql(r, sql_detections, (int64_t)r->sums.last_period);
     if (code == SQLITE_OK && rps_detection_check(r->reader, r->run_id, &sink, &err) < 0)
         code = rps_error_is_memory(&err) ? SQLITE_NOMEM : SQLITE_ERROR;
     if (code == SQLITE_OK)
@@ -292,7 +272,7 @@ static int rebuild_totals(struct reconstruct *r)
                        " certainty = NULL, share = NULL WHERE run_id = ?1",
                        0);
     if (code == SQLITE_OK)
-        code = rps_write_run_sums(r->reader->db, r->run_id, r->shape.set_count, r->examined.sum);
+        code = rps_write_run_sums(r->reader->db, r->run_id, r->sums.set_count, r->sums.sum);
     return code;
 }
 
@@ -352,46 +332,17 @@ static int insert_block(void *context, const struct rps_period *row)
     return rps_period_insert(r->insert_block, r->run_id, row);
 }
 
-/* The blocks of the coarser levels, made of what is left. */
-static int take_piece(void *context, const struct rps_piece *piece)
+/* Gap rows for what is missing, and the sums and blocks of what is there. */
+static int rebuild_sums(struct reconstruct *r)
 {
-    struct reconstruct *r = context;
-
-    if (piece->level == 0)
-        return rps_rollup_add(r->rollup, piece->row);
-    for (size_t i = 0; i < piece->count; i++)
-        r->block[piece->row[i].set_no] = piece->row[i];
-    return rps_rollup_add_block(r->rollup, r->block);
-}
-
-/* --- all of the periods ----------------------------------------------------------------------- */
-
-/* Walk what is left, for its holes and sums, and make the blocks. */
-static int walk(struct reconstruct *r)
-{
-    const struct rps_examiner examiner = {r, write_gap, take_piece, NULL};
     const struct rps_rollup_sink sink = {r, insert_block};
-    int code = rps_run_shape_load(r->reader->db, r->run_id, &r->shape);
+    struct rps_error err;
+    int code = rps_questions_write_gaps(r->reader->db, r->run_id, &r->lost_stretches, &r->lost_ns);
 
-    if (code != SQLITE_OK)
-        return code;
-    r->rollup = rps_rollup_new(r->shape.set_count, &sink);
-    r->block = calloc((size_t)r->shape.set_count + 1, sizeof(*r->block));
-    code = r->rollup && r->block ? rps_period_prepare(r->reader->db, 1, &r->insert_block)
-                                 : SQLITE_NOMEM;
     if (code == SQLITE_OK)
-        code = rps_database_prepare(
-            r->reader->db,
-            "INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason) VALUES (?1, ?2,"
-            " (SELECT coalesce(max(gap_no), -1) + 1 FROM gap WHERE run_id = ?1 AND start_ns = ?2),"
-            " ?3, ?4, CASE WHEN ?5 = 0 THEN 'lost when the store was damaged'"
-            " ELSE printf('lost when the store was damaged: %d period%s', ?5,"
-            " CASE ?5 WHEN 1 THEN '' ELSE 's' END) END)",
-            &r->insert_gap);
-    if (code == SQLITE_OK)
-        code = rps_examine_run(r->reader->db, &r->shape, &examiner, &r->examined);
-    if (code == SQLITE_OK)
-        code = rps_rollup_end(r->rollup);
+        code = rps_period_prepare(r->reader->db, 1, &r->insert_block);
+    if (code == SQLITE_OK && rps_run_sums(r->reader, r->run_id, &sink, &r->sums, &err) < 0)
+        code = rps_error_is_memory(&err) ? SQLITE_NOMEM : SQLITE_ERROR;
     return code;
 }
 
@@ -405,14 +356,13 @@ static int rebuild_periods(struct reconstruct *r)
     for (int level = 0; level < RPS_LEVELS && code == SQLITE_OK; level++)
         code = run_sql(r, sql_thinned, level);
     if (code == SQLITE_OK)
-        code =
-            rps_invalid_periods_delete(r->reader->db, r->run_id, (int)r->sets, end_ns, &r->dropped);
+        code = rps_questions_drop(r->reader->db, r->run_id, end_ns, &r->dropped);
     if (code == SQLITE_OK)
         code = run_sql(r, sql_drop_coarse, end_ns);
     if (code == SQLITE_OK)
-        code = walk(r);
+        code = rebuild_sums(r);
     if (code == SQLITE_OK)
-        code = run_sql(r, sql_end, r->examined.end_ns);
+        code = run_sql(r, sql_end, r->sums.end_ns);
     if (code == SQLITE_OK)
         code = rebuild_detections(r);
     return code == SQLITE_OK ? rebuild_totals(r) : code;
@@ -429,18 +379,18 @@ static const char *counted(char ret[64], uint64_t count, const char *one, const 
 
 static void tell_periods(const struct reconstruct *r, struct rps_findings *findings)
 {
-    const char *together = r->examined.periods > r->examined.most ? ", all CPUs together" : "";
+    const char *together = r->sums.periods > r->sums.most ? ", all CPUs together" : "";
     char saved[64], of[64] = "", lost[160] = ", no time is missing";
     char stretches[64], time[RPS_TEXT_NUMBER_SIZE];
 
-    if (r->expected > (int64_t)r->examined.periods)
+    if (r->expected > (int64_t)r->sums.periods)
         snprintf(of, sizeof(of), " of %" PRId64, r->expected);
     if (r->lost_stretches > 0)
         snprintf(lost, sizeof(lost), "; %s missing, %s in all: gap rows say where",
                  counted(stretches, r->lost_stretches, "stretch is", "stretches are"),
                  rps_text_duration(time, sizeof(time), r->lost_ns));
     rps_findings_add(findings, RPS_FINDING_NOTE, "run %" PRId64 ": %s%s saved%s%s", r->run_id,
-                     counted(saved, r->examined.periods, "period", "periods"), of, together, lost);
+                     counted(saved, r->sums.periods, "period", "periods"), of, together, lost);
 }
 
 static void tell(const struct reconstruct *r, struct rps_findings *findings)
@@ -484,7 +434,7 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
     if (code == SQLITE_OK)
         code = rebuild_periods(&r);
     if (code == SQLITE_OK)
-        code = rps_check_code_repair(reader->db, run_id, r.examined.last_period, &r.dropped);
+        code = rps_check_code_repair(reader->db, run_id, r.sums.last_period, &r.dropped);
     if (code == SQLITE_OK)
         code = rebuild_description(&r);
     if (code == SQLITE_OK)
@@ -494,16 +444,12 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
         rps_database_exec(reader->db, "ROLLBACK");
     } else {
         tell(&r, findings);
-        result->periods += r.examined.most;
+        result->periods += r.sums.most;
         result->lost_stretches += r.lost_stretches;
         result->dropped += r.dropped;
         result->runs++;
     }
-    rps_run_shape_free(&r.shape);
-    free(r.examined.sum);
-    free(r.block);
-    rps_rollup_free(r.rollup);
+    free(r.sums.sum);
     sqlite3_finalize(r.insert_block);
-    sqlite3_finalize(r.insert_gap);
     return failed;
 }

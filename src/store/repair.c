@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@
 #include "path_check.h"
 #include "reconstruct.h"
 #include "salvage.h"
+#include "schema.h"
 #include "tables.h"
 #include "rpistat/rights.h"
 
@@ -29,6 +32,8 @@
 
 struct repair {
     sqlite3 *from;
+    int damaged; /* descriptor of a file that SQLite cannot read as a store; else -1 */
+    char *copy;  /* owned: path of a copy of it that has a schema again; NULL: none was needed */
     struct rps_reader to; /* the new store under its first name; its connection can write */
     struct rps_findings findings;
     struct rps_repair_result result;
@@ -57,31 +62,41 @@ static int open_refused(const char *path, sqlite3 **ret)
                                    "PRAGMA writable_schema = ON");
 }
 
-/* Open the damaged store, and hold one state of it. */
+/* Hold one state of what was opened; *ret_code is what prevents it, SQLITE_OK when it has no
+ * tables. */
+static int hold(struct repair *repair, int *ret_code)
+{
+    sqlite3_int64 tables = 0;
+    /* a page with one cell that is too large has others */
+    int code = rps_database_exec(repair->from, "PRAGMA cell_size_check = OFF; BEGIN");
+
+    if (code == SQLITE_OK)
+        code = rps_database_number(repair->from, "SELECT count(*) FROM sqlite_schema", &tables);
+    *ret_code = code;
+    return code == SQLITE_OK && tables > 0 ? 0 : -1;
+}
+
+/* Open the damaged store. Where its schema cannot be read repair->damaged is its file, and err what
+ * is said when nothing helps; 0 then too. */
 static int hold_damaged(struct repair *repair, const char *path, struct rps_error *err)
 {
     struct rps_path_check place;
-    sqlite3_int64 tables = 0;
     int code = SQLITE_OK;
 
     if (rps_path_check_read(path, &place, err) < 0)
         return RPS_FAILED;
     if (rps_database_open_read(path, &repair->from, err) < 0)
         code = rps_error_is_memory(err) ? SQLITE_NOMEM : open_refused(path, &repair->from);
-    if (code == SQLITE_OK) /* a page with one cell that is too large has others */
-        code = rps_database_exec(repair->from, "PRAGMA cell_size_check = OFF; BEGIN");
-    if (code == SQLITE_OK)
-        code = rps_database_number(repair->from, "SELECT count(*) FROM sqlite_schema", &tables);
+    if (code == SQLITE_OK && hold(repair, &code) == 0)
+        return 0;
     if (code == SQLITE_NOMEM)
         return rps_error_memory(err);
-    if (code == SQLITE_OK && tables > 0)
-        return 0;
-    return rps_error_set(
-        err, RPS_FAILED,
-        "nothing of %s can be read as a store (%s): if it was one, `sqlite3 %s .recover` may still "
-        "find rows in it",
-        path, code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code),
-        path);
+    rps_error_set(err, RPS_FAILED, "nothing of %s can be read as a store (%s)", path,
+                  code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code));
+    sqlite3_close(repair->from);
+    repair->from = NULL;
+    repair->damaged = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    return repair->damaged < 0 ? RPS_FAILED : 0;
 }
 
 static int open_damaged(struct repair *repair, const char *path, struct rps_error *err)
@@ -147,9 +162,108 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
     return code == SQLITE_OK ? 0 : rps_reader_error(&repair->to, code, err);
 }
 
+/* --- a schema that is lost -------------------------------------------------------------------- */
+
+#define PAGE_SIZE 4096
+
+/* Where the header of a file says for which change its count of pages holds: one that does not has
+ * SQLite go by the file's size (sqlite.org/fileformat2.html). */
+#define COUNTED_AT 92
+
+/* Pages of the schema that may be lost beside the first. */
+#define LOST_SCHEMA_PAGES_MAX 2
+
+/* Is the page of an empty store the root of a table or index? Those that are not hold the schema,
+ * the first page among them. */
+static int is_root(sqlite3 *db, int64_t page, bool *ret)
+{
+    int64_t found = 0;
+    int code =
+        rps_database_ask(db, &found, "SELECT 1 FROM sqlite_schema WHERE rootpage = ?", "i", page);
+
+    *ret = found;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+/* Put the pages of an empty store's schema in place of those of the copy, unless too many of these
+ * are others. False then, and when that cannot be done. */
+static bool put_schema(sqlite3 *empty, int copy)
+{
+    unsigned char old[PAGE_SIZE];
+    sqlite3_int64 size = 0;
+    unsigned char *page = sqlite3_serialize(empty, "main", &size, 0);
+    bool root = false, done = page != NULL;
+    sqlite3_int64 last = 0;
+    int lost = 0;
+
+    done = done && rps_database_number(empty, "SELECT max(rootpage) FROM sqlite_schema", &last) ==
+                       SQLITE_OK;
+    if (done && size >= PAGE_SIZE)
+        memset(page + COUNTED_AT, 0xff, 4);
+    for (int put = 0; put < 2 && done && lost <= LOST_SCHEMA_PAGES_MAX; put++) {
+        for (int64_t at = 0; at < size && done; at += PAGE_SIZE) {
+            done = is_root(empty, at / PAGE_SIZE + 1, &root) == SQLITE_OK;
+            if (!done || root)
+                continue;
+            if (put)
+                done = pwrite(copy, page + at, PAGE_SIZE, at) == PAGE_SIZE;
+            else if (at > 0 && at < last * PAGE_SIZE)
+                lost += pread(copy, old, PAGE_SIZE, at) != PAGE_SIZE ||
+                        memcmp(page + at, old, PAGE_SIZE) != 0;
+        }
+    }
+    sqlite3_free(page);
+    return done && lost <= LOST_SCHEMA_PAGES_MAX;
+}
+
+/*
+ * Stores are created by the same statements, so that their tables begin on the same pages, or once
+ * a VACUUM has written them anew on the same others. It also puts views behind the rows: those of
+ * the empty store cost the rows of three pages then.
+ */
+static bool restore_schema(int copy)
+{
+    sqlite3 *empty = NULL;
+    bool done = sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                                NULL) == SQLITE_OK &&
+                rps_schema_bring_up_to_date(empty) == SQLITE_OK &&
+                (put_schema(empty, copy) ||
+                 (rps_database_exec(empty, "VACUUM") == SQLITE_OK && put_schema(empty, copy)));
+
+    sqlite3_close(empty);
+    return done;
+}
+
+/* Open a copy of the damaged file that has the schema of a new store. False: it is of no use. */
+static bool open_copy(struct repair *repair)
+{
+    int fd = -1, code;
+    struct stat status;
+    bool done;
+
+    if (fstat(repair->damaged, &status) < 0 || !S_ISREG(status.st_mode) ||
+        asprintf(&repair->copy, "%s.copy", repair->to.path) < 0) {
+        repair->copy = NULL;
+        return false;
+    }
+    fd = open(repair->copy, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    done = fd >= 0;
+    while (done && status.st_size > 0) {
+        ssize_t size = sendfile(fd, repair->damaged, NULL, (size_t)status.st_size);
+
+        status.st_size -= size;
+        done = size > 0;
+    }
+    done = done && restore_schema(fd);
+    if (fd >= 0)
+        close(fd);
+    return done && open_refused(repair->copy, &repair->from) == SQLITE_OK &&
+           hold(repair, &code) == 0;
+}
+
 static void remove_new(const struct repair *repair)
 {
-    static const char *const suffix[] = {"", "-wal", "-shm", "-journal"};
+    static const char *const suffix[] = {"", "-wal", "-shm", "-journal", ".copy"};
     char name[4096];
 
     for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]) && repair->to.path; i++)
@@ -247,16 +361,23 @@ static int fill(struct repair *repair, const char *path, struct rps_error *err)
 int rps_store_repair(const char *path, const char *new_path, const struct rps_finding_sink *sink,
                      struct rps_repair_result *ret, struct rps_error *err)
 {
-    struct repair repair = {.findings.sink = sink};
+    struct repair repair = {.findings.sink = sink, .damaged = -1};
     struct rps_rights_before before = {0};
+    struct rps_error nothing; /* what is said when even a schema given back does not help */
     int result = check_new(path, new_path, err);
 
     if (result == 0)
         result = open_damaged(&repair, path, err);
     if (result == 0)
         result = rps_rights_take_for(new_path, RPS_RIGHTS_BESIDE, &before, err);
+    if (repair.damaged >= 0)
+        nothing = *err;
     if (result == 0)
         result = create_new(&repair, new_path, err);
+    if (result == 0 && repair.damaged >= 0 && !open_copy(&repair)) {
+        *err = nothing;
+        result = RPS_FAILED;
+    }
     if (result == 0)
         result = fill(&repair, path, err);
     if (result == 0)
@@ -268,10 +389,13 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
         *ret = repair.result;
     }
     sqlite3_close(repair.to.db);
+    sqlite3_close(repair.from);
     remove_new(&repair);
     rps_rights_return(&before);
-    sqlite3_close(repair.from);
-    if (repair.from)
+    if (repair.damaged >= 0)
+        close(repair.damaged);
+    free(repair.copy);
+    if (repair.from && repair.damaged < 0)
         rps_database_tidy(path);
     free(repair.to.path);
     return result;

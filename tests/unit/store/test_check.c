@@ -183,23 +183,23 @@ static const struct damage damages[] = {
     {"UPDATE event SET count = 7 WHERE set_no = -1",
      "run 1: the total count of the clock event is 7, but the periods come to 840000031"},
     {"DELETE FROM rollup WHERE level = 1 AND set_no = 1",
-     "run 1: blocks of level 1 have rows that do not belong together: 1 (first: at period 0)"},
-    {"UPDATE rollup SET merged = 5 WHERE level = 1", "blocks of level 1 have rows that do not"},
-    {"UPDATE rollup SET set_no = 0 WHERE level = 2", "blocks of level 2 have rows that do not"},
+     "run 1: blocks with rows that do not belong together: 1\n"},
+    {"UPDATE rollup SET merged = 5 WHERE level = 1", "blocks with rows that do not belong"},
+    {"UPDATE rollup SET set_no = 0 WHERE level = 2", "blocks with rows that do not belong"},
     {"UPDATE rollup SET rotation = 12 WHERE level = 1", /* 12 ... 17: in two cells */
-     "blocks of level 1 have rows that do not"},
-    {"UPDATE rollup SET last_period = last_period + 4 WHERE level = 3", "blocks of level 3 have"},
+     "blocks with rows that do not belong"},
+    {"UPDATE rollup SET last_period = last_period + 4 WHERE level = 3", "blocks with rows that"},
     {"UPDATE rollup SET cycles = 9223372036854775807 WHERE level = 1", "not the sum of the finer"},
     {"UPDATE event_set SET periods = 9223372036854775807", "event set 1 is 9223372036854775807"},
-    {"UPDATE rollup SET missed = -3 WHERE level = 4", "blocks of level 4 have rows that do not"},
+    {"UPDATE rollup SET missed = -3 WHERE level = 4", "blocks with rows that do not belong"},
     {"INSERT INTO rollup SELECT run_id, level, cpu, period + 2, last_period, rotation + 1, 5,"
      " set_no, start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
      " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE level = 1",
-     "run 1: blocks of level 1 begin before the one before has ended: 1 (first: at period 2)"},
-    {"DELETE FROM rollup WHERE level = 1", "run 1: blocks of level 2 are not the sum of the finer"},
+     "run 1: blocks of level 1 are not those that the finer rows make: 2 rows more\n"},
     {"UPDATE rollup SET c0 = NULL WHERE level = 4 AND set_no = 0",
      "(first: at period 0, by its c0)"},
-    {"INSERT INTO thinned VALUES (1, -1, 0, 5)", "blocks of level 1 have the end of table thinned"},
+    {"INSERT INTO thinned VALUES (1, -1, 0, 5)",
+     "rows of blocks with the end of table thinned inside"},
     {"INSERT INTO thinned VALUES (1, -1, 0, 12)", "run 1: 1 period out of order"},
     {"INSERT INTO thinned VALUES (1, -1, 1, 12)",
      "run 1: rows of thinned that take more away than those of the finer levels: 1\n"},
@@ -305,13 +305,13 @@ static const struct damage thinned_damages[] = {
     {"DELETE FROM thinned WHERE level = 0", "rows of thinned that take more away"},
     {"UPDATE thinned SET before_period = before_period - 32 WHERE level = 0", "is missing"},
     {"UPDATE thinned SET before_period = before_period + 2 WHERE level = 0",
-     "blocks of level 1 have the end of table thinned inside"},
+     "rows of blocks with the end of table thinned inside: 2\n"},
     {"DELETE FROM rollup WHERE level = 1 AND rotation = (SELECT min(rotation) FROM rollup"
      " WHERE level = 1)",
      "run 1: 1 stretch is missing"},
     {"DELETE FROM rollup WHERE set_no = 1 AND level = 1 AND rotation = (SELECT min(rotation)"
      " FROM rollup WHERE level = 1)",
-     "run 1: 1 block that stands for periods has rows that do not belong together"},
+     "run 1: blocks with rows that do not belong together: 1\n"},
     {"UPDATE rollup SET cycles = cycles + 1 WHERE level = 2 AND rotation = 0",
      "with a cycle timestamp that is not the sum"},
     {"UPDATE rollup SET c0 = c0 + 1 WHERE level = 2 AND rotation = 0 AND set_no = 0",
@@ -351,8 +351,9 @@ static void thinned_stores(void **state)
     "UPDATE rollup SET " #column " = (SELECT sum(" #column ") FROM period AS p"                    \
     " WHERE p.set_no = rollup.set_no);"
 static const struct damage oddities[] = {
-    {"DELETE FROM rollup", "odd: run 1: blocks of level 1 are missing for finer rows, which are "
-                           "read instead: 6 (first: at period 0)"},
+    {"DELETE FROM rollup", "odd: run 1: rows of blocks of level 1 are missing, and finer rows are "
+                           "read instead: 2 (first: at period 0)"},
+    {"DELETE FROM rollup WHERE level = 2", "odd: run 1: rows of blocks of level 2 are missing"},
     {"INSERT INTO heartbeat VALUES (1, 0, '', 1)",
      "odd: run 1: it has ended, and has a heartbeat all the same"},
     {"UPDATE period SET clock_running_ns = 3 * enabled_ns WHERE period = 2;" SUM(clock_running_ns),
@@ -433,7 +434,7 @@ static void what_is_no_store(void **state)
     assert_int_equal(rps_store_check(path, &sink, &result, &err), RPS_FAILED);
     fixture_says(&err, "is not an rpistat store", NULL);
     assert_int_equal(rps_store_repair(path, saved, &sink, &repaired, &err), RPS_FAILED);
-    fixture_says(&err, "nothing of", path, "store", ".recover", NULL);
+    fixture_says(&err, "nothing of", path, "store", NULL);
     assert_int_equal(access(saved, F_OK), -1);
     sound_store(saved, 1, 2, 0);
     assert_int_equal(rps_store_repair(path, saved, &sink, &repaired, &err), RPS_FAILED);

@@ -1,0 +1,113 @@
+/* What the finest rows of a run come to. They are read as every command reads them, and blocks are
+ * made of them by the code that makes them while a run is recorded. */
+#include "sums.h"
+
+#include <stdlib.h>
+
+#include "database.h"
+
+/* By set: bits of the slots whose event is measured. */
+static int load_measured(struct rps_reader *reader, int64_t run_id, int set_count, uint32_t *ret,
+                         struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code, result = rps_reader_prepare(reader,
+                                          "SELECT set_no, slot FROM event WHERE run_id = ?1"
+                                          " AND state = 'measured'",
+                                          run_id, &stmt, err);
+
+    if (result < 0)
+        return result;
+    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW) {
+        int set = rps_database_index(stmt, 0, set_count);
+        int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
+
+        if (set >= 0 && slot >= 0)
+            ret[set] |= 1u << slot;
+    }
+    if (code != SQLITE_DONE)
+        result = rps_reader_error(reader, code, err);
+    sqlite3_finalize(stmt);
+    return result;
+}
+
+/* What is at hand while the rows go by. */
+struct sums {
+    struct rps_rollup *rollup;
+    struct rps_period *block; /* owned; rows of one, in the order of the sets */
+    int rows;                 /* of it that are there */
+    uint32_t *measured;       /* owned; by set */
+    int32_t cpu;
+    uint64_t periods; /* of this CPU */
+};
+
+static int add_row(struct sums *sums, struct rps_run_sums *total, const struct rps_period *row)
+{
+    rps_set_sum_add(&total->sum[row->set_no], row, sums->measured[row->set_no]);
+    sums->periods = row->cpu == sums->cpu ? sums->periods : 0;
+    sums->periods += rps_period_weight(row);
+    sums->cpu = row->cpu;
+    total->periods += rps_period_weight(row);
+    if (sums->periods > total->most)
+        total->most = sums->periods;
+    if (rps_period_end_ns(row) > total->end_ns)
+        total->end_ns = rps_period_end_ns(row);
+    if (rps_period_last(row) > total->last_period)
+        total->last_period = rps_period_last(row);
+    if (row->level == 0)
+        return rps_rollup_add(sums->rollup, row);
+    sums->block[row->set_no] = *row;
+    if (++sums->rows < total->set_count)
+        return SQLITE_OK;
+    sums->rows = 0;
+    return rps_rollup_add_block(sums->rollup, sums->block);
+}
+
+static int read_rows(struct rps_reader *reader, int64_t run_id, struct sums *sums,
+                     struct rps_run_sums *total, struct rps_error *err)
+{
+    struct rps_cursor *cursor = NULL;
+    struct rps_period row;
+    int code = SQLITE_OK;
+    int result = rps_cursor_open(&cursor, reader, run_id, 0, INT64_MAX, 0, err);
+
+    while (result == 0 && code == SQLITE_OK && (result = rps_cursor_next(cursor, &row, err)) > 0) {
+        code = add_row(sums, total, &row);
+        result = 0;
+    }
+    rps_cursor_close(cursor);
+    if (result == 0 && code == SQLITE_OK)
+        code = rps_rollup_end(sums->rollup);
+    return result == 0 && code != SQLITE_OK ? rps_reader_error(reader, code, err) : result;
+}
+
+int rps_run_sums(struct rps_reader *reader, int64_t run_id, const struct rps_rollup_sink *sink,
+                 struct rps_run_sums *ret, struct rps_error *err)
+{
+    struct sums sums = {0};
+    int64_t count = 0;
+    size_t sets;
+    int result = 0, code = rps_database_ask(reader->db, &count,
+                                            "SELECT min(count(*), 1024) FROM event_set"
+                                            " WHERE run_id = ?",
+                                            "i", run_id);
+
+    *ret = (struct rps_run_sums){.end_ns = -1, .set_count = (int)count};
+    if (code != SQLITE_OK)
+        return rps_reader_error(reader, code, err);
+    sets = (size_t)count + 1;
+    ret->sum = calloc(sets, sizeof(*ret->sum));
+    sums.measured = calloc(sets, sizeof(*sums.measured));
+    sums.block = calloc(sets, sizeof(*sums.block));
+    sums.rollup = rps_rollup_new(ret->set_count, sink);
+    if (!ret->sum || !sums.measured || !sums.block || !sums.rollup)
+        result = rps_error_memory(err);
+    if (result == 0)
+        result = load_measured(reader, run_id, ret->set_count, sums.measured, err);
+    if (result == 0)
+        result = read_rows(reader, run_id, &sums, ret, err);
+    rps_rollup_free(sums.rollup);
+    free(sums.block);
+    free(sums.measured);
+    return result;
+}
