@@ -133,25 +133,21 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
 {
     const struct rps_database_options options = {0};
     uint32_t number;
-    int fd = -1, code;
+    int fd, code;
 
-    for (int i = 0; i < 8 && fd < 0; i++) {
-        free(repair->to.path);
-        sqlite3_randomness(sizeof(number), &number);
-        if (asprintf(&repair->to.path, "%s.%08" PRIx32, new_path, number) < 0) {
-            repair->to.path = NULL;
-            return rps_error_memory(err);
-        }
-        fd = open(repair->to.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    if (fd < 0) {
-        free(repair->to.path);
+    sqlite3_randomness(sizeof(number), &number);
+    if (asprintf(&repair->to.path, "%s.%08" PRIx32, new_path, number) < 0) {
         repair->to.path = NULL;
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot create %s: %s; choose another place for the new store with -o",
-                             new_path, strerror(errno));
+        return rps_error_memory(err);
+    }
+    fd = open(repair->to.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        rps_error_set(err, RPS_FAILED,
+                      "cannot create %s: %s; choose another place for the new store with -o",
+                      new_path, strerror(errno));
+        free(repair->to.path); /* nothing of that name is ours to remove */
+        repair->to.path = NULL;
+        return RPS_FAILED;
     }
     close(fd);
     if (rps_database_open_write(repair->to.path, &options, &repair->to.db, err) < 0)
@@ -173,47 +169,43 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
 /* Pages of the schema that may be lost beside the first. */
 #define LOST_SCHEMA_PAGES_MAX 2
 
-/* Is the page of an empty store the root of a table or index? Those that are not hold the schema,
- * the first page among them. */
-static int is_root(sqlite3 *db, int64_t page, bool *ret)
-{
-    int64_t found = 0;
-    int code =
-        rps_database_ask(db, &found, "SELECT 1 FROM sqlite_schema WHERE rootpage = ?", "i", page);
-
-    *ret = found;
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
+/* The pages that hold the schema of an empty store, the first among them: those that are not the
+ * root of a table or index; and whether all stores have them there, as no rows lie before them. */
+static const char sql_schema_pages[] =
+    "WITH RECURSIVE n (page) AS (SELECT 1 UNION ALL SELECT page + 1 FROM n WHERE page <"
+    " (SELECT page_count FROM pragma_page_count)) SELECT page, page > 1 AND page <"
+    " (SELECT max(rootpage) FROM sqlite_schema) FROM n"
+    " WHERE page NOT IN (SELECT rootpage FROM sqlite_schema)";
 
 /* Put the pages of an empty store's schema in place of those of the copy, unless too many of these
  * are others. False then, and when that cannot be done. */
 static bool put_schema(sqlite3 *empty, int copy)
 {
-    unsigned char old[PAGE_SIZE];
     sqlite3_int64 size = 0;
-    unsigned char *page = sqlite3_serialize(empty, "main", &size, 0);
-    bool root = false, done = page != NULL;
-    sqlite3_int64 last = 0;
+    unsigned char *page = sqlite3_serialize(empty, "main", &size, 0), old[PAGE_SIZE];
+    sqlite3_stmt *stmt = NULL;
+    bool done = page && sqlite3_prepare_v2(empty, sql_schema_pages, -1, &stmt, NULL) == SQLITE_OK;
     int lost = 0;
 
-    done = done && rps_database_number(empty, "SELECT max(rootpage) FROM sqlite_schema", &last) ==
-                       SQLITE_OK;
-    if (done && size >= PAGE_SIZE)
-        memset(page + COUNTED_AT, 0xff, 4);
-    for (int put = 0; put < 2 && done && lost <= LOST_SCHEMA_PAGES_MAX; put++) {
-        for (int64_t at = 0; at < size && done; at += PAGE_SIZE) {
-            done = is_root(empty, at / PAGE_SIZE + 1, &root) == SQLITE_OK;
-            if (!done || root)
-                continue;
-            if (put)
-                done = pwrite(copy, page + at, PAGE_SIZE, at) == PAGE_SIZE;
-            else if (at > 0 && at < last * PAGE_SIZE)
-                lost += pread(copy, old, PAGE_SIZE, at) != PAGE_SIZE ||
-                        memcmp(page + at, old, PAGE_SIZE) != 0;
-        }
+    while (done && sqlite3_step(stmt) == SQLITE_ROW) {
+        const int64_t at = (sqlite3_column_int64(stmt, 0) - 1) * PAGE_SIZE;
+
+        if (sqlite3_column_int(stmt, 1))
+            lost += pread(copy, old, PAGE_SIZE, at) != PAGE_SIZE ||
+                    memcmp(page + at, old, PAGE_SIZE) != 0;
     }
+    sqlite3_reset(stmt);
+    done = done && lost <= LOST_SCHEMA_PAGES_MAX;
+    if (done)
+        memset(page + COUNTED_AT, 0xff, 4);
+    while (done && sqlite3_step(stmt) == SQLITE_ROW) {
+        const int64_t at = (sqlite3_column_int64(stmt, 0) - 1) * PAGE_SIZE;
+
+        done = pwrite(copy, page + at, PAGE_SIZE, at) == PAGE_SIZE;
+    }
+    sqlite3_finalize(stmt);
     sqlite3_free(page);
-    return done && lost <= LOST_SCHEMA_PAGES_MAX;
+    return done;
 }
 
 /*
