@@ -29,7 +29,7 @@ struct reconstruct {
     uint64_t dropped, made; /* rows left out; rows of its description that were made up */
     int is_new;             /* its row in `run` was lost */
     int without_metrics;    /* its metrics could not be used any more */
-    int64_t detections;     /* left out, since they were not whole any more */
+    int without_detections; /* some were left out, since they were not whole any more */
     sqlite3_stmt *insert_block;
 };
 
@@ -184,12 +184,6 @@ static const char sql_end[] =
     "UPDATE run SET state = 'interrupted', end_reason = 'saved from a damaged store before it had"
     " ended' WHERE run_id = ?1 AND state NOT IN ('complete', 'interrupted')";
 
-/* Those of which anything is left. */
-static const char sql_count_detections[] =
-    "SELECT count(*) FROM (SELECT detection FROM detection WHERE run_id = ?1 UNION"
-    " SELECT detection FROM phase WHERE run_id = ?1 UNION"
-    " SELECT detection FROM outlier WHERE run_id = ?1)";
-
 /* Detections that go beyond the last period, ?2. */
 static const char sql_detections[] =
     "DELETE FROM detection WHERE run_id = ?1 AND detection IN"
@@ -206,16 +200,15 @@ static void delete_detection(void *context, int64_t detection, const struct rps_
 static void rebuild_detections(struct reconstruct *r)
 {
     const struct rps_detection_sink sink = {r, delete_detection};
+    const sqlite3_int64 before = sqlite3_total_changes64(r->reader->db);
     struct rps_error err;
-    int result;
 
-    r->detections = ask(r, sql_count_detections, 0);
     run_sql(r, sql_detections, (int64_t)r->sums.last_period);
-    if (r->code == SQLITE_OK && (result = rps_detection_check(r->reader, r->run_id, &sink, &err)) < 0)
-        r->code = code_of(result, &err);
+    if (r->code == SQLITE_OK)
+        r->code = code_of(rps_detection_check(r->reader, r->run_id, &sink, &err), &err);
     if (r->code == SQLITE_OK)
         r->code = rps_detection_delete_strays(r->reader->db, r->run_id);
-    r->detections -= ask(r, sql_count_detections, 0);
+    r->without_detections = sqlite3_total_changes64(r->reader->db) > before;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -273,16 +266,13 @@ static void rebuild_sums(struct reconstruct *r)
     const struct rps_rollup_sink sink = {r, insert_block};
     sqlite3 *db = r->reader->db;
     struct rps_error err;
-    int result;
 
     if (r->code == SQLITE_OK)
         r->code = rps_questions_write_gaps(db, r->run_id, &r->lost_stretches, &r->lost_ns);
     if (r->code == SQLITE_OK)
         r->code = rps_period_prepare(db, 1, &r->insert_block);
-    if (r->code == SQLITE_OK) {
-        result = rps_run_sums(r->reader, r->run_id, &sink, &r->sums, &err);
-        r->code = code_of(result, &err);
-    }
+    if (r->code == SQLITE_OK)
+        r->code = code_of(rps_run_sums(r->reader, r->run_id, &sink, &r->sums, &err), &err);
     run_sql(r,
             "UPDATE event SET count = NULL, estimate = NULL, low = NULL, high = NULL,"
             " certainty = NULL, share = NULL WHERE run_id = ?1",
@@ -343,10 +333,11 @@ static void tell(const struct reconstruct *r, struct rps_findings *findings)
         rps_findings_add(findings, RPS_FINDING_NOTE,
                          "run %" PRId64 ": the formulas of its derived figures are lost",
                          r->run_id);
-    tell_count(r,
-               "detections of phases that are not whole and were left out (`rpistat phases` finds"
-               " phases again)",
-               (uint64_t)r->detections, findings);
+    if (r->without_detections)
+        rps_findings_add(findings, RPS_FINDING_NOTE,
+                         "run %" PRId64 ": detections of phases that are not whole are left out:"
+                         " `rpistat phases` finds phases again",
+                         r->run_id);
 }
 
 int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
