@@ -25,7 +25,7 @@ struct reconstruct {
     struct rps_run_sums sums;
     uint64_t lost_stretches;
     int64_t lost_ns;
-    int64_t expected; /* periods by the run's own totals; 0: it had none */
+    int64_t expected;       /* periods by the run's own totals; 0: it had none */
     uint64_t dropped, made; /* rows left out; rows of its description that were made up */
     int is_new;             /* its row in `run` was lost */
     int without_metrics;    /* its metrics could not be used any more */
@@ -44,8 +44,8 @@ static uint64_t run_sql(struct reconstruct *r, const char *sql, int64_t number)
 
         r->code = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
         if (r->code == SQLITE_OK)
-            r->code = rps_database_bind(
-                stmt, sqlite3_bind_parameter_count(stmt) > 1 ? "ii" : "i", r->run_id, number);
+            r->code = rps_database_bind(stmt, sqlite3_bind_parameter_count(stmt) > 1 ? "ii" : "i",
+                                        r->run_id, number);
         if (r->code == SQLITE_OK)
             r->code = rps_database_run(stmt);
         sqlite3_finalize(stmt);
