@@ -30,7 +30,7 @@ struct rps_interval {
  * RPS_CERTAINTY_NONE. */
 const char *rps_certainty_name(enum rps_certainty certainty);
 
-/* The certainty of that name; RPS_CERTAINTY_NONE for others. */
-enum rps_certainty rps_certainty_parse(const char *name);
+/* All of them, by enum rps_certainty; NULL ends them. */
+extern const char *const rps_certainty_names[];
 
 #endif

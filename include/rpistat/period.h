@@ -81,10 +81,10 @@ static inline uint64_t rps_period_counted_ns(const struct rps_period *period, in
                                                    : 0;
 }
 
-/* The sum of two idle times: not known where one of them is not. */
-static inline int64_t rps_period_add_idle(int64_t a_ns, int64_t b_ns)
+/* The sum of two numbers, -1 not known: not known where one of them is not. */
+static inline int64_t rps_period_add_known(int64_t a, int64_t b)
 {
-    return a_ns < 0 || b_ns < 0 ? -1 : a_ns + b_ns;
+    return a < 0 || b < 0 ? -1 : a + b;
 }
 
 /*

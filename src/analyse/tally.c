@@ -119,7 +119,7 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
     tally->clock += period->cycles;
     tally->clock_running_ns += period->clock_running_ns;
     tally->enabled_ns += period->enabled_ns;
-    tally->idle_ns = rps_period_add_idle(tally->idle_ns, period->idle_ns);
+    tally->idle_ns = rps_period_add_known(tally->idle_ns, period->idle_ns);
     tally->length_ns += period->length_ns;
     tally->missed += period->missed;
     tally->switch_ns += period->switch_ns;
@@ -161,7 +161,7 @@ void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
     tally->clock += other->clock;
     tally->clock_running_ns += other->clock_running_ns;
     tally->enabled_ns += other->enabled_ns;
-    tally->idle_ns = rps_period_add_idle(tally->idle_ns, other->idle_ns);
+    tally->idle_ns = rps_period_add_known(tally->idle_ns, other->idle_ns);
     tally->length_ns += other->length_ns;
     tally->missed += other->missed;
     tally->switch_ns += other->switch_ns;

@@ -128,7 +128,7 @@ void rps_mux_fold(struct rps_mux *mux, const struct rps_reading *reading)
     if (reading->idle_ns < 0 || mux->last_idle_ns < 0)
         open->idle_ns = -1; /* nor is it in the next one, at whose beginning it is not known */
     else
-        open->idle_ns = rps_period_add_idle(open->idle_ns, reading->idle_ns - mux->last_idle_ns);
+        open->idle_ns = rps_period_add_known(open->idle_ns, reading->idle_ns - mux->last_idle_ns);
     remember(mux, reading);
 }
 

@@ -359,7 +359,7 @@ static void append(struct rps_period *to, const struct rps_period *row, int reso
     to->length_ns += row->length_ns;
     to->enabled_ns += row->enabled_ns;
     to->clock_running_ns += row->clock_running_ns;
-    to->idle_ns = rps_period_add_idle(to->idle_ns, row->idle_ns);
+    to->idle_ns = rps_period_add_known(to->idle_ns, row->idle_ns);
     to->switch_ns += row->switch_ns;
     to->missed += row->missed;
     add_counts(to, row);
@@ -393,7 +393,7 @@ static void add(struct rps_period *sum, const struct rps_period *row)
     sum->cycles += row->cycles;
     sum->enabled_ns += row->enabled_ns;
     sum->clock_running_ns += row->clock_running_ns;
-    sum->idle_ns = rps_period_add_idle(sum->idle_ns, row->idle_ns);
+    sum->idle_ns = rps_period_add_known(sum->idle_ns, row->idle_ns);
     sum->switch_ns = larger(sum->switch_ns, row->switch_ns);
     sum->missed = row->missed > sum->missed ? row->missed : sum->missed;
     add_counts(sum, row);

@@ -1,26 +1,16 @@
 /*
- * The columns of run, event and metric, for the SQL of those who write and read them: the first so
- * many members of rps_run_members, rps_event_members, rps_metric_members, in their order.
+ * The columns of run, event_set, event and metric that are members of structs. A new one is a row
+ * here, and its column in schema/.
  */
 #ifndef RPISTAT_STORE_COLUMNS_H
 #define RPISTAT_STORE_COLUMNS_H
 
 #include "fields.h"
 
-#define RPS_RUN_COLUMNS                                                                            \
-    "uuid, label, folder, host, boot_id, cpu_model, cpu_count, kernel, architecture, version,"     \
-    " recorder_pid, target, pmu, counter_count, fitting, clock_label, paranoid,"                   \
-    " nmi_watchdog, governor, period_ns, start_realtime_ns, start_monotonic_ns, elapsed_ns,"       \
-    " end_reason, exit_status, exit_signal, recorder_cpu_ns, order_seed"
-#define RPS_RUN_COLUMN_COUNT 28
-
-#define RPS_EVENT_COLUMNS                                                                          \
-    "name, spec, label, role, unit, family, modifiers, explain, type, config, config1, config2,"   \
-    " cost_ns, reason"
-#define RPS_EVENT_COLUMN_COUNT 14
-
-#define RPS_METRIC_COLUMNS      "name, label, unit, family, panel, formula, explain"
-#define RPS_METRIC_COLUMN_COUNT 7
+/* Of struct rps_run, all but run_id, tags and command; of struct rps_plan, which stands in the row
+ * of its run; of struct rps_event_set, rps_event and rps_metric. */
+extern const struct rps_field rps_run_fields[], rps_plan_fields[], rps_set_fields[],
+    rps_event_fields[], rps_metric_fields[];
 
 /* set_no of the clock event's row in table event */
 #define RPS_CLOCK_SET (-1)

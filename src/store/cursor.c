@@ -207,7 +207,7 @@ static int damaged(struct rps_cursor *cursor, sqlite3_stmt *stmt,
         err, RPS_FAILED,
         "the store %s is damaged: period %" PRId64 " of run %" PRId64 " has %s %" PRId64
         "; `rpistat check` says more, its other runs may be good",
-        cursor->reader->path, (int64_t)sqlite3_column_int64(stmt, RPS_PERIOD_NUMBER),
+        cursor->reader->path, (int64_t)sqlite3_column_int64(stmt, RPS_PERIOD_AT_period),
         cursor->run_id, fault->name, fault->value);
 }
 

@@ -40,6 +40,36 @@ int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret)
     return sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
 }
 
+int rps_database_prepare_made(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret)
+{
+    char *text = sqlite3_str_finish(sql);
+    int code = text ? rps_database_prepare(db, text, ret) : SQLITE_NOMEM;
+
+    sqlite3_free(text);
+    return code;
+}
+
+int rps_database_count_columns(const char *columns)
+{
+    int count = 1;
+
+    for (; *columns; columns++)
+        count += *columns == ',';
+    return count;
+}
+
+int rps_database_prepare_insert(sqlite3 *db, const char *table, const char *columns,
+                                sqlite3_stmt **ret)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+
+    sqlite3_str_appendf(sql, "INSERT INTO %s (%s) VALUES (?", table, columns);
+    for (int i = rps_database_count_columns(columns); i > 1; i--)
+        sqlite3_str_appendall(sql, ", ?");
+    sqlite3_str_appendall(sql, ")");
+    return rps_database_prepare_made(db, sql, ret);
+}
+
 int rps_database_step(sqlite3_stmt *stmt)
 {
     const struct timespec pause = {0, RPS_NS_PER_MS};

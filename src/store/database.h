@@ -14,7 +14,7 @@
 #define RPS_STORE_APPLICATION_ID 0x72706973
 
 /* user_version is 1000 * major + minor; this program writes the format below. */
-#define RPS_STORE_VERSION       1002
+#define RPS_STORE_VERSION       1003
 #define RPS_STORE_VERSION_MAJOR 1000
 
 /* SQL: the beginning of a query of `id`, whose n are the run_ids of a table and at the end a NULL.
@@ -49,12 +49,6 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
  * journal; it is what will be called path (make.h). 0 or RPS_FAILED. */
 int rps_database_fill_store(void *path, const char *name, struct rps_error *err);
 
-/*
- * Run the steps of the schema that db has not had and that a store of that version has, each in a
- * transaction of its own; an SQLite code.
- */
-int rps_database_migrate(sqlite3 *db, int version_wanted);
-
 /* Mark the runs of dead recorders, and say when they ended; an SQLite code. */
 int rps_database_mark_interrupted(sqlite3 *db);
 
@@ -72,8 +66,8 @@ int rps_database_is_alone(sqlite3 *db);
 /* Close it. Who reads the store as well has it open, so that closing alone leaves the log. */
 void rps_database_close_beside(sqlite3 *db);
 
-/* Open the store at path read-only, with the guards that untrusted files need. Tables and views
- * that an older format lacks are there, without rows. */
+/* Open the store at path read-only, with the guards that untrusted files need. What an
+ * older format lacks is there, see schema.h. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
 
 /* 1 when db was opened as one that nobody writes (there is no shared memory), and somebody did. */
@@ -104,6 +98,16 @@ int rps_database_is_transient(int code);
 
 /* Prepare constant SQL that is used more than once; an SQLite code. */
 int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
+
+/* The same for SQL that was made, which is freed. */
+int rps_database_prepare_made(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret);
+
+/* The same for an INSERT of rows with the columns "a, b, c", a parameter each. */
+int rps_database_prepare_insert(sqlite3 *db, const char *table, const char *columns,
+                                sqlite3_stmt **ret);
+
+/* How many columns "a, b, c" are. */
+int rps_database_count_columns(const char *columns);
 
 /* sqlite3_step. A reader who may not write the store's -shm may see its header while a recorder is
  * writing it, which SQLite takes for one that a crash has left: it looks again for 20 ms. */

@@ -15,10 +15,8 @@
 
 #include "database.h"
 #include "fields.h"
+#include "period.h"
 #include "reader.h"
-
-/* Beyond it nothing was measured. */
-#define TIME_MAX_NS (INT64_MAX / 4)
 
 void rps_detection_free(struct rps_detection *detection)
 {
@@ -85,11 +83,10 @@ static int insert_level(const struct addition *add, size_t level, sqlite3_stmt *
 static int insert_phases(const struct addition *add)
 {
     sqlite3_stmt *stmt = NULL;
-    int code = rps_database_prepare(
-        add->db,
-        "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period, start_ns,"
-        " end_ns, earliest, latest, confidence, label_confidence, label)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    int code = rps_database_prepare_insert(
+        add->db, "phase",
+        "run_id, detection, level, phase, first_period, last_period, start_ns, end_ns, earliest,"
+        " latest, confidence, label_confidence, label",
         &stmt);
 
     for (size_t level = 0; level < add->detection->levels.count && code == SQLITE_OK; level++)
@@ -203,28 +200,9 @@ static void *with_room(void *array, size_t size, size_t count, size_t *room)
     return array;
 }
 
-/* Step through the rows that sql gives of the detection; what is done with each returns 0 or a
- * negative code. */
-static int each_row(struct reading *r, const char *sql,
-                    int (*row)(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err),
-                    struct rps_error *err)
+static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(r->reader, sql, r->run_id, &stmt, err);
-
-    if (result < 0)
-        return result;
-    sqlite3_bind_int64(stmt, 2, r->detection.detection);
-    while ((code = rps_reader_step(r->reader, stmt)) == SQLITE_ROW && result == 0)
-        result = row(r, stmt, err);
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(r->reader, code, err);
-    sqlite3_finalize(stmt);
-    return result;
-}
-
-static int read_head(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
-{
+    struct reading *r = context;
     const char *parameters = (const char *)sqlite3_column_text(stmt, 1);
     const char *remark = (const char *)sqlite3_column_text(stmt, 3);
 
@@ -246,7 +224,7 @@ static double share(sqlite3_stmt *stmt, int column)
 
 static int64_t sane_time(int64_t ns)
 {
-    return ns < 0 ? 0 : ns > TIME_MAX_NS ? TIME_MAX_NS : ns;
+    return ns < 0 ? 0 : ns > RPS_PERIOD_TIME_MAX_NS ? RPS_PERIOD_TIME_MAX_NS : ns;
 }
 
 /* The period in a column that may be NULL, or beyond the limits. */
@@ -317,8 +295,9 @@ static int add_level(struct reading *r, struct rps_error *err)
 }
 
 /* Rows come in the order of levels, and of the phases in each. */
-static int read_phase_row(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
+static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct reading *r = context;
     struct rps_phase_levels *levels = &r->detection.levels;
     int64_t level = sqlite3_column_int64(stmt, 9);
     struct rps_phase phase;
@@ -355,8 +334,9 @@ static int check_levels(struct reading *r, struct rps_error *err)
     return 0;
 }
 
-static int read_outlier(struct reading *r, sqlite3_stmt *stmt, struct rps_error *err)
+static int read_outlier(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct reading *r = context;
     struct rps_phases *phases = &r->detection.levels.level[r->detection.levels.shown];
     uint64_t *grown =
         with_room(phases->outlier, sizeof(*grown), phases->outlier_count, &r->outlier_room);
@@ -373,24 +353,25 @@ static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t num
 {
     struct reading r = {
         .reader = reader, .run_id = run_id, .detection.detection = number, .shown = -1};
-    int result = each_row(&r,
-                          "SELECT method, parameters, shown_level, remark FROM detection"
-                          " WHERE run_id = ?1 AND detection = ?2",
-                          read_head, err);
+    int result = rps_reader_each(reader,
+                                 "SELECT method, parameters, shown_level, remark FROM detection"
+                                 " WHERE run_id = ?1 AND detection = ?2",
+                                 run_id, number, read_head, &r, err);
 
     if (result == 0)
-        result = each_row(&r,
-                          "SELECT first_period, last_period, start_ns, end_ns, earliest, latest,"
-                          " confidence, label_confidence, label, level, phase FROM phase"
-                          " WHERE run_id = ?1 AND detection = ?2 ORDER BY level, phase",
-                          read_phase_row, err);
+        result = rps_reader_each(reader,
+                                 "SELECT first_period, last_period, start_ns, end_ns, earliest,"
+                                 " latest, confidence, label_confidence, label, level, phase"
+                                 " FROM phase WHERE run_id = ?1 AND detection = ?2"
+                                 " ORDER BY level, phase",
+                                 run_id, number, read_phase_row, &r, err);
     if (result == 0)
         result = check_levels(&r, err);
     if (result == 0)
-        result = each_row(&r,
-                          "SELECT period FROM outlier WHERE run_id = ?1 AND detection = ?2"
-                          " AND period >= 0 ORDER BY period",
-                          read_outlier, err);
+        result = rps_reader_each(reader,
+                                 "SELECT period FROM outlier WHERE run_id = ?1 AND detection = ?2"
+                                 " AND period >= 0 ORDER BY period",
+                                 run_id, number, read_outlier, &r, err);
     if (result < 0)
         rps_detection_free(&r.detection);
     else

@@ -1,26 +1,69 @@
 /*
- * Members of structs as columns of rows, by the table of the members, so that what is written and
- * what is read cannot differ. An unknown number is NULL, and a UINT64 its bits as a signed number.
- * Text is made valid UTF-8 on its way in, and cut at a whole character where it does not fit on its
- * way out.
+ * Members of structs as columns of rows, by a table of them (columns.h): what is selected, inserted,
+ * updated and read follows from it, so that none of these can leave a column out or differ from the
+ * others. An unknown number is NULL, and a UINT64 its bits as a signed number. Text is made valid
+ * UTF-8 on its way in, and cut at a whole character where it does not fit on its way out.
  */
 #ifndef RPISTAT_STORE_FIELDS_H
 #define RPISTAT_STORE_FIELDS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <sqlite3.h>
 
-#include "rpistat/description.h"
+enum rps_field_kind {
+    RPS_FIELD_TEXT,    /* char[size] */
+    RPS_FIELD_POINTER, /* char *, owned, or NULL */
+    RPS_FIELD_INT,
+    RPS_FIELD_UINT32,
+    RPS_FIELD_INT64,
+    RPS_FIELD_UINT64,
+    RPS_FIELD_REAL, /* double; NaN is NULL */
+    RPS_FIELD_WORD, /* an enum, in the store one of `words` */
+};
 
-/* Bind `count` members of base to the parameters first, first + 1, ... An SQLite code. */
-int rps_fields_bind(sqlite3_stmt *stmt, int first, const struct rps_member *field, size_t count,
-                    const void *base);
+/* When a column is written. What a user may change meanwhile, as a label, is not written again. */
+enum rps_field_time {
+    RPS_FIELD_BEGIN = 1, /* with its row */
+    RPS_FIELD_END = 2,   /* when the run has ended */
+    RPS_FIELD_ALWAYS = RPS_FIELD_BEGIN | RPS_FIELD_END,
+};
 
-/* Read the columns first, first + 1, ... into members of base. SQLITE_OK or SQLITE_NOMEM; a number
- * outside its member's range is read as the nearest one that fits. */
-int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_member *field, size_t count,
-                    void *base);
+/* `unknown` of a number that is always known. */
+#define RPS_FIELD_NEVER INT64_MIN
+
+struct rps_field {
+    const char *name; /* of the column; NULL ends a table */
+    enum rps_field_kind kind;
+    enum rps_field_time time;
+    size_t offset, size;
+    int64_t unknown;          /* the number that stands for "not known"; for any other word */
+    const char *const *words; /* of the enum; NULL ends them */
+};
+
+/* A query: `before`, "SELECT a", then all columns of the table, and `after`; sqlite3_free(). NULL:
+ * no memory. */
+char *rps_fields_select(const char *before, const struct rps_field *field, const char *after);
+
+/*
+ * The statement that inserts rows with the columns of that time, or updates them. Its first
+ * parameters are for the columns `keys`, "a, b": rps_database_bind. rps_fields_run binds the
+ * others. An SQLite code.
+ */
+int rps_fields_prepare_insert(sqlite3 *db, const char *table, const char *keys,
+                              const struct rps_field *field, sqlite3_stmt **ret);
+int rps_fields_prepare_update(sqlite3 *db, const char *table, const char *keys,
+                              const struct rps_field *field, sqlite3_stmt **ret);
+
+/* Bind the members of base that are written at that time to the last parameters, and run the
+ * statement. An SQLite code. */
+int rps_fields_run(sqlite3_stmt *stmt, const struct rps_field *field, enum rps_field_time time,
+                   const void *base);
+
+/* Read the columns first, first + 1, ... into all members of base. SQLITE_OK or SQLITE_NOMEM; a
+ * number outside its member's range is read as the nearest one that fits. */
+int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_field *field, void *base);
 
 /* Bind text, with U+FFFD for bytes that are not UTF-8. NULL is bound as ''. */
 int rps_fields_bind_text(sqlite3_stmt *stmt, int index, const char *text);

@@ -56,8 +56,8 @@ static int find_columns(struct merge *merge, const char *table, struct columns *
     while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         const char *name = (const char *)sqlite3_column_text(stmt, 0);
 
-        code = name ? sqlite3_table_column_metadata(merge->from->db, NULL, table, name, NULL, NULL,
-                                                    NULL, NULL, NULL)
+        code = name ? sqlite3_table_column_metadata(merge->from->db, "main", table, name, NULL,
+                                                    NULL, NULL, NULL, NULL)
                     : SQLITE_NOMEM;
         if (code == SQLITE_OK) {
             sqlite3_str_appendf(ret->names, ", \"%w\"", name);

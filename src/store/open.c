@@ -16,11 +16,11 @@
  */
 #include "database.h"
 
-#include "embed.h"
 #include "heartbeat.h"
 #include "identity.h"
 #include "make.h"
 #include "path_check.h"
+#include "schema.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,14 +38,6 @@
 
 /* The longest text or record that is read from a store. */
 #define CELL_MAX_BYTES (4 * 1024 * 1024)
-
-/* made at build time from schema/, in the order of the steps */
-extern const struct rps_embedded rps_embedded_schema[];
-
-/* user_version after each step of rps_embedded_schema */
-static const int step_version[] = {1000, 1001, 1002};
-
-#define STEPS (sizeof(step_version) / sizeof(step_version[0]))
 
 _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: migrate the old ones");
 
@@ -242,8 +234,9 @@ static int cannot_read(sqlite3 *db, int code, const char *path, const char *name
 {
     if (is_no_database(db))
         return rps_error_set(err, RPS_FAILED,
-                             "%s is not an rpistat store, but some other kind of file; it was left "
-                             "as it is: give the name of a store",
+                             "%s is not an rpistat store, but some other kind of file, or one "
+                             "whose first page is lost, which `rpistat check --repair -o NEW` "
+                             "may bring back; it was left as it is: give the name of a store",
                              path);
     if (rps_path_check_has_log(name) && lacks_shared_memory(db, code))
         return rps_error_set(
@@ -278,32 +271,6 @@ static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id
     return result;
 }
 
-/*
- * Attach what the steps that a store has not had would add, in memory, so that all stores are asked
- * alike. A table of the store itself is found before one of an attached database.
- */
-static int attach_newer(sqlite3 *db, sqlite3_int64 version)
-{
-    sqlite3 *newer = NULL;
-    unsigned char *bytes = NULL;
-    sqlite3_int64 size = 0;
-    int code =
-        sqlite3_open_v2(":memory:", &newer, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-
-    for (size_t i = 1; i < STEPS && code == SQLITE_OK; i++)
-        if (version < step_version[i])
-            code = rps_database_exec(newer, rps_embedded_schema[i].text);
-    if (code == SQLITE_OK)
-        code = rps_database_exec(db, "ATTACH ':memory:' AS newer");
-    if (code == SQLITE_OK && !(bytes = sqlite3_serialize(newer, "main", &size, 0)))
-        code = SQLITE_NOMEM;
-    if (code == SQLITE_OK)
-        code = sqlite3_deserialize(db, "newer", bytes, size, size,
-                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
-    sqlite3_close(newer);
-    return code;
-}
-
 static int open_read(const char *path, sqlite3 **ret, struct rps_error *err)
 {
     struct rps_path_check look;
@@ -321,7 +288,8 @@ static int open_read(const char *path, sqlite3 **ret, struct rps_error *err)
                              "the store %s is empty: record something with `rpistat COMMAND`",
                              path);
     }
-    if (id.version < RPS_STORE_VERSION && (code = attach_newer(db, id.version)) != SQLITE_OK) {
+    if (id.version < RPS_STORE_VERSION &&
+        (code = rps_schema_complete_for_reading(db)) != SQLITE_OK) {
         result = rps_database_error(db, code, path, err);
         sqlite3_close(db);
         return result;
@@ -362,28 +330,6 @@ void rps_database_tidy(const char *path)
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
-
-int rps_database_migrate(sqlite3 *db, int version_wanted)
-{
-    int code = SQLITE_OK;
-
-    for (size_t i = 0; i < STEPS && rps_embedded_schema[i].name && code == SQLITE_OK; i++) {
-        sqlite3_int64 version = 0;
-
-        code = rps_database_exec(db, "BEGIN IMMEDIATE");
-        if (code != SQLITE_OK)
-            break;
-        /* asked inside the transaction: another recorder may be creating the store right now */
-        code = rps_database_number(db, "PRAGMA user_version", &version);
-        if (code == SQLITE_OK && version < step_version[i] && step_version[i] <= version_wanted)
-            code = rps_database_exec(db, rps_embedded_schema[i].text);
-        if (code == SQLITE_OK)
-            code = rps_database_exec(db, "COMMIT");
-        if (code != SQLITE_OK)
-            rps_database_exec(db, "ROLLBACK");
-    }
-    return code;
-}
 
 /* When they ended is found by seeking the last period of each CPU: a scan of a month's periods
  * takes seconds. */
@@ -477,7 +423,7 @@ static int set_wal_mode(sqlite3 *db, int *ret_set)
 
 static int fill_and_prove(sqlite3 *db)
 {
-    int code = rps_database_migrate(db, RPS_STORE_VERSION);
+    int code = rps_schema_bring_up_to_date(db);
 
     return code == SQLITE_OK ? prove(db) : code;
 }
@@ -570,7 +516,7 @@ int rps_database_fill_store(void *path, const char *name, struct rps_error *err)
     if (code == SQLITE_OK) /* who has made it syncs it */
         code = rps_database_exec(db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
     if (code == SQLITE_OK)
-        code = rps_database_migrate(db, RPS_STORE_VERSION);
+        code = rps_schema_bring_up_to_date(db);
     if (code == SQLITE_OK)
         code = set_wal_mode(db, &is_set);
     if (code == SQLITE_OK && !is_set)

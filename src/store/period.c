@@ -7,47 +7,27 @@
 
 #include "database.h"
 
-/* Beyond it nothing was measured, and sums of two times would overflow. */
-#define TIME_MAX_NS (INT64_MAX / 4)
-
 struct column {
-    const char *name; /* for sentences */
+    const char *name;
     size_t offset, size;
     int64_t min, max;
     bool nullable; /* -1 where it is NULL */
 };
 
-#define COLUMN(name, member, min, max)                                                             \
+#define ROW(member, least, most, nullable)                                                         \
     {                                                                                              \
-        name, offsetof(struct rps_period, member), sizeof(((struct rps_period *)0)->member), min,  \
-            max, false                                                                             \
+#member, offsetof(struct rps_period, member), sizeof(((struct rps_period *)0)->member),    \
+            least, most, nullable                                                                  \
     }
-#define COLUMN_OR_NULL(name, member, min, max)                                                     \
-    {                                                                                              \
-        name, offsetof(struct rps_period, member), sizeof(((struct rps_period *)0)->member), min,  \
-            max, true                                                                              \
-    }
+#define COLUMN(member, least, most, nullable, how) ROW(member, least, most, nullable),
 
 /* In the order of RPS_PERIOD_ROLLUP_COLUMNS; the last four are of `rollup` alone. */
 static const struct column columns[] = {
-    COLUMN("cpu", cpu, RPS_CPU_ALL, INT32_MAX),
-    COLUMN("cycle", cycle, 0, INT64_MAX),
-    COLUMN("number", period, 0, INT64_MAX / 2),
-    COLUMN("rotation", rotation, 0, INT64_MAX / 2),
-    COLUMN("set_no", set_no, 0, INT32_MAX),
-    COLUMN("start_ns", start_ns, 0, TIME_MAX_NS),
-    COLUMN("length_ns", length_ns, 0, TIME_MAX_NS),
-    COLUMN("cycles", cycles, 0, INT64_MAX),
-    COLUMN("clock_running_ns", clock_running_ns, 0, INT64_MAX),
-    COLUMN_OR_NULL("idle_ns", idle_ns, 0, INT64_MAX),
-    COLUMN("enabled_ns", enabled_ns, 0, INT64_MAX),
-    COLUMN("running_ns", running_ns, 0, INT64_MAX),
-    COLUMN("switch_ns", switch_ns, 0, TIME_MAX_NS),
-    COLUMN("missed", missed, 0, UINT32_MAX),
-    COLUMN("level", level, 1, RPS_LEVELS),
-    COLUMN("merged", merged, 1, 1 << (RPS_LEVEL_BITS * RPS_LEVELS)),
-    COLUMN("last_period", last_period, 0, INT64_MAX / 2),
-    COLUMN("end_ns", end_ns, 0, TIME_MAX_NS),
+    ROW(cpu, RPS_CPU_ALL, INT32_MAX, false),
+    RPS_PERIOD_FIELDS(COLUMN) ROW(level, 1, RPS_LEVELS, false),
+    ROW(merged, 1, 1 << (RPS_LEVEL_BITS * RPS_LEVELS), false),
+    ROW(last_period, 0, INT64_MAX / 2, false),
+    ROW(end_ns, 0, RPS_PERIOD_TIME_MAX_NS, false),
 };
 
 #define ROLLUP_COLUMNS ((int)(sizeof(columns) / sizeof(columns[0])))
@@ -100,7 +80,7 @@ int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps
         put(&period, &columns[i], value);
     }
     if ((int64_t)period.set_no >= set_count)
-        return fault(ret_fault, columns[RPS_PERIOD_SET_NO].name, (int64_t)period.set_no);
+        return fault(ret_fault, columns[RPS_PERIOD_AT_set_no].name, (int64_t)period.set_no);
     if (level > 0 && period.last_period < period.period)
         return fault(ret_fault, "last_period", (int64_t)period.last_period);
     if (period.idle_ns > (int64_t)period.enabled_ns)
@@ -122,14 +102,11 @@ int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps
 
 int rps_period_prepare(sqlite3 *db, int level, sqlite3_stmt **ret)
 {
-    static const char period[] =
-        "INSERT INTO period (" RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    static const char rollup[] =
-        "INSERT INTO rollup (" RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    static const char period[] = RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id";
+    static const char rollup[] = RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS ", run_id";
 
-    return rps_database_prepare(db, level > 0 ? rollup : period, ret);
+    return level > 0 ? rps_database_prepare_insert(db, "rollup", rollup, ret)
+                     : rps_database_prepare_insert(db, "period", period, ret);
 }
 
 int rps_period_insert(sqlite3_stmt *stmt, int64_t run_id, const struct rps_period *period)

@@ -9,13 +9,36 @@
 
 #include "rpistat/period.h"
 
+/* Beyond it nothing was measured, and sums of two times would overflow. */
+#define RPS_PERIOD_TIME_MAX_NS (INT64_MAX / 4)
+
+/*
+ * The columns of `period` behind cpu: COLUMN(member and name, least, most, is -1 where NULL, how).
+ * What a block of `rollup` has there is that of its FIRST period, of its LAST, their SUM, or their
+ * sum where it is KNOWN of all. Selecting, inserting, reading, comparing and adding up follow.
+ */
+#define RPS_PERIOD_FIELDS(COLUMN)                                                                  \
+    COLUMN(cycle, 0, INT64_MAX, false, LAST)                                                       \
+    COLUMN(period, 0, INT64_MAX / 2, false, FIRST)                                                 \
+    COLUMN(rotation, 0, INT64_MAX / 2, false, FIRST)                                               \
+    COLUMN(set_no, 0, INT32_MAX, false, FIRST)                                                     \
+    COLUMN(start_ns, 0, RPS_PERIOD_TIME_MAX_NS, false, FIRST)                                      \
+    COLUMN(length_ns, 0, RPS_PERIOD_TIME_MAX_NS, false, SUM)                                       \
+    COLUMN(cycles, 0, INT64_MAX, false, SUM)                                                       \
+    COLUMN(clock_running_ns, 0, INT64_MAX, false, SUM)                                             \
+    COLUMN(idle_ns, 0, INT64_MAX, true, KNOWN)                                                     \
+    COLUMN(enabled_ns, 0, INT64_MAX, false, SUM)                                                   \
+    COLUMN(running_ns, 0, INT64_MAX, false, SUM)                                                   \
+    COLUMN(switch_ns, 0, RPS_PERIOD_TIME_MAX_NS, false, SUM)                                       \
+    COLUMN(missed, 0, UINT32_MAX, false, SUM)
+
+#define RPS_PERIOD_NAME(member, least, most, nullable, how) ", " #member
+
 /*
  * What a statement selects for rps_period_read: the columns of `period`, or those of `rollup`, then
  * the counts of as many slots as are wanted.
  */
-#define RPS_PERIOD_COLUMNS                                                                         \
-    "cpu, cycle, period, rotation, set_no, start_ns, length_ns, cycles, clock_running_ns,"         \
-    " idle_ns, enabled_ns, running_ns, switch_ns, missed"
+#define RPS_PERIOD_COLUMNS        "cpu" RPS_PERIOD_FIELDS(RPS_PERIOD_NAME)
 #define RPS_PERIOD_ROLLUP_COLUMNS RPS_PERIOD_COLUMNS ", level, merged, last_period, end_ns"
 #define RPS_PERIOD_COUNTS         "c0, c1, c2, c3, c4, c5, c6, c7"
 
@@ -36,16 +59,12 @@ int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps
 /* The first column in which two rows of `rollup` differ; NULL: in none. */
 const char *rps_period_differs(const struct rps_period *a, const struct rps_period *b);
 
-/* The column of a number in the row of either. */
-enum rps_period_column {
-    RPS_PERIOD_CPU,
-    RPS_PERIOD_CYCLE,
-    RPS_PERIOD_NUMBER,
-    RPS_PERIOD_ROTATION,
-    RPS_PERIOD_SET_NO,
-    RPS_PERIOD_START_NS,
-    RPS_PERIOD_LENGTH_NS,
-    RPS_PERIOD_LEVEL = 14, /* of `rollup` */
+#define RPS_PERIOD_PLACE(member, least, most, nullable, how) RPS_PERIOD_AT_##member,
+
+/* The places of columns in the row of either: RPS_PERIOD_AT_cpu, ...; level is of `rollup`. */
+enum rps_period_place {
+    RPS_PERIOD_AT_cpu,
+    RPS_PERIOD_FIELDS(RPS_PERIOD_PLACE) RPS_PERIOD_AT_level
 };
 
 /* The statement that inserts rows of `period` (level 0) or of `rollup`; an SQLite code. */

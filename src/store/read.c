@@ -15,11 +15,9 @@
 #include "columns.h"
 #include "database.h"
 #include "heartbeat.h"
+#include "period.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
-
-/* Later than anything that was measured; sums of two such times do not overflow. */
-#define TIME_MAX_NS (INT64_MAX / 4)
 
 int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
 {
@@ -48,6 +46,31 @@ int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
     if (code == SQLITE_DONE && rps_database_has_changed(reader->db))
         return SQLITE_BUSY_SNAPSHOT; /* who knows what was read */
     return code;
+}
+
+int rps_reader_step_all(struct rps_reader *reader, sqlite3_stmt *stmt, rps_reader_row *row,
+                        void *context, struct rps_error *err)
+{
+    int code, result = 0;
+
+    while (result == 0 && (code = rps_reader_step(reader, stmt)) != SQLITE_DONE)
+        result = code == SQLITE_ROW ? row(context, stmt, err) : rps_reader_error(reader, code, err);
+    return result;
+}
+
+int rps_reader_each(struct rps_reader *reader, const char *sql, int64_t run_id, int64_t number,
+                    rps_reader_row *row, void *context, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int result = rps_reader_prepare(reader, sql, run_id, &stmt, err);
+
+    if (result == 0) {
+        if (sqlite3_bind_parameter_count(stmt) > 1)
+            sqlite3_bind_int64(stmt, 2, number);
+        result = rps_reader_step_all(reader, stmt, row, context, err);
+    }
+    sqlite3_finalize(stmt);
+    return result;
 }
 
 /* rps_reader_prepare for sql that is asked of run after run; end with release(). */
@@ -162,38 +185,41 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
                          what, reader->path, count, first, last, option, path);
 }
 
+struct numbers {
+    int64_t *number; /* owned */
+    size_t count, room;
+};
+
+static int add_number(void *context, sqlite3_stmt *stmt, struct rps_error *err)
+{
+    struct numbers *numbers = context;
+
+    if (numbers->count == numbers->room) {
+        size_t room = 2 * numbers->room + 16;
+        int64_t *more = realloc(numbers->number, room * sizeof(*more));
+
+        if (!more)
+            return rps_error_memory(err);
+        numbers->number = more;
+        numbers->room = room;
+    }
+    numbers->number[numbers->count++] = sqlite3_column_int64(stmt, 0);
+    return 0;
+}
+
 int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,
                        struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int64_t *number = NULL;
-    size_t count = 0, room = 0;
-    int code, result = rps_reader_prepare(reader, sql, 0, &stmt, err);
+    struct numbers numbers = {0};
+    int result = rps_reader_each(reader, sql, 0, 0, add_number, &numbers, err);
 
-    if (result < 0)
+    if (result < 0) {
+        free(numbers.number);
         return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW) {
-        if (count == room) {
-            int64_t *more = realloc(number, (2 * room + 16) * sizeof(*more));
-
-            if (!more) {
-                code = SQLITE_NOMEM;
-                break;
-            }
-            number = more;
-            room = 2 * room + 16;
-        }
-        number[count++] = sqlite3_column_int64(stmt, 0);
     }
-    if (code != SQLITE_DONE) {
-        result = rps_reader_error(reader, code, err);
-        free(number);
-    } else {
-        *ret = number;
-        *ret_count = count;
-    }
-    sqlite3_finalize(stmt);
-    return result;
+    *ret = numbers.number;
+    *ret_count = numbers.count;
+    return 0;
 }
 
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
@@ -204,15 +230,6 @@ int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret
 }
 
 /* --- a run's metadata ------------------------------------------------------------------------- */
-
-static enum rps_run_state state_of(const char *name)
-{
-    for (int i = 0; rps_run_states[i]; i++) {
-        if (strcmp(rps_run_states[i], name) == 0)
-            return (enum rps_run_state)i;
-    }
-    return RPS_RUN_INTERRUPTED;
-}
 
 /* End of the last period of the run, -1 when it has none. */
 static int last_end(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
@@ -231,65 +248,42 @@ static int last_end(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
     return result < 0 ? result : 0;
 }
 
-static int read_tags(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
-                     struct rps_error *err)
+static int add_tag(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = borrow(reader, RPS_READER_TAGS,
-                              "SELECT j.key, j.value FROM run, json_each(run.tags) AS j"
-                              " WHERE run_id = ?1 ORDER BY j.id",
-                              run_id, &stmt, err);
+    const char *key = (const char *)sqlite3_column_text(stmt, 0);
+    const char *value = (const char *)sqlite3_column_text(stmt, 1);
 
-    if (result < 0)
-        return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        const char *key = (const char *)sqlite3_column_text(stmt, 0);
-        const char *value = (const char *)sqlite3_column_text(stmt, 1);
-
-        if (rps_run_add_tag(run, key ? key : "", value ? value : "") < 0)
-            result = rps_error_memory(err);
-    }
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    release(reader, RPS_READER_TAGS);
-    return result;
+    return rps_run_add_tag(context, key ? key : "", value ? value : "") < 0 ? rps_error_memory(err)
+                                                                            : 0;
 }
 
-/* Append an argument to the command of run. */
-static int add_argument(struct rps_run *run, const char *text)
+static int add_argument(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct rps_run *run = context;
+    const char *text = (const char *)sqlite3_column_text(stmt, 0);
     char **argv = realloc(run->argv, ((size_t)run->argc + 2) * sizeof(*argv));
 
     if (!argv)
-        return RPS_FAILED;
+        return rps_error_memory(err);
     run->argv = argv;
-    argv[run->argc] = strdup(text);
+    argv[run->argc] = strdup(text ? text : "");
     if (!argv[run->argc])
-        return RPS_FAILED;
+        return rps_error_memory(err);
     argv[++run->argc] = NULL;
     return 0;
 }
 
-static int read_command(struct rps_reader *reader, int64_t run_id, struct rps_run *run,
-                        struct rps_error *err)
+/* What a JSON text of the run's row holds, by a query that is asked of run after run. */
+static int read_json(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,
+                     rps_reader_row *row, struct rps_run *run, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int code, result = borrow(reader, RPS_READER_COMMAND,
-                              "SELECT j.value FROM run, json_each(run.command) AS j"
-                              " WHERE run_id = ?1 ORDER BY j.id",
-                              run_id, &stmt, err);
+    int result = borrow(reader, which, sql, run->run_id, &stmt, err);
 
     if (result < 0)
         return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        const char *text = (const char *)sqlite3_column_text(stmt, 0);
-
-        if (add_argument(run, text ? text : "") < 0)
-            result = rps_error_memory(err);
-    }
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    release(reader, RPS_READER_COMMAND);
+    result = rps_reader_step_all(reader, stmt, row, run, err);
+    release(reader, which);
     return result;
 }
 
@@ -299,14 +293,15 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
                     struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
-    char state[32];
-    int code, result = borrow(reader, RPS_READER_ROW,
-                              "SELECT " RPS_RUN_COLUMNS ", state,"
-                              " " RPS_HEARTBEAT_IS_DEAD ", (SELECT cpu_ns FROM recorder_after"
-                              " WHERE recorder_after.run_id = run.run_id)"
-                              " FROM run WHERE run_id = ?4",
-                              0, &stmt, err);
+    char *sql = NULL;
+    int code, result;
 
+    if (!reader->kept[RPS_READER_ROW] &&
+        !(sql = rps_fields_select("SELECT " RPS_HEARTBEAT_IS_DEAD, rps_run_fields,
+                                  " FROM run WHERE run_id = ?4")))
+        return rps_error_memory(err);
+    result = borrow(reader, RPS_READER_ROW, sql, 0, &stmt, err);
+    sqlite3_free(sql);
     if (result < 0)
         return result;
     code = rps_heartbeat_bind(stmt);
@@ -315,13 +310,9 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     if (code == SQLITE_OK)
         code = rps_reader_step(reader, stmt);
     if (code == SQLITE_ROW) {
-        code = rps_fields_read(stmt, 0, rps_run_members, RPS_RUN_COLUMN_COUNT, run);
-        rps_fields_copy_text(stmt, RPS_RUN_COLUMN_COUNT, state, sizeof(state));
-        run->state = state_of(state);
+        code = rps_fields_read(stmt, 1, rps_run_fields, run);
         run->run_id = run_id;
-        if (sqlite3_column_type(stmt, RPS_RUN_COLUMN_COUNT + 2) == SQLITE_INTEGER)
-            run->recorder_after_ns = sqlite3_column_int64(stmt, RPS_RUN_COLUMN_COUNT + 2);
-        if (sqlite3_column_int(stmt, RPS_RUN_COLUMN_COUNT + 1)) {
+        if (sqlite3_column_int(stmt, 0)) {
             run->state = RPS_RUN_INTERRUPTED;
             snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
         }
@@ -335,7 +326,7 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
 
 static int64_t sane_time(int64_t ns)
 {
-    return ns < -1 ? -1 : ns > TIME_MAX_NS ? TIME_MAX_NS : ns;
+    return ns < -1 ? -1 : ns > RPS_PERIOD_TIME_MAX_NS ? RPS_PERIOD_TIME_MAX_NS : ns;
 }
 
 static int complete_run(struct rps_reader *reader, struct rps_run *run, struct rps_error *err)
@@ -347,9 +338,15 @@ static int complete_run(struct rps_reader *reader, struct rps_run *run, struct r
     if (run->elapsed_ns < 0 && last_end(reader, run->run_id, &run->elapsed_ns, err) < 0)
         return RPS_FAILED;
     run->elapsed_ns = sane_time(run->elapsed_ns);
-    if (read_tags(reader, run->run_id, run, err) < 0)
+    if (read_json(reader, RPS_READER_TAGS,
+                  "SELECT j.key, j.value FROM run, json_each(run.tags) AS j WHERE run_id = ?1"
+                  " ORDER BY j.id",
+                  add_tag, run, err) < 0)
         return RPS_FAILED;
-    return read_command(reader, run->run_id, run, err);
+    return read_json(reader, RPS_READER_COMMAND,
+                     "SELECT j.value FROM run, json_each(run.command) AS j WHERE run_id = ?1"
+                     " ORDER BY j.id",
+                     add_argument, run, err);
 }
 
 static int no_such_run(struct rps_reader *reader, int64_t run_id, struct rps_error *err)
@@ -493,13 +490,14 @@ int rps_reader_thinned_to(struct rps_reader *reader, int64_t run_id, int32_t cpu
 
 /* --- marks and gaps --------------------------------------------------------------------------- */
 
-static int add_note(struct rps_notes *notes, sqlite3_stmt *stmt)
+static int add_note(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct rps_notes *notes = context;
     const char *text = (const char *)sqlite3_column_text(stmt, 2);
     struct rps_note *note = realloc(notes->note, (notes->count + 1) * sizeof(*note));
 
     if (!note)
-        return RPS_FAILED;
+        return rps_error_memory(err);
     notes->note = note;
     note += notes->count;
     note->cpu = sqlite3_column_int(stmt, 3);
@@ -509,7 +507,7 @@ static int add_note(struct rps_notes *notes, sqlite3_stmt *stmt)
         note->length_ns = 0;
     note->text = strdup(text ? text : "");
     if (!note->text)
-        return RPS_FAILED;
+        return rps_error_memory(err);
     notes->count++;
     return 0;
 }
@@ -518,18 +516,8 @@ static int read_notes(struct rps_reader *reader, const char *sql, int64_t run_id
                       struct rps_notes *ret, struct rps_error *err)
 {
     struct rps_notes notes = {0};
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(reader, sql, run_id, &stmt, err);
+    int result = rps_reader_each(reader, sql, run_id, 0, add_note, &notes, err);
 
-    if (result < 0)
-        return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW && result == 0) {
-        if (add_note(&notes, stmt) < 0)
-            result = rps_error_memory(err);
-    }
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    sqlite3_finalize(stmt);
     if (result < 0)
         rps_notes_free(&notes);
     else

@@ -13,11 +13,10 @@
 #include "code_counts.h"
 #include "database.h"
 #include "fields.h"
+#include "period.h"
 #include "reader.h"
 
 #define TEXTS_MAX (UINT64_C(64) << 20) /* bytes of all of them */
-
-#define TIME_MAX_NS (INT64_MAX / 4)
 
 #define NAMES_MAX 64 /* of a frame: more than naming finds of inlined functions */
 
@@ -128,7 +127,8 @@ static int64_t time_of(sqlite3_stmt *stmt, int column, int64_t unknown)
 {
     int64_t time_ns = sqlite3_column_int64(stmt, column);
 
-    return sqlite3_column_type(stmt, column) != SQLITE_NULL && time_ns >= 0 && time_ns < TIME_MAX_NS
+    return sqlite3_column_type(stmt, column) != SQLITE_NULL && time_ns >= 0 &&
+                   time_ns < RPS_PERIOD_TIME_MAX_NS
                ? time_ns
                : unknown;
 }
@@ -465,11 +465,8 @@ static int write_locations(sqlite3 *db, int64_t run_id, const struct rps_code *c
     if (result == SQLITE_OK)
         result = rps_database_do(db, "DELETE FROM location WHERE run_id = ?", "i", run_id);
     if (result == SQLITE_OK)
-        result = rps_database_prepare(
-            db,
-            "INSERT INTO location (run_id, frame, depth, function, file, line, how)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            &stmt);
+        result = rps_database_prepare_insert(
+            db, "location", "run_id, frame, depth, function, file, line, how", &stmt);
     for (size_t i = 0; i < code->location_count && result == SQLITE_OK; i++) {
         const struct rps_location *at = &code->location[i];
 

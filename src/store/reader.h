@@ -39,6 +39,18 @@ int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_i
  * changed, and nobody but the end of the rows could tell. */
 int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt);
 
+/* What is done with a row; 0, or a negative code, which ends the loop. */
+typedef int rps_reader_row(void *context, sqlite3_stmt *stmt, struct rps_error *err);
+
+/* Step through the rows of a statement that is reset or finalized afterwards. The first negative
+ * code of `row`, or RPS_FAILED with a sentence. */
+int rps_reader_step_all(struct rps_reader *reader, sqlite3_stmt *stmt, rps_reader_row *row,
+                        void *context, struct rps_error *err);
+
+/* The same for sql, whose ?1 is run_id and whose ?2, where it has one, is number. */
+int rps_reader_each(struct rps_reader *reader, const char *sql, int64_t run_id, int64_t number,
+                    rps_reader_row *row, void *context, struct rps_error *err);
+
 /* The first column of all rows that sql gives, in a new array (free()); RPS_FAILED with a sentence.
  */
 int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,

@@ -23,6 +23,7 @@
 #include "path_check.h"
 #include "reconstruct.h"
 #include "salvage.h"
+#include "schema.h"
 #include "tables.h"
 #include "rpistat/rights.h"
 
@@ -225,7 +226,7 @@ static bool restore_schema(int copy)
     sqlite3 *empty = NULL;
     bool done = sqlite3_open_v2(":memory:", &empty, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                                 NULL) == SQLITE_OK &&
-                rps_database_migrate(empty, RPS_STORE_VERSION) == SQLITE_OK &&
+                rps_schema_bring_up_to_date(empty) == SQLITE_OK &&
                 (put_schema(empty, copy) ||
                  (rps_database_exec(empty, "VACUUM") == SQLITE_OK && put_schema(empty, copy)));
 

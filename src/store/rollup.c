@@ -11,6 +11,7 @@
 
 #include <sqlite3.h>
 
+#include "period.h"
 #include "rpistat/clock.h"
 
 /* Two periods follow one another when no more lies between them. */
@@ -77,6 +78,13 @@ static bool counts_match(const struct rps_period *a, const struct rps_period *b)
     return a->running_ns == 0 || b->running_ns == 0 || a->counted == b->counted;
 }
 
+#define ADD_FIRST(member)
+#define ADD_LAST(member)  sum->member = row->member;
+#define ADD_SUM(member)   sum->member += row->member;
+#define ADD_KNOWN(member) sum->member = rps_period_add_known(sum->member, row->member);
+
+#define ADD_COLUMN(member, least, most, nullable, how) ADD_##how(member)
+
 void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int level)
 {
     if (sum->merged == 0) {
@@ -94,15 +102,7 @@ void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int le
     sum->merged += rps_period_weight(row);
     sum->last_period = rps_period_last(row);
     sum->end_ns = rps_period_end_ns(row);
-    sum->cycle = row->cycle;
-    sum->cycles += row->cycles;
-    sum->length_ns += row->length_ns;
-    sum->enabled_ns += row->enabled_ns;
-    sum->running_ns += row->running_ns;
-    sum->clock_running_ns += row->clock_running_ns;
-    sum->idle_ns = rps_period_add_idle(sum->idle_ns, row->idle_ns);
-    sum->switch_ns += row->switch_ns;
-    sum->missed += row->missed;
+    RPS_PERIOD_FIELDS(ADD_COLUMN)
     for (int slot = 0; slot < RPS_SLOT_MAX; slot++)
         sum->count[slot] += row->count[slot];
 }

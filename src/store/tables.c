@@ -18,7 +18,6 @@ const struct rps_table rps_tables[RPS_TABLE_COUNT] = {
     {"outlier", 3, {"run_id", "detection", "period"}, {1, 0, 0}, false},
     {"mark", 3, {"run_id", "time_ns", "mark_no"}, {1, INT64_MIN, INT64_MIN}, false},
     {"gap", 3, {"run_id", "start_ns", "gap_no"}, {1, 0, INT64_MIN}, false},
-    {"recorder_after", 1, {"run_id"}, {1}, false},
     {"sampling", 1, {"run_id"}, {1}, false},
     {"module", 2, {"run_id", "module"}, {1, 0}, false},
     {"frame", 2, {"run_id", "frame"}, {1, 0}, false},

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RPS_TABLE_COUNT    22
+#define RPS_TABLE_COUNT    21
 #define RPS_TABLE_KEYS_MAX 5
 
 struct rps_table {

@@ -155,58 +155,7 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
     return result;
 }
 
-/* --- estimates -------------------------------------------------------------------------------- */
-
-static int set_estimate(sqlite3_stmt *stmt, int64_t run_id, int set, int slot,
-                        const struct rps_interval *whole)
-{
-    int code;
-
-    if (whole->certainty == RPS_CERTAINTY_NONE)
-        return SQLITE_OK;
-    code = rps_database_bind(stmt, "rrrtriii", whole->value, whole->low, whole->high,
-                             rps_certainty_name(whole->certainty), whole->share, run_id,
-                             (int64_t)set, (int64_t)slot);
-    return code == SQLITE_OK ? rps_database_run(stmt) : code;
-}
-
-static int set_events(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = rps_database_prepare(
-        db,
-        "UPDATE event SET estimate = ?, low = ?, high = ?, certainty = ?, share = ?"
-        " WHERE run_id = ? AND set_no = ? AND slot = ?",
-        &stmt);
-
-    if (code == SQLITE_OK)
-        code = set_estimate(stmt, run_id, RPS_CLOCK_SET, 0, &plan->clock.whole);
-    for (int n = 0; n < plan->set_count; n++) {
-        for (int s = 0; s < plan->set[n].event_count && code == SQLITE_OK; s++)
-            code = set_estimate(stmt, run_id, n, s, &plan->set[n].event[s].whole);
-    }
-    sqlite3_finalize(stmt);
-    return code;
-}
-
-static int set_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
-{
-    int code = SQLITE_OK;
-
-    for (int m = 0; m < plan->metric_count && code == SQLITE_OK; m++) {
-        const struct rps_interval *whole = &plan->metric[m].whole;
-
-        if (whole->certainty == RPS_CERTAINTY_NONE)
-            continue;
-        code = rps_database_do(
-            db,
-            "UPDATE metric SET value = ?, low = ?, high = ?, certainty = ?, share = ?"
-            " WHERE run_id = ? AND name = ?",
-            "rrrtrit", whole->value, whole->low, whole->high, rps_certainty_name(whole->certainty),
-            whole->share, run_id, plan->metric[m].name);
-    }
-    return code;
-}
+/* --- behind the end --------------------------------------------------------------------------- */
 
 int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
                              struct rps_error *err)
@@ -215,17 +164,9 @@ int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *p
 
     if (rps_writer_hold(writer, err) < 0)
         return RPS_FAILED;
-    code = rps_database_exec(writer->db, "BEGIN IMMEDIATE");
-    if (code == SQLITE_OK)
-        code = set_events(writer->db, writer->run_id, plan);
-    if (code == SQLITE_OK)
-        code = set_metrics(writer->db, writer->run_id, plan);
-    if (code == SQLITE_OK)
-        code = rps_database_exec(writer->db, "COMMIT");
+    code = rps_write_run_estimates(writer->db, writer->run_id, plan);
     result =
         code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
-    if (!sqlite3_get_autocommit(writer->db))
-        rps_database_exec(writer->db, "ROLLBACK");
     rps_writer_release(writer);
     return result;
 }

@@ -9,18 +9,6 @@
 #include "rpistat/clock.h"
 #include "rpistat/json.h"
 
-/* Parameters behind those of the columns.h table in the same statement. */
-enum run_parameter {
-    RUN_TAGS = RPS_RUN_COLUMN_COUNT + 1,
-    RUN_COMMAND,
-    RUN_STATE,
-    RUN_PLAN,
-    RUN_PLAN_TITLE,
-    RUN_PLAN_EXPLAIN,
-    RUN_SET_COUNT,
-    RUN_CLOCK_UNIT,
-};
-
 static void put_tags(struct rps_json *json, const struct rps_run *run)
 {
     rps_json_object(json, NULL);
@@ -37,93 +25,76 @@ static void put_command(struct rps_json *json, const struct rps_run *run)
     rps_json_end(json);
 }
 
-static int bind_json(sqlite3_stmt *stmt, int index, const struct rps_run *run,
+/* The text, to be freed; NULL: no memory. */
+static char *json_of(const struct rps_run *run,
                      void (*put)(struct rps_json *json, const struct rps_run *run))
 {
     struct rps_json json;
-    char *text;
 
     if (rps_json_open(&json, 1) < 0)
-        return SQLITE_NOMEM;
+        return NULL;
     put(&json, run);
-    text = rps_json_close(&json);
-    return text ? sqlite3_bind_text(stmt, index, text, -1, free) : SQLITE_NOMEM;
-}
-
-static int bind_plan(sqlite3_stmt *stmt, const struct rps_plan *plan)
-{
-    int code = rps_fields_bind_text(stmt, RUN_PLAN, plan->name);
-
-    if (code == SQLITE_OK)
-        code = rps_fields_bind_text(stmt, RUN_PLAN_TITLE, plan->title);
-    if (code == SQLITE_OK)
-        code = rps_fields_bind_text(stmt, RUN_PLAN_EXPLAIN, plan->explain);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int(stmt, RUN_SET_COUNT, plan->set_count);
-    if (code == SQLITE_OK)
-        code = rps_fields_bind_text(stmt, RUN_CLOCK_UNIT, plan->clock.unit);
-    return code;
+    return rps_json_close(&json);
 }
 
 static int insert_run(sqlite3 *db, const struct rps_run *run, const struct rps_plan *plan)
 {
+    static const char others[] =
+        "tags, command, plan, plan_title, plan_explain, set_count, clock_unit";
+    char *tags = json_of(run, put_tags), *command = json_of(run, put_command);
     sqlite3_stmt *stmt = NULL;
-    int code = rps_database_prepare(db,
-                                    "INSERT INTO run (" RPS_RUN_COLUMNS ", tags, command, state,"
-                                    " plan, plan_title, plan_explain, set_count, clock_unit)"
-                                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
-                                    " ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                    &stmt);
+    int code = tags && command ? rps_fields_prepare_insert(db, "run", others, rps_run_fields, &stmt)
+                               : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
-        code = rps_fields_bind(stmt, 1, rps_run_members, RPS_RUN_COLUMN_COUNT, run);
+        code = rps_database_bind(stmt, "tttttit", tags, command, plan->name, plan->title,
+                                 plan->explain, (int64_t)plan->set_count, plan->clock.unit);
     if (code == SQLITE_OK)
-        code = bind_json(stmt, RUN_TAGS, run, put_tags);
-    if (code == SQLITE_OK)
-        code = bind_json(stmt, RUN_COMMAND, run, put_command);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_text(stmt, RUN_STATE, rps_run_states[run->state], -1, SQLITE_STATIC);
-    if (code == SQLITE_OK)
-        code = bind_plan(stmt, plan);
-    if (code == SQLITE_OK)
-        code = rps_database_run(stmt);
+        code = rps_fields_run(stmt, rps_run_fields, RPS_FIELD_BEGIN, run);
     sqlite3_finalize(stmt);
+    free(tags);
+    free(command);
     return code;
 }
 
-static int insert_event(sqlite3_stmt *stmt, int64_t run_id, int set_no, int slot,
-                        const struct rps_event *event)
+static int write_event(sqlite3_stmt *stmt, enum rps_field_time time, int64_t run_id, int set_no,
+                       int slot, const struct rps_event *event)
 {
-    int code = rps_fields_bind(stmt, 1, rps_event_members, RPS_EVENT_COLUMN_COUNT, event);
+    int code = rps_database_bind(stmt, "iii", run_id, (int64_t)set_no, (int64_t)slot);
 
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(stmt, RPS_EVENT_COLUMN_COUNT + 1, run_id);
-    sqlite3_bind_int(stmt, RPS_EVENT_COLUMN_COUNT + 2, set_no);
-    sqlite3_bind_int(stmt, RPS_EVENT_COLUMN_COUNT + 3, slot);
-    sqlite3_bind_text(stmt, RPS_EVENT_COLUMN_COUNT + 4, rps_event_states[event->state], -1,
-                      SQLITE_STATIC);
-    return rps_database_run(stmt);
+    if (time == RPS_FIELD_END && event->whole.certainty == RPS_CERTAINTY_NONE)
+        return SQLITE_OK;
+    return code == SQLITE_OK ? rps_fields_run(stmt, rps_event_fields, time, event) : code;
+}
+
+/* The clock event, and those of all sets. */
+static int write_events(sqlite3_stmt *stmt, enum rps_field_time time, int64_t run_id,
+                        const struct rps_plan *plan)
+{
+    int code = write_event(stmt, time, run_id, RPS_CLOCK_SET, 0, &plan->clock);
+
+    for (int n = 0; n < plan->set_count; n++)
+        for (int slot = 0; slot < plan->set[n].event_count && code == SQLITE_OK; slot++)
+            code = write_event(stmt, time, run_id, n, slot, &plan->set[n].event[slot]);
+    return code;
 }
 
 static int insert_sets(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
 {
-    sqlite3_stmt *event = NULL;
-    int code = rps_database_prepare(
-        db,
-        "INSERT INTO event (" RPS_EVENT_COLUMNS ", run_id, set_no, slot, state)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        &event);
+    sqlite3_stmt *set = NULL, *event = NULL;
+    int code = rps_fields_prepare_insert(db, "event_set", "run_id, set_no", rps_set_fields, &set);
 
-    if (code == SQLITE_OK)
-        code = insert_event(event, run_id, RPS_CLOCK_SET, 0, &plan->clock);
     for (int n = 0; n < plan->set_count && code == SQLITE_OK; n++) {
-        code = rps_database_do(
-            db, "INSERT INTO event_set (run_id, set_no, name, explain) VALUES (?1, ?2, ?3, ?4)",
-            "iitt", run_id, (int64_t)n, plan->set[n].name, plan->set[n].explain);
-        for (int slot = 0; slot < plan->set[n].event_count && code == SQLITE_OK; slot++)
-            code = insert_event(event, run_id, n, slot, &plan->set[n].event[slot]);
+        code = rps_database_bind(set, "ii", run_id, (int64_t)n);
+        if (code == SQLITE_OK)
+            code = rps_fields_run(set, rps_set_fields, RPS_FIELD_BEGIN, &plan->set[n]);
     }
+    if (code == SQLITE_OK)
+        code = rps_fields_prepare_insert(db, "event", "run_id, set_no, slot", rps_event_fields,
+                                         &event);
+    if (code == SQLITE_OK)
+        code = write_events(event, RPS_FIELD_BEGIN, run_id, plan);
+    sqlite3_finalize(set);
     sqlite3_finalize(event);
     return code;
 }
@@ -168,26 +139,17 @@ static int insert_step(sqlite3_stmt *stmt, int64_t run_id, const struct rps_plan
 int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
 {
     sqlite3_stmt *metric = NULL, *step = NULL;
-    int code = rps_database_prepare(db,
-                                    "INSERT INTO metric (" RPS_METRIC_COLUMNS
-                                    ", run_id, metric_no, step_count)"
-                                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                                    &metric);
+    int code = rps_fields_prepare_insert(db, "metric", "run_id, metric_no, step_count",
+                                         rps_metric_fields, &metric);
 
     if (code == SQLITE_OK)
-        code = rps_database_prepare(
-            db,
-            "INSERT INTO metric_step (run_id, metric, step, op, number, operand, set_no, slot)"
-            " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            &step);
+        code = rps_database_prepare_insert(
+            db, "metric_step", "run_id, metric, step, op, number, operand, set_no, slot", &step);
     for (int i = 0; i < plan->metric_count && code == SQLITE_OK; i++) {
-        code = rps_fields_bind(metric, 1, rps_metric_members, RPS_METRIC_COLUMN_COUNT,
-                               &plan->metric[i]);
-        sqlite3_bind_int64(metric, RPS_METRIC_COLUMN_COUNT + 1, run_id);
-        sqlite3_bind_int(metric, RPS_METRIC_COLUMN_COUNT + 2, i);
-        sqlite3_bind_int(metric, RPS_METRIC_COLUMN_COUNT + 3, plan->metric[i].formula.step_count);
+        code = rps_database_bind(metric, "iii", run_id, (int64_t)i,
+                                 (int64_t)plan->metric[i].formula.step_count);
         if (code == SQLITE_OK)
-            code = rps_database_run(metric);
+            code = rps_fields_run(metric, rps_metric_fields, RPS_FIELD_BEGIN, &plan->metric[i]);
         for (int n = 0; n < plan->metric[i].formula.step_count && code == SQLITE_OK; n++)
             code = insert_step(step, run_id, plan, plan->metric[i].name, n,
                                &plan->metric[i].formula.step[n]);
@@ -237,32 +199,13 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
 
 static int update_run(sqlite3 *db, int64_t run_id, const struct rps_run *run)
 {
-    static const struct rps_member column[] = {
-        RPS_MEMBER(RPS_MEMBER_TEXT, struct rps_run, end_reason, RPS_MEMBER_NEVER),
-        RPS_MEMBER(RPS_MEMBER_INT64, struct rps_run, start_realtime_ns, -1),
-        RPS_MEMBER(RPS_MEMBER_INT64, struct rps_run, start_monotonic_ns, -1),
-        RPS_MEMBER(RPS_MEMBER_INT64, struct rps_run, elapsed_ns, -1),
-        RPS_MEMBER(RPS_MEMBER_INT, struct rps_run, exit_status, -1),
-        RPS_MEMBER(RPS_MEMBER_INT, struct rps_run, exit_signal, RPS_MEMBER_NEVER),
-        RPS_MEMBER(RPS_MEMBER_INT64, struct rps_run, recorder_cpu_ns, -1),
-        RPS_MEMBER(RPS_MEMBER_TEXT, struct rps_run, fitting, RPS_MEMBER_NEVER),
-    };
-    const int count = sizeof(column) / sizeof(column[0]);
     sqlite3_stmt *stmt = NULL;
-    int code = rps_database_prepare(
-        db,
-        "UPDATE run SET end_reason = ?1, start_realtime_ns = ?2, start_monotonic_ns = ?3,"
-        " elapsed_ns = ?4, exit_status = ?5, exit_signal = ?6, recorder_cpu_ns = ?7, fitting = ?8,"
-        " state = ?9 WHERE run_id = ?10",
-        &stmt);
+    int code = rps_fields_prepare_update(db, "run", "run_id", rps_run_fields, &stmt);
 
     if (code == SQLITE_OK)
-        code = rps_fields_bind(stmt, 1, column, (size_t)count, run);
-    if (code == SQLITE_OK) {
-        sqlite3_bind_text(stmt, count + 1, rps_run_states[run->state], -1, SQLITE_STATIC);
-        sqlite3_bind_int64(stmt, count + 2, run_id);
-        code = rps_database_run(stmt);
-    }
+        code = rps_database_bind(stmt, "i", run_id);
+    if (code == SQLITE_OK)
+        code = rps_fields_run(stmt, rps_run_fields, RPS_FIELD_END, run);
     sqlite3_finalize(stmt);
     return code;
 }
@@ -311,10 +254,8 @@ int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct 
 
 int rps_write_run_after(sqlite3 *db, int64_t run_id, int64_t cpu_ns)
 {
-    return rps_database_do(db,
-                           "INSERT OR REPLACE INTO recorder_after (run_id, cpu_ns)"
-                           " SELECT run_id, ?2 FROM run WHERE run_id = ?1",
-                           "ii", run_id, cpu_ns);
+    return rps_database_do(db, "UPDATE run SET recorder_after_ns = ?2 WHERE run_id = ?1", "ii",
+                           run_id, cpu_ns);
 }
 
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
@@ -326,7 +267,48 @@ int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, in
         code = rps_write_run_sums(db, run_id, set_count, sum);
     if (code == SQLITE_OK)
         code = rps_database_do(db, "DELETE FROM heartbeat WHERE run_id = ?1", "i", run_id);
-    if (code == SQLITE_OK && run->recorder_after_ns >= 0) /* of a run that is imported */
-        code = rps_write_run_after(db, run_id, run->recorder_after_ns);
     return code;
+}
+
+/* --- estimates -------------------------------------------------------------------------------- */
+
+static int set_events(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code =
+        rps_fields_prepare_update(db, "event", "run_id, set_no, slot", rps_event_fields, &stmt);
+
+    if (code == SQLITE_OK)
+        code = write_events(stmt, RPS_FIELD_END, run_id, plan);
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+static int set_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code =
+        rps_fields_prepare_update(db, "metric", "run_id, metric_no", rps_metric_fields, &stmt);
+
+    for (int m = 0; m < plan->metric_count && code == SQLITE_OK; m++) {
+        if (plan->metric[m].whole.certainty == RPS_CERTAINTY_NONE)
+            continue;
+        code = rps_database_bind(stmt, "ii", run_id, (int64_t)m);
+        if (code == SQLITE_OK)
+            code = rps_fields_run(stmt, rps_metric_fields, RPS_FIELD_END, &plan->metric[m]);
+    }
+    sqlite3_finalize(stmt);
+    return code;
+}
+
+int rps_write_run_estimates(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
+{
+    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+
+    if (code != SQLITE_OK)
+        return code;
+    code = set_events(db, run_id, plan);
+    if (code == SQLITE_OK)
+        code = set_metrics(db, run_id, plan);
+    return commit_or_roll_back(db, code);
 }

@@ -40,7 +40,11 @@ int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, in
 /* What the recorder's CPU time was since then, of a run that is there. */
 int rps_write_run_after(sqlite3 *db, int64_t run_id, int64_t cpu_ns);
 
-/* The part of it that writes the sums, inside the caller's transaction. */
+/* Write the estimates of the plan's events and metrics, of those that have one, in a transaction. An
+ * SQLite code. */
+int rps_write_run_estimates(sqlite3 *db, int64_t run_id, const struct rps_plan *plan);
+
+/* The part of rps_write_run_end that writes the sums, inside the caller's transaction. */
 int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct rps_set_sum *sum);
 
 #endif

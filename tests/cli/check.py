@@ -214,52 +214,5 @@ def test_live():
             assert "odd" not in answer.stdout and "sound: 3 runs" in answer.stdout, answer.stdout
 
 
-def older(folder, name="older.data"):
-    """rpistat.data as a recorder of the first format would have left it: its tables are those of the
-    first step of the schema."""
-    steps = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "schema")
-    with open(os.path.join(steps, "001_initial.sql"), encoding="utf-8") as step:
-        change(folder, step.read(), name)
-    connection = sqlite3.connect(folder / name)
-    connection.execute("ATTACH ? AS newer", (folder / "rpistat.data",))
-    with connection:
-        for table, in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND"
-                                         " name NOT LIKE 'sqlite_%'").fetchall():
-            connection.execute('INSERT INTO "%s" SELECT * FROM newer."%s"' % (table, table))
-    connection.close()
-    return name
-
-
-def test_older():
-    """a store from before samples is read as it is, and becomes a newer one when it is written to"""
-    with Folder(1) as folder:
-        name = older(folder)
-        before = folder.read(name)
-        for command in (["report"], ["export"], ["runs"], ["plot", "-o", "-"]):
-            texts = [re.sub(r", \S+ s afterwards [(]names, report[)]", "", # not known then
-                            expect(folder.call(*command, "-i", store), 0).stdout.replace(store, ""))
-                     for store in ("rpistat.data", name)]
-            assert texts[0] == texts[1], texts
-        expect(folder.call("plot", "-o", "page.html", "-i", name), 0)
-        refused(folder.call("code", "-i", name), 1, "run 1 has no samples of its code")
-        assert expect(folder.call("check", "-i", name), 0).stdout == \
-            "older.data is sound: 1 run, %d periods\n" % one(folder, "SELECT count(*) FROM period")
-        expect(folder.call("check", "-i", name, "--repair", "-o", "repaired.data"), 0)
-        assert folder.read(name) == before and one(folder, "PRAGMA user_version", name) == 1000
-
-        for store, write in (("edited.data", ["runs", "1", "--set-label", "edited", "-i"]),
-                             ("phases.data", ["phases", "-i"]),
-                             ("more.data", ["record", "--pmu", "sim:samples.sim", "-o"])):
-            folder.write(store, before)
-            folder.write("samples.sim", "function f 0x1000 0x10\nphase a 2s code=f\n")
-            expect(folder.call(*write, store), 0)
-            assert one(folder, "PRAGMA user_version", store) == 1002
-            answer = expect(folder.call("check", "-i", store), 0)
-            assert answer.stdout.startswith(store + " is sound"), answer.stdout
-        assert one(folder, "SELECT group_concat(run_id) FROM sampling", "more.data") == "2"
-        assert "f " in expect(folder.call("code", "-i", "more.data"), 0).stdout
-        refused(folder.call("code", "-r", "1", "-i", "more.data"), 1, "no samples")
-
-
 tap.main([test_sound, test_wrong, test_damaged_page, test_damaged_head, test_truncated,
-          test_where_to, test_read_only, test_escapes, test_live, test_older])
+          test_where_to, test_read_only, test_escapes, test_live])

@@ -61,7 +61,7 @@ static void periods_with_impossible_numbers(void **state)
     periods_fail(state, "UPDATE period SET switch_ns = -5", "switch_ns");
     periods_fail(state, "UPDATE period SET missed = 4294967296", "missed");
     periods_fail(state, "UPDATE period SET cycles = -1", "cycles");
-    periods_fail(state, "UPDATE period SET period = -1 - period", "number");
+    periods_fail(state, "UPDATE period SET period = -1 - period", "has period -");
     periods_fail(state, "UPDATE period SET cpu = 2147483648", "cpu");
     periods_fail(state, "UPDATE period SET cpu = -2", "cpu");
     periods_fail(state, "UPDATE period SET c1 = -7", "count -7");

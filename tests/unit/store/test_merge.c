@@ -18,8 +18,8 @@
     " (1, 0, 0, 0, 0, 2999, 'A', 0, 300000000000, 0, 0, 1.0, 0.25);"                               \
     "INSERT INTO mark VALUES (1, -5, 0, 'x'); INSERT INTO gap VALUES (1, 5, 0, -1, 0, 'x');"       \
     "INSERT INTO location VALUES (1, 3, 0, 'f', '', 0, 'debug');"                                  \
-    "INSERT INTO recorder_after VALUES (1, 5);"                                                    \
-    "UPDATE run SET label = 'there', tags = '{\"a\":\"1\",\"b\":\"2\"}' WHERE run_id = 1;"
+    "UPDATE run SET label = 'there', tags = '{\"a\":\"1\",\"b\":\"2\"}', recorder_after_ns = 5"    \
+    " WHERE run_id = 1;"
 
 /* --- what is merged --------------------------------------------------------------------------- */
 
@@ -608,17 +608,17 @@ static void older_and_newer_formats(void **state)
     struct rps_error err;
 
     sound_store(a, 1, 100, 0);
-    fixture_exec(a, "PRAGMA user_version = 1003");
+    fixture_exec(a, "PRAGMA user_version = 1004");
     expect_refused(b, a, &err);
-    fixture_says(&err, a, "has format 1.3", "newer", NULL);
+    fixture_says(&err, a, "has format 1.4", "newer", NULL);
     fixture_exec(a, "DROP TABLE sampling; DROP TABLE module; DROP TABLE frame; DROP TABLE location;"
                     "DROP TABLE stack; DROP TABLE task; DROP TABLE code_count;"
-                    "DROP TABLE recorder_after; DROP VIEW stack_count; DROP VIEW task_count; DROP "
-                    "VIEW function_count;"
+                    "DROP VIEW stack_count; DROP VIEW task_count; DROP VIEW function_count;"
+                    "DROP VIEW run_summary; ALTER TABLE run DROP COLUMN recorder_after_ns;"
                     "PRAGMA user_version = 1000");
     expect_merge(b, a, NULL, "added 1 -> 1; ");
     expect_sound(b, 1);
-    fixture_exec(b, "PRAGMA user_version = 1003"); /* and into a newer one */
+    fixture_exec(b, "PRAGMA user_version = 1004"); /* and into a newer one */
     sound_store(a, 1, 100, 0);
     expect_merge(b, a, NULL, "added 1 -> 2; ");
 }

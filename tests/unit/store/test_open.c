@@ -81,7 +81,7 @@ static void a_new_store_has_its_marks(void **state)
         fixture_text(path, "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema"
                            " WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name)"),
         "code_count detection event event_set frame gap heartbeat location mark metric metric_step "
-        "module outlier period phase recorder_after rollup run sampling stack task thinned "
+        "module outlier period phase rollup run sampling stack task thinned "
         "estimate "
         "finest function_count rate run_summary sample shown_phase stack_count task_count");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
@@ -249,18 +249,40 @@ static void newer_formats(void **state)
     refused(path, "format 2.3");
 }
 
-/* The tables of samples were part of the first step for a while. */
+/* What a store lacks is added where it is written to, and its run's rows stay as they are. */
 static void older_formats(void **state)
 {
     const char *path = fixture_path(state, "s");
     struct rps_error err;
+    sqlite3_int64 unknown = 0;
+    sqlite3 *db = NULL;
 
     fixture_store(path);
-    fixture_exec(path, "DROP TABLE recorder_after; PRAGMA user_version = 1000");
+    fixture_exec(path, "DROP VIEW sample; DROP VIEW rate; DROP VIEW run_summary; DROP VIEW finest;"
+                       "DROP VIEW stack_count; DROP VIEW task_count; DROP VIEW function_count;"
+                       "ALTER TABLE period DROP COLUMN missed; DROP TABLE code_count;"
+                       "ALTER TABLE run DROP COLUMN recorder_after_ns; CREATE TABLE recorder_after"
+                       " (run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,"
+                       " cpu_ns INTEGER NOT NULL) STRICT; INSERT INTO recorder_after VALUES (1, 5);"
+                       "PRAGMA user_version = 1000");
     assert_int_equal(try_read(path, &err), 0);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1000);
+    assert_int_equal(rps_database_open_read(path, &db, &err), 0);
+    assert_int_equal(
+        rps_database_number(db, "SELECT count(*) FROM finest WHERE missed IS NULL", &unknown),
+        SQLITE_OK);
+    assert_int_equal(unknown, fixture_number(path, "SELECT count(*) FROM period"));
+    assert_int_not_equal(rps_database_exec(db, "CREATE TEMP TABLE t (a)"), SQLITE_OK);
+    sqlite3_close(db);
     assert_int_equal(try_write(path, &err), 0);
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), RPS_STORE_VERSION);
+    assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run"), 5);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM finest WHERE missed IS NULL"),
+                     fixture_number(path, "SELECT count(*) FROM period"));
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM code_count"), 0);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM sqlite_schema WHERE name ="
+                                          " 'recorder_after'"),
+                     0);
 }
 
 static void a_damaged_store(void **state)

@@ -40,6 +40,20 @@ static void many_periods_are_kept_small(void **state)
     assert_in_range(status.st_size, 20000 * 40, 20000 * 96);
 }
 
+/* What a user changes while the run is recorded is not written again when it ends. */
+static void a_label_that_changes_meanwhile_stays(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    recorder_write(writer, 0, 5);
+    fixture_exec(path, "UPDATE run SET label = 'named', tags = '{\"a\":\"b\"}'");
+    fixture_end(writer, &run);
+    assert_string_equal(fixture_text(path, "SELECT label || tags || state FROM run"),
+                        "named{\"a\":\"b\"}complete");
+}
+
 static void several_runs_with_one_writer(void **state)
 {
     const char *path = fixture_path(state, "s");
@@ -769,6 +783,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(many_periods_are_kept_small),
+        TEST(a_label_that_changes_meanwhile_stays),
         TEST(several_runs_with_one_writer),
         TEST(grouped_commits_wait_for_the_end),
         TEST(commits_come_as_often_as_asked),

@@ -1,12 +1,13 @@
--- Step 001: the schema of an rpistat store. Once released, a step is never edited; a change is a new
--- step. The whole step runs in one transaction. What each column means is said here, where the
--- sqlite3 shell shows it (.schema period), and in schema/README.md.
+-- The schema of an rpistat store. What each column means is said here, where the sqlite3 shell shows it
+-- (.schema period), and in schema/README.md.
+--
+-- The marks of a store, application_id and user_version, stand in src/store/database.h. A table, view or
+-- column that is new makes the minor version higher, and nothing else is to be done:
+-- stores that lack it are read as if it were there without rows, or NULL in all of them, and get it
+-- when they are opened for writing (src/store/schema.c). So a new column is not NOT NULL.
 --
 -- Times named _ns are nanoseconds. Times of a run count from the run's own start, which lies at
 -- run.start_realtime_ns (UTC). NULL means "not known" or "not counted", never 0.
-
-PRAGMA application_id = 0x72706973; -- "rpis"
-PRAGMA user_version = 1000;         -- format 1.0: 1000 * major + minor
 
 CREATE TABLE run (                -- one row per recording
     run_id INTEGER PRIMARY KEY AUTOINCREMENT, -- number of the run in this store, never used again
@@ -45,7 +46,9 @@ CREATE TABLE run (                -- one row per recording
     end_reason TEXT NOT NULL,     -- why it ended, when not by the workload's end
     exit_status INTEGER,          -- of the workload; NULL: not known, or ended by a signal
     exit_signal INTEGER,          -- signal that ended the workload; 0: none
-    recorder_cpu_ns INTEGER       -- the recorder's own CPU time, ns
+    recorder_cpu_ns INTEGER,      -- the recorder's own CPU time while recording (ns)
+    recorder_after_ns INTEGER     -- and afterwards, for names and the report, ns; NULL: it did not live
+                                  -- to write its report
 ) STRICT;
 
 CREATE TABLE event_set (     -- one row per event set of a run
@@ -251,6 +254,82 @@ CREATE TABLE gap (              -- one row per stretch that was not recorded
     PRIMARY KEY (run_id, start_ns, gap_no)
 ) STRICT, WITHOUT ROWID;
 
+-- Samples of code: the tables up to code_count. Numbers count from 0 in a run. Names are in location,
+-- when it was named.
+
+CREATE TABLE sampling (           -- one row: how samples were taken, and what came of it
+    run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,
+    event TEXT NOT NULL,          -- that is sampled: cpu-clock, cycles, ...
+    frequency INTEGER NOT NULL,   -- samples a second and CPU; 0: by threshold
+    threshold INTEGER NOT NULL,   -- a sample each so many events; 0: by frequency
+    stacks TEXT NOT NULL,         -- how stacks were found: fp, dwarf, lbr; none: innermost frames
+    samples INTEGER NOT NULL,     -- taken
+    complete INTEGER NOT NULL,    -- of them: whose stack reaches to where the thread began
+    lost INTEGER NOT NULL,        -- for which there was no room
+    throttled INTEGER NOT NULL,   -- times the kernel stopped sampling for a moment
+    unmapped INTEGER NOT NULL     -- addresses for which no mapping was known
+) STRICT;
+
+CREATE TABLE module (             -- one row per file, or other memory, that had code
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    module INTEGER NOT NULL,
+    kind TEXT NOT NULL,           -- file, kernel, vdso, jit, memory, simulated
+    path TEXT NOT NULL,           -- as the workload saw it
+    build_id TEXT NOT NULL,       -- in hexadecimal; '' not known
+    PRIMARY KEY (run_id, module)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE frame (              -- one row per instruction that was seen in a stack
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    frame INTEGER NOT NULL,
+    module INTEGER NOT NULL,      -- module.module
+    address INTEGER NOT NULL,     -- offset in the file of kinds file and vdso, else in memory;
+                                  -- unsigned, of 64 bits
+    PRIMARY KEY (run_id, frame)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE location (           -- the names of a frame: several where functions are inlined
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    frame INTEGER NOT NULL,       -- frame.frame
+    depth INTEGER NOT NULL,       -- 0: the innermost; the last is the function that has the code
+    function TEXT NOT NULL,       -- where how is none: why there is no name
+    file TEXT NOT NULL,           -- of the source; '' not known
+    line INTEGER NOT NULL,        -- in it; 0 not known
+    how TEXT NOT NULL,            -- found by: debug, symbol, map; none
+    PRIMARY KEY (run_id, frame, depth)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stack (              -- a frame and the stack that called it
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    stack INTEGER NOT NULL,
+    parent INTEGER,               -- stack.stack of the caller, a lower number; NULL: none
+    frame INTEGER NOT NULL,       -- frame.frame
+    PRIMARY KEY (run_id, stack)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task (               -- one row per thread that was seen in samples, and name it had
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    task INTEGER NOT NULL,
+    pid INTEGER NOT NULL,
+    tid INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    start_ns INTEGER NOT NULL,    -- first seen, ns since the run's start
+    end_ns INTEGER,               -- NULL: not before the recording, or not known
+    PRIMARY KEY (run_id, task)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE code_count (         -- how often stacks and tasks were seen in a period: add up rows of
+                                  -- the same; views stack_count, task_count
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    level INTEGER NOT NULL,       -- 0; where the run was thinned, that of the block
+    cpu INTEGER NOT NULL,         -- as in table period
+    period INTEGER NOT NULL,      -- its number; of a block the first one's
+    part INTEGER NOT NULL,        -- tells rows of the same period apart
+    stacks TEXT NOT NULL,         -- JSON object: samples -> array of the stack.stack seen so often
+    tasks TEXT NOT NULL,          -- the same of task.task
+    PRIMARY KEY (run_id, level, cpu, period, part)
+) STRICT, WITHOUT ROWID;
+
 -- The finest rows that are left of a run: those of period, and of rollup where it was thinned.
 CREATE VIEW finest AS
 SELECT
@@ -445,3 +524,25 @@ SELECT
                                     ELSE ' (' || e.certainty || ')' END, '; ')
      FROM estimate AS e WHERE e.run_id = r.run_id AND e.kind = 'metric') AS figures
 FROM run AS r;
+
+-- How often each stack, and each task, was seen in a period, or in a block where it was thinned.
+CREATE VIEW stack_count AS
+SELECT c.run_id, c.level, c.cpu, c.period, i.value AS stack, CAST(s.key AS INTEGER) AS samples
+FROM code_count AS c, json_each(c.stacks) AS s, json_each(s.value) AS i;
+
+CREATE VIEW task_count AS
+SELECT c.run_id, c.level, c.cpu, c.period, i.value AS task, CAST(s.key AS INTEGER) AS samples
+FROM code_count AS c, json_each(c.tasks) AS s, json_each(s.value) AS i;
+
+-- The innermost function of each sample: where the time went. What has no name is named by its
+-- module and address.
+CREATE VIEW function_count AS
+SELECT c.run_id, c.level, c.cpu, c.period,
+       CASE WHEN l.how <> 'none' THEN l.function
+            ELSE printf('%s+0x%x', coalesce(m.path, '?'), f.address) END AS function,
+       m.path AS module, c.samples
+FROM stack_count AS c
+LEFT JOIN stack AS s ON s.run_id = c.run_id AND s.stack = c.stack
+LEFT JOIN frame AS f ON f.run_id = c.run_id AND f.frame = s.frame
+LEFT JOIN module AS m ON m.run_id = c.run_id AND m.module = f.module
+LEFT JOIN location AS l ON l.run_id = c.run_id AND l.frame = s.frame AND l.depth = 0;

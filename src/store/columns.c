@@ -1,0 +1,104 @@
+#include "columns.h"
+
+#include "rpistat/plan.h"
+#include "rpistat/run.h"
+
+#define FIELD(type, column, kind, member, time, unknown, words)                                    \
+    {                                                                                              \
+        column, RPS_FIELD_##kind, RPS_FIELD_##time, offsetof(struct type, member),                 \
+            sizeof(((struct type *)0)->member), unknown, words                                     \
+    }
+#define TEXT(type, member) FIELD(type, #member, TEXT, member, BEGIN, RPS_FIELD_NEVER, NULL)
+#define NUMBER(type, kind, member, time, unknown)                                                  \
+    FIELD(type, #member, kind, member, time, unknown, NULL)
+#define LAST                                                                                       \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
+/* Estimates of the whole run. */
+#define REAL(type, column, member) FIELD(type, column, REAL, whole.member, END, 0, NULL)
+#define WHOLE(type, value_column)                                                                  \
+    REAL(type, value_column, value), REAL(type, "low", low), REAL(type, "high", high),             \
+        REAL(type, "share", share),                                                                \
+        FIELD(type, "certainty", WORD, whole.certainty, END, RPS_CERTAINTY_NONE,                   \
+              rps_certainty_names)
+
+const struct rps_field rps_run_fields[] = {
+    TEXT(rps_run, uuid),
+    TEXT(rps_run, label),
+    FIELD(rps_run, "folder", POINTER, folder, BEGIN, RPS_FIELD_NEVER, NULL),
+    TEXT(rps_run, host),
+    TEXT(rps_run, boot_id),
+    TEXT(rps_run, cpu_model),
+    NUMBER(rps_run, INT, cpu_count, BEGIN, -1),
+    TEXT(rps_run, kernel),
+    TEXT(rps_run, architecture),
+    TEXT(rps_run, version),
+    NUMBER(rps_run, INT64, recorder_pid, BEGIN, -1),
+    TEXT(rps_run, target),
+    TEXT(rps_run, pmu),
+    NUMBER(rps_run, INT, counter_count, BEGIN, -1),
+    FIELD(rps_run, "fitting", TEXT, fitting, ALWAYS, RPS_FIELD_NEVER, NULL),
+    TEXT(rps_run, clock_label),
+    NUMBER(rps_run, INT, paranoid, BEGIN, -100),
+    NUMBER(rps_run, INT, nmi_watchdog, BEGIN, -1),
+    TEXT(rps_run, governor),
+    NUMBER(rps_run, INT64, period_ns, BEGIN, -1),
+    NUMBER(rps_run, INT64, start_realtime_ns, ALWAYS, -1),
+    NUMBER(rps_run, INT64, start_monotonic_ns, ALWAYS, -1),
+    NUMBER(rps_run, INT64, elapsed_ns, ALWAYS, -1),
+    FIELD(rps_run, "end_reason", TEXT, end_reason, ALWAYS, RPS_FIELD_NEVER, NULL),
+    NUMBER(rps_run, INT, exit_status, ALWAYS, -1),
+    NUMBER(rps_run, INT, exit_signal, ALWAYS, RPS_FIELD_NEVER),
+    NUMBER(rps_run, INT64, recorder_cpu_ns, ALWAYS, -1),
+    NUMBER(rps_run, INT64, recorder_after_ns, ALWAYS, -1),
+    NUMBER(rps_run, INT64, order_seed, BEGIN, -1),
+    FIELD(rps_run, "state", WORD, state, ALWAYS, RPS_RUN_INTERRUPTED, rps_run_states),
+    LAST,
+};
+
+const struct rps_field rps_plan_fields[] = {
+    FIELD(rps_plan, "plan", TEXT, name, BEGIN, RPS_FIELD_NEVER, NULL),
+    FIELD(rps_plan, "plan_title", TEXT, title, BEGIN, RPS_FIELD_NEVER, NULL),
+    FIELD(rps_plan, "plan_explain", TEXT, explain, BEGIN, RPS_FIELD_NEVER, NULL),
+    LAST,
+};
+
+const struct rps_field rps_set_fields[] = {
+    TEXT(rps_event_set, name),
+    TEXT(rps_event_set, explain),
+    LAST,
+};
+
+const struct rps_field rps_event_fields[] = {
+    TEXT(rps_event, name),
+    TEXT(rps_event, spec),
+    TEXT(rps_event, label),
+    TEXT(rps_event, role),
+    TEXT(rps_event, unit),
+    TEXT(rps_event, family),
+    TEXT(rps_event, modifiers),
+    TEXT(rps_event, explain),
+    NUMBER(rps_event, UINT32, type, BEGIN, RPS_FIELD_NEVER),
+    NUMBER(rps_event, UINT64, config, BEGIN, RPS_FIELD_NEVER),
+    NUMBER(rps_event, UINT64, config1, BEGIN, RPS_FIELD_NEVER),
+    NUMBER(rps_event, UINT64, config2, BEGIN, RPS_FIELD_NEVER),
+    NUMBER(rps_event, INT64, cost_ns, BEGIN, 0),
+    TEXT(rps_event, reason),
+    FIELD(rps_event, "state", WORD, state, BEGIN, RPS_EVENT_UNSUPPORTED, rps_event_states),
+    WHOLE(rps_event, "estimate"),
+    LAST,
+};
+
+const struct rps_field rps_metric_fields[] = {
+    TEXT(rps_metric, name),
+    TEXT(rps_metric, label),
+    TEXT(rps_metric, unit),
+    TEXT(rps_metric, family),
+    TEXT(rps_metric, panel),
+    FIELD(rps_metric, "formula", TEXT, formula_text, BEGIN, RPS_FIELD_NEVER, NULL),
+    TEXT(rps_metric, explain),
+    WHOLE(rps_metric, "value"),
+    LAST,
+};

@@ -1,0 +1,106 @@
+/*
+ * What a store lacks is found by comparing it with an empty one, in memory, which is asked for the
+ * SQL that adds it. The tables of the store have been looked at before (schema_check.c): none of
+ * them hides SQLite's pragma_table_info.
+ */
+#include "schema.h"
+
+#include "database.h"
+#include "embed.h"
+
+#include <stdio.h>
+
+/* made at build time from schema/schema.sql */
+extern const struct rps_embedded rps_embedded_schema[];
+
+static const char sql_columns[] = "SELECT t.name, c.name FROM main.sqlite_schema AS t,"
+                                  " pragma_table_info(t.name, 'main') AS c WHERE t.type = 'table'";
+
+/* Asked in the empty store, with the columns of the other one in `found`. */
+#define LACKING                                                                                    \
+    " FROM main.sqlite_schema AS t, pragma_table_info(t.name, 'main') AS c"                        \
+    " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite!_%' ESCAPE '!'"                           \
+    " AND (t.name, c.name) NOT IN (SELECT tbl, col FROM found) GROUP BY t.rowid"
+#define IS_THERE "t.name IN (SELECT tbl FROM found)"
+
+/* The store's own views do not see temporary ones: they are temporary here, too. */
+static const char sql_reading[] =
+    "SELECT 'CREATE TEMP VIEW ' || t.name || ' AS SELECT ' || iif(" IS_THERE ", '*, ', '')"
+    " || group_concat('NULL AS ' || c.name, ', ')"
+    " || iif(" IS_THERE ", ' FROM main.' || t.name, ' WHERE 0')" LACKING
+    " UNION ALL SELECT replace(sql, 'CREATE VIEW', 'CREATE TEMP VIEW')"
+    " FROM main.sqlite_schema WHERE type = 'view'";
+
+/* What formats up to 1.2 had in a table of its own comes last. */
+static const char sql_writing[] =
+    "SELECT iif(" IS_THERE ", group_concat('ALTER TABLE ' || t.name || ' ADD COLUMN ' || c.name"
+    " || ' ' || c.type, '; '), t.sql)" LACKING
+    " UNION ALL SELECT 'DROP VIEW IF EXISTS ' || name || '; ' || sql"
+    " FROM main.sqlite_schema WHERE type = 'view'"
+    " UNION ALL SELECT DISTINCT 'UPDATE run SET recorder_after_ns = (SELECT cpu_ns FROM"
+    " recorder_after AS a WHERE a.run_id = run.run_id); DROP TABLE recorder_after'"
+    " FROM found WHERE tbl = 'recorder_after'";
+
+int rps_schema_open(sqlite3 **ret)
+{
+    int code = sqlite3_open_v2(":memory:", ret, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+
+    return code == SQLITE_OK ? rps_database_exec(*ret, rps_embedded_schema[0].text) : code;
+}
+
+/* Run in db what `sql` gives for it. */
+static int complete(sqlite3 *db, const char *sql)
+{
+    sqlite3 *empty = NULL;
+    sqlite3_stmt *stmt = NULL;
+    int code = rps_schema_open(&empty);
+
+    if (code == SQLITE_OK)
+        code = rps_database_exec(empty, "CREATE TEMP TABLE found (tbl TEXT COLLATE NOCASE,"
+                                        " col TEXT COLLATE NOCASE)");
+    if (code == SQLITE_OK)
+        code = rps_database_copy(db, sql_columns, 0, empty, "INSERT INTO found VALUES (?, ?)");
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(empty, sql, -1, &stmt, NULL);
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *text = (const char *)sqlite3_column_text(stmt, 0);
+
+        code = text ? rps_database_exec(db, text) : SQLITE_NOMEM;
+    }
+    sqlite3_finalize(stmt);
+    sqlite3_close(empty);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+int rps_schema_complete_for_reading(sqlite3 *db)
+{
+    int code = rps_database_exec(db, "PRAGMA query_only = OFF");
+
+    if (code == SQLITE_OK)
+        code = complete(db, sql_reading);
+    return code == SQLITE_OK ? rps_database_exec(db, "PRAGMA query_only = ON") : code;
+}
+
+int rps_schema_bring_up_to_date(sqlite3 *db)
+{
+    sqlite3_int64 version = 0;
+    char marks[128];
+    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+
+    if (code != SQLITE_OK)
+        return code;
+    /* asked inside the transaction: another recorder may be creating the store right now */
+    code = rps_database_number(db, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK && version < RPS_STORE_VERSION) {
+        code = complete(db, sql_writing);
+        snprintf(marks, sizeof(marks), "PRAGMA application_id = %d; PRAGMA user_version = %d",
+                 RPS_STORE_APPLICATION_ID, RPS_STORE_VERSION);
+        if (code == SQLITE_OK)
+            code = rps_database_exec(db, marks);
+    }
+    if (code == SQLITE_OK)
+        code = rps_database_exec(db, "COMMIT");
+    if (code != SQLITE_OK)
+        rps_database_exec(db, "ROLLBACK");
+    return code;
+}

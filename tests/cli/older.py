@@ -1,0 +1,125 @@
+"""Stores of older formats, which lack columns and tables: they are read as they are, with "not known"
+in the place of what they lack, and become newer ones when they are written to.
+
+usage: older.py RPISTAT
+"""
+import os
+import re
+import sqlite3
+
+from program import Folder, expect, refused, tap
+
+# What shows in what the commands below print. Without any other column they print the same.
+SHOWN = {
+    "run": "label command host cpu_model cpu_count kernel pmu counter_count plan period_ns start_realtime_ns state exit_status"
+           " recorder_cpu_ns recorder_after_ns".split(),
+    "event": "name label family state estimate low high certainty share".split(),
+    "metric": "metric_no label unit family panel value low high certainty share".split(),
+    "period": "rotation set_no start_ns length_ns cycles clock_running_ns idle_ns enabled_ns running_ns c0 c1".split(),
+}
+# Without these there is no run to speak of; no store was ever without them.
+NEEDED = {"metric": ["formula"], "rollup": ["last_period", "merged", "end_ns"]}
+READING = (["report"], ["runs"], ["export"], ["plot", "-o", "-"])
+COMMANDS = READING + (["phases"],) # it writes them into the store
+TABLES = ("run", "event", "metric", "period", "rollup")
+
+
+def ask(folder, sql, name="rpistat.data"):
+    connection = sqlite3.connect(folder / name)
+    try:
+        return connection.execute(sql).fetchall()
+    finally:
+        connection.close()
+
+
+def change(folder, sql, name):
+    connection = sqlite3.connect(folder / name)
+    connection.executescript(sql)
+    connection.close()
+
+
+def older(folder, name, sql, version):
+    """A copy of rpistat.data without views, changed by sql and of that version."""
+    if os.path.exists(folder / name):
+        os.unlink(folder / name)
+    change(folder, "PRAGMA journal_mode = DELETE", "rpistat.data")
+    folder.write(name, folder.read("rpistat.data"))
+    views = "".join("DROP VIEW %s;" % view for view, in ask(folder, "SELECT name FROM sqlite_schema WHERE type = 'view'"))
+    change(folder, "%s %s; PRAGMA user_version = %d" % (views, sql, version), name)
+    return name
+
+
+def printed(folder, name):
+    """What each of COMMANDS says, and with which status."""
+    before, said = folder.read(name), []
+    for command in COMMANDS:
+        assert command not in READING or folder.read(name) == before, command
+        answer = folder.call(*command, "-i", name)
+        said.append((answer.returncode, answer.stdout.replace(name, ""), answer.stderr.replace(name, "")))
+    return said
+
+
+def test_columns():
+    """each column in turn is dropped: what does not show it prints the same as from the whole store"""
+    with Folder(1) as folder:
+        whole = printed(folder, older(folder, "w.data", "", 1003))
+        assert [status for status, _, _ in whole] == [0] * len(COMMANDS), whole
+        for table in TABLES:
+            for column, key in ask(folder, "SELECT name, pk FROM pragma_table_info('%s')" % table):
+                if key or column == "uuid" or column in NEEDED.get(table, ()): # uuid is a key, too
+                    continue
+                name = older(folder, "o.data", "ALTER TABLE %s DROP COLUMN %s" % (table, column), 1000)
+                got = printed(folder, name)
+                assert [status for status, _, _ in got] == [0] * len(COMMANDS), (table, column, got)
+                assert got == whole or column in SHOWN.get(table, ()), (table, column, got, whole)
+
+
+FORMATS = (
+    (1000, "".join("DROP TABLE %s;" % table for table in "code_count location task stack frame module sampling".split()) +
+     "ALTER TABLE run DROP COLUMN recorder_after_ns"),
+    (1002, "CREATE TABLE recorder_after (run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE, cpu_ns INTEGER NOT"
+     " NULL) STRICT; INSERT INTO recorder_after SELECT run_id, recorder_after_ns FROM run;"
+     "ALTER TABLE run DROP COLUMN recorder_after_ns"),
+)
+
+
+def test_formats():
+    """a store of formats 1.0 and 1.2 is read as it is, and becomes a newer one when it is written to"""
+    with Folder(1) as folder:
+        for version, sql in FORMATS:
+            name = older(folder, "older.data", sql, version)
+            before = folder.read(name)
+            for command in READING:
+                texts = [re.sub(r", \S+ s afterwards [(]names, report[)]", "", # not known then
+                                expect(folder.call(*command, "-i", store), 0).stdout.replace(store, ""))
+                         for store in ("rpistat.data", name)]
+                assert texts[0] == texts[1], texts
+            expect(folder.call("plot", "-o", "page.html", "-i", name), 0)
+            refused(folder.call("code", "-i", name), 1, "run 1 has no samples of its code")
+            assert expect(folder.call("check", "-i", name), 0).stdout == \
+                "older.data is sound: 1 run, %d periods\n" % ask(folder, "SELECT count(*) FROM period")[0][0]
+            for into, command in (("repaired", ["check", "-i", name, "--repair", "-o"]), ("merged", ["merge", name, "-i"])):
+                into = "%s%d.data" % (into, version)
+                expect(folder.call(*command, into), 0)
+                assert "is sound" in expect(folder.call("check", "-i", into), 0).stdout
+            assert folder.read(name) == before
+
+            for store, write in (("edited.data", ["runs", "1", "--set-label", "edited", "-i"]),
+                                 ("phases.data", ["phases", "-i"]),
+                                 ("more.data", ["record", "--pmu", "sim:samples.sim", "-o"])):
+                folder.write(store, before)
+                folder.write("samples.sim", "function f 0x1000 0x10\nphase a 2s code=f\n")
+                expect(folder.call(*write, store), 0)
+                assert ask(folder, "PRAGMA user_version", store) == [(1003,)]
+                answer = expect(folder.call("check", "-i", store), 0)
+                assert answer.stdout.startswith(store + " is sound"), answer.stdout
+                after = ask(folder, "SELECT recorder_after_ns FROM run WHERE run_id = 1", store)
+                assert after == (ask(folder, "SELECT recorder_after_ns FROM run") if version == 1002 else [(None,)]), after
+            assert ask(folder, "SELECT run_id FROM sampling", "more.data") == ([(2,)] if version == 1000 else [(1,), (2,)])
+            assert "f " in expect(folder.call("code", "-i", "more.data"), 0).stdout
+            refused(folder.call("code", "-r", "1", "-i", "more.data"), 1, "no samples")
+            for store in ("edited.data", "phases.data", "more.data"):
+                os.unlink(folder / store)
+
+
+tap.main([test_columns, test_formats])
