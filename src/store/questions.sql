@@ -108,21 +108,21 @@ finest_row AS (
 -- for each set, all of as many rotations of one cell of the grid (rpistat/period.h).
 rollup_block AS (
     SELECT count(*) = (SELECT sets FROM about_run) AND count(DISTINCT set_no) = count(*)
-        AND min(merged) = max(merged) AND max(last_period) - min(period) + 1 = sum(merged)
+        AND min(merged) = max(merged) AND max(last_period) - min(period) + 1 = total(merged)
         AND max(period) - min(period) < count(*) AND max(last_period) - min(last_period) < count(*)
         AND rotation >> 4 * level = (rotation + max(merged) - 1) >> 4 * level
         AND count(number) = 0 AS whole
     FROM checked_rollup GROUP BY level, cpu, rotation),
 
--- A block of rows of finest_rollup, the same of it. Of what is not whole, sum() might refuse the
--- sum, total() does not.
+-- A block of rows of finest_rollup, the same of it. sum() refuses one that 64 bits do not hold,
+-- total() does not.
 finest_block AS (
     SELECT cpu, level, min(period) AS first, max(last_period) AS last, rotation,
         rotation + max(merged) - 1 AS last_rotation, -1 AS set_no, max(cycle) AS cycle,
         CAST(total(cycles) AS INTEGER) AS cycles, min(start_ns) AS start_ns,
         max(end_ns) AS end_ns, CAST(total(switch_ns) AS INTEGER) AS switch_ns,
         count(*) = (SELECT sets FROM about_run) AND count(DISTINCT set_no) = count(*)
-        AND min(merged) = max(merged) AND max(last_period) - min(period) + 1 = sum(merged)
+        AND min(merged) = max(merged) AND max(last_period) - min(period) + 1 = total(merged)
         AND max(period) - min(period) < count(*) AND max(last_period) - min(last_period) < count(*)
         AND rotation >> 4 * level = (rotation + max(merged) - 1) >> 4 * level
         AND count(number) = 0 AS whole
