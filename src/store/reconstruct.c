@@ -297,7 +297,7 @@ static void rebuild_periods(struct reconstruct *r, int64_t sets)
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-static void tell_periods(const struct reconstruct *r, struct rps_findings *findings)
+static void report_periods(const struct reconstruct *r, struct rps_findings *findings)
 {
     const char *together = r->sums.periods > r->sums.most ? ", all CPUs together" : "";
     char of[64] = "", lost[160] = ", no time is missing", time[RPS_TEXT_NUMBER_SIZE];
@@ -307,28 +307,29 @@ static void tell_periods(const struct reconstruct *r, struct rps_findings *findi
     if (r->lost_stretches > 0)
         snprintf(lost, sizeof(lost), "; %s is missing (stretches: %" PRIu64 "): gap rows say where",
                  rps_text_duration(time, sizeof(time), r->lost_ns), r->lost_stretches);
-    rps_findings_add(findings, RPS_FINDING_NOTE, "run %" PRId64 ": %" PRIu64 " periods%s saved%s%s",
-                     r->run_id, r->sums.periods, of, together, lost);
+    rps_findings_add(findings, RPS_FINDING_NOTE,
+                     "run %" PRId64 ": %" PRIu64 " period%s%s saved%s%s", r->run_id,
+                     r->sums.periods, r->sums.periods == 1 ? "" : "s", of, together, lost);
 }
 
-static void tell_count(const struct reconstruct *r, const char *what, uint64_t count,
-                       struct rps_findings *findings)
+static void report_count(const struct reconstruct *r, const char *what, uint64_t count,
+                         struct rps_findings *findings)
 {
     if (count > 0)
         rps_findings_add(findings, RPS_FINDING_NOTE, "run %" PRId64 ": %s: %" PRIu64, r->run_id,
                          what, count);
 }
 
-static void tell(const struct reconstruct *r, struct rps_findings *findings)
+static void report_what_was_done(const struct reconstruct *r, struct rps_findings *findings)
 {
-    tell_periods(r, findings);
-    tell_count(r, "rows that could be read but not believed, and were left out", r->dropped,
-               findings);
+    report_periods(r, findings);
+    report_count(r, "rows that could be read but not believed, and were left out", r->dropped,
+                 findings);
     if (r->is_new)
         rps_findings_add(findings, RPS_FINDING_NOTE,
                          "run %" PRId64 ": what was recorded, when and where is lost", r->run_id);
-    tell_count(r, "events and event sets whose description was lost: numbers stand for names",
-               r->made, findings);
+    report_count(r, "events and event sets whose description was lost: numbers stand for names",
+                 r->made, findings);
     if (r->without_metrics)
         rps_findings_add(findings, RPS_FINDING_NOTE,
                          "run %" PRId64 ": the formulas of its derived figures are lost",
@@ -358,7 +359,7 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
         failed = rps_reader_error(reader, r.code, err);
         rps_database_exec(reader->db, "ROLLBACK");
     } else {
-        tell(&r, findings);
+        report_what_was_done(&r, findings);
         result->periods += r.sums.most;
         result->lost_stretches += r.lost_stretches;
         result->dropped += r.dropped;
