@@ -30,8 +30,8 @@ struct stop_settings {
 #define AT(member) RPS_AT(struct stop_settings, member)
 
 static const struct rps_option options[] = {
-    {"input", 'i', "FILE", "the run's store; otherwise this user's recordings", NULL, RPS_OPTION_TEXT,
-     RPS_AT_COMMON(input), .is_once = 1},
+    {"input", 'i', "FILE", "the run's store; otherwise this user's recordings", NULL,
+     RPS_OPTION_TEXT, RPS_AT_COMMON(input), .is_once = 1},
     {"all", 0, NULL, "end all recordings of this user", NULL, RPS_OPTION_FLAG, AT(is_all),
      .is_once = 1},
     {"timeout", 0, "T", "how long to wait for the end", "30s", RPS_OPTION_DURATION, AT(timeout_ns),
@@ -110,8 +110,8 @@ static int is_asked_for(const struct rps_recorder *recorder, const struct stat *
 
     if (recorder->entry.run.run_id <= 0 ||
         (recorder->uid != geteuid() && (store == NULL || is_all)) ||
-        (store != NULL && (stat(recorder->entry.store, &file) < 0 ||
-                           file.st_dev != store->st_dev || file.st_ino != store->st_ino)))
+        (store != NULL && (stat(recorder->entry.store, &file) < 0 || file.st_dev != store->st_dev ||
+                           file.st_ino != store->st_ino)))
         return 0;
     return text == NULL || is_meant(&recorder->entry.run, text);
 }

@@ -68,8 +68,7 @@ static int open_folder(const char *path, uid_t uid)
     int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat folder;
 
-    if (fd < 0 ||
-        (fstat(fd, &folder) == 0 && folder.st_uid == uid && (folder.st_mode & 022) == 0))
+    if (fd < 0 || (fstat(fd, &folder) == 0 && folder.st_uid == uid && (folder.st_mode & 022) == 0))
         return fd;
     close(fd);
     return -1;
