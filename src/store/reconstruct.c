@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_code.h"
 #include "database.h"
 #include "detection.h"
 #include "period.h"
 #include "questions.h"
 #include "reader.h"
+#include "repair_code.h"
 #include "sums.h"
 #include "rpistat/text.h"
 
@@ -434,7 +434,7 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
     if (code == SQLITE_OK)
         code = rebuild_periods(&r);
     if (code == SQLITE_OK)
-        code = rps_check_code_repair(reader->db, run_id, r.sums.last_period, &r.dropped);
+        code = rps_repair_code(reader->db, run_id, r.sums.last_period, &r.dropped);
     if (code == SQLITE_OK)
         code = rebuild_description(&r);
     if (code == SQLITE_OK)
