@@ -43,7 +43,7 @@ struct rps_writer_beat {
 struct rps_writer_options {
     int64_t commit_ns;   /* at least this long between commits; 0: one transaction a period */
     int durability_full; /* 1: sync at every commit (synchronous=FULL) */
-    size_t ring_periods; /* room of the ring in memory; 0: 64 MiB of them */
+    size_t ring_periods; /* room of the ring in memory; 0: enough for who calls rps_writer_wait */
     int64_t keep_ns;    /* thin: delete periods that are older than this, blocks of level 1 that are
                             16 times as old, and so on, where a coarser row stands; 0: none */
     uint64_t max_bytes; /* thin: delete old rows, as above, so that the store and its log stay below

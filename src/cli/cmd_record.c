@@ -221,14 +221,14 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
 
 static int open_store(struct rps_recording *r, struct rps_error *err)
 {
-    const int cpu_count = r->target.target.cpu_count;
+    const int cpu_count = r->target.target.cpu_count > 0 ? r->target.target.cpu_count : 1;
     const struct rps_writer_options options = {
         .commit_ns = r->settings->commit_ns,
         .durability_full = r->settings->durability_full,
         .keep_ns = r->settings->keep_ns,
         .max_bytes = r->settings->max_bytes,
         .ring_periods =
-            rps_writer_ring_periods(r->settings->period_ns, cpu_count > 0 ? cpu_count : 1),
+            r->simulated ? 0 : rps_writer_ring_periods(r->settings->period_ns, cpu_count),
         .notice = notice,
         .notice_context = r,
         .beat = rps_registry_beat,

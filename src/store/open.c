@@ -237,8 +237,9 @@ static int cannot_read(sqlite3 *db, int code, const char *path, const char *name
 {
     if (is_no_database(db))
         return rps_error_set(err, RPS_FAILED,
-                             "%s is not an rpistat store, but some other kind of file; it was left "
-                             "as it is: give the name of a store",
+                             "%s is not an rpistat store, but some other kind of file, or one "
+                             "whose first page is lost, which `rpistat check --repair -o NEW` "
+                             "may bring back; it was left as it is: give the name of a store",
                              path);
     if (rps_path_check_has_log(name) && lacks_shared_memory(db, code))
         return rps_error_set(

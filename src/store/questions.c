@@ -6,9 +6,8 @@
  * SQL, and a sentence for where it holds. The questions of a table are put together into one
  * statement, whose rows are those of which any holds: of a sound run there are none.
  *
- * A window over a day's periods costs three times as much as looking up of each period the one
- * that it follows on by its key, (cycle - cycles, number - 1). So that is asked first: those
- * without one are few, and they alone are compared with what does stand before them, by lag().
+ * What the questions are asked of are common table expressions, in questions.sql. A statement is the
+ * text of that file and one of those here behind it.
  */
 #include "questions.h"
 
@@ -16,177 +15,20 @@
 #include <stdio.h>
 
 #include "database.h"
+#include "embed.h"
 #include "rpistat/clock.h"
 #include "rpistat/period.h"
 
-/* --- rows ------------------------------------------------------------------------------------- */
+extern const struct rps_embedded rps_embedded_questions[];
 
-/* Times that other tools have rounded may differ by so many ns. */
+/* As in questions.sql: times that other tools have rounded may differ by so many ns. */
 #define NEAR "1000"
 
-/* Beyond it nothing was measured, and sums of two times would overflow. */
-#define TIME_MAX "(1 << 61)"
-
-#define BELOW(column, limit)                                                                       \
-    " WHEN " column " NOT BETWEEN 0 AND " limit " THEN '" column " ' || " column
-#define NEGATIVE(column) " WHEN " column " < 0 THEN '" column " ' || " column
-#define COUNT(column)    " WHEN " column " < 0 THEN 'the count ' || " column
-
-/* The first number of a row that no recorder writes, with its name; NULL: there is none. Those of
- * a block alone are `more`. rps_period_read refuses the same. */
-#define NUMBER(more)                                                                               \
-    "CASE WHEN cpu NOT BETWEEN -1 AND 2147483647 THEN 'cpu ' || cpu" NEGATIVE("cycle")             \
-        BELOW("period", "1 << 62") BELOW(                                                          \
-            "rotation",                                                                            \
-            "1 << 62") " WHEN set_no NOT BETWEEN 0 AND (SELECT sets - 1 FROM shape) THEN 'set_no " \
-                       "' || set_no" BELOW("start_ns", TIME_MAX) BELOW("length_ns", TIME_MAX)      \
-                           NEGATIVE("cycles") NEGATIVE("clock_running_ns") NEGATIVE("enabled_ns")  \
-                               BELOW("idle_ns", "enabled_ns") NEGATIVE("running_ns")               \
-                                   BELOW("switch_ns", TIME_MAX) BELOW("missed", "4294967295")      \
-                                       COUNT("c0") COUNT("c1") COUNT("c2") COUNT("c3") COUNT("c4") \
-                                           COUNT("c5") COUNT("c6") COUNT("c7") more " END"
-#define PERIOD_NUMBER NUMBER("")
-#define BLOCK_NUMBER                                                                               \
-    NUMBER(" WHEN merged NOT BETWEEN 1 AND 65536 THEN 'merged ' || merged"                         \
-           " WHEN last_period NOT BETWEEN period AND 1 << 62 THEN 'last_period ' || last_period"   \
-           " WHEN end_ns NOT BETWEEN start_ns AND " TIME_MAX " THEN 'end_ns ' || end_ns")
-
-/* ?1 is the run. `ends_ns`: up to where there must be periods, -1: that is not known. */
-#define SHAPE                                                                                      \
-    "shape AS MATERIALIZED (SELECT (SELECT count(*) FROM event_set WHERE run_id = ?1) AS sets,"    \
-    "  pmu = 'import' AS imported,"                                                                \
-    "  CASE WHEN state = 'complete' THEN coalesce(elapsed_ns, -1) ELSE -1 END AS ends_ns"          \
-    "  FROM run WHERE run_id = ?1), "
-
-/* The rows of `rollup` that are the finest there is. */
-#define STANDING                                                                                   \
-    "standing AS (SELECT rollup.* FROM"                                                            \
-    "  (SELECT t.cpu AS of_cpu, t.level + 1 AS of_level, t.before_period AS to_period,"            \
-    "   coalesce(c.before_period, 0) AS from_period FROM thinned AS t LEFT JOIN thinned AS c"      \
-    "   ON c.run_id = t.run_id AND c.cpu = t.cpu AND c.level = t.level + 1 AND c.level < 4"        \
-    "   WHERE t.run_id = ?1) CROSS JOIN rollup ON run_id = ?1 AND level = of_level"                \
-    "  AND cpu = of_cpu AND period >= from_period AND period < to_period), "
-
-#define COUNTED                                                                                    \
-    "(c0 IS NOT NULL) + 2 * (c1 IS NOT NULL) + 4 * (c2 IS NOT NULL) + 8 * (c3 IS NOT NULL)"        \
-    " + 16 * (c4 IS NOT NULL) + 32 * (c5 IS NOT NULL) + 64 * (c6 IS NOT NULL)"                     \
-    " + 128 * (c7 IS NOT NULL) AS counted"
-#define ROW_COLUMNS                                                                                \
-    "cpu, cycle, period, rotation, start_ns, set_no, enabled_ns,"                                  \
-    " max(running_ns, clock_running_ns) - enabled_ns AS excess_ns, running_ns, " COUNTED
-
-#define MEASURED                                                                                   \
-    "measured (of_set, mask) AS MATERIALIZED (SELECT set_no, sum(1 << slot) FROM event"            \
-    "  WHERE run_id = ?1 AND state = 'measured' AND slot BETWEEN 0 AND 7 GROUP BY set_no), "
-
-#define ROWS                                                                                       \
-    "row AS (SELECT *, period AS first, coalesce(mask, 0) AS measured FROM"                        \
-    "  (SELECT 0 AS level, start_ns + length_ns AS end_ns, " PERIOD_NUMBER " AS number,"           \
-    "   " ROW_COLUMNS " FROM period WHERE run_id = ?1 UNION ALL"                                   \
-    "   SELECT level, end_ns, " BLOCK_NUMBER ", " ROW_COLUMNS " FROM standing)"                    \
-    "  LEFT JOIN measured ON of_set = set_no), "
-
-/* --- pieces ----------------------------------------------------------------------------------- */
-
-/* A block is whole when it has a row for each set, all of as many rotations of one cell of the grid
- * (rpistat/period.h). */
-#define WHOLE                                                                                      \
-    "count(*) = (SELECT sets FROM shape) AND count(DISTINCT set_no) = count(*)"                    \
-    " AND min(merged) = max(merged) AND max(last_period) - min(period) + 1 = sum(merged)"          \
-    " AND max(period) - min(period) < count(*) AND max(last_period) - min(last_period) < count(*)" \
-    " AND rotation >> 4 * level = (rotation + max(merged) - 1) >> 4 * level"                       \
-    " AND count(" BLOCK_NUMBER ") = 0"
-
-/* The key of the last good period before (key_cycle, key_period): a column of it. */
-#define BEFORE(column)                                                                             \
-    "(SELECT " column " FROM period AS b WHERE run_id = ?1 AND b.cpu = k.cpu"                      \
-    " AND (cycle, period) < (k.cycle, k.first) AND " PERIOD_NUMBER " IS NULL"                      \
-    " ORDER BY cycle DESC, period DESC LIMIT 1)"
-
-/* `piece`: all blocks, an end of each CPU (level -1), the periods that do not follow on another
- * (asked 1), and the ones before all of these. `beside`: with what stands before, b_... */
-#define BLOCKS                                                                                     \
-    "block AS MATERIALIZED (SELECT cpu, level, min(period) AS first, max(last_period) AS last,"    \
-    "  rotation, rotation + max(merged) - 1 AS last_rotation, -1 AS set_no, max(cycle) AS cycle,"  \
-    "  sum(cycles) AS cycles, min(start_ns) AS start_ns, max(end_ns) AS end_ns,"                   \
-    "  sum(switch_ns) AS switch_ns, 1 AS asked FROM standing GROUP BY cpu, level, rotation"        \
-    "  HAVING " WHOLE "), "
-
-#define PERIODS_ALONE                                                                              \
-    "track (cpu) AS (SELECT min(cpu) FROM period WHERE run_id = ?1 UNION SELECT"                   \
-    "  (SELECT min(cpu) FROM period WHERE run_id = ?1 AND cpu > track.cpu) FROM track),"           \
-    " finish AS (SELECT cpu, -1 AS level, (1 << 62) AS first, -1, -1, -1, -1,"                     \
-    "  9223372036854775807 AS cycle, 0, (SELECT ends_ns FROM shape) AS start_ns, 0, 0, 1"          \
-    "  FROM (SELECT cpu FROM track WHERE cpu IS NOT NULL UNION SELECT cpu FROM block"              \
-    "   UNION SELECT -1 WHERE NOT EXISTS (SELECT 1 FROM period WHERE run_id = ?1)"                 \
-    "   AND NOT EXISTS (SELECT 1 FROM block))),"                                                   \
-    " alone AS MATERIALIZED (SELECT cpu, cycle, period AS first FROM period AS a WHERE run_id = "  \
-    "?1"                                                                                           \
-    "  AND CASE WHEN EXISTS (SELECT 1 FROM period AS b WHERE b.run_id = ?1 AND b.cpu = a.cpu"      \
-    "   AND b.cycle = a.cycle - a.cycles AND b.period = a.period - 1"                              \
-    "   AND b.start_ns + b.length_ns BETWEEN a.start_ns - " NEAR " AND a.start_ns + " NEAR         \
-    "   AND (b.rotation = a.rotation - 1 OR (b.rotation = a.rotation AND b.set_no <> a.set_no))"   \
-    "   AND b.switch_ns <= a.start_ns + a.length_ns - b.start_ns)"                                 \
-    "  THEN 0 ELSE " PERIOD_NUMBER " IS NULL END), "
-
-#define CHOSEN                                                                                     \
-    "chosen AS (SELECT cpu, cycle, first, 1 AS asked FROM alone UNION ALL"                         \
-    "  SELECT cpu, " BEFORE("cycle") ", " BEFORE(                                                  \
-        "period") ", 0 FROM (SELECT cpu, cycle, first"                                             \
-                  "   FROM alone UNION ALL SELECT cpu, cycle, first FROM block UNION ALL"          \
-                  "   SELECT cpu, cycle, first FROM finish) AS k), "
-
-#define PIECES                                                                                     \
-    "piece AS (SELECT p.cpu, 0 AS level, p.period AS first, p.period AS last, p.rotation,"         \
-    "  p.rotation AS last_rotation, p.set_no, p.cycle, p.cycles, p.start_ns,"                      \
-    "  p.start_ns + p.length_ns AS end_ns, p.switch_ns, c.asked FROM"                              \
-    "  (SELECT cpu, cycle, first, max(asked) AS asked FROM chosen GROUP BY cpu, cycle, first) AS " \
-    "c"                                                                                            \
-    "  CROSS JOIN period AS p ON p.run_id = ?1 AND p.cpu = c.cpu AND p.cycle = c.cycle"            \
-    "  AND p.period = c.first"                                                                     \
-    "  UNION ALL SELECT cpu, level, first, last, rotation, last_rotation, set_no, cycle, cycles,"  \
-    "  start_ns, end_ns, switch_ns, asked FROM block UNION ALL SELECT * FROM finish),"             \
-    " beside AS (SELECT *, coalesce(lag(last) OVER w, -1) + 1 AS expected,"                        \
-    "  coalesce(lag(end_ns) OVER w, 0) AS b_end_ns, coalesce(lag(cycle) OVER w, 0) AS b_cycle,"    \
-    "  lag(last_rotation) OVER w AS b_rotation, lag(set_no) OVER w AS b_set_no,"                   \
-    "  lag(level) OVER w AS b_level, lag(start_ns) OVER w AS b_start_ns,"                          \
-    "  lag(switch_ns) OVER w AS b_switch_ns, lag(first) OVER w AS b_first,"                        \
-    "  lag(cycle) OVER w AS b_key, lag(rotation) OVER w AS b_first_rotation,"                      \
-    "  lag(asked) OVER w AS b_asked FROM piece"                                                    \
-    "  WINDOW w AS (PARTITION BY cpu ORDER BY cycle, first)), "
-
-/* Stretches without a period and, once gap rows that overlap or touch are taken together, without
- * these: a stretch is covered when of all that begin before it one ends behind it. */
-#define HOLES                                                                                      \
-    "hole AS MATERIALIZED (SELECT cpu, cycle, first, expected, b_end_ns AS from_ns, start_ns AS "  \
-    "to_ns"                                                                                        \
-    "  FROM beside WHERE asked AND first >= expected AND start_ns > b_end_ns + " NEAR "),"         \
-    " silence AS (SELECT h.cpu, start_ns AS from_ns, start_ns + length_ns AS to_ns FROM"           \
-    "  (SELECT DISTINCT cpu FROM hole) AS h CROSS JOIN gap AS g ON run_id = ?1"                    \
-    "  AND g.cpu IN (h.cpu, -1) AND start_ns BETWEEN 0 AND " TIME_MAX                              \
-    "  AND length_ns BETWEEN 0 AND " TIME_MAX "),"                                                 \
-    " island AS (SELECT cpu, min(from_ns) AS from_ns, max(to_ns) AS to_ns FROM"                    \
-    "  (SELECT *, sum(begins) OVER (PARTITION BY cpu ORDER BY from_ns, to_ns) AS n FROM"           \
-    "   (SELECT *, from_ns > " NEAR " + coalesce(max(to_ns) OVER (PARTITION BY cpu"                \
-    "    ORDER BY from_ns, to_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), -1e9)"         \
-    "    AS begins FROM silence)) GROUP BY cpu, n),"                                               \
-    " missing AS MATERIALIZED (SELECT * FROM (SELECT *, max(covers_ns) OVER (PARTITION BY cpu"     \
-    "  ORDER BY from_ns + (cycle IS NOT NULL) * " NEAR ", cycle IS NOT NULL"                       \
-    "  ROWS UNBOUNDED PRECEDING) AS covered_ns FROM (SELECT *, NULL AS covers_ns FROM hole"        \
-    "  UNION ALL SELECT cpu, NULL, NULL, NULL, from_ns, to_ns, to_ns FROM island))"                \
-    "  WHERE cycle IS NOT NULL AND coalesce(covered_ns, -1) + " NEAR " < to_ns) "
-
-#define PLACES                                                                                     \
-    ", place AS (SELECT *, (SELECT to_ns - from_ns FROM missing AS m WHERE m.cpu = beside.cpu"     \
-    "  AND m.cycle = beside.cycle AND m.first = beside.first) AS hole_ns,"                         \
-    "  b_switch_ns - (CASE level WHEN -1 THEN b_end_ns + 1000000000"                               \
-    "  ELSE max(end_ns, b_end_ns) END - b_start_ns) AS excess_ns FROM beside WHERE asked) "
-
-/* Prepare a statement that can ask any of these; ?1 is the run, ?2 what else it takes. */
-static int prepare(sqlite3 *db, const char *sql, int64_t run_id, int64_t number, sqlite3_stmt **ret)
+/* Prepare a statement behind questions.sql; ?1 is the run, ?2 what else it takes. */
+static int prepare_with_sources(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
+                                sqlite3_stmt **ret)
 {
-    char *text = sqlite3_mprintf("WITH RECURSIVE %s%s%s%s%s%s%s%s %s", SHAPE STANDING MEASURED,
-                                 ROWS, BLOCKS, PERIODS_ALONE, CHOSEN, PIECES, HOLES, PLACES, sql);
+    char *text = sqlite3_mprintf("%s%s", rps_embedded_questions[0].text, sql);
     int code = text ? sqlite3_prepare_v2(db, text, -1, ret, NULL) : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
@@ -223,13 +65,13 @@ static const struct question row_questions[] = {
     {PERIODS(ODD, "without a count of an event that was on the counters, as recorded: the recorder "
                   "could not read it"),
      "number IS NULL AND measured & ~counted AND (running_ns > 0 OR enabled_ns = 0)"
-     " AND NOT (SELECT imported FROM shape)",
+     " AND NOT (SELECT imported FROM about_run)",
      NOTHING, "1"},
     /* Enabled and running time are read one after the other while threads come and go on other
      * CPUs, so that running may be the larger; beyond this it is worth a word. */
     {PERIODS(ODD, "with more time on the counters than the workload ran"),
      "number IS NULL AND excess_ns > 1000000 + enabled_ns / 20"
-     " AND NOT (SELECT imported FROM shape)",
+     " AND NOT (SELECT imported FROM about_run)",
      UP_TO, "excess_ns"},
 };
 
@@ -271,8 +113,8 @@ struct answer {
     int64_t most, sum;
 };
 
-static void tell(struct rps_findings *findings, int64_t run_id, int64_t cpu,
-                 const struct question *question, const struct answer *answer)
+static void add_finding(struct rps_findings *findings, int64_t run_id, int64_t cpu,
+                        const struct question *question, const struct answer *answer)
 {
     char track[64], more[96] = "";
 
@@ -291,8 +133,8 @@ static void tell(struct rps_findings *findings, int64_t run_id, int64_t cpu,
 }
 
 /* The statement that asks all of them: cpu, and of each its place and value, or NULL. */
-static int prepare_all(sqlite3 *db, int64_t run_id, const char *source,
-                       const struct question *question, size_t count, sqlite3_stmt **ret)
+static int prepare_questions(sqlite3 *db, int64_t run_id, const char *source,
+                             const struct question *question, size_t count, sqlite3_stmt **ret)
 {
     static const char *const place[MORE_COUNT] = {
         [IN_ALL] = "CASE level WHEN -1 THEN expected ELSE first END, b_end_ns",
@@ -312,7 +154,7 @@ static int prepare_all(sqlite3 *db, int64_t run_id, const char *source,
         sqlite3_str_appendf(sql, " OR (%s)", question[i].is_so);
     sqlite3_str_appendall(sql, " ORDER BY cpu, cycle, first");
     text = sqlite3_str_finish(sql);
-    code = text ? prepare(db, text, run_id, 0, ret) : SQLITE_NOMEM;
+    code = text ? prepare_with_sources(db, text, run_id, 0, ret) : SQLITE_NOMEM;
     sqlite3_free(text);
     return code;
 }
@@ -333,13 +175,14 @@ static void count_answer(struct answer *answer, sqlite3_stmt *stmt, int column)
     answer->sum = (int64_t)((uint64_t)answer->sum + (uint64_t)value);
 }
 
-static int ask(sqlite3 *db, int64_t run_id, const char *source, const struct question *question,
-               size_t count, struct rps_findings *findings)
+static int ask_each_cpu(sqlite3 *db, int64_t run_id, const char *source,
+                        const struct question *question, size_t count,
+                        struct rps_findings *findings)
 {
     struct answer answer[QUESTIONS_MAX] = {0};
     sqlite3_stmt *stmt = NULL;
     int64_t cpu = 0;
-    int code = prepare_all(db, run_id, source, question, count, &stmt);
+    int code = prepare_questions(db, run_id, source, question, count, &stmt);
 
     while (code == SQLITE_OK) {
         int at = sqlite3_step(stmt);
@@ -347,7 +190,7 @@ static int ask(sqlite3 *db, int64_t run_id, const char *source, const struct que
         if (at != SQLITE_ROW || sqlite3_column_int64(stmt, 0) != cpu)
             for (size_t i = 0; i < count; i++) {
                 if (answer[i].count > 0)
-                    tell(findings, run_id, cpu, &question[i], &answer[i]);
+                    add_finding(findings, run_id, cpu, &question[i], &answer[i]);
                 answer[i] = (struct answer){0};
             }
         if (at != SQLITE_ROW) {
@@ -364,13 +207,14 @@ static int ask(sqlite3 *db, int64_t run_id, const char *source, const struct que
 }
 
 #define ASK(db, run_id, source, questions, findings)                                               \
-    ask(db, run_id, source, questions, sizeof(questions) / sizeof((questions)[0]), findings)
+    ask_each_cpu(db, run_id, source, questions, sizeof(questions) / sizeof((questions)[0]),        \
+                 findings)
 
 int rps_questions_ask(sqlite3 *db, int64_t run_id, struct rps_findings *findings)
 {
-    int code = ASK(db, run_id, "row", row_questions, findings);
+    int code = ASK(db, run_id, "finest_row", row_questions, findings);
 
-    return code == SQLITE_OK ? ASK(db, run_id, "place", piece_questions, findings) : code;
+    return code == SQLITE_OK ? ASK(db, run_id, "asked_piece", piece_questions, findings) : code;
 }
 
 /* --- of the run ------------------------------------------------------------------------------ */
@@ -382,14 +226,14 @@ int rps_questions_ask(sqlite3 *db, int64_t run_id, struct rps_findings *findings
 /* What had no room in the recorder's memory may leave others that refer to it. */
 #define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
 
-/* Samples of a column of code_count; NULL where it cannot be read, or goes beyond the highest number
- * of the table. */
+/* Samples of a column of code_count; NULL where it cannot be read, or goes beyond the highest
+ * number of the table. */
 #define SAMPLES(table, column)                                                                     \
     "code_samples(" column ", iif(" NONE_LOST                                                      \
     ", (SELECT coalesce(max(" table ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
 
-/* Counts by view of what is not in the table. Numbers follow one another: only where one is missing
- * the counts are taken apart, which takes long. */
+/* Counts of what is not in the table. Numbers follow one another: only where one is missing the
+ * counts are taken apart, which takes long. */
 #define BETWEEN(table)                                                                             \
     "iif((SELECT count(*) <= max(" table ") FROM " table " WHERE run_id = ?1) AND " NONE_LOST      \
     ", (SELECT count(*) FROM " table "_count WHERE run_id = ?1 AND " table " NOT IN"               \
@@ -484,9 +328,7 @@ static const struct {
      " (SELECT total(code_samples(stacks, 2000000)) AS s, total(code_samples(tasks, 2000000)) AS t"
      "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1 AND state = 'complete'",
      "samples by which its counts of stacks or tasks differ from their total number", 1, 0},
-    {RPS_FINDING_WRONG,
-     "WITH " SHAPE "x AS (SELECT 1) SELECT count(*) FROM (SELECT 1 FROM rollup WHERE run_id = ?1"
-     " GROUP BY level, cpu, rotation HAVING NOT (" WHOLE "))",
+    {RPS_FINDING_WRONG, "SELECT count(*) FROM rollup_block WHERE NOT whole",
      "blocks with rows that do not belong together", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM rollup AS r JOIN thinned AS t ON t.run_id = ?1 AND t.cpu = r.cpu"
@@ -527,13 +369,17 @@ void rps_questions_ask_rest(sqlite3 *db, int64_t run_id, struct rps_findings *fi
     int all_read = read_extent(db, run_id, &number[1], &number[2]) == SQLITE_OK;
 
     for (size_t i = 0; i < sizeof(run_questions) / sizeof(run_questions[0]); i++) {
+        char *sql = sqlite3_mprintf("%s%s", rps_embedded_questions[0].text, run_questions[i].sql);
         char what[160], count[32] = "";
-        int64_t found[2];
+        int64_t found[2] = {0};
 
         snprintf(what, sizeof(what), "run %" PRId64 ": %s", run_id, run_questions[i].what);
-        if ((run_questions[i].whole && !all_read) ||
-            !rps_findings_ask(findings, db, run_questions[i].sql, number, what, found) ||
-            found[0] == 0)
+        if (!sql)
+            rps_findings_end_by_code(findings, SQLITE_NOMEM);
+        else if (all_read || !run_questions[i].whole)
+            rps_findings_ask(findings, db, sql, number, what, found);
+        sqlite3_free(sql);
+        if (found[0] == 0)
             continue;
         if (run_questions[i].counted)
             snprintf(count, sizeof(count), ": %" PRId64, found[0]);
@@ -545,16 +391,14 @@ void rps_questions_ask_rest(sqlite3 *db, int64_t run_id, struct rps_findings *fi
 
 /* A switch takes less, beside the time of the piece itself. ?2 is when the run ended, or -1. */
 static const char sql_drop_rows[] =
-    "DELETE FROM period WHERE run_id = ?1 AND (" PERIOD_NUMBER
-    " IS NOT NULL OR switch_ns > length_ns + 1000000000"
-    " OR (?2 >= 0 AND start_ns + length_ns > ?2 + " NEAR ") OR (running_ns = 0 AND enabled_ns > 0"
-    "  AND coalesce(c0, c1, c2, c3, c4, c5, c6, c7) IS NOT NULL))";
+    "DELETE FROM period WHERE run_id = ?1 AND (cpu, cycle, period) IN"
+    " (SELECT cpu, cycle, period FROM checked_period WHERE number IS NOT NULL"
+    "  OR switch_ns > length_ns + 1000000000 OR (?2 >= 0 AND end_ns > ?2 + " NEAR ")"
+    "  OR (running_ns = 0 AND enabled_ns > 0 AND counted))";
 static const char sql_drop_blocks[] =
-    "DELETE FROM rollup WHERE run_id = ?1"
-    " AND (level, cpu, rotation) IN (SELECT level, cpu, rotation FROM standing"
-    "  GROUP BY cpu, level, rotation HAVING NOT (" WHOLE ")"
-    "  OR total(switch_ns) > max(end_ns) - min(start_ns) + 1e9"
-    "  OR (?2 >= 0 AND max(end_ns) > ?2 + " NEAR "))";
+    "DELETE FROM rollup WHERE run_id = ?1 AND (level, cpu, rotation) IN"
+    " (SELECT level, cpu, rotation FROM finest_block WHERE NOT whole"
+    "  OR switch_ns > end_ns - start_ns + 1e9 OR (?2 >= 0 AND end_ns > ?2 + " NEAR "))";
 
 /* Where a block stands for periods that were thinned away, and they are there, it stays. */
 static const char sql_drop_finer[] =
@@ -577,7 +421,7 @@ static const char sql_drop_finer[] =
  */
 static const char sql_doomed[] =
     ", pair AS (SELECT *, " LINKS_ON " AS links_on, first = expected AND cycle - b_cycle = cycles"
-    "  AS follows FROM place AS beside WHERE"
+    "  AS follows FROM asked_piece AS beside WHERE"
     "  ((" OUT_OF_ORDER ") OR (" WRONG_ROTATION ") OR (" OVERLAPS ") OR (" WRONG_CYCLE ")"
     "  OR (" LONG_SWITCH "))),"
     " verdict AS (SELECT *, b_first IS NOT NULL AND (level = -1 OR (b_asked AND links_on)"
@@ -604,7 +448,7 @@ static const char *const sql_drop_behind[] = {
 static int run_sql(sqlite3 *db, const char *sql, int64_t run_id, int64_t number, uint64_t *ret)
 {
     sqlite3_stmt *stmt = NULL;
-    int code = prepare(db, sql, run_id, number, &stmt);
+    int code = prepare_with_sources(db, sql, run_id, number, &stmt);
 
     if (code == SQLITE_OK)
         code = rps_database_run(stmt);
@@ -649,7 +493,7 @@ static const char sql_gaps[] =
 int rps_questions_write_gaps(sqlite3 *db, int64_t run_id, uint64_t *ret_count, int64_t *ret_ns)
 {
     sqlite3_stmt *stmt = NULL;
-    int code = prepare(db, sql_gaps, run_id, 0, &stmt);
+    int code = prepare_with_sources(db, sql_gaps, run_id, 0, &stmt);
 
     while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         ++*ret_count;

@@ -74,7 +74,7 @@ size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count)
 {
     size_t bytes = rps_ring_bytes(sizeof(struct rps_period));
     size_t least = RING_BYTES_MIN / bytes, most = RING_BYTES_MAX / bytes;
-    size_t wanted = period_ns > 0 ? (size_t)(RING_NS / period_ns) * (size_t)cpu_count : 0;
+    size_t wanted = (size_t)(RING_NS / period_ns) * (size_t)cpu_count;
 
     return wanted < least ? least : wanted > most ? most : wanted;
 }
@@ -87,8 +87,7 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
         .notice = options->notice,
         .notice_context = options->notice_context,
     };
-    size_t periods =
-        options->ring_periods > 0 ? options->ring_periods : rps_writer_ring_periods(0, 0);
+    size_t periods = options->ring_periods > 0 ? options->ring_periods : 2 * WAIT_PERIODS;
     struct rps_writer *writer = calloc(1, sizeof(*writer));
     struct stat status;
 

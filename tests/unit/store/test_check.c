@@ -316,6 +316,9 @@ static const struct damage thinned_damages[] = {
     {"DELETE FROM rollup WHERE set_no = 1 AND level = 1 AND rotation = (SELECT min(rotation)"
      " FROM rollup WHERE level = 1)",
      "run 1: blocks with rows that do not belong together: 1\n"},
+    {"UPDATE rollup SET merged = 1 << 62, cycles = 1 << 62, switch_ns = 1 << 62 WHERE level = 1"
+     " AND rotation = (SELECT min(rotation) FROM rollup WHERE level = 1)", /* sums beyond 64 bits */
+     "run 1: blocks with rows that do not belong together: 1\n"},
     {"UPDATE rollup SET cycles = cycles + 1 WHERE level = 2 AND rotation = 0",
      "with a cycle timestamp that is not the sum"},
     {"UPDATE rollup SET c0 = c0 + 1 WHERE level = 2 AND rotation = 0 AND set_no = 0",
