@@ -62,9 +62,8 @@ static int open_refused(const char *path, sqlite3 **ret)
                                    "PRAGMA writable_schema = ON");
 }
 
-/* Hold one state of what was opened; *ret_code is what prevents it, SQLITE_OK when it has no
- * tables. */
-static int hold(struct repair *repair, int *ret_code)
+/* Hold one state of what was opened; it must have tables. An SQLite code. */
+static int hold(struct repair *repair)
 {
     sqlite3_int64 tables = 0;
     /* a page with one cell that is too large has others */
@@ -72,12 +71,10 @@ static int hold(struct repair *repair, int *ret_code)
 
     if (code == SQLITE_OK)
         code = rps_database_number(repair->from, "SELECT count(*) FROM sqlite_schema", &tables);
-    *ret_code = code;
-    return code == SQLITE_OK && tables > 0 ? 0 : -1;
+    return code == SQLITE_OK && tables == 0 ? SQLITE_NOTADB : code;
 }
 
-/* Open the damaged store. Where its schema cannot be read repair->damaged is its file, and err what
- * is said when nothing helps; 0 then too. */
+/* Open the damaged store; where its schema cannot be read only its file, repair->damaged. */
 static int hold_damaged(struct repair *repair, const char *path, struct rps_error *err)
 {
     struct rps_path_check place;
@@ -87,16 +84,18 @@ static int hold_damaged(struct repair *repair, const char *path, struct rps_erro
         return RPS_FAILED;
     if (rps_database_open_read(path, &repair->from, err) < 0)
         code = rps_error_is_memory(err) ? SQLITE_NOMEM : open_refused(path, &repair->from);
-    if (code == SQLITE_OK && hold(repair, &code) == 0)
-        return 0;
+    if (code == SQLITE_OK)
+        code = hold(repair);
     if (code == SQLITE_NOMEM)
         return rps_error_memory(err);
-    rps_error_set(err, RPS_FAILED, "nothing of %s can be read as a store (%s)", path,
-                  code == SQLITE_OK ? "it has no tables" : rps_database_reason(repair->from, code));
+    if (code == SQLITE_OK)
+        return 0;
     sqlite3_close(repair->from);
     repair->from = NULL;
     repair->damaged = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    return repair->damaged < 0 ? RPS_FAILED : 0;
+    if (repair->damaged < 0)
+        return rps_error_set(err, RPS_FAILED, "cannot read %s: %s", path, strerror(errno));
+    return 0;
 }
 
 static int open_damaged(struct repair *repair, const char *path, struct rps_error *err)
@@ -133,25 +132,21 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
 {
     const struct rps_database_options options = {0};
     uint32_t number;
-    int fd = -1, code;
+    int fd, code;
 
-    for (int i = 0; i < 8 && fd < 0; i++) {
-        free(repair->to.path);
-        sqlite3_randomness(sizeof(number), &number);
-        if (asprintf(&repair->to.path, "%s.%08" PRIx32, new_path, number) < 0) {
-            repair->to.path = NULL;
-            return rps_error_memory(err);
-        }
-        fd = open(repair->to.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    if (fd < 0) {
-        free(repair->to.path);
+    sqlite3_randomness(sizeof(number), &number);
+    if (asprintf(&repair->to.path, "%s.%08" PRIx32, new_path, number) < 0) {
         repair->to.path = NULL;
-        return rps_error_set(err, RPS_FAILED,
-                             "cannot create %s: %s; choose another place for the new store with -o",
-                             new_path, strerror(errno));
+        return rps_error_memory(err);
+    }
+    fd = open(repair->to.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        rps_error_set(err, RPS_FAILED,
+                      "cannot create %s: %s; choose another place for the new store with -o",
+                      new_path, strerror(errno));
+        free(repair->to.path); /* nothing of that name is ours to remove */
+        repair->to.path = NULL;
+        return RPS_FAILED;
     }
     close(fd);
     if (rps_database_open_write(repair->to.path, &options, &repair->to.db, err) < 0)
@@ -173,47 +168,43 @@ static int create_new(struct repair *repair, const char *new_path, struct rps_er
 /* Pages of the schema that may be lost beside the first. */
 #define LOST_SCHEMA_PAGES_MAX 2
 
-/* Is the page of an empty store the root of a table or index? Those that are not hold the schema,
- * the first page among them. */
-static int is_root(sqlite3 *db, int64_t page, bool *ret)
-{
-    int64_t found = 0;
-    int code =
-        rps_database_ask(db, &found, "SELECT 1 FROM sqlite_schema WHERE rootpage = ?", "i", page);
-
-    *ret = found;
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
+/* The pages that hold the schema of an empty store, the first among them: those that are not the
+ * root of a table or index; and whether all stores have them there, as no rows lie before them. */
+static const char sql_schema_pages[] =
+    "WITH RECURSIVE n (page) AS (SELECT 1 UNION ALL SELECT page + 1 FROM n WHERE page <"
+    " (SELECT page_count FROM pragma_page_count)) SELECT page, page > 1 AND page <"
+    " (SELECT max(rootpage) FROM sqlite_schema) FROM n"
+    " WHERE page NOT IN (SELECT rootpage FROM sqlite_schema)";
 
 /* Put the pages of an empty store's schema in place of those of the copy, unless too many of these
  * are others. False then, and when that cannot be done. */
 static bool put_schema(sqlite3 *empty, int copy)
 {
-    unsigned char old[PAGE_SIZE];
     sqlite3_int64 size = 0;
-    unsigned char *page = sqlite3_serialize(empty, "main", &size, 0);
-    bool root = false, done = page != NULL;
-    sqlite3_int64 last = 0;
+    unsigned char *page = sqlite3_serialize(empty, "main", &size, 0), old[PAGE_SIZE];
+    sqlite3_stmt *stmt = NULL;
+    bool done = page && sqlite3_prepare_v2(empty, sql_schema_pages, -1, &stmt, NULL) == SQLITE_OK;
     int lost = 0;
 
-    done = done && rps_database_number(empty, "SELECT max(rootpage) FROM sqlite_schema", &last) ==
-                       SQLITE_OK;
-    if (done && size >= PAGE_SIZE)
-        memset(page + COUNTED_AT, 0xff, 4);
-    for (int put = 0; put < 2 && done && lost <= LOST_SCHEMA_PAGES_MAX; put++) {
-        for (int64_t at = 0; at < size && done; at += PAGE_SIZE) {
-            done = is_root(empty, at / PAGE_SIZE + 1, &root) == SQLITE_OK;
-            if (!done || root)
-                continue;
-            if (put)
-                done = pwrite(copy, page + at, PAGE_SIZE, at) == PAGE_SIZE;
-            else if (at > 0 && at < last * PAGE_SIZE)
-                lost += pread(copy, old, PAGE_SIZE, at) != PAGE_SIZE ||
-                        memcmp(page + at, old, PAGE_SIZE) != 0;
-        }
+    while (done && sqlite3_step(stmt) == SQLITE_ROW) {
+        const int64_t at = (sqlite3_column_int64(stmt, 0) - 1) * PAGE_SIZE;
+
+        if (sqlite3_column_int(stmt, 1))
+            lost += pread(copy, old, PAGE_SIZE, at) != PAGE_SIZE ||
+                    memcmp(page + at, old, PAGE_SIZE) != 0;
     }
+    sqlite3_reset(stmt);
+    done = done && lost <= LOST_SCHEMA_PAGES_MAX;
+    if (done)
+        memset(page + COUNTED_AT, 0xff, 4);
+    while (done && sqlite3_step(stmt) == SQLITE_ROW) {
+        const int64_t at = (sqlite3_column_int64(stmt, 0) - 1) * PAGE_SIZE;
+
+        done = pwrite(copy, page + at, PAGE_SIZE, at) == PAGE_SIZE;
+    }
+    sqlite3_finalize(stmt);
     sqlite3_free(page);
-    return done && lost <= LOST_SCHEMA_PAGES_MAX;
+    return done;
 }
 
 /*
@@ -234,20 +225,19 @@ static bool restore_schema(int copy)
     return done;
 }
 
-/* Open a copy of the damaged file that has the schema of a new store. False: it is of no use. */
-static bool open_copy(struct repair *repair)
+/* Open a copy of the damaged file that has the schema of a new store. */
+static int open_copy(struct repair *repair, const char *path, struct rps_error *err)
 {
-    int fd = -1, code;
+    int fd = -1;
     struct stat status;
     bool done;
 
-    if (fstat(repair->damaged, &status) < 0 || !S_ISREG(status.st_mode) ||
-        asprintf(&repair->copy, "%s.copy", repair->to.path) < 0) {
+    if (asprintf(&repair->copy, "%s.copy", repair->to.path) < 0) {
         repair->copy = NULL;
-        return false;
+        return rps_error_memory(err);
     }
     fd = open(repair->copy, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    done = fd >= 0;
+    done = fd >= 0 && fstat(repair->damaged, &status) == 0;
     while (done && status.st_size > 0) {
         ssize_t size = sendfile(fd, repair->damaged, NULL, (size_t)status.st_size);
 
@@ -257,8 +247,10 @@ static bool open_copy(struct repair *repair)
     done = done && restore_schema(fd);
     if (fd >= 0)
         close(fd);
-    return done && open_refused(repair->copy, &repair->from) == SQLITE_OK &&
-           hold(repair, &code) == 0;
+    if (!done || open_refused(repair->copy, &repair->from) != SQLITE_OK ||
+        hold(repair) != SQLITE_OK)
+        return rps_error_set(err, RPS_FAILED, "nothing of %s can be read as a store", path);
+    return 0;
 }
 
 static void remove_new(const struct repair *repair)
@@ -363,21 +355,16 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
 {
     struct repair repair = {.findings.sink = sink, .damaged = -1};
     struct rps_rights_before before = {0};
-    struct rps_error nothing; /* what is said when even a schema given back does not help */
     int result = check_new(path, new_path, err);
 
     if (result == 0)
         result = open_damaged(&repair, path, err);
     if (result == 0)
         result = rps_rights_take_for(new_path, RPS_RIGHTS_BESIDE, &before, err);
-    if (repair.damaged >= 0)
-        nothing = *err;
     if (result == 0)
         result = create_new(&repair, new_path, err);
-    if (result == 0 && repair.damaged >= 0 && !open_copy(&repair)) {
-        *err = nothing;
-        result = RPS_FAILED;
-    }
+    if (result == 0 && repair.damaged >= 0)
+        result = open_copy(&repair, path, err);
     if (result == 0)
         result = fill(&repair, path, err);
     if (result == 0)

@@ -76,7 +76,7 @@ def test_wrong():
         quiet = expect(folder.call("check", "-q"), 1).stdout.splitlines()
         assert quiet == lines[:-2], quiet
         said = repair(folder)
-        assert "run 1: 245 periods of 250 saved; 1 stretch is missing, 0.500 s in all" in said, said
+        assert "run 1: 245 periods of 250 saved; 0.500 s is missing (stretches: 1)" in said, said
         assert one(folder, "SELECT reason FROM gap", "new.data") == \
             "lost when the store was damaged: 5 periods"
 

@@ -145,8 +145,8 @@ static void detections_that_are_not_whole(void **state)
         sound_repair(&findings, path, saved);
         assert_string_equal(findings.text,
                             "note: run 1: 200 periods saved, no time is missing\n"
-                            "note: run 1: 1 detection of phases is not whole and left out: "
-                            "`rpistat phases` finds its phases again\n");
+                            "note: run 1: detections of phases that are not whole are left out: "
+                            "`rpistat phases` finds phases again\n");
         assert_int_equal(fixture_number(saved, "SELECT count(*) FROM detection"), others);
         assert_int_equal(fixture_number(saved, "SELECT count(*) FROM phase WHERE detection = 0"),
                          3 * others);
