@@ -235,3 +235,22 @@ bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
     *ret = (int64_t)number;
     return !text->is_malformed;
 }
+
+static void sum_samples(sqlite3_context *context, int count, sqlite3_value **value)
+{
+    struct rps_code_counts_text text = {.at = (const char *)sqlite3_value_text(value[0])};
+    int64_t below = sqlite3_value_int64(value[1]), samples = 0, number;
+
+    (void)count;
+    while (rps_code_counts_next(&text, &number) && number < below)
+        samples += (int64_t)text.samples;
+    if (!text.at && !text.is_malformed)
+        sqlite3_result_int64(context, samples);
+}
+
+int rps_code_counts_add_function(sqlite3 *db)
+{
+    return sqlite3_create_function(db, "code_samples", 2,
+                                   SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+                                   sum_samples, NULL, NULL);
+}

@@ -226,6 +226,19 @@ int rps_questions_ask(sqlite3 *db, int64_t run_id, struct rps_findings *findings
 /* What had no room in the recorder's memory may leave others that refer to it. */
 #define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
 
+/* Samples of a column of code_count; NULL where it cannot be read, or goes beyond the highest
+ * number of the table. */
+#define SAMPLES(table, column)                                                                     \
+    "code_samples(" column ", iif(" NONE_LOST                                                      \
+    ", (SELECT coalesce(max(" table ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
+
+/* Counts of what is not in the table. Numbers follow one another: only where one is missing the
+ * counts are taken apart, which takes long. */
+#define BETWEEN(table)                                                                             \
+    "iif((SELECT count(*) <= max(" table ") FROM " table " WHERE run_id = ?1) AND " NONE_LOST      \
+    ", (SELECT count(*) FROM " table "_count WHERE run_id = ?1 AND " table " NOT IN"               \
+    " (SELECT " table " FROM " table " WHERE run_id = ?1)), 0)"
+
 /* Questions that a sound store answers with 0. Parameters: run_id, the highest period number, the
  * end of the last period. */
 static const struct {
@@ -303,6 +316,18 @@ static const struct {
      " (SELECT 1 FROM rollup AS r WHERE r.run_id = ?1 AND r.level = c.level AND r.cpu = c.cpu"
      " AND r.period = c.period)",
      "counts of samples in blocks that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM code_count WHERE run_id = ?1 AND " SAMPLES(
+         "stack", "stacks") " + " SAMPLES("task", "tasks") " IS NULL",
+     "rows of code_count that cannot be read, or count what is not there", 1, 0},
+    {RPS_FINDING_WRONG, "SELECT " BETWEEN("stack") " + " BETWEEN("task"),
+     "counts of stacks and tasks that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT coalesce(max(iif(lost > 0, max(c.s - samples, c.t - samples, 0),"
+     "  max(abs(c.s - samples), abs(c.t - samples)))), 0) FROM sampling JOIN run USING (run_id),"
+     " (SELECT total(code_samples(stacks, 2000000)) AS s, total(code_samples(tasks, 2000000)) AS t"
+     "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1 AND state = 'complete'",
+     "samples by which its counts of stacks or tasks differ from their total number", 1, 0},
     {RPS_FINDING_WRONG, "SELECT count(*) FROM rollup_block WHERE NOT whole",
      "blocks with rows that do not belong together", 1, 0},
     {RPS_FINDING_WRONG,

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_code.h"
 #include "database.h"
 #include "detection.h"
 #include "period.h"
 #include "questions.h"
 #include "reader.h"
+#include "repair_code.h"
 #include "sums.h"
 #include "rpistat/text.h"
 
@@ -351,7 +351,7 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
     rebuild_periods(&r, rebuild_sets(&r));
     rebuild_detections(&r);
     if (r.code == SQLITE_OK)
-        r.code = rps_check_code_repair(reader->db, run_id, r.sums.last_period, &r.dropped);
+        r.code = rps_repair_code(reader->db, run_id, r.sums.last_period, &r.dropped);
     rebuild_metrics(&r);
     if (r.code == SQLITE_OK)
         r.code = rps_database_exec(reader->db, "COMMIT");
