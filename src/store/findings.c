@@ -60,7 +60,7 @@ int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, const char *sql
     if (code == SQLITE_ROW) {
         ret[0] = sqlite3_column_int64(stmt, 0);
         ret[1] = sqlite3_column_int64(stmt, 1);
-    } else if (code != SQLITE_ERROR) {
+    } else {
         rps_findings_unreadable(findings, db, what, code);
     }
     sqlite3_finalize(stmt);

@@ -641,7 +641,7 @@ static void hostile_stores(void **state)
         {"DROP TABLE rollup; CREATE VIEW rollup AS SELECT 1 AS run_id",
          "its table rollup is a view"},
         {"DROP TABLE gap", "no such table: gap"},
-        {"DROP TABLE outlier; CREATE TABLE outlier (x)", "no such column: run_id"},
+        {"DROP TABLE outlier; CREATE TABLE outlier (x)", "no such column: detection"},
         {"PRAGMA ignore_check_constraints = ON; UPDATE run SET state = 'asleep'",
          "table run has a row that no recorder writes"},
     };
