@@ -169,8 +169,8 @@ static int check_sums(struct check *check)
 /* --- totals ----------------------------------------------------------------------------------- */
 
 /* A total of the store against that of the periods. */
-static void compare(struct check *check, sqlite3_stmt *stmt, int column, const char *of,
-                    const char *what, uint64_t sum)
+static void compare_total(struct check *check, sqlite3_stmt *stmt, int column, const char *of,
+                          const char *what, uint64_t sum)
 {
     int64_t total = sqlite3_column_int64(stmt, column);
 
@@ -192,9 +192,9 @@ static void check_set_total(struct check *check, sqlite3_stmt *stmt)
         return;
     sum = &check->sums.sum[set];
     snprintf(name, sizeof(name), "event set %d", set);
-    compare(check, stmt, 1, name, "number of periods", sum->periods);
-    compare(check, stmt, 2, name, "time enabled", sum->enabled_ns);
-    compare(check, stmt, 3, name, "time on the counters", sum->running_ns);
+    compare_total(check, stmt, 1, name, "number of periods", sum->periods);
+    compare_total(check, stmt, 2, name, "time enabled", sum->enabled_ns);
+    compare_total(check, stmt, 3, name, "time on the counters", sum->running_ns);
 }
 
 static void check_event_total(struct check *check, sqlite3_stmt *stmt)
@@ -209,7 +209,7 @@ static void check_event_total(struct check *check, sqlite3_stmt *stmt)
     if (sqlite3_column_int64(stmt, 0) == RPS_CLOCK_SET) {
         for (int n = 0; n < check->sums.set_count; n++)
             cycles += check->sums.sum[n].cycles;
-        compare(check, stmt, 2, "the clock event", "count", cycles);
+        compare_total(check, stmt, 2, "the clock event", "count", cycles);
     }
     if (set < 0 || slot < 0)
         return;
@@ -221,7 +221,7 @@ static void check_event_total(struct check *check, sqlite3_stmt *stmt)
                          has_total ? "a" : "no",
                          has_total ? "was never counted" : "its periods have counts");
     else if (has_total)
-        compare(check, stmt, 2, name, "count", sum->count[slot]);
+        compare_total(check, stmt, 2, name, "count", sum->count[slot]);
 }
 
 /* Totals stand there when the run has ended. */

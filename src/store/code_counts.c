@@ -176,7 +176,7 @@ int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, i
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static bool take(struct rps_code_counts_text *text, const char *expected)
+static bool take_expected(struct rps_code_counts_text *text, const char *expected)
 {
     while (*expected)
         if (*text->at++ != *expected++) {
@@ -199,7 +199,8 @@ static bool take_number(struct rps_code_counts_text *text, uint64_t *ret)
 /* The end of the object, or what is seen another number of times. */
 static bool take_list(struct rps_code_counts_text *text)
 {
-    text->is_inside = take(text, "\"") && take_number(text, &text->samples) && take(text, "\":[");
+    text->is_inside = take_expected(text, "\"") && take_number(text, &text->samples) &&
+                      take_expected(text, "\":[");
     return text->is_inside;
 }
 
@@ -215,9 +216,9 @@ bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
     if (was_inside && *text->at == ']') {
         text->at++;
         text->is_inside = false;
-    } else if (was_inside && !take(text, ",")) {
+    } else if (was_inside && !take_expected(text, ",")) {
         return false;
-    } else if (!was_inside && !take(text, "{")) {
+    } else if (!was_inside && !take_expected(text, "{")) {
         return false;
     }
     if (!text->is_inside) {
@@ -226,7 +227,7 @@ bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
             text->at = NULL;
             return false;
         }
-        if ((was_inside && !take(text, ",")) || !take_list(text))
+        if ((was_inside && !take_expected(text, ",")) || !take_list(text))
             return false;
     }
     if (!take_number(text, &number))

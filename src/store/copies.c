@@ -116,8 +116,8 @@ static int order_rows(sqlite3_stmt *a, sqlite3_stmt *b, int columns)
 }
 
 /* Ask a copy a yes-or-no question about a row. */
-static int ask(const struct rps_copy *copy, sqlite3_stmt *query, sqlite3_stmt *row, bool *ret,
-               struct rps_error *err)
+static int ask_about_row(const struct rps_copy *copy, sqlite3_stmt *query, sqlite3_stmt *row,
+                         bool *ret, struct rps_error *err)
 {
     int code = SQLITE_OK, parameters = sqlite3_bind_parameter_count(query);
 
@@ -145,7 +145,7 @@ static int find_excuse(const struct content *content, struct side *side, struct 
 {
     bool excused = false;
 
-    if (other->excuse && ask(other->copy, other->excuse, side->row, &excused, err) < 0)
+    if (other->excuse && ask_about_row(other->copy, other->excuse, side->row, &excused, err) < 0)
         return RPS_FAILED;
     if (excused)
         return 0;
@@ -157,7 +157,7 @@ static int find_excuse(const struct content *content, struct side *side, struct 
     return 0;
 }
 
-static int prepare(const struct content *content, struct side *side, struct rps_error *err)
+static int prepare_side(const struct content *content, struct side *side, struct rps_error *err)
 {
     struct rps_reader *reader = side->copy->reader;
     int64_t run_id = side->copy->run->run_id;
@@ -178,7 +178,7 @@ static int compare_table(const struct content *content, struct side side[2], str
     int result = 0;
 
     for (int i = 0; i < 2 && result == 0; i++)
-        result = prepare(content, &side[i], err);
+        result = prepare_side(content, &side[i], err);
     while (result == 0 && (side[0].has_row || side[1].has_row) &&
            !(side[0].lacks && side[1].lacks)) {
         int order = !side[1].has_row ? -1

@@ -94,7 +94,7 @@ static const char *rows_sql(int level, int64_t slots)
 #undef ROLLUPS
 }
 
-static int prepare(struct rps_cursor *cursor, struct rps_error *err)
+static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
 {
 #define BLOCKS(level)                                                                              \
     " UNION ALL SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = " level " AND cpu > ?2"
@@ -147,7 +147,7 @@ int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t 
     cursor->cpu = INT64_MIN;
     cursor->first_ns = INT64_MAX;
     cursor->last_ns = INT64_MIN;
-    result = prepare(cursor, err);
+    result = prepare_statements(cursor, err);
     if (result == 0) {
         /* a damaged store is not believed to have more sets than any plan has */
         if (cursor->set_count > RPS_READER_SETS_MAX)
@@ -200,8 +200,8 @@ int rps_cursor_widened(const struct rps_cursor *cursor, int64_t *ret_from_ns, in
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static int damaged(struct rps_cursor *cursor, sqlite3_stmt *stmt,
-                   const struct rps_period_fault *fault, struct rps_error *err)
+static int refuse_row(struct rps_cursor *cursor, sqlite3_stmt *stmt,
+                      const struct rps_period_fault *fault, struct rps_error *err)
 {
     return rps_error_set(
         err, RPS_FAILED,
@@ -212,7 +212,7 @@ static int damaged(struct rps_cursor *cursor, sqlite3_stmt *stmt,
 }
 
 /* Step the rows of a level: *rows says whether there is a next one. */
-static int step(struct rps_cursor *cursor, int level, struct rps_error *err)
+static int step_level(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
     struct rows *rows = &cursor->rows[level];
     struct rps_period_fault fault;
@@ -224,7 +224,7 @@ static int step(struct rps_cursor *cursor, int level, struct rps_error *err)
     if (code != SQLITE_ROW)
         return rps_reader_error(cursor->reader, code, err);
     if (rps_period_read(rows->stmt, level, cursor->set_count, &rows->next, &fault) < 0)
-        return damaged(cursor, rows->stmt, &fault, err);
+        return refuse_row(cursor, rows->stmt, &fault, err);
     return 0;
 }
 
@@ -254,7 +254,7 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
             return 0;
         if (rows->open == 0)
             break;
-        if ((result = step(cursor, level, err)) < 0)
+        if ((result = step_level(cursor, level, err)) < 0)
             return result;
     }
     rotation = UINT64_MAX;
@@ -263,7 +263,7 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
     sqlite3_bind_int64(rows->stmt, 3, level > 0 ? level : cursor->cycle);
     sqlite3_bind_int64(rows->stmt, 4, level > 0 ? cursor->at - cursor->set_count : cursor->at);
     do {
-        result = step(cursor, level, err);
+        result = step_level(cursor, level, err);
     } while (result == 0 && is_passed(cursor, level, &rotation));
     return result;
 }
@@ -445,7 +445,7 @@ static int take_block(struct rps_cursor *cursor, int level, struct rps_error *er
     while (rows->open == 1 && rows->next.rotation == rotation &&
            cursor->block_count < (size_t)cursor->set_count) {
         cursor->block[cursor->block_count++] = rows->next;
-        if (step(cursor, level, err) < 0)
+        if (step_level(cursor, level, err) < 0)
             return RPS_FAILED;
     }
     return 0;
@@ -541,7 +541,7 @@ static int try_period(struct rps_cursor *cursor, int64_t limit, struct rps_perio
 }
 
 /* What stands at the place: the coarsest block that may be taken, or a period. */
-static int look(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
+static int look_at_place(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
 {
     int least = finest(cursor);
     int level = cursor->resolution > least ? cursor->resolution : least;
@@ -579,7 +579,7 @@ int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rp
             if ((found = open_cpu(cursor, err)) <= 0)
                 return found;
         }
-        if ((found = look(cursor, &period, err)) < 0)
+        if ((found = look_at_place(cursor, &period, err)) < 0)
             return found;
         if (found == FOUND_ROW) {
             *ret = period;

@@ -178,8 +178,8 @@ struct reading {
     size_t level_room, phase_room, outlier_room;
 };
 
-static int damaged(const struct rps_reader *reader, int64_t run_id, const char *what,
-                   struct rps_error *err)
+static int refuse_detection(const struct rps_reader *reader, int64_t run_id, const char *what,
+                            struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
                          "the store %s is damaged: the stored phases of run %" PRId64
@@ -307,11 +307,11 @@ static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *e
     if (level == (int64_t)levels->count)
         result = add_level(r, err);
     else if (level < 0 || level != (int64_t)levels->count - 1)
-        result = damaged(r->reader, r->run_id, "a level is missing", err);
+        result = refuse_detection(r->reader, r->run_id, "a level is missing", err);
     if (result < 0)
         return result;
     why = read_phase(stmt, &levels->level[level], &phase);
-    return why ? damaged(r->reader, r->run_id, why, err)
+    return why ? refuse_detection(r->reader, r->run_id, why, err)
                : add_phase(r, &levels->level[level], &phase, err);
 }
 
@@ -321,14 +321,14 @@ static int check_levels(struct reading *r, struct rps_error *err)
     struct rps_phase_levels *levels = &r->detection.levels;
 
     if (r->shown < 0 || r->shown >= (int64_t)levels->count)
-        return damaged(r->reader, r->run_id, "the level to show is missing", err);
+        return refuse_detection(r->reader, r->run_id, "the level to show is missing", err);
     for (size_t i = 1; i < levels->count; i++) {
         const struct rps_phases *coarse = &levels->level[0], *phases = &levels->level[i];
 
         if (phases->phase[0].first != coarse->phase[0].first ||
             phases->phase[phases->count - 1].last != coarse->phase[coarse->count - 1].last)
-            return damaged(r->reader, r->run_id, "a level begins or ends elsewhere than the others",
-                           err);
+            return refuse_detection(r->reader, r->run_id,
+                                    "a level begins or ends elsewhere than the others", err);
     }
     levels->shown = (size_t)r->shown;
     return 0;
@@ -397,7 +397,7 @@ static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
         result = sqlite3_column_type(stmt, 0) != SQLITE_NULL;
         *ret = result ? sqlite3_column_int64(stmt, 0) : -1;
         if (sqlite3_column_type(stmt, 1) != SQLITE_NULL && sqlite3_column_int64(stmt, 1) > *ret)
-            result = damaged(reader, run_id, "they belong to no detection", err);
+            result = refuse_detection(reader, run_id, "they belong to no detection", err);
     } else {
         result = rps_reader_error(reader, code, err);
     }

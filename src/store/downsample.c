@@ -69,7 +69,7 @@ struct rps_downsample {
 #define COUNTS_OF_BLOCK                                                                            \
     "WHERE run_id = ?1 AND level IN (?2, 0) AND cpu = ?3 AND period BETWEEN ?4 AND ?5"
 
-static int prepare(struct rps_downsample *d)
+static int prepare_statements(struct rps_downsample *d)
 {
     struct {
         sqlite3_stmt **stmt;
@@ -169,7 +169,7 @@ int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *option
     d->options = *options;
     d->whole_ns = options->keep_ns > 0 ? options->keep_ns : INT64_MAX;
     d->pages_soft = d->pages_hard = INT64_MAX;
-    code = prepare(d);
+    code = prepare_statements(d);
     if (code == SQLITE_OK)
         code = load_thinned(d);
     if (code == SQLITE_OK && options->max_bytes > 0)
@@ -308,7 +308,7 @@ static int64_t age_of(const struct rps_downsample *d, int level)
 }
 
 /* One transaction, of the finest level that has something to do; *ret_done is 0 when none has. */
-static int step(struct rps_downsample *d, int64_t end_ns, int *ret_done)
+static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 {
     int code = rps_database_run(d->begin);
 
@@ -435,7 +435,7 @@ int rps_downsample_work(struct rps_downsample *d, uint64_t periods, int64_t end_
     d->looked_periods = periods;
     d->looked_ns = end_ns;
     for (int i = 0; i < transactions && done && code == SQLITE_OK; i++) {
-        code = step(d, end_ns, &done);
+        code = thin_once(d, end_ns, &done);
         if (!done && code == SQLITE_OK && (code = is_large(d, &large)) == SQLITE_OK && large)
             done = d->least_ns > 0 && shorten(d, end_ns);
     }

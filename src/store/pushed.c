@@ -48,7 +48,7 @@ static int open_state(const char *name, int alone, sqlite3 **ret)
 }
 
 /* Without a journal: it is another's, or nobody has seen the file yet. */
-static int fill(sqlite3 *db)
+static int make_tables(sqlite3 *db)
 {
     return rps_database_exec(db, "PRAGMA journal_mode = MEMORY;"
                                  "PRAGMA application_id = " APPLICATION_ID ";"
@@ -63,7 +63,7 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
     int code = open_state(name, 1, &made.db), result;
 
     if (code == SQLITE_OK)
-        code = fill(made.db);
+        code = make_tables(made.db);
     result = code == SQLITE_OK ? 0 : cannot_use(&made, code, err);
     sqlite3_close(made.db);
     return result;
@@ -105,7 +105,7 @@ static int open_database(struct rps_pushed *pushed, const char *path, struct rps
                              "it is: name another file with --state",
                              path);
     if (code == SQLITE_OK && is_new)
-        code = fill(pushed->db);
+        code = make_tables(pushed->db);
     return code == SQLITE_OK ? 0 : cannot_use(pushed, code, err);
 }
 

@@ -229,8 +229,8 @@ int rps_questions_ask(sqlite3 *db, int64_t run_id, struct rps_findings *findings
 /* Samples of a column of code_count; NULL where it cannot be read, or goes beyond the highest
  * number of the table. */
 #define SAMPLES(table, column)                                                                     \
-    "code_samples(" column ", iif(" NONE_LOST                                                      \
-    ", (SELECT coalesce(max(" table ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
+    "code_samples(" column ", iif(" NONE_LOST ", (SELECT coalesce(max(" table                      \
+    ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
 
 /* Counts of what is not in the table. Numbers follow one another: only where one is missing the
  * counts are taken apart, which takes long. */
@@ -445,7 +445,8 @@ static const char *const sql_drop_behind[] = {
 #define ROUNDS_MAX 20
 
 /* Run a statement; *ret grows by the rows that it changes. */
-static int run_sql(sqlite3 *db, const char *sql, int64_t run_id, int64_t number, uint64_t *ret)
+static int execute_for_run(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
+                           uint64_t *ret)
 {
     sqlite3_stmt *stmt = NULL;
     int code = prepare_with_sources(db, sql, run_id, number, &stmt);
@@ -460,13 +461,13 @@ static int run_sql(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
 
 int rps_questions_drop(sqlite3 *db, int64_t run_id, int64_t end_ns, uint64_t *ret)
 {
-    int code = run_sql(db, sql_drop_rows, run_id, end_ns, ret);
+    int code = execute_for_run(db, sql_drop_rows, run_id, end_ns, ret);
     uint64_t found = 1;
 
     if (code == SQLITE_OK)
-        code = run_sql(db, sql_drop_blocks, run_id, end_ns, ret);
+        code = execute_for_run(db, sql_drop_blocks, run_id, end_ns, ret);
     if (code == SQLITE_OK)
-        code = run_sql(db, sql_drop_finer, run_id, 0, ret);
+        code = execute_for_run(db, sql_drop_finer, run_id, 0, ret);
     if (code == SQLITE_OK)
         code = rps_database_exec(db, "CREATE TEMP TABLE IF NOT EXISTS doomed (level, cpu, cycle,"
                                      " first, rotation)");
@@ -474,10 +475,10 @@ int rps_questions_drop(sqlite3 *db, int64_t run_id, int64_t end_ns, uint64_t *re
         found = 0;
         code = rps_database_exec(db, "DELETE FROM temp.doomed");
         if (code == SQLITE_OK)
-            code = run_sql(db, sql_doomed, run_id, 0, &found);
+            code = execute_for_run(db, sql_doomed, run_id, 0, &found);
         for (int i = 0; i < 2 && code == SQLITE_OK && found > 0; i++)
-            code = run_sql(db, (round < ROUNDS_MAX ? sql_drop_doomed : sql_drop_behind)[i], run_id,
-                           0, ret);
+            code = execute_for_run(db, (round < ROUNDS_MAX ? sql_drop_doomed : sql_drop_behind)[i],
+                                   run_id, 0, ret);
     }
     return code;
 }

@@ -134,8 +134,8 @@ void rps_reader_close(struct rps_reader *reader)
 
 /* 1 and the number that sql gives, 0 when it gives no row, RPS_FAILED. Parameters: a number and a
  * text, either may be unused. */
-static int ask(struct rps_reader *reader, const char *sql, int64_t number, const char *text,
-               int64_t *ret, struct rps_error *err)
+static int read_number(struct rps_reader *reader, const char *sql, int64_t number, const char *text,
+                       int64_t *ret, struct rps_error *err)
 {
     sqlite3_stmt *stmt = NULL;
     int code, result = rps_reader_prepare(reader, sql, number, &stmt, err);
@@ -161,9 +161,9 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
     int is_default = strcmp(reader->path, RPS_STORE_DEFAULT_PATH) == 0;
     const char *option = is_default ? "" : " -i ", *path = is_default ? "" : reader->path;
 
-    if (ask(reader, "SELECT count(*) FROM run", 0, NULL, &count, err) < 0 ||
-        ask(reader, "SELECT min(run_id) FROM run", 0, NULL, &first, err) < 0 ||
-        ask(reader, "SELECT max(run_id) FROM run", 0, NULL, &last, err) < 0)
+    if (read_number(reader, "SELECT count(*) FROM run", 0, NULL, &count, err) < 0 ||
+        read_number(reader, "SELECT min(run_id) FROM run", 0, NULL, &first, err) < 0 ||
+        read_number(reader, "SELECT max(run_id) FROM run", 0, NULL, &last, err) < 0)
         return RPS_FAILED;
     if (count == 0)
         return rps_error_set(err, RPS_FAILED,
@@ -243,7 +243,7 @@ static int last_end(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
         " WHERE track.cpu IS NOT NULL) "
         "SELECT coalesce(max((SELECT start_ns + length_ns FROM period WHERE run_id = ?1"
         " AND period.cpu = track.cpu ORDER BY cycle DESC, period DESC LIMIT 1)), -1) FROM track";
-    int result = ask(reader, sql, run_id, NULL, ret_ns, err);
+    int result = read_number(reader, sql, run_id, NULL, ret_ns, err);
 
     return result < 0 ? result : 0;
 }
@@ -360,7 +360,8 @@ static int no_such_run(struct rps_reader *reader, int64_t run_id, struct rps_err
 int rps_reader_require(struct rps_reader *reader, int64_t run_id, struct rps_error *err)
 {
     int64_t found;
-    int result = ask(reader, "SELECT run_id FROM run WHERE run_id = ?1", run_id, NULL, &found, err);
+    int result =
+        read_number(reader, "SELECT run_id FROM run WHERE run_id = ?1", run_id, NULL, &found, err);
 
     if (result == 0)
         return no_such_run(reader, run_id, err);
@@ -460,7 +461,7 @@ int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_n
     int result;
 
     *ret_ns = -1;
-    result = ask(reader, sql, run_id, NULL, ret_ns, err);
+    result = read_number(reader, sql, run_id, NULL, ret_ns, err);
     *ret_ns = sane_time(*ret_ns);
     return result < 0 ? result : 0;
 }

@@ -16,7 +16,7 @@ struct reading {
     struct rps_plan *plan;
 };
 
-static int damaged(const struct reading *r, const char *what, struct rps_error *err)
+static int refuse_plan(const struct reading *r, const char *what, struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
                          "the store %s is damaged: %s of run %" PRId64
@@ -25,8 +25,8 @@ static int damaged(const struct reading *r, const char *what, struct rps_error *
 }
 
 /* Read the rows of a query, `before`, columns and `after`. */
-static int read_rows(struct reading *r, const char *before, const struct rps_field *field,
-                     const char *after, rps_reader_row *row, struct rps_error *err)
+static int read_plan_rows(struct reading *r, const char *before, const struct rps_field *field,
+                          const char *after, rps_reader_row *row, struct rps_error *err)
 {
     char *sql = rps_fields_select(before, field, after);
     int result =
@@ -56,7 +56,7 @@ static int read_set(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 
     if (r->plan->set_count >= RPS_READER_SETS_MAX ||
         sqlite3_column_int64(stmt, 0) != r->plan->set_count)
-        return damaged(r, "the event sets", err);
+        return refuse_plan(r, "the event sets", err);
     set = rps_plan_add_set(r->plan);
     return set ? read_columns(stmt, 1, rps_set_fields, set, err) : rps_error_memory(err);
 }
@@ -70,10 +70,10 @@ static int read_event(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 
     if (set_no != RPS_CLOCK_SET) {
         if (set_no < 0 || set_no >= r->plan->set_count)
-            return damaged(r, "the events", err);
+            return refuse_plan(r, "the events", err);
         set = &r->plan->set[set_no];
         if (slot != set->event_count || slot >= RPS_SLOT_MAX)
-            return damaged(r, "the events", err);
+            return refuse_plan(r, "the events", err);
         event = &set->event[set->event_count++];
     }
     return read_columns(stmt, 2, rps_event_fields, event, err);
@@ -85,7 +85,7 @@ static int read_metric(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     struct rps_metric *metric;
 
     if (r->plan->metric_count >= METRICS_MAX)
-        return damaged(r, "the metrics", err);
+        return refuse_plan(r, "the metrics", err);
     metric = rps_plan_add_metric(r->plan);
     return metric ? read_columns(stmt, 1, rps_metric_fields, metric, err) : rps_error_memory(err);
 }
@@ -93,10 +93,10 @@ static int read_metric(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 static int check_plan(const struct reading *r, struct rps_error *err)
 {
     if (r->plan->set_count == 0)
-        return damaged(r, "the event sets", err);
+        return refuse_plan(r, "the event sets", err);
     for (int n = 0; n < r->plan->set_count; n++) {
         if (r->plan->set[n].event_count == 0)
-            return damaged(r, "the events", err);
+            return refuse_plan(r, "the events", err);
     }
     return 0;
 }
@@ -112,18 +112,19 @@ int rps_reader_plan(struct rps_reader *reader, int64_t run_id, struct rps_plan *
     r.plan = rps_plan_new();
     if (!r.plan)
         return rps_error_memory(err);
-    result = read_rows(&r, "SELECT run_id", rps_plan_fields, " FROM run WHERE run_id = ?1",
-                       read_head, err);
+    result = read_plan_rows(&r, "SELECT run_id", rps_plan_fields, " FROM run WHERE run_id = ?1",
+                            read_head, err);
     if (result == 0)
-        result = read_rows(&r, "SELECT set_no", rps_set_fields,
-                           " FROM event_set WHERE run_id = ?1 ORDER BY set_no", read_set, err);
-    if (result == 0)
-        result = read_rows(&r, "SELECT set_no, slot", rps_event_fields,
-                           " FROM event WHERE run_id = ?1 ORDER BY set_no, slot", read_event, err);
+        result = read_plan_rows(&r, "SELECT set_no", rps_set_fields,
+                                " FROM event_set WHERE run_id = ?1 ORDER BY set_no", read_set, err);
     if (result == 0)
         result =
-            read_rows(&r, "SELECT metric_no", rps_metric_fields,
-                      " FROM metric WHERE run_id = ?1 ORDER BY metric_no, name", read_metric, err);
+            read_plan_rows(&r, "SELECT set_no, slot", rps_event_fields,
+                           " FROM event WHERE run_id = ?1 ORDER BY set_no, slot", read_event, err);
+    if (result == 0)
+        result = read_plan_rows(&r, "SELECT metric_no", rps_metric_fields,
+                                " FROM metric WHERE run_id = ?1 ORDER BY metric_no, name",
+                                read_metric, err);
     if (result == 0)
         result = check_plan(&r, err);
     if (result == 0 && rps_plan_compile(r.plan, err) < 0)

@@ -34,7 +34,7 @@ struct reconstruct {
 };
 
 /* Run statements of constant SQL: ?1 is the run_id, and ?2 `number`. How many rows they changed. */
-static uint64_t run_sql(struct reconstruct *r, const char *sql, int64_t number)
+static uint64_t change_rows(struct reconstruct *r, const char *sql, int64_t number)
 {
     sqlite3 *db = r->reader->db;
     const sqlite3_int64 before = sqlite3_total_changes64(db);
@@ -54,7 +54,7 @@ static uint64_t run_sql(struct reconstruct *r, const char *sql, int64_t number)
 }
 
 /* The first column of the first row; `otherwise` when there is none. */
-static int64_t ask(struct reconstruct *r, const char *sql, int64_t otherwise)
+static int64_t number_of(struct reconstruct *r, const char *sql, int64_t otherwise)
 {
     int64_t answer = otherwise;
     int code;
@@ -134,16 +134,16 @@ static int64_t rebuild_sets(struct reconstruct *r)
 {
     int64_t sets;
 
-    r->is_new = run_sql(r, sql_ensure_run, 0) > 0;
-    run_sql(r, sql_set_count, RPS_READER_SETS_MAX);
-    sets = ask(r, "SELECT set_count FROM run WHERE run_id = ?1", 0);
-    run_sql(r, sql_drop_events, sets);
-    r->made = run_sql(r, sql_make_events, sets);
-    r->expected = ask(r,
-                      "SELECT CASE WHEN count(periods) = count(*) THEN"
-                      " CAST(total(periods) AS INTEGER) END FROM event_set WHERE run_id = ?1",
-                      0);
-    run_sql(r, sql_json, 0);
+    r->is_new = change_rows(r, sql_ensure_run, 0) > 0;
+    change_rows(r, sql_set_count, RPS_READER_SETS_MAX);
+    sets = number_of(r, "SELECT set_count FROM run WHERE run_id = ?1", 0);
+    change_rows(r, sql_drop_events, sets);
+    r->made = change_rows(r, sql_make_events, sets);
+    r->expected = number_of(r,
+                            "SELECT CASE WHEN count(periods) = count(*) THEN"
+                            " CAST(total(periods) AS INTEGER) END FROM event_set WHERE run_id = ?1",
+                            0);
+    change_rows(r, sql_json, 0);
     return sets;
 }
 
@@ -159,10 +159,10 @@ static void rebuild_metrics(struct reconstruct *r)
     r->without_metrics = rps_reader_plan(r->reader, r->run_id, &plan, &err) < 0;
     if (r->without_metrics && rps_error_is_memory(&err))
         r->code = SQLITE_NOMEM;
-    run_sql(r,
-            "DELETE FROM metric WHERE run_id = ?1;"
-            "DELETE FROM metric_step WHERE run_id = ?1",
-            0);
+    change_rows(r,
+                "DELETE FROM metric WHERE run_id = ?1;"
+                "DELETE FROM metric_step WHERE run_id = ?1",
+                0);
     if (r->code == SQLITE_OK && plan)
         r->code = rps_write_run_metrics(r->reader->db, r->run_id, plan);
     rps_plan_free(plan);
@@ -193,7 +193,7 @@ static const char sql_detections[] =
 static void delete_detection(void *context, int64_t detection, const struct rps_error *why)
 {
     (void)why;
-    run_sql(context, "DELETE FROM detection WHERE run_id = ?1 AND detection = ?2", detection);
+    change_rows(context, "DELETE FROM detection WHERE run_id = ?1 AND detection = ?2", detection);
 }
 
 /* Take out detections that are not whole any more; `rpistat phases` makes them again. */
@@ -203,7 +203,7 @@ static void rebuild_detections(struct reconstruct *r)
     const sqlite3_int64 before = sqlite3_total_changes64(r->reader->db);
     struct rps_error err;
 
-    run_sql(r, sql_detections, (int64_t)r->sums.last_period);
+    change_rows(r, sql_detections, (int64_t)r->sums.last_period);
     if (r->code == SQLITE_OK)
         r->code = code_of(rps_detection_check(r->reader, r->run_id, &sink, &err), &err);
     if (r->code == SQLITE_OK)
@@ -273,26 +273,26 @@ static void rebuild_sums(struct reconstruct *r)
         r->code = rps_period_prepare(db, 1, &r->insert_block);
     if (r->code == SQLITE_OK)
         r->code = code_of(rps_run_sums(r->reader, r->run_id, &sink, &r->sums, &err), &err);
-    run_sql(r,
-            "UPDATE event SET count = NULL, estimate = NULL, low = NULL, high = NULL,"
-            " certainty = NULL, share = NULL WHERE run_id = ?1",
-            0);
+    change_rows(r,
+                "UPDATE event SET count = NULL, estimate = NULL, low = NULL, high = NULL,"
+                " certainty = NULL, share = NULL WHERE run_id = ?1",
+                0);
     if (r->code == SQLITE_OK)
         r->code = rps_write_run_sums(db, r->run_id, r->sums.set_count, r->sums.sum);
 }
 
 static void rebuild_periods(struct reconstruct *r, int64_t sets)
 {
-    const int64_t end_ns = ask(r, sql_believed_end, -1);
+    const int64_t end_ns = number_of(r, sql_believed_end, -1);
 
-    run_sql(r, sql_drop_broken, sets);
+    change_rows(r, sql_drop_broken, sets);
     for (int level = 0; level < RPS_LEVELS; level++)
-        run_sql(r, sql_thinned, level);
+        change_rows(r, sql_thinned, level);
     if (r->code == SQLITE_OK)
         r->code = rps_questions_drop(r->reader->db, r->run_id, end_ns, &r->dropped);
-    run_sql(r, sql_drop_coarse, end_ns);
+    change_rows(r, sql_drop_coarse, end_ns);
     rebuild_sums(r);
-    run_sql(r, sql_end, r->sums.end_ns);
+    change_rows(r, sql_end, r->sums.end_ns);
 }
 
 /* --- telling ---------------------------------------------------------------------------------- */

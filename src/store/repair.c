@@ -332,7 +332,7 @@ static int reconstruct_runs(struct repair *repair, struct rps_error *err)
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /* Bring in the rows that can be reached. */
-static int fill(struct repair *repair, const char *path, struct rps_error *err)
+static int bring_in_rows(struct repair *repair, const char *path, struct rps_error *err)
 {
     struct rps_salvage_result salvaged;
     /* a row that violates a condition has other columns; what it says is put right later */
@@ -366,7 +366,7 @@ int rps_store_repair(const char *path, const char *new_path, const struct rps_fi
     if (result == 0 && repair.damaged >= 0)
         result = open_copy(&repair, path, err);
     if (result == 0)
-        result = fill(&repair, path, err);
+        result = bring_in_rows(&repair, path, err);
     if (result == 0)
         result = reconstruct_runs(&repair, err);
     if (result == 0)

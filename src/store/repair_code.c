@@ -44,7 +44,7 @@ static const char sql_mend[] =
     "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1";
 
 /* Run statements of constant SQL. */
-static int run_sql(sqlite3 *db, const char *sql, int64_t run_id, uint64_t last_period)
+static int change_counts(sqlite3 *db, const char *sql, int64_t run_id, uint64_t last_period)
 {
     int code = SQLITE_OK;
 
@@ -65,8 +65,8 @@ static int run_sql(sqlite3 *db, const char *sql, int64_t run_id, uint64_t last_p
 int rps_repair_code(sqlite3 *db, int64_t run_id, uint64_t last_period, uint64_t *ret_dropped)
 {
     int64_t before = sqlite3_total_changes64(db);
-    int code = run_sql(db, sql_drop, run_id, last_period);
+    int code = change_counts(db, sql_drop, run_id, last_period);
 
     *ret_dropped += (uint64_t)(sqlite3_total_changes64(db) - before);
-    return code == SQLITE_OK ? run_sql(db, sql_mend, run_id, last_period) : code;
+    return code == SQLITE_OK ? change_counts(db, sql_mend, run_id, last_period) : code;
 }

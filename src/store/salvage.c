@@ -39,7 +39,7 @@ struct salvage {
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-static int compare(const struct rps_table *table, const struct key *a, const struct key *b)
+static int compare_keys(const struct rps_table *table, const struct key *a, const struct key *b)
 {
     for (int i = 0; i < table->keys; i++)
         if (a->at[i] != b->at[i])
@@ -77,7 +77,7 @@ static bool middle_of(const struct rps_table *table, const struct key *low, cons
     }
     if (high->at[i] < INT64_MAX) {
         *ret = key_at(table, high, i, high->at[i]);
-        if (compare(table, ret, high) < 0)
+        if (compare_keys(table, ret, high) < 0)
             return true;
         i++;
     }
@@ -133,8 +133,8 @@ static void copy_row(struct salvage *salvage, sqlite3_stmt *stmt)
  * one read then. True when all were read; false at damage, which is also a key out of order:
  * damaged pages may lead back to themselves.
  */
-static bool read_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction, struct key *at,
-                      const struct key *end)
+static bool salvage_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction, struct key *at,
+                         const struct key *end)
 {
     const struct rps_table *table = salvage->table;
     bool is_part = table->is_part, done = false;
@@ -151,11 +151,11 @@ static bool read_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direction
 
         if (!read_key(salvage, stmt, &key))
             break;
-        order = direction * compare(table, &key, end);
+        order = direction * compare_keys(table, &key, end);
         done = is_part ? order > 0 : order >= 0;
         if (done)
             break;
-        order = direction * compare(table, &key, at);
+        order = direction * compare_keys(table, &key, at);
         same = order == 0 ? same + 1 : 0;
         if (order < 0 || same > (is_part ? SAME_KEY_MAX : 1))
             break;
@@ -177,10 +177,10 @@ static void search(struct salvage *salvage, struct key low, struct key high, int
     while (salvage->code == SQLITE_OK && failures < FAILURES_MAX &&
            middle_of(salvage->table, &low, &high, &middle, &leap)) {
         ahead = back = middle;
-        all_ahead = read_rows(salvage, salvage->ahead, 1, &ahead, &high);
-        all_back = read_rows(salvage, salvage->back, -1, &back, &low);
-        found_ahead = compare(salvage->table, &ahead, &middle) != 0;
-        found_back = compare(salvage->table, &back, &middle) != 0;
+        all_ahead = salvage_rows(salvage, salvage->ahead, 1, &ahead, &high);
+        all_back = salvage_rows(salvage, salvage->back, -1, &back, &low);
+        found_ahead = compare_keys(salvage->table, &ahead, &middle) != 0;
+        found_back = compare_keys(salvage->table, &back, &middle) != 0;
         if (!all_back)
             search(salvage, low, back, found_back ? 0 : failures + 1);
         if (all_ahead)
@@ -199,9 +199,9 @@ static void read_table(struct salvage *salvage)
     memcpy(low.at, table->least, sizeof(low.at));
     for (int i = 0; i < RPS_TABLE_KEYS_MAX; i++)
         high.at[i] = INT64_MAX;
-    if (read_rows(salvage, salvage->ahead, 1, &low, &high) || salvage->code != SQLITE_OK)
+    if (salvage_rows(salvage, salvage->ahead, 1, &low, &high) || salvage->code != SQLITE_OK)
         return;
-    if (!read_rows(salvage, salvage->back, -1, &high, &low))
+    if (!salvage_rows(salvage, salvage->back, -1, &high, &low))
         search(salvage, low, high, 0);
 }
 
@@ -242,7 +242,7 @@ static bool has_column(struct salvage *salvage, const char *column)
     return found;
 }
 
-static int prepare(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret)
+static int prepare_finished(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret)
 {
     char *text = sqlite3_str_finish(sql);
     int code = text ? rps_database_prepare(db, text, ret) : SQLITE_NOMEM;
@@ -272,7 +272,7 @@ static int prepare_read(struct salvage *salvage, const char *columns, bool back)
     sqlite3_str_appendall(sql, ") ORDER BY ");
     for (int i = 0; i < table->keys; i++)
         sqlite3_str_appendf(sql, "%s%s%s", comma[i > 0], table->key[i], back ? " DESC" : "");
-    return prepare(salvage->from, sql, back ? &salvage->back : &salvage->ahead);
+    return prepare_finished(salvage->from, sql, back ? &salvage->back : &salvage->ahead);
 }
 
 /* The statements of the table. SQLITE_OK with none of them when `from` has no such table. */
@@ -298,7 +298,7 @@ static int prepare_table(struct salvage *salvage)
     sqlite3_str_appendall(insert, ")");
     text = sqlite3_str_finish(columns);
     if (code == SQLITE_OK)
-        code = prepare(salvage->to, insert, &salvage->insert);
+        code = prepare_finished(salvage->to, insert, &salvage->insert);
     else
         sqlite3_free(sqlite3_str_finish(insert));
     if (!is_table(salvage))

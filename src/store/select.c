@@ -92,7 +92,7 @@ static int add_runs(struct selection *selection, char *sql, struct rps_error *er
 }
 
 /* The same for a text without commas, or a label or tag with some. */
-static int add(struct selection *selection, const char *text, struct rps_error *err)
+static int add_part(struct selection *selection, const char *text, struct rps_error *err)
 {
     const char *label = text + (is_label(selection, text) ? strlen(LABEL) : 0);
     int64_t first = -1, last = -1, back = back_from_last(text);
@@ -157,7 +157,7 @@ int rps_reader_find(struct rps_reader *reader, const char *text, int64_t *ret_ru
                     struct rps_error *err)
 {
     struct selection selection = {.reader = reader};
-    int result = add(&selection, text ? text : "last", err);
+    int result = add_part(&selection, text ? text : "last", err);
 
     if (result > 0)
         *ret_run_id = selection.run_id[selection.count - 1];
@@ -201,7 +201,7 @@ static int compare_numbers(const void *a, const void *b)
 /* A label may have commas itself. */
 static int add_items(struct selection *selection, const char *text, struct rps_error *err)
 {
-    int result = strchr(text, ',') ? add(selection, text, err) : 0;
+    int result = strchr(text, ',') ? add_part(selection, text, err) : 0;
     char *copy, *rest, *item;
 
     if (result != 0)
@@ -212,7 +212,7 @@ static int add_items(struct selection *selection, const char *text, struct rps_e
     while (result >= 0 && (item = strsep(&rest, ","))) {
         if (item[0] == '\0')
             result = rps_error_set(err, RPS_USAGE, "the name of a group of runs is empty");
-        else if ((result = add(selection, item, err)) == 0)
+        else if ((result = add_part(selection, item, err)) == 0)
             result = none(selection, item, err);
     }
     free(copy);

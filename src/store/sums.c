@@ -63,8 +63,8 @@ static int add_row(struct sums *sums, struct rps_run_sums *total, const struct r
     return rps_rollup_add_block(sums->rollup, sums->block);
 }
 
-static int read_rows(struct rps_reader *reader, int64_t run_id, struct sums *sums,
-                     struct rps_run_sums *total, struct rps_error *err)
+static int sum_rows(struct rps_reader *reader, int64_t run_id, struct sums *sums,
+                    struct rps_run_sums *total, struct rps_error *err)
 {
     struct rps_cursor *cursor = NULL;
     struct rps_period row;
@@ -105,7 +105,7 @@ int rps_run_sums(struct rps_reader *reader, int64_t run_id, const struct rps_rol
     if (result == 0)
         result = load_measured(reader, run_id, ret->set_count, sums.measured, err);
     if (result == 0)
-        result = read_rows(reader, run_id, &sums, ret, err);
+        result = sum_rows(reader, run_id, &sums, ret, err);
     rps_rollup_free(sums.rollup);
     free(sums.block);
     free(sums.measured);
