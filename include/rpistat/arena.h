@@ -1,0 +1,34 @@
+/*
+ * Memory of one reading command: given out in pieces, released all at once. When there is none left
+ * the program ends through the function that cli set, with one sentence and status 1; so nothing
+ * here fails. Not for the recorder, the region library, the store's writer, and servers: these get
+ * memory that can run out from malloc, and answer RPS_FAILED.
+ */
+#ifndef RPISTAT_ARENA_H
+#define RPISTAT_ARENA_H
+
+#include <stddef.h>
+
+struct rps_arena;
+
+/* What ends the program; set once by cli, before any arena, and must not return. Without it, abort. */
+void rps_arena_on_exhaustion(void (*end)(void));
+
+/* Ends it: for who has memory of another kind that ran out. */
+_Noreturn void rps_arena_exhausted(void);
+
+struct rps_arena *rps_arena_new(void);
+void rps_arena_free(struct rps_arena *arena); /* NULL is harmless */
+
+/* Zeroed room for count things of size bytes; count * size may overflow: that is exhaustion. */
+void *rps_arena_get(struct rps_arena *arena, size_t count, size_t size);
+char *rps_arena_text(struct rps_arena *arena, const char *text); /* NULL gives NULL */
+char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Room for one thing more behind `count` of them, which were made one by one through this function:
+ * it doubles at powers of two, and the old room stays the arena's. Returns where the array is now;
+ * what is new in it is zero. */
+void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size);
+
+#endif
