@@ -10,7 +10,7 @@
 
 #include "rpistat/palette.h"
 #include "rpistat/phase.h"
-#include "rpistat/phase_output.h"
+#include "rpistat/profile.h"
 #include "rpistat/plot.h"
 #include "rpistat/series.h"
 #include "rpistat/run_regions.h"
