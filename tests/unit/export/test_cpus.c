@@ -13,7 +13,7 @@
 #include "rpistat/plot.h"
 #include "rpistat/report.h"
 #include "rpistat/tally.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 
 /* Cells behind the metrics: low and high of each of the seven. */
 #define EMPTY_INTERVALS ",,,,,,,,,,,,,,"
@@ -325,14 +325,18 @@ struct rows {
     size_t count;
 };
 
-static int collect_row(void *context, const struct rps_period *period, struct rps_error *err)
+static void collect_rows(const struct rps_cpu_series *series, enum rps_cpus_way way,
+                         struct rows *rows)
 {
-    struct rows *rows = context;
+    struct rps_walk walk = {.series = series, .way = way};
+    struct rps_error err;
+    int result = 0;
 
-    (void)err;
-    assert_true(rows->count < sizeof(rows->row) / sizeof(rows->row[0]));
-    rows->row[rows->count++] = *period;
-    return 0;
+    while (rps_walk_next(&walk, &result, &err)) {
+        assert_true(rows->count < sizeof(rows->row) / sizeof(rows->row[0]));
+        rows->row[rows->count++] = *walk.period;
+    }
+    assert_int_equal(result, 0);
 }
 
 /* The cell of a level that a period lies in, told from that behind the gap. */
@@ -407,11 +411,10 @@ static void assert_sums(struct rps_cpu_series *series, const struct rows *period
 {
     struct rows *got = calloc(1, sizeof(*got));
     uint64_t count = 0, before = 0, cycle = 0;
-    struct rps_error err;
 
     assert_non_null(got);
     series->resolution = level;
-    assert_int_equal(rps_cpu_series_walk_sum(series, collect_row, got, &err), 0);
+    collect_rows(series, RPS_CPUS_SUM, got);
     for (size_t i = 0; i < got->count; i++) {
         const struct rps_period *row = &got->row[i];
         struct rps_period expected = sum_of(periods, row, level);
@@ -451,20 +454,13 @@ static void test_sum_of_blocks(void **state)
     assert_int_equal(series.last, SERIES_PERIODS - 1);
     assert_int_equal(series.first_rotation, 0);
     assert_int_equal(series.last_rotation, SERIES_ROTATIONS - 1);
-    assert_int_equal(rps_cpu_series_walk(&series, collect_row, periods, &err), 0);
+    collect_rows(&series, RPS_CPUS_EACH, periods);
     assert_int_equal(periods->count, series.periods);
     for (int level = 1; level <= RPS_LEVELS; level++)
         assert_sums(&series, periods, level);
     rps_cpu_series_free(&series);
     free(periods);
     fixture_end(&fixture);
-}
-
-static int add_to_tally(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    (void)err;
-    rps_tally_add(context, period);
-    return 0;
 }
 
 /* Asked for as measured, what was thinned comes in blocks: each for all of its periods and their
@@ -475,9 +471,11 @@ static void test_sum_of_thinned(void **state)
                                             .keep_ns = 50 * FIXTURE_PERIOD_NS};
     const uint64_t count[2] = {1000, 10};
     struct rps_cpu_series series;
+    struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
     struct fixture fixture;
     struct rps_tally tally;
     struct rps_error err;
+    int result = 0;
 
     (void)state;
     fixture_begin(&fixture, "arm1176");
@@ -492,7 +490,9 @@ static void test_sum_of_thinned(void **state)
     assert_int_equal(rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX,
                                          &as_chosen, &err),
                      0);
-    assert_int_equal(rps_cpu_series_walk_sum(&series, add_to_tally, &tally, &err), 0);
+    while (rps_walk_next(&walk, &result, &err))
+        rps_tally_add(&tally, walk.period);
+    assert_int_equal(result, 0);
     assert_int_equal(tally.periods, 640);
     assert_int_equal(tally.length_ns, 640 * FIXTURE_PERIOD_NS);
     assert_int_equal(tally.set[3].periods, 160);
