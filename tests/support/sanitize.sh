@@ -34,7 +34,7 @@ thread)
     options=-Db_sanitize=thread
     ;;
 valgrind)
-    [ $# -gt 0 ] || set -- base/parse base/text store/open store/ring store/read show/report
+    [ $# -gt 0 ] || set -- base/parse base/text store/open store/ring store/read report/report
     options=
     wrap="valgrind -q --error-exitcode=99 --leak-check=full"
     wrap="$wrap --suppressions=$PWD/tests/support/valgrind.supp"

@@ -172,7 +172,7 @@ class Check:
             room = self.table.owner(file[:-2])
             if room:
                 where = "include/rpistat/" + file
-                wrong += [self.check_include(room, name, where, [])
+                wrong += [self.check_include(room, name, where, room.only_of(file))
                           for name in includes(read(self.path(where)))]
         return [sentence for sentence in wrong if sentence]
 

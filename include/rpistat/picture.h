@@ -1,0 +1,385 @@
+/*
+ * Pictures: what a picture of a run holds, before anybody draws it. A picture is read from the
+ * store, binned to the width of the picture, and written as the files that the scripts of `plot/`
+ * load.
+ */
+#ifndef RPISTAT_SHOW_PICTURE_H
+#define RPISTAT_SHOW_PICTURE_H
+
+#include <stdio.h>
+
+#include "rpistat/palette.h"
+#include "rpistat/phase.h"
+#include "rpistat/phase_output.h"
+#include "rpistat/plot.h"
+#include "rpistat/series.h"
+#include "rpistat/cpu_series.h"
+#include "rpistat/run_regions.h"
+
+/* Room in a picture (pixels at scale 1) and in a drawing (characters) that panels do not get. */
+#define RPS_PICTURE_LEFT          58 /* of a panel, where a kind has no reason for another */
+#define RPS_PICTURE_RIGHT         34
+#define RPS_PICTURE_HEAD          52  /* title above the panels */
+#define RPS_PICTURE_FOOT          46  /* axis below them */
+#define RPS_PICTURE_LEGEND_HEIGHT 17  /* of one row of a legend, or of marks, below the title */
+#define RPS_PICTURE_LEGEND_ENTRY  73  /* width of one entry of the CPUs' legend */
+#define RPS_PICTURE_LABEL_ENTRY   36  /* ... of the phases' legend */
+#define RPS_PICTURE_STRIP_HEIGHT  22  /* of the phases' strip */
+#define RPS_PICTURE_FINER_HEIGHT  9   /* of the band of finer phases under it */
+#define RPS_PICTURE_DUTY_HEIGHT   40  /* of the share of time that was counted */
+#define RPS_PICTURE_CODE_HEIGHT   120 /* of the panel "Code", without its legend */
+#define RPS_PICTURE_CHARACTER     6.6 /* width of a character of text */
+#define RPS_PICTURE_COLUMN_LEFT   8
+#define RPS_PICTURE_COLUMN_MARGIN 11
+#define RPS_PICTURE_COLUMNS_LEAST 20 /* of a drawing; a narrower terminal shows its left part */
+
+#define RPS_PICTURE_TEXT_SIZE 2048
+#define RPS_PICTURE_TIC_SIZE  48
+
+#define RPS_PICTURE_ZERO (-2) /* panel of a metric that is folded: nothing but zeros */
+
+/* Where the cycle timestamp stood: the way from a time to a place on the axis of cycles. */
+struct rps_cycle_map {
+    size_t count, room;
+    uint64_t seen, stride;  /* every so many periods one is kept */
+    double *time_s, *cycle; /* owned; ascending */
+};
+
+/* What sets labels apart, in a legend between title and panels: picture_words.c. */
+#define RPS_PICTURE_WORDS_MOST 8
+
+struct rps_picture_words {
+    int count, rows, columns;
+    double left, entry; /* where they begin, and width of one, in pixels at scale 1 */
+    int room;           /* characters of one */
+    int all;            /* 1: each label in the picture has an entry */
+    struct rps_picture_word {
+        int label;
+        char text[RPS_PICTURE_TEXT_SIZE]; /* "B: 3.1 x the page faults" */
+    } word[RPS_PICTURE_WORDS_MOST];
+};
+
+/* The panel "Code", stacked: shares of the time, in steps: picture_code.c. */
+#define RPS_PICTURE_CODE_LINES 8
+#define RPS_PICTURE_CODE_NAME  256
+
+struct rps_picture_code {
+    int line_count;                                           /* 0: no panel */
+    char name[RPS_PICTURE_CODE_LINES][RPS_PICTURE_CODE_NAME]; /* most of all samples first */
+    int colour
+        [RPS_PICTURE_CODE_LINES]; /* number of a line's colour in the palette; -1: the grid's */
+    char title[RPS_PICTURE_CODE_NAME];
+    size_t step_count;
+    double *at;        /* owned; step_count + 1 places on the axis */
+    double *share;     /* owned; % of each line of each step */
+    int rows, columns; /* of the legend */
+    double entry;      /* ... and width of one of it, in pixels at scale 1 */
+};
+
+struct rps_picture {
+    struct rps_run run;
+    struct rps_plan *plan;
+    enum rps_plot_kind kind;
+    const struct rps_palette *palette;
+    uint8_t *chosen; /* owned; of each metric: 1 when it is looked at */
+    int named;       /* 1: metrics or panels were asked for */
+    int apart;       /* 1: CPUs side by side: a panel a metric, in it a line a CPU */
+    int quantile;    /* 1: a line is the median of the CPUs, its band reaches from 10 % to 90 % */
+    struct rps_cpu_series cpu_series;
+    int64_t thinned_ns; /* before it periods were thinned to their sums; -1: nowhere */
+    enum rps_axis axis;
+    int clock;       /* 1: the axis of time shows the clock on the wall */
+    double from, to; /* of the axis: s or clock ticks */
+    struct rps_cycle_map cycle_map;
+    int characters; /* 1: width and height are characters, not pixels */
+    int xml;        /* 1: gnuplot writes its texts into XML */
+    int width, height;
+    double scale;              /* of text and lines: 1 for 1200 pixels across */
+    int left, right;           /* beside the panels, in pixels at scale 1 */
+    size_t bin_count;          /* across */
+    int line_count;            /* of each metric: the CPUs that are side by side, or 1 */
+    struct rps_series *series; /* owned; of each metric of the plan its lines, one after another;
+                                  empty when it is not drawn */
+    struct rps_series duty;    /* of what was multiplexed: share of the time that a set was counted;
+                                  else empty */
+    struct rps_picture_code code;
+    int panel_count; /* at least 1 */
+    int panel_total; /* with those for which there was no room */
+    int *panel;      /* owned; panel of each metric, negative when it is not drawn */
+    int zero_rows;   /* lines that name what is nothing but zeros, and */
+    char zeros[RPS_PICTURE_TEXT_SIZE]; /* these lines */
+    int below;                         /* room under the panels that a kind has more for, in pixels
+                                          at scale 1 */
+    int has_phases;
+    char remark[RPS_PHASE_REMARK_SIZE]; /* on the whole run: that it repeats, drifts; or "" */
+    struct rps_phase_levels levels;     /* of the whole run; none where phases were given */
+    struct rps_phases phases;       /* those given, or the level that is shown: borrowed from it */
+    struct rps_picture_words words; /* none: all zero */
+    struct rps_notes marks, gaps;   /* marks of regions are in `regions` */
+    struct rps_run_regions regions; /* those that have a row above the panels */
+};
+
+/* --- reading: picture.c ----------------------------------------------------------------------- */
+
+/*
+ * Read what all pictures of a run need: run, plan, cpu_series, phases, marks and gaps, the metrics
+ * that were asked for, width and scale. RPS_FAILED: the store's errors, a run without periods in
+ * that part; RPS_USAGE for a metric or panel that is not there. Free in any case.
+ */
+int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int64_t run_id,
+                     const struct rps_plot_options *options, int characters, struct rps_error *err);
+
+/* Fill series, duty and panels of an open picture. bin_count 0: as fits its width. */
+int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err);
+
+/* Width, scale and the room beside the panels. */
+void rps_picture_choose_width(struct rps_picture *picture, const struct rps_plot_options *options);
+
+/* Choose height, in pixels, and the panels that fit into one that was given. */
+void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options *options);
+
+/* Keep the first panels alone, at least one. */
+void rps_picture_drop_panels(struct rps_picture *picture, int fit);
+
+/* An all-zero picture is harmless. */
+void rps_picture_free(struct rps_picture *picture);
+
+/* The periods of the picture's cpu_series, one at a time: added up, or each CPU's where side by
+ * side. */
+int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *each, void *context,
+                     struct rps_error *err);
+
+/* Line `line` of a metric. */
+struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line);
+
+/* --- several CPUs: picture_cpus.c ------------------------------------------------------------- */
+
+/* Added up, side by side, or as quantiles. RPS_USAGE where only a sum can be drawn. */
+int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
+                            struct rps_error *err);
+
+/* From `count` series of each metric, one after another, to one of their median and band. The
+ * series given are freed, the picture gets the new ones. */
+int rps_picture_merge_lines(struct rps_picture *picture, struct rps_series *series, int count,
+                            struct rps_error *err);
+
+/* The bands of many lines lie on one another and hide the lines. */
+void rps_picture_drop_bands(struct rps_picture *picture);
+
+/* Rows of the CPUs' legend above the panels; 0 when there is none. */
+int rps_picture_legend_rows(const struct rps_picture *picture);
+
+/* --- phases, marks and gaps: picture_phases.c ------------------------------------------------- */
+
+int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
+                            const struct rps_plot_options *options, struct rps_error *err);
+
+/* Where a time lies on the axis. */
+double rps_picture_position(const struct rps_picture *picture, int64_t time_ns);
+
+/* Index of the phase that a period (by its number) belongs to; *hint speeds up ascending searches
+ * and is 0 at first. */
+size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, size_t *hint);
+
+/* The same by time. */
+size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns);
+
+/* Add a period to the cycle_map, of one CPU in order. */
+int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
+                      struct rps_error *err);
+
+/* Stretches of time on the axis, within the picture, those less than `least` apart as one, and none
+ * shorter than that: each in turn, from *next (0 at first) on; 0 when there are no more. */
+int rps_picture_next_stretch(const struct rps_picture *picture, const struct rps_spans *spans,
+                             double least, size_t *next, double *ret_from, double *ret_to);
+
+/* A stretch of one label on the axis, within the picture. */
+struct rps_picture_box {
+    double from, to;
+    int label; /* -1: of no label */
+    int tint;  /* of a phase of a finer level: shade of its label's colour; else 0 */
+};
+
+/*
+ * The phases as boxes, in a new array (free()): one a phase, or where more than a quarter of the
+ * `columns` across would be boundaries, the label that prevails in each column. *ret_exact (may be
+ * NULL) tells which. RPS_FAILED without memory.
+ */
+int rps_picture_boxes(const struct rps_picture *picture, size_t columns,
+                      struct rps_picture_box **ret, size_t *ret_count, int *ret_exact,
+                      struct rps_error *err);
+
+/* A phase's place in the picture; 0 when it has none. */
+int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
+                      struct rps_picture_box *ret);
+
+/* Is a label of some phase nowhere written in the strip, for want of room? */
+int rps_picture_needs_label_legend(const struct rps_picture *picture);
+
+/* Rows of texts above the panels: one a region, and one of marks and gaps where there are any. */
+int rps_picture_note_rows(const struct rps_picture *picture);
+
+/* --- other levels: picture_levels.c----------------------------------------------------------- */
+
+/* The level whose phases stand in a band under the strip: the finest that can be seen in the
+ * picture, if it tells more than the one that is shown; 0: none. */
+size_t rps_picture_finer(const struct rps_picture *picture);
+
+/*
+ * The phases of a level in a new array (free()), with labels of the level that is shown: that of
+ * the phase which a finer one is a part of; of a coarser one that which prevails in it. RPS_FAILED
+ * without memory.
+ */
+int rps_picture_level_boxes(const struct rps_picture *picture, size_t level,
+                            struct rps_picture_box **ret, size_t *ret_count, struct rps_error *err);
+
+/* Height of the strip and that band, in pixels at scale 1; 0 without phases. */
+int rps_picture_strip_height(const struct rps_picture *picture);
+
+/* --- code: picture_code.c --------------------------------------------------------------------- */
+
+/* Read what the panel "Code" of a picture with bins shows, and lay out its legend; line_count stays
+ * 0 where there is no such panel. */
+int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
+                          struct rps_error *err);
+void rps_picture_code_free(struct rps_picture_code *code);
+
+/* Height of the panel with its legend, in pixels at scale 1; 0 without it. */
+double rps_picture_code_height(const struct rps_picture *picture);
+
+/* Its numbers for figure.gp, with code.dat; and its texts. */
+int rps_picture_write_code(const struct rps_picture *picture, int folder_fd, FILE *file,
+                           struct rps_error *err);
+void rps_picture_write_code_texts(const struct rps_picture *picture, FILE *file);
+
+/* --- files: picture_files.c, picture_overlay.c, picture_text.c, picture_axis.c
+ * --------------------- */
+
+/* Create a file in the folder, and close it; errors name it. */
+FILE *rps_picture_file(int folder_fd, const char *name, struct rps_error *err);
+int rps_picture_file_close(FILE *file, const char *name, struct rps_error *err);
+
+/* The numbers that all scripts need: size, colours. */
+void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file);
+void rps_picture_write_x_axis(const struct rps_picture *picture, FILE *file);
+
+/* Write phases, boundaries, marks and gaps: data files, numbers into `file`; and their texts. */
+int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, FILE *file,
+                              struct rps_error *err);
+void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *file);
+
+/* The lines of the files of a strip of phases; 0: there is no such file. */
+struct rps_picture_strip {
+    size_t phases, labels, bounds;
+    int exact; /* 1: a box a phase, see rps_picture_boxes */
+};
+
+/* Write the files of the picture's phases, their names begin with `before`: those of label -1 are
+ * grey. */
+int rps_picture_write_strip(const struct rps_picture *picture, int folder_fd, const char *before,
+                            struct rps_picture_strip *ret, struct rps_error *err);
+
+/* The numbers of labels.gp: labels of the phases that are in the picture, as many as there is room
+ * for, where rps_picture_needs_label_legend. */
+void rps_picture_write_label_legend(const struct rps_picture *picture, FILE *file);
+
+/* Axes and number of lines of the panels; one series as a data file. */
+void rps_picture_write_panel_axes(const struct rps_picture *picture, FILE *file);
+int rps_picture_write_series(const struct rps_series *series, int folder_fd, const char *name,
+                             struct rps_error *err);
+
+/* The text of a mark or a gap, and where it stands. */
+#define RPS_PICTURE_NOTE_SIZE 120
+struct rps_picture_note {
+    double at;
+    char text[RPS_PICTURE_NOTE_SIZE];
+};
+
+/* The next of marks and gaps in order of time; 0 when there is none left. *mark and *gap are 0 at
+ * first. */
+int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_t *gap,
+                          struct rps_picture_note *ret);
+
+/* One line of text.gp. */
+void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const char *text);
+
+/* The same cut to what fits across the picture at `px` pixels high. */
+void rps_picture_write_cut_line(const struct rps_picture *picture, FILE *file, const char *text,
+                                double px);
+
+/* Title and second line, each as a line of text.gp; `remark` (may be "") ends the second line. */
+void rps_picture_write_titles(const struct rps_picture *picture, const char *remark, FILE *file);
+char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark,
+                           char text[RPS_PICTURE_TEXT_SIZE]);
+char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE]);
+char *rps_picture_heading(const struct rps_picture *picture, int panel,
+                          char text[RPS_PICTURE_TEXT_SIZE]);
+
+/* Title of the panel that a metric lies in. */
+const char *rps_picture_panel_title(const struct rps_metric *metric);
+
+/* Name the panels from number `from` on, in lines as wide as a drawing; returns how many these
+ * are. */
+int rps_picture_name_left_out(const struct rps_picture *picture, int from,
+                              char text[RPS_PICTURE_TEXT_SIZE]);
+
+/* Name the metrics of no panel that are marked RPS_PICTURE_ZERO, in zeros and zero_rows. */
+void rps_picture_name_zeros(struct rps_picture *picture);
+
+/* The last lines of text.gp: zeros. */
+void rps_picture_write_zeros(const struct rps_picture *picture, FILE *file);
+
+/* What a metric's panel would be called if it were alone in it: with its unit. */
+char *rps_picture_metric_title(const struct rps_metric *metric, char text[RPS_PICTURE_TEXT_SIZE]);
+
+/* The unit that all metrics of the panel share, "" when they do not. */
+const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel);
+
+/* Cut text to `most` characters, the last of them an ellipsis then. */
+void rps_picture_cut_text(char *text, int most);
+
+/* Metrics in a panel. */
+int rps_picture_panel_lines(const struct rps_picture *picture, int panel);
+
+struct rps_picture_axis {
+    double from, to, step, scale;
+    const char *suffix;
+    double peak; /* the largest value when it lies above the axis, else 0 */
+};
+
+/* The smallest of 1, 2, 5 times a power of ten that is not below step. */
+double rps_picture_round_step(double step);
+
+/* An axis from `from` to `to` with at most `tics` steps: widened to round numbers, and labelled
+ * with a unit prefix. */
+struct rps_picture_axis rps_picture_axis(double from, double to, int tics);
+
+/* The axis of a panel of series. */
+struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture, int panel);
+
+/* The step of the axis of time or cycles, and the power of ten that it is labelled in. */
+double rps_picture_x_step(const struct rps_picture *picture);
+int rps_picture_x_power(const struct rps_picture *picture);
+
+struct rps_picture_tic {
+    double at;
+    char text[RPS_PICTURE_TIC_SIZE]; /* without blanks */
+};
+
+/* The next tic of the axis of time or cycles: 1, or 0 behind the last one. *next is 0 at first. */
+int rps_picture_x_tic(const struct rps_picture *picture, int64_t *next,
+                      struct rps_picture_tic *ret);
+
+/* The moment of real time of a place on the axis of time. */
+int64_t rps_picture_moment_ns(const struct rps_picture *picture, double place);
+
+/* --- in characters: picture_characters.c ------------------------------------------------------ */
+
+/*
+ * Draw an open picture of characters over time: lines of dots, eight a character, with short axes,
+ * the phases as a band of letters and marks as tics below; panels that do not fit are left out.
+ */
+int rps_picture_draw_characters(struct rps_picture *picture, const struct rps_plot_options *options,
+                                FILE *file, struct rps_error *err);
+
+#endif

@@ -1,0 +1,337 @@
+/*
+ * Samples over time. The store counts them by the number of a period; when that was, the picture's
+ * periods tell, at the resolution of the picture.
+ */
+#include "rpistat/code_bins.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+
+#define BINS_PHASES 2000      /* phases whose boundaries are edges; of more none are */
+#define CELLS_ROOM  (1 << 16) /* at first */
+
+/* When a period was: knots in order of period, behind the last one its end. */
+struct knot {
+    uint64_t period;
+    int64_t time_ns;
+};
+
+struct filling {
+    const struct rps_picture *picture;
+    struct rps_code_bins *bins;
+    size_t ids, room;
+    struct knot *knot;
+    size_t knot_count, knot_room;
+};
+
+/* --- when a period was ------------------------------------------------------------------------ */
+
+static int add_knot(struct filling *filling, uint64_t period, int64_t time_ns,
+                    struct rps_error *err)
+{
+    const struct knot *last = filling->knot ? &filling->knot[filling->knot_count - 1] : NULL;
+
+    if (last && (period <= last->period || time_ns < last->time_ns))
+        return 0;
+    if (filling->knot_count == filling->knot_room) {
+        size_t room = filling->knot_room ? 2 * filling->knot_room : 1024;
+        struct knot *grown = realloc(filling->knot, room * sizeof(*grown));
+
+        if (!grown)
+            return rps_error_memory(err);
+        filling->knot = grown;
+        filling->knot_room = room;
+    }
+    filling->knot[filling->knot_count++] = (struct knot){period, time_ns};
+    return 0;
+}
+
+struct walk {
+    struct filling *filling;
+    uint64_t last; /* the number of the last period, and its end */
+    int64_t end_ns;
+};
+
+static int walk_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct walk *walk = context;
+
+    if (rps_period_end_ns(period) > walk->end_ns) {
+        walk->end_ns = rps_period_end_ns(period);
+        walk->last = rps_period_last(period);
+    }
+    return add_knot(walk->filling, period->period, period->start_ns, err);
+}
+
+static int read_knots(struct filling *filling, struct rps_error *err)
+{
+    struct walk walk = {.filling = filling};
+    int result = rps_picture_walk(filling->picture, walk_period, &walk, err);
+
+    return result < 0 ? result : add_knot(filling, walk.last + 1, walk.end_ns, err);
+}
+
+/* The middle of a period; 0 when it is not in the picture. */
+static int find_time(const struct filling *filling, uint64_t period, int64_t *ret_ns)
+{
+    const struct knot *knot = filling->knot;
+    size_t low = 0, high = filling->knot_count - 1;
+
+    if (period < knot[0].period || period >= knot[high].period)
+        return 0;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (knot[middle].period <= period)
+            low = middle;
+        else
+            high = middle;
+    }
+    *ret_ns = knot[low].time_ns + (int64_t)(((double)(period - knot[low].period) + 0.5) /
+                                            (double)(knot[high].period - knot[low].period) *
+                                            (double)(knot[high].time_ns - knot[low].time_ns));
+    return 1;
+}
+
+/* --- edges ------------------------------------------------------------------------------------ */
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* A grid, but for edges inside periods: these go to where the period began. */
+static void choose_grid(const struct filling *filling, size_t bin_count)
+{
+    const struct knot *knot = filling->knot;
+    size_t last = filling->knot_count - 1, at = 0;
+
+    for (size_t i = 0; i <= bin_count; i++) {
+        int64_t time_ns =
+            knot[0].time_ns + (int64_t)((double)(knot[last].time_ns - knot[0].time_ns) * (double)i /
+                                        (double)bin_count);
+
+        while (at < last && knot[at + 1].time_ns <= time_ns)
+            at++;
+        filling->bins->edge_ns[i] = i < bin_count ? knot[at].time_ns : knot[last].time_ns;
+    }
+}
+
+static int choose_edges(const struct filling *filling, size_t bin_count, struct rps_error *err)
+{
+    const struct rps_picture *picture = filling->picture;
+    struct rps_code_bins *bins = filling->bins;
+    size_t phases =
+        picture->has_phases && picture->phases.count <= BINS_PHASES ? picture->phases.count : 0;
+    int64_t from = filling->knot[0].time_ns;
+    int64_t to = filling->knot[filling->knot_count - 1].time_ns;
+    size_t count = bin_count + 1, kept = 0, own = 2 * phases;
+    int64_t *own_ns = calloc(own + 1, sizeof(*own_ns));
+
+    bins->edge_ns = calloc(bin_count + own + 1, sizeof(*bins->edge_ns));
+    bins->is_phase = calloc(bin_count + own + 1, sizeof(*bins->is_phase));
+    if (!own_ns || !bins->edge_ns || !bins->is_phase) {
+        free(own_ns);
+        return rps_error_memory(err);
+    }
+    choose_grid(filling, bin_count);
+    for (size_t i = 0; i < phases; i++) {
+        own_ns[2 * i] = picture->phases.phase[i].start_ns;
+        own_ns[2 * i + 1] = picture->phases.phase[i].end_ns;
+    }
+    for (size_t i = 0; i < own; i++) {
+        if (own_ns[i] > from && own_ns[i] < to)
+            bins->edge_ns[count++] = own_ns[i];
+    }
+    qsort(bins->edge_ns, count, sizeof(*bins->edge_ns), compare_times);
+    for (size_t i = 0; i < count; i++) {
+        if (kept == 0 || bins->edge_ns[i] > bins->edge_ns[kept - 1])
+            bins->edge_ns[kept++] = bins->edge_ns[i];
+    }
+    qsort(own_ns, own, sizeof(*own_ns), compare_times);
+    for (size_t i = 0; i < kept; i++)
+        bins->is_phase[i] =
+            bsearch(&bins->edge_ns[i], own_ns, own, sizeof(*own_ns), compare_times) != NULL;
+    bins->bin_count = kept - 1;
+    free(own_ns);
+    return 0;
+}
+
+static uint32_t bin_of(const struct rps_code_bins *bins, int64_t time_ns)
+{
+    size_t low = 0, high = bins->bin_count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (bins->edge_ns[middle] <= time_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
+static int compare_cells(const void *a, const void *b)
+{
+    const struct rps_code_cell *x = a, *y = b;
+
+    return x->bin != y->bin ? (x->bin > y->bin) - (x->bin < y->bin)
+                            : (x->id > y->id) - (x->id < y->id);
+}
+
+static void merge_cells(struct rps_code_bins *bins)
+{
+    size_t kept = 0;
+
+    if (bins->cell_count == 0)
+        return;
+    qsort(bins->cell, bins->cell_count, sizeof(*bins->cell), compare_cells);
+    for (size_t i = 0; i < bins->cell_count; i++) {
+        if (kept > 0 && compare_cells(&bins->cell[i], &bins->cell[kept - 1]) == 0)
+            bins->cell[kept - 1].samples += bins->cell[i].samples;
+        else
+            bins->cell[kept++] = bins->cell[i];
+    }
+    bins->cell_count = kept;
+}
+
+/* Room for one more: by adding up what comes twice, as long as that gives half of it. */
+static int make_room(struct filling *filling, struct rps_error *err)
+{
+    struct rps_code_bins *bins = filling->bins;
+    size_t room = filling->room ? 2 * filling->room : CELLS_ROOM;
+    struct rps_code_cell *grown;
+
+    if (bins->cell_count < filling->room)
+        return 0;
+    if (bins->cell_count > 0)
+        merge_cells(bins);
+    if (bins->cell_count < filling->room / 2)
+        return 0;
+    grown = realloc(bins->cell, room * sizeof(*grown));
+    if (!grown)
+        return rps_error_memory(err);
+    bins->cell = grown;
+    filling->room = room;
+    return 0;
+}
+
+static int add_count(void *context, const struct rps_code_count *count, struct rps_error *err)
+{
+    struct filling *filling = context;
+    struct rps_code_bins *bins = filling->bins;
+    int64_t time_ns;
+
+    if (count->id < 0 || (uint64_t)count->id >= filling->ids ||
+        !find_time(filling, count->period, &time_ns))
+        return 0;
+    if (make_room(filling, err) < 0)
+        return RPS_FAILED;
+    bins->cell[bins->cell_count++] =
+        (struct rps_code_cell){bin_of(bins, time_ns), (uint32_t)count->id, count->samples};
+    return 0;
+}
+
+static int read_counts(struct filling *filling, int tasks, struct rps_error *err)
+{
+    const struct rps_cpu_series *series = &filling->picture->cpu_series;
+    struct rps_code_count_query query = {.tasks = tasks,
+                                         .first = filling->knot[0].period,
+                                         .last = filling->knot[filling->knot_count - 1].period - 1,
+                                         .count = add_count,
+                                         .context = filling};
+    int result = 0;
+
+    for (int i = 0; i < series->count && result == 0; i++) {
+        query.cpu = series->cpu[i];
+        result = rps_reader_code_counts(series->reader, series->run_id, &query, err);
+    }
+    if (result == 0 && filling->bins->cell_count > 0)
+        merge_cells(filling->bins);
+    return result;
+}
+
+int rps_code_bins_read(const struct rps_picture *picture, size_t bin_count, int tasks, size_t ids,
+                       struct rps_code_bins *ret, struct rps_error *err)
+{
+    struct filling filling = {.picture = picture, .bins = ret, .ids = ids};
+    int result;
+
+    *ret = (struct rps_code_bins){0};
+    result = read_knots(&filling, err);
+    if (result == 0 && filling.knot_count > 1)
+        result = choose_edges(&filling, bin_count, err);
+    if (result == 0 && ret->bin_count > 0)
+        result = read_counts(&filling, tasks, err);
+    free(filling.knot);
+    return result;
+}
+
+void rps_code_bins_rename(struct rps_code_bins *bins, const size_t *id)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < bins->cell_count; i++) {
+        const struct rps_code_cell *cell = &bins->cell[i];
+
+        if (id[cell->id] != SIZE_MAX)
+            bins->cell[kept++] =
+                (struct rps_code_cell){cell->bin, (uint32_t)id[cell->id], cell->samples};
+    }
+    bins->cell_count = kept;
+    merge_cells(bins);
+}
+
+int rps_code_bins_widen(struct rps_code_bins *bins)
+{
+    size_t kept = 0, before = bins->bin_count, cell = 0;
+    int is_first = 0; /* of two */
+
+    for (size_t i = 0; i < before; i++) {
+        is_first = i == 0 || bins->is_phase[i] || !is_first;
+        if (is_first) {
+            bins->edge_ns[kept] = bins->edge_ns[i];
+            bins->is_phase[kept++] = bins->is_phase[i];
+        }
+        for (; cell < bins->cell_count && bins->cell[cell].bin == i; cell++)
+            bins->cell[cell].bin = (uint32_t)(kept - 1);
+    }
+    bins->edge_ns[kept] = bins->edge_ns[before];
+    bins->is_phase[kept] = bins->is_phase[before];
+    bins->bin_count = kept;
+    merge_cells(bins);
+    return kept < before;
+}
+
+uint64_t rps_code_bins_samples(const struct rps_code_bins *bins)
+{
+    uint64_t samples = 0;
+
+    for (size_t i = 0; i < bins->cell_count; i++)
+        samples += bins->cell[i].samples;
+    return samples;
+}
+
+void rps_code_bins_free(struct rps_code_bins *bins)
+{
+    free(bins->edge_ns);
+    free(bins->is_phase);
+    free(bins->cell);
+    *bins = (struct rps_code_bins){0};
+}
+
+double rps_code_bins_expected(const struct rps_picture *picture, const struct rps_code_bins *bins,
+                              const struct rps_sampling *sampling, size_t bin)
+{
+    double seconds = (double)(bins->edge_ns[bin + 1] - bins->edge_ns[bin]) / RPS_NS_PER_S;
+
+    return seconds * (double)sampling->frequency *
+           (picture->cpu_series.by_cpu ? picture->cpu_series.count : 1);
+}

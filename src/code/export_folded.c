@@ -1,0 +1,71 @@
+/*
+ * Folded stacks: a line each, its functions from the outermost on with semicolons between, a blank
+ * and how often it was seen. What flame graphs (flamegraph.pl, speedscope, inferno) are made of.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "rpistat/export_columns.h"
+#include "rpistat/shares.h"
+#include "rpistat/text.h"
+
+/* A function's name: nothing in it may look like the end of it, or of the line. */
+static void put_name(FILE *out, const char *name)
+{
+    for (int length; *name; name += length > 0 ? length : 1) {
+        uint32_t code;
+
+        length = rps_text_decode(name, &code);
+        if (length == 0 || !rps_text_is_harmless(code) || code == ';')
+            fputc(length > 0 && code == ';' ? ':' : ' ', out);
+        else
+            fwrite(name, 1, (size_t)length, out);
+    }
+}
+
+/* `way` has room for the nodes from the root to any other. */
+static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, size_t *way)
+{
+    size_t depth = 0, leaf = node;
+
+    for (; node != 0; node = calls->call[node].parent)
+        way[depth++] = node;
+    while (depth-- > 0) {
+        put_name(out, calls->call[way[depth]].function);
+        if (depth > 0)
+            fputc(';', out);
+    }
+    fprintf(out, " %" PRIu64 "\n", calls->call[leaf].self);
+}
+
+static int folded_code(struct rps_export_job *job, const struct rps_export_code *of,
+                       struct rps_error *err)
+{
+    struct rps_calls calls = {0};
+    uint64_t *samples = NULL;
+    size_t *way = NULL;
+    int result = rps_run_code_counts(of->reader, job->run->run_id, of->part, of->cpus, of->code, 0,
+                                     &samples, err);
+
+    if (result == 0)
+        result = rps_shares_calls(of->code, samples, &calls, err);
+    if (result == 0) {
+        way = malloc((calls.count + 1) * sizeof(*way));
+        result = way ? 0 : rps_error_memory(err);
+    }
+    for (size_t i = 1; i < calls.count && result == 0; i++) {
+        if (calls.call[i].self > 0)
+            put_stack(job->out, &calls, i, way);
+    }
+    free(way);
+    rps_calls_free(&calls);
+    free(samples);
+    return result;
+}
+
+const struct rps_export_format rps_export_folded = {
+    .name = "folded",
+    .summary = "samples: a line a call stack, for flame graphs",
+    .own_form = 1,
+    .code = folded_code,
+};

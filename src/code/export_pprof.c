@@ -1,0 +1,368 @@
+/*
+ * Samples as pprof reads them: a message Profile of profile.proto, in protobuf's wire format.
+ * Fields of the message may come in any order, so that they are written as they are known.
+ *
+ * Values are samples and, where they were taken by frequency, the time that they stand for. Each
+ * sample says its phase. Addresses are offsets in files, as the store has them, so that mappings
+ * say that all is named: pprof would look for symbols at other places.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/export_columns.h"
+#include "rpistat/clock.h"
+#include "rpistat/protobuf.h"
+#include "rpistat/run_phases.h"
+#include "rpistat/text.h"
+
+/* Numbers of the fields that are written, message by message. */
+enum {
+    PROFILE_TYPE = 1,
+    PROFILE_SAMPLE,
+    PROFILE_MAPPING,
+    PROFILE_LOCATION,
+    PROFILE_FUNCTION,
+    PROFILE_STRING,
+    PROFILE_TIME = 9,
+    PROFILE_DURATION,
+    PROFILE_PERIOD_TYPE,
+    PROFILE_PERIOD
+};
+enum { TYPE_TYPE = 1, TYPE_UNIT };
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE, SAMPLE_LABEL };
+enum { LABEL_KEY = 1, LABEL_TEXT };
+enum {
+    MAPPING_ID = 1,
+    MAPPING_LIMIT = 3,
+    MAPPING_FILE = 5,
+    MAPPING_BUILD_ID,
+    MAPPING_FUNCTIONS,
+    MAPPING_FILES,
+    MAPPING_LINES,
+    MAPPING_INLINED
+};
+enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
+
+/* --- a profile -------------------------------------------------------------------------------- */
+
+struct profile {
+    struct rps_export_job *job;
+    const struct rps_export_code *of;
+    struct rps_protobuf field, inner; /* being made; emptied when they are written */
+    uint64_t string_count;
+    uint8_t *frame_used;   /* owned; of each frame, and of one that is not known */
+    size_t *function;      /* owned; of each location the number of its function, from 1 */
+    uint64_t *unit, *rest; /* owned; counts of a label, and of what is in none */
+    uint64_t phase_key;
+    int failed;
+};
+
+static void profile_free(struct profile *profile)
+{
+    rps_protobuf_free(&profile->field);
+    rps_protobuf_free(&profile->inner);
+    free(profile->frame_used);
+    free(profile->function);
+    free(profile->unit);
+    free(profile->rest);
+}
+
+/* Write what was made as a field of the profile. */
+static void write_field(struct profile *profile, uint64_t field)
+{
+    struct rps_protobuf head = {0};
+
+    rps_protobuf_varint(&head, field << 3 | 2);
+    rps_protobuf_varint(&head, profile->field.size);
+    fwrite(head.data, 1, head.size, profile->job->out);
+    if (profile->field.size > 0)
+        fwrite(profile->field.data, 1, profile->field.size, profile->job->out);
+    profile->failed |= profile->field.failed | head.failed;
+    profile->field.size = 0;
+    free(head.data);
+}
+
+static void write_number(struct profile *profile, uint64_t field, uint64_t value)
+{
+    struct rps_protobuf number = {0};
+
+    rps_protobuf_number(&number, field, value);
+    fwrite(number.data, 1, number.size, profile->job->out);
+    profile->failed |= number.failed;
+    free(number.data);
+}
+
+/* Write a text into the table of strings; its number there. */
+static uint64_t write_string(struct profile *profile, const char *text)
+{
+    char *valid = rps_text_harmless(text); /* pprof prints it as it is */
+
+    profile->failed |= !valid;
+    rps_protobuf_bytes(&profile->field, valid ? valid : "", valid ? strlen(valid) : 0);
+    free(valid);
+    write_field(profile, PROFILE_STRING);
+    return profile->string_count++;
+}
+
+static void write_type(struct profile *profile, uint64_t field, const char *type, const char *unit)
+{
+    uint64_t type_string = write_string(profile, type), unit_string = write_string(profile, unit);
+
+    rps_protobuf_number(&profile->field, TYPE_TYPE, type_string);
+    rps_protobuf_number(&profile->field, TYPE_UNIT, unit_string);
+    write_field(profile, field);
+}
+
+/* What a sample stands for beside itself: ns, or events of the threshold. */
+static uint64_t sample_weight(const struct rps_sampling *sampling)
+{
+    return sampling->frequency > 0 ? RPS_NS_PER_S / sampling->frequency : sampling->threshold;
+}
+
+static void write_head(struct profile *profile)
+{
+    const struct rps_sampling *sampling = &profile->of->code->sampling;
+    const struct rps_run *run = profile->job->run;
+    const char *type = sampling->frequency > 0 ? "time" : sampling->event;
+    const char *unit = sampling->frequency > 0 ? "nanoseconds" : "count";
+
+    write_string(profile, ""); /* number 0 is that everywhere */
+    write_type(profile, PROFILE_TYPE, "samples", "count");
+    write_type(profile, PROFILE_TYPE, type, unit);
+    write_type(profile, PROFILE_PERIOD_TYPE, type, unit);
+    write_number(profile, PROFILE_PERIOD, sample_weight(sampling));
+    if (run->start_realtime_ns > 0)
+        write_number(profile, PROFILE_TIME, (uint64_t)run->start_realtime_ns);
+    if (run->elapsed_ns > 0)
+        write_number(profile, PROFILE_DURATION, (uint64_t)run->elapsed_ns);
+    profile->phase_key = write_string(profile, "phase");
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static size_t frame_of(const struct rps_code *code, size_t stack)
+{
+    return code->stack[stack].frame < 0 ? code->frame_count : (size_t)code->stack[stack].frame;
+}
+
+/* Samples of one stack; `phase` is the number of the label's string, 0 for none. */
+static void write_sample(struct profile *profile, size_t stack, uint64_t samples, uint64_t phase)
+{
+    const struct rps_code *code = profile->of->code;
+
+    for (int64_t s = (int64_t)stack; s >= 0; s = code->stack[s].parent) {
+        size_t frame = frame_of(code, (size_t)s);
+
+        rps_protobuf_varint(&profile->inner, frame + 1);
+        profile->frame_used[frame] = 1;
+    }
+    rps_protobuf_message(&profile->field, SAMPLE_LOCATION, &profile->inner);
+    rps_protobuf_varint(&profile->inner, samples);
+    rps_protobuf_varint(&profile->inner, samples * sample_weight(&code->sampling));
+    rps_protobuf_message(&profile->field, SAMPLE_VALUE, &profile->inner);
+    if (phase > 0) {
+        rps_protobuf_number(&profile->inner, LABEL_KEY, profile->phase_key);
+        rps_protobuf_number(&profile->inner, LABEL_TEXT, phase);
+        rps_protobuf_message(&profile->field, SAMPLE_LABEL, &profile->inner);
+    }
+    write_field(profile, PROFILE_SAMPLE);
+}
+
+static void write_samples(struct profile *profile, const uint64_t *samples, const char *label)
+{
+    uint64_t phase = label ? write_string(profile, label) : 0;
+
+    for (size_t s = 0; s < profile->of->code->stack_count; s++) {
+        if (samples[s] > 0)
+            write_sample(profile, s, samples[s], phase);
+    }
+}
+
+static int count(struct profile *profile, const struct rps_code_part *part, uint64_t **ret,
+                 struct rps_error *err)
+{
+    const struct rps_export_code *of = profile->of;
+
+    free(*ret);
+    *ret = NULL;
+    return rps_run_code_counts(of->reader, profile->job->run->run_id, part, of->cpus, of->code, 0,
+                               ret, err);
+}
+
+/* The samples of a label, which are taken from the rest. */
+static int write_label(struct profile *profile, const struct rps_phases *phases, int label,
+                       struct rps_error *err)
+{
+    struct rps_code_part part = {0};
+    char name[RPS_PHASE_LABEL_SIZE];
+    int result = rps_code_part_choose(
+        profile->of->reader, profile->job->run->run_id,
+        &(struct rps_code_choice){
+            .to_ns = INT64_MAX, .phase = rps_phase_label(label, name), .phases = phases},
+        &part, err);
+
+    if (result == 0)
+        result = rps_code_part_keep(&part, profile->of->part, err);
+    if (result == 0)
+        result = count(profile, &part, &profile->unit, err);
+    if (result == 0) {
+        for (size_t s = 0; s < profile->of->code->stack_count; s++)
+            profile->rest[s] -=
+                profile->unit[s] < profile->rest[s] ? profile->unit[s] : profile->rest[s];
+        write_samples(profile, profile->unit, name);
+    }
+    rps_code_part_free(&part);
+    return result;
+}
+
+static int write_labels(struct profile *profile, struct rps_error *err)
+{
+    struct rps_phase_levels levels = {0};
+    int result = count(profile, profile->of->part, &profile->rest, err);
+
+    if (result == 0)
+        result =
+            rps_run_phases_get(profile->of->reader, profile->job->run->run_id, &levels, NULL, err);
+    if (result > 0) {
+        const struct rps_phases *phases = rps_phase_levels_shown(&levels);
+
+        result = 0;
+        for (int label = 0; label < phases->label_count && result == 0; label++)
+            result = write_label(profile, phases, label, err);
+    }
+    if (result == 0)
+        write_samples(profile, profile->rest, NULL);
+    rps_phase_levels_free(&levels);
+    return result;
+}
+
+/* --- what they refer to ----------------------------------------------------------------------- */
+
+/* qsort_r's: numbers of locations by function and file. */
+static int by_function(const void *a, const void *b, void *context)
+{
+    const struct rps_code *code = context;
+    const struct rps_location *x = &code->location[*(const size_t *)a];
+    const struct rps_location *y = &code->location[*(const size_t *)b];
+    int order = strcmp(x->function, y->function);
+
+    return order ? order : strcmp(x->file, y->file);
+}
+
+/* A function each name and file; profile->function says which is whose. */
+static int write_functions(struct profile *profile, struct rps_error *err)
+{
+    const struct rps_code *code = profile->of->code;
+    size_t *order = malloc((code->location_count + 1) * sizeof(*order)), number = 0;
+
+    profile->function = calloc(code->location_count + 1, sizeof(*profile->function));
+    if (!order || !profile->function) {
+        free(order);
+        return rps_error_memory(err);
+    }
+    for (size_t i = 0; i < code->location_count; i++)
+        order[i] = i;
+    qsort_r(order, code->location_count, sizeof(*order), by_function, (void *)code);
+    for (size_t i = 0; i < code->location_count; i++) {
+        const struct rps_location *at = &code->location[order[i]];
+
+        if (i == 0 || by_function(&order[i - 1], &order[i], (void *)code) != 0) {
+            uint64_t name = write_string(profile, at->function);
+            uint64_t file = at->file[0] ? write_string(profile, at->file) : 0;
+
+            rps_protobuf_number(&profile->field, FUNCTION_ID, ++number);
+            rps_protobuf_number(&profile->field, FUNCTION_NAME, name);
+            rps_protobuf_number(&profile->field, FUNCTION_SYSTEM_NAME, name);
+            rps_protobuf_number(&profile->field, FUNCTION_FILE, file);
+            write_field(profile, PROFILE_FUNCTION);
+        }
+        profile->function[order[i]] = number;
+    }
+    free(order);
+    return 0;
+}
+
+/* The frame of that number as a location, with the functions that *at and what follows have. */
+static void write_location(struct profile *profile, size_t frame, size_t *at)
+{
+    const struct rps_code *code = profile->of->code;
+
+    rps_protobuf_number(&profile->field, LOCATION_ID, frame + 1);
+    if (frame < code->frame_count) {
+        rps_protobuf_number(&profile->field, LOCATION_MAPPING,
+                            (uint64_t)(code->frame[frame].module + 1));
+        rps_protobuf_number(&profile->field, LOCATION_ADDRESS, code->frame[frame].address);
+    }
+    for (; *at < code->location_count && code->location[*at].frame == (int64_t)frame; ++*at) {
+        if (code->location[*at].how == RPS_LOCATION_NONE)
+            continue;
+        rps_protobuf_number(&profile->inner, LINE_FUNCTION, profile->function[*at]);
+        rps_protobuf_number(&profile->inner, LINE_LINE, (uint64_t)code->location[*at].line);
+        rps_protobuf_message(&profile->field, LOCATION_LINE, &profile->inner);
+    }
+    write_field(profile, PROFILE_LOCATION);
+}
+
+static void write_locations(struct profile *profile)
+{
+    const struct rps_code *code = profile->of->code;
+    size_t at = 0;
+
+    for (size_t f = 0; f <= code->frame_count; f++) {
+        while (at < code->location_count && code->location[at].frame < (int64_t)f)
+            at++;
+        if (profile->frame_used[f])
+            write_location(profile, f, &at);
+    }
+}
+
+static void write_mappings(struct profile *profile)
+{
+    const struct rps_code *code = profile->of->code;
+
+    for (size_t m = 0; m < code->module_count; m++) {
+        uint64_t path = write_string(profile, code->module[m].path);
+        uint64_t build_id = write_string(profile, code->module[m].build_id);
+
+        rps_protobuf_number(&profile->field, MAPPING_ID, m + 1);
+        rps_protobuf_number(&profile->field, MAPPING_LIMIT, INT64_MAX);
+        rps_protobuf_number(&profile->field, MAPPING_FILE, path);
+        rps_protobuf_number(&profile->field, MAPPING_BUILD_ID, build_id);
+        for (uint64_t has = MAPPING_FUNCTIONS; has <= MAPPING_INLINED; has++)
+            rps_protobuf_number(&profile->field, has, 1);
+        write_field(profile, PROFILE_MAPPING);
+    }
+}
+
+static int pprof_code(struct rps_export_job *job, const struct rps_export_code *of,
+                      struct rps_error *err)
+{
+    struct profile profile = {.job = job, .of = of};
+    int result = 0;
+
+    profile.frame_used = calloc(of->code->frame_count + 1, 1);
+    if (!profile.frame_used)
+        return rps_error_memory(err);
+    write_head(&profile);
+    result = write_labels(&profile, err);
+    if (result == 0)
+        result = write_functions(&profile, err);
+    if (result == 0) {
+        write_locations(&profile);
+        write_mappings(&profile);
+    }
+    if (result == 0 && profile.failed)
+        result = rps_error_memory(err);
+    profile_free(&profile);
+    return result;
+}
+
+const struct rps_export_format rps_export_pprof = {
+    .name = "pprof",
+    .summary = "samples: a profile for pprof and other readers of profile.proto",
+    .own_form = 1,
+    .code = pprof_code,
+    .is_binary = 1,
+};

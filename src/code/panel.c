@@ -1,0 +1,366 @@
+/*
+ * The panel "Code": which functions, modules, threads or programs had which share of the time, in
+ * steps; of too few samples there is none.
+ *
+ * 100 % is the time of one CPU (of a recording by CPU: of these CPUs), or of as many as were busy
+ * where these were more. What is left to it the workload slept, or was not sampled. A step has
+ * enough samples for a share to mean something, and ends where a phase does.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/code_bins.h"
+#include "rpistat/shares.h"
+#include "rpistat/text.h"
+
+#define CODE_TOP     (RPS_PICTURE_CODE_LINES - 2) /* with a name of their own; then "other", and */
+#define CODE_ASLEEP  "off the CPU or not sampled"
+#define CODE_SAMPLES 50   /* that a step would have of a busy CPU, at least */
+#define CODE_STEPS   1000 /* at most, but for phases */
+#define CODE_OTHER   7    /* colour of "other", the palette's grey */
+#define CODE_CUT     32   /* characters of a name in a legend */
+#define CODE_SWATCH  14
+
+/* What the samples are told apart by: a number for each stack, or task. */
+struct keys {
+    int64_t *of;       /* owned; of each stack or task its key; -1: none */
+    uint64_t *samples; /* owned; of each key */
+    size_t ids, count;
+    struct rps_function_name *function; /* owned; of functions and programs */
+    int top[CODE_TOP];                  /* keys with most samples, in that order */
+    int top_count;
+};
+
+static void keys_free(struct keys *keys)
+{
+    free(keys->of);
+    free(keys->samples);
+    free(keys->function);
+}
+
+static int is_of_tasks(enum rps_plot_code by)
+{
+    return by == RPS_PLOT_CODE_THREAD || by == RPS_PLOT_CODE_PROGRAM;
+}
+
+static int find_keys(const struct rps_code *code, enum rps_plot_code by, struct keys *keys,
+                     struct rps_error *err)
+{
+    keys->ids = is_of_tasks(by) ? code->task_count : code->stack_count;
+    if (by == RPS_PLOT_CODE_PROGRAM)
+        return rps_shares_programs(code, &keys->of, &keys->function, &keys->count, err);
+    if (by == RPS_PLOT_CODE_FUNCTION)
+        return rps_shares_functions(code, 0, RPS_UNNAMED_MODULE, &keys->of, &keys->function,
+                                    &keys->count, err);
+    keys->count = by == RPS_PLOT_CODE_THREAD ? code->task_count : code->module_count;
+    keys->of = calloc(keys->ids + 1, sizeof(*keys->of));
+    if (!keys->of)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < keys->ids; i++) {
+        int64_t frame = by == RPS_PLOT_CODE_THREAD ? -1 : code->stack[i].frame;
+
+        keys->of[i] = by == RPS_PLOT_CODE_THREAD ? (int64_t)i
+                      : frame >= 0               ? code->frame[frame].module
+                                                 : -1;
+    }
+    return 0;
+}
+
+static int find_top(struct keys *keys, const struct rps_code_bins *bins, struct rps_error *err)
+{
+    keys->samples = calloc(keys->count + 1, sizeof(*keys->samples));
+    if (!keys->samples)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < bins->cell_count; i++) {
+        int64_t key = keys->of[bins->cell[i].id];
+
+        if (key >= 0)
+            keys->samples[key] += bins->cell[i].samples;
+    }
+    for (size_t key = 0; key < keys->count; key++) {
+        int place = keys->top_count;
+
+        while (place > 0 && keys->samples[keys->top[place - 1]] < keys->samples[key])
+            place--;
+        if (keys->samples[key] == 0 || place == CODE_TOP)
+            continue;
+        if (keys->top_count < CODE_TOP)
+            keys->top_count++;
+        memmove(&keys->top[place + 1], &keys->top[place],
+                (size_t)(keys->top_count - place - 1) * sizeof(keys->top[0]));
+        keys->top[place] = (int)key;
+    }
+    return 0;
+}
+
+static void name_key(const struct rps_code *code, enum rps_plot_code by, const struct keys *keys,
+                     int key, char name[RPS_PICTURE_CODE_NAME])
+{
+    char text[RPS_PICTURE_CODE_NAME];
+
+    if (keys->function)
+        snprintf(text, sizeof(text), "%s", keys->function[key].function);
+    else if (by == RPS_PLOT_CODE_THREAD)
+        snprintf(text, sizeof(text), "%s (%lld)", code->task[key].name,
+                 (long long)code->task[key].tid);
+    else
+        snprintf(text, sizeof(text), "%s", rps_text_file_name(code->module[key].path));
+    rps_text_printable(name, RPS_PICTURE_CODE_NAME, text[0] ? text : "[unknown]");
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+/* The bin behind a step from a bin on, which may be shorter where a phase ends. */
+static size_t short_step_end(const struct rps_picture *picture, const struct rps_code_bins *bins,
+                             const struct rps_sampling *sampling, size_t from, int *ret_is_short)
+{
+    int64_t least_ns = (bins->edge_ns[bins->bin_count] - bins->edge_ns[0]) / CODE_STEPS;
+    double expected = 0;
+    size_t to = from;
+
+    do {
+        expected += rps_code_bins_expected(picture, bins, sampling, to++);
+        *ret_is_short = bins->edge_ns[to] - bins->edge_ns[from] < least_ns ||
+                        (sampling->frequency > 0 && expected < CODE_SAMPLES);
+    } while (*ret_is_short && to < bins->bin_count && !bins->is_phase[to]);
+    return to;
+}
+
+/* The same; what is left of a phase and too short for a step of its own belongs to it. */
+static size_t step_end(const struct rps_picture *picture, const struct rps_code_bins *bins,
+                       const struct rps_sampling *sampling, size_t from)
+{
+    int is_short;
+    size_t to = short_step_end(picture, bins, sampling, from, &is_short), next;
+
+    if (to == bins->bin_count || bins->is_phase[to])
+        return to;
+    next = short_step_end(picture, bins, sampling, to, &is_short);
+    return is_short ? next : to;
+}
+
+/* Shares of the lines in one step, from what each line has of samples. */
+static void add_step(struct rps_picture_code *code, const uint64_t *samples, double expected,
+                     double from, double to)
+{
+    double *share = &code->share[code->step_count * RPS_PICTURE_CODE_LINES], all = 0;
+
+    for (int line = 0; line < CODE_TOP + 1; line++)
+        all += (double)samples[line];
+    for (int line = 0; line < CODE_TOP + 1; line++)
+        share[line] = 100 * (double)samples[line] / fmax(fmax(all, expected), 1);
+    share[CODE_TOP + 1] = expected > all ? 100 * (1 - all / expected) : 0;
+    code->at[code->step_count++] = from;
+    code->at[code->step_count] = to;
+}
+
+static int make_steps(struct rps_picture *picture, const struct rps_code_bins *bins,
+                      const struct rps_sampling *sampling, const struct keys *keys,
+                      struct rps_error *err)
+{
+    struct rps_picture_code *code = &picture->code;
+    size_t cell = 0;
+
+    code->at = calloc(bins->bin_count + 1, sizeof(*code->at));
+    code->share = calloc(bins->bin_count + 1, RPS_PICTURE_CODE_LINES * sizeof(*code->share));
+    if (!code->at || !code->share)
+        return rps_error_memory(err);
+    for (size_t from = 0, to; from < bins->bin_count; from = to) {
+        uint64_t samples[CODE_TOP + 1] = {0};
+        double expected = 0;
+
+        to = step_end(picture, bins, sampling, from);
+        for (size_t bin = from; bin < to; bin++)
+            expected += rps_code_bins_expected(picture, bins, sampling, bin);
+        for (; cell < bins->cell_count && bins->cell[cell].bin < to; cell++) {
+            int64_t key = keys->of[bins->cell[cell].id];
+            int line = 0;
+
+            while (line < keys->top_count && keys->top[line] != key)
+                line++;
+            samples[line < keys->top_count ? line : CODE_TOP] += bins->cell[cell].samples;
+        }
+        add_step(code, samples, expected, rps_picture_position(picture, bins->edge_ns[from]),
+                 rps_picture_position(picture, bins->edge_ns[to]));
+    }
+    return 0;
+}
+
+/* Keep the lines that have something of some step, and name them. */
+static void name_lines(struct rps_picture_code *code, const struct rps_code *names,
+                       enum rps_plot_code by, const struct keys *keys)
+{
+    for (int line = 0; line < RPS_PICTURE_CODE_LINES; line++) {
+        int kept = code->line_count, is_there = 0;
+
+        for (size_t i = 0; i < code->step_count; i++) {
+            double *share = &code->share[i * RPS_PICTURE_CODE_LINES];
+
+            share[kept] = share[line];
+            is_there |= share[line] > 0;
+        }
+        if (!is_there)
+            continue;
+        code->colour[kept] = line < CODE_TOP ? line : line == CODE_TOP ? CODE_OTHER : -1;
+        if (line < CODE_TOP)
+            name_key(names, by, keys, keys->top[line], code->name[kept]);
+        else
+            strcpy(code->name[kept], line == CODE_TOP ? "other" : CODE_ASLEEP);
+        code->line_count++;
+    }
+}
+
+/* --- the panel -------------------------------------------------------------------------------- */
+
+/* The legend: entries as wide as the longest name. */
+static void lay_out(struct rps_picture *picture)
+{
+    struct rps_picture_code *code = &picture->code;
+    double across = picture->width / picture->scale - picture->left - picture->right;
+    int longest = 1;
+
+    for (int line = 0; line < code->line_count; line++) {
+        int width = rps_text_width(code->name[line]);
+
+        longest = width > longest ? width : longest;
+    }
+    longest = longest < CODE_CUT ? longest : CODE_CUT;
+    code->entry = longest * RPS_PICTURE_CHARACTER + CODE_SWATCH + 24;
+    code->columns = across > 2 * code->entry ? (int)(across / code->entry) : 1;
+    code->columns = code->columns < code->line_count ? code->columns : code->line_count;
+    code->rows = code->line_count > 0 ? (code->line_count + code->columns - 1) / code->columns : 0;
+}
+
+static void give_title(struct rps_picture_code *code, enum rps_plot_code by,
+                       const struct rps_sampling *sampling)
+{
+    char unit[RPS_TEXT_NUMBER_SIZE + 32];
+
+    if (sampling->frequency > 0)
+        snprintf(unit, sizeof(unit), "%llu Hz", (unsigned long long)sampling->frequency);
+    else
+        snprintf(unit, sizeof(unit), "one in %llu", (unsigned long long)sampling->threshold);
+    snprintf(code->title, sizeof(code->title), "Code: share of %s by %s (%%), sampled by %.64s, %s",
+             sampling->frequency > 0 ? "the time" : "samples", rps_plot_code_names[by],
+             sampling->event, unit);
+}
+
+/* 1, and no panel: programs are to be shown for these functions. */
+static int read_panel(struct rps_picture *picture, const struct rps_code *code,
+                      enum rps_plot_code by, int is_chosen, struct rps_error *err)
+{
+    struct rps_code_bins bins = {0};
+    struct keys keys = {0};
+    int result = find_keys(code, by, &keys, err);
+
+    if (result == 0)
+        result =
+            rps_code_bins_read(picture, picture->bin_count, is_of_tasks(by), keys.ids, &bins, err);
+    if (result == 0)
+        result = find_top(&keys, &bins, err);
+    if (result == 0 && is_chosen && rps_shares_has_processes(code) &&
+        rps_shares_mostly_unnamed(keys.function, keys.samples, keys.count))
+        result = 1;
+    if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
+        result = make_steps(picture, &bins, &code->sampling, &keys, err);
+        name_lines(&picture->code, code, by, &keys);
+        give_title(&picture->code, by, &code->sampling);
+    }
+    rps_code_bins_free(&bins);
+    keys_free(&keys);
+    return result;
+}
+
+int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
+                          struct rps_error *err)
+{
+    const struct rps_cpu_series *series = &picture->cpu_series;
+    enum rps_plot_code by =
+        options->code == RPS_PLOT_CODE_CHOSEN ? RPS_PLOT_CODE_FUNCTION : options->code;
+    struct rps_code code;
+    int result;
+
+    if (by == RPS_PLOT_CODE_NONE || (options->code == RPS_PLOT_CODE_CHOSEN && picture->named))
+        return 0;
+    result = rps_reader_code(series->reader, series->run_id, &code, err);
+    if (result <= 0)
+        return result;
+    result = read_panel(picture, &code, by, options->code == RPS_PLOT_CODE_CHOSEN, err);
+    if (result > 0)
+        result = read_panel(picture, &code, RPS_PLOT_CODE_PROGRAM, 0, err);
+    lay_out(picture);
+    rps_code_free(&code);
+    return result;
+}
+
+void rps_picture_code_free(struct rps_picture_code *code)
+{
+    free(code->at);
+    free(code->share);
+    memset(code, 0, sizeof(*code));
+}
+
+double rps_picture_code_height(const struct rps_picture *picture)
+{
+    return picture->code.line_count > 0
+               ? RPS_PICTURE_CODE_HEIGHT + RPS_PICTURE_LEGEND_HEIGHT * picture->code.rows
+               : 0;
+}
+
+/* --- for gnuplot ------------------------------------------------------------------------------ */
+
+/* A row a side of each step: its place, 0, and the tops of the lines, one on another. */
+static int write_steps(const struct rps_picture_code *code, int folder_fd, struct rps_error *err)
+{
+    static const char name[] = "code.dat";
+    FILE *file = rps_picture_file(folder_fd, name, err);
+
+    if (!file)
+        return RPS_FAILED;
+    fprintf(file, "# position 0 tops\n");
+    for (size_t i = 0; i < 2 * code->step_count; i++) {
+        double top = 0;
+
+        fprintf(file, "%.12g 0", code->at[(i + 1) / 2]);
+        for (int line = 0; line < code->line_count; line++) {
+            top += code->share[i / 2 * RPS_PICTURE_CODE_LINES + (size_t)line];
+            fprintf(file, " %.5g", fmin(top, 100));
+        }
+        fputc('\n', file);
+    }
+    return rps_picture_file_close(file, name, err);
+}
+
+int rps_picture_write_code(const struct rps_picture *picture, int folder_fd, FILE *file,
+                           struct rps_error *err)
+{
+    const struct rps_picture_code *code = &picture->code;
+
+    fprintf(file, "code_lines = %d\ncode_px = %g\n", code->line_count,
+            rps_picture_code_height(picture));
+    if (code->line_count == 0)
+        return 0;
+    fprintf(file, "code_columns = %d\ncode_rows = %d\ncode_entry = %.6g\n", code->columns,
+            code->rows, code->entry);
+    fprintf(file, "array code_colour[%d] = [", code->line_count);
+    for (int line = 0; line < code->line_count; line++)
+        fprintf(file, "%s\"#%s\"", line ? ", " : "",
+                code->colour[line] < 0 ? picture->palette->grid
+                                       : picture->palette->line[code->colour[line]]);
+    fprintf(file, "]\n");
+    return write_steps(code, folder_fd, err);
+}
+
+void rps_picture_write_code_texts(const struct rps_picture *picture, FILE *file)
+{
+    const struct rps_picture_code *code = &picture->code;
+    char text[RPS_PICTURE_CODE_NAME];
+
+    for (int line = -1; line < code->line_count && code->line_count > 0; line++) {
+        snprintf(text, sizeof(text), "%s", line < 0 ? code->title : code->name[line]);
+        if (line >= 0)
+            rps_picture_cut_text(text, CODE_CUT);
+        rps_picture_write_line(picture, file, text);
+    }
+}

@@ -1,0 +1,57 @@
+/* Where the time went, by samples, or the events that they were taken by: of the report. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "rpistat/report_parts.h"
+#include "rpistat/text.h"
+
+int rps_report_read_code(struct rps_report *report, struct rps_error *err)
+{
+    const struct rps_report_options *options = report->options;
+    const struct rps_code_choice choice = {
+        .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
+    struct rps_reader *reader = report->cpu_series.reader;
+    int64_t run_id = report->run.run_id;
+    struct rps_code_part part = {0};
+    int result;
+
+    if (options->layout == RPS_REPORT_2013)
+        return 0;
+    result = rps_reader_code(reader, run_id, &report->code, err);
+    if (result <= 0 || !rps_code_is_sampled(&report->run, &report->code))
+        return result < 0 ? result : 0;
+    rps_tally_operands(&report->tally, report->plan, report->operand);
+    report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
+    result = rps_code_part_choose(reader, run_id, &choice, &part, err);
+    if (result == 0)
+        result = rps_code_groups_find(reader, run_id, &part, &options->cpus, &report->code,
+                                      &report->groups, err);
+    rps_code_part_free(&part);
+    return result;
+}
+
+void rps_report_print_code(struct rps_report *report)
+{
+    const struct rps_code_group *group = report->groups.group;
+    char text[RPS_CODE_TOP * 160 + 1], name[128];
+    size_t used = 0;
+
+    if (report->groups.count == 0 || group->samples == 0)
+        return;
+    if (group->samples < RPS_SHARES_SAMPLES_MIN)
+        strcpy(text, "too few to tell");
+    for (int t = 0; t < group->count && used < sizeof(text) && isfinite(group->top[t].share); t++)
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.1f %%", t > 0 ? ", " : "",
+                             rps_code_function_text(name, sizeof(name), &group->top[t].name),
+                             100 * group->top[t].share);
+    if (report->code.sampling.frequency > 0)
+        fprintf(report->out, "\nWhere the time went (%" PRIu64 " samples", group->samples);
+    else /* those of page faults say nothing of the time */
+        fprintf(report->out, "\nWhere %s were (%" PRIu64 " samples",
+                rps_text_printable(name, sizeof(name), report->code.sampling.event),
+                group->samples);
+    fputs("; see `rpistat code`)\n", report->out);
+    rps_report_wrapped(report, text, 2);
+}

@@ -1,0 +1,438 @@
+/*
+ * The answer in a sentence: how much longer or shorter side B takes, in which phase, and with what.
+ *
+ * Elapsed time is instructions x CPI / clock rate / CPU use: what explains half of its change is
+ * said, otherwise an event that changed by more than time did, or CPU time. One run against one
+ * tells of these two runs: the facts, without a verdict on the next ones.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "rpistat/run_code.h"
+#include "rpistat/text.h"
+#include "words.h"
+#include "rpistat/words.h"
+
+#define NEARLY_ALL     .8   /* of it: one phase is said although all changed */
+#define MOST           .5   /* of a change: what has it explains it */
+#define ALIKE          .003 /* one run a side takes as long as the other */
+#define COUNTED_LEAST  1000 /* of an event in one run a side, to be said without a test */
+#define MORE_THAN_TIME 1.5  /* of it: events that change less just follow the time */
+#define VARIES         100  /* percent: an interval so wide says nothing */
+#define NAME_WIDTH     60   /* characters of a function */
+#define NO_FIGURE      SIZE_MAX
+
+struct answer {
+    const struct rps_comparison *comparison;
+    int elapsed;                    /* its figure */
+    const struct rps_change *whole; /* change of the elapsed time */
+    int pair;                       /* 1: one run against one, or one a side has an elapsed time */
+    char *text;
+    size_t used;
+};
+
+static void say(struct answer *answer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(struct answer *answer, const char *format, ...)
+{
+    size_t room = RPS_COMPARISON_ANSWER_SIZE - answer->used;
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(answer->text + answer->used, room, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        answer->used += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+/* --- how much --------------------------------------------------------------------------------- */
+
+/* Percent, in two digits; more where both ends of the interval would be the same. */
+static int decimals_for(const struct rps_change *change)
+{
+    double half = 50 * (change->high - change->low);
+
+    return fabs(100 * change->ratio) < 9.95 || half < .5 ? 1 : 0;
+}
+
+/* "31 % less time", "3.1 x the time" */
+static void say_more(struct answer *answer, const struct rps_change *change, int decimals,
+                     const char *less, const char *more, const char *what)
+{
+    char times[RPS_TEXT_NUMBER_SIZE];
+    double ratio = change->ratio;
+
+    if (change->b <= 0)
+        say(answer, "no %s", what);
+    else if (!isfinite(ratio))
+        say(answer, "%s where there were none", what);
+    else if (ratio > 1e4)
+        say(answer, "over 10000 x the %s", what);
+    else if (ratio >= RPS_COMPARISON_FACTOR_FROM)
+        say(answer, "%s x the %s", rps_words_times(times, sizeof(times), 1 + ratio), what);
+    else if (ratio < -.9999)
+        say(answer, "under 1/10000 of the %s", what);
+    else if (ratio < RPS_COMPARISON_FACTOR_BELOW)
+        say(answer, "1/%s of the %s", rps_words_times(times, sizeof(times), 1 / (1 + ratio)), what);
+    else
+        say(answer, "%.*f %% %s %s", decimals, fabs(100 * ratio), ratio < 0 ? less : more, what);
+}
+
+/* " (29 to 33 %)": in the words of say_more. */
+static void say_interval(struct answer *answer, const struct rps_change *change)
+{
+    double low = fmin(fabs(change->low), fabs(change->high)),
+           high = fmax(fabs(change->low), fabs(change->high));
+    char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
+
+    if (!isfinite(low) || !isfinite(high) || change->ratio < RPS_COMPARISON_FACTOR_BELOW ||
+        !(change->ratio <= 1e4) || change->low * change->high < 0)
+        return;
+    if (change->ratio >= RPS_COMPARISON_FACTOR_FROM)
+        say(answer, " (%s to %s x)", rps_words_times(from, sizeof(from), 1 + low),
+            rps_words_times(to, sizeof(to), 1 + high));
+    else
+        say(answer, " (%.*f to %.*f %%)", decimals_for(change), 100 * low, decimals_for(change),
+            100 * high);
+}
+
+static const char *value_text(char *ret, double seconds)
+{
+    static const struct rps_comparison_figure figure = {.kind = RPS_FIGURE_TIME, .unit = "s"};
+
+    return rps_comparison_value_text(ret, &figure, seconds);
+}
+
+static void say_time(struct answer *answer)
+{
+    char a[RPS_COMPARISON_TEXT_SIZE], b[RPS_COMPARISON_TEXT_SIZE];
+    const struct rps_change *whole = answer->whole;
+
+    say(answer, "B %s ", answer->comparison->b_count == 1 ? "took" : "takes");
+    if (answer->pair && fabs(whole->ratio) < ALIKE) {
+        say(answer, "as long as A (%s)", value_text(b, whole->b));
+        return;
+    }
+    say_more(answer, whole, decimals_for(whole), "less", "more", "time");
+    if (answer->pair)
+        say(answer, " (%s for %s)", value_text(b, whole->b), value_text(a, whole->a));
+    else
+        say_interval(answer, whole);
+}
+
+/* --- where ------------------------------------------------------------------------------------ */
+
+static int has_both(const struct rps_comparison_row *row)
+{
+    return row->a_times > 0 && row->b_times > 0;
+}
+
+/* The kind of phases that has most of the change; 0: none has. Of one kind the whole says all. */
+static size_t main_row(const struct answer *answer)
+{
+    const struct rps_comparison *comparison = answer->comparison;
+    double all = rps_comparison_longer(comparison, 0), most = MOST;
+    size_t best = 0;
+
+    for (size_t r = 1; r < comparison->row_count && comparison->row_count > 2; r++) {
+        const struct rps_comparison_row *row = &comparison->row[r];
+        double share = rps_comparison_longer(comparison, r) / all;
+
+        if (share >= most &&
+            (!has_both(row) || rps_comparison_is_sayable(&row->change[answer->elapsed]))) {
+            most = share;
+            best = r;
+        }
+    }
+    return best;
+}
+
+static void say_row(struct answer *answer, size_t r)
+{
+    const struct rps_comparison_row *row = &answer->comparison->row[r];
+    double longer = rps_comparison_longer(answer->comparison, r);
+    char label[RPS_PHASE_LABEL_SIZE], time[RPS_COMPARISON_TEXT_SIZE];
+
+    say(answer, "phase %s ", rps_phase_label(row->label, label));
+    if (fabs(longer) < 99.5)
+        snprintf(time, sizeof(time), "%.2g s", fabs(longer));
+    else
+        value_text(time, fabs(longer));
+    if (row->a_times == 0)
+        say(answer, "(%s) came", time);
+    else if (row->b_times == 0)
+        say(answer, "(%s) went", time);
+    else
+        say(answer, "%s %s %s", answer->comparison->b_count == 1 ? "was" : "is", time,
+            longer < 0 ? "shorter" : "longer");
+}
+
+/* 1: each kind of phases takes so much less, or more, at least half as much as the whole. */
+static int is_everywhere(const struct answer *answer)
+{
+    const struct rps_comparison *comparison = answer->comparison;
+    double all = log1p(answer->whole->ratio);
+
+    for (size_t r = 1; r < comparison->row_count; r++) {
+        const struct rps_change *change = &comparison->row[r].change[answer->elapsed];
+
+        if (!has_both(&comparison->row[r]) || !rps_comparison_is_sayable(change) ||
+            !(log1p(change->ratio) / all >= MOST))
+            return 0;
+    }
+    return comparison->row_count > 2;
+}
+
+static int is_nearly_all(const struct answer *answer, size_t r)
+{
+    return r > 0 && rps_comparison_longer(answer->comparison, r) /
+                            rps_comparison_longer(answer->comparison, 0) >=
+                        NEARLY_ALL;
+}
+
+/* --- with what -------------------------------------------------------------------------------- */
+
+/* An event that there is less of, or more, by so much: not time itself, nor what is rare. */
+static double goes_along(const struct rps_comparison_figure *figure,
+                         const struct rps_change *change)
+{
+    if (figure->kind != RPS_FIGURE_TOTAL || strcmp(figure->unit, "ns") == 0 ||
+        strcmp(figure->unit, "cycles") == 0 || fmax(change->a, change->b) < COUNTED_LEAST)
+        return NAN;
+    return log1p(change->ratio);
+}
+
+/* The figure of a row that explains its time; NO_FIGURE. */
+static size_t main_figure(const struct answer *answer, size_t r)
+{
+    const struct rps_comparison *comparison = answer->comparison;
+    const struct rps_comparison_row *row = &comparison->row[r];
+    double time = log1p(row->change[answer->elapsed].ratio);
+    size_t best = NO_FIGURE;
+
+    for (int way = 0; way < 3 && best == NO_FIGURE; way++) {
+        double most = way == 1 ? MORE_THAN_TIME : MOST;
+
+        for (size_t f = 0; f < comparison->figure_count; f++) {
+            const struct rps_change *change = &row->change[f];
+            double part = way == 0   ? rps_comparison_explains(&comparison->figure[f], change)
+                          : way == 1 ? goes_along(&comparison->figure[f], change)
+                          : comparison->figure[f].kind == RPS_FIGURE_CPU ? log1p(change->ratio)
+                                                                         : NAN;
+
+            if (part / time >= most && isfinite(part) && rps_comparison_is_sayable(change)) {
+                most = part / time;
+                best = f;
+            }
+        }
+    }
+    return best;
+}
+
+/* "48 % fewer instructions", "CPI 1.20 for 2.41" */
+static void say_figure(struct answer *answer, size_t r, size_t f)
+{
+    const struct rps_comparison_figure *figure = &answer->comparison->figure[f];
+    const struct rps_change *change = &answer->comparison->row[r].change[f];
+    char a[RPS_COMPARISON_TEXT_SIZE], b[RPS_COMPARISON_TEXT_SIZE];
+    char name[RPS_NAME_SIZE], printable[RPS_COMPARISON_TEXT_SIZE];
+
+    rps_words_cut(printable, sizeof(printable), rps_words_name(name, figure->label, figure->name),
+                  NAME_WIDTH / 2);
+    if (figure->kind != RPS_FIGURE_METRIC) {
+        say_more(answer, change, fabs(100 * change->ratio) < 9.95 ? 1 : 0,
+                 figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more", printable);
+        return;
+    }
+    rps_comparison_value_text(a, figure, change->a);
+    rps_comparison_value_text(b, figure, change->b);
+    say(answer, "%s %s for %s", printable, b, a);
+}
+
+/* "; solve (three.c:40) has most of it": of so many seconds that a row takes longer. */
+static void say_function(struct answer *answer, size_t r, double longer)
+{
+    const struct rps_comparison_row *row = &answer->comparison->row[r];
+    char name[8 * NAME_WIDTH], cut[4 * NAME_WIDTH + 4];
+
+    for (size_t i = 0; i < row->function_count; i++) {
+        const struct rps_comparison_function *function = &row->function[i];
+
+        if ((function->seconds.b - function->seconds.a) / longer < MOST ||
+            !rps_comparison_is_sayable(&function->seconds))
+            continue;
+        rps_code_function_text(name, sizeof(name), &function->name);
+        say(answer, "; %s has most of it", rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
+        return;
+    }
+}
+
+/* Seconds that a row takes longer: of CPU time, where this changed as well, since functions have
+ * that. */
+static double work_of(const struct answer *answer, size_t r)
+{
+    int cpu = rps_comparison_figure(answer->comparison, "cpu_time");
+    const struct rps_change *change = answer->comparison->row[r].change;
+
+    if (cpu >= 0 && log1p(change[cpu].ratio) / log1p(change[answer->elapsed].ratio) >= MOST)
+        return change[cpu].b - change[cpu].a;
+    return rps_comparison_longer(answer->comparison, r);
+}
+
+/* Where the time went, or came from, and with what. */
+static void say_why(struct answer *answer)
+{
+    size_t row = main_row(answer), figure;
+
+    if (answer->pair && fabs(answer->whole->ratio) < ALIKE)
+        return;
+    if (is_everywhere(answer) && !is_nearly_all(answer, row)) {
+        say(answer, ", in every phase");
+        row = 0;
+    } else if (row > 0) {
+        say(answer, ": ");
+        say_row(answer, row);
+    }
+    figure = main_figure(answer, row);
+    if (figure != NO_FIGURE && has_both(&answer->comparison->row[row])) {
+        say(answer, ", with ");
+        say_figure(answer, row, figure);
+    }
+    say_function(answer, row, work_of(answer, row));
+}
+
+/* --- the sentence ----------------------------------------------------------------------------- */
+
+/* 1: something in these two runs was tested and differs. */
+static int is_shown(const struct rps_comparison *comparison)
+{
+    for (size_t r = 0; r < comparison->row_count; r++) {
+        const struct rps_comparison_row *row = &comparison->row[r];
+
+        for (size_t f = 0; f < comparison->figure_count; f++) {
+            if (rps_comparison_is_changed(&row->change[f]))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static void say_pair(struct answer *answer)
+{
+    if (is_shown(answer->comparison))
+        say(answer, "These runs differ: ");
+    say_time(answer);
+    say_why(answer);
+    say(answer, "; one run a side cannot tell %swhat the next one takes",
+        fabs(answer->whole->ratio) < ALIKE ? "" : "why, nor ");
+}
+
+/* The one kind of phases in which a figure changed; 0: none, or several. */
+static size_t only_row(const struct rps_comparison *comparison, size_t figure)
+{
+    size_t only = 0;
+
+    for (size_t r = 1; r < comparison->row_count; r++) {
+        if (!rps_comparison_is_changed(&comparison->row[r].change[figure]))
+            continue;
+        if (only > 0)
+            return 0;
+        only = r;
+    }
+    return only;
+}
+
+/* What else changed, where elapsed time did not: in the phase that has it alone, in the whole, or
+ * in the first phase. */
+static void say_other(struct answer *answer)
+{
+    const struct rps_comparison *comparison = answer->comparison;
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    for (size_t r = 0; r < comparison->row_count; r++) {
+        size_t figure = rps_comparison_telling(comparison, r, NULL, 0);
+
+        if (r > 0 && rps_comparison_is_changed(&comparison->row[r].change[answer->elapsed])) {
+            say(answer, "; but ");
+            say_row(answer, r);
+            return;
+        }
+        if (figure != NO_FIGURE) {
+            r = r > 0 ? r : only_row(comparison, figure);
+            say(answer, "; but B has ");
+            say_figure(answer, r, figure);
+            if (r > 0)
+                say(answer, " in phase %s", rps_phase_label(comparison->row[r].label, label));
+            return;
+        }
+    }
+}
+
+/* No verdict on the elapsed time: CPU time, which varies less, may have one. */
+static int say_cpu_time(struct answer *answer)
+{
+    int cpu = rps_comparison_figure(answer->comparison, "cpu_time");
+    const struct rps_change *change = cpu >= 0 ? &answer->comparison->row[0].change[cpu] : NULL;
+
+    if (!change || !rps_comparison_is_changed(change))
+        return 0;
+    say(answer, "B takes ");
+    say_more(answer, change, decimals_for(change), "less", "more", "CPU time");
+    say_interval(answer, change);
+    say_function(answer, 0, change->b - change->a);
+    say(answer, change->ratio > answer->whole->low && change->ratio < answer->whole->high
+                    ? "; the elapsed time varies too much to tell"
+                    : "; no difference of the elapsed time is shown");
+    return 1;
+}
+
+/* Where the interval leaves nought out, the correction for all that was compared did that. */
+static void say_same(struct answer *answer)
+{
+    const struct rps_change *whole = answer->whole;
+    double most = 100 * fmax(fabs(whole->low), fabs(whole->high));
+
+    if (say_cpu_time(answer))
+        return;
+    if (whole->low * whole->high > 0) {
+        say(answer, "It is not sure that ");
+        say_time(answer);
+        say(answer, ": that is too little among %zu tests",
+            rps_comparison_tests(answer->comparison));
+    } else {
+        say(answer, "No difference of the elapsed time is shown");
+        if (most < VARIES)
+            say(answer, ": if there is one, it is below %.*f %%", most < 9.95 ? 1 : 0, most);
+        else
+            say(answer, ": it varies too much to tell");
+    }
+    say_other(answer);
+}
+
+char *rps_comparison_answer(char ret[RPS_COMPARISON_ANSWER_SIZE],
+                            const struct rps_comparison_output *output)
+{
+    struct answer answer = {.comparison = output->comparison,
+                            .elapsed = rps_comparison_figure(output->comparison, "elapsed"),
+                            .text = ret};
+
+    ret[0] = '\0';
+    if (answer.elapsed >= 0 && output->comparison->row_count > 0)
+        answer.whole = &output->comparison->row[0].change[answer.elapsed];
+    answer.pair = (output->comparison->a_count == 1 && output->comparison->b_count == 1) ||
+                  (answer.whole && answer.whole->why == RPS_CHANGE_SINGLE);
+    if (!answer.whole || !isfinite(answer.whole->ratio)) {
+        say(&answer, "The elapsed time of a side is not known");
+    } else if (answer.pair) {
+        say_pair(&answer);
+    } else if (rps_comparison_is_changed(answer.whole)) {
+        say_time(&answer);
+        say_why(&answer);
+    } else {
+        say_same(&answer);
+    }
+    return ret;
+}

@@ -1,0 +1,261 @@
+/*
+ * The figures that runs are compared by. Two runs have a figure in common when it has one name and
+ * is made in one way of the same events, wherever the sets have put these; or is a gauge in both.
+ */
+#include "work.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/collect.h"
+
+/* Elapsed time, CPU time, CPU use and the clock event. */
+#define OFFERED_BESIDE 4
+
+/* --- what a run offers ------------------------------------------------------------------------ */
+
+static struct rps_compared_figure *offer(struct rps_compared_run *run,
+                                         enum rps_comparison_kind kind, const char *name,
+                                         const char *label, const char *unit)
+{
+    struct rps_compared_figure *figure = &run->offered[run->offered_count++];
+
+    *figure = (struct rps_compared_figure){.is = {.kind = kind}};
+    snprintf(figure->is.name, sizeof(figure->is.name), "%s", name);
+    snprintf(figure->is.label, sizeof(figure->is.label), "%s", label);
+    snprintf(figure->is.unit, sizeof(figure->is.unit), "%s", unit);
+    return figure;
+}
+
+static struct rps_formula operand_alone(int operand)
+{
+    return (struct rps_formula){.step_count = 1,
+                                .step = {{.op = RPS_FORMULA_OPERAND, .operand = operand}}};
+}
+
+/* The event that an operand is the count of, or NULL. */
+static const struct rps_event *event_of(const struct rps_plan *plan, int operand)
+{
+    int set = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
+
+    if (operand == RPS_OPERAND_CLOCK)
+        return &plan->clock;
+    if (operand < RPS_OPERAND_EVENTS || set >= plan->set_count)
+        return NULL;
+    return &plan->set[set].event[(operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX];
+}
+
+/* 1 when there may be a value: all its events were counted. */
+static int has_events(const struct rps_plan *plan, const struct rps_formula *formula)
+{
+    for (int i = 0; i < formula->step_count; i++) {
+        const struct rps_formula_step *step = &formula->step[i];
+        const struct rps_event *event;
+
+        if (step->op == RPS_FORMULA_NUMBER && isnan(step->number))
+            return 0;
+        if (step->op != RPS_FORMULA_OPERAND)
+            continue;
+        event = event_of(plan, step->operand);
+        if (event && event != &plan->clock && event->state != RPS_EVENT_MEASURED)
+            return 0;
+    }
+    return 1;
+}
+
+/* Is the CPU time known? A clock in ns without a role is the elapsed time of an import. */
+static int knows_cpu_time(const struct rps_plan *plan)
+{
+    return plan->clock.role[0] != '\0' || strcmp(plan->clock.unit, "ns") != 0;
+}
+
+static int offer_metrics(struct rps_compared_run *run, struct rps_error *err)
+{
+    int has_cpu_use = 0;
+
+    for (int m = 0; m < run->plan->metric_count; m++) {
+        const struct rps_metric *metric = &run->plan->metric[m];
+
+        has_cpu_use = has_cpu_use || strcmp(metric->name, RPS_COLLECT_CPU_USE) == 0;
+        if (has_events(run->plan, &metric->formula))
+            offer(run, RPS_FIGURE_METRIC, metric->name, metric->label, metric->unit)->formula =
+                metric->formula;
+    }
+    if (has_cpu_use || !knows_cpu_time(run->plan))
+        return 0;
+    return rps_formula_compile(
+        "100 * cpu_seconds / seconds", rps_plan_operand, run->plan,
+        &offer(run, RPS_FIGURE_METRIC, RPS_COLLECT_CPU_USE, "CPU use", "%")->formula, err);
+}
+
+/* What counts time is the CPU time already; what carries a gauge is in its metric. */
+static int is_total(const struct rps_event *event)
+{
+    return strcmp(event->unit, "ns") != 0 && strcmp(event->unit, RPS_UNIT_GAUGE) != 0;
+}
+
+static void offer_totals(struct rps_compared_run *run)
+{
+    const struct rps_plan *plan = run->plan;
+    const struct rps_event *clock = &plan->clock;
+
+    if (clock->name[0] && is_total(clock))
+        offer(run, RPS_FIGURE_TOTAL, clock->name, clock->label, clock->unit)->formula =
+            operand_alone(RPS_OPERAND_CLOCK);
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            const struct rps_event *event = &plan->set[n].event[s];
+
+            if (event->state == RPS_EVENT_MEASURED && !event->by_clock && is_total(event))
+                offer(run, RPS_FIGURE_TOTAL, event->name, event->label, event->unit)->formula =
+                    operand_alone(RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + s);
+        }
+    }
+}
+
+static int offer_all(struct rps_compared_run *run, struct rps_error *err)
+{
+    size_t most = OFFERED_BESIDE + (size_t)run->plan->metric_count +
+                  (size_t)run->plan->set_count * RPS_SLOT_MAX;
+
+    run->offered = calloc(most, sizeof(*run->offered));
+    run->figure = calloc(most, sizeof(*run->figure));
+    if (!run->offered || !run->figure)
+        return rps_error_memory(err);
+    offer(run, RPS_FIGURE_TIME, "elapsed", "Elapsed", "s");
+    if (knows_cpu_time(run->plan))
+        offer(run, RPS_FIGURE_CPU, "cpu_time", "CPU time", "s")->formula =
+            operand_alone(RPS_OPERAND_CPU_SECONDS);
+    if (offer_metrics(run, err) < 0)
+        return RPS_FAILED;
+    offer_totals(run);
+    return 0;
+}
+
+/* --- what is common --------------------------------------------------------------------------- */
+
+static int same_event(const struct rps_event *a, const struct rps_event *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->modifiers, b->modifiers) == 0 &&
+           (strcmp(a->spec, b->spec) == 0 || (a->role[0] && strcmp(a->role, b->role) == 0));
+}
+
+static int same_operand(const struct rps_plan *plan_a, int a, const struct rps_plan *plan_b, int b)
+{
+    const struct rps_event *event_a = event_of(plan_a, a), *event_b = event_of(plan_b, b);
+
+    return event_a && event_b ? same_event(event_a, event_b) : a == b;
+}
+
+static int same_formula(const struct rps_plan *plan_a, const struct rps_formula *a,
+                        const struct rps_plan *plan_b, const struct rps_formula *b)
+{
+    if (rps_plan_is_gauge(plan_a, a) && rps_plan_is_gauge(plan_b, b))
+        return 1;
+    if (a->step_count != b->step_count)
+        return 0;
+    for (int i = 0; i < a->step_count; i++) {
+        const struct rps_formula_step *x = &a->step[i], *y = &b->step[i];
+
+        if (x->op != y->op || (x->op == RPS_FORMULA_NUMBER && x->number != y->number) ||
+            (x->op == RPS_FORMULA_OPERAND && !same_operand(plan_a, x->operand, plan_b, y->operand)))
+            return 0;
+    }
+    return 1;
+}
+
+/* The run's figure that is that of another, or its offered_count. */
+static size_t find_same(const struct rps_compared_run *run, const struct rps_compared_run *other,
+                        const struct rps_compared_figure *figure)
+{
+    for (size_t i = 0; i < run->offered_count; i++) {
+        if (run->offered[i].is.kind == figure->is.kind &&
+            strcmp(run->offered[i].is.name, figure->is.name) == 0 &&
+            same_formula(run->plan, &run->offered[i].formula, other->plan, &figure->formula))
+            return i;
+    }
+    return run->offered_count;
+}
+
+static int all_have(const struct rps_comparison_work *work, const struct rps_compared_run *of,
+                    const struct rps_compared_figure *figure)
+{
+    for (size_t r = 0; r < work->comparison.run_count; r++) {
+        if (find_same(&work->run[r], of, figure) == work->run[r].offered_count)
+            return 0;
+    }
+    return 1;
+}
+
+static void take_common(struct rps_comparison_work *work)
+{
+    struct rps_comparison *comparison = &work->comparison;
+    const struct rps_compared_run *first = &work->run[0];
+
+    for (size_t i = 0; i < first->offered_count; i++) {
+        const struct rps_compared_figure *figure = &first->offered[i];
+
+        if (!all_have(work, first, figure))
+            continue;
+        for (size_t r = 0; r < comparison->run_count; r++)
+            work->run[r].figure[comparison->figure_count] = find_same(&work->run[r], first, figure);
+        comparison->figure[comparison->figure_count++] = figure->is;
+    }
+}
+
+/* Is its name among the figures, or among those that an earlier run offers and were left out? */
+static int was_named(const struct rps_comparison_work *work, size_t run, size_t i)
+{
+    const char *name = work->run[run].offered[i].is.name;
+
+    if (rps_comparison_figure(&work->comparison, name) >= 0)
+        return 1;
+    for (size_t r = 0; r <= run; r++) {
+        size_t end = r < run ? work->run[r].offered_count : i;
+
+        for (size_t k = 0; k < end; k++) {
+            if (strcmp(work->run[r].offered[k].is.name, name) == 0)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* Name what is left out. */
+static int remark_left_out(struct rps_comparison_work *work, struct rps_error *err)
+{
+    char names[512];
+    size_t used = 0;
+
+    names[0] = '\0';
+    for (size_t r = 0; r < work->comparison.run_count; r++) {
+        for (size_t i = 0; i < work->run[r].offered_count && used < sizeof(names); i++) {
+            if (!was_named(work, r, i))
+                used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                         used ? ", " : "", work->run[r].offered[i].is.name);
+        }
+    }
+    if (used == 0)
+        return 0;
+    return rps_comparison_remark(&work->comparison, err,
+                                 "Left out, since not all runs have these figures, made in the "
+                                 "same way: %s%s.",
+                                 names, used < sizeof(names) ? "" : "...");
+}
+
+int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_error *err)
+{
+    struct rps_comparison *comparison = &work->comparison;
+
+    for (size_t r = 0; r < comparison->run_count; r++) {
+        if (offer_all(&work->run[r], err) < 0)
+            return RPS_FAILED;
+    }
+    comparison->figure = calloc(work->run[0].offered_count, sizeof(*comparison->figure));
+    if (!comparison->figure)
+        return rps_error_memory(err);
+    take_common(work);
+    return remark_left_out(work, err);
+}

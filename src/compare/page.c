@@ -1,0 +1,319 @@
+/*
+ * The page of a comparison: the answer, its rows, both sides over time, and their samples. It is
+ * made as the page of a run is (page.c), of its scripts and one more.
+ */
+#include "page.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "parts.h"
+#include "words.h"
+#include "rpistat/output_file.h"
+
+#define PAGE_FIGURES 12 /* drawn over time, where none are named */
+#define PAGE_NAME    320
+
+struct page {
+    const struct rps_comparison_plot *plot;
+    struct rps_comparison_series series;
+    struct rps_comparison_samples samples[2];
+    struct rps_page_code code;
+};
+
+/* The run that stands for a side. */
+static const struct rps_comparison_line *standing(const struct page *page, int side)
+{
+    return &page->series.run[page->plot->comparison->standing[side]];
+}
+
+static const char *side_name(const struct page *page, int side)
+{
+    return side == RPS_SIDE_A ? page->plot->a_name : page->plot->b_name;
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static void put_figures(struct rps_json *json, const struct rps_comparison *comparison)
+{
+    rps_json_array(json, "figures");
+    for (size_t i = 0; i < comparison->figure_count; i++)
+        rps_json_text(json, NULL, comparison->figure[i].label);
+    rps_json_end(json);
+}
+
+/* Both sides, the change, its interval and the verdict, as the text has them. */
+static void put_change(struct rps_json *json, const char *name,
+                       const struct rps_comparison_figure *figure, const struct rps_change *change)
+{
+    char text[RPS_COMPARISON_TEXT_SIZE];
+
+    rps_json_array(json, name);
+    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->a));
+    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->b));
+    rps_json_text(json, NULL, rps_comparison_change_text(text, change));
+    rps_json_text(json, NULL, rps_comparison_interval_text(text, figure, change));
+    rps_json_text(json, NULL, rps_comparison_verdict_text(change));
+    rps_json_end(json);
+}
+
+static void put_functions(struct rps_json *json, const struct rps_comparison_row *row)
+{
+    static const struct rps_comparison_figure cpu_time = {.kind = RPS_FIGURE_CPU, .unit = "s"};
+
+    rps_json_array(json, "functions");
+    for (size_t i = 0; i < row->function_count; i++) {
+        const struct rps_function_name *name = &row->function[i].name;
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "name", name->function);
+        rps_json_text(json, "module", name->module);
+        rps_json_text(json, "file", name->file);
+        rps_json_int64(json, "line", name->line);
+        put_change(json, "seconds", &cpu_time, &row->function[i].seconds);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_rows(struct rps_json *json, const struct rps_comparison *comparison)
+{
+    rps_json_array(json, "rows");
+    for (size_t r = 0; r < comparison->row_count; r++) {
+        const struct rps_comparison_row *row = &comparison->row[r];
+
+        rps_json_object(json, NULL);
+        rps_json_int64(json, "label", row->label);
+        rps_json_array(json, "times");
+        rps_json_uint64(json, NULL, row->a_times);
+        rps_json_uint64(json, NULL, row->b_times);
+        rps_json_end(json);
+        rps_json_array(json, "changes");
+        for (size_t i = 0; i < comparison->figure_count; i++)
+            put_change(json, NULL, &comparison->figure[i], &row->change[i]);
+        rps_json_end(json);
+        put_functions(json, row);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_labels(struct rps_json *json, const struct rps_comparison *comparison)
+{
+    rps_json_array(json, "labels");
+    for (size_t l = 0; l + 1 < comparison->row_count; l++) {
+        char name[RPS_PHASE_LABEL_SIZE];
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "name", rps_phase_label((int)l, name));
+        rps_json_text(json, "colour", rps_palette(RPS_THEME_LIGHT)->band[l % RPS_PALETTE_LABELS]);
+        rps_json_bool(json, "hatched", l >= RPS_PALETTE_LABELS);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+static void put_remarks(struct rps_json *json, const struct rps_comparison *comparison)
+{
+    rps_json_array(json, "remarks");
+    for (size_t i = 0; i < comparison->remark_count; i++)
+        rps_json_text(json, NULL, comparison->remark[i]);
+    rps_json_end(json);
+}
+
+/* --- over time -------------------------------------------------------------------------------- */
+
+/* Of the means, so that the scale is not that of a single period. */
+static struct rps_picture_axis panel_axis(const struct page *page, size_t figure)
+{
+    double from = 0, to = 0;
+
+    for (int side = 0; side < 2; side++) {
+        const struct rps_series *series = &standing(page, side)->series[figure];
+
+        for (size_t i = 0; i < series->count; i++) {
+            from = fmin(from, series->value[i]);
+            to = fmax(to, series->value[i]);
+        }
+    }
+    return rps_picture_axis(from, to, 4);
+}
+
+static void put_line(struct rps_json *json, const struct page *page, size_t figure, int side)
+{
+    const struct rps_comparison_line *run = standing(page, side);
+    const struct rps_metric *metric = &page->series.metric[figure];
+    char label[PAGE_NAME];
+
+    rps_json_object(json, NULL);
+    snprintf(label, sizeof(label), "%c: %s", "AB"[side], side_name(page, side));
+    rps_json_text(json, "label", label);
+    rps_json_int64(json, "side", side);
+    rps_json_text(json, "unit", metric->unit);
+    rps_json_text(json, "explain", metric->explain);
+    rps_page_put_points(json, &run->series[figure], &run->series[0]);
+    rps_json_end(json);
+}
+
+static void put_panels(struct rps_json *json, const struct page *page)
+{
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_json_array(json, "panels");
+    for (size_t f = 0; f < page->series.figure_count; f++) {
+        const struct rps_metric *metric = &page->series.metric[f];
+        struct rps_picture_axis axis = panel_axis(page, f);
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "title", rps_picture_metric_title(metric, text));
+        rps_json_text(json, "unit", metric->unit);
+        rps_json_double(json, "from", axis.from);
+        rps_json_double(json, "to", axis.to);
+        rps_json_array(json, "lines");
+        put_line(json, page, f, RPS_SIDE_A);
+        put_line(json, page, f, RPS_SIDE_B);
+        rps_json_end(json);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+/* A place on an axis: there may be thousands. */
+static void put_place(struct rps_json *json, double from, double to, int64_t number, int label)
+{
+    rps_json_array(json, NULL);
+    rps_page_put_number(json, from, 9);
+    rps_page_put_number(json, to, 9);
+    rps_json_int64(json, NULL, number);
+    rps_json_int64(json, NULL, label);
+    rps_json_end(json);
+}
+
+/* Phases of the run: from, to, slot, label. */
+static void put_stretches(struct rps_json *json, const struct rps_comparison_line *run)
+{
+    rps_json_array(json, "stretches");
+    for (size_t i = 0; i < run->stretch_count; i++) {
+        const struct rps_comparison_stretch *stretch = &run->stretch[i];
+
+        put_place(json, stretch->from, stretch->to,
+                  stretch->slot == SIZE_MAX ? -1 : (int64_t)stretch->slot, stretch->label);
+    }
+    rps_json_end(json);
+}
+
+/* Places by phase: from, to, sides, label. */
+static void put_slots(struct rps_json *json, const struct rps_comparison_series *series)
+{
+    rps_json_array(json, "slots");
+    for (size_t i = 0; i < series->slot_count; i++) {
+        const struct rps_comparison_slot *slot = &series->slot[i];
+
+        put_place(json, slot->from, slot->to, slot->sides, slot->label);
+    }
+    rps_json_end(json);
+}
+
+static void put_sides(struct rps_json *json, const struct page *page)
+{
+    rps_json_array(json, "sides");
+    for (int side = 0; side < 2; side++) {
+        rps_json_object(json, NULL);
+        rps_json_text(json, "name", side_name(page, side));
+        put_stretches(json, standing(page, side));
+        rps_json_double(json, "samplesPerSecond", page->samples[side].per_s);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static int put_data(struct rps_json *json, const void *context, struct rps_error *err)
+{
+    const struct page *page = context;
+    const struct rps_comparison *comparison = page->plot->comparison;
+    const struct rps_comparison_output output = {
+        .comparison = comparison, .a_name = page->plot->a_name, .b_name = page->plot->b_name};
+    char answer[RPS_COMPARISON_ANSWER_SIZE], a[RPS_COMPARISON_LINE_SIZE];
+    char b[RPS_COMPARISON_LINE_SIZE], sides[2 * RPS_COMPARISON_LINE_SIZE];
+    int result = 0;
+
+    rps_json_object(json, NULL);
+    rps_json_text(json, "title", rps_comparison_answer(answer, &output));
+    snprintf(sides, sizeof(sides), "A: %s. B: %s.",
+             rps_comparison_side_text(a, &output, RPS_SIDE_A),
+             rps_comparison_side_text(b, &output, RPS_SIDE_B));
+    rps_json_text(json, "subtitle", sides);
+    rps_json_text(json, "tested", rps_comparison_tested_text(a, comparison));
+    rps_json_bool(json, "axisIsTime", 1);
+    rps_json_text(json, "axisLabel", "Time since the start of each run");
+    rps_json_bool(json, "byPhase", page->plot->x == RPS_COMPARISON_PHASE);
+    rps_json_double(json, "to", page->series.length);
+    rps_json_double(json, "phaseTo", page->series.phase_length);
+    rps_page_put_palette(json, "light", RPS_THEME_LIGHT);
+    rps_page_put_palette(json, "dark", RPS_THEME_DARK);
+    put_panels(json, page);
+    put_sides(json, page);
+    put_slots(json, &page->series);
+    put_labels(json, comparison);
+    put_figures(json, comparison);
+    put_rows(json, comparison);
+    put_remarks(json, comparison);
+    if (page->code.bins.cell_count > 0) {
+        rps_json_object(json, "code");
+        rps_json_uint64(json, "samples", page->samples[0].samples + page->samples[1].samples);
+        rps_json_uint64(json, "complete", page->samples[0].complete + page->samples[1].complete);
+        result = rps_page_put_calls(json, &page->code);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+    return result < 0 ? rps_error_memory(err) : 0;
+}
+
+static int write_page(const struct page *page, struct rps_error *err)
+{
+    const struct rps_comparison_plot *plot = page->plot;
+    struct rps_output_file file = {0};
+    char title[2 * PAGE_NAME];
+    struct rps_page parts = {.output = plot->path,
+                             .template = "compare.html",
+                             .folder = plot->script_folder,
+                             .title = title,
+                             .theme = plot->theme,
+                             .put = put_data,
+                             .context = page};
+    int result = rps_output_file_open(&file, plot->path, 0, err);
+
+    if (result < 0)
+        return result;
+    snprintf(title, sizeof(title), "%s against %s", plot->a_name, plot->b_name);
+    parts.out = fdopen(dup(file.fd), "w");
+    if (parts.out)
+        result = rps_page_fill(&parts, err);
+    if (!parts.out || (fclose(parts.out) != 0 && result == 0))
+        result =
+            rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", plot->path, strerror(errno));
+    if (result == 0)
+        result = rps_output_file_finish(&file, err);
+    rps_output_file_abandon(&file);
+    return result;
+}
+
+int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error *err)
+{
+    struct page page = {.plot = plot};
+    size_t figures = plot->metric_count > 0 ? plot->metric_count : PAGE_FIGURES;
+    int result =
+        rps_comparison_series_read(plot, figures, rps_page_bins(2 * figures), &page.series, err);
+
+    if (result == 0)
+        result = rps_comparison_page_code(plot->comparison, page.samples, &page.code, err);
+    if (result == 0)
+        result = write_page(&page, err);
+    rps_page_code_free(&page.code);
+    rps_comparison_series_free(&page.series);
+    return result;
+}

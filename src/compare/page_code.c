@@ -1,0 +1,197 @@
+/* The samples of a comparison's page. */
+#include "page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "work.h"
+#include "rpistat/text.h"
+
+/* --- the code of all runs --------------------------------------------------------------------- */
+
+static const char *program_name(const struct rps_run *run)
+{
+    return run->argc > 0 ? rps_text_file_name(run->argv[0]) : "";
+}
+
+/* A build directory tells nothing, nor does the number of a process; and the program of the command
+ * is one, whatever its version is called. */
+static const char *module_name(const struct rps_module *module, const struct rps_run *run,
+                               const struct rps_run *named)
+{
+    const char *name = rps_text_file_name(module->path);
+
+    if (module->kind == RPS_MODULE_JIT)
+        return "[jit]";
+    return named->argc > 0 && strcmp(name, program_name(run)) == 0 ? program_name(named) : name;
+}
+
+static int64_t moved(int64_t number, size_t by)
+{
+    return number < 0 ? number : number + (int64_t)by;
+}
+
+/* Append what is known of a run's code, its numbers behind those that are there. */
+static void append(struct rps_code *all, const struct rps_code *code, const struct rps_run *run,
+                   const struct rps_run *named)
+{
+    for (size_t i = 0; i < code->location_count; i++) {
+        struct rps_location *location = &all->location[all->location_count++];
+
+        *location = code->location[i];
+        location->frame = moved(location->frame, all->frame_count);
+    }
+    for (size_t i = 0; i < code->stack_count; i++) {
+        const struct rps_stack *stack = &code->stack[i];
+
+        all->stack[all->stack_count + i] = (struct rps_stack){
+            moved(stack->stack, all->stack_count), moved(stack->parent, all->stack_count),
+            moved(stack->frame, all->frame_count)};
+    }
+    all->stack_count += code->stack_count;
+    for (size_t i = 0; i < code->frame_count; i++) {
+        struct rps_frame *frame = &all->frame[all->frame_count + i];
+
+        *frame = code->frame[i];
+        frame->frame = moved(frame->frame, all->frame_count);
+        frame->module = moved(frame->module, all->module_count);
+    }
+    all->frame_count += code->frame_count;
+    for (size_t i = 0; i < code->module_count; i++) {
+        struct rps_module *module = &all->module[all->module_count + i];
+
+        *module = code->module[i];
+        module->module = moved(module->module, all->module_count);
+        module->path = module_name(module, run, named);
+    }
+    all->module_count += code->module_count;
+}
+
+static int join_code(const struct rps_comparison *comparison, struct rps_code *ret,
+                     struct rps_error *err)
+{
+    struct rps_code all = {0};
+
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        all.module_count += comparison->code[i].module_count;
+        all.frame_count += comparison->code[i].frame_count;
+        all.location_count += comparison->code[i].location_count;
+        all.stack_count += comparison->code[i].stack_count;
+    }
+    ret->module = calloc(all.module_count + 1, sizeof(*ret->module));
+    ret->frame = calloc(all.frame_count + 1, sizeof(*ret->frame));
+    ret->location = calloc(all.location_count + 1, sizeof(*ret->location));
+    ret->stack = calloc(all.stack_count + 1, sizeof(*ret->stack));
+    if (!ret->module || !ret->frame || !ret->location || !ret->stack)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < comparison->run_count; i++)
+        append(ret, &comparison->code[i], &comparison->run[i].run,
+               &comparison->run[comparison->standing[RPS_SIDE_B]].run);
+    return 0;
+}
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
+struct counting {
+    struct rps_code_bins *bins;
+    size_t first_bin, first_stack, stack_count; /* of the run that is walked */
+};
+
+static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
+                     struct rps_error *err)
+{
+    const struct counting *counting = context;
+    struct rps_code_bins *bins = counting->bins;
+    struct rps_code_cell *more = bins->cell;
+    size_t count = bins->cell_count;
+
+    if (id < 0 || (uint64_t)id >= counting->stack_count)
+        return 0;
+    if ((count & (count - 1)) == 0)
+        more = realloc(more, (count ? 2 * count : 1) * sizeof(*more));
+    if (!more)
+        return rps_error_memory(err);
+    bins->cell = more;
+    more[bins->cell_count++] =
+        (struct rps_code_cell){(uint32_t)(counting->first_bin + group),
+                               (uint32_t)(counting->first_stack + (size_t)id), samples};
+    return 0;
+}
+
+static int count_run(const struct rps_comparison_run *run, size_t rows, struct counting *counting,
+                     struct rps_error *err)
+{
+    const struct rps_cpus all = {0};
+    struct rps_code_part part = {0};
+    int result = rps_comparison_part(&run->phases, rows, &part, err);
+
+    if (result == 0)
+        result =
+            rps_run_code_walk(run->reader, run->run_id, &part, &all, 0, add_count, counting, err);
+    rps_code_part_free(&part);
+    return result;
+}
+
+/* The bins stand for no time: nothing may make one of two. */
+static int make_bins(struct rps_code_bins *bins, size_t count, struct rps_error *err)
+{
+    bins->bin_count = count;
+    bins->edge_ns = calloc(count + 1, sizeof(*bins->edge_ns));
+    bins->is_phase = malloc(count + 1);
+    if (!bins->edge_ns || !bins->is_phase)
+        return rps_error_memory(err);
+    memset(bins->is_phase, 1, count + 1);
+    return 0;
+}
+
+static int count_all(const struct rps_comparison *comparison, struct rps_page_code *code,
+                     struct rps_error *err)
+{
+    struct counting counting = {.bins = &code->bins};
+    int result = make_bins(&code->bins, 2 * comparison->row_count, err);
+
+    for (size_t i = 0; i < comparison->run_count && result == 0; i++) {
+        counting.first_bin = (size_t)comparison->run[i].side * comparison->row_count;
+        counting.stack_count = comparison->code[i].stack_count;
+        if (counting.stack_count > 0)
+            result = count_run(&comparison->run[i], comparison->row_count, &counting, err);
+        counting.first_stack += counting.stack_count;
+    }
+    return result;
+}
+
+static void sum_sides(const struct rps_comparison *comparison,
+                      struct rps_comparison_samples side[2])
+{
+    int by_threshold = 0;
+
+    for (size_t i = 0; i < comparison->run_count && comparison->code; i++) {
+        const struct rps_sampling *sampling = &comparison->code[i].sampling;
+        struct rps_comparison_samples *of = &side[comparison->run[i].side];
+
+        if (comparison->code[i].stack_count == 0)
+            continue;
+        of->runs++;
+        of->samples += sampling->samples;
+        of->complete += sampling->complete;
+        of->per_s += (double)sampling->frequency;
+        by_threshold |= sampling->frequency == 0;
+    }
+    if (by_threshold)
+        side[RPS_SIDE_A].per_s = side[RPS_SIDE_B].per_s = 0;
+}
+
+int rps_comparison_page_code(const struct rps_comparison *comparison,
+                             struct rps_comparison_samples side[2], struct rps_page_code *ret,
+                             struct rps_error *err)
+{
+    int result;
+
+    sum_sides(comparison, side);
+    if (side[RPS_SIDE_A].runs == 0 || side[RPS_SIDE_B].runs == 0)
+        return 0;
+    result = join_code(comparison, &ret->code, err);
+    if (result == 0)
+        result = count_all(comparison, ret, err);
+    return result == 0 ? rps_page_make_code(ret, err) : result;
+}

@@ -1,0 +1,448 @@
+/*
+ * Pictures of a comparison: panels of figures under a common axis, in each a line a run in its
+ * side's colour, and under them the phases of both sides.
+ *
+ * It is a picture of runs as picture.h has it, whose metrics are the figures, a panel each, and
+ * whose lines are the runs.
+ */
+#include "rpistat/comparison_plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "parts.h"
+#include "rpistat/gnuplot_folder.h"
+#include "rpistat/picture.h"
+#include "rpistat/clock.h"
+#include "rpistat/output_file.h"
+#include "rpistat/text.h"
+
+#define COMPARISON_PANELS      6
+#define COMPARISON_BIN_PX      2.5
+#define COMPARISON_STRIP_SPACE 8  /* between panels and strips */
+#define COMPARISON_NAME_LEFT   30 /* of a side's name in the legend, for its line */
+
+static const char *const scripts[] = {"compare.gp", "common.gp", "axis.gp",
+                                      "title.gp",   "labels.gp", NULL};
+
+struct drawing {
+    const struct rps_comparison_plot *plot;
+    const struct rps_plot_options options; /* of the picture: its size */
+    struct rps_comparison_series series;
+    struct rps_picture picture; /* its plan and its series are those above */
+    struct rps_phases shade;    /* owned; what lies behind the panels, on the axis by phase */
+    struct rps_phases side[2];  /* owned; each side's strip */
+    struct rps_phases both;     /* owned; what the legend of labels names */
+};
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
+static int reserve(struct rps_phases *phases, size_t count, struct rps_error *err)
+{
+    phases->phase = calloc(count + 1, sizeof(*phases->phase));
+    return phases->phase ? 0 : rps_error_memory(err);
+}
+
+static void add(struct rps_phases *phases, double from, double to, int label)
+{
+    phases->phase[phases->count++] = (struct rps_phase){
+        .start_ns = llround(from * RPS_NS_PER_S),
+        .end_ns = llround(to * RPS_NS_PER_S),
+        .label = label,
+    };
+    if (label >= phases->label_count)
+        phases->label_count = label + 1;
+}
+
+/* The strip of a side: what it has not is grey on the axis by phase. */
+static void fill_strip(struct drawing *drawing, enum rps_comparison_side side)
+{
+    const struct rps_comparison_series *series = &drawing->series;
+    const struct rps_comparison_line *line =
+        &series->run[drawing->plot->comparison->standing[side]];
+    struct rps_phases *strip = &drawing->side[side];
+
+    if (drawing->plot->x == RPS_COMPARISON_TIME) {
+        for (size_t i = 0; i < line->stretch_count; i++)
+            add(strip, line->stretch[i].from, line->stretch[i].to, line->stretch[i].label);
+        return;
+    }
+    for (size_t i = 0; i < series->slot_count; i++) {
+        const struct rps_comparison_slot *slot = &series->slot[i];
+
+        add(strip, slot->from, slot->to, slot->sides & 1 << side ? slot->label : -1);
+    }
+}
+
+static int fill_phases(struct drawing *drawing, struct rps_error *err)
+{
+    const struct rps_comparison_series *series = &drawing->series;
+    size_t room = series->slot_count;
+
+    for (size_t r = 0; r < series->run_count; r++)
+        room += series->run[r].stretch_count;
+    if (reserve(&drawing->side[0], room, err) < 0 || reserve(&drawing->side[1], room, err) < 0 ||
+        reserve(&drawing->shade, room, err) < 0 || reserve(&drawing->both, 2 * room, err) < 0)
+        return RPS_FAILED;
+    for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
+        fill_strip(drawing, (enum rps_comparison_side)side);
+        for (size_t i = 0; i < drawing->side[side].count; i++) {
+            const struct rps_phase *phase = &drawing->side[side].phase[i];
+
+            add(&drawing->both, (double)phase->start_ns / RPS_NS_PER_S,
+                (double)phase->end_ns / RPS_NS_PER_S, phase->label);
+        }
+    }
+    for (size_t i = 0; i < series->slot_count && drawing->plot->x == RPS_COMPARISON_PHASE; i++)
+        add(&drawing->shade, series->slot[i].from, series->slot[i].to, series->slot[i].label);
+    return 0;
+}
+
+/* --- series ----------------------------------------------------------------------------------- */
+
+/* Does the axis by phase go on from one time of a run to the next? */
+static int goes_on(const struct rps_comparison_line *line, double from, double to)
+{
+    size_t before = rps_comparison_stretch_at(line, from)->slot;
+    size_t after = rps_comparison_stretch_at(line, to)->slot;
+
+    return before != SIZE_MAX && (after == before || after == before + 1);
+}
+
+/* Hardly half of what a point of a series stands for, by its neighbours. */
+static double half_of(const struct rps_series *series, size_t i)
+{
+    size_t before = i > 0 ? i - 1 : i, after = i + 1 < series->count ? i + 1 : i;
+
+    return after > before ? .49 * (series->position[after] - series->position[before]) /
+                                (double)(after - before)
+                          : 0;
+}
+
+/* The series as it lies on the axis by phase. A point that reaches across a place where that does
+ * not go on is left out: it is a mixture of two phases that are not side by side there. */
+static int lay(const struct rps_comparison_series *all, size_t run, struct rps_series *series,
+               struct rps_error *err)
+{
+    const struct rps_comparison_line *line = &all->run[run];
+    struct rps_series laid = {0};
+    double last = NAN;
+
+    if (rps_series_reserve(&laid, 2 * series->count, err) < 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < series->count; i++) {
+        double time_s = series->position[i], half = half_of(series, i);
+        double at = rps_comparison_place(all, run, time_s);
+
+        if (!goes_on(line, time_s - half, time_s + half))
+            continue;
+        if (!isnan(last) && !goes_on(line, last, time_s))
+            rps_series_add(&laid, at, NAN, NAN, NAN);
+        rps_series_add(&laid, at, series->value[i], series->min[i], series->max[i]);
+        last = time_s;
+    }
+    rps_series_free(series);
+    *series = laid;
+    return 0;
+}
+
+static int take_series(struct drawing *drawing, struct rps_error *err)
+{
+    struct rps_comparison_series *series = &drawing->series;
+    struct rps_picture *picture = &drawing->picture;
+
+    picture->plan = series->plan;
+    picture->panel_count = picture->panel_total = (int)series->figure_count;
+    picture->line_count = (int)series->run_count;
+    picture->panel = calloc(series->figure_count, sizeof(*picture->panel));
+    picture->series = calloc(series->figure_count * series->run_count, sizeof(*picture->series));
+    if (!picture->panel || !picture->series)
+        return rps_error_memory(err);
+    for (size_t f = 0; f < series->figure_count; f++) {
+        picture->panel[f] = (int)f;
+        series->metric[f].panel[0] = '\0'; /* it has one of its own */
+        for (size_t r = 0; r < series->run_count; r++) {
+            struct rps_series *one = &series->run[r].series[f];
+
+            if (drawing->plot->x == RPS_COMPARISON_PHASE && lay(series, r, one, err) < 0)
+                return RPS_FAILED;
+            picture->series[f * series->run_count + r] = *one;
+        }
+    }
+    rps_picture_drop_bands(picture);
+    return 0;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static int write_strip(struct drawing *drawing, const struct rps_phases *phases, const char *before,
+                       int folder_fd, struct rps_picture_strip *ret, struct rps_error *err)
+{
+    drawing->picture.phases = *phases;
+    return rps_picture_write_strip(&drawing->picture, folder_fd, before, ret, err);
+}
+
+/* "A: main", half as wide as the picture at most. */
+static char *side_name(const struct drawing *drawing, enum rps_comparison_side side,
+                       char ret[RPS_PICTURE_TEXT_SIZE])
+{
+    const struct rps_picture *picture = &drawing->picture;
+    double room = (picture->width / picture->scale - 28) / 2 - COMPARISON_NAME_LEFT;
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    snprintf(text, sizeof(text), "%s: %s", side == RPS_SIDE_A ? "A" : "B",
+             side == RPS_SIDE_A ? drawing->plot->a_name : drawing->plot->b_name);
+    rps_text_printable(ret, RPS_PICTURE_TEXT_SIZE - 8, text);
+    rps_picture_cut_text(ret, (int)(room / RPS_PICTURE_CHARACTER));
+    return ret;
+}
+
+static int write_numbers(struct drawing *drawing, int folder_fd, struct rps_error *err)
+{
+    const struct rps_picture *picture = &drawing->picture;
+    const struct rps_comparison *comparison = drawing->plot->comparison;
+    struct rps_picture_strip shade, a, b;
+    char name[RPS_PICTURE_TEXT_SIZE];
+    FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
+    int result;
+
+    if (!file)
+        return RPS_FAILED;
+    rps_picture_write_canvas(picture, file);
+    rps_picture_write_x_axis(picture, file);
+    rps_picture_write_panel_axes(picture, file);
+    fprintf(file,
+            "runs = %zu\na_count = %zu\narray standing[2] = [%zu, %zu]\nlegend_rows = 1\n"
+            "b_left = %g\n",
+            drawing->series.run_count, comparison->a_count, comparison->standing[RPS_SIDE_A] + 1,
+            comparison->standing[RPS_SIDE_B] + 1,
+            14 + 2 * COMPARISON_NAME_LEFT +
+                RPS_PICTURE_CHARACTER * rps_text_width(side_name(drawing, RPS_SIDE_A, name)));
+    rps_picture_write_label_legend(picture, file);
+    result = write_strip(drawing, &drawing->shade, "", folder_fd, &shade, err);
+    if (result == 0)
+        result = write_strip(drawing, &drawing->side[0], "a-", folder_fd, &a, err);
+    if (result == 0)
+        result = write_strip(drawing, &drawing->side[1], "b-", folder_fd, &b, err);
+    if (result == 0)
+        fprintf(file,
+                "phases = %zu\nbounds = %zu\na_bounds = %zu\na_labels = %zu\nb_bounds = %zu\n"
+                "b_labels = %zu\n",
+                shade.phases, shade.bounds, a.bounds, a.labels, b.bounds, b.labels);
+    fprintf(file,
+            "strips = %d\nstrip_space = %d\nstrip = 0\nfiner = 0\nedges = 0\ngaps = 0\nmarks = 0\n"
+            "note_rows = 0\n",
+            picture->has_phases, COMPARISON_STRIP_SPACE);
+    return rps_picture_file_close(file, "figure.gp", err) < 0 ? RPS_FAILED : result;
+}
+
+/* "make -j2", or of two commands "./naive 512 against ./interchange 512". */
+static void write_title(const struct drawing *drawing, FILE *file)
+{
+    const struct rps_comparison *comparison = drawing->plot->comparison;
+    char a[RPS_PICTURE_TEXT_SIZE / 2 - 16], b[sizeof(a)], text[RPS_PICTURE_TEXT_SIZE];
+    int same;
+
+    rps_run_title(a, sizeof(a), &comparison->run[0].run);
+    rps_run_title(b, sizeof(b), &comparison->run[comparison->a_count].run);
+    same = strcmp(a, b) == 0;
+    snprintf(text, sizeof(text), "%s%s%s", a, same ? "" : " against ", same ? "" : b);
+    rps_picture_write_cut_line(&drawing->picture, file, text, 16);
+}
+
+/* "5 runs against 5 · 2.11 s against 1.45 s". */
+static void write_subtitle(const struct drawing *drawing, FILE *file)
+{
+    const struct rps_comparison *comparison = drawing->plot->comparison;
+    const struct rps_picture *picture = &drawing->picture;
+    char fit[96] = "", a[RPS_TEXT_NUMBER_SIZE], b[RPS_TEXT_NUMBER_SIZE];
+    char text[RPS_PICTURE_TEXT_SIZE], elapsed[2 * RPS_TEXT_NUMBER_SIZE + 32] = "";
+
+    if (picture->panel_total > picture->panel_count)
+        snprintf(fit, sizeof(fit), "%d of %d panels fit; --metric chooses \xc2\xb7 ",
+                 picture->panel_count, picture->panel_total);
+    for (size_t f = 0; f < comparison->figure_count; f++) {
+        const struct rps_change *change = &comparison->row[0].change[f];
+
+        if (comparison->figure[f].kind != RPS_FIGURE_TIME || !(change->a < 1e9 && change->b < 1e9))
+            continue;
+        rps_text_duration(a, sizeof(a), llround(change->a * RPS_NS_PER_S));
+        rps_text_duration(b, sizeof(b), llround(change->b * RPS_NS_PER_S));
+        snprintf(elapsed, sizeof(elapsed), " \xc2\xb7 %s against %s", a, b);
+        break;
+    }
+    snprintf(text, sizeof(text), "%s%zu run%s against %zu%s", fit, comparison->a_count,
+             comparison->a_count == 1 ? "" : "s", comparison->b_count, elapsed);
+    rps_picture_write_cut_line(picture, file, text, 12);
+}
+
+static int has_data(const struct drawing *drawing, int panel)
+{
+    for (int run = 0; run < drawing->picture.line_count; run++) {
+        const struct rps_series *series = rps_picture_series(&drawing->picture, panel, run);
+
+        for (size_t i = 0; i < series->count; i++) {
+            if (isfinite(series->value[i]))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static int write_texts(const struct drawing *drawing, int folder_fd, struct rps_error *err)
+{
+    const struct rps_picture *picture = &drawing->picture;
+    FILE *file = rps_picture_file(folder_fd, "text.gp", err);
+    char text[RPS_PICTURE_TEXT_SIZE], heading[RPS_PICTURE_TEXT_SIZE + 16];
+
+    if (!file)
+        return RPS_FAILED;
+    fprintf(file, "# Title, second line, name of the x axis; names of the sides; each panel's "
+                  "heading. A line of text\n# is what follows its bar.\n$text << END\n");
+    write_title(drawing, file);
+    write_subtitle(drawing, file);
+    rps_picture_write_line(picture, file,
+                           drawing->plot->x == RPS_COMPARISON_PHASE
+                               ? "Time, phases over one another: each as wide as the mean of both "
+                                 "sides (hh:mm:ss)"
+                               : rps_picture_x_label(picture, text));
+    rps_picture_write_line(picture, file, side_name(drawing, RPS_SIDE_A, text));
+    rps_picture_write_line(picture, file, side_name(drawing, RPS_SIDE_B, text));
+    for (int p = 0; p < picture->panel_count; p++) {
+        snprintf(heading, sizeof(heading), "%s%s", rps_picture_heading(picture, p, text),
+                 has_data(drawing, p) ? "" : ": no data");
+        rps_picture_write_line(picture, file, heading);
+    }
+    fprintf(file, "END\n");
+    return rps_picture_file_close(file, "text.gp", err);
+}
+
+static int write_series(const struct drawing *drawing, int folder_fd, struct rps_error *err)
+{
+    const struct rps_picture *picture = &drawing->picture;
+    char name[64];
+
+    for (int p = 0; p < picture->panel_count; p++) {
+        for (int run = 0; run < picture->line_count; run++) {
+            snprintf(name, sizeof(name), "panel-%d-%d.dat", p + 1, run + 1);
+            if (rps_picture_write_series(rps_picture_series(picture, p, run), folder_fd, name,
+                                         err) < 0)
+                return RPS_FAILED;
+        }
+    }
+    return 0;
+}
+
+static int write_files(void *context, int folder_fd, struct rps_error *err)
+{
+    struct drawing *drawing = context;
+
+    if (write_numbers(drawing, folder_fd, err) < 0 || write_texts(drawing, folder_fd, err) < 0)
+        return RPS_FAILED;
+    return write_series(drawing, folder_fd, err);
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static int has_phases(const struct rps_comparison *comparison)
+{
+    return comparison->run[comparison->standing[RPS_SIDE_A]].phases.count > 0 &&
+           comparison->run[comparison->standing[RPS_SIDE_B]].phases.count > 0;
+}
+
+static int prepare(struct drawing *drawing, const struct rps_gnuplot_format *format,
+                   struct rps_error *err)
+{
+    const struct rps_comparison_plot *plot = drawing->plot;
+    struct rps_picture *picture = &drawing->picture;
+    double across;
+    int result;
+
+    picture->palette = rps_palette(plot->theme);
+    picture->xml = strcmp(format->name, "svg") == 0;
+    rps_picture_choose_width(picture, &drawing->options);
+    across = picture->width - (picture->left + picture->right) * picture->scale;
+    result = rps_comparison_series_read(plot, COMPARISON_PANELS,
+                                        across > 100 ? (size_t)(across / COMPARISON_BIN_PX) : 40,
+                                        &drawing->series, err);
+    if (result < 0)
+        return result;
+    picture->to =
+        plot->x == RPS_COMPARISON_PHASE ? drawing->series.phase_length : drawing->series.length;
+    picture->to = picture->to > 0 ? picture->to : 1;
+    if (take_series(drawing, err) < 0 || fill_phases(drawing, err) < 0)
+        return RPS_FAILED;
+    picture->has_phases = has_phases(plot->comparison);
+    picture->phases = drawing->both;
+    picture->below = RPS_PICTURE_LEGEND_HEIGHT;
+    if (picture->has_phases)
+        picture->below += COMPARISON_STRIP_SPACE + RPS_PICTURE_STRIP_HEIGHT;
+    rps_picture_fit(picture, &drawing->options);
+    return 0;
+}
+
+static int draw_into(struct drawing *drawing, const struct rps_gnuplot_format *format, int out_fd,
+                     struct rps_error *err)
+{
+    const struct rps_gnuplot_picture picture = {
+        .format = format,
+        .script = scripts,
+        .script_folder = drawing->plot->script_folder,
+        .keep = drawing->plot->keep,
+        .temporary_folder = drawing->plot->temporary_folder,
+        .write = write_files,
+        .context = drawing,
+        .out_fd = out_fd,
+    };
+
+    return rps_gnuplot_draw(&picture, err);
+}
+
+static void drawing_free(struct drawing *drawing)
+{
+    rps_comparison_series_free(&drawing->series);
+    rps_phases_free(&drawing->shade);
+    rps_phases_free(&drawing->side[0]);
+    rps_phases_free(&drawing->side[1]);
+    rps_phases_free(&drawing->both);
+    free(drawing->picture.series);
+    free(drawing->picture.panel);
+}
+
+static int draw_picture(const struct rps_comparison_plot *plot,
+                        const struct rps_gnuplot_format *format, struct rps_error *err)
+{
+    struct drawing drawing = {
+        .plot = plot,
+        .options = {.width = plot->width, .height = plot->height},
+    };
+    struct rps_output_file file = {0};
+    int result = prepare(&drawing, format, err);
+
+    if (result == 0)
+        result = rps_output_file_open(&file, plot->path, 1, err);
+    if (result == 0)
+        result = draw_into(&drawing, format, file.fd, err);
+    if (result == 0)
+        result = rps_output_file_finish(&file, err);
+    rps_output_file_abandon(&file);
+    drawing_free(&drawing);
+    return result;
+}
+
+int rps_comparison_draw(const struct rps_comparison_plot *plot, struct rps_error *err)
+{
+    const struct rps_gnuplot_format *format = rps_gnuplot_format(plot->path);
+    const char *dot = strrchr(plot->path, '.');
+
+    if (format)
+        return draw_picture(plot, format, err);
+    if (!dot || strcasecmp(dot, ".html") != 0)
+        return rps_error_set(err, RPS_USAGE, "%s: the ending must be .png, .svg, .pdf or .html",
+                             plot->path);
+    if (plot->keep)
+        return rps_error_set(err, RPS_USAGE, "--keep: a page is made without gnuplot");
+    return rps_comparison_page(plot, err);
+}

@@ -1,0 +1,497 @@
+/*
+ * The runs of a comparison over time, and the axis by phase. The two runs that stand for the sides
+ * give that axis its places: their phases aligned in order, of which those with the same row are
+ * one. Phases of every other run lie where their partners in the one of its side do.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parts.h"
+#include "rpistat/cpu_series.h"
+#include "rpistat/bins.h"
+#include "rpistat/clock.h"
+#include "rpistat/collect.h"
+#include "rpistat/match.h"
+
+#define APART 9 /* distance of labels that are never one */
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+/* How sure the change of a figure is in the row where it is most sure: the least p, and of the same
+ * p the largest change. */
+struct worth {
+    double p, change;
+    size_t figure;
+};
+
+static struct worth worth_of(const struct rps_comparison *comparison, size_t figure)
+{
+    struct worth worth = {INFINITY, 0, figure};
+
+    for (size_t r = 0; r < comparison->row_count; r++) {
+        const struct rps_change *change = &comparison->row[r].change[figure];
+        double size = fabs(log1p(change->ratio)), p = isnan(change->p) ? INFINITY : change->p;
+
+        if (p < worth.p) {
+            worth.p = p;
+            worth.change = 0;
+        }
+        if (p <= worth.p && size > worth.change)
+            worth.change = size;
+    }
+    if (strcmp(comparison->figure[figure].name, RPS_COLLECT_CPU_USE) == 0)
+        worth.p = -1; /* what the others are read beside */
+    return worth;
+}
+
+static int compare_worths(const void *a, const void *b)
+{
+    const struct worth *x = a, *y = b;
+
+    if (x->p < y->p || x->p > y->p)
+        return x->p < y->p ? -1 : 1;
+    if (x->change < y->change || x->change > y->change)
+        return x->change > y->change ? -1 : 1;
+    return x->figure < y->figure ? -1 : 1;
+}
+
+/* Metrics that a plot of a run would draw as well. */
+static int has_panel(const struct rps_plan *plan, const struct rps_comparison_figure *figure)
+{
+    for (int m = 0; m < plan->metric_count; m++) {
+        if (strcmp(plan->metric[m].name, figure->name) == 0)
+            return plan->metric[m].panel[0] != '\0';
+    }
+    return strcmp(figure->name, RPS_COLLECT_CPU_USE) == 0;
+}
+
+/* Nothing but zeros, or without a value. */
+static int is_empty(const struct rps_comparison *comparison, size_t figure)
+{
+    const struct rps_change *whole = &comparison->row[0].change[figure];
+
+    return !(fabs(whole->a) > 0) && !(fabs(whole->b) > 0) &&
+           strcmp(comparison->figure[figure].name, RPS_COLLECT_CPU_USE) != 0;
+}
+
+static int choose_worthy(const struct rps_comparison *comparison, size_t most,
+                         struct rps_comparison_series *ret, struct rps_error *err)
+{
+    struct worth *worth = calloc(comparison->figure_count + 1, sizeof(*worth));
+    size_t count = 0;
+
+    if (!worth)
+        return rps_error_memory(err);
+    for (size_t f = 0; f < comparison->figure_count; f++) {
+        if (comparison->figure[f].kind == RPS_FIGURE_METRIC &&
+            has_panel(ret->plan, &comparison->figure[f]) && !is_empty(comparison, f))
+            worth[count++] = worth_of(comparison, f);
+    }
+    qsort(worth, count, sizeof(*worth), compare_worths);
+    ret->figure_count = count < most ? count : most;
+    for (size_t i = 0; i < ret->figure_count; i++)
+        ret->figure[i] = worth[i].figure;
+    free(worth);
+    return 0;
+}
+
+static int choose_named(const struct rps_comparison *comparison, const char *name, size_t *ret,
+                        struct rps_error *err)
+{
+    char known[512] = "";
+    size_t used = 0;
+
+    for (size_t f = 0; f < comparison->figure_count; f++) {
+        const struct rps_comparison_figure *figure = &comparison->figure[f];
+
+        if (figure->kind != RPS_FIGURE_METRIC)
+            continue;
+        *ret = f;
+        if (strcmp(figure->name, name) == 0)
+            return 0;
+        if (used + strlen(figure->name) + 8 < sizeof(known))
+            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
+                                     figure->name);
+    }
+    return rps_error_set(err, RPS_USAGE,
+                         "--metric: the runs have no metric '%s' in common; there are %s", name,
+                         known[0] ? known : "none");
+}
+
+static int choose(const struct rps_comparison_plot *plot, size_t most,
+                  struct rps_comparison_series *ret, struct rps_error *err)
+{
+    size_t room = plot->comparison->figure_count + plot->metric_count + 1;
+    int result = 0;
+
+    ret->figure = calloc(room, sizeof(*ret->figure));
+    if (!ret->figure)
+        return rps_error_memory(err);
+    if (!plot->metric || plot->metric_count == 0)
+        return choose_worthy(plot->comparison, most, ret, err);
+    for (; ret->figure_count < plot->metric_count && result == 0; ret->figure_count++)
+        result = choose_named(plot->comparison, plot->metric[ret->figure_count],
+                              &ret->figure[ret->figure_count], err);
+    return result;
+}
+
+/* --- series ----------------------------------------------------------------------------------- */
+
+/* The run's plan, with CPU use as one of its metrics. */
+static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret,
+                     struct rps_error *err)
+{
+    struct rps_metric *metric;
+    int result = rps_reader_plan(run->reader, run->run_id, ret, err);
+
+    for (int m = 0; result == 0 && m < (*ret)->metric_count; m++) {
+        if (strcmp((*ret)->metric[m].name, RPS_COLLECT_CPU_USE) == 0)
+            return 0;
+    }
+    if (result == 0)
+        result =
+            rps_plan_add_formula(*ret, RPS_COLLECT_CPU_USE "=100 * cpu_seconds / seconds", err);
+    if (result < 0)
+        return result;
+    metric = &(*ret)->metric[(*ret)->metric_count - 1];
+    snprintf(metric->label, sizeof(metric->label), "CPU use");
+    snprintf(metric->panel, sizeof(metric->panel), "CPU use");
+    snprintf(metric->unit, sizeof(metric->unit), "%%");
+    return 0;
+}
+
+/* The plan's metric by its name, or -1. */
+static int metric_of(const struct rps_plan *plan, const char *name)
+{
+    for (int m = 0; m < plan->metric_count; m++) {
+        if (strcmp(plan->metric[m].name, name) == 0)
+            return m;
+    }
+    return -1;
+}
+
+static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    (void)err;
+    rps_bins_add(context, period);
+    return 0;
+}
+
+static int bin_run(const struct rps_comparison *comparison, struct rps_comparison_series *series,
+                   size_t run, const struct rps_plan *plan, size_t bin_count, struct rps_error *err)
+{
+    const struct rps_comparison_run *from = &comparison->run[run];
+    struct rps_comparison_line *line = &series->run[run];
+    struct rps_cpus all = {0};
+    struct rps_cpu_series cpus = {0};
+    struct rps_bins *bins = NULL;
+    size_t count = (size_t)ceil((double)bin_count * line->length / series->length);
+    int result = rps_cpu_series_open(&cpus, from->reader, from->run_id, 0, INT64_MAX, &all, err);
+
+    rps_cpu_series_choose_bins(&cpus, count);
+    if (result == 0)
+        result = rps_bins_new(&bins, plan, RPS_AXIS_TIME, 0, line->length, count, err);
+    if (result == 0)
+        result = rps_cpu_series_walk_sum(&cpus, add_period, bins, err);
+    for (size_t f = 0; f < series->figure_count && result == 0; f++) {
+        int metric = metric_of(plan, comparison->figure[series->figure[f]].name);
+
+        if (metric >= 0)
+            result = rps_bins_series(bins, metric, &line->series[f], err);
+    }
+    rps_bins_free(bins);
+    rps_cpu_series_free(&cpus);
+    return result;
+}
+
+static int read_run(const struct rps_comparison *comparison, struct rps_comparison_series *series,
+                    size_t run, size_t bin_count, struct rps_error *err)
+{
+    struct rps_plan *plan = NULL;
+    int result;
+
+    series->run[run].series = calloc(series->figure_count + 1, sizeof(*series->run[run].series));
+    if (!series->run[run].series)
+        return rps_error_memory(err);
+    result = read_plan(&comparison->run[run], &plan, err);
+    if (result == 0)
+        result = bin_run(comparison, series, run, plan, bin_count, err);
+    rps_plan_free(plan);
+    return result;
+}
+
+/* The figures become the metrics of the plan. */
+static int keep_figures(const struct rps_comparison *comparison,
+                        struct rps_comparison_series *series, struct rps_error *err)
+{
+    struct rps_metric *metric = calloc(series->figure_count + 1, sizeof(*metric));
+
+    if (!metric)
+        return rps_error_memory(err);
+    for (size_t f = 0; f < series->figure_count; f++) {
+        int m = metric_of(series->plan, comparison->figure[series->figure[f]].name);
+
+        if (m >= 0)
+            metric[f] = series->plan->metric[m];
+    }
+    free(series->plan->metric);
+    series->plan->metric = series->metric = metric;
+    series->plan->metric_count = (int)series->figure_count;
+    return 0;
+}
+
+/* --- the axis by phase ------------------------------------------------------------------------ */
+
+static int make_stretches(const struct rps_comparison_run *run, struct rps_comparison_line *line,
+                          struct rps_error *err)
+{
+    const struct rps_phases *phases = &run->phases;
+
+    line->stretch_count = phases->count > 0 ? phases->count : 1;
+    line->stretch = calloc(line->stretch_count, sizeof(*line->stretch));
+    if (!line->stretch)
+        return rps_error_memory(err);
+    line->stretch[0] = (struct rps_comparison_stretch){0, line->length, SIZE_MAX, -1};
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        int64_t end_ns = i + 1 < phases->count ? phase[1].start_ns : phase->end_ns;
+
+        line->stretch[i] =
+            (struct rps_comparison_stretch){(double)phase->start_ns / RPS_NS_PER_S,
+                                            (double)end_ns / RPS_NS_PER_S, SIZE_MAX, phase->label};
+    }
+    return 0;
+}
+
+/* The labels of all rows, none of which is like another; the last is that of no row. */
+static int make_labels(const struct rps_comparison *comparison, struct rps_match_labels *ret,
+                       double **ret_distance, struct rps_error *err)
+{
+    size_t count = comparison->row_count + 1;
+    double *distance = calloc(count * count, sizeof(*distance));
+
+    if (!distance)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < count * count; i++)
+        distance[i] = APART;
+    *ret_distance = distance;
+    *ret = (struct rps_match_labels){(int)count, distance};
+    return 0;
+}
+
+/* Phases of a run's stretches, with labels as above. */
+static int make_phases(const struct rps_comparison_line *line, int label_count,
+                       struct rps_phases *ret, struct rps_error *err)
+{
+    *ret = (struct rps_phases){.count = line->stretch_count, .label_count = label_count};
+    ret->phase = calloc(line->stretch_count + 1, sizeof(*ret->phase));
+    if (!ret->phase)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < line->stretch_count; i++) {
+        int label = line->stretch[i].label;
+
+        ret->phase[i].label = label >= 0 && label < label_count ? label : label_count - 1;
+        ret->phase[i].last =
+            (uint64_t)fmax(0, (line->stretch[i].to - line->stretch[i].from) * RPS_NS_PER_S);
+    }
+    return 0;
+}
+
+/* Which stretch of b each of a is, in a new array (free()). */
+static int align(const struct rps_comparison_line *a, const struct rps_comparison_line *b,
+                 const struct rps_match_labels *labels, size_t **ret, struct rps_error *err)
+{
+    struct rps_phases left = {0}, right = {0};
+    size_t *partner = calloc(a->stretch_count + 1, sizeof(*partner));
+    int result = partner ? 0 : rps_error_memory(err);
+
+    if (result == 0)
+        result = make_phases(a, labels->count, &left, err);
+    if (result == 0)
+        result = make_phases(b, labels->count, &right, err);
+    if (result == 0)
+        result = rps_match_align(&left, &right, labels, partner, err);
+    rps_phases_free(&left);
+    rps_phases_free(&right);
+    if (result == 0)
+        *ret = partner;
+    else
+        free(partner);
+    return result;
+}
+
+/* The next slot, of a stretch, and of its partner on the other side; NULL: it has none. */
+static void add_slot(struct rps_comparison_series *series, int sides,
+                     struct rps_comparison_stretch *stretch, struct rps_comparison_stretch *partner)
+{
+    struct rps_comparison_slot *slot = &series->slot[series->slot_count];
+    double length = stretch->to - stretch->from;
+
+    if (partner) {
+        length = (length + partner->to - partner->from) / 2;
+        partner->slot = series->slot_count;
+    }
+    stretch->slot = series->slot_count++;
+    slot->label = stretch->label;
+    slot->sides = sides;
+    slot->from = series->phase_length;
+    slot->to = series->phase_length += length;
+}
+
+static int make_slots(struct rps_comparison_series *series, struct rps_comparison_line *a,
+                      struct rps_comparison_line *b, const struct rps_match_labels *labels,
+                      struct rps_error *err)
+{
+    const int only_a = 1 << RPS_SIDE_A, only_b = 1 << RPS_SIDE_B;
+    size_t *partner = NULL, next = 0;
+
+    series->slot = calloc(a->stretch_count + b->stretch_count + 1, sizeof(*series->slot));
+    if (!series->slot)
+        return rps_error_memory(err);
+    if (align(a, b, labels, &partner, err) != 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < a->stretch_count; i++) {
+        int alone = partner[i] == RPS_MATCH_NONE;
+
+        while (!alone && next < partner[i])
+            add_slot(series, only_b, &b->stretch[next++], NULL);
+        add_slot(series, alone ? only_a : only_a | only_b, &a->stretch[i],
+                 alone ? NULL : &b->stretch[next++]);
+    }
+    while (next < b->stretch_count)
+        add_slot(series, only_b, &b->stretch[next++], NULL);
+    free(partner);
+    return 0;
+}
+
+/* The slots of another run's stretches are those of their partners. */
+static int take_slots(struct rps_comparison_line *line, const struct rps_comparison_line *standing,
+                      const struct rps_match_labels *labels, struct rps_error *err)
+{
+    size_t *partner = NULL;
+
+    if (align(line, standing, labels, &partner, err) != 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < line->stretch_count; i++) {
+        if (partner[i] < standing->stretch_count)
+            line->stretch[i].slot = standing->stretch[partner[i]].slot;
+    }
+    free(partner);
+    return 0;
+}
+
+static int lay_out(const struct rps_comparison *comparison, struct rps_comparison_series *series,
+                   struct rps_error *err)
+{
+    struct rps_comparison_line *a = &series->run[comparison->standing[RPS_SIDE_A]];
+    struct rps_comparison_line *b = &series->run[comparison->standing[RPS_SIDE_B]];
+    struct rps_match_labels labels;
+    double *distance = NULL;
+    int result = make_labels(comparison, &labels, &distance, err);
+
+    if (result == 0)
+        result = make_slots(series, a, b, &labels, err);
+    for (size_t r = 0; r < series->run_count && result == 0; r++) {
+        struct rps_comparison_line *line = &series->run[r];
+
+        if (line != a && line != b)
+            result = take_slots(line, comparison->run[r].side == RPS_SIDE_A ? a : b, &labels, err);
+    }
+    free(distance);
+    return result;
+}
+
+double rps_comparison_place(const struct rps_comparison_series *series, size_t run, double time_s)
+{
+    const struct rps_comparison_stretch *stretch;
+    const struct rps_comparison_slot *slot;
+    double share;
+
+    stretch = rps_comparison_stretch_at(&series->run[run], time_s);
+    if (stretch->slot == SIZE_MAX)
+        return NAN;
+    slot = &series->slot[stretch->slot];
+    share =
+        stretch->to > stretch->from ? (time_s - stretch->from) / (stretch->to - stretch->from) : 0;
+    return slot->from + fmin(1, fmax(0, share)) * (slot->to - slot->from);
+}
+
+const struct rps_comparison_stretch *
+rps_comparison_stretch_at(const struct rps_comparison_line *line, double time_s)
+{
+    size_t low = 0, high = line->stretch_count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (line->stretch[middle].from <= time_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &line->stretch[low];
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static int begin_runs(const struct rps_comparison *comparison, struct rps_comparison_series *series,
+                      struct rps_error *err)
+{
+    int result = 0;
+
+    series->run = calloc(comparison->run_count, sizeof(*series->run));
+    if (!series->run)
+        return rps_error_memory(err);
+    series->run_count = comparison->run_count;
+    for (size_t r = 0; r < series->run_count && result == 0; r++) {
+        int64_t elapsed_ns = comparison->run[r].run.elapsed_ns;
+
+        series->run[r].length = elapsed_ns > 0 ? (double)elapsed_ns / RPS_NS_PER_S : 1;
+        series->length = fmax(series->length, series->run[r].length);
+        result = make_stretches(&comparison->run[r], &series->run[r], err);
+    }
+    return result;
+}
+
+int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t most,
+                               size_t bin_count, struct rps_comparison_series *ret,
+                               struct rps_error *err)
+{
+    const struct rps_comparison *comparison = plot->comparison;
+    int result;
+
+    *ret = (struct rps_comparison_series){0};
+    result = read_plan(&comparison->run[0], &ret->plan, err);
+    if (result == 0)
+        result = choose(plot, most, ret, err);
+    if (result == 0 && ret->figure_count == 0)
+        result = rps_error_set(err, RPS_FAILED, "the runs have no metric in common to be drawn");
+    if (result == 0)
+        result = begin_runs(comparison, ret, err);
+    for (size_t r = 0; r < ret->run_count && result == 0; r++)
+        result = read_run(comparison, ret, r, bin_count, err);
+    if (result == 0)
+        result = lay_out(comparison, ret, err);
+    if (result == 0)
+        result = keep_figures(comparison, ret, err);
+    return result;
+}
+
+void rps_comparison_series_free(struct rps_comparison_series *series)
+{
+    for (size_t r = 0; r < series->run_count; r++) {
+        struct rps_comparison_line *line = &series->run[r];
+
+        for (size_t f = 0; line->series && f < series->figure_count; f++)
+            rps_series_free(&line->series[f]);
+        free(line->series);
+        free(line->stretch);
+    }
+    free(series->run);
+    free(series->slot);
+    free(series->figure);
+    rps_plan_free(series->plan);
+    *series = (struct rps_comparison_series){0};
+}

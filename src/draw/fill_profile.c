@@ -1,0 +1,308 @@
+/*
+ * What the distinct phases of a run are like (RPS_PLOT_PHASES): a column a label, a row a figure,
+ * in each cell a bar from nought to the figure's value, its spread, and a line where the whole run
+ * is. Bars of a row have one scale, so that columns are compared; rows are what they are.
+ *
+ * The figures that tell the phases apart most come first, and those without room are left out.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/picture_kinds.h"
+#include "rpistat/text.h"
+
+#define PROFILE_ROW        40 /* natural height of a row */
+#define PROFILE_ROW_LEAST  32
+#define PROFILE_HEAD       96 /* with the columns' headings */
+#define PROFILE_FOOT       30
+#define PROFILE_CELL_LEAST 74
+#define PROFILE_LEFT       170
+#define PROFILE_NARROW     132
+#define PROFILE_HALF_MOST  5 /* power of two at the ends of a cell: figures 32 times the run's */
+
+struct grid {
+    const struct rps_profile *profile;
+    size_t rows;    /* figures that are drawn, in the profile's order */
+    size_t *figure; /* owned; of each row */
+    size_t row_total;
+    int columns, column_total; /* labels */
+    int *label;                /* owned; of each column: most time first, shown by label */
+};
+
+static double mean_of(const struct grid *grid, size_t row, int label)
+{
+    const struct rps_profile *profile = grid->profile;
+
+    return profile->mean[(size_t)label * profile->figure_count + grid->figure[row]];
+}
+
+static double spread_of(const struct grid *grid, size_t row, int label)
+{
+    const struct rps_profile *profile = grid->profile;
+    double spread = profile->spread[(size_t)label * profile->figure_count + grid->figure[row]];
+
+    return isfinite(spread) ? spread : 0;
+}
+
+/* --- what fits -------------------------------------------------------------------------------- */
+
+static int is_wanted(const struct rps_picture *picture, const char *name)
+{
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (strcmp(picture->plan->metric[m].name, name) == 0)
+            return picture->chosen[m];
+    }
+    return 1; /* CPU use */
+}
+
+/* Has any label a value of it, and not always nought? */
+static int is_seen(const struct rps_profile *profile, size_t figure)
+{
+    for (int l = 0; l < profile->label_count; l++) {
+        double mean = profile->mean[(size_t)l * profile->figure_count + figure];
+
+        if (isfinite(mean) && mean != 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* With the rows of words above the columns. */
+static int head_of(const struct rps_picture *picture)
+{
+    return PROFILE_HEAD + picture->words.rows * RPS_PICTURE_LEGEND_HEIGHT;
+}
+
+static void choose_rows(struct rps_picture *picture, const struct rps_plot_options *options,
+                        struct grid *grid)
+{
+    const struct rps_profile *profile = grid->profile;
+    int only = options->metric_count + options->panel_count > 0;
+    size_t fit;
+
+    for (size_t i = 0; i < profile->figure_count; i++) {
+        const struct rps_figure *figure = &profile->figure[profile->order[i]];
+        int cpu_use = is_wanted(picture, figure->name) && strcmp(figure->name, "cpu_use") == 0;
+
+        if (is_wanted(picture, figure->name) && is_seen(profile, profile->order[i]) &&
+            !(only && cpu_use))
+            grid->figure[grid->row_total++] = profile->order[i];
+    }
+    picture->height = options->height > 0 ? options->height
+                                          : (int)((head_of(picture) + PROFILE_FOOT +
+                                                   PROFILE_ROW * fmax(3, (double)grid->row_total)) *
+                                                  picture->scale);
+    fit = (size_t)fmax(1, (picture->height / picture->scale - head_of(picture) - PROFILE_FOOT) /
+                              PROFILE_ROW_LEAST);
+    grid->rows = grid->row_total < fit ? grid->row_total : fit;
+}
+
+/* The labels that most time was spent in, as many as there is room for, in the order of labels. */
+static void choose_columns(const struct rps_picture *picture, struct grid *grid)
+{
+    const struct rps_profile *profile = grid->profile;
+    double room = picture->width / picture->scale - picture->left - picture->right;
+    int fit = (int)fmax(1, room / PROFILE_CELL_LEAST);
+
+    for (int l = 0; l < profile->label_count; l++)
+        grid->column_total += profile->label[l].periods > 0;
+    for (int l = 0; l < profile->label_count; l++) {
+        int longer = 0;
+
+        if (profile->label[l].periods == 0)
+            continue;
+        for (int k = 0; k < profile->label_count; k++)
+            longer += profile->label[k].periods > profile->label[l].periods ||
+                      (profile->label[k].periods == profile->label[l].periods && k < l);
+        if (longer < fit)
+            grid->label[grid->columns++] = l;
+    }
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+/* How many times the run's figure, as a power of two; NaN where that says nothing. */
+static double times(double value, double whole)
+{
+    return value >= 0 && whole > 0 ? log2(value / whole) : NAN;
+}
+
+/* The power of two that half a cell's width stands for. */
+static double half_width(const struct grid *grid)
+{
+    double half = 1;
+
+    for (size_t r = 0; r < grid->rows; r++) {
+        for (int c = 0; c < grid->columns; c++) {
+            double power = fabs(times(mean_of(grid, r, grid->label[c]),
+                                      grid->profile->figure[grid->figure[r]].whole));
+
+            if (power > half)
+                half = power;
+        }
+    }
+    return fmin(PROFILE_HALF_MOST, ceil(half));
+}
+
+/* Place across a cell, 0 ... 1; the run is in the middle, and what nothing is known of. */
+static double place(double power, double half)
+{
+    if (isnan(power))
+        return 0.5;
+    return fmin(1, fmax(0, 0.5 + power / half / 2));
+}
+
+static int write_cells(const struct rps_picture *picture, const struct grid *grid, int folder_fd,
+                       struct rps_error *err)
+{
+    FILE *file = rps_picture_file(folder_fd, "cells.dat", err);
+    double half = half_width(grid);
+
+    if (!file)
+        return RPS_FAILED;
+    fprintf(file, "# row column bar spread-from spread-to colour value\n");
+    for (size_t r = 0; r < grid->rows; r++) {
+        double whole = grid->profile->figure[grid->figure[r]].whole;
+
+        for (int c = 0; c < grid->columns; c++) {
+            double mean = mean_of(grid, r, grid->label[c]);
+            double spread = isfinite(mean) ? spread_of(grid, r, grid->label[c]) : NAN;
+            char number[RPS_TEXT_NUMBER_SIZE];
+
+            fprintf(file, "%zu %d %.6g %.6g %.6g 0x%s \"%s\"\n", r, c,
+                    place(times(mean, whole), half),
+                    place(times(spread > mean ? 0 : mean - spread, whole), half),
+                    place(times(mean + spread, whole), half),
+                    picture->palette->band[grid->label[c] % RPS_PALETTE_LABELS],
+                    isfinite(mean) ? rps_text_number(number, sizeof(number), mean) : "-");
+        }
+    }
+    return rps_picture_file_close(file, "cells.dat", err);
+}
+
+static int has_spreads(const struct grid *grid)
+{
+    for (size_t r = 0; r < grid->rows; r++) {
+        for (int c = 0; c < grid->columns; c++) {
+            if (spread_of(grid, r, grid->label[c]) > 0)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static int write_numbers(const struct rps_picture *picture, const struct grid *grid, int folder_fd,
+                         struct rps_error *err)
+{
+    FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
+
+    if (!file)
+        return RPS_FAILED;
+    rps_picture_write_canvas(picture, file);
+    fprintf(file, "profile_head_px = %d\nprofile_foot_px = %d\nrows = %zu\ncolumns = %d\n",
+            head_of(picture), PROFILE_FOOT, grid->rows, grid->columns);
+    rps_picture_write_words(picture, file);
+    fprintf(file, "half = %.0f\nspreads = %d\n", exp2(half_width(grid)), has_spreads(grid));
+    fprintf(file, "array label[%d] = [", grid->columns);
+    for (int c = 0; c < grid->columns; c++)
+        fprintf(file, "%s%d", c ? ", " : "", grid->label[c]);
+    fprintf(file, "]\n");
+    return rps_picture_file_close(file, "figure.gp", err);
+}
+
+static void write_column_text(const struct rps_picture *picture, const struct grid *grid, int label,
+                              FILE *file)
+{
+    const struct rps_profile *profile = grid->profile;
+    const struct rps_profile_label *of = &profile->label[label];
+    char text[64], name[RPS_PHASE_LABEL_SIZE];
+
+    rps_picture_write_line(picture, file, rps_phase_label(label, name));
+    snprintf(text, sizeof(text), "%.1f %% \xc2\xb7 %zu\xc3\x97",
+             100 * rps_profile_share(profile, of->length_ns, of->periods), of->occurrences);
+    rps_picture_write_line(picture, file, text);
+}
+
+static int write_texts(const struct rps_picture *picture, const struct grid *grid, int folder_fd,
+                       struct rps_error *err)
+{
+    FILE *file = rps_picture_file(folder_fd, "text.gp", err);
+    char text[RPS_PICTURE_TEXT_SIZE] = "", number[RPS_TEXT_NUMBER_SIZE];
+
+    if (!file)
+        return RPS_FAILED;
+    fprintf(file,
+            "# Title, second line; of each column its label and how often it came; of each\n"
+            "# row its name and the whole run's figure; the words of phases. A line of text is\n"
+            "# what follows its bar.\n$text << END\n");
+    if (grid->rows < grid->row_total || grid->columns < grid->column_total)
+        snprintf(text, sizeof(text), "%zu of %zu figures and %d of %d labels fit", grid->rows,
+                 grid->row_total, grid->columns, grid->column_total);
+    rps_picture_write_titles(picture, text, file);
+    for (int c = 0; c < grid->columns; c++)
+        write_column_text(picture, grid, grid->label[c], file);
+    for (size_t r = 0; r < grid->rows; r++) {
+        const struct rps_figure *figure = &grid->profile->figure[grid->figure[r]];
+
+        snprintf(text, sizeof(text), figure->unit[0] ? "%s (%s)" : "%s", figure->label,
+                 figure->unit);
+        rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
+        rps_picture_write_line(picture, file, text);
+        snprintf(text, sizeof(text), "run: %s",
+                 rps_text_number(number, sizeof(number), figure->whole));
+        rps_picture_write_line(picture, file, text);
+    }
+    rps_picture_write_words_texts(picture, file);
+    fprintf(file, "END\n");
+    return rps_picture_file_close(file, "text.gp", err);
+}
+
+int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *reader,
+                        const struct rps_plot_options *options, struct rps_profile *ret,
+                        struct rps_error *err)
+{
+    struct rps_phase all = {.last = UINT64_MAX, .end_ns = INT64_MAX};
+    const struct rps_phases one = {.count = 1, .phase = &all, .label_count = 1};
+
+    return rps_profile_run(reader, picture->run.run_id, options->from_ns, options->to_ns,
+                           &options->cpus, picture->has_phases ? &picture->phases : &one, ret, err);
+}
+
+int rps_picture_write_profile(struct rps_picture *picture, struct rps_reader *reader,
+                              const struct rps_plot_options *options, int folder_fd,
+                              struct rps_error *err)
+{
+    struct rps_profile profile = {0};
+    struct grid grid = {.profile = &profile};
+    int result;
+
+    if (!picture->has_phases)
+        return rps_error_set(err, RPS_FAILED,
+                             "run %lld has no phases to draw: `rpistat phases -r %lld` looks for "
+                             "them, also in long runs",
+                             (long long)picture->run.run_id, (long long)picture->run.run_id);
+    picture->left = picture->width / picture->scale < 700 ? PROFILE_NARROW : PROFILE_LEFT;
+    result = rps_picture_profile(picture, reader, options, &profile, err);
+    if (result == 0) {
+        grid.figure = calloc(profile.figure_count + 1, sizeof(*grid.figure));
+        grid.label = calloc((size_t)profile.label_count + 1, sizeof(*grid.label));
+        result = grid.figure && grid.label ? 0 : rps_error_memory(err);
+    }
+    if (result == 0) {
+        rps_picture_choose_words(picture, &profile, options);
+        choose_rows(picture, options, &grid);
+        choose_columns(picture, &grid);
+        if (grid.rows == 0 || grid.columns == 0)
+            result = rps_error_set(err, RPS_FAILED, "no metric of run %lld has a value there",
+                                   (long long)picture->run.run_id);
+    }
+    if (result == 0 && (write_numbers(picture, &grid, folder_fd, err) < 0 ||
+                        write_texts(picture, &grid, folder_fd, err) < 0 ||
+                        write_cells(picture, &grid, folder_fd, err) < 0))
+        result = RPS_FAILED;
+    free(grid.figure);
+    free(grid.label);
+    rps_profile_free(&profile);
+    return result;
+}

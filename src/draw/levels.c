@@ -1,0 +1,161 @@
+/*
+ * The other levels of a picture's phases: a thin band of finer ones under the strip of those that
+ * are shown; in a page any.
+ *
+ * Their phases have no letters and no colours of their own, but those of the level that is shown. A
+ * finer phase is a tint of the one that it is a part of, and parts that are alike have the same
+ * tint wherever phases of that label come back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/picture.h"
+
+#define FINER_LEAST_PX      4 /* average width of those in the picture */
+#define FINER_LEAST_COLUMNS 3 /* ... in characters */
+
+/* How many of the phases lie in the picture. */
+static size_t count_in_picture(const struct rps_picture *picture, const struct rps_phases *phases)
+{
+    struct rps_picture_box box;
+    size_t count = 0;
+
+    for (size_t i = 0; i < phases->count; i++)
+        count += rps_picture_place(picture, &phases->phase[i], &box) != 0;
+    return count;
+}
+
+size_t rps_picture_finer(const struct rps_picture *picture)
+{
+    const struct rps_phase_levels *levels = &picture->levels;
+    double room =
+        picture->characters
+            ? (double)(picture->width - RPS_PICTURE_COLUMN_MARGIN) / FINER_LEAST_COLUMNS
+            : (picture->width / picture->scale - picture->left - picture->right) / FINER_LEAST_PX;
+
+    for (size_t at = levels->count; at-- > levels->shown + 1;) {
+        size_t count = count_in_picture(picture, &levels->level[at]);
+
+        if ((double)count <= room)
+            return count > count_in_picture(picture, &picture->phases) ? at : 0;
+    }
+    return 0;
+}
+
+int rps_picture_strip_height(const struct rps_picture *picture)
+{
+    if (!picture->has_phases)
+        return 0;
+    return RPS_PICTURE_STRIP_HEIGHT +
+           (rps_picture_finer(picture) > 0 ? RPS_PICTURE_FINER_HEIGHT : 0);
+}
+
+/* --- boxes ------------------------------------------------------------------------------------ */
+
+/* From the labels of a level to those of the one that is shown. */
+struct relabelling {
+    const struct rps_phases *shown;
+    size_t at; /* phase of it, in order of time */
+    size_t part_labels;
+    int *tint;        /* owned; of each label shown, of each label of its parts: from 1, in turn */
+    int *tint_count;  /* owned; of each label shown */
+    uint64_t *length; /* owned; scratch: of each label shown */
+};
+
+static int relabelling_make(struct relabelling *r, const struct rps_phases *shown,
+                            const struct rps_phases *phases, struct rps_error *err)
+{
+    size_t labels = (size_t)shown->label_count;
+
+    *r = (struct relabelling){.shown = shown, .part_labels = (size_t)phases->label_count};
+    r->tint = calloc(labels * r->part_labels + 1, sizeof(*r->tint));
+    r->tint_count = calloc(labels + 1, sizeof(*r->tint_count));
+    r->length = calloc(labels + 1, sizeof(*r->length));
+    return r->tint && r->tint_count && r->length ? 0 : rps_error_memory(err);
+}
+
+static void relabelling_free(struct relabelling *r)
+{
+    free(r->tint);
+    free(r->tint_count);
+    free(r->length);
+}
+
+/* Go on to the phase that is shown in this period. */
+static int label_at(struct relabelling *r, uint64_t period)
+{
+    const struct rps_phases *shown = r->shown;
+
+    while (r->at + 1 < shown->count && shown->phase[r->at + 1].first <= period)
+        r->at++;
+    return shown->phase[r->at].label;
+}
+
+static int tint_of(struct relabelling *r, int label, int part)
+{
+    int *tint = &r->tint[(size_t)label * r->part_labels + (size_t)part];
+
+    if (*tint == 0)
+        *tint = ++r->tint_count[label];
+    return (*tint - 1) % RPS_PALETTE_TINTS;
+}
+
+/* The label that is shown for most of a phase's periods. */
+static int prevailing(struct relabelling *r, const struct rps_phase *phase)
+{
+    const struct rps_phases *shown = r->shown;
+    int most = label_at(r, phase->first);
+
+    memset(r->length, 0, (size_t)shown->label_count * sizeof(*r->length));
+    for (size_t i = r->at; i < shown->count && shown->phase[i].first <= phase->last; i++) {
+        const struct rps_phase *part = &shown->phase[i];
+        uint64_t first = part->first > phase->first ? part->first : phase->first;
+        uint64_t last = part->last < phase->last ? part->last : phase->last;
+
+        r->length[part->label] += last + 1 - first;
+        most = r->length[part->label] > r->length[most] ? part->label : most;
+    }
+    return most;
+}
+
+/* Tints are given over the whole run, so that a picture of a part of it has the same. */
+static size_t fill_boxes(const struct rps_picture *picture, const struct rps_phases *phases,
+                         int finer, struct relabelling *r, struct rps_picture_box *box)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        int label = finer ? label_at(r, phase->first) : prevailing(r, phase);
+        int tint = finer ? tint_of(r, label, phase->label) : 0;
+
+        if (!rps_picture_place(picture, phase, &box[count]))
+            continue;
+        if (count > 0)
+            box[count - 1].to = box[count].from;
+        box[count].label = label;
+        box[count++].tint = tint;
+    }
+    return count;
+}
+
+int rps_picture_level_boxes(const struct rps_picture *picture, size_t level,
+                            struct rps_picture_box **ret, size_t *ret_count, struct rps_error *err)
+{
+    const struct rps_phases *phases = &picture->levels.level[level];
+    struct rps_picture_box *box = calloc(phases->count + 1, sizeof(*box));
+    int finer = level > picture->levels.shown;
+    struct relabelling r;
+    int result = relabelling_make(&r, &picture->phases, phases, err);
+
+    if (result == 0 && !box)
+        result = rps_error_memory(err);
+    if (result == 0) {
+        *ret_count = fill_boxes(picture, phases, finer, &r, box);
+        *ret = box;
+    } else {
+        free(box);
+    }
+    relabelling_free(&r);
+    return result;
+}

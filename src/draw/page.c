@@ -1,0 +1,223 @@
+/*
+ * The interactive page: the template page.html with styles, scripts and the run's data in their
+ * places.
+ *
+ * The data is JSON in a script element of a type that browsers do not run; the scripts are constant
+ * files, and the page's policy allows them alone, by their hashes. Text from the store is only ever
+ * shown as text (page.js makes text nodes of it). In the JSON every '<' is written \u003c, so that
+ * no text can end the element; '<' stands in strings only, where that is the same character.
+ *
+ * A page holds bins, not periods: some thousand points a line are as many as a screen shows, and
+ * what lies between is in their band. All of it is at most 2 MB, for a month too, and with samples
+ * 3 MB.
+ */
+#include "page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/page_parts.h"
+
+#define PAGE_PATH     4096
+#define PAGE_MARK     "@@" /* around the name of a part, in the template */
+#define PAGE_LINE_MAX 4096
+
+static FILE *open_part(const struct rps_page *page, const char *name, struct rps_error *err)
+{
+    char path[PAGE_PATH];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", page->folder, name);
+    file = fopen(path, "re");
+    if (!file)
+        rps_error_set(err, RPS_FAILED,
+                      "the page's part %s cannot be read: %s; install rpistat again", path,
+                      strerror(errno));
+    return file;
+}
+
+static int insert_file(const struct rps_page *page, const char *name, struct rps_error *err)
+{
+    FILE *file = open_part(page, name, err);
+    char buffer[8192];
+    size_t got;
+
+    if (!file)
+        return RPS_FAILED;
+    while ((got = fread(buffer, 1, sizeof(buffer), file)) > 0)
+        fwrite(buffer, 1, got, page->out);
+    fclose(file);
+    return 0;
+}
+
+static int insert_script(const struct rps_page *page, const char *name, struct rps_error *err)
+{
+    fputs("<script>", page->out);
+    if (insert_file(page, name, err) < 0)
+        return RPS_FAILED;
+    fputs("</script>", page->out);
+    return 0;
+}
+
+static int insert_data(const struct rps_page *page, struct rps_error *err)
+{
+    struct rps_json json;
+    char *text;
+    int result;
+
+    if (rps_json_open(&json, 0) < 0)
+        return rps_error_memory(err);
+    result = page->put(&json, page->context, err);
+    text = rps_json_close(&json);
+    if (!text)
+        return rps_error_memory(err);
+    for (const char *at = text; *at && result == 0; at++) {
+        if (*at == '<')
+            fputs("\\u003c", page->out);
+        else
+            fputc(*at, page->out);
+    }
+    free(text);
+    return result;
+}
+
+/* Text between tags. */
+static void insert_title(const struct rps_page *page)
+{
+    for (const char *c = page->title; *c; c++) {
+        if (*c == '<' || *c == '>' || *c == '&')
+            fprintf(page->out, "&#%d;", *c);
+        else
+            fputc(*c, page->out);
+    }
+}
+
+static int insert(const struct rps_page *page, const char *name, struct rps_error *err)
+{
+    static const char *const themes[] = {"auto", "light", "dark"};
+
+    if (strcmp(name, "data") == 0)
+        return insert_data(page, err);
+    if (strcmp(name, "title") == 0)
+        insert_title(page);
+    else if (strcmp(name, "theme") == 0)
+        fputs(themes[page->theme], page->out);
+    else if (strcmp(name, "connect") == 0)
+        fputs(page->live ? " connect-src 'self';" : "", page->out);
+    else if (strcmp(name, "live") == 0)
+        return page->live ? insert_script(page, "live.js", err) : 0;
+    else
+        return insert_file(page, name, err);
+    return 0;
+}
+
+/* A line of the template may hold one @@part@@. */
+static int write_line(const struct rps_page *page, char *line, struct rps_error *err)
+{
+    char *name = strstr(line, PAGE_MARK), *rest = name ? strstr(name + 2, PAGE_MARK) : NULL;
+    int result;
+
+    if (!rest) {
+        fputs(line, page->out);
+        return 0;
+    }
+    *name = *rest = '\0';
+    fputs(line, page->out);
+    result = insert(page, name + 2, err);
+    fputs(rest + 2, page->out);
+    return result;
+}
+
+int rps_page_fill(const struct rps_page *page, struct rps_error *err)
+{
+    FILE *file = open_part(page, page->template, err);
+    char line[PAGE_LINE_MAX];
+    int result = file ? 0 : RPS_FAILED;
+
+    while (result == 0 && fgets(line, sizeof(line), file))
+        result = write_line(page, line, err);
+    if (file)
+        fclose(file);
+    if (result == 0 && (fflush(page->out) != 0 || ferror(page->out)))
+        result = rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", page->output,
+                               strerror(errno));
+    return result;
+}
+
+/* --- of a run --------------------------------------------------------------------------------- */
+
+#define PAGE_BINS   2000
+#define PAGE_LEAST  300   /* bins: fewer are not a line on a screen */
+#define PAGE_POINTS 30000 /* of all lines: 1.2 MB */
+
+size_t rps_page_bins(size_t lines)
+{
+    size_t bins = PAGE_POINTS / (lines + 1);
+
+    return bins < PAGE_LEAST ? PAGE_LEAST : bins > PAGE_BINS ? PAGE_BINS : bins;
+}
+
+size_t rps_page_choose_bins(const struct rps_picture *picture)
+{
+    size_t lines = 0;
+
+    for (int m = 0; m < picture->plan->metric_count; m++)
+        lines += picture->chosen[m];
+    return rps_page_bins(lines * (picture->apart ? (size_t)picture->cpu_series.count : 1));
+}
+
+static int put_run(struct rps_json *json, const void *context, struct rps_error *err)
+{
+    const struct rps_page_run *run = context;
+    int result;
+
+    rps_json_object(json, NULL);
+    result = rps_page_put_data(json, run->picture, &run->profile, &run->code, err);
+    rps_json_end(json);
+    return result;
+}
+
+int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
+                      struct rps_reader *reader, const struct rps_plot_options *options,
+                      struct rps_error *err)
+{
+    int result = rps_picture_bin(picture, rps_page_choose_bins(picture), err);
+
+    *run = (struct rps_page_run){.picture = picture};
+    if (result == 0)
+        result = rps_picture_read_code(picture, options, err);
+    if (result == 0 && options->code != RPS_PLOT_CODE_NONE)
+        result = rps_page_read_code(picture, &run->code, err);
+    if (result == 0)
+        result = rps_picture_profile(picture, reader, options, &run->profile, err);
+    picture->height = picture->panel_count * 200;
+    return result;
+}
+
+void rps_page_run_free(struct rps_page_run *run)
+{
+    rps_page_code_free(&run->code);
+    rps_profile_free(&run->profile);
+}
+
+int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
+                   const struct rps_plot_options *options, struct rps_error *err)
+{
+    struct rps_page_run run;
+    char title[RPS_PICTURE_TEXT_SIZE];
+    const struct rps_page page = {.out = out,
+                                  .output = options->output,
+                                  .template = "page.html",
+                                  .folder = options->script_folder,
+                                  .title = rps_run_title(title, sizeof(title), &picture->run),
+                                  .theme = options->theme,
+                                  .put = put_run,
+                                  .context = &run};
+    int result = rps_page_run_read(&run, picture, reader, options, err);
+
+    if (result == 0)
+        result = rps_page_fill(&page, err);
+    rps_page_run_free(&run);
+    return result;
+}

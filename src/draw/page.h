@@ -1,0 +1,15 @@
+/*
+ * The interactive page: one file that needs nothing else, and asks no network for anything.
+ */
+#ifndef RPISTAT_SHOW_PAGE_H
+#define RPISTAT_SHOW_PAGE_H
+
+#include <stdio.h>
+
+#include "rpistat/picture.h"
+
+/* Write the page of an open picture; errors name what could not be read or written. */
+int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
+                   const struct rps_plot_options *options, struct rps_error *err);
+
+#endif

@@ -1,0 +1,529 @@
+/*
+ * Pictures: from the store to the series of a picture.
+ *
+ * A picture whose height was given keeps its text readable: panels that do not fit are left out,
+ * and the second line says so. (Text and panels shrunk together before; nine panels in 400 x 300
+ * pixels were nine smudges.)
+ */
+#include "rpistat/picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "rpistat/rotation.h"
+
+#define PICTURE_WIDTH        1200
+#define PICTURE_PANEL_HEIGHT 160
+#define PICTURE_PANEL_LEAST  72 /* room a panel's text needs */
+#define PICTURE_SCALE_LEAST  0.72
+#define PICTURE_BIN_PX       1.5
+#define PICTURE_COLUMNS      80
+#define PICTURE_BAND_LINES   4    /* CPUs side by side that each have the band of their extremes */
+#define PICTURE_WHOLE_DUTY   0.95 /* of what is counted all the time, but for switching */
+
+static double between(double value, double least, double most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* --- walking ---------------------------------------------------------------------------------- */
+
+static int side_by_side(const struct rps_picture *picture)
+{
+    return picture->apart || picture->quantile;
+}
+
+int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *each, void *context,
+                     struct rps_error *err)
+{
+    return side_by_side(picture)
+               ? rps_cpu_series_walk(&picture->cpu_series, each, context, err)
+               : rps_cpu_series_walk_sum(&picture->cpu_series, each, context, err);
+}
+
+struct widening {
+    struct rps_picture *picture;
+    struct rps_rotation block; /* of a coarser level, whose rows overlap */
+};
+
+/* Widen the picture by what was recorded on a CPU in a stretch. */
+static int widen(struct rps_picture *picture, int32_t cpu, double start_s, double end_s,
+                 uint64_t from_cycle, uint64_t to_cycle, struct rps_error *err)
+{
+    int by_time = picture->axis == RPS_AXIS_TIME;
+
+    picture->from = fmin(picture->from, by_time ? start_s : (double)from_cycle);
+    picture->to = fmax(picture->to, by_time ? end_s : (double)to_cycle);
+    if (by_time || (side_by_side(picture) && cpu != picture->cpu_series.cpu[0]))
+        return 0;
+    if (picture->cycle_map.count == 0 &&
+        rps_cycle_map_add(&picture->cycle_map, start_s, (double)from_cycle, err) < 0)
+        return RPS_FAILED;
+    return rps_cycle_map_add(&picture->cycle_map, end_s, (double)to_cycle, err);
+}
+
+static int widen_by_block(struct widening *widening, struct rps_error *err)
+{
+    const struct rps_rotation *block = &widening->block;
+    int result;
+
+    if (block->tally.periods == 0)
+        return 0;
+    result = widen(widening->picture, block->cpu, (double)block->tally.start_ns / 1e9,
+                   (double)block->tally.end_ns / 1e9, block->from_cycle, block->to_cycle, err);
+    rps_rotation_reset(&widening->block);
+    return result;
+}
+
+static int widen_by_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct widening *widening = context;
+
+    if (rps_rotation_ends(&widening->block, period) && widen_by_block(widening, err) < 0)
+        return RPS_FAILED;
+    if (period->level > 0) {
+        rps_rotation_add(&widening->block, period);
+        return 0;
+    }
+    return widen(widening->picture, period->cpu, (double)period->start_ns / 1e9,
+                 (double)rps_period_end_ns(period) / 1e9, period->cycle - period->cycles,
+                 period->cycle, err);
+}
+
+static int walk_range(struct rps_picture *picture, struct rps_error *err)
+{
+    struct widening widening = {.picture = picture};
+    int result = rps_rotation_init(&widening.block, picture->plan, err);
+
+    if (result == 0)
+        result = rps_picture_walk(picture, widen_by_period, &widening, err);
+    if (result == 0)
+        result = widen_by_block(&widening, err);
+    rps_rotation_free(&widening.block);
+    return result;
+}
+
+/* The run knows how long it was, so that only the cycle axis costs a walk of its own. */
+static int read_range(struct rps_picture *picture, const struct rps_plot_options *options,
+                      struct rps_error *err)
+{
+    if (picture->axis == RPS_AXIS_TIME && picture->run.elapsed_ns > 0) {
+        picture->from = (double)options->from_ns / 1e9;
+        picture->to = fmin((double)options->to_ns, (double)picture->run.elapsed_ns) / 1e9;
+    } else {
+        picture->from = INFINITY;
+        picture->to = 0;
+        if (walk_range(picture, err) < 0)
+            return RPS_FAILED;
+    }
+    if (!isfinite(picture->from))
+        picture->from = 0;
+    if (!(picture->to > picture->from))
+        picture->to = picture->from + 1;
+    return 0;
+}
+
+/* --- what was asked for ----------------------------------------------------------------------- */
+
+static int choose_named(struct rps_picture *picture, const char *name, struct rps_error *err)
+{
+    char known[512] = "";
+    size_t used = 0;
+
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        const char *metric = picture->plan->metric[m].name;
+
+        if (strcmp(metric, name) == 0) {
+            picture->chosen[m] = 1;
+            return 0;
+        }
+        if (used + strlen(metric) + 8 < sizeof(known))
+            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
+                                     metric);
+        else if (used + 8 < sizeof(known))
+            used += (size_t)snprintf(known + used, sizeof(known) - used, ", ...");
+    }
+    return rps_error_set(err, RPS_USAGE, "--metric: run %lld has no metric '%s'; there are %s",
+                         (long long)picture->run.run_id, name, known[0] ? known : "none");
+}
+
+static int choose_panel(struct rps_picture *picture, const char *text, struct rps_error *err)
+{
+    const struct rps_plan *plan = picture->plan;
+    char known[512] = "";
+    size_t used = 0;
+    int found = 0;
+
+    for (int m = 0; m < plan->metric_count; m++) {
+        const char *title = rps_picture_panel_title(&plan->metric[m]);
+
+        if (strcasestr(title, text)) {
+            picture->chosen[m] = 1;
+            found = 1;
+        }
+        if (m > 0 && strcmp(title, rps_picture_panel_title(&plan->metric[m - 1])) == 0)
+            continue;
+        if (used + strlen(title) + 12 < sizeof(known))
+            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s'%s'", used ? ", " : "",
+                                     title);
+    }
+    if (found)
+        return 0;
+    return rps_error_set(err, RPS_USAGE,
+                         "--panel: no panel of run %lld has '%s' in its title; there are %s",
+                         (long long)picture->run.run_id, text, known[0] ? known : "none");
+}
+
+static int choose_metrics(struct rps_picture *picture, const struct rps_plot_options *options,
+                          struct rps_error *err)
+{
+    int metrics = picture->plan->metric_count, result = 0;
+
+    picture->named = options->metric_count + options->panel_count > 0;
+    picture->chosen = calloc((size_t)metrics + 1, sizeof(*picture->chosen));
+    if (!picture->chosen)
+        return rps_error_memory(err);
+    for (int m = 0; m < metrics && !picture->named; m++)
+        picture->chosen[m] = picture->plan->metric[m].panel[0] != '\0';
+    for (size_t i = 0; i < options->metric_count && result == 0; i++)
+        result = choose_named(picture, options->metric[i], err);
+    for (size_t i = 0; i < options->panel_count && result == 0; i++)
+        result = choose_panel(picture, options->panel[i], err);
+    return result;
+}
+
+void rps_picture_choose_width(struct rps_picture *picture, const struct rps_plot_options *options)
+{
+    int chosen = picture->characters ? PICTURE_COLUMNS : PICTURE_WIDTH;
+    double smaller;
+
+    picture->left = RPS_PICTURE_LEFT;
+    picture->right = RPS_PICTURE_RIGHT;
+    picture->width = options->width > 0 ? options->width : chosen;
+    if (picture->characters && picture->width < RPS_PICTURE_COLUMNS_LEAST)
+        picture->width = RPS_PICTURE_COLUMNS_LEAST;
+    smaller = picture->width / (double)PICTURE_WIDTH;
+    if (options->height > 0)
+        smaller = fmin(smaller, options->height / (PICTURE_WIDTH * 0.5));
+    picture->scale = picture->characters ? 1 : between(smaller, PICTURE_SCALE_LEAST, 8);
+}
+
+int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int64_t run_id,
+                     const struct rps_plot_options *options, int characters, struct rps_error *err)
+{
+    int result;
+
+    memset(picture, 0, sizeof(*picture));
+    rps_run_init(&picture->run);
+    picture->kind = options->kind;
+    picture->palette = rps_palette(options->theme);
+    picture->axis = options->axis;
+    picture->clock = options->clock;
+    picture->characters = characters;
+    rps_picture_choose_width(picture, options);
+    result = rps_reader_run(reader, run_id, &picture->run, err);
+    if (result == 0 && picture->clock && picture->run.start_realtime_ns < 0)
+        result = rps_error_set(err, RPS_FAILED,
+                               "run %lld does not say when it began: draw it without --x clock",
+                               (long long)run_id);
+    if (result == 0)
+        result = rps_reader_plan(reader, run_id, &picture->plan, err);
+    if (result == 0)
+        result = rps_reader_thinned(reader, run_id, &picture->thinned_ns, err);
+    if (result == 0)
+        result = choose_metrics(picture, options, err);
+    if (result == 0)
+        result = rps_cpu_series_open(&picture->cpu_series, reader, run_id, options->from_ns,
+                                     options->to_ns, &options->cpus, err);
+    if (result == 0 && picture->cpu_series.count == 0)
+        result = rps_cpu_series_none(&picture->cpu_series, err);
+    if (result == 0) {
+        rps_cpu_series_choose_signals(&picture->cpu_series, 1);
+        result = rps_picture_choose_look(picture, options->cpus.way, err);
+    }
+    if (result == 0)
+        result = read_range(picture, options, err);
+    if (result == 0)
+        result = rps_picture_read_phases(picture, reader, options, err);
+    return result;
+}
+
+/* --- series ----------------------------------------------------------------------------------- */
+
+static size_t bins_across(const struct rps_picture *picture)
+{
+    double room =
+        picture->characters
+            ? 2 * (picture->width - RPS_PICTURE_COLUMN_MARGIN) /* dots */
+            : (picture->width - (picture->left + picture->right) * picture->scale) / PICTURE_BIN_PX;
+
+    return room > 10 ? (size_t)room : 10;
+}
+
+/* The bins of the CPU that is being walked, and where its series go. */
+struct binning {
+    struct rps_picture *picture;
+    struct rps_bins *bins;
+    int32_t cpu;
+    int lines;                 /* room for series of each metric */
+    int line;                  /* the one being filled */
+    struct rps_series *series; /* as in the picture, with `lines` a metric */
+    int multiplexed;
+};
+
+static int end_cpu(struct binning *binning, struct rps_error *err)
+{
+    const struct rps_picture *picture = binning->picture;
+    int result = 0;
+
+    if (!binning->bins)
+        return 0;
+    for (int m = 0; m < picture->plan->metric_count && result == 0; m++) {
+        if (picture->chosen[m])
+            result = rps_bins_series(binning->bins, m,
+                                     &binning->series[m * binning->lines + binning->line], err);
+    }
+    if (result == 0 && binning->line == 0 && binning->multiplexed)
+        result = rps_bins_duty(binning->bins, &binning->picture->duty, err);
+    rps_bins_free(binning->bins);
+    binning->bins = NULL;
+    binning->line++;
+    return result;
+}
+
+static int bin_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct binning *binning = context;
+    const struct rps_picture *picture = binning->picture;
+
+    if (binning->bins && period->cpu != binning->cpu && end_cpu(binning, err) < 0)
+        return RPS_FAILED;
+    if (binning->line >= binning->lines)
+        return 1; /* a CPU that came while the CPUs were counted: not in this picture */
+    if (!binning->bins && rps_bins_new(&binning->bins, picture->plan, picture->axis, picture->from,
+                                       picture->to, picture->bin_count, err) < 0)
+        return RPS_FAILED;
+    binning->cpu = period->cpu;
+    binning->multiplexed |=
+        (double)period->running_ns < PICTURE_WHOLE_DUTY * (double)period->enabled_ns;
+    rps_bins_add(binning->bins, period);
+    return 0;
+}
+
+static void free_series(struct rps_series *series, size_t count)
+{
+    for (size_t i = 0; series && i < count; i++)
+        rps_series_free(&series[i]);
+    free(series);
+}
+
+static int read_series(struct rps_picture *picture, struct rps_error *err)
+{
+    size_t metrics = (size_t)picture->plan->metric_count;
+    struct binning binning = {.picture = picture, .lines = 1};
+    int result;
+
+    binning.lines = side_by_side(picture) ? picture->cpu_series.count : 1;
+    binning.multiplexed = picture->plan->set_count > 1;
+    binning.series = calloc(metrics * (size_t)binning.lines + 1, sizeof(*binning.series));
+    if (!binning.series)
+        return rps_error_memory(err);
+    result = rps_picture_walk(picture, bin_period, &binning, err);
+    if (result == 0)
+        result = end_cpu(&binning, err);
+    rps_bins_free(binning.bins);
+    if (result == 0 && picture->quantile)
+        return rps_picture_merge_lines(picture, binning.series, binning.lines, err);
+    picture->series = binning.series;
+    picture->line_count = binning.lines;
+    return result;
+}
+
+struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line)
+{
+    return &picture->series[metric * picture->line_count + line];
+}
+
+/* --- panels ----------------------------------------------------------------------------------- */
+
+static int metric_has_data(const struct rps_picture *picture, int metric)
+{
+    for (int line = 0; line < picture->line_count; line++) {
+        const struct rps_series *series = rps_picture_series(picture, metric, line);
+
+        for (size_t i = 0; i < series->count; i++) {
+            if (isfinite(series->value[i]))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* The panel of metric m: that of an earlier drawn metric of the same panel, or a new one. */
+static int panel_of(struct rps_picture *picture, int m)
+{
+    for (int i = 0; i < m && !picture->apart; i++) {
+        if (picture->panel[i] >= 0 &&
+            strcmp(rps_picture_panel_title(&picture->plan->metric[i]),
+                   rps_picture_panel_title(&picture->plan->metric[m])) == 0)
+            return picture->panel[i];
+    }
+    return picture->panel_count++;
+}
+
+static int is_zero(const struct rps_picture *picture, int metric)
+{
+    for (int line = 0; line < picture->line_count; line++) {
+        const struct rps_series *series = rps_picture_series(picture, metric, line);
+
+        for (size_t i = 0; i < series->count; i++) {
+            if (series->value[i] < 0 || series->value[i] > 0 || series->min[i] < 0 ||
+                series->max[i] > 0)
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* Is there anything but zeros in a panel? A row of a map is a metric of it. */
+static int panel_is_zero(const struct rps_picture *picture, int metric)
+{
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] == picture->panel[metric] && !is_zero(picture, m) &&
+            (picture->kind != RPS_PLOT_HEAT || m == metric))
+            return 0;
+    }
+    return 1;
+}
+
+/* Panels of nothing but zeros that nobody asked for become a line of names, unless all are. */
+static int fold_zeros(struct rps_picture *picture, struct rps_error *err)
+{
+    int metrics = picture->plan->metric_count, panels = 0, drawn = 0;
+    int *place = calloc(2 * (size_t)metrics + 1, sizeof(*place)), *zero = place + metrics;
+
+    if (!place)
+        return rps_error_memory(err);
+    for (int m = 0; m < metrics; m++) {
+        zero[m] = picture->panel[m] >= 0 && panel_is_zero(picture, m);
+        drawn += picture->panel[m] >= 0 && !zero[m];
+    }
+    for (int m = 0; m < metrics && drawn > 0; m++) {
+        int *panel = &picture->panel[m];
+
+        if (*panel >= 0 && !zero[m] && place[*panel] == 0)
+            place[*panel] = ++panels;
+        if (*panel >= 0)
+            *panel = zero[m] ? RPS_PICTURE_ZERO : place[*panel] - 1;
+    }
+    free(place);
+    if (drawn > 0) {
+        picture->panel_count = panels;
+        rps_picture_name_zeros(picture);
+    }
+    return 0;
+}
+
+int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err)
+{
+    size_t metrics = (size_t)picture->plan->metric_count;
+
+    picture->bin_count = bin_count > 0 ? bin_count : bins_across(picture);
+    rps_cpu_series_choose_bins(&picture->cpu_series, picture->bin_count);
+    picture->panel = calloc(metrics + 1, sizeof(*picture->panel));
+    if (!picture->panel)
+        return rps_error_memory(err);
+    if (read_series(picture, err) < 0)
+        return RPS_FAILED;
+    if (picture->apart && picture->line_count > PICTURE_BAND_LINES)
+        rps_picture_drop_bands(picture);
+    for (int m = 0; m < picture->plan->metric_count; m++)
+        picture->panel[m] =
+            picture->chosen[m] && metric_has_data(picture, m) ? panel_of(picture, m) : -1;
+    if (!picture->named && fold_zeros(picture, err) < 0)
+        return RPS_FAILED;
+    if (picture->panel_count == 0)
+        picture->panel_count = 1;
+    picture->panel_total = picture->panel_count;
+    return 0;
+}
+
+/* --- height ----------------------------------------------------------------------------------- */
+
+/* What is not panels, in pixels at scale 1. */
+static double frame_height(const struct rps_picture *picture)
+{
+    int rows = rps_picture_legend_rows(picture) + rps_picture_needs_label_legend(picture) +
+               rps_picture_note_rows(picture) + picture->words.rows + picture->zero_rows;
+
+    return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
+           rps_picture_strip_height(picture) +
+           (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0) + picture->below +
+           rps_picture_code_height(picture);
+}
+
+void rps_picture_drop_panels(struct rps_picture *picture, int fit)
+{
+    picture->panel_count = fit < 1 ? 1 : fit < picture->panel_count ? fit : picture->panel_count;
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] >= picture->panel_count)
+            picture->panel[m] = -1;
+    }
+}
+
+void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options *options)
+{
+    double frame, least;
+
+    frame = frame_height(picture);
+    if (options->height <= 0) {
+        picture->height =
+            (int)((frame + (double)PICTURE_PANEL_HEIGHT * picture->panel_count) * picture->scale);
+        return;
+    }
+    picture->height = options->height;
+    least = frame + (double)PICTURE_PANEL_LEAST * picture->panel_count;
+    if (least * fmin(PICTURE_SCALE_LEAST, picture->scale) > picture->height) {
+        picture->words = (struct rps_picture_words){0}; /* panels before words */
+        frame = frame_height(picture);
+        least = frame + (double)PICTURE_PANEL_LEAST * picture->panel_count;
+    }
+    picture->scale =
+        between(picture->height / least, fmin(PICTURE_SCALE_LEAST, picture->scale), picture->scale);
+    if (picture->duty.count > 0 &&
+        picture->height <
+            (frame + (double)PICTURE_PANEL_LEAST * picture->panel_count) * picture->scale)
+        rps_series_free(&picture->duty);
+    if (picture->height <
+        (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
+            picture->scale)
+        rps_picture_code_free(&picture->code); /* panels before it */
+    rps_picture_drop_panels(
+        picture,
+        (int)((picture->height / picture->scale - frame_height(picture)) / PICTURE_PANEL_LEAST));
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+void rps_picture_free(struct rps_picture *picture)
+{
+    if (picture->plan)
+        free_series(picture->series,
+                    (size_t)picture->plan->metric_count * (size_t)picture->line_count);
+    rps_series_free(&picture->duty);
+    rps_picture_code_free(&picture->code);
+    free(picture->panel);
+    free(picture->chosen);
+    free(picture->cycle_map.time_s);
+    free(picture->cycle_map.cycle);
+    rps_phase_levels_free(&picture->levels);
+    rps_run_regions_free(&picture->regions);
+    rps_notes_free(&picture->marks);
+    rps_notes_free(&picture->gaps);
+    rps_cpu_series_free(&picture->cpu_series);
+    rps_plan_free(picture->plan);
+    rps_run_free(&picture->run);
+    memset(picture, 0, sizeof(*picture));
+}

@@ -1,0 +1,233 @@
+/*
+ * Drawing a run: lets gnuplot draw (gnuplot_folder.c), and gives the finished picture its name
+ * (rpistat/output_file.h): one that was not finished never has the name the user gave.
+ */
+#include "rpistat/plot.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rpistat/gnuplot_folder.h"
+#include "page.h"
+#include "rpistat/picture_kinds.h"
+#include "rpistat/output_file.h"
+
+static const struct rps_gnuplot_format plot_page = {".html", "page", "</html>", 7};
+static const struct rps_gnuplot_format plot_characters = {"-", "characters", NULL, 0};
+
+const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT] = {
+    [RPS_PLOT_TIME] = {"time", "panels of metrics over time, phases shaded"},
+    [RPS_PLOT_PHASES] = {"phases", "the distinct phases side by side, metric by metric"},
+    [RPS_PLOT_SCATTER] = {"scatter", "two metrics against each other, coloured by phase"},
+    [RPS_PLOT_HEAT] = {"heat", "a map of all metrics over time"},
+    [RPS_PLOT_PCA] = {"pca", "principal components over time, and against each other"},
+};
+
+const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT] = {
+    [RPS_PLOT_CODE_CHOSEN] = "chosen",   [RPS_PLOT_CODE_FUNCTION] = "function",
+    [RPS_PLOT_CODE_MODULE] = "module",   [RPS_PLOT_CODE_THREAD] = "thread",
+    [RPS_PLOT_CODE_PROGRAM] = "program", [RPS_PLOT_CODE_NONE] = "none",
+};
+
+/* The script of a kind, and what it loads. */
+#define PLOT_SCRIPTS_MAX 9
+
+struct plot_kind {
+    rps_picture_write_kind *write;
+    const char *script[PLOT_SCRIPTS_MAX]; /* the first is run; NULL ends them */
+};
+
+static const struct plot_kind plot_kinds[RPS_PLOT_KIND_COUNT] = {
+    [RPS_PLOT_TIME] = {rps_picture_write_time,
+                       {"run.gp", "common.gp", "axis.gp", "title.gp", "words.gp", "strip.gp",
+                        "labels.gp", "code.gp"}},
+    [RPS_PLOT_PHASES] = {rps_picture_write_profile,
+                         {"phases.gp", "common.gp", "title.gp", "words.gp"}},
+    [RPS_PLOT_SCATTER] = {rps_picture_write_scatter, {"scatter.gp", "common.gp", "title.gp"}},
+    [RPS_PLOT_HEAT] = {rps_picture_write_heat,
+                       {"heat.gp", "common.gp", "axis.gp", "title.gp", "strip.gp", "labels.gp"}},
+    [RPS_PLOT_PCA] = {rps_picture_write_pca,
+                      {"pca.gp", "common.gp", "axis.gp", "title.gp", "strip.gp", "labels.gp"}},
+};
+
+struct plot {
+    const struct rps_plot_options *options;
+    const struct rps_gnuplot_format *format;
+    const struct plot_kind *kind;
+    struct rps_picture picture;
+    struct rps_reader *reader;
+    struct rps_output_file file; /* the picture; all zero for a drawing in the terminal */
+    int drawing_fd;              /* what gnuplot writes: the file's, or our own; -1 without it */
+};
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+static const struct rps_gnuplot_format *format_of(const struct rps_plot_options *options)
+{
+    const char *dot = strrchr(options->output, '.');
+
+    if (strcmp(options->output, "-") == 0)
+        return options->sixel ? &rps_gnuplot_sixel : &plot_characters;
+    if (dot && strcasecmp(dot, plot_page.ending) == 0)
+        return &plot_page;
+    return rps_gnuplot_format(options->output);
+}
+
+/* The unfinished picture has no name. */
+static int open_drawing(struct plot *plot, struct rps_error *err)
+{
+    if (strcmp(plot->options->output, "-") != 0) {
+        if (rps_output_file_open(&plot->file, plot->options->output, 1, err) < 0)
+            return RPS_FAILED;
+        plot->drawing_fd = plot->file.fd;
+        return 0;
+    }
+    if (plot->format == &plot_characters)
+        return 0;
+    plot->drawing_fd = memfd_create("rpistat drawing", MFD_CLOEXEC);
+    if (plot->drawing_fd < 0)
+        return rps_error_set(err, RPS_FAILED, "no temporary file could be made: %s",
+                             strerror(errno));
+    return 0;
+}
+
+/* --- the finished drawing --------------------------------------------------------------------- */
+
+/* The drawing was a whole one: write it where it goes. */
+static int write_drawing(struct plot *plot, struct rps_error *err)
+{
+    FILE *out = plot->options->out;
+    FILE *file = plot->drawing_fd >= 0 ? fdopen(dup(plot->drawing_fd), "r") : NULL;
+    int result = 0;
+
+    if (file) {
+        rewind(file);
+        result = rps_gnuplot_copy(file, out);
+        fclose(file);
+        fputc('\n', out);
+    }
+    if (result < 0 || fflush(out) != 0 || ferror(out))
+        return rps_error_set(err, RPS_FAILED, "the drawing could not be written: %s",
+                             strerror(errno));
+    return 0;
+}
+
+static int finish(struct plot *plot, struct rps_error *err)
+{
+    return plot->file.path ? rps_output_file_finish(&plot->file, err) : write_drawing(plot, err);
+}
+
+static void plot_close(struct plot *plot)
+{
+    if (strcmp(plot->options->output, "-") == 0 && plot->drawing_fd >= 0)
+        close(plot->drawing_fd);
+    rps_output_file_abandon(&plot->file);
+    rps_picture_free(&plot->picture);
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+/* Options that exclude each other. */
+static int check(const struct plot *plot, struct rps_error *err)
+{
+    const struct rps_plot_options *options = plot->options;
+    const char *kind = rps_plot_kinds[options->kind].name;
+
+    if (options->kind != RPS_PLOT_TIME && plot->format == &plot_characters)
+        return rps_error_set(err, RPS_USAGE,
+                             "--kind %s cannot be drawn in characters: name a .png, .svg or .pdf "
+                             "with -o, or try --sixel",
+                             kind);
+    if (options->kind != RPS_PLOT_TIME && plot->format == &plot_page)
+        return rps_error_set(err, RPS_USAGE,
+                             "--kind %s: a page shows the run over time, with its tables; name a "
+                             ".png, .svg or .pdf with -o",
+                             kind);
+    if (options->keep && (plot->format == &plot_page || plot->format == &plot_characters))
+        return rps_error_set(err, RPS_USAGE, "--keep: a %s is made without gnuplot",
+                             plot->format == &plot_page ? "page" : "drawing in characters");
+    if (options->no_phases && options->kind == RPS_PLOT_PHASES)
+        return rps_error_set(err, RPS_USAGE, "--no-phases leaves nothing to draw for --kind %s",
+                             kind);
+    if (options->kind == RPS_PLOT_SCATTER && options->metric_count > 0 &&
+        options->metric_count != 2)
+        return rps_error_set(err, RPS_USAGE,
+                             "--metric: --kind scatter needs two metrics, as in cpi,dc_miss_rate, "
+                             "not %zu",
+                             options->metric_count);
+    return 0;
+}
+
+static int draw_page(struct plot *plot, struct rps_reader *reader, struct rps_error *err)
+{
+    FILE *file = fdopen(dup(plot->drawing_fd), "w");
+    int result;
+
+    if (!file)
+        return rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", plot->options->output,
+                             strerror(errno));
+    result = rps_page_write(file, &plot->picture, reader, plot->options, err);
+    if (fclose(file) != 0 && result == 0)
+        result = rps_error_set(err, RPS_FAILED, "%s cannot be written: %s", plot->options->output,
+                               strerror(errno));
+    return result;
+}
+
+static int write_kind(void *context, int folder_fd, struct rps_error *err)
+{
+    struct plot *plot = context;
+
+    return plot->kind->write(&plot->picture, plot->reader, plot->options, folder_fd, err);
+}
+
+static int draw_picture(struct plot *plot, struct rps_error *err)
+{
+    const struct rps_gnuplot_picture picture = {
+        .format = plot->format,
+        .script = plot->kind->script,
+        .script_folder = plot->options->script_folder,
+        .keep = plot->options->keep,
+        .temporary_folder = plot->options->temporary_folder,
+        .write = write_kind,
+        .context = plot,
+        .out_fd = plot->drawing_fd,
+    };
+
+    return rps_gnuplot_draw(&picture, err);
+}
+
+int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,
+                  struct rps_error *err)
+{
+    struct plot plot = {.options = options, .reader = reader, .drawing_fd = -1};
+    int result;
+
+    plot.format = format_of(options);
+    if (!plot.format)
+        return rps_error_set(err, RPS_USAGE,
+                             "%s: the ending must be .png, .svg, .pdf or .html (or the whole name "
+                             "- for a drawing in the terminal)",
+                             options->output);
+    plot.kind = &plot_kinds[options->kind];
+    result = check(&plot, err);
+    if (result == 0)
+        result = rps_picture_open(&plot.picture, reader, run_id, options,
+                                  plot.format == &plot_characters, err);
+    plot.picture.xml = strcmp(plot.format->name, "svg") == 0;
+    if (result == 0)
+        result = open_drawing(&plot, err);
+    if (result == 0)
+        result = plot.format == &plot_page ? draw_page(&plot, reader, err)
+                 : plot.format == &plot_characters
+                     ? rps_picture_draw_characters(&plot.picture, options, options->out, err)
+                     : draw_picture(&plot, err);
+    if (result == 0)
+        result = finish(&plot, err);
+    plot_close(&plot);
+    return result;
+}

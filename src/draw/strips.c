@@ -1,0 +1,312 @@
+/*
+ * What lies on the axis of a picture beside the series: phases, marks and gaps.
+ *
+ * Their times are those of the run. On the axis of cycles a time is looked up between cycle_map,
+ * periods whose time and cycle timestamp are both known; every so many are kept, so that a day
+ * costs no more memory than a minute, and no boundary is off by a pixel.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/picture.h"
+#include "rpistat/run_phases.h"
+
+#define CYCLE_MAP_ROOM 8192
+#define REGIONS_MOST   4 /* that have a row */
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Regions become rows; in characters there is no place for these, and their marks stay marks. */
+static int take_regions(struct rps_picture *picture, const struct rps_plot_options *options,
+                        struct rps_error *err)
+{
+    size_t kept = 0;
+
+    if (picture->characters)
+        return 0;
+    if (rps_run_regions_find(&picture->marks, options->from_ns, options->to_ns, &picture->regions,
+                             err) < 0)
+        return RPS_FAILED;
+    rps_run_regions_keep_longest(&picture->regions, REGIONS_MOST);
+    while (picture->regions.count > 0 &&
+           picture->regions.region[picture->regions.count - 1].spans.count == 0)
+        rps_run_regions_keep_longest(&picture->regions, picture->regions.count - 1);
+    for (size_t i = 0; i < picture->marks.count; i++) {
+        if (rps_run_regions_is_mark(picture->marks.note[i].text))
+            free(picture->marks.note[i].text);
+        else
+            picture->marks.note[kept++] = picture->marks.note[i];
+    }
+    picture->marks.count = kept;
+    return 0;
+}
+
+int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
+                            const struct rps_plot_options *options, struct rps_error *err)
+{
+    int64_t run_id = picture->run.run_id;
+
+    if (rps_reader_marks(reader, run_id, &picture->marks, err) < 0 ||
+        rps_reader_gaps(reader, run_id, &picture->gaps, err) < 0 ||
+        take_regions(picture, options, err) < 0)
+        return RPS_FAILED;
+    if (options->no_phases)
+        return 0;
+    if (options->phases) {
+        picture->phases = *options->phases;
+        picture->has_phases = 1;
+        return 0;
+    }
+    picture->has_phases =
+        rps_run_phases_get(reader, run_id, &picture->levels, picture->remark, err);
+    picture->remark[0] = (char)toupper((unsigned char)picture->remark[0]);
+    if (picture->has_phases > 0)
+        picture->phases = *rps_phase_levels_shown(&picture->levels);
+    return picture->has_phases < 0 ? picture->has_phases : 0;
+}
+
+/* Keep every second knot. */
+static void halve(struct rps_cycle_map *cycle_map)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < cycle_map->count; i += 2, kept++) {
+        cycle_map->time_s[kept] = cycle_map->time_s[i];
+        cycle_map->cycle[kept] = cycle_map->cycle[i];
+    }
+    cycle_map->count = kept;
+    cycle_map->stride *= 2;
+}
+
+int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
+                      struct rps_error *err)
+{
+    if (!cycle_map->room) {
+        cycle_map->time_s = calloc(CYCLE_MAP_ROOM, sizeof(double));
+        cycle_map->cycle = calloc(CYCLE_MAP_ROOM, sizeof(double));
+        if (!cycle_map->time_s || !cycle_map->cycle)
+            return rps_error_memory(err);
+        cycle_map->room = CYCLE_MAP_ROOM;
+        cycle_map->stride = 1;
+    }
+    if (cycle_map->seen++ % cycle_map->stride != 0)
+        return 0;
+    if (cycle_map->count == cycle_map->room)
+        halve(cycle_map);
+    cycle_map->time_s[cycle_map->count] = time_s;
+    cycle_map->cycle[cycle_map->count++] = cycle;
+    return 0;
+}
+
+double rps_picture_position(const struct rps_picture *picture, int64_t time_ns)
+{
+    const struct rps_cycle_map *cycle_map = &picture->cycle_map;
+    double time_s = (double)time_ns / 1e9, share;
+    size_t low = 0, high = cycle_map->count;
+
+    if (picture->axis == RPS_AXIS_TIME || cycle_map->count < 2)
+        return time_s;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (cycle_map->time_s[middle] <= time_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (time_s <= cycle_map->time_s[low])
+        return cycle_map->cycle[low];
+    if (low + 1 >= cycle_map->count)
+        return picture->to;
+    share =
+        (time_s - cycle_map->time_s[low]) / (cycle_map->time_s[low + 1] - cycle_map->time_s[low]);
+    return cycle_map->cycle[low] + share * (cycle_map->cycle[low + 1] - cycle_map->cycle[low]);
+}
+
+size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, size_t *hint)
+{
+    const struct rps_phases *phases = &picture->phases;
+
+    if (*hint >= phases->count || phases->phase[*hint].first > period)
+        *hint = 0;
+    while (*hint + 1 < phases->count && phases->phase[*hint + 1].first <= period)
+        (*hint)++;
+    return *hint;
+}
+
+size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
+{
+    const struct rps_phases *phases = &picture->phases;
+    size_t low = 0, high = phases->count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (phases->phase[middle].start_ns <= time_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* --- boxes ------------------------------------------------------------------------------------ */
+
+int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
+                      struct rps_picture_box *ret)
+{
+    ret->from = fmax(picture->from, rps_picture_position(picture, phase->start_ns));
+    ret->to = fmin(picture->to, rps_picture_position(picture, phase->end_ns));
+    ret->label = phase->label;
+    ret->tint = 0;
+    return ret->to > ret->from;
+}
+
+static size_t exact_boxes(const struct rps_picture *picture, struct rps_picture_box *box)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < picture->phases.count; i++) {
+        if (!rps_picture_place(picture, &picture->phases.phase[i], &box[count]))
+            continue;
+        if (count > 0)
+            box[count - 1].to = box[count].from; /* pauses between periods belong to the earlier */
+        count++;
+    }
+    return count;
+}
+
+/* The column's label is known: longer the last box, or begin one. */
+static size_t end_column(struct rps_picture_box *box, size_t count, const double *length,
+                         int label_count, double from, double to)
+{
+    int most = 0;
+
+    for (int label = 1; label < label_count; label++)
+        most = length[label] > length[most] ? label : most;
+    if (length[most] <= 0)
+        return count;
+    if (count > 0 && box[count - 1].label == most && box[count - 1].to >= from) {
+        box[count - 1].to = to;
+        return count;
+    }
+    box[count] = (struct rps_picture_box){.from = from, .to = to, .label = most};
+    return count + 1;
+}
+
+/* The label that prevails, column by column. */
+static size_t column_boxes(const struct rps_picture *picture, size_t columns, double *length,
+                           struct rps_picture_box *box)
+{
+    double width = (picture->to - picture->from) / (double)columns;
+    int labels = picture->phases.label_count;
+    size_t count = 0, phase = 0;
+
+    for (size_t column = 0; column < columns; column++) {
+        double from = picture->from + width * (double)column, to = from + width;
+        struct rps_picture_box part;
+
+        for (int label = 0; label < labels; label++)
+            length[label] = 0;
+        while (phase < picture->phases.count) {
+            if (rps_picture_place(picture, &picture->phases.phase[phase], &part) &&
+                part.label >= 0 && part.label < labels)
+                length[part.label] += fmax(0, fmin(part.to, to) - fmax(part.from, from));
+            if (part.to >= to)
+                break; /* it goes on in the next column */
+            phase++;
+        }
+        count = end_column(box, count, length, labels, from, to);
+    }
+    return count;
+}
+
+int rps_picture_boxes(const struct rps_picture *picture, size_t columns,
+                      struct rps_picture_box **ret, size_t *ret_count, int *ret_exact,
+                      struct rps_error *err)
+{
+    int exact = picture->phases.count <= columns / 4 + 1;
+    size_t room = exact ? picture->phases.count : columns;
+    struct rps_picture_box *box = calloc(room + 1, sizeof(*box));
+    double *length = calloc((size_t)picture->phases.label_count + 1, sizeof(*length));
+
+    if (!box || !length) {
+        free(box);
+        free(length);
+        return rps_error_memory(err);
+    }
+    *ret_count = exact ? exact_boxes(picture, box) : column_boxes(picture, columns, length, box);
+    free(length);
+    *ret = box;
+    if (ret_exact)
+        *ret_exact = exact;
+    return 0;
+}
+
+int rps_picture_needs_label_legend(const struct rps_picture *picture)
+{
+    double px = picture->width / picture->scale - picture->left - picture->right;
+    struct rps_picture_box box;
+    int labels = picture->phases.label_count;
+
+    if (!picture->has_phases || picture->characters || picture->words.all)
+        return 0;
+    for (int label = 0; label < labels; label++) {
+        char text[RPS_PHASE_LABEL_SIZE];
+        double room = RPS_PICTURE_CHARACTER * (double)strlen(rps_phase_label(label, text)) + 4;
+        int shown = 0, there = 0;
+
+        for (size_t i = 0; i < picture->phases.count && !shown; i++) {
+            if (picture->phases.phase[i].label != label ||
+                !rps_picture_place(picture, &picture->phases.phase[i], &box))
+                continue;
+            there = 1;
+            shown = (box.to - box.from) / (picture->to - picture->from) * px >= room;
+        }
+        if (there && !shown)
+            return 1;
+    }
+    return 0;
+}
+
+int rps_picture_next_stretch(const struct rps_picture *picture, const struct rps_spans *spans,
+                             double least, size_t *next, double *ret_from, double *ret_to)
+{
+    double to = -INFINITY;
+
+    for (; *next < spans->count; ++*next) {
+        double start = rps_picture_position(picture, spans->span[*next].start_ns);
+        double end = rps_picture_position(picture, spans->span[*next].end_ns);
+
+        if (end < picture->from || start > picture->to)
+            continue;
+        if (to > -INFINITY && start - to >= least)
+            break;
+        if (to == -INFINITY)
+            *ret_from = fmax(start, picture->from);
+        to = fmin(fmax(end, start + least), picture->to);
+    }
+    *ret_to = to;
+    return to > -INFINITY;
+}
+
+static int any_in_picture(const struct rps_picture *picture, const struct rps_notes *notes)
+{
+    for (size_t i = 0; i < notes->count; i++) {
+        double from = rps_picture_position(picture, notes->note[i].start_ns);
+        double to =
+            rps_picture_position(picture, notes->note[i].start_ns + notes->note[i].length_ns);
+
+        if (to >= picture->from && from <= picture->to)
+            return 1;
+    }
+    return 0;
+}
+
+int rps_picture_note_rows(const struct rps_picture *picture)
+{
+    return (int)picture->regions.count +
+           (any_in_picture(picture, &picture->marks) || any_in_picture(picture, &picture->gaps));
+}

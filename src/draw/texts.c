@@ -1,0 +1,340 @@
+/* The words of a picture: title, second line, names of axes and panels. */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#include "rpistat/picture.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+#include "rpistat/wall.h"
+
+#define DATE_LENGTH 10 /* of rps_wall_text, and */
+#define ZONE_AT     23 /* where its offset begins */
+
+void rps_picture_cut_text(char *text, int most)
+{
+    int count = 0;
+    char *cut = text;
+
+    for (char *c = text; *c; c++) {
+        if (rps_text_is_inside(*c))
+            continue;
+        if (++count == most)
+            cut = c;
+        if (count > most) {
+            strcpy(cut, "\xe2\x80\xa6");
+            return;
+        }
+    }
+}
+
+/* Characters that fit across the picture at `px` pixels high. */
+static int characters_across(const struct rps_picture *picture, double px)
+{
+    double count = (picture->width / picture->scale - 28) / (px * 0.6);
+
+    if (picture->characters)
+        return picture->width - 2;
+    return count < 10 ? 10 : count > 400 ? 400 : (int)count;
+}
+
+/* gnuplot escapes `<` and `&` in SVG, but lets `]]>` through, which XML has not in text, and what
+ * looks like the number of a character. */
+static void print_for_xml(FILE *file, const char *text)
+{
+    char piece[2] = "";
+
+    for (const char *at = text; *at; at++) {
+        piece[0] = *at;
+        if (*at == '>' && at - text >= 2 && at[-1] == ']' && at[-2] == ']')
+            fputs("&#x3e;", file);
+        else
+            fputs(strncmp(at, "&#x", 3) == 0 ? "&#x26;" : piece, file);
+    }
+}
+
+/* What is printable already. */
+static void write_printable(const struct rps_picture *picture, FILE *file, const char *text)
+{
+    fputc('|', file);
+    if (picture->xml)
+        print_for_xml(file, text);
+    else
+        fputs(text, file);
+    fputc('\n', file);
+}
+
+void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const char *text)
+{
+    char printable[4 * RPS_PICTURE_TEXT_SIZE];
+
+    write_printable(picture, file, rps_text_printable(printable, sizeof(printable), text));
+}
+
+void rps_picture_write_cut_line(const struct rps_picture *picture, FILE *file, const char *text,
+                                double px)
+{
+    char printable[RPS_PICTURE_TEXT_SIZE];
+
+    rps_text_printable(printable, sizeof(printable) - 8, text);
+    rps_picture_cut_text(printable, characters_across(picture, px));
+    write_printable(picture, file, printable);
+}
+
+static void append(char text[RPS_PICTURE_TEXT_SIZE], const char *more)
+{
+    size_t used = strlen(text);
+
+    if (more[0])
+        snprintf(text + used, RPS_PICTURE_TEXT_SIZE - used, "%s%s", used ? " \xc2\xb7 " : "", more);
+}
+
+/* What the CPUs of a recording by CPU are shown as; side by side the legend says it. */
+static void append_cpus(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    char name[RPS_CPU_SERIES_TEXT_SIZE], part[RPS_CPU_SERIES_TEXT_SIZE + 64];
+
+    rps_cpu_series_name(name, &picture->cpu_series);
+    if (!name[0] || picture->apart)
+        return;
+    snprintf(part, sizeof(part), "%s%s", name,
+             picture->quantile               ? ": median, and band of 10 % to 90 % of them"
+             : picture->cpu_series.count > 1 ? " added up"
+                                             : "");
+    append(text, part);
+}
+
+static void append_left_out(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    char part[96];
+
+    if (picture->panel_total <= picture->panel_count)
+        return;
+    snprintf(part, sizeof(part), "%d of %d panels fit%s", picture->panel_count,
+             picture->panel_total, picture->characters ? "" : "; --panel chooses");
+    append(text, part);
+}
+
+/* Put a name behind the others in lines of at most `most` characters; *line is the last of them. 1
+ * when that began a line. */
+static int add_name(char text[RPS_PICTURE_TEXT_SIZE], char **line, const char *name, int most)
+{
+    size_t used = strlen(text);
+    const char *comma = used > 0 && text[used - 1] == ':' ? "" : ",";
+
+    if (used + strlen(name) + 8 > RPS_PICTURE_TEXT_SIZE)
+        return 0;
+    if (rps_text_width(*line) + rps_text_width(name) + 2 < most) {
+        sprintf(text + used, "%s %s", comma, name);
+        return 0;
+    }
+    sprintf(text + used, "%s\n  %s", comma, name);
+    *line = text + used + 1 + strlen(comma);
+    return 1;
+}
+
+int rps_picture_name_left_out(const struct rps_picture *picture, int from,
+                              char text[RPS_PICTURE_TEXT_SIZE])
+{
+    const char *before = "";
+    char *line = text;
+    int rows = 1;
+
+    strcpy(text, "Left out (plot --panel):");
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        const char *title = rps_picture_panel_title(&picture->plan->metric[m]);
+
+        if (picture->panel[m] < from || strcmp(title, before) == 0)
+            continue;
+        rows += add_name(text, &line, title, picture->width);
+        before = title;
+    }
+    return rows;
+}
+
+void rps_picture_name_zeros(struct rps_picture *picture)
+{
+    int most = characters_across(picture, 12), rows = 1, count = 0;
+    char *text = picture->zeros, *line = text;
+
+    strcpy(text, "Nothing but zeros:");
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] != RPS_PICTURE_ZERO)
+            continue;
+        rows += add_name(text, &line, picture->plan->metric[m].label, most);
+        count++;
+    }
+    picture->zero_rows = count > 0 ? rows : 0;
+}
+
+void rps_picture_write_zeros(const struct rps_picture *picture, FILE *file)
+{
+    char text[RPS_PICTURE_TEXT_SIZE], *rest = text;
+
+    strcpy(text, picture->zeros);
+    for (int row = 0; row < picture->zero_rows; row++)
+        rps_picture_write_line(picture, file, strsep(&rest, "\n"));
+}
+
+char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark,
+                           char text[RPS_PICTURE_TEXT_SIZE])
+{
+    const struct rps_run *run = &picture->run;
+    time_t start = (time_t)(run->start_realtime_ns / RPS_NS_PER_S);
+    char raw[RPS_PICTURE_TEXT_SIZE] = "", part[RPS_TEXT_NUMBER_SIZE];
+    char level[RPS_CPU_SERIES_TEXT_SIZE];
+    struct tm local;
+
+    append_left_out(picture, raw); /* first, so that it is never cut off */
+    append(raw, remark);
+    if (!picture->characters &&
+        (picture->kind == RPS_PLOT_TIME || picture->kind == RPS_PLOT_PHASES))
+        append(raw, picture->remark);
+    append(raw, run->host);
+    if (localtime_r(&start, &local) && strftime(part, sizeof(part), "%Y-%m-%d %H:%M:%S", &local))
+        append(raw, part);
+    if (run->elapsed_ns >= 0)
+        append(raw, rps_text_duration(part, sizeof(part), run->elapsed_ns));
+    if (run->state == RPS_RUN_INTERRUPTED)
+        append(raw, "interrupted");
+    append_cpus(picture, raw);
+    append(raw, run->label);
+    append(raw, rps_cpu_series_level_text(level, &picture->cpu_series));
+    if (picture->thinned_ns >= 0) {
+        append(raw, "thinned to sums before ");
+        rps_text_clock(part, sizeof(part), picture->thinned_ns, 0);
+        strncat(raw, part, RPS_PICTURE_TEXT_SIZE - strlen(raw) - 1);
+    }
+    return rps_text_printable(text, RPS_PICTURE_TEXT_SIZE - 8, raw);
+}
+
+void rps_picture_write_titles(const struct rps_picture *picture, const char *remark, FILE *file)
+{
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    rps_run_title(text, sizeof(text) - 8, &picture->run);
+    rps_picture_write_cut_line(picture, file, text, 16);
+    rps_picture_subtitle(picture, remark, text);
+    rps_picture_write_cut_line(picture, file, text, 12);
+}
+
+/* "Time of day, 2026-10-24 to 2026-10-26 (UTC+02:00, then UTC+01:00)". */
+static char *clock_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    int64_t from_ns = rps_picture_moment_ns(picture, picture->from);
+    int64_t to_ns = rps_picture_moment_ns(picture, picture->to);
+    char from[RPS_WALL_TEXT_SIZE], to[RPS_WALL_TEXT_SIZE];
+    int days, zones;
+
+    rps_wall_text(from, sizeof(from), from_ns);
+    rps_wall_text(to, sizeof(to), to_ns);
+    days = strncmp(from, to, DATE_LENGTH) != 0;
+    zones = rps_wall_offset_s(from_ns) != rps_wall_offset_s(to_ns);
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "Time of day, %.*s%s%.*s (UTC%s%s%s)", DATE_LENGTH, from,
+             days ? " to " : "", days ? DATE_LENGTH : 0, to, from + ZONE_AT,
+             zones ? ", then UTC" : "", zones ? to + ZONE_AT : "");
+    return text;
+}
+
+char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    static const char *const powers[] = {"",
+                                         "10\xc2\xb3 ",
+                                         "10\xe2\x81\xb6 ",
+                                         "10\xe2\x81\xb9 ",
+                                         "10\xc2\xb9\xc2\xb2 ",
+                                         "10\xc2\xb9\xe2\x81\xb5 ",
+                                         "10\xc2\xb9\xe2\x81\xb8 "};
+    const struct rps_event *clock = &picture->plan->clock;
+    int power = rps_picture_x_power(picture) / 3;
+
+    if (picture->clock)
+        return clock_label(picture, text);
+    if (picture->axis == RPS_AXIS_TIME)
+        snprintf(text, RPS_PICTURE_TEXT_SIZE, "Time since the start (hh:mm:ss)");
+    else
+        snprintf(text, RPS_PICTURE_TEXT_SIZE, "Cycle timestamp: %s (%s%s)",
+                 clock->label[0] ? clock->label : "Cycles", power <= 6 ? powers[power] : "",
+                 clock->unit[0] ? clock->unit : "cycles");
+    return text;
+}
+
+/* --- panels ----------------------------------------------------------------------------------- */
+
+const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel)
+{
+    const char *unit = NULL;
+
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] != panel)
+            continue;
+        if (unit && strcmp(unit, picture->plan->metric[m].unit) != 0)
+            return "";
+        unit = picture->plan->metric[m].unit;
+    }
+    return unit ? unit : "";
+}
+
+/* The first metric of a panel; -1 when it has none. */
+static int first_metric(const struct rps_picture *picture, int panel)
+{
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] == panel)
+            return m;
+    }
+    return -1;
+}
+
+/* Do several drawn metrics have this title of their panel? */
+static int shares_title(const struct rps_picture *picture, const char *title)
+{
+    int count = 0;
+
+    for (int m = 0; m < picture->plan->metric_count; m++)
+        count += picture->panel[m] >= 0 && strcmp(picture->plan->metric[m].panel, title) == 0;
+    return count > 1;
+}
+
+const char *rps_picture_panel_title(const struct rps_metric *metric)
+{
+    return metric->panel[0] ? metric->panel : metric->label;
+}
+
+char *rps_picture_heading(const struct rps_picture *picture, int panel,
+                          char text[RPS_PICTURE_TEXT_SIZE])
+{
+    static const struct rps_metric none;
+    int first = first_metric(picture, panel);
+    const struct rps_metric *metric = first >= 0 ? &picture->plan->metric[first] : &none;
+    const char *unit = rps_picture_panel_unit(picture, panel);
+    const char *title = rps_picture_panel_title(metric);
+    double peak = rps_picture_panel_axis(picture, panel).peak;
+    /* Titles of the shipped plans name their unit in words. */
+    int named = !unit[0] || strchr(title, '(') || strstr(title, " per ");
+    char number[RPS_TEXT_NUMBER_SIZE] = "";
+
+    if (peak > 0)
+        snprintf(number, sizeof(number), "; peak above: %.*f", peak < 100 ? 1 : 0, peak);
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%s%s%s%s%s%s", title, named ? "" : " (",
+             named ? "" : unit, named ? "" : ")",
+             picture->apart && shares_title(picture, title) ? ": " : "",
+             picture->apart && shares_title(picture, title) ? metric->label : "", number);
+    return text;
+}
+
+char *rps_picture_metric_title(const struct rps_metric *metric, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, metric->unit[0] ? "%s (%s)" : "%s", metric->label,
+             metric->unit);
+    return text;
+}
+
+int rps_picture_panel_lines(const struct rps_picture *picture, int panel)
+{
+    int count = 0;
+
+    for (int m = 0; m < picture->plan->metric_count; m++)
+        count += picture->panel[m] == panel ? picture->line_count : 0;
+    return count;
+}

@@ -1,0 +1,413 @@
+/*
+ * Exports: the table of formats, and the walk over a run that they share. The C locale is in force
+ * during the walk, so that no environment can change a number.
+ *
+ * A run that is being recorded is walked again and again, each time from the newest period that was
+ * written the time before. CPUs come one after another in each walk, so what is made of whole
+ * rotations, or of all CPUs, leaves the newest rotation for the next walk: it may not be whole.
+ */
+#include "rpistat/export.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/cpu_series.h"
+#include "rpistat/export_columns.h"
+#include "rpistat/run_phases.h"
+#include "rpistat/run_regions.h"
+
+/* clang-format off */ /* a line each */
+const struct rps_export_format *const rps_export_formats[] = {
+    &rps_export_wide,
+    &rps_export_rates,
+    &rps_export_long,
+    &rps_export_long_rates,
+    &rps_export_every,
+    &rps_export_folded,
+    &rps_export_pprof,
+    &rps_export_openmetrics,
+    &rps_export_line_protocol,
+    NULL,
+};
+/* clang-format on */
+
+const struct rps_export_format *rps_export_find(const char *name)
+{
+    for (const struct rps_export_format *const *row = rps_export_formats; *row; row++) {
+        if (strcmp((*row)->name, name) == 0)
+            return *row;
+    }
+    return NULL;
+}
+
+struct walk {
+    const struct rps_export_format *format;
+    struct rps_export_job *job;
+    int write_errno; /* of the write that failed, or 0 */
+};
+
+/* 1 when a write has failed: a closed pipe, a full disk. */
+static int has_failed(struct walk *walk)
+{
+    if (!walk->write_errno && ferror(walk->job->out))
+        walk->write_errno = errno ? errno : EIO;
+    return walk->write_errno != 0;
+}
+
+static int walk_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct walk *walk = context;
+
+    (void)err;
+    walk->format->period(walk->job, period);
+    return has_failed(walk) || walk->job->result < 0;
+}
+
+/* What is left is written; 0, or that it could not be. */
+static int finish(struct walk *walk, struct rps_error *err)
+{
+    if (walk->job->result < 0)
+        return rps_error_set(err, walk->job->result, "%s", walk->job->err.message);
+    if (!has_failed(walk) && fflush(walk->job->out) != 0)
+        has_failed(walk);
+    if (walk->write_errno)
+        return rps_error_set(
+            err, RPS_FAILED,
+            "the export could not be written: %s; make room, or choose another place with -o",
+            strerror(walk->write_errno));
+    return 0;
+}
+
+/* `each` is given `context`, which begins with the walk. */
+static int walk_periods(struct walk *walk, const struct rps_cpu_series *cpu_series,
+                        rps_cpu_series_each *each, struct rps_error *err)
+{
+    struct rps_export_job *job = walk->job;
+    int result = job->options->cpus.way == RPS_CPUS_SUM
+                     ? rps_cpu_series_walk_sum(cpu_series, each, walk, err)
+                     : rps_cpu_series_walk(cpu_series, each, walk, err);
+
+    if (result < 0)
+        return result;
+    if (!has_failed(walk) && job->result == 0 && walk->format->end)
+        walk->format->end(job);
+    return finish(walk, err);
+}
+
+/* --- a run as it is --------------------------------------------------------------------------- */
+
+/* So many periods are read as they were measured, in some ten seconds, for stretches too: the
+ * minimum and the maximum of rotations are in no coarser level. Sums are, so that formats of these
+ * are read as pictures are. */
+#define EVERY_FINE_PERIODS UINT64_C(10000000)
+
+static void choose_resolution(struct rps_cpu_series *cpu_series, const struct walk *walk)
+{
+    const struct rps_export_job *job = walk->job;
+    const struct rps_export_options *options = job->options;
+    int64_t to_ns = options->to_ns < job->run->elapsed_ns ? options->to_ns : job->run->elapsed_ns;
+    char level[RPS_CPU_SERIES_TEXT_SIZE], note[RPS_CPU_SERIES_TEXT_SIZE + 256];
+
+    if (options->every_ns <= 0 || to_ns <= options->from_ns ||
+        (!walk->format->takes_every && cpu_series->periods <= EVERY_FINE_PERIODS))
+        return;
+    rps_cpu_series_choose_bins(cpu_series,
+                               (size_t)((to_ns - options->from_ns) / options->every_ns) + 1);
+    if (walk->format->takes_every || cpu_series->resolution == 0 || !options->note)
+        return;
+    snprintf(note, sizeof(note),
+             "run %lld is long and read %s, which have no minimum and maximum; a part, chosen with "
+             "--from and --to, is read as it was measured",
+             (long long)job->run->run_id, rps_cpu_series_level_text(level, cpu_series));
+    options->note(note);
+}
+
+/* Keep to the region that was asked for, which is to be freed after the walk. */
+static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_export_options *options,
+                       struct rps_run_regions *ret, struct rps_error *err)
+{
+    struct rps_notes marks = {0};
+    int result;
+
+    if (!options->region)
+        return 0;
+    result = rps_reader_marks(cpu_series->reader, cpu_series->run_id, &marks, err);
+    if (result == 0)
+        result = rps_run_regions_find(&marks, options->from_ns, options->to_ns, ret, err);
+    if (result == 0)
+        result = rps_run_regions_choose(ret, cpu_series->run_id, options->region, err);
+    if (result == 0)
+        result = rps_run_region_keep(cpu_series, &ret->region[0], err);
+    rps_notes_free(&marks);
+    return result;
+}
+
+static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_error *err)
+{
+    const struct rps_export_options *options = walk->job->options;
+    struct rps_run_regions regions = {0};
+    struct rps_cpu_series cpu_series;
+    int result = rps_cpu_series_open(&cpu_series, reader, walk->job->run->run_id, options->from_ns,
+                                     options->to_ns, &options->cpus, err);
+
+    if (result == 0)
+        result = keep_region(&cpu_series, options, &regions, err);
+    if (result == 0) {
+        choose_resolution(&cpu_series, walk);
+        result = walk_periods(walk, &cpu_series, walk_period, err);
+    }
+    rps_run_regions_free(&regions);
+    rps_cpu_series_free(&cpu_series);
+    return result;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static int walk_code(struct walk *walk, struct rps_reader *reader,
+                     const struct rps_code_choice *choice, const struct rps_cpus *cpus,
+                     struct rps_error *err)
+{
+    int64_t run_id = walk->job->run->run_id;
+    struct rps_code_part part = {0};
+    struct rps_code code = {0};
+    int result = rps_reader_code(reader, run_id, &code, err);
+
+    if (result == 0 || (result > 0 && code.stack_count == 0))
+        result = rps_run_code_none(run_id, err);
+    if (result > 0)
+        result = rps_code_part_choose(reader, run_id, choice, &part, err);
+    if (result == 0) {
+        const struct rps_export_code of = {reader, &code, &part, cpus};
+
+        result = walk->format->code(walk->job, &of, err);
+    }
+    if (result == 0)
+        result = finish(walk, err);
+    rps_code_part_free(&part);
+    rps_code_free(&code);
+    return result;
+}
+
+/* --- a run that goes on ----------------------------------------------------------------------- */
+
+struct follow {
+    struct walk walk; /* first */
+    int (*wait)(void *context);
+    void *wait_context;
+    int64_t from_ns;         /* of the next walk: the start of the newest period that was written */
+    uint64_t newest;         /* its number */
+    uint64_t later_rotation; /* rotations from this one on are left for the next walk */
+    size_t seen_count;
+    struct seen {
+        int32_t cpu;
+        uint64_t next;   /* period: all before it were written */
+        uint64_t before; /* the same when the look began: numbers in the rows of a block overlap */
+    } * seen;            /* owned; a CPU each */
+};
+
+static struct seen *find_seen(struct follow *follow, int32_t cpu, struct rps_error *err)
+{
+    struct seen *grown;
+
+    for (size_t i = 0; i < follow->seen_count; i++) {
+        if (follow->seen[i].cpu == cpu)
+            return &follow->seen[i];
+    }
+    grown = realloc(follow->seen, (follow->seen_count + 1) * sizeof(*grown));
+    if (!grown) {
+        rps_error_memory(err);
+        return NULL;
+    }
+    follow->seen = grown;
+    grown[follow->seen_count] = (struct seen){.cpu = cpu};
+    return &grown[follow->seen_count++];
+}
+
+static int follow_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct follow *follow = context;
+    struct seen *seen;
+
+    if (period->rotation >= follow->later_rotation)
+        return 0;
+    seen = find_seen(follow, period->cpu, err);
+    if (!seen)
+        return RPS_FAILED;
+    if (period->period < seen->before)
+        return 0;
+    if (seen->next <= rps_period_last(period))
+        seen->next = rps_period_last(period) + 1;
+    if (period->period >= follow->newest) {
+        follow->newest = period->period;
+        follow->from_ns = period->start_ns;
+    }
+    return walk_period(&follow->walk, period, err);
+}
+
+/* Write what has been committed since the last look. *ret_goes_on: there will be more. */
+static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_on,
+                struct rps_error *err)
+{
+    const struct rps_export_job *job = follow->walk.job;
+    int whole = follow->walk.format->rotations || job->options->cpus.way == RPS_CPUS_SUM, result;
+    struct rps_cpus cpus = job->options->cpus;
+    struct rps_cpu_series cpu_series = {0};
+    struct rps_run run;
+
+    /* Before its periods are read: a run that has ended gets no more. */
+    result = rps_reader_run(reader, job->run->run_id, &run, err);
+    if (result < 0)
+        return result;
+    *ret_goes_on = run.state == RPS_RUN_RECORDING;
+    rps_run_free(&run);
+    cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* a CPU may come, or go away */
+    result = rps_cpu_series_open(&cpu_series, reader, job->run->run_id, follow->from_ns, INT64_MAX,
+                                 &cpus, err);
+    follow->later_rotation = whole && *ret_goes_on ? cpu_series.last_rotation : UINT64_MAX;
+    for (size_t i = 0; i < follow->seen_count; i++)
+        follow->seen[i].before = follow->seen[i].next;
+    if (result == 0)
+        result = walk_periods(&follow->walk, &cpu_series, follow_period, err);
+    rps_cpu_series_free(&cpu_series);
+    return result;
+}
+
+static int walk_on(struct follow *follow, struct rps_reader *reader, struct rps_error *err)
+{
+    int goes_on, result;
+
+    do
+        result = look(follow, reader, &goes_on, err);
+    while (result == 0 && goes_on && follow->wait(follow->wait_context) == 0);
+    free(follow->seen);
+    return result;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+/* follow may be NULL: the run as it is. */
+static int walk_run(struct walk *walk, struct follow *follow, struct rps_reader *reader,
+                    struct rps_error *err)
+{
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
+    int result;
+
+    if (!c_locale)
+        return rps_error_memory(err);
+    before = uselocale(c_locale);
+    result = walk->format->begin ? walk->format->begin(walk->job, err) : 0;
+    if (result == 0)
+        result = follow ? walk_on(follow, reader, err) : walk_once(walk, reader, err);
+    if (walk->format->release)
+        walk->format->release(walk->job);
+    uselocale(before);
+    freelocale(c_locale);
+    return result;
+}
+
+/*
+ * The phases of a run that has ended: those that were found, else of a run that is not too long
+ * they are found now. 1 and *ret, 0, or RPS_FAILED without memory. An export has no other reason to
+ * fail for them.
+ */
+static int find_phases(const struct rps_export_job *job, struct rps_phase_levels *ret,
+                       struct rps_error *err)
+{
+    char note[sizeof(err->message) + 128] = "";
+    long long run = (long long)job->run->run_id;
+    struct rps_run_summary summary = {.rows = 0};
+    int result = 0;
+
+    if (job->run->state == RPS_RUN_RECORDING)
+        return 0;
+    result = rps_run_phases_get(job->reader, run, ret, NULL, err);
+    if (result == 0)
+        result = rps_reader_summary(job->reader, run, &summary, err);
+    else if (result > 0)
+        return 1;
+    if (result < 0 && rps_error_is_memory(err))
+        return result;
+    if (result < 0)
+        snprintf(note, sizeof(note), "the phases of run %lld are left out: %s", run, err->message);
+    else if (summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
+        snprintf(note, sizeof(note),
+                 "run %lld is long: its phases are left out until 'rpistat phases' has found them",
+                 run);
+    if (note[0] && job->options->note)
+        job->options->note(note);
+    return 0;
+}
+
+/* `walk` is the beginning of *follow, where that is not NULL. */
+static int export_run(struct walk *walk, struct follow *follow, struct rps_export_job *job,
+                      struct rps_reader *reader, int64_t run_id, struct rps_error *err)
+{
+    struct rps_phase_levels levels = {0};
+    struct rps_plan *plan = NULL;
+    struct rps_run run;
+    int result;
+
+    rps_run_init(&run);
+    result = rps_reader_run(reader, run_id, &run, err);
+    if (result == 0)
+        result = rps_reader_plan(reader, run_id, &plan, err);
+    job->reader = reader;
+    job->run = &run;
+    job->plan = plan;
+    walk->job = job;
+    if (result == 0 && walk->format->phases && (result = find_phases(job, &levels, err)) > 0)
+        job->phases = rps_phase_levels_shown(&levels);
+    if (result >= 0)
+        result = walk_run(walk, follow, reader, err);
+    rps_phase_levels_free(&levels);
+    rps_plan_free(plan);
+    rps_run_free(&run);
+    return result;
+}
+
+int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
+                   int64_t run_id, const struct rps_export_options *options, struct rps_error *err)
+{
+    const struct rps_code_choice choice = {
+        .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
+    struct rps_export_job job = {.out = out, .options = options};
+    struct walk walk = {.format = format};
+
+    if (format->code)
+        return rps_export_code_run(format, out, reader, run_id, &choice, &options->cpus, err);
+    return export_run(&walk, NULL, &job, reader, run_id, err);
+}
+
+int rps_export_code_run(const struct rps_export_format *format, FILE *out,
+                        struct rps_reader *reader, int64_t run_id,
+                        const struct rps_code_choice *choice, const struct rps_cpus *cpus,
+                        struct rps_error *err)
+{
+    struct rps_export_job job = {.out = out};
+    struct walk walk = {.format = format, .job = &job};
+    struct rps_run run;
+    int result;
+
+    rps_run_init(&run);
+    result = rps_reader_run(reader, run_id, &run, err);
+    job.run = &run;
+    if (result == 0)
+        result = walk_code(&walk, reader, choice, cpus, err);
+    rps_run_free(&run);
+    return result;
+}
+
+int rps_export_follow(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
+                      int64_t run_id, const struct rps_export_options *options,
+                      int (*wait)(void *context), void *context, struct rps_error *err)
+{
+    struct rps_export_job job = {.out = out, .options = options};
+    struct follow follow = {.walk = {.format = format},
+                            .wait = wait,
+                            .wait_context = context,
+                            .from_ns = options->from_ns};
+
+    return export_run(&follow.walk, &follow, &job, reader, run_id, err);
+}

@@ -1,0 +1,277 @@
+/*
+ * The export as OpenMetrics 1.0 text: the running totals of rpistat/time_series.h.
+ *
+ * The format wants all samples of a series together, and all series of a family, while a run comes
+ * period by period. So that it is read once, and memory does not grow with it, the samples go into
+ * a temporary file, in blocks that are chained series by series, and are written from there.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/export_columns.h"
+#include "rpistat/run_phases.h"
+#include "rpistat/time_series.h"
+
+#define BLOCK_SAMPLES 255
+
+/* As it stands in the file, at a multiple of its size. */
+struct block {
+    int64_t next; /* where the series goes on */
+    size_t count;
+    struct sample {
+        int64_t time_ms;
+        double value;
+    } sample[BLOCK_SAMPLES];
+};
+
+struct series {
+    const struct rps_time_series *series;
+    int64_t first, at;   /* of the first block, and of the one that is being filled */
+    struct block *block; /* owned */
+};
+
+struct metrics_state {
+    struct rps_time_totals *totals;
+    FILE *file;
+    int64_t end; /* of its blocks */
+    size_t series_count;
+    struct series *series; /* owned array; by number */
+    struct block block;    /* scratch */
+};
+
+static const struct family {
+    const char *name, *metric, *type, *unit, *help;
+    int decimals; /* -1: as many as there are */
+} families[] = {
+    {"rpistat_run", "rpistat_run_info", "info", NULL, "What was recorded, where and with what.", 0},
+    {"rpistat_phase", "rpistat_phase", "gauge", NULL, "1 while the run is in the phase.", 0},
+    {"rpistat_events", "rpistat_events_total", "counter", NULL,
+     "Raw count of an event since the start of the run.", 0},
+    {"rpistat_gauge", "rpistat_gauge", "gauge", NULL,
+     "Value of an import's gauge, its mean since the sample before.", -1},
+    {"rpistat_event_running_seconds", "rpistat_event_running_seconds_total", "counter", "seconds",
+     "Part of the enabled time during which the event was counted.", 9},
+    {"rpistat_enabled_seconds", "rpistat_enabled_seconds_total", "counter", "seconds",
+     "Time during which events could have been counted.", 9},
+    {"rpistat_cpu_seconds", "rpistat_cpu_seconds_total", "counter", "seconds",
+     "Enabled time less the idle time of CPUs.", 9},
+};
+
+/* --- the temporary file ----------------------------------------------------------------------- */
+
+static int file_failed(struct rps_error *err)
+{
+    return rps_error_set(err, RPS_FAILED,
+                         "the samples did not fit into a temporary file in " P_tmpdir
+                         ": %s; make room, or ask for fewer with --every 10s",
+                         strerror(errno));
+}
+
+static int64_t take_room(struct metrics_state *state)
+{
+    int64_t at = state->end;
+
+    state->end += (int64_t)sizeof(struct block);
+    return at;
+}
+
+/* Write the block that is full, and begin the next. */
+static int next_block(struct metrics_state *state, struct series *of, struct rps_error *err)
+{
+    int64_t next = take_room(state);
+
+    of->block->next = next;
+    if (fseeko(state->file, of->at, SEEK_SET) < 0 ||
+        fwrite(of->block, sizeof(*of->block), 1, state->file) != 1 || fflush(state->file) != 0)
+        return file_failed(err);
+    of->at = next;
+    of->block->count = 0;
+    return 0;
+}
+
+static struct series *find_series(struct metrics_state *state, const struct rps_time_series *series)
+{
+    struct series *grown;
+    struct block *block;
+
+    if (series->number < state->series_count)
+        return &state->series[series->number];
+    grown = realloc(state->series, (series->number + 1) * sizeof(*grown));
+    if (!grown)
+        return NULL;
+    state->series = grown;
+    block = calloc(1, sizeof(*block));
+    if (!block)
+        return NULL;
+    grown[state->series_count] = (struct series){.series = series, .block = block};
+    grown[state->series_count].first = grown[state->series_count].at = take_room(state);
+    return &grown[state->series_count++];
+}
+
+static int take_sample(void *context, const struct rps_time_series *series, int64_t time_ms,
+                       double value, struct rps_error *err)
+{
+    struct metrics_state *state = context;
+    struct series *of = find_series(state, series);
+
+    if (!of)
+        return rps_error_memory(err);
+    if (of->block->count == BLOCK_SAMPLES && next_block(state, of, err) < 0)
+        return RPS_FAILED;
+    of->block->sample[of->block->count++] = (struct sample){time_ms, value};
+    return 0;
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void put_block(FILE *out, const char *head, int decimals, const struct block *block)
+{
+    for (size_t i = 0; i < block->count && !ferror(out); i++) {
+        const struct sample *sample = &block->sample[i];
+
+        fprintf(out, decimals < 0 ? "%s %.*g" : "%s %.*f", head, decimals < 0 ? 15 : decimals,
+                sample->value);
+        fprintf(out, " %" PRId64 ".%03d\n", sample->time_ms / 1000, (int)(sample->time_ms % 1000));
+    }
+}
+
+static int put_series(struct rps_export_job *job, const struct series *of, int decimals,
+                      struct rps_error *err)
+{
+    struct metrics_state *state = job->state;
+    char *head = rps_time_series_text(of->series);
+    int result = head ? 0 : rps_error_memory(err);
+
+    for (int64_t at = of->first; at != of->at && result == 0; at = state->block.next) {
+        if (fseeko(state->file, at, SEEK_SET) < 0 ||
+            fread(&state->block, sizeof(state->block), 1, state->file) != 1)
+            result = file_failed(err);
+        else
+            put_block(job->out, head, decimals, &state->block);
+    }
+    if (result == 0)
+        put_block(job->out, head, decimals, of->block);
+    free(head);
+    return result;
+}
+
+static int put_family(struct rps_export_job *job, const struct family *family,
+                      struct rps_error *err)
+{
+    const struct metrics_state *state = job->state;
+    int result = 0, is_first = 1;
+
+    for (size_t i = 0; i < state->series_count && result == 0; i++) {
+        if (strcmp(state->series[i].series->metric, family->metric) != 0)
+            continue;
+        if (is_first) {
+            fprintf(job->out, "# TYPE %s %s\n", family->name, family->type);
+            if (family->unit)
+                fprintf(job->out, "# UNIT %s %s\n", family->name, family->unit);
+            fprintf(job->out, "# HELP %s %s\n", family->name, family->help);
+        }
+        is_first = 0;
+        result = put_series(job, &state->series[i], family->decimals, err);
+    }
+    return result;
+}
+
+/* --- the format ------------------------------------------------------------------------------- */
+
+static void metrics_release(struct rps_export_job *job)
+{
+    struct metrics_state *state = job->state;
+
+    if (!state)
+        return;
+    for (size_t i = 0; i < state->series_count; i++)
+        free(state->series[i].block);
+    free(state->series);
+    rps_time_totals_close(state->totals);
+    if (state->file)
+        fclose(state->file);
+    free(state);
+    job->state = NULL;
+}
+
+static int metrics_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    struct metrics_state *state = calloc(1, sizeof(*state));
+    const struct rps_time_sink sink = {take_sample, state};
+    int result;
+
+    job->state = state;
+    if (!state)
+        return rps_error_memory(err);
+    result = rps_time_totals_open(&state->totals, job->run, job->plan, job->options->every_ns,
+                                  &sink, err);
+    if (result == 0)
+        result = rps_time_totals_info(state->totals, job->options->from_ns, err);
+    if (result < 0)
+        return result;
+    state->file = tmpfile();
+    return state->file ? 0 : file_failed(err);
+}
+
+static void metrics_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    struct metrics_state *state = job->state;
+
+    job->result = rps_time_totals_add(state->totals, period, 0, &job->err);
+}
+
+/* Those of the part that is exported. */
+static int take_phases(struct rps_export_job *job, int64_t from_ns, int64_t to_ns,
+                       struct rps_error *err)
+{
+    struct metrics_state *state = job->state;
+    struct rps_phase_levels levels = {0};
+    int result = rps_run_phases_get(job->reader, job->run->run_id, &levels, NULL, err);
+    struct rps_phases *phases = result > 0 ? rps_phase_levels_shown(&levels) : NULL;
+    size_t kept = 0;
+
+    for (size_t i = 0; phases && i < phases->count; i++) {
+        struct rps_phase phase = phases->phase[i];
+
+        phase.start_ns = phase.start_ns > from_ns ? phase.start_ns : from_ns;
+        phase.end_ns = phase.end_ns < to_ns ? phase.end_ns : to_ns;
+        if (phase.start_ns < phase.end_ns)
+            phases->phase[kept++] = phase;
+    }
+    if (phases) {
+        phases->count = kept;
+        result = rps_time_totals_phases(state->totals, phases, err);
+    }
+    rps_phase_levels_free(&levels);
+    return result;
+}
+
+static void metrics_end(struct rps_export_job *job)
+{
+    const struct rps_export_options *options = job->options;
+    int64_t to_ns = options->to_ns < job->run->elapsed_ns ? options->to_ns : job->run->elapsed_ns;
+    struct metrics_state *state = job->state;
+
+    job->result = rps_time_totals_flush(state->totals, &job->err);
+    if (job->result == 0 && to_ns > options->from_ns)
+        job->result = rps_time_totals_info(state->totals, to_ns, &job->err);
+    if (job->result == 0)
+        job->result = take_phases(job, options->from_ns, to_ns, &job->err);
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && job->result == 0; i++)
+        job->result = put_family(job, &families[i], &job->err);
+    if (job->result == 0)
+        fputs("# EOF\n", job->out);
+}
+
+const struct rps_export_format rps_export_openmetrics = {
+    .name = "openmetrics",
+    .summary = "running totals with labels, for Prometheus and its relatives",
+    .own_form = 1,
+    .takes_every = 1,
+    .begin = metrics_begin,
+    .period = metrics_period,
+    .end = metrics_end,
+    .release = metrics_release,
+};

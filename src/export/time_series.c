@@ -1,0 +1,635 @@
+/*
+ * A run as time series with labels: running totals of each CPU, and when samples of them are due.
+ *
+ * Times are those of rows' ends. A period is over when it is added. The rows of a block overlap in
+ * time, so that totals of a CPU, which all event sets feed, are true of one moment only when the
+ * block is there whole: when a row of other rotations comes, or at the end. Series that nothing was
+ * added to since their last sample have none.
+ *
+ * A gauge of an import has no total: a sample of it is its mean since the one before.
+ *
+ * Sums are whole numbers; as doubles they lose units above 2^53 (9.0e15 events, or 104 days in ns),
+ * that is one part in 10^15.
+ */
+#include "rpistat/time_series.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gauges.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+#include "rpistat/words.h"
+
+#define LEAST_EVERY_NS  (10 * RPS_NS_PER_MS)
+#define LABEL_VALUE_MAX 1024 /* bytes; databases cut or refuse longer ones */
+#define LABEL_NAME_SIZE 128
+#define TAGS_MAX        100 /* so do they with more labels */
+#define SERIES_LABELS   4
+#define START_MAX_NS    (INT64_MAX / 2) /* in the year 2116; times of rows are below the same */
+#define NOTHING_SENT_MS INT64_MIN
+
+struct total {
+    struct rps_time_series series;
+    struct rps_time_label label[SERIES_LABELS];
+    uint64_t sum;
+    int is_time; /* ns, handed over in s */
+    int begun;   /* it has a number, and a zero at its beginning */
+    int fed;     /* since its last sample */
+};
+
+/* One CPU. Of event e total[2 * e] has the counts, total[2 * e + 1] the running time; event 0 is
+ * the clock event. Of a gauge they are its sum and that of its time, since its last sample. The last
+ * two are enabled and used time. */
+struct track {
+    struct track *next;
+    int32_t cpu;
+    char cpu_text[16];
+    int64_t end_ns;    /* of what was added */
+    int64_t due_ns;    /* a sample is due when a row ends then or later */
+    int64_t last_ms;   /* time of the last samples, or of the zeros before them */
+    uint64_t rotation; /* of the row that was added last */
+    int is_due;
+    int is_quiet;     /* and all rows since it was due were */
+    int idle_unknown; /* of a row, so of the total from there on */
+    struct total total[];
+};
+
+struct phase_series {
+    struct phase_series *next;
+    int number; /* of the label */
+    struct rps_time_series series;
+    struct rps_time_label label[SERIES_LABELS];
+    char text[RPS_PHASE_LABEL_SIZE];
+    int64_t last_ms;
+};
+
+struct rps_time_totals {
+    const struct rps_run *run;
+    const struct rps_plan *plan;
+    struct rps_time_sink sink;
+    int64_t every_ns;
+    size_t series_count; /* that have numbers */
+    const char *instance, *uuid;
+    size_t event_count;
+    const char **event; /* owned array; label of each */
+    int *event_of;      /* owned; of slot s of set n at n * RPS_SLOT_MAX + s; -1: no series */
+    int *gauge;         /* owned; of each event: the slot, as there, of its gauge; -1: it is none */
+    struct rps_gauges gauges;
+    struct track *track, *last_track, *current; /* owned, in the order in which they came */
+    struct phase_series *phase;                 /* owned */
+    struct rps_time_series info;
+    struct rps_time_label *info_label; /* owned array */
+    int64_t info_ms;
+    size_t text_count;
+    char **text; /* owned, and what they point to: texts of labels */
+};
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+/* A harmless copy that lives as long as the totals; NULL without memory. */
+static const char *keep_text(struct rps_time_totals *totals, const char *text)
+{
+    char **grown = realloc(totals->text, (totals->text_count + 1) * sizeof(*grown));
+    char *cut = strndup(text, rps_text_cut(text, LABEL_VALUE_MAX));
+    char *harmless = cut ? rps_text_harmless(cut) : NULL;
+
+    free(cut);
+    if (grown)
+        totals->text = grown;
+    if (!grown || !harmless) {
+        free(harmless);
+        return NULL;
+    }
+    grown[totals->text_count++] = harmless;
+    return harmless;
+}
+
+char *rps_time_series_text(const struct rps_time_series *series)
+{
+    char *ret = NULL;
+    size_t size;
+    FILE *out = open_memstream(&ret, &size);
+
+    if (!out)
+        return NULL;
+    fprintf(out, "%s{", series->metric);
+    for (size_t i = 0; i < series->label_count; i++) {
+        fprintf(out, "%s%s=\"", i > 0 ? "," : "", series->label[i].name);
+        for (const char *c = series->label[i].value; *c; c++) {
+            if (*c == '"' || *c == '\\' || *c == '\n')
+                fputc('\\', out);
+            fputc(*c == '\n' ? 'n' : *c, out);
+        }
+        fputc('"', out);
+    }
+    fputc('}', out);
+    return rps_text_close(out, &ret);
+}
+
+/* Begin a series with the labels that all of its kind have; value NULL: no such label. */
+static void put_labels(struct rps_time_series *series, struct rps_time_label *label,
+                       const struct rps_time_label *some, size_t some_count)
+{
+    series->label = label;
+    series->label_count = 0;
+    for (size_t i = 0; i < some_count; i++) {
+        if (some[i].value)
+            label[series->label_count++] = some[i];
+    }
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    const struct rps_time_label *left = a, *right = b;
+
+    return strcmp(left->name, right->name);
+}
+
+/* A label of rpistat_run_info, unless its value is not known. */
+static int add_info(struct rps_time_totals *totals, const char *name, const char *value)
+{
+    struct rps_time_label *label = &totals->info_label[totals->info.label_count];
+
+    if (!value[0])
+        return 0;
+    label->name = name;
+    label->value = keep_text(totals, value);
+    if (!label->value)
+        return RPS_FAILED;
+    totals->info.label_count++;
+    return 0;
+}
+
+static int has_info(const struct rps_time_totals *totals, const char *name)
+{
+    for (size_t i = 0; i < totals->info.label_count; i++) {
+        if (strcmp(totals->info_label[i].name, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* tag_KEY; keys that become the same name are told apart by a number behind it. */
+static int add_tag(struct rps_time_totals *totals, const struct rps_tag *tag)
+{
+    char base[LABEL_NAME_SIZE], name[LABEL_NAME_SIZE + 16];
+    const char *kept;
+
+    snprintf(base, sizeof(base), "tag_%s", tag->key);
+    for (char *c = base; *c; c++) {
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", *c))
+            *c = '_';
+    }
+    strcpy(name, base);
+    for (int number = 2; has_info(totals, name); number++)
+        snprintf(name, sizeof(name), "%s_%d", base, number);
+    kept = keep_text(totals, name);
+    return kept ? add_info(totals, kept, tag->value) : RPS_FAILED;
+}
+
+static int make_info(struct rps_time_totals *totals)
+{
+    const struct rps_run *run = totals->run;
+    char command[RPS_RUN_TEXT_SIZE], cpus[16], period[32];
+    int tags = run->tag_count < TAGS_MAX ? run->tag_count : TAGS_MAX, result;
+
+    snprintf(cpus, sizeof(cpus), "%d", run->cpu_count);
+    snprintf(period, sizeof(period), "%" PRId64, run->period_ns);
+    const struct rps_time_label fact[] = {
+        {"architecture", run->architecture},
+        {"clock", totals->event[0]},
+        {"command", rps_run_title(command, sizeof(command), run)},
+        {"cpu_model", run->cpu_model},
+        {"cpus", run->cpu_count > 0 ? cpus : ""},
+        {"instance", totals->instance},
+        {"kernel", run->kernel},
+        {"label", run->label},
+        {"period_ns", run->period_ns > 0 ? period : ""},
+        {"plan", totals->plan->name},
+        {"pmu", run->pmu},
+        {"run", totals->uuid},
+        {"target", run->target},
+        {"version", run->version},
+    };
+    const size_t facts = sizeof(fact) / sizeof(fact[0]);
+
+    totals->info_label = calloc(facts + (size_t)tags, sizeof(*totals->info_label));
+    if (!totals->info_label)
+        return RPS_FAILED;
+    result = 0;
+    for (size_t i = 0; i < facts && result == 0; i++)
+        result = add_info(totals, fact[i].name, fact[i].value);
+    for (int i = 0; i < tags && result == 0; i++)
+        result = add_tag(totals, &run->tag[i]);
+    qsort(totals->info_label, totals->info.label_count, sizeof(*totals->info_label),
+          compare_labels);
+    totals->info.metric = "rpistat_run_info";
+    totals->info.label = totals->info_label;
+    totals->info_ms = NOTHING_SENT_MS;
+    return result;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* The number of the event that is labelled so: one that is in two sets is one. */
+static int find_event(struct rps_time_totals *totals, const char *name)
+{
+    const char *kept = keep_text(totals, name);
+
+    if (!kept)
+        return -1;
+    for (size_t e = 1; e < totals->event_count; e++) {
+        if (strcmp(totals->event[e], kept) == 0)
+            return (int)e;
+    }
+    totals->event[totals->event_count] = kept;
+    return (int)totals->event_count++;
+}
+
+static int map_events(struct rps_time_totals *totals)
+{
+    const struct rps_plan *plan = totals->plan;
+    const char *clock = rps_words_clock_label(totals->run, plan);
+    size_t slots = (size_t)plan->set_count * RPS_SLOT_MAX;
+
+    totals->event = calloc(slots + 1, sizeof(*totals->event));
+    totals->event_of = malloc((slots + 1) * sizeof(*totals->event_of));
+    totals->gauge = malloc((slots + 1) * sizeof(*totals->gauge));
+    if (!totals->event || !totals->event_of || !totals->gauge ||
+        rps_gauges_init(&totals->gauges, plan, NULL) < 0)
+        return RPS_FAILED;
+    totals->event[0] = keep_text(totals, clock);
+    totals->event_count = 1;
+    totals->gauge[0] = -1;
+    if (!totals->event[0])
+        return RPS_FAILED;
+    for (size_t i = 0; i < slots; i++) {
+        const struct rps_event_set *set = &plan->set[i / RPS_SLOT_MAX];
+        const struct rps_event *event = &set->event[i % RPS_SLOT_MAX];
+        char name[RPS_NAME_SIZE + sizeof("_event")];
+
+        totals->event_of[i] = -1;
+        if ((int)(i % RPS_SLOT_MAX) >= set->event_count || event->state != RPS_EVENT_MEASURED ||
+            totals->gauges.metric[i] == RPS_GAUGES_TIME)
+            continue;
+        snprintf(name, sizeof(name), "%s%s", event->name,
+                 strcmp(event->name, clock) == 0 ? "_event" : "");
+        totals->event_of[i] = find_event(totals, name);
+        if (totals->event_of[i] < 0)
+            return RPS_FAILED;
+        totals->gauge[totals->event_of[i]] = totals->gauges.metric[i] >= 0 ? (int)i : -1;
+    }
+    return 0;
+}
+
+/* --- tracks ----------------------------------------------------------------------------------- */
+
+static int64_t unix_ms(const struct rps_time_totals *totals, int64_t time_ns)
+{
+    return (totals->run->start_realtime_ns + time_ns) / RPS_NS_PER_MS;
+}
+
+static int64_t next_due_ns(const struct rps_time_totals *totals, int64_t time_ns)
+{
+    return (time_ns / totals->every_ns + 1) * totals->every_ns;
+}
+
+static void make_total(struct rps_time_totals *totals, struct track *track, struct total *total,
+                       const char *metric, const char *event)
+{
+    const struct rps_time_label label[] = {{"cpu", track->cpu_text},
+                                           {"event", event},
+                                           {"instance", totals->instance},
+                                           {"run", totals->uuid}};
+
+    total->series.metric = metric;
+    total->is_time = strcmp(metric, "rpistat_events_total") != 0;
+    put_labels(&total->series, total->label, label, sizeof(label) / sizeof(label[0]));
+}
+
+static struct track *make_track(struct rps_time_totals *totals, const struct rps_period *row,
+                                struct rps_error *err)
+{
+    size_t count = 2 * totals->event_count + 2;
+    struct track *track = calloc(1, sizeof(*track) + count * sizeof(track->total[0]));
+
+    if (!track) {
+        rps_error_memory(err);
+        return NULL;
+    }
+    track->cpu = row->cpu;
+    snprintf(track->cpu_text, sizeof(track->cpu_text), "%" PRId32, row->cpu);
+    if (row->cpu == RPS_CPU_ALL)
+        strcpy(track->cpu_text, "all");
+    track->due_ns = next_due_ns(totals, row->start_ns);
+    track->last_ms = unix_ms(totals, row->start_ns);
+    track->rotation = row->rotation;
+    for (size_t e = 0; e < totals->event_count; e++) {
+        make_total(totals, track, &track->total[2 * e],
+                   totals->gauge[e] < 0 ? "rpistat_events_total" : "rpistat_gauge",
+                   totals->event[e]);
+        make_total(totals, track, &track->total[2 * e + 1], "rpistat_event_running_seconds_total",
+                   totals->event[e]);
+    }
+    make_total(totals, track, &track->total[count - 2], "rpistat_enabled_seconds_total", NULL);
+    make_total(totals, track, &track->total[count - 1], "rpistat_cpu_seconds_total", NULL);
+    *(totals->last_track ? &totals->last_track->next : &totals->track) = track;
+    totals->last_track = track;
+    return track;
+}
+
+static struct track *find_track(struct rps_time_totals *totals, const struct rps_period *row,
+                                struct rps_error *err)
+{
+    if (totals->current && totals->current->cpu == row->cpu)
+        return totals->current;
+    for (struct track *track = totals->track; track; track = track->next) {
+        if (track->cpu == row->cpu)
+            return track;
+    }
+    return make_track(totals, row, err);
+}
+
+/* A row whose set has a gauge in this slot. */
+static void feed_gauge(const struct rps_time_totals *totals, struct total *total,
+                       const struct rps_period *row, int slot)
+{
+    total[0].fed = 1;
+    total[0].sum += row->count[slot];
+    total[1].sum += row->count[rps_gauges_time_slot(&totals->gauges, row->set_no, slot)];
+}
+
+static void feed(struct total *total, uint64_t amount)
+{
+    total->sum += amount;
+    total->fed = 1;
+}
+
+static void feed_row(struct rps_time_totals *totals, struct track *track,
+                     const struct rps_period *row)
+{
+    struct total *times = &track->total[2 * totals->event_count];
+    int set_no = row->set_no < (uint32_t)totals->plan->set_count ? (int)row->set_no : -1;
+
+    if (row->enabled_ns == 0 || row->clock_running_ns > 0) {
+        feed(&track->total[0], row->cycles);
+        feed(&track->total[1], row->clock_running_ns);
+    }
+    for (int s = 0; set_no >= 0 && s < RPS_SLOT_MAX; s++) {
+        int event = totals->event_of[set_no * RPS_SLOT_MAX + s];
+
+        if (event < 0 || !(row->counted & (UINT32_C(1) << s)))
+            continue;
+        if (totals->gauge[event] >= 0) {
+            feed_gauge(totals, &track->total[2 * event], row, s);
+            continue;
+        }
+        feed(&track->total[2 * event], row->count[s]);
+        feed(&track->total[2 * event + 1], rps_period_counted_ns(row, s));
+    }
+    feed(&times[0], row->enabled_ns);
+    track->idle_unknown |= row->idle_ns < 0;
+    if (track->idle_unknown)
+        times[1].fed = 0;
+    else
+        feed(&times[1], row->enabled_ns - (uint64_t)row->idle_ns);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static int hand_over_total(struct rps_time_totals *totals, const struct track *track,
+                           struct total *total, int64_t time_ms, struct rps_error *err)
+{
+    const struct rps_time_sink *sink = &totals->sink;
+    int result = 0;
+
+    if (!total->begun) {
+        total->begun = 1;
+        total->series.number = totals->series_count++;
+        if (!track->is_quiet)
+            result = sink->sample(sink->context, &total->series, track->last_ms, 0, err);
+    }
+    total->fed = 0;
+    if (result != 0 || track->is_quiet)
+        return result;
+    return sink->sample(sink->context, &total->series, time_ms,
+                        total->is_time ? (double)total->sum / RPS_NS_PER_S : (double)total->sum,
+                        err);
+}
+
+/* Where there was nothing of it, as on a CPU that never has it, there is no sample. */
+static int hand_over_gauge(struct rps_time_totals *totals, const struct track *track, int gauge,
+                           struct total *total, int64_t time_ms, struct rps_error *err)
+{
+    double value = rps_gauges_mean(&totals->gauges, (uint32_t)(gauge / RPS_SLOT_MAX),
+                                   gauge % RPS_SLOT_MAX, total[0].sum, total[1].sum);
+
+    total[0].sum = total[1].sum = 0;
+    total[0].fed = 0;
+    if (isnan(value))
+        return 0;
+    if (!total[0].begun)
+        total[0].series.number = totals->series_count++;
+    total[0].begun = 1;
+    return track->is_quiet
+               ? 0
+               : totals->sink.sample(totals->sink.context, &total[0].series, time_ms, value, err);
+}
+
+/* The totals of a CPU, at a time after its last ones. */
+static int hand_over(struct rps_time_totals *totals, struct track *track, int64_t time_ms,
+                     struct rps_error *err)
+{
+    size_t count = 2 * totals->event_count + 2;
+    int result = 0;
+
+    for (size_t i = 0; i < count && result == 0; i++) {
+        int gauge = i % 2 == 0 && i / 2 < totals->event_count ? totals->gauge[i / 2] : -1;
+
+        if (track->total[i].fed && gauge >= 0)
+            result = hand_over_gauge(totals, track, gauge, &track->total[i], time_ms, err);
+        else if (track->total[i].fed)
+            result = hand_over_total(totals, track, &track->total[i], time_ms, err);
+    }
+    track->last_ms = time_ms;
+    track->due_ns = next_due_ns(totals, track->end_ns);
+    track->is_due = 0;
+    return result;
+}
+
+/* What is due; it waits while its millisecond has samples already. */
+static int hand_over_due(struct rps_time_totals *totals, struct track *track, struct rps_error *err)
+{
+    int64_t time_ms = unix_ms(totals, track->end_ns);
+
+    return track->is_due && time_ms > track->last_ms ? hand_over(totals, track, time_ms, err) : 0;
+}
+
+int rps_time_totals_add(struct rps_time_totals *totals, const struct rps_period *row, int is_quiet,
+                        struct rps_error *err)
+{
+    struct track *track = find_track(totals, row, err);
+    int result;
+
+    if (!track)
+        return RPS_FAILED;
+    totals->current = track;
+    if (row->rotation != track->rotation) {
+        result = hand_over_due(totals, track, err); /* a block is whole */
+        if (result != 0)
+            return result;
+    }
+    feed_row(totals, track, row);
+    track->rotation = row->rotation;
+    if (rps_period_end_ns(row) > track->end_ns)
+        track->end_ns = rps_period_end_ns(row);
+    track->is_quiet = is_quiet && (track->is_quiet || !track->is_due);
+    track->is_due |= track->end_ns >= track->due_ns;
+    return row->level == 0 ? hand_over_due(totals, track, err) : 0;
+}
+
+int rps_time_totals_flush(struct rps_time_totals *totals, struct rps_error *err)
+{
+    int result = 0;
+
+    for (struct track *track = totals->track; track && result == 0; track = track->next) {
+        int64_t time_ms = unix_ms(totals, track->end_ns);
+
+        track->is_quiet = 0;
+        result =
+            hand_over(totals, track, time_ms > track->last_ms ? time_ms : track->last_ms + 1, err);
+    }
+    return result;
+}
+
+int rps_time_totals_info(struct rps_time_totals *totals, int64_t time_ns, struct rps_error *err)
+{
+    int64_t time_ms = unix_ms(totals, time_ns);
+
+    if (totals->info_ms == NOTHING_SENT_MS)
+        totals->info.number = totals->series_count++;
+    else if (time_ms <= totals->info_ms)
+        return 0;
+    totals->info_ms = time_ms;
+    return totals->sink.sample(totals->sink.context, &totals->info, time_ms, 1, err);
+}
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
+static struct phase_series *find_phase(struct rps_time_totals *totals, int number)
+{
+    struct phase_series *phase = totals->phase;
+    struct rps_time_label label[] = {
+        {"instance", totals->instance}, {"label", NULL}, {"run", totals->uuid}};
+
+    while (phase && phase->number != number)
+        phase = phase->next;
+    if (phase)
+        return phase;
+    phase = calloc(1, sizeof(*phase));
+    if (!phase)
+        return NULL;
+    phase->next = totals->phase;
+    totals->phase = phase;
+    phase->number = number;
+    label[1].value = rps_phase_label(number, phase->text);
+    phase->series.metric = "rpistat_phase";
+    phase->series.number = totals->series_count++;
+    phase->last_ms = NOTHING_SENT_MS;
+    put_labels(&phase->series, phase->label, label, sizeof(label) / sizeof(label[0]));
+    return phase;
+}
+
+/* At a time, or a millisecond after the last. */
+static int mark_phase(struct rps_time_totals *totals, struct phase_series *phase, int64_t time_ns,
+                      double value, struct rps_error *err)
+{
+    int64_t time_ms = unix_ms(totals, time_ns);
+
+    if (time_ms <= phase->last_ms)
+        time_ms = phase->last_ms + 1;
+    phase->last_ms = time_ms;
+    return totals->sink.sample(totals->sink.context, &phase->series, time_ms, value, err);
+}
+
+int rps_time_totals_phases(struct rps_time_totals *totals, const struct rps_phases *phases,
+                           struct rps_error *err)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < phases->count && result == 0; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        struct phase_series *series = find_phase(totals, phase->label);
+
+        if (!series)
+            return rps_error_memory(err);
+        result = mark_phase(totals, series, phase->start_ns, 1, err);
+        if (result == 0 && (i + 1 == phases->count || phase[1].label != phase->label))
+            result = mark_phase(totals, series, phase->end_ns, 0, err);
+    }
+    return result;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+int rps_time_check_start(const struct rps_run *run, struct rps_error *err)
+{
+    if (run->start_realtime_ns >= 0 && run->start_realtime_ns <= START_MAX_NS)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "when run %" PRId64 " began is not known, and the samples of time series "
+                         "have times: export it as CSV instead",
+                         run->run_id);
+}
+
+int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run,
+                         const struct rps_plan *plan, int64_t every_ns,
+                         const struct rps_time_sink *sink, struct rps_error *err)
+{
+    struct rps_time_totals *totals;
+
+    if (rps_time_check_start(run, err) < 0)
+        return RPS_FAILED;
+    totals = calloc(1, sizeof(*totals));
+    if (!totals)
+        return rps_error_memory(err);
+    totals->run = run;
+    totals->plan = plan;
+    totals->sink = *sink;
+    totals->every_ns = every_ns > LEAST_EVERY_NS ? every_ns : LEAST_EVERY_NS;
+    totals->instance = keep_text(totals, run->host[0] ? run->host : "unknown");
+    totals->uuid = keep_text(totals, run->uuid);
+    if (!totals->instance || !totals->uuid || map_events(totals) < 0 || make_info(totals) < 0) {
+        rps_time_totals_close(totals);
+        return rps_error_memory(err);
+    }
+    *ret = totals;
+    return 0;
+}
+
+void rps_time_totals_close(struct rps_time_totals *totals)
+{
+    if (!totals)
+        return;
+    for (struct track *next, *track = totals->track; track; track = next) {
+        next = track->next;
+        free(track);
+    }
+    for (struct phase_series *next, *phase = totals->phase; phase; phase = next) {
+        next = phase->next;
+        free(phase);
+    }
+    for (size_t i = 0; i < totals->text_count; i++)
+        free(totals->text[i]);
+    free(totals->text);
+    free(totals->info_label);
+    free(totals->event_of);
+    free(totals->gauge);
+    rps_gauges_free(&totals->gauges);
+    free(totals->event);
+    free(totals);
+}

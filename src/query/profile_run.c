@@ -1,0 +1,234 @@
+/*
+ * The profile of a run's phases: its periods are added up, phase by phase and label by label, and
+ * the metrics are made of the sums, as in the report. How a metric spreads is seen between
+ * rotations of the event sets; a rotation that lies across a boundary belongs to neither side.
+ */
+#include "rpistat/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile_parts.h"
+#include "rpistat/collect.h"
+#include "rpistat/rotation.h"
+#include "rpistat/cpu_series.h"
+
+#define NOWHERE SIZE_MAX
+
+struct work {
+    const struct rps_plan *plan;
+    const struct rps_phases *phases;
+    struct rps_profile profile;
+    struct rps_spreads spreads;
+    struct rps_tally whole, rest, *phase, *label; /* the arrays are owned; rest: see rps_figure */
+    struct rps_rotation rotation;
+    size_t rotation_phase; /* NOWHERE: of several */
+    size_t at;             /* where the last period was found */
+    double *operand;       /* owned */
+};
+
+/* The figure behind the metrics is the CPU use. */
+static double value_of(const struct work *work, size_t figure, const struct rps_tally *tally)
+{
+    const struct rps_formula *formula;
+
+    if (figure == (size_t)work->plan->metric_count)
+        return 100 * work->operand[RPS_OPERAND_CPU_SECONDS] / work->operand[RPS_OPERAND_SECONDS];
+    formula = &work->plan->metric[figure].formula;
+    return rps_tally_carries(tally, formula) ? rps_formula_value(formula, work->operand) : NAN;
+}
+
+static void end_rotation(struct work *work)
+{
+    size_t figures = work->profile.figure_count;
+
+    if (work->rotation.tally.periods > 0 && work->rotation_phase != NOWHERE) {
+        size_t label = (size_t)work->phases->phase[work->rotation_phase].label;
+
+        rps_tally_operands(&work->rotation.tally, work->plan, work->operand);
+        for (size_t f = 0; f < figures; f++) {
+            double value = value_of(work, f, &work->rotation.tally);
+
+            rps_spread_add(&work->spreads.label[label * figures + f], value);
+            rps_spread_add(&work->spreads.whole[f], value);
+        }
+    }
+    rps_rotation_reset(&work->rotation);
+}
+
+static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    struct work *work = context;
+    size_t end = rps_phases_at(work->phases, rps_period_last(period), &work->at);
+    size_t at = rps_phases_at(work->phases, period->period, &work->at);
+
+    (void)err;
+    if (at == NOWHERE)
+        return 0;
+    if (rps_rotation_ends(&work->rotation, period))
+        end_rotation(work);
+    if (work->rotation.tally.periods == 0)
+        work->rotation_phase = at;
+    if (work->rotation_phase != at || end != at)
+        work->rotation_phase = NOWHERE;
+    rps_rotation_add(&work->rotation, period);
+    rps_tally_add(&work->phase[at], period);
+    rps_tally_add(&work->whole, period);
+    return 0;
+}
+
+/* How sure the metric is over the tally that the operands were filled from. CPU use is counted. */
+static struct rps_interval interval_of(const struct work *work, size_t figure,
+                                       const struct rps_tally *tally)
+{
+    if (figure == (size_t)work->plan->metric_count)
+        return (struct rps_interval){.certainty = RPS_CERTAINTY_COUNTED};
+    return rps_tally_formula_interval(tally, &work->plan->metric[figure].formula, work->operand);
+}
+
+/* A figure of the tally that the operands were filled from. */
+static void evaluate_figure(const struct work *work, size_t figure, const struct rps_tally *tally,
+                            double *ret, struct rps_interval *ret_interval)
+{
+    double value = tally->periods > 0 ? value_of(work, figure, tally) : NAN;
+
+    *ret = isfinite(value) ? value : NAN;
+    if (isfinite(value))
+        *ret_interval = interval_of(work, figure, tally);
+}
+
+/* The figures of a tally, and how sure they are. */
+static void evaluate(struct work *work, const struct rps_tally *tally, double *ret,
+                     struct rps_interval *ret_interval)
+{
+    rps_tally_operands(tally, work->plan, work->operand);
+    for (size_t f = 0; f < work->profile.figure_count; f++)
+        evaluate_figure(work, f, tally, &ret[f], &ret_interval[f]);
+}
+
+static void evaluate_all(struct work *work)
+{
+    struct rps_profile *profile = &work->profile;
+    size_t figures = profile->figure_count;
+
+    for (size_t i = 0; i < work->phases->count; i++) {
+        rps_tally_merge(&work->label[work->phases->phase[i].label], &work->phase[i]);
+        evaluate(work, &work->phase[i], profile->phase + i * figures,
+                 profile->phase_interval + i * figures);
+    }
+    for (size_t l = 0; l < (size_t)profile->label_count; l++) {
+        evaluate(work, &work->label[l], profile->mean + l * figures,
+                 profile->mean_interval + l * figures);
+        profile->label[l].seconds = work->operand[RPS_OPERAND_SECONDS];
+        profile->label[l].cpu_s = work->operand[RPS_OPERAND_CPU_SECONDS];
+        if (profile->main_label >= 0 && (int)l != profile->main_label)
+            rps_tally_merge(&work->rest, &work->label[l]);
+    }
+    rps_tally_operands(&work->whole, work->plan, work->operand);
+    for (size_t f = 0; f < figures; f++)
+        evaluate_figure(work, f, &work->whole, &profile->figure[f].whole,
+                        &profile->figure[f].interval);
+    rps_tally_operands(&work->rest, work->plan, work->operand);
+    for (size_t f = 0; f < figures; f++)
+        evaluate_figure(work, f, &work->rest, &profile->figure[f].rest,
+                        &profile->figure[f].rest_interval);
+}
+
+static void name_figures(struct work *work)
+{
+    for (size_t f = 0; f < work->profile.figure_count; f++) {
+        struct rps_figure *figure = &work->profile.figure[f];
+
+        if (f == (size_t)work->plan->metric_count) {
+            *figure =
+                (struct rps_figure){.name = RPS_COLLECT_CPU_USE, .label = "CPU use", .unit = "%"};
+            continue;
+        }
+        memcpy(figure->panel, work->plan->metric[f].panel, sizeof(figure->panel));
+        memcpy(figure->name, work->plan->metric[f].name, sizeof(figure->name));
+        memcpy(figure->label, work->plan->metric[f].label, sizeof(figure->label));
+        memcpy(figure->unit, work->plan->metric[f].unit, sizeof(figure->unit));
+    }
+}
+
+static int work_begin(struct work *work, struct rps_error *err)
+{
+    const struct rps_plan *plan = work->plan;
+    size_t phases = work->phases->count, labels = (size_t)work->phases->label_count;
+    int figures = plan->metric_count + 1, result = 0;
+
+    for (int m = 0; m < plan->metric_count; m++) {
+        if (strcmp(plan->metric[m].name, RPS_COLLECT_CPU_USE) == 0)
+            figures = plan->metric_count;
+    }
+    if (rps_profile_init(&work->profile, (size_t)figures, work->phases) < 0 ||
+        rps_spreads_init(&work->spreads, &work->profile) < 0)
+        return rps_error_memory(err);
+    work->operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
+    work->phase = calloc(phases, sizeof(*work->phase));
+    work->label = calloc(labels, sizeof(*work->label));
+    if (!work->operand || !work->phase || !work->label)
+        return rps_error_memory(err);
+    name_figures(work);
+    for (size_t i = 0; i < phases && result == 0; i++)
+        result = rps_tally_init(&work->phase[i], plan, err);
+    for (size_t l = 0; l < labels && result == 0; l++)
+        result = rps_tally_init(&work->label[l], plan, err);
+    if (result == 0)
+        result = rps_tally_init(&work->whole, plan, err);
+    if (result == 0)
+        result = rps_tally_init(&work->rest, plan, err);
+    return result == 0 ? rps_rotation_init(&work->rotation, plan, err) : result;
+}
+
+static void work_free(struct work *work)
+{
+    for (size_t i = 0; work->phase && i < work->phases->count; i++)
+        rps_tally_free(&work->phase[i]);
+    for (int l = 0; work->label && l < work->phases->label_count; l++)
+        rps_tally_free(&work->label[l]);
+    rps_tally_free(&work->whole);
+    rps_tally_free(&work->rest);
+    rps_rotation_free(&work->rotation);
+    free(work->phase);
+    free(work->label);
+    free(work->operand);
+    rps_spreads_free(&work->spreads);
+    rps_profile_free(&work->profile);
+}
+
+int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                    const struct rps_cpus *cpus, const struct rps_phases *phases,
+                    struct rps_profile *ret, struct rps_error *err)
+{
+    struct work work = {.phases = phases};
+    struct rps_cpu_series cpu_series = {0};
+    struct rps_plan *plan = NULL;
+    int result = rps_reader_plan(reader, run_id, &plan, err);
+
+    work.plan = plan;
+    if (result == 0)
+        result = rps_cpu_series_open(&cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
+    if (result == 0) {
+        rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
+        result = work_begin(&work, err);
+    }
+    if (result == 0 && phases->count > 0)
+        result = rps_cpu_series_walk_sum(&cpu_series, add_period, &work, err);
+    if (result == 0) {
+        end_rotation(&work);
+        evaluate_all(&work);
+        if (rps_profile_finish(&work.profile, &work.spreads) < 0)
+            result = rps_error_memory(err);
+    }
+    if (result == 0) {
+        *ret = work.profile;
+        work.profile = (struct rps_profile){0};
+    }
+    work_free(&work);
+    rps_cpu_series_free(&cpu_series);
+    rps_plan_free(plan);
+    return result;
+}

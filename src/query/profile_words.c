@@ -1,0 +1,338 @@
+/*
+ * What sets a label apart, in words: "3.1 x the page faults, CPI 2.4 for 1.1".
+ *
+ * A label is compared with the whole, whose figures stand below the phases. One that has more than
+ * half of the whole would be compared with itself: it is compared with the rest, and the words say
+ * so. What is said of all others can be looked up in the tables.
+ *
+ * How much a figure differs is the logarithm of the ratio, after both were raised by what a figure
+ * of that unit must have to matter: two migrations a minute for one are not as much as a CPI of two
+ * for one. Columns of a table, whose nought may be anywhere, differ in standard deviations. The
+ * difference counts where the two 95 % intervals do not overlap. What was counted all the time has
+ * none: there the spread of its observations says how well it is known.
+ */
+#include "rpistat/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/collect.h"
+#include "rpistat/text.h"
+#include "rpistat/words.h"
+
+#define CLAUSES      3
+#define NO_FIGURE    SIZE_MAX
+#define LEAST        .14 /* log of 1.15: less is alike */
+#define LEAST_SPREAD .5  /* of columns, in standard deviations */
+#define MOST         7.  /* of nought, or for nought */
+#define ERRORS       2.  /* standard errors that an interval reaches to either side */
+#define FOLLOWS      1.5 /* a rate that changes by so much of the CPU use's change follows it */
+#define HARDLY_RUNS  1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
+#define TEXT_SIZE    320 /* of a clause */
+
+/* What is compared. */
+struct pair {
+    const struct rps_profile *profile;
+    size_t label;
+    int rest;     /* 1: with the rest, 0: with the whole */
+    double cpu;   /* by how much the CPU use differs; 0: not */
+    int compared; /* 1: there were figures to compare */
+    int unsure;   /* 1: some differ, but not surely */
+};
+
+struct range {
+    double low, high;
+};
+
+static int is_table(const struct pair *pair)
+{
+    return pair->profile->length_ns <= 0;
+}
+
+static double value_of(const struct pair *pair, size_t f)
+{
+    return pair->profile->mean[pair->label * pair->profile->figure_count + f];
+}
+
+static double base_of(const struct pair *pair, size_t f)
+{
+    const struct rps_figure *figure = &pair->profile->figure[f];
+
+    return pair->rest ? figure->rest : figure->whole;
+}
+
+/* --- how much figures differ ------------------------------------------------------------------ */
+
+/* A figure of this unit matters from here on: ten events a second, one in a hundred, one in ten
+ * thousand instructions. */
+static double matters_from(const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double from;
+    } known[] = {{"/s", 10}, {"%", 1}, {"PTI", .1}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(unit, known[i].unit) == 0)
+            return known[i].from;
+    }
+    return 0;
+}
+
+/* NaN: there is nothing to compare. */
+static double difference(const struct pair *pair, size_t f)
+{
+    const struct rps_figure *figure = &pair->profile->figure[f];
+    double value = value_of(pair, f), base = base_of(pair, f), more = matters_from(figure->unit);
+
+    if (!isfinite(value) || !isfinite(base))
+        return NAN;
+    if (is_table(pair))
+        return figure->spread > 0 ? (value - base) / figure->spread : 0;
+    value = fmax(value, 0) + more;
+    base = fmax(base, 0) + more;
+    if (value == base)
+        return 0;
+    return value <= 0 ? -MOST : base <= 0 ? MOST : log(value / base);
+}
+
+/* Where a figure lies; NaN: not known. Without an interval by its standard error, and for rates by
+ * that of a number of events. */
+static struct range range_of(const struct rps_interval *interval, double value, double variance)
+{
+    if (interval->certainty == RPS_CERTAINTY_INTERVAL)
+        return (struct range){interval->low, interval->high};
+    if (interval->certainty > RPS_CERTAINTY_INTERVAL)
+        return (struct range){NAN, NAN};
+    return (struct range){value - ERRORS * sqrt(variance), value + ERRORS * sqrt(variance)};
+}
+
+static struct range own_range(const struct pair *pair, size_t f)
+{
+    const struct rps_profile *profile = pair->profile;
+    const struct rps_profile_label *label = &profile->label[pair->label];
+    size_t at = pair->label * profile->figure_count + f;
+    double variance = profile->spread[at] * profile->spread[at] / (double)label->periods;
+
+    if (strcmp(profile->figure[f].unit, "/s") == 0 && label->length_ns > 0)
+        variance += base_of(pair, f) / ((double)label->length_ns / 1e9);
+    return range_of(&profile->mean_interval[at], profile->mean[at], variance);
+}
+
+static struct range base_range(const struct pair *pair, size_t f)
+{
+    const struct rps_profile *profile = pair->profile;
+    const struct rps_figure *figure = &profile->figure[f];
+    uint64_t periods = profile->periods - (pair->rest ? profile->label[pair->label].periods : 0);
+
+    return range_of(pair->rest ? &figure->rest_interval : &figure->interval, base_of(pair, f),
+                    figure->spread * figure->spread / (double)periods);
+}
+
+/* By how much it surely differs; 0: not. */
+static double sure_difference(struct pair *pair, size_t f)
+{
+    double found = difference(pair, f);
+    struct range own = own_range(pair, f), base = base_range(pair, f);
+
+    if (!isfinite(found))
+        return 0;
+    pair->compared = 1;
+    if (fabs(found) < (is_table(pair) ? LEAST_SPREAD : LEAST))
+        return 0;
+    if (own.low > base.high || own.high < base.low)
+        return found;
+    pair->unsure = 1;
+    return 0;
+}
+
+/* --- which are said --------------------------------------------------------------------------- */
+
+/* Length of what a label is about: of "DC miss" in "DC miss rate"; 0: of all. */
+static size_t subject(const char *label)
+{
+    static const char *const measure[] = {" rate", " ratio", " percent"};
+    size_t length = strlen(label);
+
+    for (size_t i = 0; i < sizeof(measure) / sizeof(measure[0]); i++) {
+        size_t end = strlen(measure[i]);
+
+        if (length > end && strcmp(label + length - end, measure[i]) == 0)
+            return length - end;
+    }
+    return 0;
+}
+
+/* Figures of one panel are parts of one thing, and the ratio and the rate of the same misses are
+ * the same misses. */
+static int says_the_same(const struct rps_figure *a, const struct rps_figure *b)
+{
+    size_t about = subject(a->label);
+
+    if (a->panel[0] && strcmp(a->panel, b->panel) == 0)
+        return 1;
+    return about > 0 && about == subject(b->label) && strncmp(a->label, b->label, about) == 0;
+}
+
+/* A program that runs half of the time has half of everything a second. */
+static int follows_cpu_use(const struct pair *pair, size_t f, double found)
+{
+    if (strcmp(pair->profile->figure[f].unit, "/s") != 0 || found * pair->cpu <= 0)
+        return 0;
+    return fabs(found) <= FOLLOWS * fabs(pair->cpu) || pair->cpu < -HARDLY_RUNS;
+}
+
+/* The figure to say next: that which differs most, of those that differ as much the one that tells
+ * all labels apart best. */
+static size_t choose(struct pair *pair, const size_t *said, int count)
+{
+    const struct rps_profile *profile = pair->profile;
+    size_t best = NO_FIGURE;
+    double most = 0;
+
+    for (size_t i = 0; i < profile->figure_count; i++) {
+        size_t f = profile->order[i];
+        double found = sure_difference(pair, f);
+        int again = follows_cpu_use(pair, f, found);
+
+        for (int s = 0; s < count; s++)
+            again |= said[s] == f || says_the_same(&profile->figure[said[s]], &profile->figure[f]);
+        if (!again && fabs(found) > most) {
+            most = fabs(found);
+            best = f;
+        }
+    }
+    return best;
+}
+
+/* --- clauses ---------------------------------------------------------------------------------- */
+
+/* Two digits before `extra` ones, and none that do not matter. */
+static void write_number(char *ret, size_t size, double value, double matters, int extra)
+{
+    double places = value == 0 ? 0 : 1 - floor(log10(fabs(value))) + extra;
+
+    if (matters > 0)
+        places = fmin(places, 1 - log10(matters));
+    if (places > 6 || places < -6)
+        snprintf(ret, size, "%.*e", 1 + extra, value);
+    else
+        snprintf(ret, size, "%.*f", (int)fmax(0, places), value);
+    if (strtod(ret, NULL) == 0)
+        snprintf(ret, size, "0");
+}
+
+/* "CPI 2.4 for 1.1", with more digits where they are needed. */
+static void write_values(char *ret, const struct pair *pair, size_t f, const char *name)
+{
+    const struct rps_figure *figure = &pair->profile->figure[f];
+    const char *unit =
+        subject(figure->label) > 0 && strstr(figure->label, " percent") ? "" : figure->unit;
+    char value[48], base[48];
+
+    for (int extra = 0; extra < 4; extra++) {
+        write_number(value, sizeof(value), value_of(pair, f), matters_from(unit), extra);
+        write_number(base, sizeof(base), base_of(pair, f), matters_from(unit), extra);
+        if (strcmp(value, base) != 0)
+            break;
+    }
+    snprintf(ret, TEXT_SIZE, "%s %s%s%s for %s%s%s", name, value, unit[0] ? " " : "", unit, base,
+             unit[0] ? " " : "", unit);
+}
+
+/* "3.1 x the page faults", "1/12 of the page faults", "no page faults". */
+static void write_ratio(char *ret, const struct pair *pair, size_t f, const char *name)
+{
+    double ratio = value_of(pair, f) / base_of(pair, f);
+    char times[48];
+
+    rps_words_times(times, sizeof(times), ratio >= .095 ? ratio : 1 / ratio);
+    if (ratio == 0)
+        snprintf(ret, TEXT_SIZE, "no %s", name);
+    else if (isinf(ratio))
+        snprintf(ret, TEXT_SIZE, "all the %s", name);
+    else if (ratio > 1000)
+        snprintf(ret, TEXT_SIZE, "over 1000 x the %s", name);
+    else if (ratio >= .095)
+        snprintf(ret, TEXT_SIZE, "%s x the %s", times, name);
+    else if (ratio < .001)
+        snprintf(ret, TEXT_SIZE, "under 1/1000 of the %s", name);
+    else
+        snprintf(ret, TEXT_SIZE, "1/%s of the %s", times, name);
+}
+
+/* Rates are said as ratios; what people know by its value, by its value. Nought of what is not a
+ * number of events is a value too: there is no "no miss rate". */
+static void write_clause(char *ret, const struct pair *pair, size_t f)
+{
+    const struct rps_figure *figure = &pair->profile->figure[f];
+    int events = strcmp(figure->unit, "/s") == 0 && subject(figure->label) == 0;
+    int positive = value_of(pair, f) > 0 && base_of(pair, f) > 0;
+    char name[RPS_NAME_SIZE];
+
+    rps_words_name(name, figure->label, figure->name);
+    if (events || (matters_from(figure->unit) > 0 && strcmp(figure->unit, "%") != 0 && positive))
+        write_ratio(ret, pair, f, name);
+    else
+        write_values(ret, pair, f, name);
+}
+
+/* What the label is like where no clause can be said. */
+static void write_alike(char ret[RPS_PROFILE_WORDS_SIZE], const struct pair *pair)
+{
+    if (pair->unsure)
+        strcpy(ret, "nothing counted sets it apart for sure");
+    else if (pair->compared)
+        strcpy(ret, pair->rest       ? "like the rest"
+                    : is_table(pair) ? "like the whole"
+                                     : "like the whole run");
+}
+
+/* Compare all figures; 0: there is nothing to compare with. */
+static int compare(struct pair *pair)
+{
+    const struct rps_profile *profile = pair->profile;
+
+    if (profile->label_count < 2 || profile->label[pair->label].periods == 0)
+        return 0;
+    pair->rest = (int)pair->label == profile->main_label;
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        double found = sure_difference(pair, f);
+
+        if (strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0)
+            pair->cpu = found;
+    }
+    return 1;
+}
+
+char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                        int label, int room)
+{
+    struct pair pair = {.profile = profile, .label = (size_t)label};
+    size_t said[CLAUSES];
+    char clause[TEXT_SIZE];
+
+    ret[0] = '\0';
+    if (!compare(&pair))
+        return ret;
+    for (int i = 0; i < CLAUSES; i++) {
+        size_t used = strlen(ret);
+
+        said[i] = choose(&pair, said, i);
+        if (said[i] == NO_FIGURE)
+            break;
+        write_clause(clause, &pair, said[i]);
+        if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
+            break;
+        snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s",
+                 i > 0       ? ", "
+                 : pair.rest ? "unlike the rest, "
+                             : "",
+                 clause);
+    }
+    if (!ret[0])
+        write_alike(ret, &pair);
+    return ret;
+}

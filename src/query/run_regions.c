@@ -1,0 +1,379 @@
+/* Regions of a run from its marks. */
+#include "rpistat/run_regions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#define PREFIX     "region "
+#define NAMES_SIZE 256
+
+/* --- what a mark says ------------------------------------------------------------------------- */
+
+enum kind { NONE, BEGIN, END, TOTALS };
+
+struct said {
+    enum kind kind;
+    const char *name; /* inside the text */
+    size_t length;
+    uint64_t entered; /* of totals */
+    double elapsed_s;
+};
+
+static int ends_with(const char *text, size_t length, const char *ending)
+{
+    size_t size = strlen(ending);
+
+    return length > size && memcmp(text + length - size, ending, size) == 0;
+}
+
+static struct said read_mark(const char *text)
+{
+    struct said said = {.kind = NONE};
+    size_t length;
+    int read = 0;
+
+    if (strncmp(text, PREFIX, strlen(PREFIX)) != 0)
+        return said;
+    said.name = text + strlen(PREFIX);
+    length = strlen(said.name);
+    if (ends_with(said.name, length, " begin")) {
+        said.kind = BEGIN;
+        said.length = length - strlen(" begin");
+    } else if (ends_with(said.name, length, " end")) {
+        said.kind = END;
+        said.length = length - strlen(" end");
+    } else {
+        for (const char *colon = said.name; (colon = strchr(colon, ':')); colon++) {
+            if (colon > said.name &&
+                sscanf(colon, ": %20" SCNu64 " entries, %40lf s%n", &said.entered, &said.elapsed_s,
+                       &read) == 2 &&
+                read > 0 && !colon[read]) {
+                said.kind = TOTALS;
+                said.length = (size_t)(colon - said.name);
+            }
+        }
+    }
+    return said;
+}
+
+int rps_run_regions_is_mark(const char *text)
+{
+    return read_mark(text).kind != NONE;
+}
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+/* An entry that has begun, and how many that began in it, and have ended, were open at once. */
+struct begun {
+    int64_t start_ns;
+    uint64_t within;
+};
+
+struct stack {
+    size_t count;
+    struct begun *begun; /* owned */
+};
+
+struct totals {
+    uint64_t entered;
+    double elapsed_s;
+};
+
+struct finding {
+    struct rps_run_regions *regions;
+    int64_t from_ns, to_ns;
+    struct stack stack[RPS_RUN_REGIONS_MAX];
+    struct totals totals[RPS_RUN_REGIONS_MAX];
+};
+
+/* Room for one more in an array that doubles. NULL without memory: the array is as it was. */
+static void *grown(void *array, size_t count, size_t size, struct rps_error *err)
+{
+    void *more = array;
+
+    if ((count & (count - 1)) == 0)
+        more = realloc(array, (count ? 2 * count : 1) * size);
+    if (!more)
+        rps_error_memory(err);
+    return more;
+}
+
+/* The number of the region; -1: there is no place for it; -2: no memory. */
+static int find_region(struct rps_run_regions *regions, const struct said *said,
+                       struct rps_error *err)
+{
+    struct rps_run_region *more;
+
+    for (size_t i = 0; i < regions->count; i++) {
+        if (strncmp(regions->region[i].name, said->name, said->length) == 0 &&
+            !regions->region[i].name[said->length])
+            return (int)i;
+    }
+    if (regions->count == RPS_RUN_REGIONS_MAX) {
+        regions->more = 1;
+        return -1;
+    }
+    more = grown(regions->region, regions->count, sizeof(*more), err);
+    if (!more)
+        return -2;
+    regions->region = more;
+    more += regions->count;
+    *more = (struct rps_run_region){.name = strndup(said->name, said->length)};
+    if (!more->name) {
+        rps_error_memory(err);
+        return -2;
+    }
+    return (int)regions->count++;
+}
+
+static int push(struct stack *stack, int64_t start_ns, struct rps_error *err)
+{
+    struct begun *more = grown(stack->begun, stack->count, sizeof(*more), err);
+
+    if (!more)
+        return RPS_FAILED;
+    stack->begun = more;
+    stack->begun[stack->count++] = (struct begun){.start_ns = start_ns};
+    return 0;
+}
+
+/* Entries end in order of time: what the new span holds stands last. */
+static int add_span(struct rps_spans *spans, struct rps_span span, struct rps_error *err)
+{
+    struct rps_span *more;
+
+    while (spans->count > 0 && spans->span[spans->count - 1].end_ns >= span.start_ns) {
+        if (spans->span[spans->count - 1].start_ns < span.start_ns)
+            span.start_ns = spans->span[spans->count - 1].start_ns;
+        spans->count--;
+    }
+    more = grown(spans->span, spans->count, sizeof(*more), err);
+    if (!more)
+        return RPS_FAILED;
+    spans->span = more;
+    spans->span[spans->count++] = span;
+    return 0;
+}
+
+static int end_entry(const struct finding *finding, struct rps_run_region *region,
+                     struct stack *stack, int64_t end_ns, struct rps_error *err)
+{
+    struct begun begun;
+    int64_t from_ns, to_ns;
+
+    if (stack->count == 0)
+        return 0; /* its begin was not told */
+    begun = stack->begun[--stack->count];
+    if (begun.start_ns >= finding->to_ns || end_ns < finding->from_ns)
+        return 0;
+    if (stack->count > 0 && stack->begun[stack->count - 1].within < begun.within + 1)
+        stack->begun[stack->count - 1].within = begun.within + 1;
+    if (region->at_once < begun.within + 1)
+        region->at_once = begun.within + 1;
+    from_ns = begun.start_ns > finding->from_ns ? begun.start_ns : finding->from_ns;
+    to_ns = end_ns < finding->to_ns ? end_ns : finding->to_ns;
+    region->marked++;
+    region->time_ns += to_ns - from_ns;
+    return add_span(&region->spans, (struct rps_span){begun.start_ns, end_ns}, err);
+}
+
+static int take(struct finding *finding, const struct rps_note *mark, struct rps_error *err)
+{
+    struct said said = read_mark(mark->text);
+    int number;
+
+    if (said.kind == NONE)
+        return 0;
+    number = find_region(finding->regions, &said, err);
+    if (number < 0)
+        return number == -1 ? 0 : RPS_FAILED;
+    if (said.kind == BEGIN)
+        return push(&finding->stack[number], mark->start_ns, err);
+    if (said.kind == END)
+        return end_entry(finding, &finding->regions->region[number], &finding->stack[number],
+                         mark->start_ns, err);
+    finding->totals[number].entered += said.entered; /* of each process */
+    finding->totals[number].elapsed_s += said.elapsed_s;
+    return 0;
+}
+
+/* What is known when all marks were taken. */
+static void conclude(struct finding *finding, size_t number)
+{
+    struct rps_run_region *region = &finding->regions->region[number];
+    const struct totals *totals = &finding->totals[number];
+    const struct stack *stack = &finding->stack[number];
+    int64_t elapsed_ns = 0;
+
+    region->entered = region->marked;
+    if (totals->elapsed_s > 0 && totals->elapsed_s < (double)(INT64_MAX / RPS_NS_PER_S / 2))
+        elapsed_ns = (int64_t)(totals->elapsed_s * RPS_NS_PER_S);
+    if (totals->entered > region->marked && finding->from_ns <= 0 && finding->to_ns == INT64_MAX) {
+        region->entered = totals->entered;
+        region->time_ns = elapsed_ns > region->time_ns ? elapsed_ns : region->time_ns;
+        return; /* that the end of one is missing says nothing */
+    }
+    for (size_t i = 0; i < stack->count && totals->entered == 0; i++)
+        region->open += stack->begun[i].start_ns < finding->to_ns;
+}
+
+static void region_free(struct rps_run_region *region)
+{
+    free(region->name);
+    free(region->spans.span);
+}
+
+/* Of a part: those that it has nothing of. */
+static void drop_empty(struct rps_run_regions *regions)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < regions->count; i++) {
+        struct rps_run_region region = regions->region[i];
+
+        if (region.entered + region.open > 0)
+            regions->region[kept++] = region;
+        else
+            region_free(&region);
+    }
+    regions->count = kept;
+}
+
+int rps_run_regions_find(const struct rps_notes *marks, int64_t from_ns, int64_t to_ns,
+                         struct rps_run_regions *ret, struct rps_error *err)
+{
+    struct finding finding = {.regions = ret, .from_ns = from_ns, .to_ns = to_ns};
+    int result = 0;
+
+    *ret = (struct rps_run_regions){.count = 0};
+    for (size_t i = 0; i < marks->count && result == 0; i++)
+        result = take(&finding, &marks->note[i], err);
+    for (size_t i = 0; i < ret->count; i++) {
+        conclude(&finding, i);
+        free(finding.stack[i].begun);
+    }
+    drop_empty(ret);
+    return result;
+}
+
+void rps_run_regions_free(struct rps_run_regions *regions)
+{
+    for (size_t i = 0; i < regions->count; i++)
+        region_free(&regions->region[i]);
+    free(regions->region);
+    *regions = (struct rps_run_regions){.count = 0};
+}
+
+/* --- using them ------------------------------------------------------------------------------- */
+
+static int no_such_region(const struct rps_run_regions *regions, int64_t run_id, const char *name,
+                          struct rps_error *err)
+{
+    char names[NAMES_SIZE] = "";
+    size_t used = 0;
+
+    if (regions->count == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "--region: run %" PRId64 " has no regions there; REGIONS in `man "
+                             "rpistat` says how a program tells of them",
+                             run_id);
+    for (size_t i = 0; i < regions->count && used < sizeof(names); i++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                                 regions->region[i].name);
+    return rps_error_set(err, RPS_FAILED,
+                         "--region: run %" PRId64
+                         " has no region '%s' there; its regions are: %s%s",
+                         run_id, name, names, used < sizeof(names) ? "" : "...");
+}
+
+int rps_run_regions_choose(struct rps_run_regions *regions, int64_t run_id, const char *name,
+                           struct rps_error *err)
+{
+    struct rps_run_region first;
+
+    for (size_t i = 0; i < regions->count; i++) {
+        if (strcmp(regions->region[i].name, name) != 0)
+            continue;
+        first = regions->region[0];
+        regions->region[0] = regions->region[i];
+        regions->region[i] = first;
+        while (regions->count > 1)
+            region_free(&regions->region[--regions->count]);
+        return 0;
+    }
+    return no_such_region(regions, run_id, name, err);
+}
+
+static int64_t length_ns(const struct rps_spans *spans)
+{
+    int64_t sum_ns = 0;
+
+    for (size_t i = 0; i < spans->count; i++)
+        sum_ns += spans->span[i].end_ns - spans->span[i].start_ns;
+    return sum_ns;
+}
+
+void rps_run_regions_keep_longest(struct rps_run_regions *regions, size_t most)
+{
+    while (regions->count > most) {
+        size_t shortest = 0;
+
+        for (size_t i = 1; i < regions->count; i++) {
+            if (length_ns(&regions->region[i].spans) <= length_ns(&regions->region[shortest].spans))
+                shortest = i;
+        }
+        region_free(&regions->region[shortest]);
+        regions->count--;
+        memmove(&regions->region[shortest], &regions->region[shortest + 1],
+                (regions->count - shortest) * sizeof(*regions->region));
+    }
+}
+
+static int find_row(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    (void)period;
+    (void)err;
+    *(int *)context = 1;
+    return 1;
+}
+
+static int no_period(const struct rps_cpu_series *series, const struct rps_run_region *region,
+                     struct rps_error *err)
+{
+    char time[RPS_TEXT_NUMBER_SIZE], period[RPS_TEXT_NUMBER_SIZE];
+    struct rps_run run;
+
+    if (rps_reader_run(series->reader, series->run_id, &run, err) < 0)
+        return RPS_FAILED;
+    rps_error_set(err, RPS_FAILED,
+                  "--region: no measurement period (%s) lies wholly inside '%s', which took %s in "
+                  "%" PRIu64 " entries, %" PRIu64 " of them marked; record with a shorter --period",
+                  rps_text_duration(period, sizeof(period), run.period_ns), region->name,
+                  rps_text_duration(time, sizeof(time), region->time_ns), region->entered,
+                  region->marked);
+    rps_run_free(&run);
+    return RPS_FAILED;
+}
+
+int rps_run_region_keep(struct rps_cpu_series *series, const struct rps_run_region *region,
+                        struct rps_error *err)
+{
+    const struct rps_spans *spans = &region->spans;
+    int found = 0;
+
+    series->within = spans;
+    series->resolution = 0;
+    if (spans->count > 0 && spans->span[0].start_ns > series->from_ns)
+        series->from_ns = spans->span[0].start_ns;
+    if (spans->count > 0 && spans->span[spans->count - 1].end_ns < series->to_ns)
+        series->to_ns = spans->span[spans->count - 1].end_ns;
+    if (spans->count > 0 && series->from_ns < series->to_ns &&
+        rps_cpu_series_walk(series, find_row, &found, err) < 0)
+        return RPS_FAILED;
+    return found ? 0 : no_period(series, region, err);
+}

@@ -1,0 +1,370 @@
+/*
+ * The remarks of the report: what was not counted, not recorded, or counted only in part. There are
+ * none when there is nothing to say.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "rpistat/report_parts.h"
+#include "rpistat/text.h"
+
+/* A set on counters for less than this share of its time is worth a word. */
+#define REMARK_COVERAGE 0.98
+
+static void remark(struct rps_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void remark(struct rps_report *report, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    report->tell(report, text);
+}
+
+/* One reason for all that is not counted, which is among the remarks. */
+static int has_no_counts(const struct rps_report *report)
+{
+    return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
+}
+
+/* An import knows what its file has and has not, and nothing of counters. */
+static int is_import(const struct rps_report *report)
+{
+    return strcmp(report->run.pmu, "import") == 0;
+}
+
+static const char *file_lacks(const struct rps_report *report)
+{
+    return strncmp(report->plan->name, "perf-", 5) == 0
+               ? "the file has none for the rest, as where perf says \"<not counted>\""
+               : "the file has none for the rest";
+}
+
+const char *rps_report_reason(const struct rps_report *report, const struct rps_event *event,
+                              int set, int slot)
+{
+    const struct rps_tally *tally = &report->tally;
+
+    if (event->state == RPS_EVENT_MEASURED &&
+        (!isnan(rps_tally_estimate(tally, set, slot)) || has_no_counts(report)))
+        return "";
+    if (event->reason[0])
+        return event->reason;
+    if (event->state == RPS_EVENT_NOT_PERMITTED)
+        return "this user may not count it";
+    if (event->state == RPS_EVENT_UNSUPPORTED)
+        return "this machine does not have it";
+    if (is_import(report))
+        return "the file has no value of it there";
+    if (tally->set[set].periods == 0)
+        return "the run ended before its turn came";
+    if (tally->set[set].running_ns == 0)
+        return "it was never on a counter while the workload ran";
+    return "it was on a counter, which could not be read";
+}
+
+static void remark_not_counted(struct rps_report *report, const struct rps_event *event, int set,
+                               int slot, void *context)
+{
+    const char *reason = rps_report_reason(report, event, set, slot);
+    size_t length = strlen(reason);
+
+    (void)context;
+    if (length == 0)
+        return;
+    length -= reason[length - 1] == '.';
+    remark(report, "Not counted: %s: %.*s.", event->label, (int)length, reason);
+}
+
+struct name_list {
+    char text[1024];
+    int count;
+    double share; /* the largest that was listed */
+};
+
+static void add_name(struct name_list *list, const char *name)
+{
+    size_t used = strlen(list->text);
+
+    snprintf(list->text + used, sizeof(list->text) - used, "%s%s", list->count ? ", " : "", name);
+    list->count++;
+}
+
+static void list_user_only(struct rps_report *report, const struct rps_event *event, int set,
+                           int slot, void *context)
+{
+    (void)report;
+    (void)set;
+    (void)slot;
+    if (event->state != RPS_EVENT_MEASURED || strcmp(event->modifiers, "u") != 0 ||
+        strstr(event->spec, ":u"))
+        return; /* or it was asked for */
+    add_name(context, event->label);
+}
+
+static void remark_user_only(struct rps_report *report)
+{
+    struct name_list list = {"", 0, 0};
+
+    if (strcmp(report->plan->clock.modifiers, "u") == 0)
+        list_user_only(report, &report->plan->clock, 0, 0, &list);
+    rps_report_each(report, NULL, list_user_only, &list);
+    if (list.count > 0 && !has_no_counts(report))
+        remark(report,
+               "Counted without the kernel (:u): %s. To count the kernel too, lower "
+               "/proc/sys/kernel/perf_event_paranoid to 1 or give rpistat CAP_PERFMON.",
+               list.text);
+}
+
+/* The switch between sets takes its part of every set's time; the rest was somebody else's. */
+static void remark_coverage(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    double switching =
+        tally->length_ns > 0 ? (double)tally->switch_ns / (double)tally->length_ns : 0;
+
+    for (int i = 0; i < report->plan->set_count; i++) {
+        double coverage = rps_tally_coverage(tally, i);
+        const char *why;
+
+        if (!(coverage < REMARK_COVERAGE) || tally->set[i].running_ns == 0)
+            continue;
+        if (is_import(report)) {
+            remark(
+                report,
+                "Set %s has values for %.1f %% of its time: %s. Its estimates are scaled for that.",
+                report->plan->set[i].name, 100 * coverage, file_lacks(report));
+            continue;
+        }
+        why = 1 - coverage <= switching + (1 - REMARK_COVERAGE)
+                  ? "the rest went into switching event sets; a longer period lowers that"
+                  : "the PMU was shared with another program or the NMI watchdog";
+        remark(report,
+               "Set %s was on counters for %.1f %% of its time: %s. Its estimates "
+               "are scaled for that.",
+               report->plan->set[i].name, 100 * coverage, why);
+    }
+}
+
+static void list_not_read(struct rps_report *report, const struct rps_event *event, int set,
+                          int slot, void *context)
+{
+    const struct rps_set_tally *tally = &report->tally.set[set];
+    struct name_list *list = context;
+    double share;
+
+    if (event->state != RPS_EVENT_MEASURED || tally->counted[slot] == 0 ||
+        tally->counted_ns[slot] >= tally->running_ns)
+        return;
+    share = 1 - (double)tally->counted_ns[slot] / (double)tally->running_ns;
+    list->share = share > list->share ? share : list->share;
+    add_name(list, event->label);
+}
+
+/* A reading that failed is in neither the counts nor their time. */
+static void remark_not_read(struct rps_report *report)
+{
+    struct name_list list = {"", 0, 0};
+
+    rps_report_each(report, NULL, list_not_read, &list);
+    if (list.count > 0 && is_import(report))
+        remark(report,
+               "Without values for up to %.2g %% of the time: %s: %s. That time is left out of the "
+               "estimates.",
+               100 * list.share, list.text, file_lacks(report));
+    else if (list.count > 0)
+        remark(report,
+               "Could not be read for up to %.2g %% of the time on a counter: %s. That time is "
+               "left out of the estimates.",
+               100 * list.share, list.text);
+}
+
+/* The clock event's counter can be taken away too, and what is made of it then is an estimate. */
+static void remark_clock(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    const char *label = rps_report_clock_label(report);
+
+    if (!rps_tally_clock_is_scaled(tally))
+        return;
+    if (is_import(report))
+        remark(report,
+               "%s has values for %.1f %% of the time: %s. [ ... ] and all figures made of it are "
+               "scaled for that.",
+               label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns,
+               file_lacks(report));
+    else if (tally->clock_running_ns == 0)
+        remark(report,
+               "%s never had a counter: another program or the NMI watchdog held it. What is "
+               "made of it is not known.",
+               label);
+    else
+        remark(report,
+               "%s had a counter for %.1f %% of the time, another program or the NMI watchdog "
+               "held it meanwhile: [ ... ] and all figures made of it are scaled for that.",
+               label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns);
+}
+
+/* A set that was on for a sliver of the run tells nothing about the rest. */
+static void remark_hardly(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+
+    for (int i = 0; i < report->plan->set_count; i++) {
+        if (tally->set[i].running_ns == 0 || !rps_tally_hardly(tally, i))
+            continue;
+        if (is_import(report))
+            remark(report, "Set %s has values for %.2g %% of the time: too little for an estimate.",
+                   report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
+        else
+            remark(report,
+                   "Set %s was on counters for %.2g %% of the time that the workload ran: too "
+                   "little for an estimate. Record longer, with a shorter --period, or with "
+                   "fewer sets.",
+                   report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
+    }
+}
+
+/* What counting took of the workload, where that was measured. */
+static void remark_cost(struct rps_report *report, const struct rps_event *event, int set, int slot,
+                        void *context)
+{
+    const struct rps_tally *tally = &report->tally;
+    double cost_ns = (double)event->cost_ns * rps_tally_estimate(tally, set, slot);
+
+    (void)context;
+    if (event->cost_ns <= 0 || !(cost_ns > 0) || tally->enabled_ns == 0)
+        return;
+    remark(report,
+           "Slower for being counted: %s, by about %lld ns each (measured when the recording "
+           "began), in all about %.1f %% of %s.",
+           event->label, (long long)event->cost_ns, 100 * cost_ns / (double)tally->enabled_ns,
+           report->cpu_series.by_cpu ? "the CPUs' time" : "the workload's CPU time");
+}
+
+static void remark_gaps(struct rps_report *report)
+{
+    int64_t from_ns = report->options->from_ns, to_ns = report->options->to_ns;
+
+    for (size_t i = 0; i < report->gaps.count; i++) {
+        const struct rps_note *gap = &report->gaps.note[i];
+        char start[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+
+        if (gap->start_ns >= to_ns || gap->start_ns + gap->length_ns <= from_ns)
+            continue;
+        remark(report, "Not recorded: %s from %s on: %s.",
+               rps_text_duration(length, sizeof(length), gap->length_ns),
+               rps_text_clock(start, sizeof(start), gap->start_ns, 3), gap->text ? gap->text : "");
+    }
+}
+
+/* Periods that were late are longer without having been stretched. */
+int64_t rps_report_stretched_ns(const struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    int64_t periods = (int64_t)(tally->periods + tally->missed);
+    int64_t mean_ns = periods > 0 ? tally->length_ns / periods : 0;
+
+    return report->run.period_ns > 0 && mean_ns > report->run.period_ns / 5 * 6 ? mean_ns : 0;
+}
+
+static void remark_stretched(struct rps_report *report)
+{
+    const struct rps_tally *tally = &report->tally;
+    char length[RPS_TEXT_NUMBER_SIZE];
+    int alone = report->plan->set_count == 1;
+
+    if (rps_report_stretched_ns(report) > 0)
+        remark(
+            report,
+            "%s took %s a period (mean): the measurement period was stretched, so as not to %s.",
+            alone ? "Reading the counters" : "Switching event sets",
+            rps_text_duration(length, sizeof(length), tally->switch_ns / (int64_t)tally->periods),
+            alone ? "spend more than a quarter of the time on it"
+                  : "lose more than 1 % of the time to it");
+}
+
+static void remark_thinned(struct rps_report *report)
+{
+    char until[RPS_TEXT_NUMBER_SIZE];
+
+    if (report->thinned_ns >= 0)
+        remark(report,
+               "Of the periods before %s only sums over many were kept, so that the store "
+               "stays small. The totals are exact.",
+               rps_text_clock(until, sizeof(until), report->thinned_ns, 0));
+}
+
+/* Where it was too much to read period by period; see choose_resolution in report.c. */
+static void remark_blocks(struct rps_report *report)
+{
+    if (report->options->layout != RPS_REPORT_2013 && report->plan->set_count > 1 &&
+        !report->options->region && report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
+        remark(report, "The intervals come from blocks of rotations and not from single "
+                       "periods, of which there are too many: they are rather too wide.");
+}
+
+static void remark_samples(struct rps_report *report)
+{
+    char text[320];
+
+    if (report->groups.count > 0 &&
+        rps_code_short_text(text, sizeof(text), &report->code.sampling,
+                            report->groups.group->samples, report->cpu_s)[0])
+        remark(report, "%s", text);
+}
+
+static void remark_region(struct rps_report *report)
+{
+    if (report->options->region)
+        remark(report,
+               "The figures are of the measurement periods that lie wholly inside the region %s, "
+               "and of all that the workload did in these: in other threads, and in regions "
+               "within, too.",
+               report->options->region);
+}
+
+static void remark_fitting(struct rps_report *report)
+{
+    const char *line = report->run.fitting;
+
+    while (*line) {
+        size_t length = strcspn(line, "\n");
+
+        if (length > 0)
+            remark(report, "%.*s", (int)length, line);
+        line += length + (line[length] == '\n');
+    }
+}
+
+void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
+{
+    const struct rps_tally *tally = &report->tally;
+    char number[RPS_REPORT_NUMBER_SIZE];
+
+    report->tell = tell;
+    rps_report_each(report, NULL, remark_not_counted, NULL);
+    remark_user_only(report);
+    remark_clock(report);
+    remark_coverage(report);
+    remark_not_read(report);
+    remark_hardly(report);
+    rps_report_each(report, NULL, remark_cost, NULL);
+    remark_gaps(report);
+    if (tally->missed > 0)
+        remark(report,
+               "rpistat woke up late: %s timer %s passed meanwhile, and as many "
+               "periods became part of longer ones.",
+               rps_report_count(number, tally->missed), tally->missed == 1 ? "expiry" : "expiries");
+    remark_stretched(report);
+    remark_thinned(report);
+    remark_blocks(report);
+    remark_samples(report);
+    remark_region(report);
+    remark_fitting(report);
+}

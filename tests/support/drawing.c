@@ -1,0 +1,356 @@
+#include "support/drawing.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define GOLDEN_FOLDER TEST_DATA_FOLDER "/plot"
+
+static int have_gnuplot(void)
+{
+    static int found = -1;
+
+    if (found < 0)
+        found = system("command -v gnuplot >/dev/null 2>&1") == 0;
+    return found;
+}
+
+void drawing_need_gnuplot(void)
+{
+    if (have_gnuplot())
+        return;
+    print_message("gnuplot is not installed here\n");
+    skip();
+}
+
+int drawing_draw(struct fixture *fixture, const char *output, struct rps_plot_options options,
+                 struct rps_error *err)
+{
+    options.output = output;
+    options.script_folder = TEST_PLOT_FOLDER;
+    if (options.to_ns == 0)
+        options.to_ns = INT64_MAX;
+    return rps_plot_draw(fixture->reader, fixture->run_id, &options, err);
+}
+
+void drawing_must(struct fixture *fixture, const char *output, struct rps_plot_options options)
+{
+    struct rps_error err;
+
+    if (drawing_draw(fixture, output, options, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+char *drawing_text(const char *path, size_t *ret_size)
+{
+    FILE *file = fopen(path, "rb");
+    char *text;
+    long size;
+
+    if (!file)
+        fail_msg("%s is not there", path);
+    fseek(file, 0, SEEK_END);
+    size = ftell(file);
+    rewind(file);
+    text = malloc((size_t)size + 1);
+    assert_non_null(text);
+    assert_int_equal(fread(text, 1, (size_t)size, file), size);
+    text[size] = '\0';
+    fclose(file);
+    if (ret_size)
+        *ret_size = (size_t)size;
+    return text;
+}
+
+int drawing_count(const char *text, const char *part)
+{
+    int count = 0;
+
+    for (; (text = strstr(text, part)) != NULL; text++)
+        count++;
+    return count;
+}
+
+double drawing_number(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    if (!at)
+        fail_msg("no %s in %s", name, text);
+    return strtod(at + strlen(name), NULL);
+}
+
+/* --- golden pictures -------------------------------------------------------------------------- */
+
+static int is_data(const struct dirent *entry)
+{
+    const char *ending = strrchr(entry->d_name, '.');
+
+    return strcmp(entry->d_name, "figure.gp") == 0 || strcmp(entry->d_name, "text.gp") == 0 ||
+           (ending && strcmp(ending, ".dat") == 0);
+}
+
+/* All data files of a kept folder in the order of their names; free it. */
+static char *gather(const char *folder)
+{
+    struct dirent **entry;
+    int count = scandir(folder, &entry, is_data, alphasort);
+    char *text = NULL, path[2048];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    assert_true(count > 2);
+    for (int i = 0; i < count; i++) {
+        char *part;
+
+        snprintf(path, sizeof(path), "%s/%s", folder, entry[i]->d_name);
+        part = drawing_text(path, NULL);
+        fprintf(out, "== %s\n%s", entry[i]->d_name, part);
+        free(part);
+        free(entry[i]);
+    }
+    free(entry);
+    fclose(out);
+    return text;
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    if (!file)
+        fail_msg("%s cannot be written", path);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* "Produced by GNUPLOT 5.4 patchlevel 4" of an SVG. */
+static void version_of(const char *svg, char version[64])
+{
+    const char *at = strstr(svg, "Produced by GNUPLOT");
+
+    snprintf(version, 64, "%.*s", at ? (int)strcspn(at, "<") : 0, at ? at : "");
+    version[strcspn(version, " \n") + strcspn(version + strcspn(version, " \n"), "\n")] = '\0';
+}
+
+/* Compare with a golden file, or write it; the first line that differs is shown. */
+static void compare(const char *name, const char *text)
+{
+    const char *write = getenv("RPISTAT_GOLDEN");
+    char path[1024], *golden;
+    size_t same = 0, line = 0;
+
+    snprintf(path, sizeof(path), "%s/%s", GOLDEN_FOLDER, name);
+    if (write && strcmp(write, "write") == 0)
+        write_text(path, text);
+    golden = drawing_text(path, NULL);
+    for (; golden[same] && golden[same] == text[same]; same++)
+        line = golden[same] == '\n' ? same + 1 : line;
+    if (golden[same] != text[same])
+        fail_msg("%s: \"%.*s\" instead of \"%.*s\"", name, (int)strcspn(text + line, "\n"),
+                 text + line, (int)strcspn(golden + line, "\n"), golden + line);
+    free(golden);
+}
+
+static void compare_svg(const char *name, const char *svg)
+{
+    const char *write = getenv("RPISTAT_GOLDEN");
+    char path[1024], ours[64], theirs[64], *golden;
+
+    version_of(svg, ours);
+    if (!write) {
+        snprintf(path, sizeof(path), "%s/%s", GOLDEN_FOLDER, name);
+        golden = drawing_text(path, NULL);
+        version_of(golden, theirs);
+        free(golden);
+        if (strcmp(ours, theirs) != 0) {
+            print_message("the golden picture is \"%s\", this is \"%s\"\n", theirs, ours);
+            skip();
+        }
+    }
+    compare(name, svg);
+}
+
+void drawing_golden(const char *name, const char *keep, const char *path)
+{
+    char file[128], *data = gather(keep), *svg = drawing_text(path, NULL);
+
+    snprintf(file, sizeof(file), "%s.txt", name);
+    compare(file, data);
+    snprintf(file, sizeof(file), "%s.svg", name);
+    compare_svg(file, svg);
+    free(data);
+    free(svg);
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static void make_phases(struct rps_phases *ret, const struct rps_phase *phase, size_t count)
+{
+    *ret = (struct rps_phases){.count = count, .phase = calloc(count, sizeof(*phase))};
+    assert_non_null(ret->phase);
+    memcpy(ret->phase, phase, count * sizeof(*phase));
+    for (size_t i = 0; i < count; i++) {
+        struct rps_phase *each = &ret->phase[i];
+
+        each->start_ns = (int64_t)each->first * FIXTURE_PERIOD_NS;
+        each->end_ns = ((int64_t)each->last + 1) * FIXTURE_PERIOD_NS;
+        each->confidence = each->label_confidence = 1;
+        if (each->latest == 0)
+            each->earliest = each->latest = each->first;
+        if (each->label >= ret->label_count)
+            ret->label_count = each->label + 1;
+    }
+}
+
+static void detected(struct fixture *fixture, struct rps_phases *level, size_t count, size_t shown)
+{
+    struct rps_detection detection = {
+        .method = "test",
+        .parameters = (char *)"{}",
+        .levels = {.count = count, .level = level, .shown = shown},
+    };
+    struct rps_error err;
+
+    if (rps_store_add_detection(fixture->path, fixture->run_id, &detection, &err) < 0)
+        fail_msg("%s", err.message);
+    for (size_t i = 0; i < count; i++)
+        rps_phases_free(&level[i]);
+}
+
+void drawing_detected(struct fixture *fixture, const struct rps_phase *phase, size_t count)
+{
+    struct rps_phases phases;
+
+    make_phases(&phases, phase, count);
+    detected(fixture, &phases, 1, 0);
+}
+
+/* The same numbers every time. */
+static uint64_t noise(uint64_t *state, uint64_t below)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*state >> 33) % below;
+}
+
+void drawing_story(struct fixture *fixture)
+{
+    static const struct rps_phase phase[] = {
+        {.first = 0, .last = 79, .label = 0},
+        {.first = 80, .last = 119, .earliest = 76, .latest = 84, .label = 1},
+        {.first = 120, .last = 199, .earliest = 118, .latest = 124, .label = 0},
+        {.first = 200, .last = 239, .earliest = 199, .latest = 203, .label = 2},
+    };
+    static const struct rps_phase coarse[] = {
+        {.first = 0, .last = 199, .label = 0},
+        {.first = 200, .last = 239, .label = 1},
+    };
+    static const struct rps_phase fine[] = {
+        {.first = 0, .last = 39, .label = 0},    {.first = 40, .last = 79, .label = 1},
+        {.first = 80, .last = 119, .label = 2},  {.first = 120, .last = 159, .label = 1},
+        {.first = 160, .last = 199, .label = 3}, {.first = 200, .last = 219, .label = 3},
+        {.first = 220, .last = 239, .label = 0},
+    };
+    static const uint64_t level[3] = {1000, 9000, 300};
+    struct rps_phases levels[3];
+    uint64_t state = 1;
+
+    fixture_write(fixture);
+    for (uint64_t i = 0; i < 240; i++) {
+        uint64_t base = level[i < 80 ? 0 : i < 120 ? 1 : i < 200 ? 0 : 2];
+        uint64_t count[2] = {20 * base + noise(&state, base), base + noise(&state, base / 4)};
+
+        fixture_period(fixture, 100000 + 2000 * base / 100 + noise(&state, 4000), count);
+    }
+    rps_writer_mark(fixture->writer, INT64_C(5000000000), "</script><b>begin & \"end\"");
+    rps_writer_mark(fixture->writer, INT64_C(5050000000), "right behind it");
+    rps_writer_mark(fixture->writer, INT64_C(17000000000), "END\n!touch pwned");
+    rps_writer_gap(fixture->writer, -1, INT64_C(13000000000), 800000000, "`touch pwned`");
+    fixture_read(fixture);
+    make_phases(&levels[0], coarse, sizeof(coarse) / sizeof(coarse[0]));
+    make_phases(&levels[1], phase, sizeof(phase) / sizeof(phase[0]));
+    make_phases(&levels[2], fine, sizeof(fine) / sizeof(fine[0]));
+    detected(fixture, levels, 3, 1);
+}
+
+/* Modules, stacks with a frame each, and threads of drawing_samples. */
+static void write_code(struct fixture *fixture)
+{
+    static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/story", ""},
+                                               {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
+    static const struct rps_frame frame[] = {{0, 0, 16}, {1, 0, 32}, {2, 0, 48}, {3, 1, 64}};
+    static const struct rps_stack stack[] = {{0, -1, 0}, {1, 0, 1}, {2, 0, 2}, {3, 2, 3}};
+    static const struct rps_task task[] = {{0, 7, 7, "story", 0, -1}, {1, 7, 8, "story", 0, -1}};
+    struct rps_sampling sampling = {
+        .event = "cpu-clock", .frequency = 100, .stacks = "fp", .samples = 846, .complete = 846};
+
+    rps_writer_sampling(fixture->writer, &sampling);
+    for (int i = 0; i < 2; i++)
+        rps_writer_module(fixture->writer, &module[i]);
+    for (int i = 0; i < 4; i++) {
+        rps_writer_frame(fixture->writer, &frame[i]);
+        rps_writer_stack(fixture->writer, &stack[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        rps_writer_task(fixture->writer, &task[i]);
+}
+
+static void name_code(struct fixture *fixture)
+{
+    static struct rps_location location[] = {{0, 0, "main", "story.c", 9, RPS_LOCATION_DEBUG},
+                                             {1, 0, "work", "story.c", 3, RPS_LOCATION_DEBUG},
+                                             {2, 0, "rest", "story.c", 5, RPS_LOCATION_DEBUG},
+                                             {3, 0, "sys", "", 0, RPS_LOCATION_SYMBOL}};
+    const struct rps_code code = {.location_count = 4, .location = location};
+    struct rps_error err;
+
+    if (rps_store_set_locations(fixture->path, fixture->run_id, &code, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+void drawing_samples(struct fixture *fixture)
+{
+    static const struct rps_phase phase[] = {{.first = 0, .last = 62, .label = 0},
+                                             {.first = 63, .last = 119, .label = 1}};
+    const uint64_t count[2] = {3000000, 4000};
+
+    fixture_write(fixture);
+    write_code(fixture);
+    for (uint64_t i = 0; i < 120; i++) {
+        const struct rps_code_count work = {.cpu = -1, .period = i, .id = 1, .samples = 8};
+        const struct rps_code_count rest = {.cpu = -1, .period = i, .id = 2, .samples = 4};
+        const struct rps_code_count sys = {.cpu = -1, .period = i, .id = 3, .samples = 2};
+        const struct rps_code_count thread = {
+            .cpu = -1, .period = i, .id = i < 63 ? 0 : 1, .samples = i < 63 ? 8 : 6};
+
+        fixture_period(fixture, 5000000, count);
+        if (i < 63)
+            rps_writer_stack_count(fixture->writer, &work);
+        if (i >= 63) {
+            rps_writer_stack_count(fixture->writer, &rest);
+            rps_writer_stack_count(fixture->writer, &sys);
+        }
+        rps_writer_task_count(fixture->writer, &thread);
+    }
+    fixture_read(fixture);
+    name_code(fixture);
+    drawing_detected(fixture, phase, 2);
+}
+
+char *drawing_characters(struct fixture *fixture, struct rps_plot_options options)
+{
+    char *text = NULL;
+    size_t size;
+
+    options.out = open_memstream(&text, &size);
+    assert_non_null(options.out);
+    drawing_must(fixture, "-", options);
+    fclose(options.out);
+    return text;
+}

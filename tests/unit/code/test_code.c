@@ -1,0 +1,210 @@
+/* Samples in pictures and in the page: bins, the panel "Code", and the page's tree of calls. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "rpistat/code_bins.h"
+#include "support/drawing.h"
+
+static struct fixture fixture;
+
+static int begin(void **state)
+{
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    drawing_samples(&fixture);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    fixture_end(&fixture);
+    return 0;
+}
+
+/* A file that was left for gnuplot; free it. */
+static char *draw_and_read(struct rps_plot_options options, const char *name)
+{
+    char keep[1024], file[1100];
+
+    strcpy(keep, fixture_file(&fixture, "keep"));
+    options.keep = keep;
+    drawing_must(&fixture, fixture_file(&fixture, "a.svg"), options);
+    snprintf(file, sizeof(file), "%s/%s", keep, name);
+    return drawing_text(file, NULL);
+}
+
+/* --- bins ------------------------------------------------------------------------------------- */
+
+/* Five bins, a phase's boundary before the fourth: bins are joined by two, but not across it. */
+static void test_widen(void **state)
+{
+    int64_t edge_ns[] = {0, 10, 20, 30, 40, 50};
+    uint8_t is_phase[] = {1, 0, 0, 1, 0, 1};
+    struct rps_code_cell cell[] = {{0, 1, 2}, {0, 3, 1}, {1, 1, 5},
+                                   {2, 1, 1}, {3, 1, 7}, {4, 1, 1}};
+    struct rps_code_bins bins = {5, edge_ns, is_phase, cell, 6};
+    const struct rps_code_cell wide[] = {{0, 1, 7}, {0, 3, 1}, {1, 1, 1}, {2, 1, 8}};
+
+    (void)state;
+    assert_int_equal(rps_code_bins_widen(&bins), 1);
+    assert_int_equal(bins.bin_count, 3);
+    assert_memory_equal(edge_ns, ((int64_t[]){0, 20, 30, 50}), 4 * sizeof(edge_ns[0]));
+    assert_memory_equal(is_phase, ((uint8_t[]){1, 0, 1, 1}), 4);
+    assert_int_equal(bins.cell_count, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(cell[i].bin, wide[i].bin);
+        assert_int_equal(cell[i].id, wide[i].id);
+        assert_int_equal(cell[i].samples, wide[i].samples);
+    }
+    assert_int_equal(rps_code_bins_widen(&bins), 1);
+    assert_int_equal(rps_code_bins_widen(&bins), 0); /* the phases are left */
+    assert_int_equal(bins.bin_count, 2);
+}
+
+static void test_rename(void **state)
+{
+    struct rps_code_cell cell[] = {{0, 0, 2}, {0, 1, 1}, {0, 2, 4}, {1, 2, 5}};
+    struct rps_code_bins bins = {.cell = cell, .cell_count = 4};
+
+    (void)state;
+    rps_code_bins_rename(&bins, (size_t[]){9, SIZE_MAX, 9});
+    assert_int_equal(bins.cell_count, 2);
+    assert_int_equal(cell[0].samples, 6);
+    assert_int_equal(cell[1].id, 9);
+    assert_int_equal(cell[1].samples, 5);
+}
+
+/* --- the panel -------------------------------------------------------------------------------- */
+
+/* Shares of the time, most first, in steps of half a second; the last of a phase ends where it
+ * does, and is longer by what is less than a step. What was not sampled lies on top. */
+static void test_panel(void **state)
+{
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    text = draw_and_read((struct rps_plot_options){0}, "code.dat");
+    assert_int_equal(drawing_count(text, "\n"), 1 + 2 * (12 + 11));
+    assert_non_null(strstr(text, "tops\n0 0 80 80 80 100\n0.5 0 80 80 80 100\n0.5 0 80"));
+    assert_non_null(strstr(text, "\n5.5 0 80 80 80 100\n6.3 0 80 80 80 100\n"
+                                 "6.3 0 0 40 60 100\n6.8 0 0 40 60 100\n"));
+    free(text);
+    text = draw_and_read((struct rps_plot_options){0}, "text.gp");
+    assert_non_null(strstr(text,
+                           "\n|Code: share of the time by function (%), sampled by cpu-clock, "
+                           "100 Hz\n|work\n|rest\n|sys\n|off the CPU or not sampled\n"));
+    free(text);
+}
+
+static void test_panel_by(void **state)
+{
+    static const char *const metric[] = {"cpi"};
+    struct rps_plot_options options = {.code = RPS_PLOT_CODE_THREAD};
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    text = draw_and_read(options, "text.gp");
+    assert_non_null(strstr(text, "\n|story (7)\n|story (8)\n|off the CPU or not sampled\n"));
+    free(text);
+    options.code = RPS_PLOT_CODE_MODULE;
+    text = draw_and_read(options, "text.gp");
+    assert_non_null(strstr(text, "\n|story\n|[kernel]\n|off the CPU or not sampled\n"));
+    free(text);
+    options.code = RPS_PLOT_CODE_NONE;
+    text = draw_and_read(options, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 0);
+    free(text);
+    options = (struct rps_plot_options){.metric = metric, .metric_count = 1};
+    text = draw_and_read(options, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 0);
+    free(text);
+    options.code = RPS_PLOT_CODE_FUNCTION;
+    text = draw_and_read(options, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 4);
+    free(text);
+}
+
+/* A part of the run has the samples of that part; in a small picture metrics come first. */
+static void test_panel_of_part(void **state)
+{
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    text = draw_and_read((struct rps_plot_options){.from_ns = INT64_C(7000000000)}, "text.gp");
+    assert_non_null(strstr(text, " Hz\n|rest\n|sys\n|off the CPU or not sampled\n"));
+    free(text);
+    text = draw_and_read((struct rps_plot_options){.axis = RPS_AXIS_CYCLE}, "code.dat");
+    assert_non_null(strstr(text, "\n315000000 0 80 80 80 100\n315000000 0 0 40 60 100\n"));
+    free(text);
+    text = draw_and_read((struct rps_plot_options){.width = 400, .height = 300}, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 0);
+    free(text);
+}
+
+/* In characters each column has the letter of what had most of it. */
+static void test_characters(void **state)
+{
+    char *text;
+
+    (void)state;
+    text = drawing_characters(&fixture, (struct rps_plot_options){.width = 51, .ascii = 1});
+    assert_non_null(strstr(text, "\nCode    aaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbb\n"
+                                 "        a work  b rest  c sys\n"));
+    free(text);
+    text = drawing_characters(
+        &fixture, (struct rps_plot_options){.width = 51, .ascii = 1, .code = RPS_PLOT_CODE_NONE});
+    assert_null(strstr(text, "Code"));
+    free(text);
+}
+
+/* --- the page --------------------------------------------------------------------------------- */
+
+/* Every bin has its calls: main is the root's, the others are main's, sys is called by rest. */
+static void test_page(void **state)
+{
+    char *text;
+
+    (void)state;
+    drawing_must(&fixture, fixture_file(&fixture, "a.html"), (struct rps_plot_options){0});
+    text = drawing_text(fixture_file(&fixture, "a.html"), NULL);
+    assert_non_null(strstr(text, "\"modules\": [\"/usr/bin/story\", \"[kernel]\"]"));
+    assert_non_null(
+        strstr(text, "\"functions\": {\"name\": [\"main\", \"rest\", \"work\", \"sys\"]"));
+    assert_non_null(strstr(text, "\"caller\": [0, 1, 1, 2, 1]"));
+    assert_non_null(strstr(text, "\"function\": [-1, 0, 2, 1, 3]"));
+    assert_non_null(strstr(text, "\"counts\": \"2x8;2x8;"));
+    assert_non_null(strstr(text, ";2x8;3x4,1x2;"));
+    assert_int_equal(drawing_count(text, "2x8;"), 63);
+    assert_non_null(strstr(text, "\"name\": \"off the CPU or not sampled\""));
+    free(text);
+    drawing_must(&fixture, fixture_file(&fixture, "a.html"),
+                 (struct rps_plot_options){.code = RPS_PLOT_CODE_NONE});
+    text = drawing_text(fixture_file(&fixture, "a.html"), NULL);
+    assert_null(strstr(text, "\"counts\""));
+    assert_null(strstr(text, "\"codePanel\""));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_widen),         cmocka_unit_test(test_rename),
+        cmocka_unit_test(test_panel),         cmocka_unit_test(test_panel_by),
+        cmocka_unit_test(test_panel_of_part), cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_page),
+    };
+
+    setenv("TZ", "UTC0", 1);
+    tzset();
+    return cmocka_run_group_tests(tests, begin, end);
+}

@@ -1,0 +1,451 @@
+/*
+ * Pictures of comparisons: where phases of both sides lie on the axis by phase, what is drawn, and
+ * what is refused. The comparison is made by hand.
+ *
+ *     A   0 0 0 0 | 1 1 1 1 | 3 3 3 3                      a letter a second, rows by number
+ *     A'  0 0 0 0 | 1 1 1 1 | - - | 3 3 3 3                another run of side A
+ *     B   0 0 0 0 | 1 1 1 1 1 1 1 1 | 2 2 | 3 3 3 3
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "support/drawing.h"
+#include "rpistat/comparison_plot.h"
+#include "rpistat/random.h"
+#include "compare/parts.h"
+
+#define RUNS      3
+#define ROWS      5
+#define PHASES    4
+#define PER_PHASE 10 /* periods in a second */
+
+static const struct {
+    enum rps_comparison_side side;
+    int count;
+    struct {
+        int label, seconds;
+    } phase[PHASES];
+} story[RUNS] = {
+    {RPS_SIDE_A, 3, {{0, 4}, {1, 4}, {3, 4}}},
+    {RPS_SIDE_A, 4, {{0, 4}, {1, 4}, {-1, 2}, {3, 4}}},
+    {RPS_SIDE_B, 4, {{0, 4}, {1, 8}, {2, 2}, {3, 4}}},
+};
+
+struct pair {
+    struct fixture fixture[RUNS];
+    struct rps_comparison_run run[RUNS];
+    struct rps_comparison_row row[ROWS];
+    struct rps_comparison comparison;
+    struct rps_comparison_plot plot;
+};
+
+/* Periods of a phase of a label, on side B faster than on side A in row 1. */
+static void write_phase(struct fixture *fixture, int label, int seconds, int is_b)
+{
+    for (int i = 0; i < seconds * PER_PHASE; i++) {
+        const uint64_t instructions = 3000000 - 500000 * (uint64_t)(label + 1);
+        const uint64_t count[2] = {instructions, 4000 * (uint64_t)(label + 2)};
+
+        fixture_period(fixture, label == 1 && is_b ? 4000000 : 5000000, count);
+    }
+}
+
+static void begin_run(struct pair *pair, int r)
+{
+    struct fixture *fixture = &pair->fixture[r];
+    struct rps_comparison_run *run = &pair->run[r];
+    int64_t end_ns = 0;
+    struct rps_error err;
+
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    run->phases.phase = calloc(PHASES, sizeof(*run->phases.phase));
+    for (int i = 0; i < story[r].count; i++) {
+        struct rps_phase *phase = &run->phases.phase[run->phases.count++];
+
+        write_phase(fixture, story[r].phase[i].label, story[r].phase[i].seconds,
+                    story[r].side == RPS_SIDE_B);
+        phase->label = story[r].phase[i].label;
+        phase->start_ns = end_ns;
+        phase->end_ns = end_ns = end_ns + story[r].phase[i].seconds * INT64_C(1000000000);
+    }
+    fixture_read(fixture);
+    run->reader = fixture->reader;
+    run->run_id = fixture->run_id;
+    run->side = story[r].side;
+    rps_run_init(&run->run);
+    assert_int_equal(rps_reader_run(run->reader, run->run_id, &run->run, &err), 0);
+}
+
+static void add_figure(struct rps_comparison *comparison, enum rps_comparison_kind kind,
+                       const char *name)
+{
+    struct rps_comparison_figure *figure = &comparison->figure[comparison->figure_count++];
+
+    figure->kind = kind;
+    snprintf(figure->name, sizeof(figure->name), "%s", name);
+}
+
+static struct rps_change *change_of(struct pair *pair, int row, const char *name)
+{
+    return &pair->row[row].change[rps_comparison_figure(&pair->comparison, name)];
+}
+
+/* The CPI differs surely, the miss ratio of the data cache less so, in one row each. */
+static void begin(struct pair *pair)
+{
+    struct rps_comparison *comparison = &pair->comparison;
+    const struct rps_plan *plan;
+
+    memset(pair, 0, sizeof(*pair));
+    for (int r = 0; r < RUNS; r++)
+        begin_run(pair, r);
+    plan = pair->fixture[0].plan;
+    *comparison = (struct rps_comparison){
+        .run_count = RUNS, .run = pair->run, .a_count = 2, .standing = {0, 2}};
+    comparison->b_count = 1;
+    comparison->row = pair->row;
+    comparison->row_count = ROWS;
+    comparison->figure = calloc((size_t)plan->metric_count + 3, sizeof(*comparison->figure));
+    add_figure(comparison, RPS_FIGURE_TIME, "elapsed");
+    for (int m = 0; m < plan->metric_count; m++)
+        add_figure(comparison, RPS_FIGURE_METRIC, plan->metric[m].name);
+    add_figure(comparison, RPS_FIGURE_METRIC, "cpu_use");
+    add_figure(comparison, RPS_FIGURE_TOTAL, "instructions");
+    for (int r = 0; r < ROWS; r++) {
+        pair->row[r].label = r - 1;
+        pair->row[r].change = calloc(comparison->figure_count, sizeof(*pair->row[r].change));
+        for (size_t f = 0; f < comparison->figure_count; f++)
+            pair->row[r].change[f] = (struct rps_change){.a = 1, .b = 1, .p = NAN, .ratio = NAN};
+    }
+    *change_of(pair, 0, "elapsed") = (struct rps_change){.a = 13, .b = 18, .ratio = .38, .p = .5};
+    *change_of(pair, 2, "cpi") = (struct rps_change){.a = 2, .b = 1.6, .ratio = -.2, .p = 1e-4};
+    *change_of(pair, 3, "dc_miss_ratio") = (struct rps_change){.ratio = .02, .p = .01};
+    *change_of(pair, 0, "ibuf_stall_percent") = (struct rps_change){.ratio = NAN, .p = NAN};
+    pair->plot = (struct rps_comparison_plot){
+        .comparison = comparison,
+        .a_name = "main",
+        .b_name = "<b>&]]>\033",
+        .script_folder = TEST_PLOT_FOLDER,
+    };
+}
+
+static void end(struct pair *pair)
+{
+    for (int r = 0; r < RUNS; r++) {
+        rps_phases_free(&pair->run[r].phases);
+        rps_run_free(&pair->run[r].run);
+        fixture_end(&pair->fixture[r]);
+    }
+    for (int r = 0; r < ROWS; r++)
+        free(pair->row[r].change);
+    free(pair->comparison.figure);
+}
+
+/* --- the axis by phase ------------------------------------------------------------------------ */
+
+static void read_series(struct pair *pair, struct rps_comparison_series *ret)
+{
+    struct rps_error err;
+
+    if (rps_comparison_series_read(&pair->plot, 6, 100, ret, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* Matched phases are as wide as the mean of both sides, others as they are; what has no partner in
+ * the run that stands for its side has no place. */
+static void test_places(void **state)
+{
+    static const struct {
+        size_t run;
+        double time_s, place;
+    } cases[] = {
+        {0, 0, 0},   {0, 2, 2}, {0, 6, 7},   {0, 8, 12},  {0, 10, 14},
+        {0, 12, 16}, {1, 6, 7}, {1, 9, NAN}, {1, 10, 12}, {1, 14, 16},
+        {2, 2, 2},   {2, 8, 7}, {2, 13, 11}, {2, 16, 14}, {2, 18, 16},
+    };
+    struct rps_comparison_series series;
+    struct pair pair;
+
+    (void)state;
+    begin(&pair);
+    read_series(&pair, &series);
+    assert_int_equal(series.slot_count, 4);
+    assert_int_equal(series.slot[2].sides, 1 << RPS_SIDE_B);
+    assert_int_equal(series.slot[2].label, 2);
+    assert_float_equal(series.length, 18, 1e-9);
+    assert_float_equal(series.phase_length, 16, 1e-9);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        double place = rps_comparison_place(&series, cases[i].run, cases[i].time_s);
+
+        if (isnan(cases[i].place) ? !isnan(place) : !(fabs(place - cases[i].place) < 1e-9))
+            fail_msg("run %zu at %g: %g", cases[i].run, cases[i].time_s, place);
+    }
+    rps_comparison_series_free(&series);
+    end(&pair);
+}
+
+/* Whatever the phases: slots follow one another, what stands for a side is there whole, and time
+ * never goes back. */
+static void test_places_of_any_phases(void **state)
+{
+    uint64_t random = 16;
+    struct pair pair;
+
+    (void)state;
+    begin(&pair);
+    for (int round = 0; round < 40; round++) {
+        struct rps_comparison_series series;
+
+        for (int r = 0; r < RUNS; r++) {
+            for (size_t i = 0; i < pair.run[r].phases.count; i++)
+                pair.run[r].phases.phase[i].label = (int)(rps_random_next(&random) % ROWS) - 1;
+        }
+        read_series(&pair, &series);
+        for (size_t i = 0; i < series.slot_count; i++)
+            assert_true(series.slot[i].from >= (i > 0 ? series.slot[i - 1].to : 0));
+        for (size_t r = 0; r < RUNS; r++) {
+            double before = 0;
+
+            for (double time_s = 0; time_s < series.run[r].length; time_s += .1) {
+                double place = rps_comparison_place(&series, r, time_s);
+
+                assert_true(r == 1 || !isnan(place));
+                assert_true(isnan(place) || (place >= before && place <= series.phase_length));
+                before = isnan(place) ? before : place;
+            }
+        }
+        rps_comparison_series_free(&series);
+    }
+    end(&pair);
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+/* CPU use first, then what is most sure, and of what has no test the order of the plan; never what
+ * is no metric, or nothing but zeros. */
+static void test_figures(void **state)
+{
+    static const char *const first[] = {"cpu_use", "cpi", "dc_miss_ratio"};
+    struct rps_comparison_series series;
+    struct pair pair;
+
+    (void)state;
+    begin(&pair);
+    read_series(&pair, &series);
+    assert_int_equal(series.figure_count, 6);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(pair.comparison.figure[series.figure[i]].name, first[i]);
+    for (size_t i = 3; i < series.figure_count; i++)
+        assert_string_not_equal(series.metric[i].name, "ibuf_stall_percent"); /* zeros */
+    assert_string_equal(series.metric[0].label, "CPU use");
+    assert_string_equal(series.metric[1].name, "cpi");
+    assert_int_equal(series.run[0].series[0].count > 10, 1);
+    assert_float_equal(series.run[0].series[0].value[3], 100, 1e-6);
+    rps_comparison_series_free(&series);
+    end(&pair);
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+/* Draw and return one of the files that were left for gnuplot; free it. NULL: none. */
+static char *draw_and_read(struct pair *pair, const char *name)
+{
+    char keep[1024], path[1024], file[1100];
+    struct rps_error err;
+    FILE *there;
+
+    strcpy(keep, fixture_file(&pair->fixture[0], "keep"));
+    strcpy(path, fixture_file(&pair->fixture[0], "a.svg"));
+    pair->plot.keep = keep;
+    pair->plot.path = path;
+    if (rps_comparison_draw(&pair->plot, &err) < 0)
+        fail_msg("%s", err.message);
+    snprintf(file, sizeof(file), "%s/%s", keep, name);
+    there = fopen(file, "r");
+    if (there)
+        fclose(there);
+    return there ? drawing_text(file, NULL) : NULL;
+}
+
+/* Positions of a data file lie nowhere in ]from, to[; the line is broken there. */
+static void is_broken(const char *text, double from, double to)
+{
+    double at, before = 0;
+    int found = 0;
+
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+        if (*line == '\n' || sscanf(line, "%lf", &at) != 1)
+            continue;
+        assert_false(at > from && at < to);
+        if (before < to && at >= to) {
+            assert_true(strncmp(line - 2, "\n\n", 2) == 0);
+            found = 1;
+        }
+        before = at;
+    }
+    assert_true(found);
+}
+
+static void test_by_phase(void **state)
+{
+    struct pair pair;
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    begin(&pair);
+    pair.plot.x = RPS_COMPARISON_PHASE;
+    text = draw_and_read(&pair, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\npanels = "), 6);
+    assert_int_equal((int)drawing_number(text, "\nphases = "), 4);
+    assert_float_equal(drawing_number(text, "\nx_to = "), 16, 1e-9);
+    assert_int_equal((int)drawing_number(text, "\na_labels = "), 3);
+    assert_int_equal((int)drawing_number(text, "\nb_labels = "), 4);
+    free(text);
+    text = draw_and_read(&pair, "a-phases.dat"); /* grey where B is alone */
+    assert_non_null(strstr(text, "\n10 12 0xACDCDCDC 0xDCDCDC 0\n"));
+    free(text);
+    text = draw_and_read(&pair, "b-phases.dat");
+    assert_non_null(strstr(text, "\n10 12 0xACEE8866 0xEE8866 0\n"));
+    free(text);
+    text = draw_and_read(&pair, "panel-2-1.dat");
+    is_broken(text, 10, 12);
+    free(text);
+    text = draw_and_read(&pair, "panel-2-3.dat");
+    assert_int_equal(drawing_count(text, "\n\n"), 0);
+    free(text);
+    end(&pair);
+}
+
+/* A rotation across a place where the axis does not go on is a mixture of what is not side by side
+ * there: it is left out. */
+static void test_mixtures(void **state)
+{
+    struct pair pair;
+    char *whole, *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    begin(&pair);
+    pair.plot.x = RPS_COMPARISON_PHASE;
+    whole = draw_and_read(&pair, "panel-2-1.dat");
+    pair.run[0].phases.phase[1].end_ns += 150000000;
+    pair.run[0].phases.phase[2].start_ns += 150000000;
+    text = draw_and_read(&pair, "panel-2-1.dat");
+    assert_int_equal(drawing_count(text, "\n"), drawing_count(whole, "\n") - 1);
+    free(whole);
+    free(text);
+    end(&pair);
+}
+
+static void test_by_time(void **state)
+{
+    struct pair pair;
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    begin(&pair);
+    text = draw_and_read(&pair, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\nphases = "), 0);
+    assert_int_equal((int)drawing_number(text, "\nstrips = "), 1);
+    assert_float_equal(drawing_number(text, "\nx_to = "), 18, 1e-9);
+    free(text);
+    text = draw_and_read(&pair, "a-phases.dat");
+    assert_non_null(strstr(text, "\n8 12 "));
+    free(text);
+    text = draw_and_read(&pair, "text.gp");
+    assert_non_null(strstr(text, "|./naive\n|2 runs against 1 \xc2\xb7 13.0 s against 18.0 s\n"));
+    assert_non_null(strstr(text, "|A: main\n|B: <b>&]]&#x3e;"));
+    assert_null(strchr(text, '\033'));
+    assert_non_null(strstr(text, "|CPU use (%)\n|CPI\n|DC miss ratio (%)\n"));
+    free(text);
+    end(&pair);
+}
+
+/* Without phases there are no strips, and the axis by phase has one place, the whole; with a height
+ * that was given the picture says what it left out. */
+static void test_without_phases(void **state)
+{
+    struct pair pair;
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    begin(&pair);
+    for (int r = 0; r < RUNS; r++)
+        rps_phases_free(&pair.run[r].phases);
+    pair.plot.x = RPS_COMPARISON_PHASE;
+    pair.plot.width = 400;
+    pair.plot.height = 260;
+    text = draw_and_read(&pair, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\nstrips = "), 0);
+    assert_float_equal(drawing_number(text, "\nx_to = "), 15, 1e-9);
+    assert_in_range((int)drawing_number(text, "\npanels = "), 1, 4);
+    free(text);
+    text = draw_and_read(&pair, "text.gp");
+    assert_non_null(strstr(text, " of 6 panels fit; --metric chooses"));
+    free(text);
+    end(&pair);
+}
+
+static void test_golden(void **state)
+{
+    struct pair pair;
+    char path[1024], keep[1024];
+
+    (void)state;
+    drawing_need_gnuplot();
+    begin(&pair);
+    pair.plot.width = 640;
+    pair.plot.x = RPS_COMPARISON_PHASE;
+    pair.plot.theme = RPS_THEME_DARK;
+    free(draw_and_read(&pair, "text.gp"));
+    strcpy(path, pair.plot.path);
+    strcpy(keep, pair.plot.keep);
+    drawing_golden("compare-dark", keep, path);
+    end(&pair);
+}
+
+static void test_refused(void **state)
+{
+    static const char *const total[] = {"instructions"};
+    struct rps_error err;
+    struct pair pair;
+
+    (void)state;
+    begin(&pair);
+    pair.plot.path = "a.gif";
+    assert_int_equal(rps_comparison_draw(&pair.plot, &err), RPS_USAGE);
+    assert_non_null(strstr(err.message, ".html"));
+    pair.plot.path = "a.html";
+    pair.plot.keep = "keep";
+    assert_int_equal(rps_comparison_draw(&pair.plot, &err), RPS_USAGE);
+    pair.plot.path = fixture_file(&pair.fixture[0], "a.svg");
+    pair.plot.metric = total;
+    pair.plot.metric_count = 1;
+    assert_int_equal(rps_comparison_draw(&pair.plot, &err), RPS_USAGE);
+    assert_non_null(strstr(err.message, "'instructions'"));
+    assert_non_null(strstr(err.message, "dc_miss_ratio"));
+    end(&pair);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places),         cmocka_unit_test(test_places_of_any_phases),
+        cmocka_unit_test(test_figures),        cmocka_unit_test(test_by_phase),
+        cmocka_unit_test(test_by_time),        cmocka_unit_test(test_mixtures),
+        cmocka_unit_test(test_without_phases), cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

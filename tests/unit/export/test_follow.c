@@ -1,0 +1,250 @@
+/*
+ * A run that is followed: its rows come as they are committed, each once and whole, whatever the
+ * commits cut in two.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "support/fixture.h"
+#include "rpistat/clock.h"
+#include "rpistat/export.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define PERIODS      12 /* three rotations */
+#define CPU_3_AWAY   9  /* CPU 3 has no period from this one on */
+
+/* A recording by three CPUs; `batch` is how many rows have been committed at each look. */
+struct recording {
+    struct fixture fixture;
+    struct rps_period row[3 * PERIODS];
+    size_t count, written, looks, lines; /* lines: seen when the recording was half done */
+    char *text;
+    size_t size;
+    FILE *out;
+};
+
+static const size_t batch[] = {1, 5, 6, 14, 20, 29, 33};
+
+static void fill_rows(struct recording *recording)
+{
+    static const int32_t cpus[] = {0, 1, 3};
+
+    for (uint64_t p = 0; p < PERIODS; p++) {
+        for (size_t c = 0; c < COUNT(cpus) - (p >= CPU_3_AWAY); c++) {
+            struct rps_period row = recording->fixture.next;
+
+            row.cpu = cpus[c];
+            row.period = p;
+            row.set_no = (uint32_t)(p % 4);
+            row.rotation = p / 4;
+            row.start_ns = (int64_t)p * FIXTURE_PERIOD_NS + (int64_t)c * 1000;
+            row.cycles = 5000 + 10 * c + p;
+            row.cycle = (p + 1) * (5000 + 10 * c) + p * (p + 1) / 2;
+            row.count[0] = 1000 + 100 * c + p;
+            row.count[1] = 10 + p;
+            recording->row[recording->count++] = row;
+        }
+    }
+}
+
+static void commit(struct recording *recording, size_t until)
+{
+    struct rps_writer_status status = {0};
+
+    while (recording->written < until)
+        rps_writer_period(recording->fixture.writer, &recording->row[recording->written++]);
+    while (status.committed < until) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        rps_writer_status(recording->fixture.writer, &status);
+    }
+}
+
+static size_t count_lines(const struct recording *recording)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < recording->size; i++)
+        count += recording->text[i] == '\n';
+    return count;
+}
+
+/* Between two looks the recorder writes on, and at last ends the run. */
+static int write_on(void *context)
+{
+    struct recording *recording = context;
+
+    if (recording->looks == COUNT(batch) / 2)
+        recording->lines = count_lines(recording);
+    if (recording->looks < COUNT(batch)) {
+        commit(recording, batch[recording->looks++]);
+        return 0;
+    }
+    assert_int_equal(recording->count, recording->written);
+    recording->fixture.next.start_ns = PERIODS * FIXTURE_PERIOD_NS;
+    fixture_read(&recording->fixture);
+    return 0;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The lines in order, each cut to so many cells. */
+static char *sorted(const char *text, int cells)
+{
+    char *copy = strdup(text), *ret = NULL, *rest = NULL, *line[200];
+    size_t count = 0, size;
+    FILE *out = open_memstream(&ret, &size);
+
+    for (char *at = strtok_r(copy, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest)) {
+        char *cell = at;
+
+        line[count++] = at;
+        for (int i = 0; i < cells && cell; i++)
+            cell = strchr(cell + (i > 0), ',');
+        if (cell)
+            *cell = '\0';
+    }
+    qsort(line, count, sizeof(*line), compare_lines);
+    for (size_t i = 0; i < count; i++)
+        fprintf(out, "%s\n", line[i]);
+    fclose(out);
+    free(copy);
+    return ret;
+}
+
+/* What goes on has no phases yet. */
+static void blank_phases(char *text)
+{
+    while ((text = strstr(text, ",0,A,")) != NULL) {
+        text[1] = ','; /* ",,,", without what is behind it */
+        memmove(text + 2, text + 4, strlen(text + 4) + 1);
+    }
+}
+
+/* Follow a recording, and compare with the run when it has ended; returns the lines that were there
+ * in the middle. The cells behind so many may depend on what was known at each look. */
+static size_t follow(const char *format, struct rps_cpus cpus, int cells)
+{
+    const struct rps_export_options options = {
+        .to_ns = INT64_MAX, .cpus = cpus, .separator = ',', .decimal = '.'};
+    struct recording recording = {.count = 0};
+    struct rps_reader *reader = NULL;
+    char *found, *expected, *text;
+    struct rps_error err;
+    size_t size;
+    FILE *out;
+
+    recording.out = open_memstream(&recording.text, &recording.size);
+    fixture_begin(&recording.fixture, "arm1176");
+    fixture_write(&recording.fixture);
+    fill_rows(&recording);
+    assert_int_equal(rps_reader_open(&reader, recording.fixture.path, &err), 0);
+    if (rps_export_follow(rps_export_find(format), recording.out, reader, recording.fixture.run_id,
+                          &options, write_on, &recording, &err) < 0)
+        fail_msg("%s: %s", format, err.message);
+    rps_reader_close(reader);
+    fclose(recording.out);
+
+    out = open_memstream(&text, &size);
+    assert_int_equal(rps_export_run(rps_export_find(format), out, recording.fixture.reader,
+                                    recording.fixture.run_id, &options, &err),
+                     0);
+    fclose(out);
+    blank_phases(text);
+    found = sorted(recording.text, cells);
+    expected = sorted(text, cells);
+    assert_string_equal(found, expected);
+    free(found);
+    free(expected);
+    free(text);
+    free(recording.text);
+    fixture_end(&recording.fixture);
+    return recording.lines;
+}
+
+static const struct rps_cpus each = {.way = RPS_CPUS_EACH};
+static const struct rps_cpus sum = {.way = RPS_CPUS_SUM};
+
+static void test_periods(void **state)
+{
+    (void)state;
+    /* what was committed is written at once: the head, and the 6 rows of the looks before */
+    assert_int_equal(follow("wide", each, 99), 7);
+    follow("long", each, 99);
+}
+
+static void test_rotations(void **state)
+{
+    (void)state;
+    follow("rates", each, 16);
+    follow("long-rates", each, 9);
+}
+
+static void test_sum(void **state)
+{
+    (void)state;
+    follow("wide", sum, 99);
+    follow("rates", sum, 16);
+}
+
+static void test_chosen_cpus(void **state)
+{
+    static const int both[] = {3, 0};
+    const struct rps_cpus cpus = {.way = RPS_CPUS_EACH, .cpu = both, .count = 2};
+
+    (void)state;
+    follow("wide", cpus, 99);
+}
+
+/* Whoever waits can end it: nothing is said, and what was written stays. */
+static int go_away(void *context)
+{
+    ++*(int *)context;
+    return 1;
+}
+
+static void test_reader_gone(void **state)
+{
+    const struct rps_export_options options = {
+        .to_ns = INT64_MAX, .separator = ',', .decimal = '.'};
+    struct recording recording = {.count = 0};
+    struct rps_reader *reader = NULL;
+    struct rps_error err;
+    int waits = 0;
+
+    (void)state;
+    recording.out = open_memstream(&recording.text, &recording.size);
+    fixture_begin(&recording.fixture, "arm1176");
+    fixture_write(&recording.fixture);
+    fill_rows(&recording);
+    commit(&recording, 3);
+    assert_int_equal(rps_reader_open(&reader, recording.fixture.path, &err), 0);
+    assert_int_equal(rps_export_follow(rps_export_find("wide"), recording.out, reader, 1, &options,
+                                       go_away, &waits, &err),
+                     0);
+    assert_int_equal(waits, 1);
+    assert_int_equal(count_lines(&recording), 4);
+    rps_reader_close(reader);
+    fclose(recording.out);
+    free(recording.text);
+    fixture_end(&recording.fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_periods),     cmocka_unit_test(test_rotations),
+        cmocka_unit_test(test_sum),         cmocka_unit_test(test_chosen_cpus),
+        cmocka_unit_test(test_reader_gone),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

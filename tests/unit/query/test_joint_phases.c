@@ -1,0 +1,405 @@
+/* The phases of several runs, found together: each run's own, with labels that mean the same. */
+#include "support/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rpistat/joint_phases.h"
+#include "rpistat/match.h"
+#include "rpistat/random.h"
+
+/* What a workload does: letters, n periods each. Upper case: that much work; X is as B, but with
+ * other misses; Z sleeps. */
+struct stretch {
+    char what;
+    int periods;
+};
+
+/* Instructions, stalls; data cache; TLBs; branches: sets of arm1176. */
+static const double *rate_of(char what, uint64_t set)
+{
+    static const double rate[][4][2] = {{{7e6, 9e6}, {5e6, 1e6}, {9e5, 4e5}, {8e5, 9e4}},
+                                        {{2e7, 2e6}, {5e6, 1e5}, {1e5, 1e4}, {2e6, 1e4}},
+                                        {{4e7, 2e5}, {9e6, 2e4}, {1e4, 2e3}, {6e6, 3e5}},
+                                        {{2e7, 6e6}, {5e6, 6e5}, {6e5, 9e4}, {2e6, 6e4}}};
+
+    return rate[what == 'X' ? 3 : what - 'A'][set];
+}
+
+static double jitter(uint64_t *state)
+{
+    return .98 + .04 * rps_random_unit(state);
+}
+
+static void add_period(struct fixture *fixture, char what, uint64_t *state)
+{
+    uint64_t ran_ns = what == 'Z' ? 0 : (uint64_t)FIXTURE_PERIOD_NS;
+    uint64_t set = fixture->next.period % (uint64_t)fixture->plan->set_count, count[8] = {0};
+
+    for (int slot = 0; slot < 2 && ran_ns > 0; slot++)
+        count[slot] = (uint64_t)(rate_of(what, set)[slot] * jitter(state));
+    fixture->next.enabled_ns = fixture->next.running_ns = ran_ns;
+    fixture->next.clock_running_ns = ran_ns;
+    fixture_period(fixture, ran_ns > 0 ? (uint64_t)(7e7 * jitter(state)) : 0, count);
+}
+
+static void add_stretches(struct fixture *fixture, const struct stretch *stretch, uint64_t *state)
+{
+    for (; stretch->periods > 0; stretch++)
+        for (int i = 0; i < stretch->periods; i++)
+            add_period(fixture, stretch->what, state);
+}
+
+static void make_run(struct fixture *fixture, const struct stretch *stretch, uint64_t seed)
+{
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    add_stretches(fixture, stretch, &seed);
+    fixture_read(fixture);
+}
+
+static struct rps_joint_phases find_with(struct fixture *fixture, size_t count,
+                                         const struct rps_joint_options *options)
+{
+    struct rps_joint_run run[8];
+    struct rps_joint_phases joint;
+    struct rps_error err;
+
+    for (size_t r = 0; r < count; r++)
+        run[r] = (struct rps_joint_run){fixture[r].reader, fixture[r].run_id};
+    if (rps_joint_phases_find(run, count, options, &joint, &err) < 0)
+        fail_msg("%s", err.message);
+    return joint;
+}
+
+static struct rps_joint_phases find(struct fixture *fixture, size_t count)
+{
+    return find_with(fixture, count, &(struct rps_joint_options){0});
+}
+
+static void end_all(struct rps_joint_phases *joint, struct fixture *fixture, size_t count)
+{
+    rps_joint_phases_free(joint);
+    rps_joint_phases_free(joint);
+    for (size_t r = 0; r < count; r++)
+        fixture_end(&fixture[r]);
+}
+
+static int has(char (*name)[RPS_NAME_SIZE * 2], size_t count, const char *wanted)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name[i], wanted) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* The phases of a run are these stretches, within three periods, and its own in every respect. */
+static void check_run(const struct rps_phases *phases, const struct stretch *stretch)
+{
+    uint64_t first = 0;
+
+    for (size_t k = 0; stretch[k].periods > 0; k++) {
+        const struct rps_phase *phase = &phases->phase[k];
+
+        assert_true(k < phases->count);
+        assert_true(phase->first + 3 >= first && phase->first <= first + 3);
+        assert_int_equal(phase->start_ns, (int64_t)phase->first * FIXTURE_PERIOD_NS);
+        assert_int_equal(phase->end_ns, (int64_t)(phase->last + 1) * FIXTURE_PERIOD_NS);
+        assert_true(phase->earliest <= phase->first && phase->latest >= phase->first);
+        assert_int_equal(k > 0 ? phase[-1].last + 1 : 0, phase->first);
+        first += (uint64_t)stretch[k].periods;
+        if (stretch[k + 1].periods == 0) {
+            assert_int_equal(phases->count, k + 1);
+            assert_int_equal(phase->last + 1, first);
+        }
+    }
+}
+
+static const struct stretch program[] = {{'B', 60}, {'A', 60}, {'Z', 40}, {'B', 60}, {0, 0}};
+
+/* As many phases as each has alone, at the same places, with the same labels; of five runs too. */
+static void test_same(void **state)
+{
+    struct fixture fixture[5];
+    struct rps_joint_phases joint;
+
+    (void)state;
+    for (uint64_t r = 0; r < 5; r++)
+        make_run(&fixture[r], program, r);
+    for (size_t count = 1; count <= 5; count += 2) {
+        joint = find(fixture, count);
+        assert_int_equal(joint.run_count, count);
+        assert_int_equal(joint.label_count, 3);
+        for (size_t r = 0; r < count; r++) {
+            check_run(&joint.run[r], program);
+            for (size_t k = 0; k < 4; k++)
+                assert_int_equal(joint.run[r].phase[k].label, (int)k % 3);
+        }
+        assert_true(joint.signal_count >= 4);
+        assert_true(has(joint.signal, joint.signal_count, "cpi"));
+        assert_int_equal(joint.missing_count, 0);
+        rps_joint_phases_free(&joint);
+    }
+    end_all(&joint, fixture, 5);
+}
+
+/* One phase became another and longer, one came: matched by their order. */
+static void test_changed(void **state)
+{
+    static const struct stretch after[] = {{'B', 60}, {'X', 90}, {'Z', 40},
+                                           {'C', 50}, {'B', 60}, {0, 0}};
+    struct fixture fixture[2];
+    struct rps_joint_phases joint;
+    struct rps_matching matching;
+    struct rps_match_labels labels;
+    struct rps_error err;
+
+    (void)state;
+    make_run(&fixture[0], program, 1);
+    make_run(&fixture[1], after, 2);
+    joint = find(fixture, 2);
+    check_run(&joint.run[0], program);
+    check_run(&joint.run[1], after);
+    labels = (struct rps_match_labels){joint.label_count, joint.distance};
+    for (int x = 0; x < joint.label_count; x++) {
+        assert_true(joint.distance[x * joint.label_count + x] == 0);
+        for (int y = 0; y < joint.label_count; y++) {
+            double distance = joint.distance[x * joint.label_count + y];
+
+            assert_true(x == y || (distance > 0 && distance <= 1));
+            assert_true(distance == joint.distance[y * joint.label_count + x]);
+        }
+    }
+    assert_int_equal(rps_match_runs(joint.run, (const int[]){0, 1}, 2, &labels, &matching, &err),
+                     0);
+    assert_int_equal(matching.row_count, 4);
+    assert_int_equal(matching.row_of[1][1], matching.row_of[0][1]);
+    assert_int_equal(matching.row[matching.row_of[1][3]].a, -1);
+    assert_int_equal(matching.row_of[1][4], matching.row_of[0][3]);
+    rps_matching_free(&matching);
+    end_all(&joint, fixture, 2);
+}
+
+/* One phase each, and different: the join is no phase. Shorter and longer ones go together. */
+static void test_one_phase(void **state)
+{
+    static const struct stretch a[] = {{'A', 100}, {0, 0}}, b[] = {{'B', 150}, {0, 0}};
+    struct fixture fixture[3];
+    struct rps_joint_phases joint;
+
+    (void)state;
+    make_run(&fixture[0], a, 1);
+    make_run(&fixture[1], b, 2);
+    make_run(&fixture[2], program, 3);
+    joint = find(fixture, 2);
+    check_run(&joint.run[0], a);
+    check_run(&joint.run[1], b);
+    assert_int_equal(joint.label_count, 2);
+    rps_joint_phases_free(&joint);
+    joint = find(fixture, 3);
+    check_run(&joint.run[0], a);
+    check_run(&joint.run[1], b);
+    check_run(&joint.run[2], program);
+    assert_int_equal(joint.run[0].phase[0].label, joint.run[2].phase[1].label);
+    assert_int_equal(joint.run[1].phase[0].label, joint.run[2].phase[0].label);
+    end_all(&joint, fixture, 3);
+}
+
+static void test_level(void **state)
+{
+    struct rps_joint_options options = {.level.at_most = 2};
+    struct rps_joint_run run[2];
+    struct fixture fixture[2];
+    struct rps_joint_phases joint;
+    struct rps_error err;
+
+    (void)state;
+    make_run(&fixture[0], program, 1);
+    make_run(&fixture[1], program, 2);
+    joint = find_with(fixture, 2, &options);
+    assert_true(joint.run[0].count <= 2 && joint.run[1].count <= 2);
+    rps_joint_phases_free(&joint);
+    options = (struct rps_joint_options){.level.size = 4};
+    joint = find_with(fixture, 2, &options);
+    check_run(&joint.run[1], program);
+    options.level.size = 77;
+    for (size_t r = 0; r < 2; r++)
+        run[r] = (struct rps_joint_run){fixture[r].reader, fixture[r].run_id};
+    assert_int_equal(rps_joint_phases_find(run, 2, &options, &(struct rps_joint_phases){0}, &err),
+                     RPS_USAGE);
+    end_all(&joint, fixture, 2);
+}
+
+static void test_other_events(void **state)
+{
+    struct fixture fixture[2];
+    struct rps_joint_phases joint;
+    uint64_t seed = 3, count[8] = {0};
+
+    (void)state;
+    make_run(&fixture[0], program, 1);
+    fixture_begin(&fixture[1], "software");
+    fixture_write(&fixture[1]);
+    for (int n = 0; n < 80; n++) {
+        fixture[1].next.enabled_ns = fixture[1].next.running_ns = (uint64_t)FIXTURE_PERIOD_NS;
+        if (n >= 40)
+            fixture[1].next.enabled_ns = fixture[1].next.running_ns /= 50;
+        fixture_period(&fixture[1], (uint64_t)(1e6 * jitter(&seed)), count);
+    }
+    fixture_read(&fixture[1]);
+    joint = find(fixture, 2);
+    assert_int_equal(joint.signal_count, 1);
+    assert_string_equal(joint.signal[0], "cpu_use");
+    assert_true(has(joint.missing, joint.missing_count, "cpi"));
+    assert_true(has(joint.missing, joint.missing_count, "minor_fault_rate"));
+    assert_false(has(joint.missing, joint.missing_count, "cpu_use"));
+    check_run(&joint.run[1], (const struct stretch[]){{'B', 40}, {'Z', 40}, {0, 0}});
+    end_all(&joint, fixture, 2);
+}
+
+static void test_none(void **state)
+{
+    static const struct stretch nothing[] = {{0, 0}};
+    struct fixture fixture[2];
+    struct rps_joint_run run[2];
+    struct rps_joint_phases joint = {0};
+    struct rps_error err;
+
+    (void)state;
+    make_run(&fixture[0], program, 1);
+    make_run(&fixture[1], nothing, 2);
+    for (size_t r = 0; r < 2; r++)
+        run[r] = (struct rps_joint_run){fixture[r].reader, fixture[r].run_id};
+    assert_int_equal(rps_joint_phases_find(run, 2, &(struct rps_joint_options){0}, &joint, &err),
+                     RPS_FAILED);
+    assert_non_null(strstr(err.message, "no"));
+    run[1].run_id = 77;
+    assert_true(rps_joint_phases_find(run, 2, &(struct rps_joint_options){0}, &joint, &err) < 0);
+    end_all(&joint, fixture, 2);
+}
+
+/* --- by CPU, and samples ---------------------------------------------------------------------- */
+
+/* CPUs are added up: what one of them does is a phase of the run. */
+static void test_by_cpu(void **state)
+{
+    static const struct stretch steady[] = {{'B', 120}, {0, 0}};
+    static const struct stretch change[] = {{'B', 60}, {'A', 60}, {0, 0}};
+    struct fixture fixture[2];
+    struct rps_joint_phases joint;
+
+    (void)state;
+    for (uint64_t r = 0; r < 2; r++) {
+        uint64_t seed = r;
+
+        fixture_begin(&fixture[r], "arm1176");
+        fixture_write(&fixture[r]);
+        for (int cpu = 0; cpu < 2; cpu++) {
+            fixture[r].next.cpu = cpu;
+            fixture[r].next.period = fixture[r].next.cycle = 0;
+            fixture[r].next.start_ns = 0;
+            add_stretches(&fixture[r], cpu ? change : steady, &seed);
+        }
+        fixture_read(&fixture[r]);
+    }
+    joint = find(fixture, 2);
+    check_run(&joint.run[0], change);
+    check_run(&joint.run[1], change);
+    end_all(&joint, fixture, 2);
+}
+
+/* A run in which the counters show nothing; the samples of 60 periods are in each of these
+ * functions: at pages 1, 2 ... of the module, named so. */
+static void make_sampled(struct fixture *fixture, const char *functions, uint64_t seed)
+{
+    const struct stretch steady[] = {{'B', 60 * (int)strlen(functions)}, {0, 0}};
+    const struct rps_sampling sampling = {.event = "cpu-clock", .frequency = 99, .stacks = "fp"};
+    const struct rps_module module = {0, RPS_MODULE_FILE, "/usr/bin/work", ""};
+    struct rps_location location[26];
+    char name[26][2] = {{0}}, seen[27] = "";
+    struct rps_error err;
+
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    rps_writer_sampling(fixture->writer, &sampling);
+    rps_writer_module(fixture->writer, &module);
+    for (const char *f = functions; *f; f++) {
+        if (!strchr(seen, *f))
+            strncat(seen, f, 1);
+    }
+    for (int n = 0; seen[n]; n++) {
+        const struct rps_frame frame = {n, 0, (uint64_t)(n + 1) << 12};
+        const struct rps_stack stack = {n, -1, n};
+
+        rps_writer_frame(fixture->writer, &frame);
+        rps_writer_stack(fixture->writer, &stack);
+        name[n][0] = seen[n];
+        location[n] = (struct rps_location){n, 0, name[n], "", 0, RPS_LOCATION_SYMBOL};
+    }
+    add_stretches(fixture, steady, &seed);
+    for (int n = 0; n < steady[0].periods; n++) {
+        const struct rps_code_count count = {0, RPS_CPU_ALL, (uint64_t)n,
+                                             strchr(seen, functions[n / 60]) - seen, 10};
+
+        rps_writer_stack_count(fixture->writer, &count);
+    }
+    fixture_read(fixture);
+    if (rps_store_set_locations(
+            fixture->path, fixture->run_id,
+            &(struct rps_code){.location_count = strlen(seen), .location = location}, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+/* Functions that matter in one run are looked at in the other, whatever their number there is. */
+static void test_samples(void **state)
+{
+    struct fixture fixture[3];
+    struct rps_joint_phases joint;
+
+    (void)state;
+    make_sampled(&fixture[0], "xyx", 1);
+    make_sampled(&fixture[1], "yxz", 2);
+    make_run(&fixture[2], program, 3);
+    joint = find(fixture, 2);
+    assert_true(has(joint.signal, joint.signal_count, "samples in x"));
+    assert_true(has(joint.signal, joint.signal_count, "samples in z"));
+    assert_int_equal(joint.run[0].count, 3);
+    assert_int_equal(joint.run[1].count, 3);
+    assert_int_equal(joint.label_count, 3);
+    assert_int_equal(joint.run[0].phase[0].label, 0);
+    assert_int_equal(joint.run[0].phase[2].label, 0);
+    assert_int_equal(joint.run[1].phase[0].label, 1);
+    assert_int_equal(joint.run[1].phase[1].label, 0);
+    assert_int_equal(joint.run[1].phase[2].label, 2);
+    rps_joint_phases_free(&joint);
+
+    joint = find_with(fixture, 2, &(struct rps_joint_options){.no_samples = 1});
+    assert_false(has(joint.signal, joint.signal_count, "samples in x"));
+    assert_int_equal(joint.missing_count, 0);
+    assert_int_equal(joint.run[0].count, 1);
+    rps_joint_phases_free(&joint);
+
+    joint = find(fixture, 3);
+    assert_false(has(joint.signal, joint.signal_count, "samples in x"));
+    assert_true(has(joint.missing, joint.missing_count, "samples"));
+    end_all(&joint, fixture, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same),         cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_one_phase),    cmocka_unit_test(test_level),
+        cmocka_unit_test(test_other_events), cmocka_unit_test(test_none),
+        cmocka_unit_test(test_by_cpu),       cmocka_unit_test(test_samples),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

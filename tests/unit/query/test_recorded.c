@@ -1,0 +1,198 @@
+/*
+ * Phases of real programs: recordings of tests/bench/programs as rows of counts, with the phases
+ * that the programs themselves told (tests/data/phases, made beside a machine at work).
+ */
+#include "support/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rpistat/run_phases.h"
+
+#define EDGES_MAX 64
+#define MARGIN    5 /* periods */
+
+/* Where phases begin, in periods. */
+struct edges {
+    size_t count;
+    uint64_t at[EDGES_MAX];
+};
+
+static void add_edge(struct edges *edges, uint64_t at)
+{
+    assert_true(edges->count < EDGES_MAX);
+    edges->at[edges->count++] = at;
+}
+
+/* A row: length and CPU time in us, five counts, and the names of the phases that begin there. */
+static int add_row(struct fixture *fixture, const char *line, struct edges *coarse,
+                   struct edges *fine)
+{
+    unsigned long long length_us, cpu_us, c[5];
+    uint64_t count[8];
+    char names[2][32] = {"", ""};
+    int end = 0;
+    const char *comma;
+
+    if (sscanf(line, "%llu,%llu,%llu,%llu,%llu,%llu,%llu,%n", &length_us, &cpu_us, &c[0], &c[1],
+               &c[2], &c[3], &c[4], &end) < 7)
+        return 0;
+    comma = strchr(line + end, ',');
+    assert_non_null(comma);
+    snprintf(names[0], sizeof(names[0]), "%.*s", (int)(comma - line - end), line + end);
+    snprintf(names[1], sizeof(names[1]), "%.*s", (int)strcspn(comma + 1, "\r\n"), comma + 1);
+    if (names[0][0] && fixture->next.period > 0)
+        add_edge(coarse, fixture->next.period);
+    if (names[1][0] && fixture->next.period > 0)
+        add_edge(fine, fixture->next.period);
+    count[0] = cpu_us * 1000;
+    for (int k = 0; k < 5; k++)
+        count[k + 1] = c[k];
+    fixture->next.length_ns = (int64_t)length_us * 1000;
+    fixture->next.enabled_ns = fixture->next.running_ns = cpu_us * 1000;
+    fixture->next.clock_running_ns = cpu_us * 1000;
+    fixture_period(fixture, cpu_us * 1000, count);
+    return 1;
+}
+
+/* As a recording does by default. */
+static void leave_syscalls_out(struct rps_plan *plan)
+{
+    int kept = 0;
+
+    for (int m = 0; m < plan->metric_count; m++) {
+        if (strcmp(plan->metric[m].name, "syscall_rate") != 0)
+            plan->metric[kept++] = plan->metric[m];
+    }
+    assert_int_equal(kept, plan->metric_count - 1);
+    plan->metric_count = kept;
+    plan->set_count = 1;
+}
+
+static void load(struct fixture *fixture, const char *name, struct edges *coarse,
+                 struct edges *fine)
+{
+    char path[512], line[256];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/phases/%s.csv", TEST_DATA_FOLDER, name);
+    file = fopen(path, "re");
+    assert_non_null(file);
+    *coarse = *fine = (struct edges){0};
+    fixture_begin(fixture, "software");
+    leave_syscalls_out(fixture->plan);
+    fixture_write(fixture);
+    assert_non_null(fgets(line, sizeof(line), file)); /* the header */
+    while (fgets(line, sizeof(line), file))
+        assert_true(add_row(fixture, line, coarse, fine));
+    fclose(file);
+    fixture_read(fixture);
+}
+
+/* How many of the boundaries are near one that is true. */
+static size_t hits(const struct rps_phases *phases, const struct edges *edges)
+{
+    size_t count = 0, from = 0;
+
+    for (size_t k = 1; k < phases->count; k++) {
+        size_t e = from;
+
+        while (e < edges->count && edges->at[e] + MARGIN < phases->phase[k].first)
+            e++;
+        if (e < edges->count && edges->at[e] <= phases->phase[k].first + MARGIN) {
+            count++;
+            from = e + 1;
+        }
+    }
+    return count;
+}
+
+static struct rps_run_phases detect(struct fixture *fixture, int fine)
+{
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX, .find.level.fine = fine};
+    struct rps_run_phases found;
+    struct rps_error err;
+
+    if (rps_run_phases_detect(fixture->reader, fixture->run_id, &options, &found, &err) < 0)
+        fail_msg("%s", err.message);
+    return found;
+}
+
+/* At least `recall` of the true boundaries, coarse or fine, are found by default or at the fine
+ * level, and `precision` of those found are true. */
+static void check(const char *name, int at_fine, int fine_ones, double recall, double precision)
+{
+    struct edges coarse, fine;
+    struct fixture fixture;
+    struct rps_run_phases found;
+    const struct rps_phases *phases;
+    const struct edges *edges = fine_ones ? &fine : &coarse;
+    double hit;
+
+    load(&fixture, name, &coarse, &fine);
+    found = detect(&fixture, at_fine);
+    phases = rps_phase_levels_shown(&found.found.levels);
+    hit = (double)hits(phases, edges);
+    if (hit < recall * (double)edges->count || hit < precision * (double)(phases->count - 1))
+        fail_msg("%s: %zu phases, %zu boundaries of which %g are found", name, phases->count,
+                 edges->count, hit);
+    rps_run_phases_free(&found);
+    fixture_end(&fixture);
+}
+
+static void stressors(void **state)
+{
+    (void)state;
+    check("stress-few-busy", 1, 1, 1, .8);
+    check("stress-few-busy", 0, 0, 1, .8);
+}
+
+static void a_server_under_load(void **state)
+{
+    (void)state;
+    check("server-idle", 1, 1, 1, 1);
+    check("server-idle", 0, 0, 1, 1);
+}
+
+/* Configure, compile, link. */
+static void a_build(void **state)
+{
+    (void)state;
+    check("build-idle", 0, 0, 1, 1);
+}
+
+/* Edit, build, test, five times: the default answer has the parts of the rounds, and names
+ * these. */
+static void rounds(void **state)
+{
+    struct edges coarse, fine;
+    struct rps_run_phases found;
+    struct fixture fixture;
+
+    (void)state;
+    check("rounds-idle", 0, 1, .7, .7);
+    check("rounds-idle", 1, 1, .8, .6);
+    load(&fixture, "rounds-idle", &coarse, &fine);
+    found = detect(&fixture, 0);
+    assert_int_equal(found.found.pattern.kind, RPS_PATTERN_TURNS);
+    assert_true(found.found.pattern.turns > 3.9 && found.found.pattern.turns < 5.1);
+    assert_int_equal(found.found.pattern.label_count, 4);
+    rps_run_phases_free(&found);
+    fixture_end(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stressors),
+        cmocka_unit_test(a_server_under_load),
+        cmocka_unit_test(a_build),
+        cmocka_unit_test(rounds),
+    };
+
+    return cmocka_run_group_tests_name("recorded", tests, NULL, NULL);
+}

@@ -1,0 +1,640 @@
+/* The phases of recorded runs: found where they were put, in periods and in times, stored or not,
+ * by CPU and added up; what they are like; principal components. */
+#include "support/fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rpistat/profile.h"
+#include "rpistat/run_phases.h"
+
+enum kind { QUIET, BUSY, ASLEEP };
+
+/* 0.98 ... 1.02, the same every time. */
+static double jitter(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return 0.98 + 0.04 * (double)(*state >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* Sets of arm1176: instructions and stalls; data cache; TLBs; branches. */
+static void add_period(struct fixture *fixture, enum kind kind, uint64_t *state)
+{
+    static const double busy[4][2] = {{7e6, 9e6}, {5e6, 1e6}, {9e5, 4e5}, {8e5, 9e4}};
+    static const double quiet[4][2] = {{2e7, 2e6}, {5e6, 1e5}, {1e5, 1e4}, {2e6, 1e4}};
+    const double *rate = (kind == BUSY ? busy : quiet)[fixture->next.period % 4];
+    uint64_t ran_ns = kind == ASLEEP ? 0 : (uint64_t)FIXTURE_PERIOD_NS;
+    uint64_t count[8] = {0};
+
+    for (int slot = 0; slot < 2 && kind != ASLEEP; slot++)
+        count[slot] = (uint64_t)(rate[slot] * jitter(state));
+    fixture->next.enabled_ns = fixture->next.running_ns = ran_ns;
+    fixture->next.clock_running_ns = ran_ns;
+    fixture_period(fixture, kind == ASLEEP ? 0 : (uint64_t)(7e7 * jitter(state)), count);
+}
+
+static void add_periods(struct fixture *fixture, enum kind kind, int count, uint64_t *state)
+{
+    for (int i = 0; i < count; i++)
+        add_period(fixture, kind, state);
+}
+
+/* Quiet, busy, asleep, quiet again: boundaries at 60, 120 and 160 of 220. */
+static void make_run(struct fixture *fixture)
+{
+    uint64_t state = 1;
+
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    add_periods(fixture, QUIET, 60, &state);
+    add_periods(fixture, BUSY, 60, &state);
+    add_periods(fixture, ASLEEP, 40, &state);
+    add_periods(fixture, QUIET, 60, &state);
+    fixture_read(fixture);
+}
+
+static const struct rps_phases *shown_of(const struct rps_run_phases *found)
+{
+    return rps_phase_levels_shown(&found->found.levels);
+}
+
+static void check_near(uint64_t value, uint64_t expected, uint64_t margin)
+{
+    if (value + margin < expected || value > expected + margin)
+        fail_msg("%llu is not within %llu of %llu", (unsigned long long)value,
+                 (unsigned long long)margin, (unsigned long long)expected);
+}
+
+static void check_phases(const struct rps_phases *phases)
+{
+    static const uint64_t first[] = {0, 60, 120, 160, 220};
+    static const int label[] = {0, 1, 2, 0};
+
+    assert_int_equal(phases->count, 4);
+    assert_int_equal(phases->label_count, 3);
+    for (size_t i = 0; i < 4; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+
+        check_near(phase->first, first[i], 3);
+        check_near(phase->last + 1, first[i + 1], 3);
+        assert_int_equal(phase->label, label[i]);
+        assert_int_equal(phase->start_ns, (int64_t)phase->first * FIXTURE_PERIOD_NS);
+        assert_int_equal(phase->end_ns, (int64_t)(phase->last + 1) * FIXTURE_PERIOD_NS);
+        assert_true(phase->earliest <= phase->first && phase->latest >= phase->first);
+        assert_true(phase->confidence > 0.9);
+    }
+}
+
+static struct rps_run_phases detect_with(struct fixture *fixture,
+                                         const struct rps_run_phases_options *options)
+{
+    struct rps_run_phases found;
+    struct rps_error err;
+
+    if (rps_run_phases_detect(fixture->reader, fixture->run_id, options, &found, &err) < 0)
+        fail_msg("%s", err.message);
+    return found;
+}
+
+static void test_found(void **state)
+{
+    struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_phases found;
+    struct fixture fixture;
+
+    (void)state;
+    make_run(&fixture);
+    found = detect_with(&fixture, &options);
+    check_phases(shown_of(&found));
+    assert_int_equal(found.observation_count, 220);
+    assert_true(found.signal_count >= 4);
+    assert_int_equal(found.min_length, 9);
+    rps_run_phases_free(&found);
+    rps_run_phases_free(&found);
+    options.min_length_ns = 70 * FIXTURE_PERIOD_NS - 1;
+    found = detect_with(&fixture, &options);
+    assert_int_equal(found.min_length, 70);
+    for (size_t i = 0; i < shown_of(&found)->count; i++)
+        assert_true(shown_of(&found)->phase[i].last - shown_of(&found)->phase[i].first + 1 >= 70);
+    rps_run_phases_free(&found);
+    fixture_end(&fixture);
+}
+
+/* Period numbers stay those of the run. */
+static void test_part(void **state)
+{
+    struct rps_run_phases_options options = {.from_ns = 30 * FIXTURE_PERIOD_NS,
+                                             .to_ns = 100 * FIXTURE_PERIOD_NS};
+    struct rps_run_phases found;
+    struct rps_error err;
+    struct fixture fixture;
+
+    (void)state;
+    make_run(&fixture);
+    found = detect_with(&fixture, &options);
+    assert_int_equal(found.observation_count, 70);
+    assert_int_equal(shown_of(&found)->count, 2);
+    assert_int_equal(shown_of(&found)->phase[0].first, 30);
+    check_near(shown_of(&found)->phase[1].first, 60, 3);
+    assert_int_equal(shown_of(&found)->phase[1].last, 99);
+    assert_int_equal(shown_of(&found)->phase[0].start_ns, 30 * FIXTURE_PERIOD_NS);
+    rps_run_phases_free(&found);
+    options.from_ns = 1000 * FIXTURE_PERIOD_NS;
+    options.to_ns = INT64_MAX;
+    assert_int_equal(rps_run_phases_detect(fixture.reader, fixture.run_id, &options, &found, &err),
+                     RPS_FAILED);
+    assert_non_null(strstr(err.message, "holds no measurement periods there"));
+    fixture_end(&fixture);
+}
+
+static void test_chosen_metrics(void **state)
+{
+    static const char *const names[] = {"cpu_use"}, *const wrong[] = {"cpi", "nothing"};
+    struct rps_run_phases_options options = {
+        .to_ns = INT64_MAX, .metric = names, .metric_count = 1};
+    struct rps_run_phases found;
+    struct rps_error err;
+    struct fixture fixture;
+
+    (void)state;
+    make_run(&fixture);
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 3);
+    assert_int_equal(shown_of(&found)->phase[1].first, 120);
+    assert_int_equal(shown_of(&found)->phase[2].first, 160);
+    assert_int_equal(found.signal_count, 1);
+    assert_string_equal(found.signal[0], "cpu_use");
+    rps_run_phases_free(&found);
+    options.metric = wrong;
+    options.metric_count = 2;
+    assert_int_equal(rps_run_phases_detect(fixture.reader, fixture.run_id, &options, &found, &err),
+                     RPS_USAGE);
+    assert_non_null(strstr(err.message, "nothing"));
+    fixture_end(&fixture);
+}
+
+/* A detection that ends with the run is taken as it is; one that the run has outgrown is not. */
+static void test_stored_or_not(void **state)
+{
+    struct rps_phase one = {.last = 219, .end_ns = 220 * FIXTURE_PERIOD_NS};
+    struct rps_phases level = {.count = 1, .phase = &one};
+    struct rps_detection detection = {
+        .method = "by hand", .parameters = (char *)"{}", .levels = {.count = 1, .level = &level}};
+    struct rps_phase_levels levels;
+    struct rps_error err;
+    struct fixture fixture;
+
+    (void)state;
+    make_run(&fixture);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
+    check_phases(rps_phase_levels_shown(&levels));
+    rps_phase_levels_free(&levels);
+
+    assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
+    assert_int_equal(rps_phase_levels_shown(&levels)->count, 1);
+    rps_phase_levels_free(&levels);
+
+    one.last = 150;
+    one.end_ns = 151 * FIXTURE_PERIOD_NS;
+    assert_int_equal(rps_store_add_detection(fixture.path, fixture.run_id, &detection, &err), 0);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
+    check_phases(rps_phase_levels_shown(&levels));
+    rps_phase_levels_free(&levels);
+    fixture_end(&fixture);
+}
+
+static void test_none(void **state)
+{
+    struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_phases found;
+    struct rps_phase_levels levels;
+    struct rps_error err;
+    struct fixture fixture;
+
+    (void)state;
+    fixture_begin(&fixture, "software");
+    fixture_write(&fixture);
+    fixture_read(&fixture);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 0);
+    assert_int_equal(rps_run_phases_detect(fixture.reader, fixture.run_id, &options, &found, &err),
+                     RPS_FAILED);
+    assert_string_equal(err.message, "run 1 holds no measurement periods");
+    assert_int_equal(rps_run_phases_get(fixture.reader, 77, &levels, NULL, &err), RPS_FAILED);
+    fixture_end(&fixture);
+}
+
+/* Too long to be looked at by the way. */
+static void test_long_run(void **state)
+{
+    const uint64_t count[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct rps_phase_levels levels;
+    struct rps_error err;
+    struct fixture fixture;
+
+    (void)state;
+    fixture_begin(&fixture, "software");
+    fixture_write(&fixture);
+    for (int i = 0; i <= RPS_RUN_PHASES_PERIODS_MAX; i++) {
+        if (i % 1024 == 0)
+            rps_writer_wait(fixture.writer);
+        fixture_period(&fixture, 100, count);
+    }
+    fixture_read(&fixture);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 0);
+    fixture_end(&fixture);
+}
+
+/* --- by CPU ----------------------------------------------------------------------------------- */
+
+/* Two CPUs; the second is busy from 60 on, the first always quiet. */
+static void make_cpus(struct fixture *fixture)
+{
+    uint64_t state = 1;
+
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    for (int cpu = 0; cpu < 2; cpu++) {
+        fixture->next.cpu = cpu;
+        fixture->next.period = 0;
+        fixture->next.cycle = 0;
+        fixture->next.start_ns = 0;
+        add_periods(fixture, QUIET, 60, &state);
+        add_periods(fixture, cpu ? BUSY : QUIET, 60, &state);
+    }
+    fixture_read(fixture);
+}
+
+static void test_by_cpu(void **state)
+{
+    static const int first[] = {0};
+    struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_phases found;
+    struct fixture fixture;
+    size_t side_by_side;
+
+    (void)state;
+    make_cpus(&fixture);
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 2);
+    check_near(shown_of(&found)->phase[1].first, 60, 3);
+    side_by_side = 2 * found.signal_count;
+    rps_run_phases_free(&found);
+
+    options.cpus.way = RPS_CPUS_EACH;
+    found = detect_with(&fixture, &options);
+    assert_int_equal(found.observation_count, 120);
+    assert_int_equal(found.signal_count, side_by_side);
+    assert_non_null(strstr(found.signal[found.signal_count - 1], "of CPU 1"));
+    assert_int_equal(shown_of(&found)->count, 2);
+    check_near(shown_of(&found)->phase[1].first, 60, 3);
+    assert_int_equal(shown_of(&found)->phase[1].end_ns, 120 * FIXTURE_PERIOD_NS);
+    rps_run_phases_free(&found);
+
+    options.cpus.cpu = first;
+    options.cpus.count = 1;
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 1);
+    rps_run_phases_free(&found);
+    fixture_end(&fixture);
+}
+
+/* --- samples of the code ---------------------------------------------------------------------- */
+
+enum stack { IN_FIRST, IN_SECOND, IN_KERNEL_FOR_FIRST, IN_KERNEL_ALONE, STACKS };
+
+/* Two functions of the workload, the first at two addresses, and one of the kernel. */
+static void write_code(struct fixture *fixture)
+{
+    static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/work", ""},
+                                               {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
+    static const struct rps_frame frame[] = {
+        {0, 0, 0x1000}, {1, 0, 0x5000}, {2, 0, 0x9000}, {3, 1, 5}};
+    static const struct rps_stack stack[STACKS] = {{IN_FIRST, -1, 0},
+                                                   {IN_SECOND, IN_FIRST, 2},
+                                                   {IN_KERNEL_FOR_FIRST, IN_FIRST, 3},
+                                                   {IN_KERNEL_ALONE, -1, 3}};
+    const struct rps_sampling sampling = {.event = "cpu-clock", .frequency = 99, .stacks = "fp"};
+
+    rps_writer_sampling(fixture->writer, &sampling);
+    for (int i = 0; i < 2; i++)
+        rps_writer_module(fixture->writer, &module[i]);
+    for (int i = 0; i < 4; i++)
+        rps_writer_frame(fixture->writer, &frame[i]);
+    for (int i = 0; i < STACKS; i++)
+        rps_writer_stack(fixture->writer, &stack[i]);
+}
+
+static void write_counts(struct fixture *fixture, int level, int32_t cpu, uint64_t period,
+                         enum stack stack, uint64_t samples)
+{
+    const struct rps_code_count count = {level, cpu, period, stack, samples};
+
+    rps_writer_stack_count(fixture->writer, &count);
+}
+
+static void name_code(struct fixture *fixture)
+{
+    struct rps_location location[] = {{0, 0, "first", "", 0, RPS_LOCATION_SYMBOL},
+                                      {1, 0, "first", "", 0, RPS_LOCATION_SYMBOL},
+                                      {2, 0, "second", "", 0, RPS_LOCATION_SYMBOL}};
+    const struct rps_code code = {.location_count = 3, .location = location};
+    struct rps_error err;
+
+    if (rps_store_set_locations(fixture->path, fixture->run_id, &code, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static int has_signal(const struct rps_run_phases *found, const char *name)
+{
+    int has = 0;
+
+    for (size_t s = 0; s < found->signal_count; s++)
+        has |= strcmp(found->signal[s], name) == 0;
+    return has;
+}
+
+/* Two CPUs on which the same is counted all the time. On the second the workload goes on from its
+ * first function to its second at 60; both spend some time in the kernel, and the kernel for itself
+ * more and more. */
+static void make_sampled_cpus(struct fixture *fixture)
+{
+    uint64_t state = 1;
+
+    fixture_begin(fixture, "arm1176");
+    fixture_write(fixture);
+    write_code(fixture);
+    for (int cpu = 0; cpu < 2; cpu++) {
+        fixture->next.cpu = cpu;
+        fixture->next.period = fixture->next.cycle = 0;
+        fixture->next.start_ns = 0;
+        add_periods(fixture, QUIET, 120, &state);
+        for (uint64_t n = 0; n < 120; n++) {
+            enum stack where = cpu && n >= 60 ? IN_SECOND : IN_FIRST;
+
+            write_counts(fixture, 0, cpu, n, where, (uint64_t)(200 * jitter(&state) - 191.5));
+            write_counts(fixture, 0, cpu, n, IN_KERNEL_FOR_FIRST,
+                         (uint64_t)(50 * jitter(&state) - 47.5));
+            write_counts(fixture, 0, cpu, n, IN_KERNEL_ALONE, n);
+        }
+    }
+    fixture_read(fixture);
+    name_code(fixture);
+}
+
+static void test_samples_by_cpu(void **state)
+{
+    static const int first[] = {0};
+    struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_phases found;
+    struct fixture fixture;
+
+    (void)state;
+    make_sampled_cpus(&fixture);
+    for (int way = RPS_CPUS_CHOSEN; way <= RPS_CPUS_EACH; way++) {
+        options.cpus.way = (enum rps_cpus_way)way;
+        found = detect_with(&fixture, &options);
+        assert_int_equal(shown_of(&found)->count, 2);
+        check_near(shown_of(&found)->phase[1].first, 60, 3);
+        assert_true(has_signal(&found, "samples in first"));
+        assert_true(has_signal(&found, "samples in second"));
+        rps_run_phases_free(&found);
+    }
+    options.no_samples = 1;
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 1);
+    assert_false(has_signal(&found, "samples in first"));
+    rps_run_phases_free(&found);
+
+    options =
+        (struct rps_run_phases_options){.to_ns = INT64_MAX, .cpus = {.cpu = first, .count = 1}};
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 1);
+    assert_true(has_signal(&found, "samples in first"));
+    assert_false(has_signal(&found, "samples in second"));
+    rps_run_phases_free(&found);
+    fixture_end(&fixture);
+}
+
+/* Where a run is thinned a block has the samples of all its periods; numbers that are nobody's, as
+ * a damaged store has them, are left out. */
+static void test_samples_of_blocks(void **state)
+{
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_phases found;
+    struct fixture fixture;
+    uint64_t jitters = 1;
+
+    (void)state;
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    write_code(&fixture);
+    add_periods(&fixture, QUIET, 512, &jitters);
+    for (uint64_t n = 0; n < 512; n += 16) {
+        write_counts(&fixture, 1, RPS_CPU_ALL, n, n < 256 ? IN_FIRST : IN_SECOND, 150);
+        write_counts(&fixture, 1, RPS_CPU_ALL, n, IN_KERNEL_FOR_FIRST, 7 + n / 16 % 5);
+    }
+    write_counts(&fixture, 0, RPS_CPU_ALL, 7, (enum stack)4711, UINT64_C(1) << 40);
+    write_counts(&fixture, 0, RPS_CPU_ALL, 100000, IN_FIRST, 10);
+    fixture_read(&fixture);
+    found = detect_with(&fixture, &options);
+    assert_int_equal(shown_of(&found)->count, 2);
+    check_near(shown_of(&found)->phase[1].first, 256, 16);
+    assert_true(has_signal(&found, "samples in work+0x1000")); /* nobody has named it */
+    assert_true(has_signal(&found, "samples in work+0x9000"));
+    rps_run_phases_free(&found);
+    fixture_end(&fixture);
+}
+
+/* --- profiles --------------------------------------------------------------------------------- */
+
+static size_t figure_of(const struct rps_profile *profile, const char *name)
+{
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        if (strcmp(profile->figure[f].name, name) == 0)
+            return f;
+    }
+    fail_msg("there is no figure %s", name);
+    return 0;
+}
+
+static void test_profile(void **state)
+{
+    const struct rps_cpus cpus = {.count = 0};
+    struct rps_profile profile;
+    struct rps_phase_levels levels;
+    struct rps_phases *phases;
+    struct rps_error err;
+    struct fixture fixture;
+    size_t cpi, use, misses, n;
+
+    (void)state;
+    make_run(&fixture);
+    assert_int_equal(rps_run_phases_get(fixture.reader, fixture.run_id, &levels, NULL, &err), 1);
+    phases = rps_phase_levels_shown(&levels);
+    phases->phase[1].first = 60; /* exactly, whatever was found */
+    phases->phase[0].last = 59;
+    phases->phase[1].last = 119;
+    phases->phase[2].first = 120;
+    assert_int_equal(rps_profile_run(fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus, phases,
+                                     &profile, &err),
+                     0);
+    n = profile.figure_count;
+    cpi = figure_of(&profile, "cpi");
+    use = figure_of(&profile, "cpu_use");
+    misses = figure_of(&profile, "dc_miss_ratio");
+    assert_int_equal(profile.order[0], cpi);
+    assert_true(fabs(profile.phase[0 * n + cpi] - 3.5) < 0.05);
+    assert_true(fabs(profile.phase[1 * n + cpi] - 10) < 0.15);
+    assert_true(isnan(profile.phase[2 * n + cpi]));
+    assert_true(profile.phase[2 * n + use] == 0 && profile.phase[1 * n + use] == 100);
+    assert_true(fabs(profile.phase[0 * n + misses] - 2) < 0.05);
+    assert_true(fabs(profile.phase[1 * n + misses] - 20) < 0.5);
+    assert_true(fabs(profile.mean[0 * n + cpi] - 3.5) < 0.05);
+    assert_true(fabs(profile.figure[use].whole - 100 * 180 / 220.0) < 1e-6);
+    /* cycles and instructions jitter by 2 %, evenly */
+    assert_true(profile.spread[0 * n + cpi] > 0.02 && profile.spread[0 * n + cpi] < 0.09);
+    assert_true(profile.figure[cpi].inside_cv < 0.03 && profile.figure[cpi].whole_cv > 0.4);
+    assert_true(profile.figure[misses].apart > 0.5);
+    assert_int_equal(profile.label[0].occurrences, 2);
+    assert_int_equal(profile.label[0].periods, 120);
+    assert_int_equal(profile.label[1].periods, 60);
+    /* A has more than half of the time: the rest is B, half asleep */
+    assert_int_equal(profile.main_label, 0);
+    assert_true(profile.figure[cpi].rest == profile.mean[1 * n + cpi]);
+    assert_int_equal(profile.figure[cpi].rest_interval.certainty, RPS_CERTAINTY_INTERVAL);
+    assert_true(profile.figure[cpi].rest_interval.low > 9);
+    assert_true(fabs(profile.figure[use].rest - 60) < 1e-6);
+    assert_string_equal(profile.figure[cpi].panel, "Cycles per instruction");
+    rps_profile_free(&profile);
+    rps_profile_free(&profile);
+    rps_phase_levels_free(&levels);
+    fixture_end(&fixture);
+}
+
+static void test_profile_of_signals(void **state)
+{
+    static const char *const names[] = {"noise", "step", "copy"};
+    double value[3 * 8] = {1,   -1, 1,  -1, 1,  -1, 1,  -1, 5,  5,  6,   4,
+                           NAN, 9,  10, 8,  50, 50, 60, 40, 50, 90, 100, 80};
+    struct rps_phase phase[3] = {{.last = 3}, {.first = 4, .last = 7, .label = 1}};
+    struct rps_phases phases = {.count = 2, .phase = phase, .label_count = 2};
+    const struct rps_signals signals = {.count = 8, .signal_count = 3, .value = value};
+    struct rps_profile profile;
+
+    (void)state;
+    assert_int_equal(rps_profile_signals(&signals, names, &phases, &profile, NULL), 0);
+    assert_true(profile.phase[0 * 3 + 1] == 5 && profile.phase[1 * 3 + 1] == 9);
+    assert_true(fabs(profile.figure[1].whole - 47 / 7.0) < 1e-12);
+    assert_true(fabs(profile.spread[0 * 3 + 1] - sqrt(0.5)) < 1e-12);
+    assert_true(fabs(profile.figure[1].inside - sqrt(4 / 7.0)) < 1e-12);
+    assert_true(profile.figure[0].apart < 1e-9);
+    /* the copy says what was said, so that the noise is not shown later than it */
+    assert_int_equal(profile.order[0], 1);
+    assert_int_equal(profile.label[1].periods, 4);
+    assert_int_equal(profile.label[1].length_ns, 0);
+    assert_int_equal(profile.main_label, -1); /* half is not more than half */
+    assert_true(isnan(profile.figure[1].rest));
+    rps_profile_free(&profile);
+
+    phase[0].last = 4;
+    phase[1].first = 5;
+    phase[1].last = 6;
+    phase[2] = (struct rps_phase){.first = 7, .last = 7, .label = 2};
+    phases.count = 3;
+    phases.label_count = 3;
+    assert_int_equal(rps_profile_signals(&signals, names, &phases, &profile, NULL), 0);
+    assert_int_equal(profile.main_label, 0);
+    assert_true(fabs(profile.figure[1].rest - 27 / 3.0) < 1e-12);
+    assert_true(fabs(profile.figure[2].rest - 270 / 3.0) < 1e-12);
+    rps_profile_free(&profile);
+}
+
+/* --- principal components --------------------------------------------------------------------- */
+
+static void test_components(void **state)
+{
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_components found;
+    struct rps_error err;
+    struct fixture fixture;
+
+    (void)state;
+    make_run(&fixture);
+    if (rps_run_components_find(fixture.reader, fixture.run_id, &options, 2, &found, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(found.components.component_count, 2);
+    assert_int_equal(found.components.count, 55); /* rotations of four sets */
+    assert_true(found.components.share[0] > 0.6);
+    assert_int_equal(found.start_ns[3], 12 * FIXTURE_PERIOD_NS);
+    assert_int_equal(found.end_ns[3], 16 * FIXTURE_PERIOD_NS);
+    assert_true(found.cycle[3] > found.cycle[2]);
+    assert_string_equal(found.name[found.components.signal_count - 1], "cpu_use");
+    /* busy and quiet lie on two sides; asleep nothing is seen */
+    assert_true(found.components.score[5] * found.components.score[20] < 0);
+    assert_true(isnan(found.components.score[35]));
+    rps_run_components_free(&found);
+    rps_run_components_free(&found);
+    fixture_end(&fixture);
+}
+
+/* Components are of the rates that are shown, by elapsed time, not of what the detector sees. */
+static void test_components_of_shown_rates(void **state)
+{
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    struct rps_run_components found;
+    struct rps_run_phases phases;
+    struct rps_error err;
+    struct fixture fixture;
+    int shown = 0;
+
+    (void)state;
+    fixture_begin(&fixture, "software");
+    fixture_write(&fixture);
+    for (int i = 0; i < 120; i++) { /* two sets take turns */
+        uint64_t ran_ns = (uint64_t)FIXTURE_PERIOD_NS / (i / 2 % 2 + 1);
+        const uint64_t count[8] = {ran_ns, ran_ns / 50000, 0, 0, (uint64_t)i / 2 % 3};
+
+        fixture.next.enabled_ns = fixture.next.running_ns = ran_ns;
+        fixture.next.clock_running_ns = ran_ns;
+        fixture_period(&fixture, ran_ns, count);
+    }
+    fixture_read(&fixture);
+    if (rps_run_components_find(fixture.reader, fixture.run_id, &options, 2, &found, &err) < 0)
+        fail_msg("%s", err.message);
+    for (size_t s = 0; s < found.components.signal_count; s++)
+        shown += strcmp(found.name[s], "minor_fault_rate") == 0;
+    assert_int_equal(shown, 1);
+    rps_run_components_free(&found);
+    phases = detect_with(&fixture, &options);
+    assert_true(phases.signal_count > 0);
+    rps_run_phases_free(&phases);
+    fixture_end(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_found),
+        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_chosen_metrics),
+        cmocka_unit_test(test_stored_or_not),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_long_run),
+        cmocka_unit_test(test_by_cpu),
+        cmocka_unit_test(test_samples_by_cpu),
+        cmocka_unit_test(test_samples_of_blocks),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_profile_of_signals),
+        cmocka_unit_test(test_components),
+        cmocka_unit_test(test_components_of_shown_rates),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* Regions from marks: which end belongs to which begin, what is known of those that are marked in
+ * part, and the walks that keep to one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "support/fixture.h"
+#include "rpistat/clock.h"
+#include "rpistat/run_regions.h"
+
+#define MARKS_MAX (2 * RPS_RUN_REGIONS_MAX + 10)
+#define S         RPS_NS_PER_S
+
+/* Marks, and the regions that they come to. */
+struct found {
+    struct rps_note note[MARKS_MAX];
+    struct rps_notes notes;
+    struct rps_run_regions regions;
+};
+
+static void find(struct found *found, int64_t from_ns, int64_t to_ns)
+{
+    struct rps_error err;
+
+    rps_run_regions_free(&found->regions);
+    assert_int_equal(rps_run_regions_find(&found->notes, from_ns, to_ns, &found->regions, &err), 0);
+}
+
+static char begin_text[] = "region r begin", end_text[] = "region r end";
+
+/* "b" and "e" begin and end region r at 0, 1, 2, ... seconds. */
+static void find_series(struct found *found, const char *letters)
+{
+    memset(found, 0, sizeof(*found));
+    found->notes.note = found->note;
+    for (size_t i = 0; letters[i]; i++)
+        found->note[i] = (struct rps_note){.start_ns = (int64_t)i * S,
+                                           .text = letters[i] == 'b' ? begin_text : end_text};
+    found->notes.count = strlen(letters);
+    find(found, 0, INT64_MAX);
+}
+
+static void assert_region(struct found *found, uint64_t entered, uint64_t open, uint64_t at_once,
+                          int64_t time_s)
+{
+    const struct rps_run_region *region = found->regions.region;
+
+    assert_int_equal(found->regions.count, 1);
+    assert_string_equal(region->name, "r");
+    assert_int_equal(region->entered, entered);
+    assert_int_equal(region->open, open);
+    assert_int_equal(region->at_once, at_once);
+    assert_int_equal(region->time_ns, time_s * S);
+}
+
+static void assert_span(struct found *found, size_t number, int64_t start_s, int64_t end_s)
+{
+    const struct rps_spans *spans = &found->regions.region[0].spans;
+
+    assert_true(number < spans->count);
+    assert_int_equal(spans->span[number].start_ns, start_s * S);
+    assert_int_equal(spans->span[number].end_ns, end_s * S);
+}
+
+static void test_pairs(void **state)
+{
+    struct found found;
+
+    (void)state;
+    find_series(&found, "bebe");
+    assert_region(&found, 2, 0, 1, 2);
+    assert_int_equal(found.regions.region[0].spans.count, 2);
+    assert_span(&found, 1, 2, 3);
+    find(&found, S / 2, 2 * S + S / 2); /* a part: what lies in it */
+    assert_region(&found, 2, 0, 1, 1);
+    rps_run_regions_free(&found.regions);
+
+    find_series(&found, "bbeebe"); /* two threads, and one */
+    assert_region(&found, 3, 0, 2, 5);
+    assert_int_equal(found.regions.region[0].spans.count, 2);
+    assert_span(&found, 0, 0, 3);
+    rps_run_regions_free(&found.regions);
+
+    find_series(&found, "bbebe"); /* the first one is left without its end */
+    assert_region(&found, 2, 1, 1, 2);
+    assert_span(&found, 0, 1, 2);
+    rps_run_regions_free(&found.regions);
+
+    find_series(&found, "ebbbee"); /* an end without begin; one that is still open */
+    assert_region(&found, 2, 1, 2, 4);
+    rps_run_regions_free(&found.regions);
+
+    find_series(&found, "be");
+    found.note[1].start_ns = 0; /* no time at all */
+    find(&found, 0, INT64_MAX);
+    assert_region(&found, 1, 0, 1, 0);
+    rps_run_regions_free(&found.regions);
+}
+
+static void test_touching(void **state)
+{
+    struct found found;
+
+    (void)state;
+    find_series(&found, "bebebe");
+    found.note[2].start_ns = 1 * S; /* it is entered when it is left */
+    find(&found, 0, INT64_MAX);
+    assert_int_equal(found.regions.region[0].spans.count, 2);
+    assert_span(&found, 0, 0, 3);
+    assert_true(rps_spans_hold(&found.regions.region[0].spans, 0, 3 * S));
+    assert_true(rps_spans_hold(&found.regions.region[0].spans, 4 * S, 5 * S));
+    assert_false(rps_spans_hold(&found.regions.region[0].spans, 0, 3 * S + 1));
+    assert_false(rps_spans_hold(&found.regions.region[0].spans, 3 * S, 4 * S));
+    assert_false(rps_spans_hold(&found.regions.region[0].spans, -1, S));
+    rps_run_regions_free(&found.regions);
+}
+
+static void test_totals(void **state)
+{
+    static char totals[] = "region r: 2000 entries, 3.000000 s";
+    struct found found;
+
+    (void)state;
+    find_series(&found, "bebbb");
+    found.note[4].text = totals; /* the 3rd and 4th end was not told */
+    find(&found, 0, INT64_MAX);
+    assert_region(&found, 2000, 0, 1, 3);
+    assert_int_equal(found.regions.region[0].marked, 1);
+    find(&found, 0, 4 * S); /* totals are of the whole */
+    assert_region(&found, 1, 0, 1, 1);
+    rps_run_regions_free(&found.regions);
+}
+
+static void test_texts(void **state)
+{
+    static const char *const marks[] = {"region a begin", "region a: b begin end",
+                                        "region x: 1 entries: 7 entries, 0.250000 s"};
+    static const char *const others[] = {"region",
+                                         "region begin",
+                                         "region ",
+                                         "a begin",
+                                         "region a: 7 entries",
+                                         "region a: 7 entries, 1 s more",
+                                         "region : 7 entries, 1.0 s",
+                                         "regions a begin"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        assert_true(rps_run_regions_is_mark(marks[i]));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(rps_run_regions_is_mark(others[i]));
+}
+
+/* Region number n lasts n + 1 seconds; there are too many. */
+static void test_many(void **state)
+{
+    static char text[MARKS_MAX][32];
+    struct found found;
+
+    (void)state;
+    memset(&found, 0, sizeof(found));
+    found.notes.note = found.note;
+    found.notes.count = MARKS_MAX;
+    for (int i = 0; i < MARKS_MAX; i++) {
+        snprintf(text[i], sizeof(text[i]), "region %d %s", i / 2, i % 2 ? "end" : "begin");
+        found.note[i] = (struct rps_note){
+            .start_ns = (1000 * (i / 2) + (i % 2 ? i / 2 + 1 : 0)) * S, .text = text[i]};
+    }
+    find(&found, 0, INT64_MAX);
+    assert_int_equal(found.regions.count, RPS_RUN_REGIONS_MAX);
+    assert_int_equal(found.regions.more, 1);
+    rps_run_regions_keep_longest(&found.regions, 2);
+    assert_int_equal(found.regions.count, 2);
+    assert_string_equal(found.regions.region[0].name, "98");
+    assert_string_equal(found.regions.region[1].name, "99");
+    rps_run_regions_free(&found.regions);
+}
+
+static int count_rows(void *context, const struct rps_period *period, struct rps_error *err)
+{
+    uint64_t *counted = context;
+
+    (void)err;
+    assert_in_range(period->start_ns, 5 * S / 10, 9 * S / 10);
+    counted[0]++;
+    counted[1] += period->cycles;
+    return 0;
+}
+
+/* Two CPUs of 20 periods of 100 ms; the region is from 0.45 s to 1.05 s: 5 of them lie in. */
+static void test_by_cpu(void **state)
+{
+    const struct rps_cpus all = {.count = 0};
+    const uint64_t count[RPS_SLOT_MAX] = {1};
+    struct fixture fixture;
+    struct rps_cpu_series series;
+    struct rps_error err;
+    struct found found;
+    uint64_t each[2] = {0}, sum[2] = {0};
+
+    (void)state;
+    find_series(&found, "be");
+    found.note[0].start_ns = 45 * S / 100;
+    found.note[1].start_ns = 105 * S / 100;
+    find(&found, 0, INT64_MAX);
+    fixture_begin(&fixture, "arm1176");
+    fixture_write(&fixture);
+    for (int32_t cpu = 0; cpu < 2; cpu++) {
+        fixture.next.cpu = cpu;
+        fixture.next.period = fixture.next.cycle = 0;
+        fixture.next.start_ns = 0;
+        for (int i = 0; i < 20; i++)
+            fixture_period(&fixture, 1000, count);
+    }
+    fixture_read(&fixture);
+    assert_int_equal(
+        rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX, &all, &err), 0);
+    assert_int_equal(rps_run_region_keep(&series, &found.regions.region[0], &err), 0);
+    assert_int_equal(rps_cpu_series_walk(&series, count_rows, each, &err), 0);
+    assert_int_equal(rps_cpu_series_walk_sum(&series, count_rows, sum, &err), 0);
+    assert_int_equal(each[0], 10);
+    assert_int_equal(sum[0], 5);
+    assert_int_equal(each[1], 10000);
+    assert_int_equal(sum[1], 10000);
+    rps_cpu_series_free(&series);
+    rps_run_regions_free(&found.regions);
+    fixture_end(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pairs),  cmocka_unit_test(test_touching),
+        cmocka_unit_test(test_totals), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_many),   cmocka_unit_test(test_by_cpu),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

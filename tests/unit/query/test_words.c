@@ -1,0 +1,333 @@
+/* What sets labels apart, in words: of profiles made by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "rpistat/profile.h"
+
+#define FIGURES_MAX 6
+#define PERIODS     100 /* of each label, of .1 s */
+
+/* A profile of figures A, B, ... by label, all counted, all steady. */
+struct made {
+    struct rps_profile profile;
+    struct rps_figure figure[FIGURES_MAX];
+    size_t order[FIGURES_MAX];
+    struct rps_profile_label label[3];
+    double mean[3 * FIGURES_MAX], spread[3 * FIGURES_MAX];
+    struct rps_interval interval[3 * FIGURES_MAX];
+    char words[RPS_PROFILE_WORDS_SIZE];
+};
+
+/* Three labels, none of them with more than half of the time, and no figure yet. */
+static void begin(struct made *made)
+{
+    *made = (struct made){.profile = {.label_count = 3,
+                                      .main_label = -1,
+                                      .periods = 3 * PERIODS,
+                                      .length_ns = 3 * PERIODS * INT64_C(100000000)}};
+    made->profile.figure = made->figure;
+    made->profile.order = made->order;
+    made->profile.label = made->label;
+    made->profile.mean = made->mean;
+    made->profile.spread = made->spread;
+    made->profile.mean_interval = made->interval;
+    for (int l = 0; l < 3; l++)
+        made->label[l] = (struct rps_profile_label){
+            .occurrences = 1, .periods = PERIODS, .length_ns = PERIODS * INT64_C(100000000)};
+}
+
+/* The arrays are laid out by the number of figures: all of them are given at once. */
+struct given {
+    const char *name, *label, *unit;
+    double whole, value; /* of the run, and of label 1; the others are as the run */
+};
+
+static void fill(struct made *made, const struct given *given, size_t count)
+{
+    begin(made);
+    made->profile.figure_count = count;
+    for (size_t f = 0; f < count; f++) {
+        struct rps_figure *figure = &made->figure[f];
+
+        snprintf(figure->name, sizeof(figure->name), "%s", given[f].name);
+        snprintf(figure->label, sizeof(figure->label), "%s", given[f].label);
+        snprintf(figure->unit, sizeof(figure->unit), "%s", given[f].unit);
+        figure->whole = given[f].whole;
+        figure->rest = NAN;
+        figure->interval.certainty = RPS_CERTAINTY_COUNTED;
+        made->order[f] = f;
+        for (size_t l = 0; l < 3; l++) {
+            made->mean[l * count + f] = l == 1 ? given[f].value : given[f].whole;
+            made->interval[l * count + f].certainty = RPS_CERTAINTY_COUNTED;
+        }
+    }
+}
+
+static const char *words_of(struct made *made, int label)
+{
+    assert_ptr_equal(rps_profile_words(made->words, &made->profile, label, 0), made->words);
+    return made->words;
+}
+
+/* The words of label 1 with a single figure. */
+static void check_one(const char *name, const char *label, const char *unit, double value,
+                      double whole, const char *expected)
+{
+    const struct given given = {name, label, unit, whole, value};
+    struct made made;
+
+    fill(&made, &given, 1);
+    assert_string_equal(words_of(&made, 1), expected);
+}
+
+static void test_rates(void **state)
+{
+    (void)state;
+    check_one("f", "Minor faults", "/s", 31000, 10000, "3.1 x the minor faults");
+    check_one("f", "Minor faults", "/s", 312600, 10000, "31 x the minor faults");
+    check_one("f", "Minor faults", "/s", 3126000, 10000, "310 x the minor faults");
+    check_one("f", "Minor faults", "/s", 3e7, 10000, "over 1000 x the minor faults");
+    check_one("f", "Minor faults", "/s", 4000, 10000, "0.40 x the minor faults");
+    check_one("f", "Minor faults", "/s", 830, 10000, "1/12 of the minor faults");
+    check_one("f", "Minor faults", "/s", 8, 10000, "under 1/1000 of the minor faults");
+    check_one("f", "Minor faults", "/s", 0, 10000, "no minor faults");
+    check_one("f", "CPU migrations", "/s", 0, 100, "no CPU migrations");
+    check_one("f", "DC miss rate", "PTI", 9, 3, "3.0 x the DC miss rate");
+    check_one("f", "Branch rate", "PTI", 50, 100, "0.50 x the branch rate");
+    check_one("f", "DC miss rate", "PTI", 0, 3, "DC miss rate 0 PTI for 3.0 PTI");
+    check_one("irq_rate", "Interrupt rate", "/s", 0, 300, "interrupt rate 0 /s for 300 /s");
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    check_one("cpi", "CPI", "", 2.41, 1.13, "CPI 2.4 for 1.1");
+    check_one("cpi", "CPI", "", 1.34, 1.13, "CPI 1.3 for 1.1");
+    check_one("x", "Weight", "kg", 120.4, 101.6, "weight 120 kg for 102 kg");
+    check_one("x", "Weight", "kg", 0, .01, "weight 0 kg for 0.010 kg");
+    check_one("x", "Weight", "kg", 2e9, 1e9, "weight 2.0e+09 kg for 1.0e+09 kg");
+    check_one("cpu_use", "CPU use", "%", 12.3, 88.4, "CPU use 12 % for 88 %");
+    check_one("cpu_use", "CPU use", "%", .04, 88.4, "CPU use 0 % for 88 %");
+    check_one("r", "Mispredict ratio", "%", 5.25, .9, "mispredict ratio 5.2 % for 0.9 %");
+    check_one("s", "FE stall percent", "%", 40, 10, "FE stall percent 40 for 10");
+    check_one("my_metric", "my_metric", "", 4, 1, "my_metric 4.0 for 1.0");
+    check_one("Load", "Load", "", 4, 1, "Load 4.0 for 1.0"); /* names itself */
+}
+
+/* Below what matters to anybody, a ratio is no difference. */
+static void test_alike(void **state)
+{
+    static const char alike[] = "like the whole run";
+
+    (void)state;
+    check_one("f", "Minor faults", "/s", 11000, 10000, alike);
+    check_one("f", "CPU migrations", "/s", 1, .1, alike);
+    check_one("r", "Mispredict ratio", "%", .1, .05, alike);
+    check_one("f", "LLC miss rate", "PTI", .01, .001, alike);
+    check_one("cpi", "CPI", "", 1.2, 1.1, alike);
+    check_one("cpi", "CPI", "", NAN, 1.1, "");
+    check_one("cpi", "CPI", "", -1, -2, alike); /* an error of measurement about nought */
+}
+
+/* Where nothing is known, or there is nothing to compare with, nothing is said. */
+static void test_nothing_to_say(void **state)
+{
+    const struct given given = {"cpi", "CPI", "", 1, 3};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    assert_string_equal(words_of(&made, 1), "CPI 3.0 for 1.0");
+    made.label[1].periods = 0; /* not in the part that is shown */
+    assert_string_equal(words_of(&made, 1), "");
+    made.profile.label_count = 1;
+    assert_string_equal(words_of(&made, 0), "");
+}
+
+static const struct given many[] = {
+    {"cpi", "CPI", "", 1, 2},
+    {"f", "Minor faults", "/s", 1000, 9000},
+    {"cpu_use", "CPU use", "%", 80, 95},
+    {"m", "DC miss ratio", "%", 2, 12},
+    {"n", "DC miss rate", "PTI", 6, 30},
+    {"b", "Branch rate", "PTI", 100, 101},
+};
+
+/* The most telling first, three at most, and none twice. */
+static void test_order(void **state)
+{
+    struct made made;
+
+    (void)state;
+    fill(&made, many, 6);
+    assert_string_equal(words_of(&made, 1),
+                        "9.0 x the minor faults, 5.0 x the DC miss rate, CPI 2.0 for 1.0");
+    strcpy(made.figure[0].panel, "All of it");
+    strcpy(made.figure[1].panel, "All of it");
+    assert_string_equal(words_of(&made, 1), "9.0 x the minor faults, 5.0 x the DC miss rate, "
+                                            "CPU use 95 % for 80 %");
+    rps_profile_words(made.words, &made.profile, 1, 47);
+    assert_string_equal(made.words, "9.0 x the minor faults, 5.0 x the DC miss rate");
+    rps_profile_words(made.words, &made.profile, 1, 45);
+    assert_string_equal(made.words, "9.0 x the minor faults");
+    rps_profile_words(made.words, &made.profile, 1, 5);
+    assert_string_equal(made.words, "9.0 x the minor faults"); /* to be cut by who has no room */
+    /* of two that differ as much, the one that tells all labels apart best */
+    made.mean[6 + 1] = 1000;
+    made.mean[6 + 4] = 6;
+    made.mean[6 + 3] = 2;
+    made.figure[5].whole = 50;
+    made.mean[6 + 5] = 100.1;
+    made.figure[0].whole = 50.1;
+    made.mean[6 + 0] = 100.3;
+    strcpy(made.figure[0].unit, "PTI");
+    assert_string_equal(words_of(&made, 1),
+                        "2.0 x the CPI, 2.0 x the branch rate, CPU use 95 % for 80 %");
+    made.order[0] = 5;
+    made.order[5] = 0;
+    assert_string_equal(words_of(&made, 1),
+                        "2.0 x the branch rate, 2.0 x the CPI, CPU use 95 % for 80 %");
+}
+
+/* What runs a quarter of the time has a quarter of everything a second: that is said once. */
+static void test_follows_cpu_use(void **state)
+{
+    struct given given[] = {
+        {"cpu_use", "CPU use", "%", 80, 20},
+        {"f", "Minor faults", "/s", 1000, 250},
+        {"c", "Context switches", "/s", 100, 900},
+    };
+    struct made made;
+
+    (void)state;
+    fill(&made, given, 3);
+    assert_string_equal(words_of(&made, 1), "9.0 x the context switches, CPU use 20 % for 80 %");
+    given[1].value = 2; /* runs, and has far fewer */
+    given[0].value = 40;
+    fill(&made, given, 3);
+    assert_string_equal(words_of(&made, 1), "1/500 of the minor faults, 9.0 x the context "
+                                            "switches, CPU use 40 % for 80 %");
+    given[0].value = 0; /* asleep */
+    given[1].value = given[2].value = 0;
+    fill(&made, given, 3);
+    assert_string_equal(words_of(&made, 1), "CPU use 0 % for 80 %");
+    given[0].whole = given[0].value = 80; /* the CPU use says nothing */
+    fill(&made, given, 3);
+    assert_string_equal(words_of(&made, 1), "no minor faults, no context switches");
+}
+
+/* Intervals must not overlap; where there ought to be one and is not, nothing is sure. */
+static void test_intervals(void **state)
+{
+    const struct given given = {"cpi", "CPI", "", 1, 2};
+    static const char unsure[] = "nothing counted sets it apart for sure";
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.figure[0].interval = (struct rps_interval){RPS_CERTAINTY_INTERVAL, 1, .7, 1.4, .25};
+    made.interval[1] = (struct rps_interval){RPS_CERTAINTY_INTERVAL, 2, 1.5, 2.6, .25};
+    assert_string_equal(words_of(&made, 1), "CPI 2.0 for 1.0");
+    made.interval[1].low = 1.3;
+    assert_string_equal(words_of(&made, 1), unsure);
+    made.figure[0].interval.certainty = RPS_CERTAINTY_COUNTED;
+    assert_string_equal(words_of(&made, 1), "CPI 2.0 for 1.0");
+    made.figure[0].interval.certainty = RPS_CERTAINTY_BURSTS;
+    assert_string_equal(words_of(&made, 1), unsure);
+    made.figure[0].interval.certainty = RPS_CERTAINTY_COUNTED;
+    made.interval[1].certainty = RPS_CERTAINTY_UNSEEN;
+    assert_string_equal(words_of(&made, 1), unsure);
+    assert_string_equal(words_of(&made, 0), "like the whole run");
+}
+
+/* What was counted is as sure as its observations are alike, and as there were many events. */
+static void test_counted(void **state)
+{
+    const struct given given = {"f", "Minor faults", "/s", 1000, 3000};
+    static const char unsure[] = "nothing counted sets it apart for sure";
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.spread[1] = 9000; /* ± 1,800 */
+    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults");
+    made.spread[1] = 11000;
+    assert_string_equal(words_of(&made, 1), unsure);
+    made.spread[1] = NAN; /* no whole observation */
+    assert_string_equal(words_of(&made, 1), unsure);
+    made.spread[1] = 0;
+    made.figure[0].spread = 17000; /* of the run's 300 periods: ± 1,963 */
+    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults");
+    made.figure[0].spread = 18000;
+    assert_string_equal(words_of(&made, 1), unsure);
+    made.figure[0].spread = 0;
+    made.figure[0].whole = 5; /* in two periods one event was to be expected */
+    made.mean[1] = 0;
+    made.label[1].periods = 2;
+    made.label[1].length_ns = 200000000;
+    assert_string_equal(words_of(&made, 1), unsure);
+    made.label[1].length_ns = 2000000000; /* ten events */
+    assert_string_equal(words_of(&made, 1), "no minor faults");
+}
+
+/* A label of more than half is compared with the rest, not with itself. */
+static void test_main_label(void **state)
+{
+    const struct given given = {"f", "Minor faults", "/s", 1000, 1500};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.profile.main_label = 1;
+    made.figure[0].rest = 10;
+    made.figure[0].rest_interval.certainty = RPS_CERTAINTY_COUNTED;
+    assert_string_equal(words_of(&made, 1), "unlike the rest, 150 x the minor faults");
+    assert_string_equal(words_of(&made, 0), "like the whole run");
+    made.figure[0].rest = 0;
+    assert_string_equal(words_of(&made, 1), "unlike the rest, all the minor faults");
+    made.figure[0].rest = 1400;
+    assert_string_equal(words_of(&made, 1), "like the rest");
+    made.figure[0].rest = 10;
+    made.figure[0].rest_interval.certainty = RPS_CERTAINTY_ONCE;
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart for sure");
+}
+
+/* Columns differ by what they vary, wherever their nought is. */
+static void test_table(void **state)
+{
+    const struct given given = {"Temperature", "Temperature", "", 20.1, 20.5};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.profile.length_ns = 0;
+    made.figure[0].spread = .3;
+    made.figure[0].interval.certainty = made.interval[1].certainty = RPS_CERTAINTY_NONE;
+    assert_string_equal(words_of(&made, 1), "Temperature 20.5 for 20.1");
+    made.figure[0].whole = -.1;
+    made.mean[1] = .3;
+    assert_string_equal(words_of(&made, 1), "Temperature 0.30 for -0.10");
+    made.mean[1] = 0; /* a third of the deviation */
+    assert_string_equal(words_of(&made, 1), "like the whole");
+    made.figure[0].spread = 0; /* all the same */
+    assert_string_equal(words_of(&made, 1), "like the whole");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rates),      cmocka_unit_test(test_values),
+        cmocka_unit_test(test_alike),      cmocka_unit_test(test_nothing_to_say),
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_follows_cpu_use),
+        cmocka_unit_test(test_intervals),  cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_main_label), cmocka_unit_test(test_table),
+    };
+
+    return cmocka_run_group_tests_name("query/words", tests, NULL, NULL);
+}
