@@ -22,13 +22,13 @@ measured_set (of_set, mask) AS MATERIALIZED (
 
 -- A row of table period, with what questions_row.sql says of it.
 checked_period AS NOT MATERIALIZED (
-    SELECT *, start_ns + length_ns AS end_ns, %s END AS number FROM period WHERE run_id = ?1),
+    SELECT *, CASE %s, start_ns + length_ns AS end_ns FROM period WHERE run_id = ?1),
 
 -- A row of table rollup, the same of it.
 checked_rollup AS NOT MATERIALIZED (
-    SELECT *, %s WHEN merged NOT BETWEEN 1 AND 65536 THEN 'merged ' || merged
+    SELECT *, CASE WHEN merged NOT BETWEEN 1 AND 65536 THEN 'merged ' || merged
             WHEN last_period NOT BETWEEN period AND 1 << 62 THEN 'last_period ' || last_period
-            WHEN end_ns NOT BETWEEN start_ns AND 1 << 61 THEN 'end_ns ' || end_ns END AS number
+            WHEN end_ns NOT BETWEEN start_ns AND 1 << 61 THEN 'end_ns ' || end_ns %s
     FROM rollup WHERE run_id = ?1),
 
 -- A stretch of periods of a CPU of which the rows of a level of rollup are the finest there is.

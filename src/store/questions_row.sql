@@ -1,13 +1,8 @@
--- Of a row of period or rollup, in questions.sql. excess_ns: so much longer it was on the counters
--- than the workload ran; counted: a bit for each slot with a count; and up to its END number: the
--- first that no recorder writes, with its name, NULL: there is none (rps_period_read refuses the
--- same).
+-- Of a row of period or rollup, in questions.sql. number: the first that no recorder writes, with its
+-- name; NULL: there is none (rps_period_read refuses the same). excess_ns: so much longer it was on
+-- the counters than the workload ran; counted: a bit for each slot with a count.
 
-        max(running_ns, clock_running_ns) - enabled_ns AS excess_ns,
-        (c0 IS NOT NULL) + 2 * (c1 IS NOT NULL) + 4 * (c2 IS NOT NULL) + 8 * (c3 IS NOT NULL)
-        + 16 * (c4 IS NOT NULL) + 32 * (c5 IS NOT NULL) + 64 * (c6 IS NOT NULL)
-        + 128 * (c7 IS NOT NULL) AS counted,
-        CASE WHEN cpu NOT BETWEEN -1 AND 2147483647 THEN 'cpu ' || cpu
+            WHEN cpu NOT BETWEEN -1 AND 2147483647 THEN 'cpu ' || cpu
             WHEN cycle < 0 THEN 'cycle ' || cycle
             WHEN period NOT BETWEEN 0 AND 1 << 62 THEN 'period ' || period
             WHEN rotation NOT BETWEEN 0 AND 1 << 62 THEN 'rotation ' || rotation
@@ -24,4 +19,8 @@
             WHEN c0 < 0 THEN 'the count ' || c0 WHEN c1 < 0 THEN 'the count ' || c1
             WHEN c2 < 0 THEN 'the count ' || c2 WHEN c3 < 0 THEN 'the count ' || c3
             WHEN c4 < 0 THEN 'the count ' || c4 WHEN c5 < 0 THEN 'the count ' || c5
-            WHEN c6 < 0 THEN 'the count ' || c6 WHEN c7 < 0 THEN 'the count ' || c7
+            WHEN c6 < 0 THEN 'the count ' || c6 WHEN c7 < 0 THEN 'the count ' || c7 END AS number,
+        max(running_ns, clock_running_ns) - enabled_ns AS excess_ns,
+        (c0 IS NOT NULL) + 2 * (c1 IS NOT NULL) + 4 * (c2 IS NOT NULL) + 8 * (c3 IS NOT NULL)
+        + 16 * (c4 IS NOT NULL) + 32 * (c5 IS NOT NULL) + 64 * (c6 IS NOT NULL)
+        + 128 * (c7 IS NOT NULL) AS counted
