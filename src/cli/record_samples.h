@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "rpistat/pmu.h"
 #include "rpistat/sampler.h"
-#include "rpistat/store.h"
+#include "rpistat/code_store.h"
 
 struct rps_record_samples;
 
