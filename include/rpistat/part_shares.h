@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rpistat/code.h"
+#include "rpistat/sample.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"

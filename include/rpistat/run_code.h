@@ -15,7 +15,7 @@
 #include "rpistat/run.h"
 #include "rpistat/run_part.h"
 #include "rpistat/shares.h"
-#include "rpistat/store.h"
+#include "rpistat/code_store.h"
 
 /* A number of samples of one stack, or task, in a group; the same one may come again. What is not 0
  * ends the walk, which returns it when it is negative. */

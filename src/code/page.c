@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "page.h"
+#include "rpistat/code_store.h"
 #include "rpistat/page_parts.h"
 #include "wing.h"
 

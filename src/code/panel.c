@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "bins.h"
+#include "rpistat/code_store.h"
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
 

@@ -8,6 +8,7 @@
 
 #include "hurt.h"
 #include "rpistat/check.h"
+#include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/comparison_output.h"
 #include "rpistat/export.h"
