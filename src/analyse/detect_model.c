@@ -174,8 +174,8 @@ static int find(struct finding *f, struct rps_model *model, struct rps_error *er
                                                        rps_choose_penalty(f->observed, 1),
                                                        f->shortest, &model->segmentation, err) < 0)
         return RPS_FAILED;
-    if (rps_confidence_drop(f->observed, model, err) < 0 || label(f, model, err) < 0 ||
-        rps_confidence_find(f->observed, model, err) < 0 || place(f, model, err) < 0)
+    if (rps_confidence_find(f->observed, 1, model, err) < 0 || label(f, model, err) < 0 ||
+        rps_confidence_find(f->observed, 0, model, err) < 0 || place(f, model, err) < 0)
         return RPS_FAILED;
     model->wanders =
         model->segmentation.free > 0 && !model->segmentation.spread &&
