@@ -38,7 +38,7 @@ struct choosing {
     const struct rps_candidates *candidates;
     size_t min_length;
     const struct rps_noise *none; /* of no changes */
-    struct rps_noise present;     /* owned */
+    struct rps_noise *present;    /* owned */
     struct rps_model_choice best;
 };
 
@@ -70,7 +70,7 @@ static double find_criterion(const struct choosing *choosing,
 
     for (size_t k = 1; k <= segmentation->free; k++)
         changes += rps_choose_penalty(observed, k);
-    return rps_noise_fit(observed, choosing->none, &choosing->present,
+    return rps_noise_fit(observed, choosing->none, choosing->present,
                          segmentation->count + segmentation->sloped_count) +
            changes + penalties.slope * (double)segmentation->sloped_count;
 }
@@ -107,8 +107,7 @@ static int walk(struct choosing *choosing, const struct rps_candidates *candidat
         same += segmentation.free >= SAME_FREE;
         if (result == 0 &&
             (segmentation.free != free_count || segmentation.sloped_count != sloped_count)) {
-            result =
-                rps_noise_measure(candidates->observed, &segmentation, &choosing->present, err);
+            result = rps_noise_measure(candidates->observed, &segmentation, choosing->present, err);
             worse = take_step(choosing, &penalties, none, &segmentation) ? 0 : worse + 1;
             same = 0;
         }
@@ -141,7 +140,7 @@ static int thin(struct choosing *choosing, struct rps_candidates *ret, struct rp
         result = rps_candidates_subset(candidates, keep, ret, err);
     }
     if (result == 0)
-        result = rps_noise_measure(candidates->observed, &segmentation, &choosing->present, err);
+        result = rps_noise_measure(candidates->observed, &segmentation, choosing->present, err);
     rps_segmentation_free(&segmentation);
     free(keep);
     return result;
@@ -153,7 +152,7 @@ static int choose(struct choosing *choosing, struct rps_candidates *candidates,
     int result = thin(choosing, few, err);
 
     if (result == 0) {
-        rps_noise_set_gains(choosing->none, &choosing->present, candidates->observed);
+        rps_noise_set_gains(choosing->none, choosing->present, candidates->observed);
         rps_candidates_add_up(candidates);
         rps_candidates_add_up(few);
         result = walk(choosing, few, err);
@@ -169,16 +168,16 @@ int rps_choose(struct rps_candidates *candidates, const struct rps_noise *none, 
                                 .min_length = min_length,
                                 .none = none,
                                 .best.criterion = INFINITY};
-    int result = rps_noise_make(candidates->observed, &choosing.present, err);
+    int result;
 
-    if (result == 0)
-        result = choose(&choosing, candidates, &few, err);
+    choosing.present = calloc(candidates->observed->width, sizeof(*choosing.present));
+    result = choosing.present ? choose(&choosing, candidates, &few, err) : rps_error_memory(err);
     if (result == 0) {
         *ret = choosing.best;
         *ret_few = few;
     } else {
         rps_candidates_free(&few);
     }
-    rps_noise_free(&choosing.present);
+    free(choosing.present);
     return result;
 }
