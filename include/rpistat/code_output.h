@@ -26,7 +26,8 @@ struct rps_code_output {
     struct rps_part_time time;               /* of the part */
     const struct rps_part_shares *groups;    /* of each label; NULL: none are to be told of */
     const struct rps_part_time *groups_time; /* of each label */
-    int width;                               /* of the title, in characters */
+    int is_read; /* 1: by people: what only programs are told is left out, of which there may be much */
+    int width; /* of the title, in characters */
 };
 
 /* "function", "line", "module", "process", "thread", "program"; NULL behind the last. */

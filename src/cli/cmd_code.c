@@ -278,6 +278,7 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .time = job->time[0],
         .groups = job->groups_time ? &job->groups : NULL,
         .groups_time = job->groups_time,
+        .is_read = is_read(settings),
         .width = RPS_DOCUMENT_WIDTH,
     };
 

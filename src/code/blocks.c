@@ -615,9 +615,11 @@ void rps_code_blocks(struct rps_document *document, const struct rps_code_output
 
     put_fields(&filling);
     say_head(&filling);
-    put_shares(&filling);
-    if (output->view == RPS_CODE_TREE) {
+    if (!output->is_read || output->view == RPS_CODE_TABLE)
+        put_shares(&filling);
+    if (output->view == RPS_CODE_TREE && !output->is_read) {
         put_calls(&filling);
+    } else if (output->view == RPS_CODE_TREE) {
         put_tree(&filling);
     } else if (output->view == RPS_CODE_STACKS) {
         put_stacks(&filling);
