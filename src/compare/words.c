@@ -15,6 +15,8 @@
 #define LONG_S        1000 /* seconds that are minutes and hours */
 #define LONGEST_S     9e9  /* that fit into nanoseconds */
 #define STORE_WIDTH   40   /* characters of a path */
+#define LABEL_WIDTH   32
+#define RANGES_MOST   20 /* of the numbers of runs */
 #define COMMAND_WIDTH 160
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -307,50 +309,30 @@ size_t rps_comparison_tests(const struct rps_comparison *comparison)
 }
 
 /* "1-3,7": the numbers of a side's runs, where they are one behind the other as a range. */
-static void write_numbers(char *ret, size_t size, const struct rps_comparison *comparison,
-                          enum rps_comparison_side side)
+static const char *numbers_of(const struct rps_comparison *comparison,
+                              enum rps_comparison_side side)
 {
     const struct rps_comparison_run *run = comparison->run;
-    size_t used = 0;
+    size_t end = side == RPS_SIDE_A ? comparison->a_count : comparison->run_count;
+    size_t i = side == RPS_SIDE_A ? 0 : comparison->a_count;
+    const char *numbers = "";
+    int ranges = 0;
 
-    ret[0] = '\0';
-    for (size_t i = 0, last; i < comparison->run_count && used < size; i = last + 1) {
+    for (size_t last; i < end; i = last + 1) {
         last = i;
-        if (run[i].side != side)
-            continue;
-        while (last + 1 < comparison->run_count && run[last + 1].side == side &&
-               (uint64_t)run[last + 1].run_id == (uint64_t)run[last].run_id + 1)
+        while (last + 1 < end && (uint64_t)run[last + 1].run_id == (uint64_t)run[last].run_id + 1)
             last++;
-        used += (size_t)snprintf(ret + used, size - used, "%s%" PRId64, used > 0 ? "," : "",
-                                 run[i].run_id);
-        if (last > i && used < size)
-            used += (size_t)snprintf(ret + used, size - used, "-%" PRId64, run[last].run_id);
+        if (ranges++ == RANGES_MOST)
+            return rps_arena_print(comparison->arena, "%s...", numbers);
+        numbers = rps_arena_print(comparison->arena, "%s%s%" PRId64, numbers, ranges > 1 ? "," : "",
+                                  run[i].run_id);
+        if (last > i)
+            numbers = rps_arena_print(comparison->arena, "%s-%" PRId64, numbers, run[last].run_id);
     }
-    if (used >= size)
-        memcpy(ret + size - 4, "...", 4);
+    return numbers;
 }
 
-/* The command of the runs of a side, or of both (side -1); "": they have several. */
-static void write_command(char *ret, size_t size, const struct rps_comparison *comparison, int side)
-{
-    char title[4096], other[4096];
-
-    ret[0] = title[0] = '\0';
-    for (size_t i = 0; i < comparison->run_count; i++) {
-        const struct rps_comparison_run *run = &comparison->run[i];
-
-        if (side >= 0 && (int)run->side != side)
-            continue;
-        rps_run_title(other, sizeof(other), &run->run);
-        if (title[0] && strcmp(title, other) != 0)
-            return;
-        strcpy(title, other);
-    }
-    rps_words_cut(ret, size, title, COMMAND_WIDTH);
-}
-
-/* 1: all runs lie in one store. */
-static int has_one_store(const struct rps_comparison *comparison)
+int rps_comparison_has_one_store(const struct rps_comparison *comparison)
 {
     for (size_t i = 1; i < comparison->run_count; i++) {
         if (strcmp(comparison->run[i].store, comparison->run[0].store) != 0)
@@ -359,75 +341,131 @@ static int has_one_store(const struct rps_comparison *comparison)
     return 1;
 }
 
-/* How many characters of the name are not " of STORE", which is said of the runs already. */
-static int length_of_name(const char *name, const char *store)
+static const char *cut(const struct rps_comparison *comparison, const char *text, int width)
 {
-    static const char of[] = " of ";
-    size_t length = strlen(name), end = strlen(of) + strlen(store);
+    size_t size = 4 * strlen(text) + 4;
 
-    if (length >= end && strncmp(name + length - end, of, strlen(of)) == 0 &&
-        strcmp(name + length - strlen(store), store) == 0)
-        length -= end;
-    return (int)length;
+    return rps_words_cut(rps_arena_get(comparison->arena, size, 1), size, text, width);
 }
 
-char *rps_comparison_side_text(char *ret, const struct rps_comparison_output *output,
-                               enum rps_comparison_side side)
+static const char *store_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
 {
-    const struct rps_comparison *comparison = output->comparison;
-    const char *name = side == RPS_SIDE_A ? output->a_name : output->b_name;
+    const char *store = comparison->run[side == RPS_SIDE_A ? 0 : comparison->a_count].store;
+
+    return cut(comparison, store, STORE_WIDTH);
+}
+
+/* The label that all runs of a side have, printable; NULL: there is none. One that is a
+ * phase's too is written as it could be typed. */
+static const char *label_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
+{
+    const char *label = NULL;
+
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        const struct rps_comparison_run *run = &comparison->run[i];
+
+        if (run->side == side && (!run->run.label[0] || (label && strcmp(label, run->run.label))))
+            return NULL;
+        label = run->side == side ? run->run.label : label;
+    }
+    if (rps_phase_label_parse(label) >= 0 &&
+        (size_t)rps_phase_label_parse(label) + 1 < comparison->row_count)
+        label = rps_arena_print(comparison->arena, "label:%s", label);
+    return cut(comparison, label, LABEL_WIDTH);
+}
+
+void rps_comparison_name_sides(struct rps_comparison *comparison)
+{
+    const size_t count[2] = {comparison->a_count, comparison->b_count};
+    int one_store = rps_comparison_has_one_store(comparison);
+
+    for (int side = 0; side < 2; side++)
+        comparison->label[side] = label_of(comparison, (enum rps_comparison_side)side);
+    if (comparison->label[0] && comparison->label[1] &&
+        strcmp(comparison->label[0], comparison->label[1]) == 0)
+        comparison->label[0] = comparison->label[1] = NULL;
+    for (int side = 0; side < 2; side++) {
+        enum rps_comparison_side of = (enum rps_comparison_side)side;
+
+        comparison->name[side] =
+            comparison->label[side]
+                ? comparison->label[side]
+                : rps_arena_print(comparison->arena, "run%s %s%s%s", count[side] > 1 ? "s" : "",
+                                  numbers_of(comparison, of), one_store ? "" : " of ",
+                                  one_store ? "" : store_of(comparison, of));
+    }
+}
+
+/* The command of the runs of a side, or of both (side -1); NULL: they have several. */
+static const char *command_of(const struct rps_comparison *comparison, int side)
+{
+    char title[4096], other[4096];
+
+    title[0] = '\0';
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        const struct rps_comparison_run *run = &comparison->run[i];
+
+        if (side >= 0 && (int)run->side != side)
+            continue;
+        rps_run_title(other, sizeof(other), &run->run);
+        if (title[0] && strcmp(title, other) != 0)
+            return NULL;
+        strcpy(title, other);
+    }
+    return cut(comparison, title, COMMAND_WIDTH);
+}
+
+/* Behind what was said before, "" at first. */
+static void append(const struct rps_comparison *comparison, const char **text, const char *before,
+                   const char *more)
+{
+    *text =
+        rps_arena_print(comparison->arena, "%s%s%s%s", *text, (*text)[0] ? ", " : "", before, more);
+}
+
+const char *rps_comparison_side_text(const struct rps_comparison *comparison,
+                                     enum rps_comparison_side side)
+{
+    const struct rps_comparison_run *first =
+        &comparison->run[side == RPS_SIDE_A ? 0 : comparison->a_count];
     size_t count = side == RPS_SIDE_A ? comparison->a_count : comparison->b_count;
-    size_t at = side == RPS_SIDE_A ? 0 : comparison->a_count, used;
-    char numbers[160], text[512], given[512] = "", command[512] = "";
+    const char *text = "", *numbers = numbers_of(comparison, side), *command;
 
-    write_numbers(numbers, sizeof(numbers), comparison, side);
-    if (name && at < comparison->run_count)
-        snprintf(given, sizeof(given), "%.*s", length_of_name(name, comparison->run[at].store),
-                 name);
-    if (count == 1)
-        used = (size_t)snprintf(ret, RPS_COMPARISON_LINE_SIZE, "run %s", numbers);
-    else
-        used = (size_t)snprintf(ret, RPS_COMPARISON_LINE_SIZE, "%zu runs (%s)", count, numbers);
-    if (!has_one_store(comparison) && at < comparison->run_count)
-        used += (size_t)snprintf(
-            ret + used, RPS_COMPARISON_LINE_SIZE - used, " of %s",
-            rps_words_cut(text, sizeof(text), comparison->run[at].store, STORE_WIDTH));
-    if (given[0] && strcmp(given, numbers) != 0)
-        used += (size_t)snprintf(ret + used, RPS_COMPARISON_LINE_SIZE - used, ", %s",
-                                 rps_words_cut(text, sizeof(text), given, STORE_WIDTH));
-    write_command(command, sizeof(command), comparison, -1);
-    if (command[0])
-        return ret; /* that of both is said once */
-    write_command(command, sizeof(command), comparison, (int)side);
-    snprintf(ret + used, RPS_COMPARISON_LINE_SIZE - used, ", %s",
-             command[0] ? command : "several commands");
-    return ret;
+    if (comparison->label[side])
+        text = count > 1 ? rps_arena_print(comparison->arena, "%zu runs (%s)", count, numbers)
+                         : rps_arena_print(comparison->arena, "run %s", numbers);
+    if (comparison->label[side] && !rps_comparison_has_one_store(comparison))
+        text = rps_arena_print(comparison->arena, "%s of %s", text, store_of(comparison, side));
+    else if (!comparison->label[side] && first->run.label[0] && label_of(comparison, side))
+        append(comparison, &text, "label ", label_of(comparison, side));
+    if (command_of(comparison, -1))
+        return text; /* that of both is said once */
+    command = command_of(comparison, (int)side);
+    append(comparison, &text, "", command ? command : "several commands");
+    return text;
 }
 
-char *rps_comparison_command_text(char *ret, const struct rps_comparison *comparison)
+const char *rps_comparison_command_text(const struct rps_comparison *comparison)
 {
-    write_command(ret, RPS_COMPARISON_LINE_SIZE, comparison, -1);
-    return ret;
+    const char *command = command_of(comparison, -1);
+
+    return command ? command : "";
 }
 
-char *rps_comparison_tested_text(char *ret, const struct rps_comparison *comparison)
+const char *rps_comparison_tested_text(const struct rps_comparison *comparison)
 {
     size_t tests = rps_comparison_tests(comparison), a = comparison->a_count,
            b = comparison->b_count;
-    char by[160];
+    const char *by = "by what varies within the runs: that they differ, not why";
 
-    if (tests == 0) {
-        snprintf(ret, RPS_COMPARISON_LINE_SIZE, "nothing");
-        return ret;
-    }
+    if (tests == 0)
+        return "nothing";
     if (a > 1 && b > 1)
-        snprintf(by, sizeof(by), "run by run (Welch's t test)");
+        by = "run by run (Welch's t test)";
     else if (a > 1 || b > 1)
-        snprintf(by, sizeof(by), "one run by how the %zu others vary (Student's t test)",
-                 a > 1 ? a : b);
-    else
-        snprintf(by, sizeof(by), "by what varies within the runs: that they differ, not why");
-    snprintf(ret, RPS_COMPARISON_LINE_SIZE, "%s; corrected for %zu test%s (Holm)", by, tests,
-             tests == 1 ? "" : "s");
-    return ret;
+        by =
+            rps_arena_print(comparison->arena,
+                            "one run by how the %zu others vary (Student's t test)", a > 1 ? a : b);
+    return rps_arena_print(comparison->arena, "%s; corrected for %zu test%s (Holm)", by, tests,
+                           tests == 1 ? "" : "s");
 }

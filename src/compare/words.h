@@ -1,13 +1,11 @@
-/* What the text of a comparison, its Markdown and its answer share: figures, changes, and what was
+/* What the document of a comparison, its page and its answer share: figures, changes, and what was
  * compared, in words. Numbers have the decimal sign of the locale in force. */
 #ifndef RPISTAT_SHOW_COMPARISON_WORDS_H
 #define RPISTAT_SHOW_COMPARISON_WORDS_H
 
 #include "rpistat/comparison_output.h"
-#include "rpistat/table.h"
 
-#define RPS_COMPARISON_TEXT_SIZE 128  /* of a cell */
-#define RPS_COMPARISON_LINE_SIZE 1024 /* of what was compared */
+#define RPS_COMPARISON_TEXT_SIZE 128 /* of a cell */
 
 /* Changes that are said as a factor: those of +100 % and more, or of -100 % and less. */
 #define RPS_COMPARISON_FACTOR_FROM  .995
@@ -55,21 +53,11 @@ size_t rps_comparison_shown_rows(const struct rps_comparison *comparison);
 /* How many tests of figures p was corrected for together. */
 size_t rps_comparison_tests(const struct rps_comparison *comparison);
 
-/* Lines on what was compared and how, without full stops; "": not to be said. They return ret, of
- * RPS_COMPARISON_LINE_SIZE bytes. */
-char *rps_comparison_side_text(char *ret, const struct rps_comparison_output *output,
-                               enum rps_comparison_side side);
-char *rps_comparison_command_text(char *ret, const struct rps_comparison *comparison);
-char *rps_comparison_tested_text(char *ret, const struct rps_comparison *comparison);
-
-/* Tables (comparison_tables.c), without rows where there is nothing to say: figures of the whole,
- * kinds of phases, functions. Names are cut where the table would be wider than `width`; 0: it may
- * be as wide as it is. */
-void rps_comparison_table_whole(struct rps_text_table *table,
-                                const struct rps_comparison_output *output, int width);
-void rps_comparison_table_phases(struct rps_text_table *table,
-                                 const struct rps_comparison_output *output, int width);
-void rps_comparison_table_functions(struct rps_text_table *table,
-                                    const struct rps_comparison_output *output, int width);
+/* What was compared and how, without full stops; "": not to be said. They lie in the comparison's
+ * arena. */
+const char *rps_comparison_side_text(const struct rps_comparison *comparison,
+                                     enum rps_comparison_side side);
+const char *rps_comparison_command_text(const struct rps_comparison *comparison);
+const char *rps_comparison_tested_text(const struct rps_comparison *comparison);
 
 #endif
