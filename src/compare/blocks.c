@@ -19,6 +19,7 @@
 #define FUNCTIONS_MOST 3  /* of a kind of phases */
 #define NOTABLE        .1 /* of the time of a row: a function's difference between two runs */
 #define CELL_MOST      32 /* columns of a figure's name */
+#define NAME_MOST      48 /* of a function's */
 
 /* By less of the elapsed time the whole hardly changed, and shares of that change say nothing. */
 #define CHANGED_LEAST .005
@@ -50,7 +51,7 @@ static const struct column row_columns[] = {
 
 static const struct column function_columns[] = {
     {{.heading = "Phase"}, TO_FUNCTIONS},
-    {{.name = "name", .heading = "Function"}, TO_FUNCTIONS},
+    {{.name = "name", .heading = "Function", .width_max = NAME_MOST}, TO_FUNCTIONS},
     {{.name = "module"}, 0},
     {{.name = "file"}, 0},
     {{.name = "line", .kind = RPS_VALUE_INT}, 0},
@@ -138,9 +139,10 @@ static const char *reason_name(const struct rps_change *change)
                                               : "no value";
 }
 
-/* What is known of one side alone has words in place of its change. */
+/* What is known of one side alone has words in place of its change. Without says_verdict people read
+ * none. */
 static void put_change(struct rps_block *block, const struct rps_comparison_figure *figure,
-                       const struct rps_change *change, const char *alone)
+                       const struct rps_change *change, const char *alone, int says_verdict)
 {
     char text[RPS_COMPARISON_TEXT_SIZE];
 
@@ -161,7 +163,7 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
     rps_put_text(block, rps_comparison_verdict(change) == RPS_VERDICT_NONE
                             ? NULL
                             : rps_comparison_verdict_text(change));
-    rps_put_words(block, "%s", alone ? "" : rps_comparison_verdict_text(change));
+    rps_put_words(block, "%s", says_verdict ? rps_comparison_verdict_text(change) : "");
 }
 
 /* --- changes of figures ----------------------------------------------------------------------- */
@@ -233,7 +235,9 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
         rps_put_words(block, "  phase %s", label_of(of, label));
     rps_put_text(block, kind_name(is->kind));
     put_change(block, is, &of->change[figure],
-               alone ? rps_arena_print(comparison->arena, "%s alone", alone) : NULL);
+               alone ? rps_arena_print(comparison->arena, "%s alone", alone) : NULL,
+               row == 0 || is->kind != RPS_FIGURE_TIME ||
+                   rps_comparison_is_changed(&of->change[figure]));
     rps_put_number(block, share);
     rps_put_words(block, isnan(share) ? "" : "%.0f %%", fabs(share) < .005 ? 0 : 100 * share);
 }
@@ -257,7 +261,7 @@ static void put_phases(struct rps_document *document, const struct rps_compariso
     for (size_t r = 1; r < comparison->row_count; r++)
         put_row(block, comparison, r, elapsed);
     put_row(block, comparison, 0, elapsed);
-    rps_block_title(block, "Elapsed time:");
+    rps_block_title(block, "Elapsed time");
 }
 
 /* 1: a rate whose events stand there as a total, which says as much. */
@@ -335,7 +339,7 @@ static void put_function(struct rps_block *block, const struct rps_comparison_ro
     rps_put_int(block, function->name.line, function->name.line > 0);
     rps_put_number(block, function->a_share);
     rps_put_number(block, function->b_share);
-    put_change(block, &seconds, &function->seconds, NULL);
+    put_change(block, &seconds, &function->seconds, NULL, 1);
 }
 
 /* Seconds in the functions of a row, of the side that has more of each. */
@@ -365,6 +369,7 @@ static void put_functions(struct rps_document *document, const struct rps_compar
     add_columns(block, comparison, TO_FUNCTIONS, function_columns, COUNT(function_columns));
     add_columns(block, comparison, TO_FUNCTIONS, change_columns, COUNT(change_columns));
     block->indent = 2;
+    block->fixed = 2;
     block->is_folded = 1;
     for (size_t r = 0; r < rps_comparison_shown_rows(comparison); r++) {
         const struct rps_comparison_row *row = &comparison->row[r];
@@ -378,7 +383,7 @@ static void put_functions(struct rps_document *document, const struct rps_compar
         }
     }
     if (rps_block_rows(block) > 0)
-        rps_block_title(block, "Functions, CPU time by their samples:");
+        rps_block_title(block, "Functions, CPU time by their samples");
 }
 
 /* --- what only JSON has ----------------------------------------------------------------------- */
@@ -501,10 +506,11 @@ static void put_remarks(struct rps_document *document, const struct rps_comparis
 /* Times have decimals that tell the periods of all runs apart. */
 static void look_at_times(struct rps_document *document, const struct rps_comparison *comparison)
 {
+    document->period_ns = RPS_NS_PER_S / 10;
     for (size_t i = 0; i < comparison->run_count; i++) {
         const struct rps_run *run = &comparison->run[i].run;
 
-        if (i == 0 || run->period_ns < document->period_ns)
+        if (run->period_ns > 0 && run->period_ns < document->period_ns)
             document->period_ns = run->period_ns;
         if (run->elapsed_ns > document->length_ns)
             document->length_ns = run->elapsed_ns;

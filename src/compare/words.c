@@ -355,11 +355,12 @@ static const char *store_of(const struct rps_comparison *comparison, enum rps_co
     return cut(comparison, store, STORE_WIDTH);
 }
 
-/* The label that all runs of a side have, printable; NULL: there is none. One that is a
- * phase's too is written as it could be typed. */
+/* The label that all runs of a side have, printable; NULL: there is none. One that could be a phase,
+ * or the number of a run, is written as it could be typed. */
 static const char *label_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
 {
     const char *label = NULL;
+    int phase;
 
     for (size_t i = 0; i < comparison->run_count; i++) {
         const struct rps_comparison_run *run = &comparison->run[i];
@@ -368,8 +369,9 @@ static const char *label_of(const struct rps_comparison *comparison, enum rps_co
             return NULL;
         label = run->side == side ? run->run.label : label;
     }
-    if (rps_phase_label_parse(label) >= 0 &&
-        (size_t)rps_phase_label_parse(label) + 1 < comparison->row_count)
+    phase = rps_phase_label_parse(label);
+    if ((phase >= 0 && (size_t)phase + 1 < comparison->row_count) ||
+        !label[strspn(label, "0123456789")])
         label = rps_arena_print(comparison->arena, "label:%s", label);
     return cut(comparison, label, LABEL_WIDTH);
 }
