@@ -148,14 +148,14 @@ static int match(struct rps_comparison_work *work, struct rps_joint_phases *join
 
     for (size_t r = 0; r < comparison->run_count; r++)
         side[r] = (int)comparison->run[r].side;
-    result = rps_match_runs(joint->run, side, comparison->run_count, &labels, &matching, err);
+    result = rps_match_runs(comparison->arena, joint->run, side, comparison->run_count, &labels,
+                            &matching, err);
     if (result == 0) {
         add_rows(comparison, matching.row_count);
         memcpy(comparison->standing, matching.standing, sizeof(comparison->standing));
         for (size_t r = 0; r < comparison->run_count; r++)
             label_run(comparison, r, &joint->run[r], matching.row_of[r]);
     }
-    rps_matching_free(&matching);
     return result;
 }
 
@@ -222,20 +222,6 @@ static void drop_empty(struct rps_comparison *comparison)
     comparison->figure_count = kept;
 }
 
-void rps_comparison_correct(struct rps_arena *arena, struct rps_change *const *change, size_t count)
-{
-    double *p = rps_arena_get(arena, 2 * count + 1, sizeof(*p)), *adjusted = p + count;
-
-    for (size_t i = 0; i < count; i++)
-        p[i] = rps_comparison_is_tested(change[i]) ? change[i]->p : NAN;
-    if (rps_change_correct(p, count, adjusted) < 0)
-        rps_arena_exhausted();
-    for (size_t i = 0; i < count; i++) {
-        if (!isnan(adjusted[i]))
-            change[i]->adjusted = adjusted[i];
-    }
-}
-
 size_t rps_comparison_family_end(const struct rps_comparison *comparison)
 {
     const struct rps_comparison_row *row = comparison->row;
@@ -260,7 +246,7 @@ static void correct(struct rps_comparison *comparison, size_t from, size_t to)
 
     for (size_t i = 0; i < count; i++)
         change[i] = &comparison->row[from + i / figures].change[i % figures];
-    rps_comparison_correct(comparison->arena, change, count);
+    rps_change_correct(comparison->arena, change, count);
 }
 
 /* --- the comparison --------------------------------------------------------------------------- */

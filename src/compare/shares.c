@@ -329,7 +329,7 @@ static void correct(struct rps_comparison *comparison, size_t from, size_t to)
         for (size_t f = 0; f < comparison->row[row].function_count; f++)
             change[count++] = &comparison->row[row].function[f].seconds;
     }
-    rps_comparison_correct(comparison->arena, change, count);
+    rps_change_correct(comparison->arena, change, count);
 }
 
 /* Those that changed most first, and of these as many as are looked at. */

@@ -294,7 +294,7 @@ static size_t count_tests(const struct rps_comparison *comparison, size_t from, 
 
     for (size_t r = from; r < to; r++) {
         for (size_t f = 0; f < comparison->figure_count; f++)
-            tests += (size_t)rps_comparison_is_tested(&comparison->row[r].change[f]);
+            tests += (size_t)rps_change_is_tested(&comparison->row[r].change[f]);
     }
     return tests;
 }

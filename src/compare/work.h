@@ -5,8 +5,6 @@
 #ifndef RPISTAT_SHOW_COMPARISON_WORK_H
 #define RPISTAT_SHOW_COMPARISON_WORK_H
 
-#include <math.h>
-
 #include "rpistat/comparison.h"
 #include "rpistat/run_code.h"
 
@@ -54,16 +52,6 @@ int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_err
 
 /* Walk one run, whose phases have their rows, and make its values. */
 int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct rps_error *err);
-
-/* 1 when the change has a test; where nothing happened on either side there was nothing to test. */
-static inline int rps_comparison_is_tested(const struct rps_change *change)
-{
-    return !isnan(change->p) && (change->a != 0 || change->b != 0);
-}
-
-/* Correct p for all these changes that are tested (Holm). */
-void rps_comparison_correct(struct rps_arena *arena, struct rps_change *const *change,
-                            size_t count);
 
 /* How many rows, from the whole on, are corrected for together: all of them, but a run of one phase
  * is not two things. */
