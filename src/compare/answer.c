@@ -131,27 +131,27 @@ static void say_interval(struct answer *answer, const struct rps_change *change)
             100 * high);
 }
 
-static const char *value_text(char *ret, double seconds)
+static const char *seconds_text(const struct answer *answer, double seconds)
 {
     static const struct rps_comparison_figure figure = {.kind = RPS_FIGURE_TIME, .unit = "s"};
 
-    return rps_comparison_value_text(ret, &figure, seconds);
+    return rps_comparison_value_text(answer->comparison->arena, &figure, seconds);
 }
 
 static void say_time(struct answer *answer)
 {
-    char a[RPS_COMPARISON_TEXT_SIZE], b[RPS_COMPARISON_TEXT_SIZE];
     const struct rps_change *whole = answer->whole;
 
     say_taking(answer);
     if (answer->pair && fabs(whole->ratio) < ALIKE) {
-        say(answer, "as long as %s (%s)", name_of(answer, RPS_SIDE_A), value_text(b, whole->b));
+        say(answer, "as long as %s (%s)", name_of(answer, RPS_SIDE_A),
+            seconds_text(answer, whole->b));
         return;
     }
     say_more(answer, whole, decimals_for(whole), "less", "more", "time",
              name_of(answer, RPS_SIDE_A));
     if (answer->pair)
-        say(answer, " (%s for %s)", value_text(b, whole->b), value_text(a, whole->a));
+        say(answer, " (%s for %s)", seconds_text(answer, whole->b), seconds_text(answer, whole->a));
     else
         say_interval(answer, whole);
 }
@@ -187,13 +187,12 @@ static void say_row(struct answer *answer, size_t r)
 {
     const struct rps_comparison_row *row = &answer->comparison->row[r];
     double longer = rps_comparison_longer(answer->comparison, r);
-    char label[RPS_PHASE_LABEL_SIZE], time[RPS_COMPARISON_TEXT_SIZE];
+    char label[RPS_PHASE_LABEL_SIZE];
+    const char *time = fabs(longer) < 99.5
+                           ? rps_arena_print(answer->comparison->arena, "%.2g s", fabs(longer))
+                           : seconds_text(answer, fabs(longer));
 
     say(answer, "phase %s ", rps_phase_label(row->label, label));
-    if (fabs(longer) < 99.5)
-        snprintf(time, sizeof(time), "%.2g s", fabs(longer));
-    else
-        value_text(time, fabs(longer));
     if (row->a_times == 0)
         say(answer, "(%s) came", time);
     else if (row->b_times == 0)
@@ -270,8 +269,7 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
 {
     const struct rps_comparison_figure *figure = &answer->comparison->figure[f];
     const struct rps_change *change = &answer->comparison->row[r].change[f];
-    char a[RPS_COMPARISON_TEXT_SIZE], b[RPS_COMPARISON_TEXT_SIZE];
-    char name[RPS_NAME_SIZE], printable[RPS_COMPARISON_TEXT_SIZE];
+    char name[RPS_NAME_SIZE], printable[4 * RPS_NAME_SIZE];
 
     rps_words_cut(printable, sizeof(printable), rps_words_name(name, figure->label, figure->name),
                   NAME_WIDTH / 2);
@@ -280,9 +278,9 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
                  figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more", printable, NULL);
         return;
     }
-    rps_comparison_value_text(a, figure, change->a);
-    rps_comparison_value_text(b, figure, change->b);
-    say(answer, "%s %s for %s", printable, b, a);
+    say(answer, "%s %s for %s", printable,
+        rps_comparison_value_text(answer->comparison->arena, figure, change->b),
+        rps_comparison_value_text(answer->comparison->arena, figure, change->a));
 }
 
 /* "; solve (three.c:40) has most of it": of so many seconds that a row takes longer. */

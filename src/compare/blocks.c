@@ -144,26 +144,22 @@ static const char *reason_name(const struct rps_change *change)
 static void put_change(struct rps_block *block, const struct rps_comparison_figure *figure,
                        const struct rps_change *change, const char *alone, int says_verdict)
 {
-    char text[RPS_COMPARISON_TEXT_SIZE];
+    const struct rps_comparison_words words =
+        rps_comparison_words(block->document->arena, figure, change);
+    int has_verdict = rps_comparison_verdict(change) != RPS_VERDICT_NONE;
 
     rps_put_text(block, figure->unit);
-    rps_put_number(block, change->a);
-    rps_put_words(block, "%s", rps_comparison_value_text(text, figure, change->a));
-    rps_put_number(block, change->b);
-    rps_put_words(block, "%s", rps_comparison_value_text(text, figure, change->b));
-    rps_put_number(block, change->ratio);
-    rps_put_words(block, "%s", alone ? alone : rps_comparison_change_text(text, change));
-    rps_put_number(block, change->low);
-    rps_put_words(block, "%s", rps_comparison_interval_text(text, figure, change));
+    rps_put_number(block, change->a)->words = words.a;
+    rps_put_number(block, change->b)->words = words.b;
+    rps_put_number(block, change->ratio)->words = alone ? alone : words.change;
+    rps_put_number(block, change->low)->words = words.interval;
     rps_put_number(block, change->high);
     rps_put_number(block, change->p);
     rps_put_number(block, change->adjusted);
     rps_put_text(block, basis_name(change->basis));
     rps_put_text(block, reason_name(change));
-    rps_put_text(block, rps_comparison_verdict(change) == RPS_VERDICT_NONE
-                            ? NULL
-                            : rps_comparison_verdict_text(change));
-    rps_put_words(block, "%s", says_verdict ? rps_comparison_verdict_text(change) : "");
+    rps_put_text(block, has_verdict ? words.verdict : NULL)->words =
+        says_verdict ? words.verdict : "";
 }
 
 /* --- changes of figures ----------------------------------------------------------------------- */
@@ -329,7 +325,7 @@ static void put_function(struct rps_block *block, const struct rps_comparison_ro
                          const struct rps_comparison_function *function)
 {
     static const struct rps_comparison_figure seconds = {.kind = RPS_FIGURE_CPU, .unit = "s"};
-    char name[4 * RPS_COMPARISON_TEXT_SIZE], label[RPS_PHASE_LABEL_SIZE];
+    char name[512], label[RPS_PHASE_LABEL_SIZE];
 
     rps_put_text(block, row->label >= 0 ? label_of(row, label) : "all");
     rps_put_text(block, function->name.function);

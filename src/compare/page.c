@@ -39,21 +39,24 @@ static void put_figures(struct rps_json *json, const struct rps_comparison *comp
 }
 
 /* Both sides, the change, its interval and the verdict, as the text has them. */
-static void put_change(struct rps_json *json, const char *name,
-                       const struct rps_comparison_figure *figure, const struct rps_change *change)
+static void put_change(const struct rps_comparison *comparison, struct rps_json *json,
+                       const char *name, const struct rps_comparison_figure *figure,
+                       const struct rps_change *change)
 {
-    char text[RPS_COMPARISON_TEXT_SIZE];
+    const struct rps_comparison_words words =
+        rps_comparison_words(comparison->arena, figure, change);
 
     rps_json_array(json, name);
-    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->a));
-    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->b));
-    rps_json_text(json, NULL, rps_comparison_change_text(text, change));
-    rps_json_text(json, NULL, rps_comparison_interval_text(text, figure, change));
-    rps_json_text(json, NULL, rps_comparison_verdict_text(change));
+    rps_json_text(json, NULL, words.a);
+    rps_json_text(json, NULL, words.b);
+    rps_json_text(json, NULL, words.change);
+    rps_json_text(json, NULL, words.interval);
+    rps_json_text(json, NULL, words.verdict);
     rps_json_end(json);
 }
 
-static void put_functions(struct rps_json *json, const struct rps_comparison_row *row)
+static void put_functions(struct rps_json *json, const struct rps_comparison *comparison,
+                          const struct rps_comparison_row *row)
 {
     static const struct rps_comparison_figure cpu_time = {.kind = RPS_FIGURE_CPU, .unit = "s"};
 
@@ -66,7 +69,7 @@ static void put_functions(struct rps_json *json, const struct rps_comparison_row
         rps_json_text(json, "module", name->module);
         rps_json_text(json, "file", name->file);
         rps_json_int64(json, "line", name->line);
-        put_change(json, "seconds", &cpu_time, &row->function[i].seconds);
+        put_change(comparison, json, "seconds", &cpu_time, &row->function[i].seconds);
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -86,9 +89,9 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
         rps_json_end(json);
         rps_json_array(json, "changes");
         for (size_t i = 0; i < comparison->figure_count; i++)
-            put_change(json, NULL, &comparison->figure[i], &row->change[i]);
+            put_change(comparison, json, NULL, &comparison->figure[i], &row->change[i]);
         rps_json_end(json);
-        put_functions(json, row);
+        put_functions(json, comparison, row);
         rps_json_end(json);
     }
     rps_json_end(json);

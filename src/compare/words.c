@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/text.h"
@@ -22,40 +21,35 @@
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* Three digits, whatever the size. */
-static void write_value(char *ret, double value, int whole)
+static const char *number_text(struct rps_arena *arena, double value, int whole)
 {
     double size = fabs(value);
+    char text[RPS_TEXT_NUMBER_SIZE];
 
     if (whole || size >= 1e5 || size < 1e-4)
-        rps_text_number(ret, RPS_TEXT_NUMBER_SIZE, value);
-    else
-        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%.*f",
-                 size >= 99.95    ? 0
-                 : size >= 9.995  ? 1
-                 : size >= .9995  ? 2
-                 : size >= .09995 ? 3
-                                  : 4,
-                 value);
+        return rps_arena_text(arena, rps_text_number(text, sizeof(text), value));
+    return size >= 99.95 ? rps_arena_print(arena, "%.0f", value)
+                         : rps_arena_print(arena, "%#.3g", value);
 }
 
-char *rps_comparison_value_text(char *ret, const struct rps_comparison_figure *figure, double value)
+const char *rps_comparison_value_text(struct rps_arena *arena,
+                                      const struct rps_comparison_figure *figure, double value)
 {
-    char number[RPS_TEXT_NUMBER_SIZE];
-    const char *unit = figure->unit;
-    int counts = strcmp(unit, "events") == 0 || strcmp(unit, "cycles") == 0;
+    const char *unit = figure->unit, *number;
+    char text[RPS_TEXT_NUMBER_SIZE];
 
     if (!isfinite(value))
-        return strcpy(ret, "-");
+        return "-";
+    if (strcmp(unit, "events") == 0 || strcmp(unit, "cycles") == 0)
+        unit = "";
     if (strcmp(unit, "ns") == 0) {
         value /= 1e9;
         unit = "s";
     }
     if (strcmp(unit, "s") == 0 && value >= LONG_S && value < LONGEST_S)
-        return rps_text_duration(ret, RPS_COMPARISON_TEXT_SIZE, (int64_t)(value * 1e9));
-    write_value(number, value, figure->kind == RPS_FIGURE_TOTAL && strcmp(unit, "s") != 0);
-    snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%s%s%s", number, unit[0] && !counts ? " " : "",
-             counts ? "" : unit);
-    return ret;
+        return rps_arena_text(arena, rps_text_duration(text, sizeof(text), (int64_t)(value * 1e9)));
+    number = number_text(arena, value, figure->kind == RPS_FIGURE_TOTAL && strcmp(unit, "s") != 0);
+    return unit[0] ? rps_arena_print(arena, "%s %s", number, unit) : number;
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -71,85 +65,79 @@ static int is_factor(const struct rps_change *change)
            (change->ratio < RPS_COMPARISON_FACTOR_BELOW && change->b != 0);
 }
 
-/* Of percent: none where they would be within the interval, or, without one, beyond two digits. */
-static int decimals_of(const struct rps_change *change)
-{
-    if (has_interval(change))
-        return 50 * (change->high - change->low) < 2 ? 1 : 0;
-    return fabs(100 * change->ratio) < 10 ? 1 : 0;
-}
-
-static void write_percent(char *ret, double ratio, int decimals)
-{
-    double percent = 100 * ratio;
-
-    if (fabs(percent) < LEAST_PERCENT || (decimals == 0 && fabs(percent) < .5))
-        strcpy(ret, "0");
-    else if (fabs(percent) >= 1e4)
-        strcpy(ret, percent > 0 ? "over 10000" : "under -10000");
-    else
-        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%+.*f", decimals, percent);
-}
-
 /* "3.1", "1/300" */
-static void write_factor(char *ret, double times)
+static const char *factor_text(struct rps_arena *arena, double times)
 {
-    char number[RPS_TEXT_NUMBER_SIZE];
+    char text[RPS_TEXT_NUMBER_SIZE];
 
     if (fabs(times) >= 1e4 || times <= 0)
-        rps_text_number(ret, RPS_TEXT_NUMBER_SIZE, times);
-    else if (times >= .095)
-        rps_words_times(ret, RPS_TEXT_NUMBER_SIZE, times);
-    else if (times < 1e-4)
-        strcpy(ret, "<1/10000");
-    else
-        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "1/%.40s",
-                 rps_words_times(number, sizeof(number), 1 / times));
+        return rps_arena_text(arena, rps_text_number(text, sizeof(text), times));
+    if (times >= .095)
+        return rps_arena_text(arena, rps_words_times(text, sizeof(text), times));
+    return times < 1e-4
+               ? "<1/10000"
+               : rps_arena_print(arena, "1/%s", rps_words_times(text, sizeof(text), 1 / times));
 }
 
-char *rps_comparison_change_text(char *ret, const struct rps_change *change)
+/* A ratio as the change is said, without "%" or "x". Per cent have no decimals where they would be
+ * within the interval, or, without one, beyond two digits. */
+static const char *ratio_text(struct rps_arena *arena, const struct rps_change *change,
+                              double ratio)
 {
-    char number[RPS_COMPARISON_TEXT_SIZE];
+    double percent = 100 * ratio;
+    int decimals = has_interval(change) ? 50 * (change->high - change->low) < 2
+                                        : fabs(100 * change->ratio) < 10;
 
-    if (!isfinite(change->a) || !isfinite(change->b))
-        return strcpy(ret, "-");
-    if (change->a == change->b)
-        return strcpy(ret, "0 %");
-    if (!isfinite(change->ratio))
-        return strcpy(ret, "from 0");
     if (is_factor(change))
-        write_factor(number, 1 + change->ratio);
-    else
-        write_percent(number, change->ratio, decimals_of(change));
-    snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%.100s %c", number, is_factor(change) ? 'x' : '%');
-    return ret;
+        return factor_text(arena, 1 + ratio);
+    if (fabs(percent) < LEAST_PERCENT || (decimals == 0 && fabs(percent) < .5))
+        return "0";
+    if (fabs(percent) >= 1e4)
+        return percent > 0 ? "over 10000" : "under -10000";
+    return rps_arena_print(arena, "%+.*f", decimals, percent);
 }
 
-char *rps_comparison_interval_text(char *ret, const struct rps_comparison_figure *figure,
-                                   const struct rps_change *change)
+static const char *change_text(struct rps_arena *arena, const struct rps_change *change)
 {
-    char low[RPS_COMPARISON_TEXT_SIZE], high[RPS_COMPARISON_TEXT_SIZE];
+    if (!isfinite(change->a) || !isfinite(change->b))
+        return "-";
+    if (change->a == change->b)
+        return "0 %";
+    if (!isfinite(change->ratio))
+        return "from 0";
+    return rps_arena_print(arena, "%s %c", ratio_text(arena, change, change->ratio),
+                           is_factor(change) ? 'x' : '%');
+}
 
+static const char *interval_text(struct rps_arena *arena,
+                                 const struct rps_comparison_figure *figure,
+                                 const struct rps_change *change)
+{
     double least = change->a >= 0 && change->b >= 0 ? -1 : -INFINITY; /* nothing is below 0 */
 
     if (!has_interval(change) || (change->low == 0 && change->high == 0))
-        return strcpy(ret, "");
-    if (!isfinite(change->ratio)) {
-        rps_comparison_value_text(low, figure, least < 0 ? fmax(change->low, 0) : change->low);
-        rps_comparison_value_text(high, figure, change->high);
-        snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%.60s to %.60s", low, high);
-        return ret;
-    }
-    if (is_factor(change)) {
-        write_factor(low, 1 + fmax(change->low, least));
-        write_factor(high, 1 + change->high);
-    } else {
-        write_percent(low, fmax(change->low, least), decimals_of(change));
-        write_percent(high, change->high, decimals_of(change));
-    }
-    snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%.40s to %.40s %c", low, high,
-             is_factor(change) ? 'x' : '%');
-    return ret;
+        return "";
+    if (!isfinite(change->ratio))
+        return rps_arena_print(arena, "%s to %s",
+                               rps_comparison_value_text(
+                                   arena, figure, least < 0 ? fmax(change->low, 0) : change->low),
+                               rps_comparison_value_text(arena, figure, change->high));
+    return rps_arena_print(arena, "%s to %s %c",
+                           ratio_text(arena, change, fmax(change->low, least)),
+                           ratio_text(arena, change, change->high), is_factor(change) ? 'x' : '%');
+}
+
+struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
+                                                 const struct rps_comparison_figure *figure,
+                                                 const struct rps_change *change)
+{
+    return (struct rps_comparison_words){
+        .a = rps_comparison_value_text(arena, figure, change->a),
+        .b = rps_comparison_value_text(arena, figure, change->b),
+        .change = change_text(arena, change),
+        .interval = interval_text(arena, figure, change),
+        .verdict = rps_comparison_verdict_text(change),
+    };
 }
 
 int rps_comparison_is_changed(const struct rps_change *change)

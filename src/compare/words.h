@@ -5,22 +5,24 @@
 
 #include "rpistat/comparison_output.h"
 
-#define RPS_COMPARISON_TEXT_SIZE 128 /* of a cell */
-
 /* Changes that are said as a factor: those of +100 % and more, or of -100 % and less. */
 #define RPS_COMPARISON_FACTOR_FROM  .995
 #define RPS_COMPARISON_FACTOR_BELOW (-.995)
 
-/* These return ret, of RPS_COMPARISON_TEXT_SIZE bytes. A value: "1.20 s", "12.3 M", "-". */
-char *rps_comparison_value_text(char *ret, const struct rps_comparison_figure *figure,
-                                double value);
+/* A value: "1.20 s", "12.3 M", "-". All texts lie in the arena. */
+const char *rps_comparison_value_text(struct rps_arena *arena,
+                                      const struct rps_comparison_figure *figure, double value);
 
-/* "-12.3 %" with as many digits as the interval deserves, "3.1 x", "1/300 x", "from 0", "-". */
-char *rps_comparison_change_text(char *ret, const struct rps_change *change);
-
-/* "-13.1 to -11.5 %", "2.9 to 3.3 x"; "" where there is none. */
-char *rps_comparison_interval_text(char *ret, const struct rps_comparison_figure *figure,
-                                   const struct rps_change *change);
+struct rps_comparison_words {
+    const char *a, *b;
+    const char *change;   /* "-12.3 %" with as many digits as the interval deserves, "3.1 x",
+                             "1/300 x", "from 0", "-" */
+    const char *interval; /* "-13.1 to -11.5 %", "2.9 to 3.3 x"; "": there is none */
+    const char *verdict;
+};
+struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
+                                                 const struct rps_comparison_figure *figure,
+                                                 const struct rps_change *change);
 
 /* "less", "more", "no difference shown", "too short to tell", ... */
 const char *rps_comparison_verdict_text(const struct rps_change *change);
