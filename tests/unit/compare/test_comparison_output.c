@@ -693,6 +693,44 @@ static void test_hostile(void **state)
     command[0] = program;
 }
 
+static int count_of(const struct made *made, const char *part)
+{
+    char *text = written(RPS_FORMAT_TEXT, made);
+    int count = 0;
+
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    free(text);
+    return count;
+}
+
+/* Events stand once: as their total, unless their rate alone changed. */
+static void test_once(void **state)
+{
+    struct rps_comparison_figure with_rate[FIGURES];
+    struct made made;
+
+    (void)state;
+    make_groups(&made);
+    memcpy(with_rate, figures, sizeof(figures));
+    with_rate[CPU_USE] =
+        (struct rps_comparison_figure){RPS_FIGURE_METRIC, "faults", "Minor faults", "/s"};
+    made.comparison.figure = with_rate;
+    assert_int_equal(count_of(&made, "  Minor faults "), 1);
+    assert_int_equal(count_of(&made, "Minor faults /s"), 0);
+    made.change[0][CPU_USE] = tested(91, 87, .01, 1);
+    assert_int_equal(count_of(&made, "Minor faults /s"), 0);
+    made.change[0][FAULTS] = tested(812, 812, .2, 0);
+    assert_int_equal(count_of(&made, "  Minor faults "), 2);
+    made.change[0][CPU_USE] = tested(91, 87, .1, 0);
+    assert_int_equal(count_of(&made, "Minor faults /s"), 0);
+    made.change[2][CPU_USE] = tested(91, 80, .01, 1); /* a phase has more to say */
+    assert_int_equal(count_of(&made, "Minor faults /s"), 1);
+    made.change[2][CPU_USE] = made.change[0][CPU_USE];
+    made.output.all = 1;
+    assert_int_equal(count_of(&made, "Minor faults /s"), 1);
+}
+
 /* The only kind of phases, which is the whole, is not said again. */
 static void test_one_phase(void **state)
 {
@@ -847,21 +885,14 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answer_groups),
-        cmocka_unit_test(test_answer_phases),
-        cmocka_unit_test(test_answer_pair),
-        cmocka_unit_test(test_answer_same),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_text_pair),
-        cmocka_unit_test(test_markdown),
-        cmocka_unit_test(test_all),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_one_phase),
-        cmocka_unit_test(test_one_phase_tests),
+        cmocka_unit_test(test_answer_groups), cmocka_unit_test(test_answer_phases),
+        cmocka_unit_test(test_answer_pair),   cmocka_unit_test(test_answer_same),
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_text_pair),
+        cmocka_unit_test(test_markdown),      cmocka_unit_test(test_all),
+        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_once),          cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_narrow),        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_one_phase),     cmocka_unit_test(test_one_phase_tests),
     };
 
     int failed;
