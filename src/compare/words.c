@@ -344,7 +344,7 @@ static const char *store_of(const struct rps_comparison *comparison, enum rps_co
 }
 
 /* The label that all runs of a side have, printable; NULL: there is none. One that could be a phase,
- * or the number of a run, is written as it could be typed. */
+ * or the number of a run, is written as it could be typed, one of several words in quotes. */
 static const char *label_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
 {
     const char *label = NULL;
@@ -361,7 +361,8 @@ static const char *label_of(const struct rps_comparison *comparison, enum rps_co
     if ((phase >= 0 && (size_t)phase + 1 < comparison->row_count) ||
         !label[strspn(label, "0123456789")])
         label = rps_arena_print(comparison->arena, "label:%s", label);
-    return cut(comparison, label, LABEL_WIDTH);
+    label = cut(comparison, label, LABEL_WIDTH);
+    return strchr(label, ' ') ? rps_arena_print(comparison->arena, "\"%s\"", label) : label;
 }
 
 void rps_comparison_name_sides(struct rps_comparison *comparison)

@@ -379,15 +379,15 @@ static void test_names(void **state)
     check_names(&made, "main", "label:5");
     set_label(&made, 0, "a label that nobody would like to read at each figure\x1b");
     set_label(&made, 1, made.run[0].run.label);
-    check_names(&made, "a label that nobody would lik...", "label:5");
+    check_names(&made, "\"a label that nobody would lik...\"", "label:5");
     made.run[2].store = made.run[3].store = "other.data";
     set_label(&made, 3, "");
     made.run[3].run_id = 9;
-    check_names(&made, "a label that nobody would lik...", "runs 3,9 of other.data");
+    check_names(&made, "\"a label that nobody would lik...\"", "runs 3,9 of other.data");
     check_answer(&made, "The elapsed time of a side is not known");
     made.change[0][ELAPSED] = tested(4, 3, .01, 1);
-    check_answer(&made, "Runs 3,9 of other.data take 25 % less time than a label that nobody would "
-                        "lik... (24 to 26 %)");
+    check_answer(&made, "Runs 3,9 of other.data take 25 % less time than \"a label that nobody "
+                        "would lik...\" (24 to 26 %)");
 }
 
 /* --- the whole text --------------------------------------------------------------------------- */
