@@ -13,6 +13,8 @@
 /* Elapsed time, CPU time, CPU use and the clock event. */
 #define OFFERED_BESIDE 4
 
+#define NAMES_MOST 30 /* of figures that are left out */
+
 /* --- what a run offers ------------------------------------------------------------------------ */
 
 static struct rps_compared_figure *offer(struct rps_compared_run *run,
@@ -220,25 +222,24 @@ static int was_named(const struct rps_comparison_work *work, size_t run, size_t 
     return 0;
 }
 
-/* Name what is left out. */
 static void remark_left_out(struct rps_comparison_work *work)
 {
-    char names[512];
-    size_t used = 0;
+    struct rps_comparison *comparison = &work->comparison;
+    const char *names = NULL;
+    int count = 0;
 
-    names[0] = '\0';
-    for (size_t r = 0; r < work->comparison.run_count; r++) {
-        for (size_t i = 0; i < work->run[r].offered_count && used < sizeof(names); i++) {
+    for (size_t r = 0; r < comparison->run_count; r++) {
+        for (size_t i = 0; i < work->run[r].offered_count && count <= NAMES_MOST; i++) {
             if (!was_named(work, r, i))
-                used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-                                         used ? ", " : "", work->run[r].offered[i].is.name);
+                names = rps_arena_print(
+                    comparison->arena, "%s%s%s", names ? names : "", names ? ", " : "",
+                    count++ < NAMES_MOST ? work->run[r].offered[i].is.name : "...");
         }
     }
-    if (used > 0)
+    if (names)
         rps_comparison_remark(
-            &work->comparison,
-            "Left out, since not all runs have these figures, made in the same way: %s%s.", names,
-            used < sizeof(names) ? "" : "...");
+            comparison,
+            "Left out, since not all runs have these figures, made in the same way: %s.", names);
 }
 
 int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_error *err)

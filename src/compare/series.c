@@ -57,14 +57,22 @@ static int compare_worths(const void *a, const void *b)
     return x->figure < y->figure ? -1 : 1;
 }
 
-/* Metrics that a plot of a run would draw as well. */
-static int has_panel(const struct rps_plan *plan, const struct rps_comparison_figure *figure)
+/* The plan's metric by its name, or -1. */
+static int metric_of(const struct rps_plan *plan, const char *name)
 {
     for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, figure->name) == 0)
-            return plan->metric[m].panel[0] != '\0';
+        if (strcmp(plan->metric[m].name, name) == 0)
+            return m;
     }
-    return strcmp(figure->name, RPS_COLLECT_CPU_USE) == 0;
+    return -1;
+}
+
+/* Metrics that a plot of a run would draw as well; CPU use has a panel by read_plan. */
+static int has_panel(const struct rps_plan *plan, const struct rps_comparison_figure *figure)
+{
+    int m = metric_of(plan, figure->name);
+
+    return m >= 0 && plan->metric[m].panel[0] != '\0';
 }
 
 /* Nothing but zeros, or without a value. */
@@ -97,8 +105,7 @@ static void choose_worthy(const struct rps_comparison *comparison, size_t most,
 static int choose_named(const struct rps_comparison *comparison, const char *name, size_t *ret,
                         struct rps_error *err)
 {
-    char known[512] = "";
-    size_t used = 0;
+    const char *known = "";
 
     for (size_t f = 0; f < comparison->figure_count; f++) {
         const struct rps_comparison_figure *figure = &comparison->figure[f];
@@ -108,9 +115,8 @@ static int choose_named(const struct rps_comparison *comparison, const char *nam
         *ret = f;
         if (strcmp(figure->name, name) == 0)
             return 0;
-        if (used + strlen(figure->name) + 8 < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
-                                     figure->name);
+        known =
+            rps_arena_print(comparison->arena, "%s%s%s", known, known[0] ? ", " : "", figure->name);
     }
     return rps_error_set(err, RPS_USAGE,
                          "--metric: the runs have no metric '%s' in common; there are %s", name,
@@ -141,10 +147,8 @@ static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret
     struct rps_metric *metric;
     int result = rps_reader_plan(run->reader, run->run_id, ret, err);
 
-    for (int m = 0; result == 0 && m < (*ret)->metric_count; m++) {
-        if (strcmp((*ret)->metric[m].name, RPS_COLLECT_CPU_USE) == 0)
-            return 0;
-    }
+    if (result == 0 && metric_of(*ret, RPS_COLLECT_CPU_USE) >= 0)
+        return 0;
     if (result == 0)
         result =
             rps_plan_add_formula(*ret, RPS_COLLECT_CPU_USE "=100 * cpu_seconds / seconds", err);
@@ -155,16 +159,6 @@ static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret
     snprintf(metric->panel, sizeof(metric->panel), "CPU use");
     snprintf(metric->unit, sizeof(metric->unit), "%%");
     return 0;
-}
-
-/* The plan's metric by its name, or -1. */
-static int metric_of(const struct rps_plan *plan, const char *name)
-{
-    for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, name) == 0)
-            return m;
-    }
-    return -1;
 }
 
 static int bin_run(const struct rps_comparison *comparison, struct rps_comparison_series *series,
