@@ -260,21 +260,6 @@ static void put_phases(struct rps_document *document, const struct rps_compariso
     rps_block_title(block, "Elapsed time");
 }
 
-/* 1: a rate whose events stand there as a total, which says as much. */
-static int is_said_by_total(const struct rps_comparison *comparison, size_t figure)
-{
-    const struct rps_comparison_figure *rate = &comparison->figure[figure];
-    const struct rps_change *change = comparison->row[0].change;
-
-    for (size_t f = 0; f < comparison->figure_count && strcmp(rate->unit, "/s") == 0; f++) {
-        if (comparison->figure[f].kind == RPS_FIGURE_TOTAL &&
-            strcmp(comparison->figure[f].label, rate->label) == 0)
-            return rps_comparison_is_changed(&change[f]) ||
-                   !rps_comparison_is_changed(&change[figure]);
-    }
-    return 0;
-}
-
 /* Which figures of which rows people read: told[row * figure_count + figure]. */
 static char *choose_told(const struct rps_comparison_output *output)
 {
@@ -285,8 +270,8 @@ static char *choose_told(const struct rps_comparison_output *output)
     for (size_t f = 0; f < figures; f++) {
         const struct rps_change *whole = &comparison->row[0].change[f];
 
-        told[f] =
-            output->all || ((whole->a != 0 || whole->b != 0) && !is_said_by_total(comparison, f));
+        told[f] = output->all || ((whole->a != 0 || whole->b != 0) &&
+                                  !rps_comparison_is_said_by_total(comparison, 0, f));
     }
     for (size_t r = 1; r < rps_comparison_shown_rows(comparison); r++) {
         if (comparison->row[r].a_times == 0 || comparison->row[r].b_times == 0)

@@ -214,16 +214,17 @@ static int is_clock(const struct rps_comparison_figure *figure)
            (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
 }
 
-/* A rate of events of which the total changed. */
-static int is_said_by_total(const struct rps_comparison *comparison, size_t row, size_t figure)
+int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t row,
+                                    size_t figure)
 {
     const struct rps_comparison_figure *rate = &comparison->figure[figure];
+    const struct rps_change *change = comparison->row[row].change;
 
     for (size_t f = 0; f < comparison->figure_count && strcmp(rate->unit, "/s") == 0; f++) {
         if (comparison->figure[f].kind == RPS_FIGURE_TOTAL &&
-            strcmp(comparison->figure[f].label, rate->label) == 0 &&
-            rps_comparison_is_changed(&comparison->row[row].change[f]))
-            return 1;
+            strcmp(comparison->figure[f].label, rate->label) == 0)
+            return rps_comparison_is_changed(&change[f]) ||
+                   !rps_comparison_is_changed(&change[figure]);
     }
     return 0;
 }
@@ -247,7 +248,8 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
         const struct rps_comparison_figure *figure = &comparison->figure[f];
         const struct rps_change *change = &comparison->row[row].change[f];
         int again = figure->kind == RPS_FIGURE_TIME || is_clock(figure) ||
-                    !rps_comparison_is_changed(change) || is_said_by_total(comparison, row, f);
+                    !rps_comparison_is_changed(change) ||
+                    rps_comparison_is_said_by_total(comparison, row, f);
         double found;
 
         for (size_t s = 0; s < count; s++)
