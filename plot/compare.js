@@ -45,11 +45,12 @@ const buttons = data.rows.map((row, r) => {
 function fillRows() {
     const rows = data.rows.map((row, r) => {
         const made = changeRow(buttons[r], row.changes[0]);
-        made.firstChild.after(cell(labelOf(row) ? timesText(row) : "", "number"));
+        made.firstChild.after(...[timesText(row), page.place(row.start, 1)].map(text => cell(labelOf(row) ? text : "", "number")));
+        made.lastChild.before(cell(row.share === null ? "" : Math.round(100 * row.share) + " %", "number"));
         made.addEventListener("click", () => choose(r));
         return made;
     });
-    part("rows").append(table("The whole and its phases: " + data.figures[0], ["Row", "Times", ...NAMES, "Change", "Verdict"], rows));
+    part("rows").append(table("The whole and its phases: " + data.figures[0], ["Row", "Times", "Start", ...NAMES, "Change", "Share of change", "Verdict"], rows));
 }
 
 function mark() {

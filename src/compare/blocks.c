@@ -21,9 +21,6 @@
 #define CELL_MOST      32 /* columns of a figure's name */
 #define NAME_MOST      48 /* of a function's */
 
-/* By less of the elapsed time the whole hardly changed, and shares of that change say nothing. */
-#define CHANGED_LEAST .005
-
 /* Tables that the columns below belong to. */
 enum {
     TO_PROGRAMS = 1 << 0,
@@ -174,19 +171,6 @@ static void put_name(struct rps_block *block, const struct rps_comparison_figure
                   is_rate ? " " : "", is_rate ? figure->unit : "");
 }
 
-/* The share of the change of the elapsed time; NaN where the whole hardly changed. */
-static double share_of_change(const struct rps_comparison *comparison, size_t row)
-{
-    const struct rps_change *whole =
-        &comparison->row[0].change[rps_comparison_figure(comparison, "elapsed")];
-    double share = rps_comparison_longer(comparison, row) / rps_comparison_longer(comparison, 0);
-
-    return fabs(share) > 99 || rps_comparison_verdict(whole) == RPS_VERDICT_SAME ||
-                   fabs(whole->ratio) < CHANGED_LEAST
-               ? NAN
-               : share;
-}
-
 static const char *label_of(const struct rps_comparison_row *row, char text[RPS_PHASE_LABEL_SIZE])
 {
     return row->label >= 0 ? rps_phase_label(row->label, text) : NULL;
@@ -222,7 +206,8 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
     const char *alone = of->a_times > 0 && of->b_times > 0 ? NULL
                         : of->a_times > 0                  ? comparison->name[RPS_SIDE_A]
                                                            : comparison->name[RPS_SIDE_B];
-    double share = is->kind == RPS_FIGURE_TIME ? share_of_change(comparison, row) : NAN;
+    double share =
+        is->kind == RPS_FIGURE_TIME ? rps_comparison_share_of_change(comparison, row) : NAN;
     char label[RPS_PHASE_LABEL_SIZE];
 
     put_place(block, of);

@@ -11,6 +11,7 @@
 
 #include "parts.h"
 #include "words.h"
+#include "rpistat/clock.h"
 #include "rpistat/output_file.h"
 
 #define PAGE_FIGURES 12 /* drawn over time, where none are named */
@@ -80,6 +81,7 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
     rps_json_array(json, "rows");
     for (size_t r = 0; r < comparison->row_count; r++) {
         const struct rps_comparison_row *row = &comparison->row[r];
+        double start_ns = (double)(row->a_start_ns >= 0 ? row->a_start_ns : row->b_start_ns);
 
         rps_json_object(json, NULL);
         rps_json_int64(json, "label", row->label);
@@ -87,6 +89,8 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
         rps_json_uint64(json, NULL, row->a_times);
         rps_json_uint64(json, NULL, row->b_times);
         rps_json_end(json);
+        rps_json_double(json, "start", start_ns / RPS_NS_PER_S);
+        rps_json_double(json, "share", rps_comparison_share_of_change(comparison, r));
         rps_json_array(json, "changes");
         for (size_t i = 0; i < comparison->figure_count; i++)
             put_change(comparison, json, NULL, &comparison->figure[i], &row->change[i]);

@@ -11,6 +11,7 @@
 
 #define LEAST_PERCENT .1
 #define ALL_OF_IT     .01  /* a phase that lacks less of the time than this is the whole */
+#define CHANGED_LEAST .005 /* by less of it the whole hardly changed, shares of which say nothing */
 #define LONG_S        1000 /* seconds that are minutes and hours */
 #define LONGEST_S     9e9  /* that fit into nanoseconds */
 #define STORE_WIDTH   40   /* characters of a path */
@@ -180,6 +181,18 @@ double rps_comparison_longer(const struct rps_comparison *comparison, size_t row
     if (!change)
         return NAN;
     return (of->b_times > 0 ? change->b : 0) - (of->a_times > 0 ? change->a : 0);
+}
+
+double rps_comparison_share_of_change(const struct rps_comparison *comparison, size_t row)
+{
+    int elapsed = rps_comparison_figure(comparison, "elapsed");
+    const struct rps_change *whole = elapsed >= 0 ? &comparison->row[0].change[elapsed] : NULL;
+    double share = rps_comparison_longer(comparison, row) / rps_comparison_longer(comparison, 0);
+
+    return !whole || fabs(share) > 99 || rps_comparison_verdict(whole) == RPS_VERDICT_SAME ||
+                   fabs(whole->ratio) < CHANGED_LEAST
+               ? NAN
+               : share;
 }
 
 double rps_comparison_explains(const struct rps_comparison_figure *figure,

@@ -40,6 +40,9 @@ int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, siz
 /* Seconds that a row takes longer at side B, of which a side alone has all; NaN: not known. */
 double rps_comparison_longer(const struct rps_comparison *comparison, size_t row);
 
+/* The share that a row has of the change of the elapsed time; NaN where the whole hardly changed. */
+double rps_comparison_share_of_change(const struct rps_comparison *comparison, size_t row);
+
 /*
  * The figure of a row to say next, beside the elapsed time and the `count` in `said`: of those that
  * changed the one that says most, or SIZE_MAX. What explains elapsed time comes first, then CPU

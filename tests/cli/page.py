@@ -458,7 +458,7 @@ def test_compare_rows():
     lines = browser.evaluate("[...document.querySelectorAll('td.text')].map(cell => { const range = document.createRange(); "
                              "range.selectNodeContents(cell); return range.getClientRects().length; })")
     assert len(lines) > 20 and set(lines) == {1}, lines  # a verdict is one line
-    assert rows[0][2:4] == ["22.0 s", "22.0 s"] and rows[3][2] == "-" and re.match("-(3[5-9]|4[0-5])", rows[2][4]), rows
+    assert rows[0][3:5] == ["22.0 s", "22.0 s"] and rows[3][3] == "-" and re.match("-(3[5-9]|4[0-5])", rows[2][5]), rows
     assert chosen_row(browser) == [0, 0]
     browser.evaluate("document.querySelectorAll('#rows tbody tr')[2].children[3].click()")
     assert chosen_row(browser) == [2, 2]
