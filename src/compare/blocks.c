@@ -182,19 +182,14 @@ static void put_place(struct rps_block *block, const struct rps_comparison_row *
     int64_t start_ns = row->a_start_ns < 0 && !block->name ? row->b_start_ns : row->a_start_ns;
     char label[RPS_PHASE_LABEL_SIZE];
 
-    rps_put_text(block, label_of(row, label));
-    rps_put_words(block, "%s", row->label >= 0 ? label : "all");
-    rps_put_int(block, (int64_t)row->a_times, 1);
-    if (row->label < 0)
-        rps_put_words(block, "%s", "");
-    else if (row->a_times == 0 || row->b_times == 0)
+    rps_put_text(block, label_of(row, label))->words = row->label < 0 ? "all" : NULL;
+    rps_put_int(block, (int64_t)row->a_times, 1)->words = row->label < 0 ? "" : NULL;
+    if (row->a_times == 0 || row->b_times == 0)
         rps_put_words(block, "%zu", row->a_times + row->b_times);
     else if (row->a_times != row->b_times)
         rps_put_words(block, "%zu, %zu", row->a_times, row->b_times);
     rps_put_int(block, (int64_t)row->b_times, 1);
-    rps_put_int(block, start_ns, start_ns >= 0);
-    if (row->label < 0)
-        rps_put_words(block, "%s", "");
+    rps_put_int(block, start_ns, start_ns >= 0)->words = row->label < 0 ? "" : NULL;
     rps_put_int(block, row->b_start_ns, row->b_start_ns >= 0);
 }
 
