@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/run_code.h"
 #include "words.h"
 
 #define FIGURES_MOST   4  /* that are said of a kind of phases */
@@ -293,8 +292,8 @@ static void put_function(struct rps_block *block, const struct rps_comparison_ro
     char name[512], label[RPS_PHASE_LABEL_SIZE];
 
     rps_put_text(block, row->label >= 0 ? label_of(row, label) : "all");
-    rps_put_text(block, function->name.function);
-    rps_put_words(block, "%s", rps_code_function_text(name, sizeof(name), &function->name));
+    rps_put_text(block, function->name.name);
+    rps_put_words(block, "%s", rps_share_name_text(name, sizeof(name), &function->name));
     rps_put_text(block, function->name.module);
     rps_put_text(block, function->name.file);
     rps_put_int(block, function->name.line, function->name.line > 0);

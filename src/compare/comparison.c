@@ -287,15 +287,12 @@ void rps_comparison_free(struct rps_comparison *comparison)
     for (size_t r = 0; r < comparison->run_count; r++) {
         rps_run_free(&comparison->run[r].run);
         rps_phases_free(&comparison->run[r].phases);
-        if (comparison->code)
-            rps_code_free(&comparison->code[r]);
-        if (comparison->function)
-            free(comparison->function[r]);
+        if (comparison->shares)
+            rps_part_shares_free(&comparison->shares[r]);
     }
     for (size_t row = 0; row < comparison->row_count; row++)
         free(comparison->row[row].function);
-    free(comparison->code);
-    free(comparison->function);
+    free(comparison->shares);
     *comparison = (struct rps_comparison){0};
 }
 

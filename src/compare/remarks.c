@@ -92,9 +92,9 @@ static const char *describe_sampling(const struct rps_comparison_work *work, siz
 {
     const struct rps_sampling *of;
 
-    if (!work->comparison.code || work->comparison.code[run].stack_count == 0)
+    if (!work->comparison.shares || work->comparison.shares[run].sample_count == 0)
         return NULL;
-    of = &work->comparison.code[run].sampling;
+    of = &work->comparison.shares[run].sampling;
     return of->frequency > 0
                ? rps_arena_print(arena_of(work), "%s, %" PRIu64 " Hz", of->event, of->frequency)
                : rps_arena_print(arena_of(work), "%s, each %" PRIu64, of->event, of->threshold);
@@ -225,11 +225,11 @@ static const char *find_not_sampled(const struct rps_comparison_work *work, size
     const struct rps_comparison *comparison = &work->comparison;
     int some = 0;
 
-    for (size_t r = 0; comparison->code && r < comparison->run_count; r++)
-        some = some || comparison->code[r].stack_count > 0;
-    if (some && comparison->code[run].stack_count == 0)
+    for (size_t r = 0; comparison->shares && r < comparison->run_count; r++)
+        some = some || comparison->shares[r].sample_count > 0;
+    if (some && comparison->shares[run].sample_count == 0)
         return "no samples, so left out where functions are compared";
-    return some && comparison->code[run].sampling.frequency == 0
+    return some && comparison->shares[run].sampling.frequency == 0
                ? "sampled each so many events, which does not tell how long a function took, so "
                  "left out where functions are compared"
                : NULL;

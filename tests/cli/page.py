@@ -395,7 +395,7 @@ def test_code_panel():
     left, top, width, height = browser.evaluate(PLACES)[place]
     browser.mouse("mouseMoved", left + 0.2 * width, top + height / 2)
     text = browser.evaluate(TIP)
-    assert re.search(r"parse_block\s+60 %", text) and re.search(r"vfs_read\s+40 %", text), text
+    assert re.search(r"parse_block\s+60 %", text) and re.search(r"\bread\s+40 %", text), text
     assert "multiply" not in text, text
 
 
