@@ -60,7 +60,7 @@ struct rps_comparison_row {
     int64_t a_start_ns, b_start_ns; /* of the first of them; -1: none */
     struct rps_change *change;      /* of each figure */
     size_t function_count;
-    struct rps_comparison_function *function; /* owned; by how much their time changed; none without
+    struct rps_comparison_function *function; /* by how much their time changed; none without
                                                  samples on both sides */
 };
 
@@ -78,9 +78,10 @@ struct rps_comparison {
     size_t row_count;
     struct rps_comparison_row *row; /* the whole, then kinds of phases by their label */
     size_t remark_count;
-    char **remark;         /* sentences on what could not be compared and what makes it doubtful:
+    char **remark; /* sentences on what could not be compared and what makes it doubtful:
                       other machines, other event sets, no samples on a side, time without phases */
-    struct rps_part_shares *shares; /* owned; of each run, a group each row, 0 being what is in no
+    struct rps_part_shares
+        *shares; /* each owned; of each run, a group each row, 0 being what is in no
                                        other; names of functions borrow from them. NULL: samples
                                        were not looked at */
 };
