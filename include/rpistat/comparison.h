@@ -10,10 +10,10 @@
 
 #include "rpistat/change.h"
 #include "rpistat/error.h"
-#include "rpistat/joint_phases.h"
 #include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
+#include "rpistat/run_phases.h"
 #include "rpistat/shares.h"
 #include "rpistat/store.h"
 

@@ -91,6 +91,7 @@ static int look_at_phases(struct rps_watch_view *view, struct rps_reader *reader
                           struct rps_error *err)
 {
     const struct rps_run_phases_options options = {.from_ns = view->from_ns, .to_ns = view->to_ns};
+    const struct rps_run_at at = {reader, view->run.run_id};
     int64_t periods = (view->to_ns - view->from_ns) / (view->run.period_ns + 1);
     struct rps_run_phases found;
     struct rps_phases *shown;
@@ -99,7 +100,7 @@ static int look_at_phases(struct rps_watch_view *view, struct rps_reader *reader
     view->have_phases = 0;
     if (periods > RPS_RUN_PHASES_PERIODS_MAX)
         return 0;
-    if (rps_run_phases_detect(reader, view->run.run_id, &options, &found, err) < 0)
+    if (rps_run_phases_detect(&at, 1, &options, &found, err) < 0)
         return RPS_FAILED;
     shown = rps_phase_levels_shown(&found.found.levels);
     if (view->from_ns > 0 && view->phases.count > 0)

@@ -157,8 +157,7 @@ static void label_run(struct rps_comparison *comparison, size_t r, struct rps_ph
     }
 }
 
-static int match(struct rps_comparison_work *work, struct rps_joint_phases *joint,
-                 struct rps_error *err)
+static int match(struct rps_comparison_work *work, struct rps_joint *joint, struct rps_error *err)
 {
     struct rps_comparison *comparison = &work->comparison;
     const struct rps_match_labels labels = {joint->label_count, joint->distance};
@@ -184,9 +183,12 @@ static int match(struct rps_comparison_work *work, struct rps_joint_phases *join
 
 static int find_rows(struct rps_comparison_work *work, struct rps_error *err)
 {
-    const struct rps_joint_options options = {work->options->level, work->options->no_samples};
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX,
+                                                   .cpus = {.way = RPS_CPUS_SUM},
+                                                   .no_samples = work->options->no_samples,
+                                                   .find.level = work->options->level};
     struct rps_comparison *comparison = &work->comparison;
-    struct rps_joint_run *run;
+    struct rps_run_at *run;
     int result;
 
     if (work->options->no_phases)
@@ -195,10 +197,10 @@ static int find_rows(struct rps_comparison_work *work, struct rps_error *err)
     if (!run)
         return rps_error_memory(err);
     for (size_t r = 0; r < comparison->run_count; r++)
-        run[r] = (struct rps_joint_run){comparison->run[r].reader, comparison->run[r].run_id};
-    result = rps_joint_phases_find(run, comparison->run_count, &options, &work->joint, err);
+        run[r] = (struct rps_run_at){comparison->run[r].reader, comparison->run[r].run_id};
+    result = rps_run_phases_detect(run, comparison->run_count, &options, &work->phases, err);
     if (result == 0)
-        result = match(work, &work->joint, err);
+        result = match(work, &work->phases.joint, err);
     free(run);
     return result;
 }
@@ -312,7 +314,7 @@ static void work_free(struct rps_comparison_work *work)
         free(work->run[r].value);
     }
     free(work->run);
-    rps_joint_phases_free(&work->joint);
+    rps_run_phases_free(&work->phases);
     rps_comparison_free(&work->comparison);
 }
 

@@ -266,13 +266,13 @@ static int remark_doubts(struct rps_comparison_work *work, struct rps_error *err
 
 static int remark_signals(struct rps_comparison_work *work, struct rps_error *err)
 {
-    const struct rps_joint_phases *joint = &work->joint;
+    const struct rps_run_phases *phases = &work->phases;
     char names[TEXT_SIZE] = "";
     size_t used = 0;
 
-    for (size_t i = 0; i < joint->missing_count && used < sizeof(names); i++)
+    for (size_t i = 0; i < phases->missing_count && used < sizeof(names); i++)
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-                                 joint->missing[i]);
+                                 phases->missing[i]);
     if (used == 0)
         return 0;
     return rps_comparison_remark(&work->comparison, err,
@@ -282,12 +282,12 @@ static int remark_signals(struct rps_comparison_work *work, struct rps_error *er
 
 static int remark_level(struct rps_comparison_work *work, struct rps_error *err)
 {
-    if (work->joint.level == 0)
+    if (work->phases.resolution == 0)
         return 0;
     return rps_comparison_remark(&work->comparison, err,
                                  "Phases were found in blocks of %d rotations of the event sets, "
                                  "of all runs: one of them was thinned to these, or is long.",
-                                 1 << (RPS_LEVEL_BITS * work->joint.level));
+                                 1 << (RPS_LEVEL_BITS * work->phases.resolution));
 }
 
 int rps_comparison_remark_all(struct rps_comparison_work *work, struct rps_error *err)
