@@ -347,6 +347,7 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
     int result;
 
     rps_run_init(&run);
+    job->arena = rps_arena_new();
     result = rps_reader_run(reader, run_id, &run, err);
     if (result == 0)
         result = rps_reader_plan(reader, run_id, &plan, err);
@@ -361,6 +362,7 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
     rps_phase_levels_free(&levels);
     rps_plan_free(plan);
     rps_run_free(&run);
+    rps_arena_free(job->arena);
     return result;
 }
 

@@ -139,6 +139,13 @@ int rps_database_exec(sqlite3 *db, const char *sql);
 /* The number in the first column of the first row that sql gives; an SQLite code. */
 int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret);
 
+/*
+ * Hand every row that constant SQL gives to a function, until that returns another code than
+ * SQLITE_OK. ?1, where it has one, is run_id. An SQLite code.
+ */
+int rps_database_each(sqlite3 *db, const char *sql, int64_t run_id,
+                      int (*row)(void *context, sqlite3_stmt *stmt), void *context);
+
 /* Run `insert`, constant SQL, in `to` for every row that `select` gives in `from`, with as many
  * parameters as it has columns. ?1 of `select`, where it has one, is run_id. An SQLite code. */
 int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3 *to,

@@ -134,27 +134,17 @@ static int add_track(struct rps_downsample *d, size_t t, int64_t cpu)
 }
 
 /* What was thinned already, when a recording goes on in a copy of its store. */
-static int load_thinned(struct rps_downsample *d)
+static int load_thinned(void *context, sqlite3_stmt *stmt)
 {
-    sqlite3_stmt *stmt = NULL;
-    int at = SQLITE_DONE, code = sqlite3_prepare_v2(d->db,
-                                                    "SELECT cpu, level, before_period FROM thinned"
-                                                    " WHERE run_id = ?1 ORDER BY cpu, level",
-                                                    -1, &stmt, NULL);
+    struct rps_downsample *d = context;
+    int64_t cpu = sqlite3_column_int64(stmt, 0);
+    int level = rps_database_index(stmt, 1, RPS_LEVELS), code = SQLITE_OK;
 
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(stmt, 1, d->options.run_id);
-    while (code == SQLITE_OK && (at = sqlite3_step(stmt)) == SQLITE_ROW) {
-        int64_t cpu = sqlite3_column_int64(stmt, 0);
-        int level = rps_database_index(stmt, 1, RPS_LEVELS);
-
-        if (d->track_count == 0 || d->track[d->track_count - 1].cpu != cpu)
-            code = add_track(d, d->track_count, cpu);
-        if (code == SQLITE_OK && level >= 0)
-            d->track[d->track_count - 1].before[level] = sqlite3_column_int64(stmt, 2);
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_OK && at != SQLITE_DONE ? at : code;
+    if (d->track_count == 0 || d->track[d->track_count - 1].cpu != cpu)
+        code = add_track(d, d->track_count, cpu);
+    if (code == SQLITE_OK && level >= 0)
+        d->track[d->track_count - 1].before[level] = sqlite3_column_int64(stmt, 2);
+    return code;
 }
 
 int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *options,
@@ -171,7 +161,10 @@ int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *option
     d->pages_soft = d->pages_hard = INT64_MAX;
     code = prepare_statements(d);
     if (code == SQLITE_OK)
-        code = load_thinned(d);
+        code = rps_database_each(
+            db,
+            "SELECT cpu, level, before_period FROM thinned WHERE run_id = ?1 ORDER BY cpu, level",
+            options->run_id, load_thinned, d);
     if (code == SQLITE_OK && options->max_bytes > 0)
         code = set_bounds(d);
     if (code != SQLITE_OK) {

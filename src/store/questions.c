@@ -6,8 +6,8 @@
  * SQL, and a sentence for where it holds. The questions of a table are put together into one
  * statement, whose rows are those of which any holds: of a sound run there are none.
  *
- * What the questions are asked of are common table expressions, in questions.sql. A statement is the
- * text of that file and one of those here behind it.
+ * What the questions are asked of are common table expressions, in questions.sql, which has the text
+ * of questions_row.sql in two places. A statement is all that, and one of those here behind it.
  */
 #include "questions.h"
 
@@ -24,11 +24,22 @@ extern const struct rps_embedded rps_embedded_questions[];
 /* As in questions.sql: times that other tools have rounded may differ by so many ns. */
 #define NEAR "1000"
 
-/* Prepare a statement behind questions.sql; ?1 is the run, ?2 what else it takes. */
+/* A statement behind questions.sql; NULL: no memory. */
+static char *with_sources(const char *sql)
+{
+    const char *row = rps_embedded_questions[1].text;
+    char *sources = sqlite3_mprintf(rps_embedded_questions[0].text, row, row);
+    char *text = sources ? sqlite3_mprintf("%s%s", sources, sql) : NULL;
+
+    sqlite3_free(sources);
+    return text;
+}
+
+/* Prepare it; ?1 is the run, ?2 what else it takes. */
 static int prepare_with_sources(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
                                 sqlite3_stmt **ret)
 {
-    char *text = sqlite3_mprintf("%s%s", rps_embedded_questions[0].text, sql);
+    char *text = with_sources(sql);
     int code = text ? sqlite3_prepare_v2(db, text, -1, ret, NULL) : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
@@ -369,16 +380,12 @@ void rps_questions_ask_rest(sqlite3 *db, int64_t run_id, struct rps_findings *fi
     int all_read = read_extent(db, run_id, &number[1], &number[2]) == SQLITE_OK;
 
     for (size_t i = 0; i < sizeof(run_questions) / sizeof(run_questions[0]); i++) {
-        char *sql = sqlite3_mprintf("%s%s", rps_embedded_questions[0].text, run_questions[i].sql);
         char what[160], count[32] = "";
         int64_t found[2] = {0};
 
         snprintf(what, sizeof(what), "run %" PRId64 ": %s", run_id, run_questions[i].what);
-        if (!sql)
-            rps_findings_end_by_code(findings, SQLITE_NOMEM);
-        else if (all_read || !run_questions[i].whole)
-            rps_findings_ask(findings, db, sql, number, what, found);
-        sqlite3_free(sql);
+        if (all_read || !run_questions[i].whole)
+            rps_findings_ask(findings, db, with_sources(run_questions[i].sql), number, what, found);
         if (found[0] == 0)
             continue;
         if (run_questions[i].counted)

@@ -94,25 +94,24 @@ static void test_export(void **state)
     assert_export(&fixture, "wide", as_chosen, rows_of_all);
     assert_export(&fixture, "wide", each, rows_of_all);
     assert_export(&fixture, "wide", sum,
-                  "1,-1,0,0.000000000,0.100000000,35000,35000,instr,0,A,7000,70,,,,,,\n"
-                  "1,-1,1,0.100000000,0.100000000,70000,35000,dc,0,A,,,7000,70,,,,\n");
+                  "1,,0,0.000000000,0.100000000,35000,35000,instr,0,A,7000,70,,,,,,\n"
+                  "1,,1,0.100000000,0.100000000,70000,35000,dc,0,A,,,7000,70,,,,\n");
     assert_export(&fixture, "wide", two,
                   "1,0,0,0.000000000,0.100000000,5000,5000,instr,0,A,1000,10,,,,,,\n"
                   "1,0,1,0.100000000,0.100000000,10000,5000,dc,0,A,,,1000,10,,,,\n"
                   "1,3,0,0.000000000,0.100000000,20000,20000,instr,0,A,4000,40,,,,,,\n"
                   "1,3,1,0.100000000,0.100000000,40000,20000,dc,0,A,,,4000,40,,,,\n");
     assert_export(&fixture, "wide", sum_of_two,
-                  "1,-1,0,0.000000000,0.100000000,25000,25000,instr,0,A,5000,50,,,,,,\n"
-                  "1,-1,1,0.100000000,0.100000000,50000,25000,dc,0,A,,,5000,50,,,,\n");
+                  "1,,0,0.000000000,0.100000000,25000,25000,instr,0,A,5000,50,,,,,,\n"
+                  "1,,1,0.100000000,0.100000000,50000,25000,dc,0,A,,,5000,50,,,,\n");
     /* A rate over time: the length is that of one CPU, enabled time that of all. */
     assert_export(&fixture, "rates", sum,
-                  "1,-1,0,0.000000000,0.200000000,70000,70000,0,A,5,0.2,1,,,," EMPTY_INTERVALS
-                  "\n");
+                  "1,,0,0.000000000,0.200000000,70000,70000,0,A,5,0.2,1,,,," EMPTY_INTERVALS "\n");
     assert_export(&fixture, "long", sum,
-                  "1,-1,0,0.000000000,35000,0,A,instructions,7000,300000000,300000000,7000\n"
-                  "1,-1,0,0.000000000,35000,0,A,ibuf_stall,70,300000000,300000000,70\n"
-                  "1,-1,1,0.100000000,70000,0,A,dc_access,7000,300000000,300000000,7000\n"
-                  "1,-1,1,0.100000000,70000,0,A,dc_miss,70,300000000,300000000,70\n");
+                  "1,,0,0.000000000,35000,0,A,instructions,events,7000,300000000,300000000,7000\n"
+                  "1,,0,0.000000000,35000,0,A,ibuf_stall,cycles,70,300000000,300000000,70\n"
+                  "1,,1,0.100000000,70000,0,A,dc_access,events,7000,300000000,300000000,7000\n"
+                  "1,,1,0.100000000,70000,0,A,dc_miss,events,70,300000000,300000000,70\n");
     fixture_end(&fixture);
 }
 
@@ -136,17 +135,17 @@ static void test_cpu_goes_away(void **state)
     fixture.next.start_ns = 3 * FIXTURE_PERIOD_NS;
     fixture_read(&fixture);
     assert_export(&fixture, "wide", sum,
-                  "1,-1,0,0.000000000,0.100000007,10000,10000,instr,0,A,200,1,,,,,,\n"
-                  "1,-1,1,0.100000000,0.100000000,15000,5000,dc,0,A,,,100,1,,,,\n"
-                  "1,-1,2,0.200000000,0.100000000,20000,5000,tlb,0,A,,,,,100,1,,\n");
+                  "1,,0,0.000000000,0.100000007,10000,10000,instr,0,A,200,1,,,,,,\n"
+                  "1,,1,0.100000000,0.100000000,15000,5000,dc,0,A,,,100,1,,,,\n"
+                  "1,,2,0.200000000,0.100000000,20000,5000,tlb,0,A,,,,,100,1,,\n");
     /* where one of two could not be read, its time is not that of the other's count */
     assert_export(&fixture, "long", sum,
-                  "1,-1,0,0.000000000,10000,0,A,instructions,200,200000000,200000000,200\n"
-                  "1,-1,0,0.000000000,10000,0,A,ibuf_stall,1,200000000,100000000,2\n"
-                  "1,-1,1,0.100000000,15000,0,A,dc_access,100,100000000,100000000,100\n"
-                  "1,-1,1,0.100000000,15000,0,A,dc_miss,1,100000000,100000000,1\n"
-                  "1,-1,2,0.200000000,20000,0,A,micro_tlb_miss,100,100000000,100000000,100\n"
-                  "1,-1,2,0.200000000,20000,0,A,main_tlb_miss,1,100000000,100000000,1\n");
+                  "1,,0,0.000000000,10000,0,A,instructions,events,200,200000000,200000000,200\n"
+                  "1,,0,0.000000000,10000,0,A,ibuf_stall,cycles,1,200000000,100000000,2\n"
+                  "1,,1,0.100000000,15000,0,A,dc_access,events,100,100000000,100000000,100\n"
+                  "1,,1,0.100000000,15000,0,A,dc_miss,events,1,100000000,100000000,1\n"
+                  "1,,2,0.200000000,20000,0,A,micro_tlb_miss,events,100,100000000,100000000,100\n"
+                  "1,,2,0.200000000,20000,0,A,main_tlb_miss,events,1,100000000,100000000,1\n");
     fixture_end(&fixture);
 }
 
@@ -175,7 +174,7 @@ static void test_long_run(void **state)
     for (int i = 0; i < 40; i++, line = strchr(line, '\n') + 1) {
         char start[64];
 
-        snprintf(start, sizeof(start), "1,-1,%llu,", (unsigned long long)expected);
+        snprintf(start, sizeof(start), "1,,%llu,", (unsigned long long)expected);
         assert_memory_equal(line, start, strlen(start));
         snprintf(start, sizeof(start), ",%d,10000,", 10000 * (i + 1));
         assert_non_null(strstr(line, start));

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rpistat/run_phases.h"
-#include "rpistat/match.h"
+#include "compare/match.h"
 #include "rpistat/random.h"
+#include "rpistat/run_phases.h"
 
 /* What a workload does: letters, n periods each. Upper case: that much work; X is as B, but with
  * other misses; Z sleeps. */
