@@ -88,6 +88,16 @@ int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
                           struct rps_error *err);
 void rps_run_phases_free(struct rps_run_phases *found);
 
+/*
+ * The phases of a run, of the level that is shown, found in a process of its own, which opens the
+ * store anew: for who lives on whatever becomes of it, and has no database open. options: detected
+ * so, and nothing that is stored counts; NULL: as rps_run_phases_get has them. *ret is for
+ * rps_phases_free. Returns as rps_run_phases_get.
+ */
+int rps_run_phases_apart(const char *path, int64_t run_id,
+                         const struct rps_run_phases_options *options, struct rps_phases *ret,
+                         struct rps_error *err);
+
 /* What is said of the whole of what was detected with these options, "" when nothing is
  * (rps_profile_remark). Errors: the store's. */
 int rps_run_phases_remark(const struct rps_run_at *run,

@@ -16,7 +16,7 @@ typedef int rps_subprocess_work(void *context, FILE *out, struct rps_error *err)
 
 /*
  * Do the work there and wait for its end. What it returned, with its error; RPS_FAILED also when it
- * ended before. *ret (NULL: nobody asks) has the *ret_size bytes that it wrote, to be freed. `name`
+ * ended before. *ret (NULL: nobody asks) has the *ret_size bytes that it wrote, and a 0, to be freed. `name`
  * is the process', of at most 15 bytes.
  */
 int rps_subprocess_run(const char *name, rps_subprocess_work *work, void *context, char **ret,

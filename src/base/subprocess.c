@@ -57,6 +57,7 @@ static int take(int fd, char **ret, size_t *ret_size, struct rps_error *err)
         free(text);
         return rps_error_memory(err);
     }
+    text[file.st_size] = '\0';
     *ret = text;
     *ret_size = (size_t)file.st_size;
     return 0;

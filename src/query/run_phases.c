@@ -5,8 +5,10 @@
 #include "rpistat/run_phases.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/subprocess.h"
 #include "run_signals.h"
 
 /* --- from observations to periods ------------------------------------------------------------- */
@@ -280,6 +282,65 @@ int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_pha
     if (result == 0)
         result = detect_small(reader, &run, ret, remark, err);
     rps_run_free(&run);
+    return result;
+}
+
+/* --- in a process of its own ------------------------------------------------------------------ */
+
+struct asked {
+    const char *path;
+    int64_t run_id;
+    const struct rps_run_phases_options *options;
+};
+
+static int find_shown(struct rps_reader *reader, const struct asked *asked, FILE *out,
+                      struct rps_error *err)
+{
+    const struct rps_run_at at = {reader, asked->run_id};
+    struct rps_run_phases found = {0};
+    const struct rps_phases *shown;
+    int result = asked->options
+                     ? rps_run_phases_detect(&at, 1, asked->options, &found, err)
+                     : rps_run_phases_get(reader, asked->run_id, &found.found.levels, NULL, err);
+
+    if (result > 0 || (result == 0 && asked->options)) {
+        shown = rps_phase_levels_shown(&found.found.levels);
+        fwrite(&shown->label_count, sizeof(shown->label_count), 1, out);
+        fwrite(shown->phase, sizeof(*shown->phase), shown->count, out);
+        result = 1;
+    }
+    rps_run_phases_free(&found);
+    return result;
+}
+
+static int open_and_find(void *context, FILE *out, struct rps_error *err)
+{
+    const struct asked *asked = context;
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, asked->path, err);
+
+    if (result == 0)
+        result = find_shown(reader, asked, out, err);
+    rps_reader_close(reader);
+    return result;
+}
+
+int rps_run_phases_apart(const char *path, int64_t run_id,
+                         const struct rps_run_phases_options *options, struct rps_phases *ret,
+                         struct rps_error *err)
+{
+    struct asked asked = {path, run_id, options};
+    char *text = NULL;
+    size_t size = 0, head = sizeof(ret->label_count);
+    int result = rps_subprocess_run("rpistat phases", open_and_find, &asked, &text, &size, err);
+
+    if (result <= 0) {
+        free(text);
+        return result;
+    }
+    *ret = (struct rps_phases){.count = (size - head) / sizeof(*ret->phase)};
+    memcpy(&ret->label_count, text, head);
+    ret->phase = memmove(text, text + head, size - head);
     return result;
 }
 

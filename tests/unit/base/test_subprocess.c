@@ -63,7 +63,7 @@ static void test_answer(void **state)
     (void)state;
     assert_int_equal(rps_subprocess_run("child", work, name, &text, &size, &err), 7);
     assert_int_equal(size, 100000 * strlen("line 00000\n"));
-    assert_memory_equal(text + size - 11, "line 99999\n", 11);
+    assert_string_equal(text + size - 11, "line 99999\n");
     free(text);
     assert_int_equal(rps_subprocess_run("child", work, name, NULL, NULL, &err), 7);
 }
