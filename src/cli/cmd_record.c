@@ -351,7 +351,7 @@ static int make_report(void *context, FILE *out, struct rps_error *err)
     struct rps_error unheard;
     int rc;
 
-    if ((rc = rps_reader_open(&reader, r->cli->output, err)) < 0)
+    if ((rc = rps_cli_read(&reader, r->cli->output, err)) < 0)
         return rc;
     if (rps_reader_find(reader, NULL, &last, &unheard) == 0 && last == r->run.run_id)
         fputs("last", out);

@@ -77,14 +77,14 @@ static void find_missing(const struct rps_run_signals *signals, struct rps_run_p
             int lacks = 0;
 
             for (size_t at = 0; lacks >= 0; at++) {
-                lacks = rps_collect_lacks(signals->part[r].collect, signals->part[other].collect,
-                                          at, &name);
+                lacks = rps_collect_lacks(signals->member[r].collect,
+                                          signals->member[other].collect, at, &name);
                 if (lacks > 0)
                     add_missing(found, name);
             }
         }
     }
-    if (signals->lacks_samples)
+    if (signals->samples.having > 0 && signals->samples.having < signals->count)
         add_missing(found, "samples");
 }
 
@@ -104,7 +104,7 @@ static size_t shortest(const struct rps_run_phases_options *options,
         return options->find.detect.min_length;
     for (size_t r = 0; r < signals->count; r++) {
         const struct rps_collected *collected = &signals->collected[r];
-        const struct rps_run *run = &signals->part[r].run;
+        const struct rps_run *run = &signals->member[r].run;
         size_t least = 0;
 
         if (options->min_length_ns > 0 && run->period_ns > 0)
@@ -289,6 +289,7 @@ int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_pha
 
 struct asked {
     const char *path;
+    const struct rps_wing *wing;
     int64_t run_id;
     const struct rps_run_phases_options *options;
 };
@@ -319,17 +320,19 @@ static int open_and_find(void *context, FILE *out, struct rps_error *err)
     struct rps_reader *reader = NULL;
     int result = rps_reader_open(&reader, asked->path, err);
 
-    if (result == 0)
+    if (result == 0) {
+        rps_reader_use(reader, asked->wing);
         result = find_shown(reader, asked, out, err);
+    }
     rps_reader_close(reader);
     return result;
 }
 
-int rps_run_phases_apart(const char *path, int64_t run_id,
+int rps_run_phases_apart(const char *path, const struct rps_wing *wing, int64_t run_id,
                          const struct rps_run_phases_options *options, struct rps_phases *ret,
                          struct rps_error *err)
 {
-    struct asked asked = {path, run_id, options};
+    struct asked asked = {path, wing, run_id, options};
     char *text = NULL;
     size_t size = 0, head = sizeof(ret->label_count);
     int result = rps_subprocess_run("rpistat phases", open_and_find, &asked, &text, &size, err);

@@ -3,26 +3,26 @@
 #define RPISTAT_QUERY_RUN_SIGNALS_H
 
 #include "rpistat/arena.h"
-#include "rpistat/code_signals.h"
 #include "rpistat/collect.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/signal.h"
 #include "rpistat/walk.h"
 
 /* A run that takes part. */
-struct rps_run_part {
+struct rps_run_member {
     struct rps_reader *reader; /* borrowed */
     struct rps_run run;
     struct rps_plan *plan;
     struct rps_cpu_series cpu_series;
-    struct rps_code_signals samples;
     struct rps_collect *collect;
 };
 
 struct rps_run_signals {
     size_t count;
-    struct rps_run_part *part;       /* of each run */
+    struct rps_run_member *member;   /* of each run */
     struct rps_collected *collected; /* of each run; signal s means the same in all of them */
-    int lacks_samples;               /* 1: some runs have samples, and some have none */
+    const struct rps_signal_provider *provider; /* of signals beside the counters; NULL: none */
+    struct rps_chosen_signals samples;
 };
 
 /*
