@@ -61,10 +61,6 @@ static void count_labels(struct rps_profile *profile, const struct rps_phases *p
         profile->periods += phase->last - phase->first + 1;
         profile->length_ns += phase->end_ns - phase->start_ns;
     }
-    for (int l = 0; l < profile->label_count && profile->periods > 0; l++) {
-        if (rps_profile_share(profile, profile->label[l].length_ns, profile->label[l].periods) > .5)
-            profile->main_label = l;
-    }
 }
 
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods)
@@ -82,8 +78,7 @@ int rps_profile_init(struct rps_profile *profile, size_t figure_count,
 
     *profile = (struct rps_profile){.figure_count = figure_count,
                                     .phase_count = phases->count,
-                                    .label_count = phases->label_count,
-                                    .main_label = -1};
+                                    .label_count = phases->label_count};
     profile->figure = calloc(figure_count + 1, sizeof(*profile->figure));
     profile->order = calloc(figure_count + 1, sizeof(*profile->order));
     profile->phase = not_known(phases->count * figure_count);
@@ -130,12 +125,6 @@ void rps_spreads_free(struct rps_spreads *spreads)
 
 /* --- what follows ----------------------------------------------------------------------------- */
 
-/* Deviation over mean; 0 for a figure that is always 0, NaN for one that varies around 0. */
-static double variation(double spread, double mean)
-{
-    return spread == 0 ? 0 : mean == 0 ? NAN : spread / fabs(mean);
-}
-
 static void finish_figure(struct rps_profile *profile, const struct rps_spreads *spreads, size_t f)
 {
     struct rps_figure *figure = &profile->figure[f];
@@ -143,7 +132,6 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
     double inside = 0, between = 0, count = 0;
 
     figure->spread = deviation(whole);
-    figure->whole_cv = variation(figure->spread, whole->mean);
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
         const struct rps_spread *label = &spreads->label[at];
@@ -157,11 +145,11 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
         between += n * (label->mean - whole->mean) * (label->mean - whole->mean);
     }
     figure->inside = count > 0 ? sqrt(inside / count) : NAN;
-    figure->inside_cv = variation(figure->inside, whole->mean);
+    figure->explained = between + inside > 0 ? between / (between + inside) : NAN;
     figure->apart = 0;
     if (between > 0 && count > 0)
-        figure->apart = sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * between /
-                        (between + inside);
+        figure->apart =
+            sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * figure->explained;
 }
 
 /* How much of the one figure's differences between labels the other shows too: the squared
@@ -251,8 +239,6 @@ static double mean_of(const struct rps_spread *spread)
 static void profile_column(struct rps_profile *profile, const struct rps_spreads *spreads,
                            const struct rps_phases *phases, const double *value, size_t f)
 {
-    struct rps_spread rest = {0};
-
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
         struct rps_spread own = {0};
@@ -268,15 +254,9 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
     profile->figure[f].whole = mean_of(&spreads->whole[f]);
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
-        const struct rps_spread *own = &spreads->label[at];
 
-        profile->mean[at] = mean_of(own);
-        if (l != profile->main_label && own->count > 0) {
-            rest.count += own->count;
-            rest.mean += (own->mean - rest.mean) * (double)own->count / (double)rest.count;
-        }
+        profile->mean[at] = mean_of(&spreads->label[at]);
     }
-    profile->figure[f].rest = profile->main_label >= 0 ? mean_of(&rest) : NAN;
 }
 
 int rps_profile_signals(const struct rps_signals *signals, const char *const *name,
