@@ -55,8 +55,8 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
 /*
  * The table of the phases alone, named "phases", in order of time: for programs numbers from 0,
  * label, stretch and confidence, and in the group `figures` all figures of the profile with their
- * intervals; people see those first that the words of labels name, and a last row "all". run NULL:
- * rows of a table, which have no times.
+ * intervals; people see those first that the words of labels name, and a last row "all". The
+ * document's times become those of the run. run NULL: rows of a table, which have no times.
  */
 struct rps_block *rps_phase_block(struct rps_document *document, const struct rps_run *run,
                                   const struct rps_phases *phases,

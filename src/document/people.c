@@ -84,6 +84,14 @@ static const char *decimal_text(char *ret, double value, int decimals)
     return ret;
 }
 
+/* How far off a value is, in the value's decimals: what these do not show is nothing. */
+static const char *off_text(char *ret, double off, double value, int decimals)
+{
+    int is_nothing = fabs(value) >= 1e-4 && off < pow(10, -decimals) / 2;
+
+    return decimal_text(ret, is_nothing ? 0 : off, decimals);
+}
+
 /* A figure and how sure it is: "2.14 ±0.04", "2.14 (1.20-3.80)" where that is wide, and "2.14 *"
  * where it was estimated and there is no interval; with its deviation "2.14 sd 0.2". */
 static void write_figure(char *ret, const struct rps_value *value)
@@ -98,7 +106,7 @@ static void write_figure(char *ret, const struct rps_value *value)
     used = (size_t)snprintf(ret, CELL_SIZE, "%.30s", decimal_text(number, value->real, decimals));
     if (has_ends && rps_interval_is_narrow(sure))
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, " ±%.30s",
-                                 decimal_text(number, rps_interval_half(sure), decimals));
+                                 off_text(number, rps_interval_half(sure), value->real, decimals));
     else if (has_ends)
         used +=
             (size_t)snprintf(ret + used, CELL_SIZE - used, " (%.3g-%.3g)", sure->low, sure->high);
@@ -106,7 +114,7 @@ static void write_figure(char *ret, const struct rps_value *value)
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, " *");
     if (isfinite(value->deviation))
         snprintf(ret + used, CELL_SIZE - used, " sd %.28s",
-                 decimal_text(number, value->deviation, decimals_for(value->real)));
+                 off_text(number, value->deviation, value->real, decimals_for(value->real)));
 }
 
 /* "a=1 b=2" */

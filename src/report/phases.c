@@ -184,6 +184,14 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     put_length(block, run, length_ns, rows);
 }
 
+/* The document's times are those of the run. */
+static void set_times(struct rps_document *document, const struct rps_run *run,
+                      const struct rps_phases *phases)
+{
+    document->period_ns = run ? run->period_ns : 0;
+    document->length_ns = run && phases->count > 0 ? phases->phase[phases->count - 1].end_ns : 0;
+}
+
 struct rps_block *rps_phase_block(struct rps_document *document, const struct rps_run *run,
                                   const struct rps_phases *phases,
                                   const struct rps_profile *profile)
@@ -209,6 +217,7 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
     struct rps_block *block =
         rps_document_block(document, "phases", columns, sizeof(columns) / sizeof(columns[0]));
 
+    set_times(document, run, phases);
     block->indent = 2;
     block->fixed = run ? 7 : 6;
     add_figures(block, profile, "figures", 0);
@@ -592,10 +601,7 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
 
     document->csv = "phases";
     document->width = RPS_DOCUMENT_WIDTH;
-    if (output->run) {
-        document->period_ns = output->run->period_ns;
-        document->length_ns = phases->phase[phases->count - 1].end_ns;
-    }
+    set_times(document, output->run, phases);
     for (size_t i = 0; i < phases->count; i++)
         is_doubtful |= phases->phase[i].label_confidence < LABEL_SURE;
     add_settings(document, output);
