@@ -24,7 +24,10 @@ struct rps_figure {
     char panel[RPS_NAME_SIZE];    /* of the metric: those of one panel are parts of one thing; "" */
     double whole;                 /* over everything; NaN: never observed, as below */
     struct rps_interval interval; /* of it */
-    double spread;                /* standard deviation of the observations */
+    double rest; /* over everything but the main label, which is tested against it: of the whole it
+                    would be most; NaN without one */
+    struct rps_interval rest_interval;
+    double spread; /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
     double explained; /* share of the variance that the labels explain: that lies between their
                          means, 0 ... 1; NaN of what does not vary */
@@ -53,6 +56,7 @@ struct rps_profile {
     struct rps_interval *phase_interval; /* owned; same places; of a table's columns there is none,
                                             which is true of the others too */
     int label_count;
+    int main_label;                     /* has more than half of everything; -1: none has */
     struct rps_profile_label *label;    /* owned; of each label */
     double *mean;                       /* owned; mean[label * figure_count + figure] */
     struct rps_interval *mean_interval; /* owned; same places */

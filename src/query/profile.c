@@ -61,6 +61,10 @@ static void count_labels(struct rps_profile *profile, const struct rps_phases *p
         profile->periods += phase->last - phase->first + 1;
         profile->length_ns += phase->end_ns - phase->start_ns;
     }
+    for (int l = 0; l < profile->label_count && profile->periods > 0; l++) {
+        if (rps_profile_share(profile, profile->label[l].length_ns, profile->label[l].periods) > .5)
+            profile->main_label = l;
+    }
 }
 
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods)
@@ -78,7 +82,8 @@ int rps_profile_init(struct rps_profile *profile, size_t figure_count,
 
     *profile = (struct rps_profile){.figure_count = figure_count,
                                     .phase_count = phases->count,
-                                    .label_count = phases->label_count};
+                                    .label_count = phases->label_count,
+                                    .main_label = -1};
     profile->figure = calloc(figure_count + 1, sizeof(*profile->figure));
     profile->order = calloc(figure_count + 1, sizeof(*profile->order));
     profile->phase = not_known(phases->count * figure_count);
@@ -239,6 +244,8 @@ static double mean_of(const struct rps_spread *spread)
 static void profile_column(struct rps_profile *profile, const struct rps_spreads *spreads,
                            const struct rps_phases *phases, const double *value, size_t f)
 {
+    struct rps_spread rest = {0};
+
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
         struct rps_spread own = {0};
@@ -254,9 +261,15 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
     profile->figure[f].whole = mean_of(&spreads->whole[f]);
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
+        const struct rps_spread *own = &spreads->label[at];
 
-        profile->mean[at] = mean_of(&spreads->label[at]);
+        profile->mean[at] = mean_of(own);
+        if (l != profile->main_label && own->count > 0) {
+            rest.count += own->count;
+            rest.mean += (own->mean - rest.mean) * (double)own->count / (double)rest.count;
+        }
     }
+    profile->figure[f].rest = profile->main_label >= 0 ? mean_of(&rest) : NAN;
 }
 
 int rps_profile_signals(const struct rps_signals *signals, const char *const *name,

@@ -22,7 +22,7 @@ struct work {
     const struct rps_phases *phases;
     struct rps_profile profile;
     struct rps_spreads spreads;
-    struct rps_tally whole, *phase, *label; /* the arrays are owned */
+    struct rps_tally whole, rest, *phase, *label; /* the arrays are owned; rest: see rps_figure */
     struct rps_rotation rotation;
     size_t rotation_phase; /* NOWHERE: of several */
     size_t at;             /* where the last period was found */
@@ -120,11 +120,17 @@ static void evaluate_all(struct work *work)
                  profile->mean_interval + l * figures);
         profile->label[l].seconds = work->operand[RPS_OPERAND_SECONDS];
         profile->label[l].cpu_s = work->operand[RPS_OPERAND_CPU_SECONDS];
+        if (profile->main_label >= 0 && (int)l != profile->main_label)
+            rps_tally_merge(&work->rest, &work->label[l]);
     }
     rps_tally_operands(&work->whole, work->plan, work->operand);
     for (size_t f = 0; f < figures; f++)
         evaluate_figure(work, f, &work->whole, &profile->figure[f].whole,
                         &profile->figure[f].interval);
+    rps_tally_operands(&work->rest, work->plan, work->operand);
+    for (size_t f = 0; f < figures; f++)
+        evaluate_figure(work, f, &work->rest, &profile->figure[f].rest,
+                        &profile->figure[f].rest_interval);
 }
 
 static void name_figures(struct work *work)
@@ -169,6 +175,8 @@ static int work_begin(struct work *work, struct rps_error *err)
         result = rps_tally_init(&work->label[l], plan, err);
     if (result == 0)
         result = rps_tally_init(&work->whole, plan, err);
+    if (result == 0)
+        result = rps_tally_init(&work->rest, plan, err);
     return result == 0 ? rps_rotation_init(&work->rotation, plan, err) : result;
 }
 
@@ -179,6 +187,7 @@ static void work_free(struct work *work)
     for (int l = 0; work->label && l < work->phases->label_count; l++)
         rps_tally_free(&work->label[l]);
     rps_tally_free(&work->whole);
+    rps_tally_free(&work->rest);
     rps_rotation_free(&work->rotation);
     free(work->phase);
     free(work->label);

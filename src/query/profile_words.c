@@ -1,6 +1,7 @@
 /*
  * What sets a label apart, in words: "3.1 x the page faults, CPI 2.4 (run: 1.1)". Each is compared
- * with the whole, whose figures stand below those of the labels.
+ * with the whole, whose figures stand below those of the labels. That one surely differs is tested,
+ * of a label that has more than half of the whole, against the rest: the whole is mostly itself.
  *
  * How much a figure differs is the logarithm of the ratio, after both were raised by what a figure
  * of that unit must have to matter: two migrations a minute for one are not as much as a CPI of two
@@ -118,9 +119,12 @@ static struct range base_range(const struct pair *pair, size_t f)
 {
     const struct rps_profile *profile = pair->profile;
     const struct rps_figure *figure = &profile->figure[f];
+    int is_main = (int)pair->label == profile->main_label;
+    uint64_t periods = profile->periods - (is_main ? profile->label[pair->label].periods : 0);
 
-    return range_of(&figure->interval, figure->whole,
-                    figure->spread * figure->spread / (double)profile->periods);
+    return range_of(is_main ? &figure->rest_interval : &figure->interval,
+                    is_main ? figure->rest : figure->whole,
+                    figure->spread * figure->spread / (double)periods);
 }
 
 /* By how much it surely differs; 0: not. */

@@ -505,6 +505,12 @@ static void test_profile(void **state)
     assert_int_equal(profile.label[0].occurrences, 2);
     assert_int_equal(profile.label[0].periods, 120);
     assert_int_equal(profile.label[1].periods, 60);
+    /* A has more than half of the time: the rest is B, half asleep */
+    assert_int_equal(profile.main_label, 0);
+    assert_true(profile.figure[cpi].rest == profile.mean[1 * n + cpi]);
+    assert_int_equal(profile.figure[cpi].rest_interval.certainty, RPS_CERTAINTY_INTERVAL);
+    assert_true(profile.figure[cpi].rest_interval.low > 9);
+    assert_true(fabs(profile.figure[use].rest - 60) < 1e-6);
     assert_string_equal(profile.figure[cpi].panel, "Cycles per instruction");
     rps_profile_free(&profile);
     rps_profile_free(&profile);
@@ -517,7 +523,7 @@ static void test_profile_of_signals(void **state)
     static const char *const names[] = {"noise", "step", "copy"};
     double value[3 * 8] = {1,   -1, 1,  -1, 1,  -1, 1,  -1, 5,  5,  6,   4,
                            NAN, 9,  10, 8,  50, 50, 60, 40, 50, 90, 100, 80};
-    struct rps_phase phase[2] = {{.last = 3}, {.first = 4, .last = 7, .label = 1}};
+    struct rps_phase phase[3] = {{.last = 3}, {.first = 4, .last = 7, .label = 1}};
     struct rps_phases phases = {.count = 2, .phase = phase, .label_count = 2};
     const struct rps_signals signals = {.count = 8, .signal_count = 3, .value = value};
     struct rps_profile profile;
@@ -535,6 +541,20 @@ static void test_profile_of_signals(void **state)
     assert_int_equal(profile.order[0], 1);
     assert_int_equal(profile.label[1].periods, 4);
     assert_int_equal(profile.label[1].length_ns, 0);
+    assert_int_equal(profile.main_label, -1); /* half is not more than half */
+    assert_true(isnan(profile.figure[1].rest));
+    rps_profile_free(&profile);
+
+    phase[0].last = 4;
+    phase[1].first = 5;
+    phase[1].last = 6;
+    phase[2] = (struct rps_phase){.first = 7, .last = 7, .label = 2};
+    phases.count = 3;
+    phases.label_count = 3;
+    assert_int_equal(rps_profile_signals(&signals, names, &phases, &profile, NULL), 0);
+    assert_int_equal(profile.main_label, 0);
+    assert_true(fabs(profile.figure[1].rest - 27 / 3.0) < 1e-12);
+    assert_true(fabs(profile.figure[2].rest - 270 / 3.0) < 1e-12);
     rps_profile_free(&profile);
 }
 

@@ -24,10 +24,11 @@ struct made {
     char words[RPS_PROFILE_WORDS_SIZE];
 };
 
-/* Three labels, and no figure yet. */
+/* Three labels, none of them with more than half of the time, and no figure yet. */
 static void begin(struct made *made)
 {
     *made = (struct made){.profile = {.label_count = 3,
+                                      .main_label = -1,
                                       .periods = 3 * PERIODS,
                                       .length_ns = 3 * PERIODS * INT64_C(100000000)}};
     made->profile.figure = made->figure;
@@ -58,6 +59,7 @@ static void fill(struct made *made, const struct given *given, size_t count)
         snprintf(figure->label, sizeof(figure->label), "%s", given[f].label);
         snprintf(figure->unit, sizeof(figure->unit), "%s", given[f].unit);
         figure->whole = given[f].whole;
+        figure->rest = NAN;
         figure->interval.certainty = RPS_CERTAINTY_COUNTED;
         made->order[f] = f;
         for (size_t l = 0; l < 3; l++) {
@@ -274,6 +276,26 @@ static void test_counted(void **state)
     assert_string_equal(words_of(&made, 1), "no minor faults");
 }
 
+/* Whether a label of more than half surely differs from the run is tested against the rest. */
+static void test_main_label(void **state)
+{
+    const struct given given = {"f", "Minor faults", "/s", 1000, 1500};
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.profile.main_label = 1;
+    made.figure[0].rest = 10;
+    made.figure[0].rest_interval.certainty = RPS_CERTAINTY_COUNTED;
+    assert_string_equal(words_of(&made, 1), "1.5 x the minor faults");
+    assert_string_equal(words_of(&made, 0), "like the whole run");
+    made.figure[0].rest = 1490;
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart for sure");
+    made.figure[0].rest = 10;
+    made.figure[0].rest_interval.certainty = RPS_CERTAINTY_ONCE;
+    assert_string_equal(words_of(&made, 1), "nothing counted sets it apart for sure");
+}
+
 /* Columns differ by what they vary, wherever their nought is. */
 static void test_table(void **state)
 {
@@ -298,11 +320,11 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),     cmocka_unit_test(test_values),
-        cmocka_unit_test(test_alike),     cmocka_unit_test(test_nothing_to_say),
-        cmocka_unit_test(test_order),     cmocka_unit_test(test_follows_cpu_use),
-        cmocka_unit_test(test_intervals), cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_rates),      cmocka_unit_test(test_values),
+        cmocka_unit_test(test_alike),      cmocka_unit_test(test_nothing_to_say),
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_follows_cpu_use),
+        cmocka_unit_test(test_intervals),  cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_main_label), cmocka_unit_test(test_table),
     };
 
     return cmocka_run_group_tests_name("query/words", tests, NULL, NULL);
