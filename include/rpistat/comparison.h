@@ -11,10 +11,10 @@
 #include "rpistat/change.h"
 #include "rpistat/error.h"
 #include "rpistat/joint_phases.h"
+#include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
-#include "rpistat/shares.h"
 #include "rpistat/store.h"
 
 enum rps_comparison_side { RPS_SIDE_A, RPS_SIDE_B };
@@ -46,9 +46,9 @@ struct rps_comparison_figure {
 
 /* A function, or all code of a module without names, in a row. */
 struct rps_comparison_function {
-    struct rps_function_name name; /* borrowed, from the code of the comparison */
-    double a_share, b_share;       /* of the row's samples, 0 ... 1 */
-    struct rps_change seconds;     /* CPU time in it: a total */
+    struct rps_share_name name; /* borrowed, from the shares of the comparison */
+    double a_share, b_share;    /* of the row's samples, 0 ... 1 */
+    struct rps_change seconds;  /* CPU time in it: a total */
 };
 
 /* The whole, or a kind of phase. */
@@ -75,8 +75,9 @@ struct rps_comparison {
     size_t remark_count;
     char **remark; /* owned; sentences on what could not be compared and what makes it doubtful:
                       other machines, other event sets, no samples on a side, time without phases */
-    struct rps_code *code; /* owned; of each run; names of functions borrow from it, and from: */
-    struct rps_function_name **function; /* owned; of each run */
+    struct rps_part_shares *shares; /* owned; of each run, a group each row, 0 being what is in no
+                                       other; names of functions borrow from them. NULL: samples
+                                       were not looked at */
 };
 
 struct rps_comparison_options {

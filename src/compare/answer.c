@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "rpistat/run_code.h"
 #include "rpistat/text.h"
 #include "words.h"
 #include "rpistat/words.h"
@@ -264,7 +263,7 @@ static void say_function(struct answer *answer, size_t r, double longer)
         if ((function->seconds.b - function->seconds.a) / longer < MOST ||
             !rps_comparison_is_sayable(&function->seconds))
             continue;
-        rps_code_function_text(name, sizeof(name), &function->name);
+        rps_share_name_text(name, sizeof(name), &function->name);
         say(answer, "; %s has most of it", rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
         return;
     }

@@ -354,10 +354,8 @@ void rps_comparison_free(struct rps_comparison *comparison)
             rps_run_free(&comparison->run[r].run);
             rps_phases_free(&comparison->run[r].phases);
         }
-        if (comparison->code)
-            rps_code_free(&comparison->code[r]);
-        if (comparison->function)
-            free(comparison->function[r]);
+        if (comparison->shares)
+            rps_part_shares_free(&comparison->shares[r]);
     }
     for (size_t row = 0; comparison->row && row < comparison->row_count; row++) {
         free(comparison->row[row].change);
@@ -369,8 +367,7 @@ void rps_comparison_free(struct rps_comparison *comparison)
     free(comparison->figure);
     free(comparison->row);
     free(comparison->remark);
-    free(comparison->code);
-    free(comparison->function);
+    free(comparison->shares);
     *comparison = (struct rps_comparison){0};
 }
 

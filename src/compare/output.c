@@ -124,7 +124,7 @@ static void put_figures(struct rps_rows *rows, const struct rps_comparison *comp
 static void put_function(struct rps_rows *rows, const struct rps_comparison_function *function)
 {
     rps_rows_row(rows);
-    rps_rows_text(rows, "name", function->name.function);
+    rps_rows_text(rows, "name", function->name.name);
     rps_rows_text(rows, "module", function->name.module);
     rps_rows_text(rows, "file", function->name.file);
     rps_rows_int(rows, "line", function->name.line, function->name.line > 0);

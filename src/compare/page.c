@@ -2,16 +2,18 @@
  * The page of a comparison: the answer, its rows, both sides over time, and their samples. It is
  * made as the page of a run is (page.c), of its scripts and one more.
  */
-#include "page.h"
-
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "parts.h"
 #include "words.h"
+#include "work.h"
 #include "rpistat/output_file.h"
+#include "rpistat/page_parts.h"
+#include "rpistat/wing.h"
 
 #define PAGE_FIGURES 12 /* drawn over time, where none are named */
 #define PAGE_NAME    320
@@ -19,8 +21,6 @@
 struct page {
     const struct rps_comparison_plot *plot;
     struct rps_comparison_series series;
-    struct rps_comparison_samples samples[2];
-    struct rps_page_code code;
 };
 
 /* The run that stands for a side. */
@@ -65,10 +65,10 @@ static void put_functions(struct rps_json *json, const struct rps_comparison_row
 
     rps_json_array(json, "functions");
     for (size_t i = 0; i < row->function_count; i++) {
-        const struct rps_function_name *name = &row->function[i].name;
+        const struct rps_share_name *name = &row->function[i].name;
 
         rps_json_object(json, NULL);
-        rps_json_text(json, "name", name->function);
+        rps_json_text(json, "name", name->name);
         rps_json_text(json, "module", name->module);
         rps_json_text(json, "file", name->file);
         rps_json_int64(json, "line", name->line);
@@ -216,6 +216,29 @@ static void put_slots(struct rps_json *json, const struct rps_comparison_series 
     rps_json_end(json);
 }
 
+static int has_samples(const struct rps_comparison *comparison, size_t run, int side)
+{
+    return (int)comparison->run[run].side == side && comparison->shares &&
+           comparison->shares[run].sample_count > 0;
+}
+
+/* Samples that one second of CPU time in each run of a side has together; 0: not known, as some
+ * were taken by a threshold. */
+static double samples_per_s(const struct rps_comparison *comparison, int side)
+{
+    double per_s = 0;
+
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        double frequency =
+            comparison->shares ? (double)comparison->shares[i].sampling.frequency : 0;
+
+        if (frequency == 0 && has_samples(comparison, i, (int)comparison->run[i].side))
+            return 0;
+        per_s += has_samples(comparison, i, side) ? frequency : 0;
+    }
+    return per_s;
+}
+
 static void put_sides(struct rps_json *json, const struct page *page)
 {
     rps_json_array(json, "sides");
@@ -223,10 +246,57 @@ static void put_sides(struct rps_json *json, const struct page *page)
         rps_json_object(json, NULL);
         rps_json_text(json, "name", side_name(page, side));
         put_stretches(json, standing(page, side));
-        rps_json_double(json, "samplesPerSecond", page->samples[side].per_s);
+        rps_json_double(json, "samplesPerSecond", samples_per_s(page->plot->comparison, side));
         rps_json_end(json);
     }
     rps_json_end(json);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* A bin is a row of a side: side * row_count + label + 1. */
+static int put_parts(struct rps_json *json, const struct rps_comparison *comparison,
+                     struct rps_page_joint_run *run, struct rps_run_part *part,
+                     struct rps_error *err)
+{
+    const struct rps_wing *wing = rps_reader_wing(comparison->run[0].reader);
+    const struct rps_page_joint joint = {
+        .count = comparison->run_count,
+        .run = run,
+        .bin_count = 2 * comparison->row_count,
+        .named = &comparison->run[comparison->standing[RPS_SIDE_B]].run,
+    };
+    int result = 0;
+
+    for (size_t i = 0; i < comparison->run_count && result == 0; i++) {
+        const struct rps_comparison_run *of = &comparison->run[i];
+
+        result = rps_comparison_part(&of->phases, comparison->row_count, &part[i], err);
+        run[i] = (struct rps_page_joint_run){of->reader, &of->run, &part[i],
+                                             (size_t)of->side * comparison->row_count};
+    }
+    return result == 0 && wing && wing->page_joint ? wing->page_joint(json, &joint, err) : result;
+}
+
+/* Where both sides have some. */
+static int put_samples(struct rps_json *json, const struct rps_comparison *comparison,
+                       struct rps_error *err)
+{
+    struct rps_page_joint_run *run = calloc(comparison->run_count, sizeof(*run));
+    struct rps_run_part *part = calloc(comparison->run_count, sizeof(*part));
+    int has[2] = {0, 0}, result = run && part ? 0 : rps_error_memory(err);
+
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        for (int side = 0; side < 2; side++)
+            has[side] |= has_samples(comparison, i, side);
+    }
+    if (result == 0 && has[RPS_SIDE_A] && has[RPS_SIDE_B])
+        result = put_parts(json, comparison, run, part, err);
+    for (size_t i = 0; part && i < comparison->run_count; i++)
+        rps_run_part_free(&part[i]);
+    free(part);
+    free(run);
+    return result;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -262,15 +332,9 @@ static int put_data(struct rps_json *json, const void *context, struct rps_error
     put_figures(json, comparison);
     put_rows(json, comparison);
     put_remarks(json, comparison);
-    if (page->code.bins.cell_count > 0) {
-        rps_json_object(json, "code");
-        rps_json_uint64(json, "samples", page->samples[0].samples + page->samples[1].samples);
-        rps_json_uint64(json, "complete", page->samples[0].complete + page->samples[1].complete);
-        result = rps_page_put_calls(json, &page->code);
-        rps_json_end(json);
-    }
+    result = put_samples(json, comparison, err);
     rps_json_end(json);
-    return result < 0 ? rps_error_memory(err) : 0;
+    return result;
 }
 
 static int write_page(const struct page *page, struct rps_error *err)
@@ -310,10 +374,7 @@ int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error
         rps_comparison_series_read(plot, figures, rps_page_bins(2 * figures), &page.series, err);
 
     if (result == 0)
-        result = rps_comparison_page_code(plot->comparison, page.samples, &page.code, err);
-    if (result == 0)
         result = write_page(&page, err);
-    rps_page_code_free(&page.code);
     rps_comparison_series_free(&page.series);
     return result;
 }

@@ -60,9 +60,9 @@ static void sampling(const struct rps_comparison_work *work, size_t run, char re
     const struct rps_sampling *of;
 
     ret[0] = '\0';
-    if (!work->comparison.code || work->comparison.code[run].stack_count == 0)
+    if (!work->comparison.shares || work->comparison.shares[run].sample_count == 0)
         return;
-    of = &work->comparison.code[run].sampling;
+    of = &work->comparison.shares[run].sampling;
     if (of->frequency > 0)
         snprintf(ret, TEXT_SIZE, "%.63s, %" PRIu64 " Hz", of->event, of->frequency);
     else
@@ -200,11 +200,11 @@ static void not_sampled(const struct rps_comparison_work *work, size_t run, char
     const struct rps_comparison *comparison = &work->comparison;
     int some = 0;
 
-    for (size_t r = 0; comparison->code && r < comparison->run_count; r++)
-        some = some || comparison->code[r].stack_count > 0;
-    if (some && comparison->code[run].stack_count == 0)
+    for (size_t r = 0; comparison->shares && r < comparison->run_count; r++)
+        some = some || comparison->shares[r].sample_count > 0;
+    if (some && comparison->shares[run].sample_count == 0)
         snprintf(ret, TEXT_SIZE, "no samples, so left out where functions are compared");
-    else if (some && comparison->code[run].sampling.frequency == 0)
+    else if (some && comparison->shares[run].sampling.frequency == 0)
         snprintf(
             ret, TEXT_SIZE,
             "sampled each so many events, which does not tell how long a function took, so left "

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/run_code.h"
 #include "rpistat/text.h"
 #include "words.h"
 #include "rpistat/words.h"
@@ -197,7 +196,7 @@ static void add_function(struct rps_text_table *table, const struct rps_comparis
     rps_table_add_row(table);
     if (first)
         rps_table_set(table, 0, row->label >= 0 ? rps_phase_label(row->label, label) : "whole run");
-    rps_code_function_text(name, sizeof(name), &function->name);
+    rps_share_name_text(name, sizeof(name), &function->name);
     rps_table_set(table, 1, rps_words_cut(cut, sizeof(cut), name, name_width));
     set_change(table, 2, 1, &cpu_seconds, &function->seconds);
 }

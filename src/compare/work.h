@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "rpistat/comparison.h"
-#include "rpistat/run_code.h"
+#include "rpistat/run_part.h"
 
 /* A figure as one run has it. */
 struct rps_compared_figure {
@@ -71,8 +71,8 @@ int rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison
                                struct rps_error *err);
 
 /* All of a run, whose phases have their rows, a group each row; group 0 is what is in no other.
- * RPS_FAILED without memory; *ret is for rps_code_part_free in any case. */
-int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_code_part *ret,
+ * RPS_FAILED without memory; *ret is for rps_run_part_free in any case. */
+int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_run_part *ret,
                         struct rps_error *err);
 
 /* The functions of each row, and the correction of their changes. */

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/code_output.h"
 #include "rpistat/collect.h"
+#include "rpistat/share_block.h"
 #include "rpistat/text.h"
 
 #define LEVELS_BESIDE 6   /* levels that are named on either side of the one that is shown */
@@ -234,29 +234,6 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
 
 /* --- the distinct phases ---------------------------------------------------------------------- */
 
-/* The functions of the samples: NULL: of none. */
-static void put_group(struct rps_block *block, const struct rps_sampling *sampling,
-                      const struct rps_code_group *group, double cpu_s)
-{
-    static const struct rps_column columns[] = {
-        {.name = "name"}, {"self_share", .kind = RPS_VALUE_SHARE}, {.name = "module"},
-        {.name = "file"}, {"line", .kind = RPS_VALUE_INT},
-    };
-    struct rps_block *top;
-
-    rps_put_int(block, group ? (int64_t)group->samples : 0, 1);
-    rps_put_number(block, group ? rps_code_expected(sampling, cpu_s) : NAN);
-    top = rps_put_block(block, columns, sizeof(columns) / sizeof(columns[0]));
-    for (int t = 0; group && t < group->count; t++) {
-        const struct rps_function_name *name = &group->top[t].name;
-
-        rps_put_text(top, name->function);
-        rps_put_number(top, group->top[t].share);
-        rps_put_texts(top, 2, name->module, name->file);
-        rps_put_int(top, name->line, name->line > 0);
-    }
-}
-
 /* How much of each figure's variation the phases explain; for people. */
 static void put_explained(struct rps_block *block, const struct rps_profile *profile)
 {
@@ -281,9 +258,9 @@ static void add_labels(struct rps_document *document, const struct rps_phase_out
         {run ? "length" : NULL, .kind = RPS_VALUE_INT},
         {"share", "Share", RPS_VALUE_SHARE, .place = 4},
         {.name = "words"},
-        {output->groups ? "samples" : NULL, .kind = RPS_VALUE_INT},
-        {output->groups ? "expected_samples" : NULL, .kind = RPS_VALUE_NUMBER},
-        {output->groups ? "top" : NULL, .kind = RPS_VALUE_BLOCK},
+        {output->shares ? "samples" : NULL, .kind = RPS_VALUE_INT},
+        {output->shares ? "expected_samples" : NULL, .kind = RPS_VALUE_NUMBER},
+        {output->shares ? "top" : NULL, .kind = RPS_VALUE_BLOCK},
         {run ? "time_s" : "length", run ? "Time" : "Rows", run ? RPS_VALUE_DURATION : RPS_VALUE_INT,
          .place = 3},
     };
@@ -303,8 +280,11 @@ static void add_labels(struct rps_document *document, const struct rps_phase_out
         rps_put_int(block, (int64_t)of->periods, 1);
         rps_put_number(block, rps_profile_share(profile, of->length_ns, of->periods));
         rps_put_text(block, rps_profile_words(words, profile, l, 0));
-        put_group(block, output->sampling, output->groups ? &output->groups->group[l] : NULL,
-                  of->cpu_s);
+        if (output->shares)
+            rps_share_block_put(block, &output->shares->sampling, &output->shares->group[l],
+                                of->cpu_s);
+        else
+            rps_put_blanks(block, 3);
         put_length(block, run, of->length_ns, of->periods);
         put_figures(block, profile, profile->mean + at, profile->mean_interval + at,
                     profile->spread + at);
@@ -317,11 +297,12 @@ static void add_labels(struct rps_document *document, const struct rps_phase_out
 /* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)". */
 static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
 {
-    const struct rps_code_group *group = &output->groups->group[l];
-    double expected = rps_code_expected(output->sampling, output->profile->label[l].cpu_s);
-    size_t used = strlen(rps_code_group_text(ret, size, group));
+    const struct rps_share_group *group = &output->shares->group[l];
+    double expected =
+        rps_samples_expected(&output->shares->sampling, output->profile->label[l].cpu_s);
+    size_t used = strlen(rps_share_group_text(ret, size, group));
 
-    if (rps_code_is_short(group->samples, expected))
+    if (rps_samples_are_short(group->samples, expected))
         snprintf(ret + used, size - used, "%s(%" PRIu64 " of %.0f samples)", used ? " " : "",
                  group->samples, expected);
     return ret;
@@ -343,7 +324,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
         before = uselocale(document->locale);
     for (int l = 0; l < profile->label_count; l++) {
         rps_profile_words(words, profile, l, 0);
-        if (output->groups)
+        if (output->shares)
             code_text(code, sizeof(code), output, l);
         rps_block_wrap(block, 2, 5, "%s: %s%s%s", rps_phase_label(l, label), words,
                        words[0] && code[0] ? ", " : "", code);
@@ -355,16 +336,14 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
 /* Whether the labels have the samples that their CPU time lets expect. */
 static void add_samples(struct rps_document *document, const struct rps_phase_output *output)
 {
-    uint64_t samples = 0;
+    const struct rps_part_shares *shares = output->shares;
     double cpu_s = 0;
     char text[320];
 
-    for (int l = 0; output->groups && l < output->profile->label_count; l++) {
-        samples += output->groups->group[l].samples;
+    for (int l = 0; l < output->profile->label_count; l++)
         cpu_s += output->profile->label[l].cpu_s;
-    }
-    if (output->groups &&
-        rps_code_short_text(text, sizeof(text), output->sampling, samples, cpu_s)[0])
+    if (shares && rps_samples_short_text(text, sizeof(text), &shares->sampling,
+                                         shares->sample_count, cpu_s)[0])
         rps_block_line(rps_document_block(document, NULL, NULL, 0), "%s", text);
 }
 

@@ -8,6 +8,8 @@
 
 #include "hurt.h"
 #include "rpistat/check.h"
+#include "rpistat/code_store.h"
+#include "rpistat/code_wing.h"
 #include "rpistat/comparison_output.h"
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
@@ -128,6 +130,8 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     free(text);
     for (const struct rps_export_format *const *format = rps_export_formats; *format; format++)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
+    for (const struct rps_export_format *const *format = rps_code_wing.formats; *format; format++)
+        rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
     if (rps_run_phases_get(reader, run_id, &stored, NULL, &err) > 0)
         rps_phase_levels_free(&stored);
     if (rps_run_phases_detect(reader, run_id, &phases, &found, &err) == 0)
@@ -202,8 +206,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++)
         sum += data[i];
     setenv("PATH", "/nonexistent", 1);
-    if (rps_reader_open(&reader, path, &err) == 0 &&
-        rps_reader_runs(reader, &run_id, &count, &err) == 0) {
+    if (rps_reader_open(&reader, path, &err) == 0)
+        rps_reader_use(reader, &rps_code_wing);
+    if (reader && rps_reader_runs(reader, &run_id, &count, &err) == 0) {
         for (size_t i = 0; i < count && i < RUNS_MAX; i++) {
             read_notes(reader, run_id[i]);
             read_code(reader, run_id[i]);

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "rpistat/code_bins.h"
+#include "code/bins.h"
 #include "support/drawing.h"
 
 static struct fixture fixture;

@@ -457,7 +457,7 @@ static void add_sampled(enum rps_comparison_side side, const char *path, uint64_
 static void check_function(const struct rps_comparison_function *function, const char *name,
                            int line, double a, double b)
 {
-    assert_string_equal(function->name.function, name);
+    assert_string_equal(function->name.name, name);
     assert_int_equal(function->name.line, line);
     near(function->seconds.a, a, 1e-9);
     near(function->seconds.b, b, 1e-9);
@@ -541,10 +541,10 @@ static void test_functions_of_phases(void **state)
     }
     must_compare(&options, &comparison);
     assert_int_equal(comparison.row_count, 3);
-    assert_string_equal(comparison.row[1].function[0].name.function, "work");
+    assert_string_equal(comparison.row[1].function[0].name.name, "work");
     near(comparison.row[1].function[0].seconds.a, 4.8, .2);
     assert_int_equal(comparison.row[1].function[0].seconds.basis, RPS_CHANGE_GROUPS);
-    assert_string_equal(comparison.row[2].function[0].name.function, "rest");
+    assert_string_equal(comparison.row[2].function[0].name.name, "rest");
     near(comparison.row[2].function[0].seconds.b, 3.6, .2);
     rps_comparison_free(&comparison);
 }
