@@ -52,7 +52,7 @@ static int find_keys(const struct rps_code *code, enum rps_plot_code by, struct 
     if (by == RPS_PLOT_CODE_PROGRAM)
         return rps_shares_programs(code, &keys->of, &keys->name, &keys->count, err);
     if (by == RPS_PLOT_CODE_FUNCTION)
-        return rps_shares_functions(code, 0, RPS_UNNAMED_MODULE, &keys->of, &keys->name,
+        return rps_shares_functions(code, 1, RPS_UNNAMED_MODULE, &keys->of, &keys->name,
                                     &keys->count, err);
     keys->count = by == RPS_PLOT_CODE_THREAD ? code->task_count : code->module_count;
     keys->of = calloc(keys->ids + 1, sizeof(*keys->of));

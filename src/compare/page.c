@@ -11,12 +11,12 @@
 #include "parts.h"
 #include "words.h"
 #include "work.h"
+#include "rpistat/clock.h"
 #include "rpistat/output_file.h"
 #include "rpistat/page_parts.h"
 #include "rpistat/wing.h"
 
 #define PAGE_FIGURES 12 /* drawn over time, where none are named */
-#define PAGE_NAME    320
 
 struct page {
     const struct rps_comparison_plot *plot;
@@ -27,11 +27,6 @@ struct page {
 static const struct rps_comparison_line *standing(const struct page *page, int side)
 {
     return &page->series.run[page->plot->comparison->standing[side]];
-}
-
-static const char *side_name(const struct page *page, int side)
-{
-    return side == RPS_SIDE_A ? page->plot->a_name : page->plot->b_name;
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -45,21 +40,24 @@ static void put_figures(struct rps_json *json, const struct rps_comparison *comp
 }
 
 /* Both sides, the change, its interval and the verdict, as the text has them. */
-static void put_change(struct rps_json *json, const char *name,
-                       const struct rps_comparison_figure *figure, const struct rps_change *change)
+static void put_change(const struct rps_comparison *comparison, struct rps_json *json,
+                       const char *name, const struct rps_comparison_figure *figure,
+                       const struct rps_change *change)
 {
-    char text[RPS_COMPARISON_TEXT_SIZE];
+    const struct rps_comparison_words words =
+        rps_comparison_words(comparison->arena, figure, change);
 
     rps_json_array(json, name);
-    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->a));
-    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->b));
-    rps_json_text(json, NULL, rps_comparison_change_text(text, change));
-    rps_json_text(json, NULL, rps_comparison_interval_text(text, figure, change));
-    rps_json_text(json, NULL, rps_comparison_verdict_text(change));
+    rps_json_text(json, NULL, words.a);
+    rps_json_text(json, NULL, words.b);
+    rps_json_text(json, NULL, words.change);
+    rps_json_text(json, NULL, words.interval);
+    rps_json_text(json, NULL, words.verdict);
     rps_json_end(json);
 }
 
-static void put_functions(struct rps_json *json, const struct rps_comparison_row *row)
+static void put_functions(struct rps_json *json, const struct rps_comparison *comparison,
+                          const struct rps_comparison_row *row)
 {
     static const struct rps_comparison_figure cpu_time = {.kind = RPS_FIGURE_CPU, .unit = "s"};
 
@@ -72,7 +70,7 @@ static void put_functions(struct rps_json *json, const struct rps_comparison_row
         rps_json_text(json, "module", name->module);
         rps_json_text(json, "file", name->file);
         rps_json_int64(json, "line", name->line);
-        put_change(json, "seconds", &cpu_time, &row->function[i].seconds);
+        put_change(comparison, json, "seconds", &cpu_time, &row->function[i].seconds);
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -83,6 +81,7 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
     rps_json_array(json, "rows");
     for (size_t r = 0; r < comparison->row_count; r++) {
         const struct rps_comparison_row *row = &comparison->row[r];
+        double start_ns = (double)(row->a_start_ns >= 0 ? row->a_start_ns : row->b_start_ns);
 
         rps_json_object(json, NULL);
         rps_json_int64(json, "label", row->label);
@@ -90,11 +89,13 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
         rps_json_uint64(json, NULL, row->a_times);
         rps_json_uint64(json, NULL, row->b_times);
         rps_json_end(json);
+        rps_json_double(json, "start", start_ns / RPS_NS_PER_S);
+        rps_json_double(json, "share", rps_comparison_share_of_change(comparison, r));
         rps_json_array(json, "changes");
         for (size_t i = 0; i < comparison->figure_count; i++)
-            put_change(json, NULL, &comparison->figure[i], &row->change[i]);
+            put_change(comparison, json, NULL, &comparison->figure[i], &row->change[i]);
         rps_json_end(json);
-        put_functions(json, row);
+        put_functions(json, comparison, row);
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -145,11 +146,9 @@ static void put_line(struct rps_json *json, const struct page *page, size_t figu
 {
     const struct rps_comparison_line *run = standing(page, side);
     const struct rps_metric *metric = &page->series.metric[figure];
-    char label[PAGE_NAME];
 
     rps_json_object(json, NULL);
-    snprintf(label, sizeof(label), "%c: %s", "AB"[side], side_name(page, side));
-    rps_json_text(json, "label", label);
+    rps_json_text(json, "label", page->plot->comparison->name[side]);
     rps_json_int64(json, "side", side);
     rps_json_text(json, "unit", metric->unit);
     rps_json_text(json, "explain", metric->explain);
@@ -244,7 +243,7 @@ static void put_sides(struct rps_json *json, const struct page *page)
     rps_json_array(json, "sides");
     for (int side = 0; side < 2; side++) {
         rps_json_object(json, NULL);
-        rps_json_text(json, "name", side_name(page, side));
+        rps_json_text(json, "name", page->plot->comparison->name[side]);
         put_stretches(json, standing(page, side));
         rps_json_double(json, "samplesPerSecond", samples_per_s(page->plot->comparison, side));
         rps_json_end(json);
@@ -301,23 +300,30 @@ static int put_samples(struct rps_json *json, const struct rps_comparison *compa
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
+/* "main: 5 runs (1-5). new: 5 runs (6-10)." */
+static const char *sides_text(const struct rps_comparison *comparison)
+{
+    const char *text = "";
+
+    for (int side = 0; side < 2; side++) {
+        const char *more = rps_comparison_side_text(comparison, (enum rps_comparison_side)side);
+
+        text = rps_arena_print(comparison->arena, "%s%s%s%s%s.", text, text[0] ? " " : "",
+                               comparison->name[side], more[0] ? ": " : "", more);
+    }
+    return text;
+}
+
 static int put_data(struct rps_json *json, const void *context, struct rps_error *err)
 {
     const struct page *page = context;
     const struct rps_comparison *comparison = page->plot->comparison;
-    const struct rps_comparison_output output = {
-        .comparison = comparison, .a_name = page->plot->a_name, .b_name = page->plot->b_name};
-    char answer[RPS_COMPARISON_ANSWER_SIZE], a[RPS_COMPARISON_LINE_SIZE];
-    char b[RPS_COMPARISON_LINE_SIZE], sides[2 * RPS_COMPARISON_LINE_SIZE];
     int result = 0;
 
     rps_json_object(json, NULL);
-    rps_json_text(json, "title", rps_comparison_answer(answer, &output));
-    snprintf(sides, sizeof(sides), "A: %s. B: %s.",
-             rps_comparison_side_text(a, &output, RPS_SIDE_A),
-             rps_comparison_side_text(b, &output, RPS_SIDE_B));
-    rps_json_text(json, "subtitle", sides);
-    rps_json_text(json, "tested", rps_comparison_tested_text(a, comparison));
+    rps_json_text(json, "title", rps_comparison_answer(comparison));
+    rps_json_text(json, "subtitle", sides_text(comparison));
+    rps_json_text(json, "tested", rps_comparison_tested_text(comparison));
     rps_json_bool(json, "axisIsTime", 1);
     rps_json_text(json, "axisLabel", "Time since the start of each run");
     rps_json_bool(json, "byPhase", page->plot->x == RPS_COMPARISON_PHASE);
@@ -341,11 +347,12 @@ static int write_page(const struct page *page, struct rps_error *err)
 {
     const struct rps_comparison_plot *plot = page->plot;
     struct rps_output_file file = {0};
-    char title[2 * PAGE_NAME];
     struct rps_page parts = {.output = plot->path,
                              .template = "compare.html",
                              .folder = plot->script_folder,
-                             .title = title,
+                             .title = rps_arena_print(plot->comparison->arena, "%s against %s",
+                                                      plot->comparison->name[0],
+                                                      plot->comparison->name[1]),
                              .theme = plot->theme,
                              .put = put_data,
                              .context = page};
@@ -353,7 +360,6 @@ static int write_page(const struct page *page, struct rps_error *err)
 
     if (result < 0)
         return result;
-    snprintf(title, sizeof(title), "%s against %s", plot->a_name, plot->b_name);
     parts.out = fdopen(dup(file.fd), "w");
     if (parts.out)
         result = rps_page_fill(&parts, err);

@@ -269,24 +269,19 @@ static int join(struct joining *joining, struct rps_error *err)
     return result;
 }
 
-static int correct(struct rps_comparison *comparison, size_t from, size_t to, struct rps_error *err)
+static void correct(struct rps_comparison *comparison, size_t from, size_t to)
 {
     struct rps_change **change;
     size_t most = 0, count = 0;
-    int result;
 
     for (size_t row = from; row < to; row++)
         most += comparison->row[row].function_count;
-    change = calloc(most + 1, sizeof(*change));
-    if (!change)
-        return rps_error_memory(err);
+    change = rps_arena_get(comparison->arena, most, sizeof(*change));
     for (size_t row = from; row < to; row++) {
         for (size_t f = 0; f < comparison->row[row].function_count; f++)
             change[count++] = &comparison->row[row].function[f].seconds;
     }
-    result = rps_comparison_correct(change, count, err);
-    free(change);
-    return result;
+    rps_change_correct(comparison->arena, change, count);
 }
 
 /* Those that changed most first, and of these as many as are looked at. */
@@ -355,7 +350,7 @@ int rps_comparison_find_functions(struct rps_comparison_work *work, struct rps_e
         if (result == 0)
             result = join(&joining, err);
         if (result == 0)
-            result = rps_comparison_each_family(&work->comparison, correct, err);
+            rps_comparison_each_family(&work->comparison, correct);
         keep_most(&work->comparison);
     }
     end(&joining);

@@ -399,7 +399,7 @@ static void test_markup(void **state)
                    "<details><summary>More</summary>\n\nLast \\\\x1b\n\n</details>\n");
     put_markup(&document);
     assert_ends(&document, RPS_FORMAT_MARKDOWN + 1, 0,
-                "<h2>Of &amp;x</h2>\n<ul>\n<li>One.</li>\n<li>@two</li>\n</ul>\n\n<table>\n"
+                "<h2>Of &amp;x</h2>\n\n<ul>\n<li>One.</li>\n<li>@two</li>\n</ul>\n\n<table>\n"
                 "<tr><th>A_b</th><th class=\"n\">N (&lt;s&gt;)</th></tr>\n"
                 "<tr><td>&nbsp;&nbsp;in|side</td><td class=\"n\">1</td></tr>\n"
                 "<tr><td colspan=\"99\">between</td></tr>\n"

@@ -143,7 +143,9 @@ static char *draw_comparison(struct fixture *fixture)
     struct rps_part_shares shares[2] = {0};
     struct rps_comparison_run run[2] = {0};
     char remark[] = "</script><script>alert(5)</script>", *remarks[] = {remark};
-    struct rps_comparison comparison = {.run_count = 2,
+    struct rps_comparison comparison = {.arena = rps_arena_new(),
+                                        .name = {"</title><script>alert(6)</script>", "<!-- after"},
+                                        .run_count = 2,
                                         .run = run,
                                         .a_count = 1,
                                         .standing = {0, 1},
@@ -155,8 +157,6 @@ static char *draw_comparison(struct fixture *fixture)
                                         .remark = remarks,
                                         .shares = shares};
     const struct rps_comparison_plot plot = {.comparison = &comparison,
-                                             .a_name = "</title><script>alert(6)</script>",
-                                             .b_name = "<!-- after",
                                              .path = fixture_file(fixture, "compare.html"),
                                              .theme = RPS_THEME_LIGHT,
                                              .script_folder = TEST_PLOT_FOLDER};
@@ -199,6 +199,7 @@ static char *draw_comparison(struct fixture *fixture)
         fail_msg("%s", err.message);
     for (int side = 0; side < 2; side++)
         rps_part_shares_free(&shares[side]);
+    rps_arena_free(comparison.arena);
     return drawing_text(plot.path, NULL);
 }
 
