@@ -84,12 +84,13 @@ static const char *decimal_text(char *ret, double value, int decimals)
     return ret;
 }
 
-/* How far off a value is, in the value's decimals: what these do not show is nothing. */
+/* How far off a value is, in the value's decimals. */
 static const char *off_text(char *ret, double off, double value, int decimals)
 {
-    int is_nothing = fabs(value) >= 1e-4 && off < pow(10, -decimals) / 2;
-
-    return decimal_text(ret, is_nothing ? 0 : off, decimals);
+    if (fabs(value) < 1e-4 || fabs(value) >= 1e9)
+        return decimal_text(ret, off, decimals);
+    snprintf(ret, CELL_SIZE, "%.*f", off > 0 ? decimals : 0, off);
+    return ret;
 }
 
 /* A figure and how sure it is: "2.14 ±0.04", "2.14 (1.20-3.80)" where that is wide, and "2.14 *"

@@ -266,7 +266,7 @@ static void test_figures(void **state)
                    "  Phase    Start  Length   Share              (%)             CPI\n"
                    "  A      00:00.0   5.0 s  25.0 %  12.35 * sd 0.50      2.00 \u00b10.04\n"
                    "  B?     00:05.0  15.0 s  75.0 %                -  2.00 (1.2-3.8)\n"
-                   "  all             20.0 s                                 2.000 \u00b10\n"
+                   "  all             20.0 s                             2.000 \u00b10.000\n"
                    "Below.\n"
                    "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n"
                    "\n*: counted in turns, too rare or in too few periods for an interval.\n"
@@ -286,7 +286,7 @@ static void test_figures(void **state)
                    "  Phase             CPI\n"
                    "  A          2.00 \u00b10.04\n"
                    "  B?     2.00 (1.2-3.8)\n"
-                   "  all          2.000 \u00b10\n"
+                   "  all      2.000 \u00b10.000\n"
                    "Below.\n"
                    "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n");
 }
