@@ -26,12 +26,13 @@ struct rps_figure {
     char panel[RPS_NAME_SIZE];    /* of the metric: those of one panel are parts of one thing; "" */
     double whole;                 /* over everything; NaN: never observed, as below */
     struct rps_interval interval; /* of it */
-    double rest;                  /* over everything but the main label; NaN without one */
+    double rest; /* over everything but the main label, which is tested against it: of the whole it
+                    would be most; NaN without one */
     struct rps_interval rest_interval;
     double spread; /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
-    double inside_cv; /* that by the mean of the whole, so that it never exceeds whole_cv */
-    double whole_cv;  /* coefficient of variation of all observations */
+    double explained; /* share of the variance that the labels explain: that lies between their
+                         means, 0 ... 1; NaN of what does not vary */
     double apart;     /* how much it tells labels apart: the deviation between them, by the mean or
                          the spread of all, whichever is larger, times the share of the variance
                          that lies between them; 0: not at all */
@@ -90,16 +91,19 @@ void rps_profile_signals(const struct rps_signals *signals, const char *const *n
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods);
 
 /*
- * What sets a label apart, by the figures that surely differ most: "3.1 x the page faults, CPI 2.4
- * for 1.1". It is compared with the whole run (or table), the main label with the rest: "unlike the
- * rest, ...". "like the whole run" where nothing differs by 15 %, "" where there is nothing to
- * compare with. At most three clauses, and of these beyond the first as many as fit into `room`
- * characters; 0: all. Behind them stands the label's place. Numbers are in the thread's locale.
- * Returns ret.
+ * What sets a label apart from the whole run (or table), by the figures that surely differ most:
+ * "3.1 x the page faults, CPI 2.4 (run: 1.1)". "like the whole run" where nothing differs by 15 %,
+ * "" where there is nothing to compare with. At most three clauses, and of these beyond the first
+ * as many as fit into `room` characters; 0: all. Behind them stands the label's place. Numbers are
+ * in the thread's locale. Returns ret.
  */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
+
+/* The figures that the words of a label name, and how many: the first is named first. */
+#define RPS_PROFILE_TOLD 3
+int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD]);
 
 /* Room for any remark. */
 #define RPS_PHASE_REMARK_SIZE 256

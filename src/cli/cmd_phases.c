@@ -51,7 +51,6 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
                         struct rps_phase_output *output, char **ret_parameters)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    int columns = 0;
 
     *ret_parameters =
         rps_phase_output_parameters(find, output->details, output->run ? settings->cpus : NULL,
@@ -60,23 +59,17 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
         return rps_error_memory(&cli->err);
     output->method = find->detect.exact ? "exact" : "screened";
     output->parameters = *ret_parameters;
-    output->locale = cli->locale;
-    if (cli->out == stdout && rps_output_terminal(&columns, NULL))
-        output->width = columns;
     return 0;
 }
 
-static int write_output(struct rps_cli *cli, const struct rps_phase_output *output)
+static void write_output(struct rps_cli *cli, const struct rps_phase_output *output)
 {
-    static int (*const write[])(FILE *, const struct rps_phase_output *, struct rps_error *) = {
-        [RPS_FORMAT_TEXT] = rps_phase_output_text,
-        [RPS_FORMAT_JSON] = rps_phase_output_json,
-        [RPS_FORMAT_CSV] = rps_phase_output_csv,
-    };
     const struct rps_phases_settings *settings = cli->settings;
+    struct rps_document document = {.arena = cli->arena, .locale = cli->locale};
 
+    rps_phase_document(&document, output);
     rps_progress_end(cli);
-    return write[settings->format](cli->out, output, &cli->err);
+    rps_format_document(cli, &document, settings->format);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -198,7 +191,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
     if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
         store_detection(cli, job, &output);
     if (result == 0)
-        result = write_output(cli, &output);
+        write_output(cli, &output);
     free(parameters);
     return result;
 }
@@ -327,7 +320,7 @@ static int phases_of_table(struct rps_cli *cli)
             result = rps_profile_remark(&job.found, 0, profile_table, &job, remark, &cli->err);
         output.remark = result == 0 && remark[0] ? remark : NULL;
         if (result == 0)
-            result = write_output(cli, &output);
+            write_output(cli, &output);
         free(parameters);
     }
     table_job_free(&job);

@@ -110,12 +110,6 @@ void rps_profile_free(struct rps_profile *profile)
 
 /* --- what follows ----------------------------------------------------------------------------- */
 
-/* Deviation over mean; 0 for a figure that is always 0, NaN for one that varies around 0. */
-static double variation(double spread, double mean)
-{
-    return spread == 0 ? 0 : mean == 0 ? NAN : spread / fabs(mean);
-}
-
 static void finish_figure(struct rps_profile *profile, const struct rps_spreads *spreads, size_t f)
 {
     struct rps_figure *figure = &profile->figure[f];
@@ -123,7 +117,6 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
     double inside = 0, between = 0, count = 0;
 
     figure->spread = deviation(whole);
-    figure->whole_cv = variation(figure->spread, whole->mean);
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
         const struct rps_spread *label = &spreads->label[at];
@@ -137,11 +130,11 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
         between += n * (label->mean - whole->mean) * (label->mean - whole->mean);
     }
     figure->inside = count > 0 ? sqrt(inside / count) : NAN;
-    figure->inside_cv = variation(figure->inside, whole->mean);
+    figure->explained = between + inside > 0 ? between / (between + inside) : NAN;
     figure->apart = 0;
     if (between > 0 && count > 0)
-        figure->apart = sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * between /
-                        (between + inside);
+        figure->apart =
+            sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * figure->explained;
 }
 
 /* How much of the one figure's differences between labels the other shows too: the squared
