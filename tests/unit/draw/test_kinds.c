@@ -364,12 +364,12 @@ static void test_words(void **state)
     assert_int_equal((int)drawing_number(text, "\nwords_rows = "), 2);
     free(text);
     text = draw_and_read(&fixture, narrow, "text.gp");
-    assert_non_null(strstr(text, "\n|B: CPI 1.5 for 3.2\n")); /* the second clause has no room */
-    assert_non_null(strstr(text, "\n|C: CPI 17 for 3.2\n"));
+    assert_non_null(strstr(text, "\n|B: CPI 1.5 (run: 3.2)\n")); /* the second clause has no room */
+    assert_non_null(strstr(text, "\n|C: CPI 17 (run: 3.2)\n"));
     free(text);
     text = draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_PHASES, .width = 300},
                          "text.gp");
-    assert_non_null(strstr(text, "\n|B: CPI 1.5 for 3.2\n"));
+    assert_non_null(strstr(text, "\n|B: CPI 1.5 (run: 3.2)\n"));
     free(text);
     text = draw_and_read(&fixture, low, "figure.gp");
     assert_int_equal((int)drawing_number(text, "\nwords = "), 0);
