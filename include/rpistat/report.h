@@ -18,6 +18,8 @@ enum rps_report_layout {
     RPS_REPORT_CSV,       /* and its figures as a table */
 };
 
+#define RPS_REPORT_ANSWER_SIZE 4096
+
 struct rps_report_options {
     enum rps_report_layout layout;
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
@@ -25,6 +27,8 @@ struct rps_report_options {
     const char *region;     /* the periods that lie wholly inside that region alone; NULL: all */
     locale_t locale;        /* separators of thousands and decimals in text; 0: the C locale */
     int explain;            /* 1: each event's and metric's explanation below its block */
+    char *answer;           /* NULL, or room of RPS_REPORT_ANSWER_SIZE for the lines that the report
+                               begins with */
     int64_t *after_ns;      /* NULL, but of the recorder: its CPU time before the recording ended;
                                becomes that since then, as the report says it */
 };

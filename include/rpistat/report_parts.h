@@ -5,11 +5,13 @@
 #ifndef RPISTAT_SHOW_REPORT_PARTS_H
 #define RPISTAT_SHOW_REPORT_PARTS_H
 
+#include "rpistat/profile.h"
 #include "rpistat/report.h"
 #include "rpistat/rows.h"
 #include "rpistat/run_code.h"
 #include "rpistat/tally.h"
 #include "rpistat/cpu_series.h"
+#include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
 
 #define RPS_REPORT_LABEL_WIDTH  20 /* of "Label:", in the blocks */
@@ -38,7 +40,12 @@ struct rps_report {
     struct rps_code code;
     struct rps_code_groups groups; /* one, of the part that is reported; none without samples */
     double cpu_s;                  /* of that part, when samples were taken */
-    double *operand;               /* of the plan's formulas */
+    struct rps_phase_levels levels;
+    const struct rps_phases *phases;     /* of the run, as they are shown; NULL: not known */
+    char remark[RPS_PHASE_REMARK_SIZE];  /* on all of them */
+    struct rps_profile profile;          /* of the part; without figures: not known */
+    struct rps_code_groups phase_groups; /* of each label in the part */
+    double *operand;                     /* of the plan's formulas */
     rps_report_tell *tell;
     int titled;           /* the title of the remarks is printed */
     struct rps_rows rows; /* of a report for programs */
@@ -77,6 +84,11 @@ void rps_report_each(struct rps_report *report, const char *family, rps_report_e
 int rps_report_family_is_new(const struct rps_plan *plan, const char *family, int set, int slot,
                              int metric);
 
+/* What the report begins with: lines of a sentence each; what they say of phases is read before
+ * (report_answer.c). Returns ret. */
+int rps_report_read_phases(struct rps_report *report, struct rps_error *err);
+char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE]);
+
 /* "Performance events": the blocks of all families (report_blocks.c). */
 int rps_report_print_events(struct rps_report *report, struct rps_error *err);
 
@@ -91,6 +103,11 @@ void rps_report_print_marks(struct rps_report *report);
 /* Find the functions that the samples were in; say them, where there are any (report_code.c). */
 int rps_report_read_code(struct rps_report *report, struct rps_error *err);
 void rps_report_print_code(struct rps_report *report);
+
+/* The same in a sentence without its full stop: the first functions of all of it with their shares;
+ * those that have most of a phase's kind. "" where samples are too few to tell. Returns ret. */
+char *rps_report_code_of_run(const struct rps_report *report, char *ret, size_t size);
+char *rps_report_code_of_phase(const struct rps_report *report, int label, char *ret, size_t size);
 
 /* 1 when the part that is reported has something of a mark or gap (report_data.c). */
 int rps_report_has_note(const struct rps_report *report, const struct rps_note *note);

@@ -322,11 +322,13 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     return rc;
 }
 
-static int write_report(struct rps_recording *r, struct rps_error *err)
+static int write_report(struct rps_recording *r, char *answer, struct rps_error *err)
 {
     int64_t after_ns = r->before_end_ns;
-    struct rps_report_options options = {
-        .to_ns = INT64_MAX, .locale = r->cli->locale, .after_ns = r->writer ? &after_ns : NULL};
+    struct rps_report_options options = {.to_ns = INT64_MAX,
+                                         .locale = r->cli->locale,
+                                         .answer = answer,
+                                         .after_ns = r->writer ? &after_ns : NULL};
     struct rps_reader *reader = NULL;
     struct rps_output output = {0};
     struct rps_error unheard;
@@ -372,26 +374,22 @@ static char *reading_command(const struct rps_recording *r, const char *command,
     return rps_text_command(ret, size, argc, (char *const *)(uintptr_t)argv);
 }
 
-/* Two lines on a terminal, when the workload has left it: where the recording is, and what to type
- * next. Fewer than four periods have no phases, and none has no picture. */
-static void show_summary(const struct rps_recording *r)
+/* Two lines on a terminal, when the workload has left it: what ran, and what to type next. No period has
+ * no picture. */
+static void show_summary(const struct rps_recording *r, const char *answer)
 {
-    unsigned long long count = r->period_count;
-    char text[4096], elapsed[RPS_TEXT_NUMBER_SIZE], run[32] = "", first[1024], second[1024] = "";
+    char text[4096], run[32] = "", report[1024], plot[1024] = "";
     char *page = path_beside(r->cli->output, ".html");
 
     if (page && !r->cli->quiet && !r->turn && rps_record_has_terminal()) {
         if (r->run.run_id > 1)
             snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
-        snprintf(text, sizeof(text), "%s%llu period%s in %s; store %s, report %s", run, count,
-                 count == 1 ? "" : "s",
-                 rps_text_duration(elapsed, sizeof(elapsed), r->run.elapsed_ns), r->cli->output,
-                 r->report_path);
+        snprintf(text, sizeof(text), "%s%.*s", run, (int)strcspn(answer, "\n") - 1, answer);
         rps_output_message(text);
-        reading_command(r, count < 4 ? "report" : "phases", NULL, first, sizeof(first));
-        if (count > 0)
-            reading_command(r, "plot", page, second, sizeof(second));
-        snprintf(text, sizeof(text), "next: %s%s%s", first, count > 0 ? "; " : "", second);
+        reading_command(r, "report", NULL, report, sizeof(report));
+        if (r->period_count > 0)
+            reading_command(r, "plot", page, plot, sizeof(plot));
+        snprintf(text, sizeof(text), "next: %s%s%s", report, plot[0] ? "; " : "", plot);
         rps_output_message(text);
     }
     free(page);
@@ -429,6 +427,7 @@ static void outlive(struct rps_recording *r)
 static int record(struct rps_recording *r, struct rps_error *err)
 {
     enum rps_loop_end end = RPS_LOOP_WORKLOAD;
+    char answer[RPS_REPORT_ANSWER_SIZE];
     int rc, failed;
 
     r->keeps_notes = r->argv && isatty(STDERR_FILENO);
@@ -454,8 +453,8 @@ static int record(struct rps_recording *r, struct rps_error *err)
     say_notes(r);
     if (failed || rc < 0)
         return RPS_FAILED;
-    if ((rc = write_report(r, err)) == 0)
-        show_summary(r);
+    if ((rc = write_report(r, answer, err)) == 0)
+        show_summary(r, answer);
     else if (!r->argv)
         return rc;
     else /* the run is in the store, and what the workload said counts */

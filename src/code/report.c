@@ -6,6 +6,33 @@
 #include "rpistat/report_parts.h"
 #include "rpistat/text.h"
 
+#define TOLD    3  /* functions of the run in a sentence */
+#define MOST    .5 /* of a phase's samples are said by so many functions that have them, */
+#define MOST_OF 2  /* but not by more */
+
+/* Groups of functions in what both parts have. */
+static int find_groups(struct rps_report *report, struct rps_code_part *part,
+                       const struct rps_code_part *other, struct rps_code_groups *ret,
+                       struct rps_error *err)
+{
+    if (other && rps_code_part_keep(part, other, err) < 0)
+        return RPS_FAILED;
+    return rps_code_groups_find(report->cpu_series.reader, report->run.run_id, part,
+                                &report->options->cpus, &report->code, ret, err);
+}
+
+static int read_phases(struct rps_report *report, const struct rps_code_part *part,
+                       struct rps_error *err)
+{
+    struct rps_code_part phases = {0};
+    int result = report->phases ? rps_code_part_of_phases(report->phases, 1, &phases, err) : 0;
+
+    if (result == 0 && report->phases)
+        result = find_groups(report, &phases, part, &report->phase_groups, err);
+    rps_code_part_free(&phases);
+    return result;
+}
+
 int rps_report_read_code(struct rps_report *report, struct rps_error *err)
 {
     const struct rps_report_options *options = report->options;
@@ -25,8 +52,9 @@ int rps_report_read_code(struct rps_report *report, struct rps_error *err)
     report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
     result = rps_code_part_choose(reader, run_id, &choice, &part, err);
     if (result == 0)
-        result = rps_code_groups_find(reader, run_id, &part, &options->cpus, &report->code,
-                                      &report->groups, err);
+        result = find_groups(report, &part, NULL, &report->groups, err);
+    if (result == 0)
+        result = read_phases(report, &part, err);
     rps_code_part_free(&part);
     return result;
 }
@@ -54,4 +82,40 @@ void rps_report_print_code(struct rps_report *report)
                 group->samples);
     fputs("; see `rpistat code`)\n", report->out);
     rps_report_wrapped(report, text, 2);
+}
+
+char *rps_report_code_of_run(const struct rps_report *report, char *ret, size_t size)
+{
+    const struct rps_code_group *group = report->groups.group;
+    size_t used = 0;
+
+    ret[0] = '\0';
+    if (report->groups.count == 0 || report->code.sampling.frequency <= 0)
+        return ret;
+    for (int t = 0; t < group->count && t < TOLD && isfinite(group->top[t].share); t++)
+        used += (size_t)snprintf(ret + used, size - used, "%s%.100s %.0f %%",
+                                 t > 0 ? ", " : "Its time on a CPU: ", group->top[t].name.function,
+                                 100 * group->top[t].share);
+    if (used > 0)
+        snprintf(ret + used, size - used, " (%" PRIu64 " samples)", group->samples);
+    return ret;
+}
+
+char *rps_report_code_of_phase(const struct rps_report *report, int label, char *ret, size_t size)
+{
+    const struct rps_code_group *group = report->phase_groups.group + label;
+    double share = 0;
+    size_t used = 0;
+
+    ret[0] = '\0';
+    if ((size_t)label >= report->phase_groups.count || report->code.sampling.frequency <= 0)
+        return ret;
+    for (int t = 0; t < group->count && t < MOST_OF && share < MOST; t++) {
+        if (!isfinite(group->top[t].share))
+            break;
+        share += group->top[t].share;
+        used += (size_t)snprintf(ret + used, size - used, "%s%.100s", t > 0 ? ", " : "",
+                                 group->top[t].name.function);
+    }
+    return ret;
 }

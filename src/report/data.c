@@ -248,6 +248,9 @@ static int put_run(struct rps_report *report, struct rps_error *err)
 
 static void put_words(struct rps_report *report)
 {
+    char answer[RPS_REPORT_ANSWER_SIZE];
+
+    rps_json_text(report->rows.json, "answer", rps_report_answer(report, answer));
     put_notes(report, "gaps", &report->gaps, "reason");
     put_notes(report, "marks", &report->marks, "text");
     put_regions(report);

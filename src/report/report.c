@@ -19,19 +19,25 @@
 
 /* --- the head --------------------------------------------------------------------------------- */
 
+static char *start_text(char *ret, size_t size, const struct rps_report *report)
+{
+    time_t start = (time_t)(report->run.start_realtime_ns / RPS_NS_PER_S);
+    struct tm local;
+
+    if (!localtime_r(&start, &local) || strftime(ret, size, "%a %b %e %H:%M:%S %Y", &local) == 0)
+        ret[0] = '\0';
+    return ret;
+}
+
 static void print_head(struct rps_report *report)
 {
     static const char stars[] = "***************************************************************\n";
-    time_t start = (time_t)(report->run.start_realtime_ns / RPS_NS_PER_S);
-    char command[4096], date[64];
-    struct tm local;
+    char command[4096], start[64];
 
-    rps_run_title(command, sizeof(command), &report->run);
-    fputs(stars, report->out);
-    fprintf(report->out, "rpistat: %s\n", command);
-    if (localtime_r(&start, &local) &&
-        strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &local) > 0)
-        fprintf(report->out, "%s\n", date);
+    fprintf(report->out, "%srpistat: %s\n", stars,
+            rps_run_title(command, sizeof(command), &report->run));
+    if (start_text(start, sizeof(start), report)[0])
+        fprintf(report->out, "%s\n", start);
     fputs(stars, report->out);
 }
 
@@ -161,11 +167,15 @@ static void print_order(struct rps_report *report)
 static void print_run(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
-    char text[RPS_TEXT_NUMBER_SIZE];
+    char command[4096], text[64];
 
     fprintf(report->out, "\nRun\n");
     fprintf(report->out, "  %-*s%lld\n", RPS_REPORT_SYSTEM_WIDTH,
             "Number:", (long long)run->run_id);
+    if (report->options->layout == RPS_REPORT_INTERVALS) {
+        rps_report_field(report, "Command", rps_run_title(command, sizeof(command), run));
+        rps_report_field(report, "Started", start_text(text, sizeof(text), report));
+    }
     rps_report_field(report, "Label", run->label);
     for (int i = 0; i < run->tag_count; i++) {
         rps_report_label(report, i == 0 ? "Tags" : "    ", RPS_REPORT_SYSTEM_WIDTH);
@@ -405,9 +415,20 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
     return 0;
 }
 
+static void print_answer(struct rps_report *report)
+{
+    char text[RPS_REPORT_ANSWER_SIZE], *rest = rps_report_answer(report, text);
+
+    while (*rest)
+        rps_report_wrapped(report, strsep(&rest, "\n"), 0);
+}
+
 static int report_print(struct rps_report *report, struct rps_error *err)
 {
-    print_head(report);
+    if (report->options->layout == RPS_REPORT_2013)
+        print_head(report);
+    else
+        print_answer(report);
     print_system(report);
     print_run(report);
     if (rps_report_print_events(report, err) < 0 || rps_report_print_cpus(report, err) < 0 ||
@@ -436,6 +457,9 @@ static int report_write(struct rps_report *report, struct rps_error *err)
 static void report_free(struct rps_report *report)
 {
     free(report->operand);
+    rps_profile_free(&report->profile);
+    rps_phase_levels_free(&report->levels);
+    rps_code_groups_free(&report->phase_groups);
     rps_code_groups_free(&report->groups);
     rps_code_free(&report->code);
     for (size_t i = 0; report->region_tally && i < report->regions.count; i++)
@@ -462,7 +486,7 @@ int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
 
     rps_run_init(&report.run);
     if (report_read(&report, reader, run_id, err) < 0 || read_regions(&report, err) < 0 ||
-        rps_report_read_code(&report, err) < 0)
+        rps_report_read_phases(&report, err) < 0 || rps_report_read_code(&report, err) < 0)
         goto done;
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale) {
@@ -472,6 +496,8 @@ int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
     before = uselocale(options->locale && options->layout <= RPS_REPORT_INTERVALS ? options->locale
                                                                                   : c_locale);
     result = report_write(&report, err);
+    if (options->answer)
+        rps_report_answer(&report, options->answer);
     uselocale(before);
 done:
     if (c_locale)
