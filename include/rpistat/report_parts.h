@@ -10,9 +10,9 @@
 #include "rpistat/rows.h"
 #include "rpistat/run_code.h"
 #include "rpistat/tally.h"
-#include "rpistat/cpu_series.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
+#include "rpistat/walk.h"
 
 #define RPS_REPORT_LABEL_WIDTH  20 /* of "Label:", in the blocks */
 #define RPS_REPORT_SYSTEM_WIDTH 26 /* of "Label:", above the blocks */

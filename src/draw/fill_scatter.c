@@ -181,28 +181,22 @@ static int end_rotation(struct gathering *gathering, struct rps_error *err)
     return rps_cloud_add(&gathering->cloud, value[0], value[1], label, err);
 }
 
-static int gather(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    struct gathering *gathering = context;
-
-    if (rps_rotation_ends(&gathering->rotation, period) && end_rotation(gathering, err) < 0)
-        return RPS_FAILED;
-    rps_rotation_add(&gathering->rotation, period);
-    return 0;
-}
-
 static int gather_points(const struct rps_picture *picture, const int metric[2],
                          struct rps_cloud *ret, struct rps_error *err)
 {
     struct gathering gathering = {.picture = picture, .metric = {metric[0], metric[1]}};
+    struct rps_walk walk = rps_picture_walk(picture);
     int result = rps_rotation_init(&gathering.rotation, picture->plan, err);
 
     gathering.operand =
         calloc((size_t)rps_plan_operand_count(picture->plan), sizeof(*gathering.operand));
     if (result == 0 && !gathering.operand)
         result = rps_error_memory(err);
-    if (result == 0)
-        result = rps_picture_walk(picture, gather, &gathering, err);
+    while (rps_walk_next(&walk, &result, err)) {
+        if (rps_rotation_ends(&gathering.rotation, walk.period))
+            result = end_rotation(&gathering, err);
+        rps_rotation_add(&gathering.rotation, walk.period);
+    }
     if (result == 0)
         result = end_rotation(&gathering, err);
     *ret = gathering.cloud;
