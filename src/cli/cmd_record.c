@@ -339,7 +339,7 @@ static int write_report(struct rps_recording *r, char *answer, struct rps_error 
         return rc;
     r->is_last = rps_reader_find(reader, NULL, &last, err) == 0 && last == r->run.run_id;
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
-        (rc = rps_report_write(output.file, reader, r->run.run_id, &options, err)) == 0)
+        (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
     rps_output_abandon(&output);
     rps_reader_close(reader);

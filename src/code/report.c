@@ -43,8 +43,6 @@ int rps_report_read_code(struct rps_report *report, struct rps_error *err)
     struct rps_code_part part = {0};
     int result;
 
-    if (options->layout == RPS_REPORT_2013)
-        return 0;
     result = rps_reader_code(reader, run_id, &report->code, err);
     if (result <= 0 || !rps_code_is_sampled(&report->run, &report->code))
         return result < 0 ? result : 0;
@@ -59,29 +57,44 @@ int rps_report_read_code(struct rps_report *report, struct rps_error *err)
     return result;
 }
 
-void rps_report_print_code(struct rps_report *report)
+void rps_report_code(struct rps_report *report)
 {
+    static const struct rps_column columns[] = {
+        {.name = "name"}, {"self_share", .kind = RPS_VALUE_SHARE}, {.name = "module"},
+        {.name = "file"}, {"line", .kind = RPS_VALUE_INT},
+    };
     const struct rps_code_group *group = report->groups.group;
-    char text[RPS_CODE_TOP * 160 + 1], name[128];
-    size_t used = 0;
+    struct rps_document *document = report->document;
+    struct rps_block *top;
+    char *text = NULL, name[128];
 
-    if (report->groups.count == 0 || group->samples == 0)
+    if (report->groups.count == 0)
         return;
-    if (group->samples < RPS_SHARES_SAMPLES_MIN)
-        strcpy(text, "too few to tell");
-    for (int t = 0; t < group->count && used < sizeof(text) && isfinite(group->top[t].share); t++)
-        used +=
-            (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.1f %%", t > 0 ? ", " : "",
-                             rps_code_function_text(name, sizeof(name), &group->top[t].name),
-                             100 * group->top[t].share);
+    rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)group->samples, 1);
+    rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
+                   rps_code_expected(&report->code.sampling, report->cpu_s));
+    top = rps_document_block(document, "top", columns, sizeof(columns) / sizeof(columns[0]));
+    for (int t = 0; t < group->count; t++) {
+        const struct rps_function_name *function = &group->top[t].name;
+
+        rps_put_text(top, function->function);
+        rps_put_number(top, group->top[t].share);
+        rps_put_texts(top, 2, function->module, function->file);
+        rps_put_int(top, function->line, function->line > 0);
+        if (isfinite(group->top[t].share))
+            text = rps_arena_print(
+                document->arena, "%s%s%s %.1f %%", text ? text : "", text ? ", " : "",
+                rps_code_function_text(name, sizeof(name), function), 100 * group->top[t].share);
+    }
+    if (group->samples == 0)
+        return;
     if (report->code.sampling.frequency > 0)
-        fprintf(report->out, "\nWhere the time went (%" PRIu64 " samples", group->samples);
+        rps_block_title(top, "Where the time went (%" PRIu64 " samples; see `rpistat code`)",
+                        group->samples);
     else /* those of page faults say nothing of the time */
-        fprintf(report->out, "\nWhere %s were (%" PRIu64 " samples",
-                rps_text_printable(name, sizeof(name), report->code.sampling.event),
-                group->samples);
-    fputs("; see `rpistat code`)\n", report->out);
-    rps_report_wrapped(report, text, 2);
+        rps_block_title(top, "Where %s were (%" PRIu64 " samples; see `rpistat code`)",
+                        report->code.sampling.event, group->samples);
+    rps_block_wrap(top, 2, 4, "%s", text ? text : "too few to tell");
 }
 
 char *rps_report_code_of_run(const struct rps_report *report, char *ret, size_t size)

@@ -138,8 +138,7 @@ int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
     int64_t run_id = report->run.run_id;
     int result;
 
-    if (options->layout == RPS_REPORT_2013 || options->layout == RPS_REPORT_CSV ||
-        options->region || report->tally.periods < PERIODS_MIN)
+    if (options->region || report->tally.periods < PERIODS_MIN)
         return 0;
     result = rps_run_phases_get(reader, run_id, &report->levels, report->remark, err);
     if (result <= 0)
@@ -273,6 +272,7 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     struct words words = {.used = 0};
     char code[512];
 
+    rps_tally_operands(&report->tally, report->plan, report->operand);
     say_run(&words, report);
     if (report->phases)
         say_phases(&words, report);

@@ -303,8 +303,8 @@ static void remark_thinned(struct rps_report *report)
 /* Where it was too much to read period by period; see choose_resolution in report.c. */
 static void remark_blocks(struct rps_report *report)
 {
-    if (report->options->layout != RPS_REPORT_2013 && report->plan->set_count > 1 &&
-        !report->options->region && report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
+    if (!report->plain && report->plan->set_count > 1 && !report->options->region &&
+        report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
         remark(report, "The intervals come from blocks of rotations and not from single "
                        "periods, of which there are too many: they are rather too wide.");
 }
