@@ -121,7 +121,9 @@ static void put_value(struct rps_block *block, const struct rps_report_item *ite
     rps_put_figure(block, value->number, &value->sure)->number =
         value->has_estimate && isfinite(value->number) ? (int64_t)value->estimate : 0;
     if (!isfinite(value->number))
-        rps_put_words(block, "%s", item->metric && isnan(value->sure.value) ? "not known" : "");
+        rps_put_words(block, "%s",
+                      isnan(value->sure.value) && (item->metric || item->set < 0) ? "not known"
+                                                                                  : "");
     else if (item->metric)
         rps_put_words(block, "%s%s%s", rps_report_figure(number, 3, value->number),
                       item->unit[0] ? " " : "", item->unit);

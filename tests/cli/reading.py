@@ -213,7 +213,7 @@ def test_cpu_use():
         expect(folder.call("record", "-q", "--pmu", "sim:idle.sim", "--no-merge", "--sets",
                            "./use.ini"), 0)
         report = expect(folder.call("report"), 0).stdout
-        assert "CPU use:            62.500 %" in report, report
+        assert re.search(r"\n    CPU use +62\.500 %", report), report
         table = list(csv.DictReader(io.StringIO(folder.call("export", "--rates").stdout)))
         assert [float(row["cpu_use_percent"]) for row in table] == IDLE_USE, table
         with sqlite3.connect(folder / "rpistat.data") as store:
@@ -235,7 +235,7 @@ def test_cpu_use():
                 IDLE_USE[:15] + [None] + IDLE_USE[16:]
         store.close()
         report = expect(folder.call("report"), 0).stdout
-        assert "CPU use:            not known" in report, report
+        assert re.search(r"\n    CPU use +not known", report), report
 
 
 def test_not_known():
@@ -247,10 +247,8 @@ def test_not_known():
             expect(folder.call("record", "-q", "--pmu", "sim:%s.sim" % name), 0)
             for part in [], ["--to", "1"]:  # the whole run's figures are the store's own
                 report = expect(folder.call("report", *part), 0).stdout
-                assert "  Cycles:             0  [not known]\n" in report, report
-                assert "  CPI:                not known\n" in report, report
-                assert "  DC miss ratio:      not known\n" in report, report
-                assert ("counted all the time" in report) == (name == "clock"), report
+                for words in ("Cycles +0 +not known", "CPI +not known", "DC miss ratio +not known"):
+                    assert re.search(r"\n    %s\b" % words, report), (words, report)
 
 
 def test_export_part():

@@ -267,7 +267,7 @@ def look_on(*scenes):
 def recorded(scene, shown, status=0):
     """The scene of a recording ends so, and showed that and the two lines: nothing else."""
     left = scene.end()
-    end = re.search(rb"rpistat: (run \d+: )?[^\r]+ (ran|, recorded) for [^\r]+\r\n"
+    end = re.search(rb"rpistat: (run \d+: )?[^\r]+( ran|, recorded) for [^\r]+\r\n"
                     rb"rpistat: next: .+; .+\r\n$", scene.shown)
     assert left == status and end, (left, scene.shown)
     before = scene.shown[:end.start()]
