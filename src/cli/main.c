@@ -11,6 +11,7 @@
 #include "completion.h"
 #include "names.h"
 #include "time_range.h"
+#include "rpistat/code_store.h"
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
 
@@ -152,6 +153,7 @@ int main(int argc, char **argv)
     struct rps_output standard = {.file = stdout};
     int result;
 
+    rps_store_use(&rps_code_store);
     rps_output_guard_streams();
     block_file_size(&cli.mask);
     if (rps_rights_begin(&cli.err) < 0) {

@@ -3,6 +3,7 @@
  * periods tell, at the resolution of the picture.
  */
 #include "rpistat/code_bins.h"
+#include "rpistat/code_store.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "match.h"
 #include "parts.h"
 #include "rpistat/walk.h"
 #include "rpistat/bins.h"
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
-#include "rpistat/match.h"
 
 #define APART 9 /* distance of labels that are never one */
 
