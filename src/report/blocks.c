@@ -243,6 +243,7 @@ void rps_report_figures(struct rps_report *report)
     block->column[EXPLAIN].name = report->options->explain ? "explain" : NULL;
     rps_block_title(block, "Performance events");
     block->indent = 4;
+    block->fixed = 1;
     put_legend(report, block);
     rps_tally_operands(&report->tally, report->plan, report->operand);
     put_figure(report, block, &report->item[0], &report->tally, RPS_CPU_ALL);
@@ -362,7 +363,8 @@ static void put_region(struct rps_report *report, struct rps_block *block, size_
     figures = rps_put_block(block, figure_columns, COUNT_OF(figure_columns));
     if (tally->periods > 0)
         put_figures(report, figures, tally, RPS_CPU_ALL);
-    put_cells(report, block, tally);
+    if (!report->options->region) /* else people have no columns */
+        put_cells(report, block, tally);
 }
 
 /* A sentence for all regions of which something is true. */

@@ -113,10 +113,14 @@ def test_report_locale():
         if not os.path.isfile(os.path.join(folder, name, "LC_NUMERIC")):
             raise tap.Skip("localedef cannot make de_DE here; Debian's package locales is missing")
         german = environment(LC_ALL=name, LOCPATH=folder)
-        report = expect(FOLDER.call("report", env=german), 0).stdout
-        plain = FOLDER.call("report", env=environment(LC_ALL="C")).stdout
+        report = expect(FOLDER.call("report", "--format", "2013", env=german), 0).stdout
+        plain = FOLDER.call("report", "--format", "2013", env=environment(LC_ALL="C")).stdout
         assert report != plain and report.replace(".", "").replace(",", "") == \
             plain.replace(".", "").replace(",", ""), report
+        report = expect(FOLDER.call("report", env=german), 0).stdout
+        assert re.search(r"Cycles +14\.000\.000\.000 ", report) and re.search(r"CPI +3,500 ", report), report
+        assert FOLDER.call("report", "--format", "csv", env=german).stdout == \
+            FOLDER.call("report", "--format", "csv").stdout
         assert FOLDER.call("export", env=german).stdout == FOLDER.call("export").stdout
         assert FOLDER.call("export", "--rates", env=german).stdout == \
             FOLDER.call("export", "--rates").stdout
