@@ -72,7 +72,8 @@ static void say_what(struct words *words, const struct rps_report *report, int w
     if (is_part(report))
         say(words, "%s of %s", length, cut);
     else
-        say(words, "%s%s for %s", cut, has_ended ? " ran" : ", recorded", length);
+        say(words, "%s%s for %s%s", cut, has_ended ? " ran" : ", recorded", length,
+            run->state == RPS_RUN_RECORDING ? " so far" : "");
     if (report->options->region)
         say(words, ", inside region %s", report->options->region);
 }
@@ -103,9 +104,7 @@ static void say_cpu(struct words *words, const struct rps_report *report)
 
 static void say_end(struct words *words, const struct rps_run *run)
 {
-    if (run->state == RPS_RUN_RECORDING)
-        say(words, ", and is being recorded");
-    else if (run->state == RPS_RUN_INTERRUPTED)
+    if (run->state == RPS_RUN_INTERRUPTED)
         say(words, "; the recorder was stopped");
     else if (run->exit_signal > 0)
         say(words, ", ended by signal %d (%s)", run->exit_signal, strsignal(run->exit_signal));
@@ -159,10 +158,10 @@ static int64_t length_of(const struct rps_report *report, int label, size_t *tim
         const struct rps_phase *phase = &report->phases->phase[i];
         int64_t start_ns = phase->start_ns, end_ns = phase->end_ns;
 
-        if (start_ns < report->options->from_ns)
-            start_ns = report->options->from_ns;
-        if (end_ns > report->options->to_ns)
-            end_ns = report->options->to_ns;
+        if (start_ns < report->tally.start_ns)
+            start_ns = report->tally.start_ns;
+        if (end_ns > report->tally.end_ns)
+            end_ns = report->tally.end_ns;
         if (phase->label == label && start_ns < end_ns) {
             length_ns += end_ns - start_ns;
             (*times)++;
@@ -203,7 +202,7 @@ static void say_phases(struct words *words, const struct rps_report *report)
     }
     if (times == 1)
         say(words, "One phase: %s.\n",
-            report->remark[0] ? report->remark : "alike from beginning to end");
+            report->remark[0] ? report->remark : "what was counted stays alike throughout");
     if (times <= 1)
         return;
     say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);

@@ -398,8 +398,10 @@ static int is_open(const struct rps_report *report, size_t number)
     return report->regions.region[number].open > 0;
 }
 
-static void tell_of_regions(struct rps_report *report, struct rps_block *block)
+/* In a block of its own, behind the table. */
+static void tell_of_regions(struct rps_report *report)
 {
+    struct rps_block *block = rps_document_block(report->document, NULL, NULL, 0);
     char behind[256], period[RPS_TEXT_NUMBER_SIZE];
 
     snprintf(behind, sizeof(behind),
@@ -445,7 +447,7 @@ void rps_report_regions(struct rps_report *report)
     for (size_t i = 0; i < report->regions.count; i++)
         put_region(report, block, i);
     if (report->regions.count > 0 && !report->options->region)
-        tell_of_regions(report, block);
+        tell_of_regions(report);
 }
 
 /* --- marks and gaps --------------------------------------------------------------------------- */

@@ -369,7 +369,7 @@ def test_answer():
         "Changed most: main miss rate, 4.45 PTI in B, 0.50 PTI in A (run: 2.20 PTI)."], answer("-r", "1")
     assert answer("-r", "1", "--from", "8s", "--to", "10s") == [
         "2.000 s of sim:script.sim, 2.000 s of it on a CPU (100 %).",
-        "One phase: alike from beginning to end.",
+        "One phase: what was counted stays alike throughout.",
         "Its time on a CPU: solve;\x1b[31m 90 %, load 10 % (200 samples)."], answer("-r", "1", "--from", "8s", "--to", "10s")
     few = answer("-r", "1", "--from", "0s", "--to", "100ms")
     assert len(few) == 1 and few[0].startswith("0.100 s of sim:script.sim, "), few
