@@ -58,7 +58,8 @@ struct rps_report {
     struct rps_code_groups groups; /* one, of the part that is reported; none without samples */
     double cpu_s;                  /* of that part, when samples were taken */
     struct rps_phase_levels levels;
-    const struct rps_phases *phases;     /* of the run, as they are shown; NULL: not known */
+    const struct rps_phases *phases;     /* of the run, as they are shown; NULL: not known, */
+    struct rps_error no_phases;          /* and why, if that is an error */
     char remark[RPS_PHASE_REMARK_SIZE];  /* on all of them */
     struct rps_profile profile;          /* of the part; without figures: not known */
     struct rps_code_groups phase_groups; /* of each label in the part */
@@ -89,12 +90,6 @@ char *rps_report_per_clock(const struct rps_report *report, char ret[RPS_REPORT_
 char *rps_report_explain(const struct rps_report *report, const struct rps_report_item *item,
                          char ret[RPS_REPORT_EXPLAIN_SIZE]);
 
-/* Call each for the events of a family, or of all families when it is NULL, set by set. */
-typedef void rps_report_event(struct rps_report *report, const struct rps_event *event, int set,
-                              int slot, void *context);
-void rps_report_each(struct rps_report *report, const char *family, rps_report_event *each,
-                     void *context);
-
 /* --- fields (fields.c) ------------------------------------------------------------------------ */
 
 /* A number with the locale's separators in a buffer of RPS_REPORT_NUMBER_SIZE; returns it. */
@@ -114,9 +109,9 @@ void rps_report_run(struct rps_report *report);
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* What the report begins with: lines of a sentence each; what they say of phases is read before
- * (answer.c). Returns ret. */
-int rps_report_read_phases(struct rps_report *report, struct rps_error *err);
+/* What the report begins with: lines of a sentence each; what they say of phases is read before, as
+ * far as it can be (answer.c). Returns ret. */
+void rps_report_read_phases(struct rps_report *report);
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE]);
 
 /* All of it in the layout of 2013 (layout_2013.c). RPS_FAILED without memory, or when it could not

@@ -20,6 +20,8 @@
 #define OFF_CPU       .02 /* of its time on a CPU: a phase that waited */
 #define APART         .1  /* a figure that tells the phases apart by less has not changed */
 
+#define LINE_END 2 /* bytes: ".\n" */
+
 struct words {
     char text[RPS_REPORT_ANSWER_SIZE];
     size_t used;
@@ -27,16 +29,27 @@ struct words {
 
 static void say(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Names may be anybody's: they cannot begin a line. */
 static void say(struct words *words, const char *format, ...)
 {
-    size_t room = sizeof(words->text) - words->used;
+    char text[RPS_REPORT_ANSWER_SIZE], *to = words->text + words->used;
     va_list args;
-    int length;
 
     va_start(args, format);
-    length = vsnprintf(words->text + words->used, room, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    words->used += length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
+    if (words->used + LINE_END < sizeof(words->text))
+        words->used +=
+            strlen(rps_text_printable(to, sizeof(words->text) - words->used - LINE_END, text));
+}
+
+/* Of a line that has words. */
+static void end_line(struct words *words)
+{
+    size_t used = words->used;
+
+    if (used > 0 && words->text[used - 1] != '\n' && used + LINE_END < sizeof(words->text))
+        words->used += strlen(strcpy(words->text + used, ".\n"));
 }
 
 /* --- what ran --------------------------------------------------------------------------------- */
@@ -125,28 +138,28 @@ static void say_run(struct words *words, const struct rps_report *report)
         say_end(&rest, &report->run);
     width = COMMAND_MOST - rps_text_width(rest.text);
     say_what(words, report, width > COMMAND_LEAST ? width : COMMAND_LEAST);
-    say(words, "%s.\n", rest.text);
+    say(words, "%s", rest.text);
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
+void rps_report_read_phases(struct rps_report *report)
 {
     const struct rps_report_options *options = report->options;
     struct rps_reader *reader = report->cpu_series.reader;
     int64_t run_id = report->run.run_id;
-    int result;
+    int result = 0;
 
-    if (options->region || report->tally.periods < PERIODS_MIN)
-        return 0;
-    result = rps_run_phases_get(reader, run_id, &report->levels, report->remark, err);
+    if (!options->region && report->tally.periods >= PERIODS_MIN)
+        result =
+            rps_run_phases_get(reader, run_id, &report->levels, report->remark, &report->no_phases);
     if (result <= 0)
-        return result;
+        return;
     report->phases = rps_phase_levels_shown(&report->levels);
-    if (report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
-        return 0;
-    return rps_profile_run(reader, run_id, options->from_ns, options->to_ns, &options->cpus,
-                           report->phases, &report->profile, err);
+    if (report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX &&
+        rps_profile_run(reader, run_id, options->from_ns, options->to_ns, &options->cpus,
+                        report->phases, &report->profile, &report->no_phases) < 0)
+        report->phases = NULL;
 }
 
 /* How long a label is there in the part, and how often. */
@@ -201,14 +214,14 @@ static void say_phases(struct words *words, const struct rps_report *report)
         say_kind(&named, report, label, length_ns);
     }
     if (times == 1)
-        say(words, "One phase: %s.\n",
+        say(words, "One phase: %s",
             report->remark[0] ? report->remark : "what was counted stays alike throughout");
     if (times <= 1)
         return;
     say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);
     if (kinds > KINDS_MOST)
         say(words, " and %d more kinds", kinds - KINDS_MOST);
-    say(words, "%s%s.\n", report->remark[0] ? "; " : "", report->remark);
+    say(words, "%s%s", report->remark[0] ? "; " : "", report->remark);
 }
 
 /* --- what changed most ------------------------------------------------------------------------ */
@@ -261,7 +274,7 @@ static void say_change(struct words *words, const struct rps_report *report)
     say(words, " in %s (%s: ", rps_phase_label(least, label),
         is_part(report) ? "all of it" : "run");
     say_value(words, figure, figure->whole);
-    say(words, ").\n");
+    say(words, ")");
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -273,14 +286,19 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
 
     rps_tally_operands(&report->tally, report->plan, report->operand);
     say_run(&words, report);
+    end_line(&words);
     if (report->phases)
         say_phases(&words, report);
+    else if (report->no_phases.message[0])
+        say(&words, "Its phases are not known: %s", report->no_phases.message);
     else if (report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX && !report->options->region)
-        say(&words, "Its phases are not known: `rpistat phases` finds and keeps them.\n");
-    if (rps_report_code_of_run(report, code, sizeof(code))[0])
-        say(&words, "%s.\n", code);
+        say(&words, "Its phases are not known: `rpistat phases` finds and keeps them");
+    end_line(&words);
+    say(&words, "%s", rps_report_code_of_run(report, code, sizeof(code)));
+    end_line(&words);
     if (report->phases)
         say_change(&words, report);
+    end_line(&words);
     strcpy(ret, words.text);
     return ret;
 }

@@ -27,23 +27,25 @@ static int is_new(const struct rps_plan *plan, const char *family, int set, int 
     return 1;
 }
 
-static void add_event(struct rps_report *report, const struct rps_event *event, int set, int slot,
-                      void *context)
-{
-    (void)context;
-    report->item[report->item_count++] = (struct rps_report_item){.event = event,
-                                                                  .set = set,
-                                                                  .slot = slot,
-                                                                  .label = event->label,
-                                                                  .unit = event->unit,
-                                                                  .family = event->family};
-}
-
 static void add_family(struct rps_report *report, const char *family)
 {
-    rps_report_each(report, family, add_event, NULL);
-    for (int m = 0; m < report->plan->metric_count; m++) {
-        const struct rps_metric *metric = &report->plan->metric[m];
+    const struct rps_plan *plan = report->plan;
+
+    for (int i = 0; i < plan->set_count; i++) {
+        for (int s = 0; s < plan->set[i].event_count; s++) {
+            const struct rps_event *event = &plan->set[i].event[s];
+
+            if (strcmp(event->unit, RPS_UNIT_GAUGE) != 0 && strcmp(event->family, family) == 0)
+                report->item[report->item_count++] = (struct rps_report_item){.event = event,
+                                                                              .set = i,
+                                                                              .slot = s,
+                                                                              .label = event->label,
+                                                                              .unit = event->unit,
+                                                                              .family = family};
+        }
+    }
+    for (int m = 0; m < plan->metric_count; m++) {
+        const struct rps_metric *metric = &plan->metric[m];
 
         if (strcmp(metric->family, family) == 0)
             report->item[report->item_count++] = (struct rps_report_item){
@@ -76,20 +78,6 @@ int rps_report_list(struct rps_report *report, struct rps_error *err)
             add_family(report, plan->metric[m].family);
     }
     return 0;
-}
-
-void rps_report_each(struct rps_report *report, const char *family, rps_report_event *each,
-                     void *context)
-{
-    for (int i = 0; i < report->plan->set_count; i++) {
-        const struct rps_event_set *set = &report->plan->set[i];
-
-        for (int slot = 0; slot < set->event_count; slot++) {
-            if (strcmp(set->event[slot].unit, RPS_UNIT_GAUGE) != 0 &&
-                (!family || strcmp(set->event[slot].family, family) == 0))
-                each(report, &set->event[slot], i, slot, context);
-        }
-    }
 }
 
 struct rps_report_value rps_report_value(const struct rps_report *report,

@@ -278,10 +278,10 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
         result = read_run(report, reader, run_id, err);
     if (result == 0 && !report->plain)
         result = read_regions(report, err);
-    if (result == 0 && !report->plain && !options->figures)
-        result = rps_report_read_phases(report, err);
-    if (result == 0 && !report->plain && !options->figures)
+    if (result == 0 && !report->plain && !options->figures) {
+        rps_report_read_phases(report);
         result = rps_report_read_code(report, err);
+    }
     if (result == 0) {
         before = uselocale(options->locale ? options->locale : c_locale);
         result = put(report, err);
