@@ -2,9 +2,9 @@
 #ifndef RPISTAT_SHOW_REPORT_PARTS_H
 #define RPISTAT_SHOW_REPORT_PARTS_H
 
+#include "rpistat/part_shares.h"
 #include "rpistat/profile.h"
 #include "rpistat/report.h"
-#include "rpistat/run_code.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
 #include "rpistat/tally.h"
@@ -54,15 +54,14 @@ struct rps_report {
     struct rps_run_regions regions;
     struct rps_tally *region_tally; /* owned; of the periods that lie wholly inside each */
     struct rps_run_summary summary;
-    struct rps_code code;
-    struct rps_code_groups groups; /* one, of the part that is reported; none without samples */
-    double cpu_s;                  /* of that part, when samples were taken */
+    struct rps_part_shares shares; /* a group, the part that is reported; none without samples */
+    double cpu_s;                  /* of that part, of which samples may be */
     struct rps_phase_levels levels;
     const struct rps_phases *phases;     /* of the run, as they are shown; NULL: not known, */
     struct rps_error no_phases;          /* and why, if that is an error */
     char remark[RPS_PHASE_REMARK_SIZE];  /* on all of them */
     struct rps_profile profile;          /* of the part; without figures: not known */
-    struct rps_code_groups phase_groups; /* of each label in the part */
+    struct rps_part_shares label_shares; /* a group each label, in the part */
     double *operand;                     /* of the plan's formulas */
     rps_report_tell *tell;
     int titled;               /* the title of the remarks is printed */
@@ -126,14 +125,20 @@ void rps_report_cpus(struct rps_report *report, struct rps_document *document);
 void rps_report_regions(struct rps_report *report);
 void rps_report_notes(struct rps_report *report);
 
-/* Find the functions that the samples were in; say them, where there are any (code/report.c). */
-int rps_report_read_code(struct rps_report *report, struct rps_error *err);
-void rps_report_code(struct rps_report *report);
+/* Find the functions that the samples were in; put them, where there are any (shares.c). */
+int rps_report_read_shares(struct rps_report *report, struct rps_error *err);
+void rps_report_shares(struct rps_report *report);
 
 /* The same in a sentence without its full stop: the first functions of all of it with their shares;
- * those that have most of a phase's kind. "" where samples are too few to tell. Returns ret. */
-char *rps_report_code_of_run(const struct rps_report *report, char *ret, size_t size);
-char *rps_report_code_of_phase(const struct rps_report *report, int label, char *ret, size_t size);
+ * those that have most of a label. "" where samples are too few to tell. Returns ret. */
+char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size);
+char *rps_report_shares_of_label(const struct rps_report *report, int label, char *ret,
+                                 size_t size);
+
+/* Of JSON: the samples of a group of so much CPU time and how many were expected; the array `top`,
+ * its functions. */
+void rps_report_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
+                           const struct rps_share_group *group, double cpu_s);
 
 /* --- remarks (remarks.c) ---------------------------------------------------------------------- */
 

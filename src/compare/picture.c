@@ -184,17 +184,14 @@ static int write_strip(struct drawing *drawing, const struct rps_phases *phases,
     return rps_picture_write_strip(&drawing->picture, folder_fd, before, ret, err);
 }
 
-/* "A: main", half as wide as the picture at most. */
+/* What a side is called, half as wide as the picture at most. */
 static char *side_name(const struct drawing *drawing, enum rps_comparison_side side,
                        char ret[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_picture *picture = &drawing->picture;
     double room = (picture->width / picture->scale - 28) / 2 - COMPARISON_NAME_LEFT;
-    char text[RPS_PICTURE_TEXT_SIZE];
 
-    snprintf(text, sizeof(text), "%s: %s", side == RPS_SIDE_A ? "A" : "B",
-             side == RPS_SIDE_A ? drawing->plot->a_name : drawing->plot->b_name);
-    rps_text_printable(ret, RPS_PICTURE_TEXT_SIZE - 8, text);
+    rps_text_printable(ret, RPS_PICTURE_TEXT_SIZE - 8, drawing->plot->comparison->name[side]);
     rps_picture_cut_text(ret, (int)(room / RPS_PICTURE_CHARACTER));
     return ret;
 }

@@ -194,7 +194,7 @@ static void say_kind(struct words *words, const struct rps_report *report, int l
     if (label < report->profile.label_count &&
         profile[label].cpu_s < OFF_CPU * profile[label].seconds)
         say(words, "(hardly on a CPU) ");
-    else if (rps_report_code_of_phase(report, label, code, sizeof(code))[0])
+    else if (rps_report_shares_of_label(report, label, code, sizeof(code))[0])
         say(words, "(%s) ", code);
     say(words, "%s", rps_text_duration(time, sizeof(time), length_ns));
 }
@@ -294,7 +294,7 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     else if (report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX && !report->options->region)
         say(&words, "Its phases are not known: `rpistat phases` finds and keeps them");
     end_line(&words);
-    say(&words, "%s", rps_report_code_of_run(report, code, sizeof(code)));
+    say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
     end_line(&words);
     if (report->phases)
         say_change(&words, report);

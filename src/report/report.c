@@ -207,9 +207,8 @@ static void report_free(struct rps_report *report)
     free(report->item);
     rps_profile_free(&report->profile);
     rps_phase_levels_free(&report->levels);
-    rps_code_groups_free(&report->phase_groups);
-    rps_code_groups_free(&report->groups);
-    rps_code_free(&report->code);
+    rps_part_shares_free(&report->label_shares);
+    rps_part_shares_free(&report->shares);
     for (size_t i = 0; report->region_tally && i < report->regions.count; i++)
         rps_tally_free(&report->region_tally[i]);
     free(report->region_tally);
@@ -258,7 +257,7 @@ static int fill(struct rps_report *report, struct rps_error *err)
     rps_report_figures(report);
     rps_report_cpus(report, report->document);
     rps_report_regions(report);
-    rps_report_code(report);
+    rps_report_shares(report);
     rps_report_notes(report);
     report->fields = rps_document_block(report->document, "remarks", &texts, 1);
     rps_report_remarks(report, put_remark);
@@ -280,7 +279,7 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
         result = read_regions(report, err);
     if (result == 0 && !report->plain && !options->figures) {
         rps_report_read_phases(report);
-        result = rps_report_read_code(report, err);
+        result = rps_report_read_shares(report, err);
     }
     if (result == 0) {
         before = uselocale(options->locale ? options->locale : c_locale);

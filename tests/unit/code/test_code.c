@@ -8,7 +8,7 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "rpistat/code_bins.h"
+#include "code/bins.h"
 #include "support/drawing.h"
 
 static struct fixture fixture;
@@ -83,7 +83,7 @@ static void test_rename(void **state)
 
 /* --- the panel -------------------------------------------------------------------------------- */
 
-/* Shares of the time, most first, in steps of half a second; the last of a phase ends where it
+/* Shares of the time, most first, the kernel's part with its caller's, in steps of half a second; the last of a phase ends where it
  * does, and is longer by what is less than a step. What was not sampled lies on top. */
 static void test_panel(void **state)
 {
@@ -93,14 +93,16 @@ static void test_panel(void **state)
     drawing_need_gnuplot();
     text = draw_and_read((struct rps_plot_options){0}, "code.dat");
     assert_int_equal(drawing_count(text, "\n"), 1 + 2 * (12 + 11));
-    assert_non_null(strstr(text, "tops\n0 0 80 80 80 100\n0.5 0 80 80 80 100\n0.5 0 80"));
-    assert_non_null(strstr(text, "\n5.5 0 80 80 80 100\n6.3 0 80 80 80 100\n"
-                                 "6.3 0 0 40 60 100\n6.8 0 0 40 60 100\n"));
+    assert_non_null(strstr(text, "tops\n0 0 80 80 100\n0.5 0 80 80 100\n0.5 0 80"));
+    assert_non_null(strstr(text, "\n5.5 0 80 80 100\n6.3 0 80 80 100\n"
+                                 "6.3 0 0 60 100\n6.8 0 0 60 100\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){0}, "text.gp");
     assert_non_null(strstr(text,
                            "\n|Code: share of the time by function (%), sampled by cpu-clock, "
-                           "100 Hz\n|work\n|rest\n|sys\n|off the CPU or not sampled\n"));
+                           "100 Hz\n|work\n|rest\n|off the CPU or not sampled\n"));
+    assert_non_null(
+        strstr(text, "\n|A: like the rest, in work\n|B: like the whole run, in rest\n"));
     free(text);
 }
 
@@ -129,7 +131,7 @@ static void test_panel_by(void **state)
     free(text);
     options.code = RPS_PLOT_CODE_FUNCTION;
     text = draw_and_read(options, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 4);
+    assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 3);
     free(text);
 }
 
@@ -141,10 +143,10 @@ static void test_panel_of_part(void **state)
     (void)state;
     drawing_need_gnuplot();
     text = draw_and_read((struct rps_plot_options){.from_ns = INT64_C(7000000000)}, "text.gp");
-    assert_non_null(strstr(text, " Hz\n|rest\n|sys\n|off the CPU or not sampled\n"));
+    assert_non_null(strstr(text, " Hz\n|rest\n|off the CPU or not sampled\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){.axis = RPS_AXIS_CYCLE}, "code.dat");
-    assert_non_null(strstr(text, "\n315000000 0 80 80 80 100\n315000000 0 0 40 60 100\n"));
+    assert_non_null(strstr(text, "\n315000000 0 80 80 100\n315000000 0 0 60 100\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){.width = 400, .height = 300}, "figure.gp");
     assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 0);
@@ -159,7 +161,7 @@ static void test_characters(void **state)
     (void)state;
     text = drawing_characters(&fixture, (struct rps_plot_options){.width = 51, .ascii = 1});
     assert_non_null(strstr(text, "\nCode    aaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbb\n"
-                                 "        a work  b rest  c sys\n"));
+                                 "        a work  b rest  . off the CPU or not samp~\n"));
     free(text);
     text = drawing_characters(
         &fixture, (struct rps_plot_options){.width = 51, .ascii = 1, .code = RPS_PLOT_CODE_NONE});
