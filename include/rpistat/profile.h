@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/cpus.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
@@ -46,22 +47,23 @@ struct rps_profile_label {
 };
 
 struct rps_profile {
+    struct rps_arena *arena; /* owned; the arrays below are its */
     size_t figure_count;
-    struct rps_figure *figure; /* owned; in the order of the plan or table */
-    size_t *order;             /* owned; indices of figures: `cpi`, then those that tell labels
+    struct rps_figure *figure; /* in the order of the plan or table */
+    size_t *order;             /* indices of figures: `cpi`, then those that tell labels
                                         apart most, and do not say what those before them say */
     size_t phase_count;
     uint64_t periods;                    /* of all phases; or rows */
     int64_t length_ns;                   /* 0 without times */
-    double *phase;                       /* owned; phase[phase * figure_count + figure] */
-    struct rps_interval *phase_interval; /* owned; same places; of a table's columns there is none,
+    double *phase;                       /* phase[phase * figure_count + figure] */
+    struct rps_interval *phase_interval; /* same places; of a table's columns there is none,
                                             which is true of the others too */
     int label_count;
     int main_label;                     /* has more than half of everything; -1: none has */
-    struct rps_profile_label *label;    /* owned; of each label */
-    double *mean;                       /* owned; mean[label * figure_count + figure] */
-    struct rps_interval *mean_interval; /* owned; same places */
-    double *spread;                     /* owned; same places: standard deviation between the
+    struct rps_profile_label *label;    /* of each label */
+    double *mean;                       /* mean[label * figure_count + figure] */
+    struct rps_interval *mean_interval; /* same places */
+    double *spread;                     /* same places: standard deviation between the
                                         label's observations (rotations, rows) */
 };
 
@@ -76,10 +78,9 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
                     struct rps_profile *ret, struct rps_error *err);
 
 /* The profile of phases of signals, named by `name` (signal_count of them): means of what was seen,
- * an observation a row. RPS_FAILED without memory. */
-int rps_profile_signals(const struct rps_signals *signals, const char *const *name,
-                        const struct rps_phases *phases, struct rps_profile *ret,
-                        struct rps_error *err);
+ * an observation a row. */
+void rps_profile_signals(const struct rps_signals *signals, const char *const *name,
+                         const struct rps_phases *phases, struct rps_profile *ret);
 
 /*
  * The share of all phases, 0 ... 1, that a phase or label of this length has: of their time, or of

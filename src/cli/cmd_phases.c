@@ -125,6 +125,7 @@ static void store_detection(struct rps_cli *cli, const struct run_job *job,
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
+    const struct rps_run_at at = {cli->reader, cli->run_id};
     int result = rps_cpus_choose(cli, settings->cpus, &job->options.cpus, &job->cpu_list);
 
     job->options.from_ns = cli->from_ns;
@@ -137,8 +138,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     if (result == 0)
         result = rps_reader_run(cli->reader, cli->run_id, &job->run, &cli->err);
     if (result == 0)
-        result =
-            rps_run_phases_detect(cli->reader, cli->run_id, &job->options, &job->found, &cli->err);
+        result = rps_run_phases_detect(&at, 1, &job->options, &job->found, &cli->err);
     if (result == 0 && job->found.observation_count < OBSERVATIONS_MIN)
         result = rps_error_set(&cli->err, RPS_FAILED,
                                "run %" PRId64 " has %zu period%s there: phases need %d at least",
@@ -152,8 +152,8 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
         result = rps_part_shares_of_labels(cli->reader, cli->run_id, shown_of(&job->found.found),
                                            &job->options.cpus, &job->shares, &cli->err);
     if (result >= 0 && settings->components)
-        result = rps_run_components_find(cli->reader, cli->run_id, &job->options, COMPONENTS_MAX,
-                                         &job->components, &cli->err);
+        result = rps_run_components_find(&at, &job->options, COMPONENTS_MAX, &job->components,
+                                         &cli->err);
     if (result < 0)
         return result;
     job->signal =
@@ -192,8 +192,8 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
              rps_run_title(command, sizeof(command), &job->run));
     result = add_settings(cli, &find, &output, &parameters);
     if (result == 0)
-        result = rps_run_phases_remark(cli->reader, cli->run_id, &job->options, &job->found, remark,
-                                       &cli->err);
+        result = rps_run_phases_remark(&(struct rps_run_at){cli->reader, cli->run_id},
+                                       &job->options, &job->found, remark, &cli->err);
     output.remark = result == 0 && remark[0] ? remark : NULL;
     if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
         store_detection(cli, job, &output);
@@ -275,7 +275,9 @@ static int profile_table(const void *context, const struct rps_phases *phases,
 {
     const struct table_job *job = context;
 
-    return rps_profile_signals(&job->table.signals, job->name, phases, ret, err);
+    (void)err;
+    rps_profile_signals(&job->table.signals, job->name, phases, ret);
+    return 0;
 }
 
 static int detect_table(struct rps_cli *cli, struct table_job *job)

@@ -24,6 +24,7 @@
 #include "rpistat/host.h"
 #include "rpistat/parse.h"
 #include "rpistat/report.h"
+#include "rpistat/subprocess.h"
 #include "rpistat/text.h"
 
 /* A file beside the store: rpistat.data gives rpistat.txt, other.data other.txt, anything else gets
@@ -336,37 +337,58 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     return rc;
 }
 
-static int write_report(struct rps_recording *r, char *answer, struct rps_error *err)
+/* What is made of the run, in a process of its own: whether it is the last is told, + or -, and behind
+ * that the lines of the answer; and the CPU time that all this took is kept with it, unless its
+ * workload went on meanwhile. */
+static int make_report(void *context, FILE *out, struct rps_error *err)
 {
-    int64_t after_ns = r->before_end_ns;
+    const struct rps_recording *r = context;
+    char answer[RPS_REPORT_ANSWER_SIZE];
+    int64_t after_ns = r->before_end_ns, last = 0;
     struct rps_report_options options = {.to_ns = INT64_MAX,
                                          .locale = r->cli->locale,
                                          .answer = answer,
-                                         .after_ns = r->writer ? &after_ns : NULL};
+                                         .after_ns = r->outlived ? NULL : &after_ns};
+    const struct rps_run_edit edit = {.recorder_after_ns = options.after_ns};
     struct rps_reader *reader = NULL;
     struct rps_output output = {0};
     struct rps_error unheard;
-    int64_t last = 0;
     int rc;
 
     if ((rc = rps_cli_read(&reader, r->cli->output, err)) < 0)
         return rc;
-    r->is_last = rps_reader_find(reader, NULL, &last, err) == 0 && last == r->run.run_id;
+    rps_reader_find(reader, NULL, &last, &unheard);
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
         (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
     rps_output_abandon(&output);
     rps_reader_close(reader);
-    if (rc == 0 && r->writer)
-        rps_writer_set_recorder_after(r->writer, after_ns, &unheard);
+    if (rc == 0)
+        fprintf(out, "%c%s", last == r->run.run_id ? '+' : '-', answer);
+    if (rc == 0 && options.after_ns)
+        rps_store_edit_run(r->cli->output, r->run.run_id, &edit, &unheard);
+    return rc;
+}
+
+/* The store is whole by then, and stands whatever becomes of the report. */
+static int write_report(struct rps_recording *r, char **ret_told, struct rps_error *err)
+{
+    size_t size = 0;
+    int rc;
+
     rps_writer_close(r->writer);
     r->writer = NULL;
+    r->before_end_ns -= rps_clock_process_cpu_ns(); /* on the clock of that process */
+    rc = rps_subprocess_run("rpistat report", make_report, r, ret_told, &size, err);
+    if (rc < 0)
+        rps_error_prefix(err, rc, "run %lld is in the store, without a report",
+                         (long long)r->run.run_id);
     return rc;
 }
 
 /* A command that reads the run, as the user would type it; output: its -o, or NULL. */
-static char *reading_command(const struct rps_recording *r, const char *command, const char *output,
-                             char *ret, size_t size)
+static char *reading_command(const struct rps_recording *r, int is_last, const char *command,
+                             const char *output, char *ret, size_t size)
 {
     char number[24];
     const char *argv[] = {program_invocation_name, command, NULL, NULL, NULL, NULL, NULL, NULL};
@@ -376,7 +398,7 @@ static char *reading_command(const struct rps_recording *r, const char *command,
         argv[argc++] = "-i";
         argv[argc++] = r->cli->output;
     }
-    if (!r->is_last) {
+    if (!is_last) {
         snprintf(number, sizeof(number), "%lld", (long long)r->run.run_id);
         argv[argc++] = "-r";
         argv[argc++] = number;
@@ -388,21 +410,22 @@ static char *reading_command(const struct rps_recording *r, const char *command,
     return rps_text_command(ret, size, argc, (char *const *)(uintptr_t)argv);
 }
 
-/* Two lines on a terminal, when the workload has left it: what ran, and what to type next. No period has
- * no picture. */
-static void show_summary(const struct rps_recording *r, const char *answer)
+/* Two lines on a terminal, when the workload has left it: what ran, as the report told it, and what
+ * to type next. No period has no picture. */
+static void show_summary(const struct rps_recording *r, const char *told)
 {
+    int is_last = told[0] == '+';
     char text[4096], run[32] = "", report[1024], plot[1024] = "";
     char *page = path_beside(r->cli->output, ".html");
 
     if (page && !r->cli->quiet && !r->turn && rps_record_has_terminal()) {
         if (r->run.run_id > 1)
             snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
-        snprintf(text, sizeof(text), "%s%.*s", run, (int)strcspn(answer, "\n") - 1, answer);
+        snprintf(text, sizeof(text), "%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
         rps_output_message(text);
-        reading_command(r, "report", NULL, report, sizeof(report));
+        reading_command(r, is_last, "report", NULL, report, sizeof(report));
         if (r->period_count > 0)
-            reading_command(r, "plot", page, plot, sizeof(plot));
+            reading_command(r, is_last, "plot", page, plot, sizeof(plot));
         snprintf(text, sizeof(text), "next: %s%s%s", report, plot[0] ? "; " : "", plot);
         rps_output_message(text);
     }
@@ -431,6 +454,7 @@ static void outlive(struct rps_recording *r)
 {
     struct rps_error unheard;
 
+    r->outlived = 1;
     rps_writer_close(r->writer); /* that may be long: the store is to be whole meanwhile */
     r->writer = NULL;
     rps_control_close(r->control); /* nobody obeys any more */
@@ -447,7 +471,7 @@ static void outlive(struct rps_recording *r)
 static int record(struct rps_recording *r, struct rps_error *err)
 {
     enum rps_loop_end end = RPS_LOOP_WORKLOAD;
-    char answer[RPS_REPORT_ANSWER_SIZE];
+    char *told = NULL;
     int rc, failed;
 
     r->keeps_notes = r->argv && isatty(STDERR_FILENO);
@@ -473,11 +497,13 @@ static int record(struct rps_recording *r, struct rps_error *err)
     say_notes(r);
     if (failed || rc < 0)
         return RPS_FAILED;
-    if ((rc = write_report(r, answer, err)) == 0)
-        show_summary(r, answer);
-    else if (!r->argv)
+    rc = write_report(r, &told, err);
+    if (rc == 0)
+        show_summary(r, told);
+    free(told);
+    if (rc < 0 && !r->argv)
         return rc;
-    else /* the run is in the store, and what the workload said counts */
+    if (rc < 0) /* the run is in the store, and what the workload said counts */
         rps_output_message(err->message);
     return exit_status(r);
 }

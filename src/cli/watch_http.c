@@ -46,8 +46,6 @@ int rps_watch_http(struct rps_cli *cli, int64_t run_id, int port)
     };
     sigset_t before;
 
-    rps_reader_close(cli->reader);
-    cli->reader = NULL;
     result = rps_signals_take(ending, sizeof(ending) / sizeof(ending[0]), &signal_fd, &before,
                               &cli->err);
     if (result < 0)

@@ -3,7 +3,7 @@
 #ifndef RPISTAT_SHOW_COMPARISON_WORDS_H
 #define RPISTAT_SHOW_COMPARISON_WORDS_H
 
-#include "rpistat/comparison_output.h"
+#include "rpistat/comparison.h"
 
 /* Changes that are said as a factor: those of +100 % and more, or of -100 % and less. */
 #define RPS_COMPARISON_FACTOR_FROM  .995
@@ -24,7 +24,7 @@ struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
                                                  const struct rps_comparison_figure *figure,
                                                  const struct rps_change *change);
 
-/* "less", "more", "no difference shown", "too short to tell", ... */
+/* "less", "more", "not shown", "untested", "too short", "-": short, for tables. */
 const char *rps_comparison_verdict_text(const struct rps_change *change);
 
 /* 1: the verdict is that there is less or more. */

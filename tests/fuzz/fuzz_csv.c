@@ -37,8 +37,8 @@ static void detect(const struct rps_csv_signals *table)
     for (size_t i = 0; i < table->signals.signal_count; i++)
         name[i] = table->name[i];
     if (rps_csv_signals_even(table, &even, &err) == 0 &&
-        rps_detect(&even, &options, &phases, &details, &err) == 0 &&
-        rps_profile_signals(&table->signals, name, &phases, &profile, &err) == 0) {
+        rps_detect(&even, &options, &phases, &details, &err) == 0) {
+        rps_profile_signals(&table->signals, name, &phases, &profile);
         if (rps_components_find(&table->signals, 3, &components, &err) == 0)
             output.components = &components;
         rps_phase_output_text(fuzz_sink(), &output, &err);
