@@ -11,6 +11,7 @@
 #include "rpistat/bins.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
+#include "rpistat/palette.h"
 #include "rpistat/phase.h"
 #include "rpistat/store.h"
 
@@ -29,12 +30,6 @@ struct rps_plot_kind_info {
 };
 
 extern const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT];
-
-enum rps_theme {
-    RPS_THEME_CHOSEN, /* light; a page is as its reader's browser likes it */
-    RPS_THEME_LIGHT,
-    RPS_THEME_DARK,
-};
 
 /* What the panel "Code" of a run with samples shows shares of. */
 enum rps_plot_code {

@@ -24,9 +24,6 @@
 #define COMPARISON_STRIP_SPACE 8  /* between panels and strips */
 #define COMPARISON_NAME_LEFT   30 /* of a side's name in the legend, for its line */
 
-static const char *const scripts[] = {"compare.gp", "common.gp", "axis.gp",
-                                      "title.gp",   "labels.gp", NULL};
-
 struct drawing {
     const struct rps_comparison_plot *plot;
     const struct rps_plot_options options; /* of the picture: its size */
@@ -175,14 +172,7 @@ static int take_series(struct drawing *drawing, struct rps_error *err)
     return 0;
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
-
-static int write_strip(struct drawing *drawing, const struct rps_phases *phases, const char *before,
-                       int folder_fd, struct rps_picture_strip *ret, struct rps_error *err)
-{
-    drawing->picture.phases = *phases;
-    return rps_picture_write_strip(&drawing->picture, folder_fd, before, ret, err);
-}
+/* --- chart ------------------------------------------------------------------------------------ */
 
 /* "A: main", half as wide as the picture at most. */
 static char *side_name(const struct drawing *drawing, enum rps_comparison_side side,
@@ -199,66 +189,26 @@ static char *side_name(const struct drawing *drawing, enum rps_comparison_side s
     return ret;
 }
 
-static int write_numbers(struct drawing *drawing, int folder_fd, struct rps_error *err)
-{
-    const struct rps_picture *picture = &drawing->picture;
-    const struct rps_comparison *comparison = drawing->plot->comparison;
-    struct rps_picture_strip shade, a, b;
-    char name[RPS_PICTURE_TEXT_SIZE];
-    FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
-    int result;
-
-    if (!file)
-        return RPS_FAILED;
-    rps_picture_write_canvas(picture, file);
-    rps_picture_write_x_axis(picture, file);
-    rps_picture_write_panel_axes(picture, file);
-    fprintf(file,
-            "runs = %zu\na_count = %zu\narray standing[2] = [%zu, %zu]\nlegend_rows = 1\n"
-            "b_left = %g\n",
-            drawing->series.run_count, comparison->a_count, comparison->standing[RPS_SIDE_A] + 1,
-            comparison->standing[RPS_SIDE_B] + 1,
-            14 + 2 * COMPARISON_NAME_LEFT +
-                RPS_PICTURE_CHARACTER * rps_text_width(side_name(drawing, RPS_SIDE_A, name)));
-    rps_picture_write_label_legend(picture, file);
-    result = write_strip(drawing, &drawing->shade, "", folder_fd, &shade, err);
-    if (result == 0)
-        result = write_strip(drawing, &drawing->side[0], "a-", folder_fd, &a, err);
-    if (result == 0)
-        result = write_strip(drawing, &drawing->side[1], "b-", folder_fd, &b, err);
-    if (result == 0)
-        fprintf(file,
-                "phases = %zu\nbounds = %zu\na_bounds = %zu\na_labels = %zu\nb_bounds = %zu\n"
-                "b_labels = %zu\n",
-                shade.phases, shade.bounds, a.bounds, a.labels, b.bounds, b.labels);
-    fprintf(file,
-            "strips = %d\nstrip_space = %d\nstrip = 0\nfiner = 0\nedges = 0\ngaps = 0\nmarks = 0\n"
-            "note_rows = 0\n",
-            picture->has_phases, COMPARISON_STRIP_SPACE);
-    return rps_picture_file_close(file, "figure.gp", err) < 0 ? RPS_FAILED : result;
-}
-
 /* "make -j2", or of two commands "./naive 512 against ./interchange 512". */
-static void write_title(const struct drawing *drawing, FILE *file)
+static void title_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_comparison *comparison = drawing->plot->comparison;
-    char a[RPS_PICTURE_TEXT_SIZE / 2 - 16], b[sizeof(a)], text[RPS_PICTURE_TEXT_SIZE];
+    char a[RPS_PICTURE_TEXT_SIZE / 2 - 16], b[sizeof(a)];
     int same;
 
     rps_run_title(a, sizeof(a), &comparison->run[0].run);
     rps_run_title(b, sizeof(b), &comparison->run[comparison->a_count].run);
     same = strcmp(a, b) == 0;
-    snprintf(text, sizeof(text), "%s%s%s", a, same ? "" : " against ", same ? "" : b);
-    rps_picture_write_cut_line(&drawing->picture, file, text, 16);
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%s%s", a, same ? "" : " against ", same ? "" : b);
 }
 
 /* "5 runs against 5 · 2.11 s against 1.45 s". */
-static void write_subtitle(const struct drawing *drawing, FILE *file)
+static void second_line_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_comparison *comparison = drawing->plot->comparison;
     const struct rps_picture *picture = &drawing->picture;
     char fit[96] = "", a[RPS_TEXT_NUMBER_SIZE], b[RPS_TEXT_NUMBER_SIZE];
-    char text[RPS_PICTURE_TEXT_SIZE], elapsed[2 * RPS_TEXT_NUMBER_SIZE + 32] = "";
+    char elapsed[2 * RPS_TEXT_NUMBER_SIZE + 32] = "";
 
     if (picture->panel_total > picture->panel_count)
         snprintf(fit, sizeof(fit), "%d of %d panels fit; --metric chooses \xc2\xb7 ",
@@ -273,9 +223,8 @@ static void write_subtitle(const struct drawing *drawing, FILE *file)
         snprintf(elapsed, sizeof(elapsed), " \xc2\xb7 %s against %s", a, b);
         break;
     }
-    snprintf(text, sizeof(text), "%s%zu run%s against %zu%s", fit, comparison->a_count,
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%zu run%s against %zu%s", fit, comparison->a_count,
              comparison->a_count == 1 ? "" : "s", comparison->b_count, elapsed);
-    rps_picture_write_cut_line(picture, file, text, 12);
 }
 
 static int has_data(const struct drawing *drawing, int panel)
@@ -291,57 +240,129 @@ static int has_data(const struct drawing *drawing, int panel)
     return 0;
 }
 
-static int write_texts(const struct drawing *drawing, int folder_fd, struct rps_error *err)
+static struct rps_layer side_like(enum rps_comparison_side side)
 {
-    const struct rps_picture *picture = &drawing->picture;
-    FILE *file = rps_picture_file(folder_fd, "text.gp", err);
-    char text[RPS_PICTURE_TEXT_SIZE], heading[RPS_PICTURE_TEXT_SIZE + 16];
-
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# Title, second line, name of the x axis; names of the sides; each panel's "
-                  "heading. A line of text\n# is what follows its bar.\n$text << END\n");
-    write_title(drawing, file);
-    write_subtitle(drawing, file);
-    rps_picture_write_line(picture, file,
-                           drawing->plot->x == RPS_COMPARISON_PHASE
-                               ? "Time, phases over one another: each as wide as the mean of both "
-                                 "sides (hh:mm:ss)"
-                               : rps_picture_x_label(picture, text));
-    rps_picture_write_line(picture, file, side_name(drawing, RPS_SIDE_A, text));
-    rps_picture_write_line(picture, file, side_name(drawing, RPS_SIDE_B, text));
-    for (int p = 0; p < picture->panel_count; p++) {
-        snprintf(heading, sizeof(heading), "%s%s", rps_picture_heading(picture, p, text),
-                 has_data(drawing, p) ? "" : ": no data");
-        rps_picture_write_line(picture, file, heading);
-    }
-    fprintf(file, "END\n");
-    return rps_picture_file_close(file, "text.gp", err);
+    /* A can be seen behind B where they are alike */
+    return (struct rps_layer){.kind = RPS_LAYER_SEGMENTS,
+                              .ink = RPS_INK_LINE + (rps_ink)side,
+                              .weight = side == RPS_SIDE_A ? 2.5 : 1.6};
 }
 
-static int write_series(const struct drawing *drawing, int folder_fd, struct rps_error *err)
+/* What both sides are called. */
+static void add_legend(const struct drawing *drawing, struct rps_chart *chart, double y)
 {
-    const struct rps_picture *picture = &drawing->picture;
-    char name[64];
+    struct rps_layer a = side_like(RPS_SIDE_A), b = side_like(RPS_SIDE_B);
+    char text[RPS_PICTURE_TEXT_SIZE];
 
-    for (int p = 0; p < picture->panel_count; p++) {
-        for (int run = 0; run < picture->line_count; run++) {
-            snprintf(name, sizeof(name), "panel-%d-%d.dat", p + 1, run + 1);
-            if (rps_picture_write_series(rps_picture_series(picture, p, run), folder_fd, name,
-                                         err) < 0)
-                return RPS_FAILED;
-        }
-    }
-    return 0;
+    rps_chart_entry(chart, 14, y, &a, side_name(drawing, RPS_SIDE_A, text));
+    rps_chart_entry(chart,
+                    14 + 2 * COMPARISON_NAME_LEFT + RPS_PICTURE_CHARACTER * rps_text_width(text), y,
+                    &b, side_name(drawing, RPS_SIDE_B, text));
 }
 
-static int write_files(void *context, int folder_fd, struct rps_error *err)
+/* A run's line; the one that stands for its side is in front. */
+static void add_run(const struct drawing *drawing, struct rps_chart *chart, struct rps_panel *panel,
+                    int figure, size_t run, int stands)
 {
-    struct drawing *drawing = context;
+    enum rps_comparison_side side =
+        run < drawing->plot->comparison->a_count ? RPS_SIDE_A : RPS_SIDE_B;
+    struct rps_layer like = side_like(side);
+    const char *file = rps_arena_print(chart->arena, "panel-%d-%zu", figure + 1, run + 1);
+    const struct rps_series *series = rps_picture_series(&drawing->picture, figure, (int)run);
 
-    if (write_numbers(drawing, folder_fd, err) < 0 || write_texts(drawing, folder_fd, err) < 0)
-        return RPS_FAILED;
-    return write_series(drawing, folder_fd, err);
+    rps_picture_add_line(chart, panel, series, file, RPS_INK_VEIL(like.ink, stands ? 0 : 120),
+                         stands ? 0.35 : 0.3)
+        ->weight = stands ? like.weight : 0.8;
+}
+
+/* The others first, from both sides in turn, so that neither hides the other. */
+static void add_runs(const struct drawing *drawing, struct rps_chart *chart,
+                     struct rps_panel *panel, int figure)
+{
+    const struct rps_comparison *comparison = drawing->plot->comparison;
+    size_t runs = drawing->series.run_count, a_count = comparison->a_count;
+    const size_t *standing = comparison->standing;
+
+    for (size_t n = 0; n < runs; n++) {
+        if (n < a_count && n != standing[RPS_SIDE_A])
+            add_run(drawing, chart, panel, figure, n, 0);
+        if (n < runs - a_count && a_count + n != standing[RPS_SIDE_B])
+            add_run(drawing, chart, panel, figure, a_count + n, 0);
+    }
+    add_run(drawing, chart, panel, figure, standing[RPS_SIDE_A], 1);
+    add_run(drawing, chart, panel, figure, standing[RPS_SIDE_B], 1);
+}
+
+static struct rps_panel *add_panels(struct drawing *drawing, struct rps_chart *chart, double top,
+                                    double bottom)
+{
+    const struct rps_picture *picture = &drawing->picture;
+    double each = (bottom - top) / picture->panel_count;
+    struct rps_picture_overlay overlay;
+    struct rps_panel *panel = NULL;
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    drawing->picture.phases = drawing->shade;
+    rps_picture_overlay_of_phases(chart, picture, "", &overlay);
+    for (int p = 0; p < picture->panel_count; p++) {
+        struct rps_picture_axis axis = rps_picture_panel_axis(picture, p);
+
+        panel = rps_picture_panel(chart, picture, top + p * each + 24, top + (p + 1) * each - 5);
+        panel->heading =
+            rps_arena_print(chart->arena, "%s%s", rps_picture_heading(picture, p, text),
+                            has_data(drawing, p) ? "" : ": no data");
+        rps_picture_x_scale(chart, picture, 0, &panel->x);
+        rps_picture_scale(chart, &axis, &panel->y);
+        rps_picture_shade(chart, panel, &overlay);
+        add_runs(drawing, chart, panel, p);
+    }
+    return panel;
+}
+
+static struct rps_panel *add_strip(struct drawing *drawing, struct rps_chart *chart,
+                                   enum rps_comparison_side side, double bottom)
+{
+    double top = bottom - (RPS_PICTURE_STRIP_HEIGHT - 3);
+    struct rps_picture_overlay overlay;
+
+    drawing->picture.phases = drawing->side[side];
+    rps_picture_overlay_of_phases(chart, &drawing->picture, side == RPS_SIDE_A ? "a-" : "b-",
+                                  &overlay);
+    rps_chart_text(chart, drawing->picture.left - 7, (top + bottom) / 2, RPS_LOOK_RIGHT,
+                   RPS_TEXT_NORMAL, RPS_INK_LINE + (rps_ink)side,
+                   side == RPS_SIDE_A ? "Side A" : "Side B");
+    return rps_picture_add_strip(chart, &drawing->picture, &overlay, top, bottom);
+}
+
+static struct rps_chart *draw_runs(struct drawing *drawing)
+{
+    struct rps_picture *picture = &drawing->picture;
+    char title[RPS_PICTURE_TEXT_SIZE], second[RPS_PICTURE_TEXT_SIZE];
+    double top = RPS_PICTURE_HEAD + RPS_PICTURE_LEGEND_HEIGHT, bottom;
+    struct rps_chart *chart;
+    struct rps_panel *panel;
+
+    title_of(drawing, title);
+    second_line_of(drawing, second);
+    chart = rps_picture_titled_chart(picture, title, second);
+    bottom = chart->panel[0]->bottom - RPS_PICTURE_FOOT;
+    add_legend(drawing, chart, top - RPS_PICTURE_LEGEND_HEIGHT / 2.0 - 4);
+    if (rps_picture_needs_label_legend(picture)) {
+        top += RPS_PICTURE_LEGEND_HEIGHT;
+        rps_picture_add_label_legend(chart, picture, top - 9);
+    }
+    panel = add_panels(
+        drawing, chart, top,
+        bottom - (picture->has_phases ? COMPARISON_STRIP_SPACE + 2 * RPS_PICTURE_STRIP_HEIGHT : 0));
+    if (picture->has_phases) {
+        add_strip(drawing, chart, RPS_SIDE_A, bottom - RPS_PICTURE_STRIP_HEIGHT);
+        panel = add_strip(drawing, chart, RPS_SIDE_B, bottom);
+    }
+    rps_picture_x_scale(chart, picture, 1, &panel->x);
+    if (drawing->plot->x == RPS_COMPARISON_PHASE)
+        panel->x.label = "Time, phases over one another: each as wide as the mean of both "
+                         "sides (hh:mm:ss)";
+    return chart;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
@@ -352,16 +373,15 @@ static int has_phases(const struct rps_comparison *comparison)
            comparison->run[comparison->standing[RPS_SIDE_B]].phases.count > 0;
 }
 
-static int prepare(struct drawing *drawing, const struct rps_gnuplot_format *format,
-                   struct rps_error *err)
+static int prepare(struct drawing *drawing, struct rps_error *err)
 {
     const struct rps_comparison_plot *plot = drawing->plot;
     struct rps_picture *picture = &drawing->picture;
     double across;
     int result;
 
+    picture->arena = rps_arena_new();
     picture->palette = rps_palette(plot->theme);
-    picture->xml = strcmp(format->name, "svg") == 0;
     rps_picture_choose_width(picture, &drawing->options);
     across = picture->width - (picture->left + picture->right) * picture->scale;
     result = rps_comparison_series_read(plot, COMPARISON_PANELS,
@@ -388,12 +408,10 @@ static int draw_into(struct drawing *drawing, const struct rps_gnuplot_format *f
 {
     const struct rps_gnuplot_picture picture = {
         .format = format,
-        .script = scripts,
+        .chart = draw_runs(drawing),
         .script_folder = drawing->plot->script_folder,
         .keep = drawing->plot->keep,
         .temporary_folder = drawing->plot->temporary_folder,
-        .write = write_files,
-        .context = drawing,
         .out_fd = out_fd,
     };
 
@@ -409,6 +427,7 @@ static void drawing_free(struct drawing *drawing)
     rps_phases_free(&drawing->both);
     free(drawing->picture.series);
     free(drawing->picture.panel);
+    rps_arena_free(drawing->picture.arena);
 }
 
 static int draw_picture(const struct rps_comparison_plot *plot,
@@ -419,7 +438,7 @@ static int draw_picture(const struct rps_comparison_plot *plot,
         .options = {.width = plot->width, .height = plot->height},
     };
     struct rps_output_file file = {0};
-    int result = prepare(&drawing, format, err);
+    int result = prepare(&drawing, err);
 
     if (result == 0)
         result = rps_output_file_open(&file, plot->path, 1, err);

@@ -1,51 +1,20 @@
 /*
- * The files of what lies on a picture's axis: phases, boundaries, gaps and marks.
- *
- *     phases.dat      from, to, area's colour, the strip's colour, 1 when hatched (a label beyond
- *                     the colours)
- *     labels.dat      middle of a phase, its label
- *     bounds.dat      where one phase ends and the next begins
- *     finer.dat       from, to, colour of a phase of the finer level
- *     edges.dat       from, to: where a boundary may lie, where that is wide enough to be seen
- *     gaps.dat        from, to: not recorded
- *     marks.dat       where a mark is; one a pixel
- *     regions.dat     from, to: when anybody was in a region; its row, from 0 at the top
- *
- * A file without a line is not written, and its count in figure.gp is 0.
+ * What lies on a chart's axis beside the series: phases and their boundaries, gaps and marks, behind
+ * panels and over them, and the rows between title and panels: regions, texts of marks, a legend of
+ * labels, the strip of phases, the band of finer ones.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/picture.h"
+#include "rpistat/picture_kinds.h"
 #include "rpistat/text.h"
 
 #define OVERLAY_EDGE_PX   2   /* narrower ones are the boundary's own line */
 #define OVERLAY_GAP_PX    1.5 /* a gap is drawn at least this wide */
 #define OVERLAY_TEXT_MOST 28  /* characters of a mark's text */
-
-/* A data file that is made when its first line comes. */
-struct lines {
-    int folder_fd;
-    const char *name;
-    FILE *file;
-    size_t count;
-};
-
-static FILE *next_line(struct lines *lines, struct rps_error *err)
-{
-    if (!lines->file)
-        lines->file = rps_picture_file(lines->folder_fd, lines->name, err);
-    lines->count += lines->file != NULL;
-    return lines->file;
-}
-
-static int end_lines(struct lines *lines, int result, struct rps_error *err)
-{
-    if (lines->file && rps_picture_file_close(lines->file, lines->name, err) < 0)
-        return RPS_FAILED;
-    return result;
-}
+#define OVERLAY_NAME      7   /* of a row's name left of it */
+#define OVERLAY_NOTE      4   /* of a mark's text behind its tick */
 
 static double pixels_across(const struct rps_picture *picture)
 {
@@ -58,63 +27,30 @@ static double px_of(const struct rps_picture *picture, double length)
     return length / (picture->to - picture->from) * pixels_across(picture) / picture->scale;
 }
 
-/* --- phases ----------------------------------------------------------------------------------- */
+/* --- what lies behind panels and over them ---------------------------------------------------- */
 
-static int write_boxes(const struct rps_picture *picture, int folder_fd, const char *name,
-                       const struct rps_picture_box *box, size_t count, struct rps_error *err)
+/* Of no panel yet. */
+static struct rps_layer *new_layer(struct rps_chart *chart, enum rps_layer_kind kind,
+                                   const char *before, const char *name, rps_ink ink)
 {
-    struct lines lines = {.folder_fd = folder_fd, .name = name};
-
-    for (size_t i = 0; i < count; i++) {
-        const char *colour = box[i].label < 0
-                                 ? picture->palette->grid
-                                 : picture->palette->band[box[i].label % RPS_PALETTE_LABELS];
-
-        if (!next_line(&lines, err))
-            return RPS_FAILED;
-        fprintf(lines.file, "%.12g %.12g 0x%02X%s 0x%s %d\n", box[i].from, box[i].to,
-                picture->palette->band_veil, colour, colour, box[i].label >= RPS_PALETTE_LABELS);
-    }
-    return end_lines(&lines, 0, err);
+    return rps_chart_layer(chart, NULL, kind, rps_arena_print(chart->arena, "%s%s", before, name),
+                           ink);
 }
 
-static int write_labels(const struct rps_picture *picture, int folder_fd, const char *name,
-                        const struct rps_picture_box *box, size_t count, size_t *ret_count,
-                        struct rps_error *err)
+/* Those of labels beyond the colours are hatched too. */
+static void add_boxes(struct rps_chart *chart, const struct rps_picture *picture,
+                      const struct rps_picture_overlay *overlay)
 {
-    struct lines lines = {.folder_fd = folder_fd, .name = name};
-    char text[RPS_PHASE_LABEL_SIZE];
+    for (size_t i = 0; i < overlay->box_count; i++) {
+        const struct rps_picture_box *box = &overlay->box[i];
+        rps_ink ink = box->label < 0 ? (rps_ink)RPS_INK_GRID : RPS_INK_BAND + (rps_ink)box->label;
 
-    for (size_t i = 0; i < count; i++) {
-        if (box[i].label < 0)
-            continue;
-        rps_phase_label(box[i].label, text);
-        if (px_of(picture, box[i].to - box[i].from) <
-            RPS_PICTURE_CHARACTER * (double)strlen(text) + 4)
-            continue;
-        if (!next_line(&lines, err))
-            return RPS_FAILED;
-        fprintf(lines.file, "%.12g %s\n", (box[i].from + box[i].to) / 2, text);
+        rps_chart_shape(chart, overlay->phases, box->from, 0, box->to, 0)->ink = ink;
+        if (rps_ink_is_repeated(ink))
+            rps_chart_shape(chart, overlay->hatched, box->from, 0, box->to, 0);
+        if (overlay->exact && box->from > picture->from)
+            rps_chart_shape(chart, overlay->bounds, box->from, 0, 0, 0);
     }
-    *ret_count = lines.count;
-    return end_lines(&lines, 0, err);
-}
-
-static int write_bounds(const struct rps_picture *picture, int folder_fd, const char *name,
-                        const struct rps_picture_box *box, size_t count, size_t *ret_count,
-                        struct rps_error *err)
-{
-    struct lines lines = {.folder_fd = folder_fd, .name = name};
-
-    for (size_t i = 0; i < count; i++) {
-        if (box[i].from <= picture->from)
-            continue;
-        if (!next_line(&lines, err))
-            return RPS_FAILED;
-        fprintf(lines.file, "%.12g\n", box[i].from);
-    }
-    *ret_count = lines.count;
-    return end_lines(&lines, 0, err);
 }
 
 /* The time at which a period near a phase's first began. */
@@ -126,11 +62,9 @@ static int64_t time_of(const struct rps_picture *picture, const struct rps_phase
     return phase->start_ns + periods * picture->run.period_ns;
 }
 
-static int write_edges(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
-                       struct rps_error *err)
+static void add_edges(struct rps_chart *chart, const struct rps_picture *picture,
+                      struct rps_layer *edges)
 {
-    struct lines lines = {.folder_fd = folder_fd, .name = "edges.dat"};
-
     for (size_t i = 0; i < picture->phases.count; i++) {
         const struct rps_phase *phase = &picture->phases.phase[i];
         double from = rps_picture_position(picture, time_of(picture, phase, phase->earliest));
@@ -138,121 +72,14 @@ static int write_edges(const struct rps_picture *picture, int folder_fd, size_t 
 
         from = fmax(from, picture->from);
         to = fmin(to, picture->to);
-        if (px_of(picture, to - from) < OVERLAY_EDGE_PX)
-            continue;
-        if (!next_line(&lines, err))
-            return RPS_FAILED;
-        fprintf(lines.file, "%.12g %.12g\n", from, to);
+        if (px_of(picture, to - from) >= OVERLAY_EDGE_PX)
+            rps_chart_shape(chart, edges, from, 0, to, 0);
     }
-    *ret_count = lines.count;
-    return end_lines(&lines, 0, err);
 }
 
-static int write_finer(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
-                       struct rps_error *err)
+static void add_gaps(struct rps_chart *chart, const struct rps_picture *picture,
+                     struct rps_layer *gaps)
 {
-    const struct rps_palette *palette = picture->palette;
-    struct lines lines = {.folder_fd = folder_fd, .name = "finer.dat"};
-    struct rps_picture_box *box = NULL;
-    size_t finer = rps_picture_finer(picture);
-    int result = 0;
-
-    if (finer > 0)
-        result = rps_picture_level_boxes(picture, finer, &box, ret_count, err);
-    for (size_t i = 0; i < *ret_count && result == 0; i++) {
-        if (next_line(&lines, err))
-            fprintf(lines.file, "%.12g %.12g 0x%02X%s\n", box[i].from, box[i].to,
-                    palette->tint_veil[box[i].tint],
-                    palette->ink[box[i].label % RPS_PALETTE_LABELS]);
-        else
-            result = RPS_FAILED;
-    }
-    free(box);
-    return end_lines(&lines, result, err);
-}
-
-static int is_in_picture(const struct rps_picture *picture, int label)
-{
-    struct rps_picture_box unused;
-
-    for (size_t i = 0; i < picture->phases.count; i++) {
-        if (picture->phases.phase[i].label == label &&
-            rps_picture_place(picture, &picture->phases.phase[i], &unused))
-            return 1;
-    }
-    return 0;
-}
-
-void rps_picture_write_label_legend(const struct rps_picture *picture, FILE *file)
-{
-    int most = (int)((picture->width / picture->scale - picture->left - picture->right) /
-                     RPS_PICTURE_LABEL_ENTRY);
-    int labels = rps_picture_needs_label_legend(picture) ? picture->phases.label_count : 0;
-    int entries = 0;
-
-    if (labels > 0)
-        fprintf(file, "label_entry = %d\narray label_name[%d]\narray legend_label[%d]\n",
-                RPS_PICTURE_LABEL_ENTRY, labels, labels);
-    for (int label = 0; label < labels && entries < most; label++) {
-        char text[RPS_PHASE_LABEL_SIZE];
-
-        if (!is_in_picture(picture, label))
-            continue;
-        entries++;
-        fprintf(file, "label_name[%d] = \"%s\"\nlegend_label[%d] = %d\n", entries,
-                rps_phase_label(label, text), entries, label);
-    }
-    fprintf(file, "phase_legend = %d\n", entries);
-}
-
-int rps_picture_write_strip(const struct rps_picture *picture, int folder_fd, const char *before,
-                            struct rps_picture_strip *ret, struct rps_error *err)
-{
-    char phases[32], labels[32], bounds[32];
-    struct rps_picture_box *box = NULL;
-    int result = 0;
-
-    snprintf(phases, sizeof(phases), "%sphases.dat", before);
-    snprintf(labels, sizeof(labels), "%slabels.dat", before);
-    snprintf(bounds, sizeof(bounds), "%sbounds.dat", before);
-    *ret = (struct rps_picture_strip){0};
-    if (picture->has_phases)
-        result = rps_picture_boxes(picture, (size_t)pixels_across(picture), &box, &ret->phases,
-                                   &ret->exact, err);
-    if (result == 0)
-        result = write_boxes(picture, folder_fd, phases, box, ret->phases, err);
-    if (result == 0)
-        result = write_labels(picture, folder_fd, labels, box, ret->phases, &ret->labels, err);
-    if (result == 0 && ret->exact)
-        result = write_bounds(picture, folder_fd, bounds, box, ret->phases, &ret->bounds, err);
-    free(box);
-    return result;
-}
-
-static int write_phases(const struct rps_picture *picture, int folder_fd, FILE *file,
-                        struct rps_error *err)
-{
-    size_t edges = 0, finer = 0;
-    struct rps_picture_strip strip;
-    int result = rps_picture_write_strip(picture, folder_fd, "", &strip, err);
-
-    if (result == 0 && strip.exact)
-        result = write_edges(picture, folder_fd, &edges, err);
-    if (result == 0)
-        result = write_finer(picture, folder_fd, &finer, err);
-    fprintf(file,
-            "strip = %d\nphases = %zu\nlabels = %zu\nbounds = %zu\nedges = %zu\nfiner = %zu\n",
-            picture->has_phases, strip.phases, strip.labels, strip.bounds, edges, finer);
-    rps_picture_write_label_legend(picture, file);
-    return result;
-}
-
-/* --- marks and gaps --------------------------------------------------------------------------- */
-
-static int write_gaps(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
-                      struct rps_error *err)
-{
-    struct lines lines = {.folder_fd = folder_fd, .name = "gaps.dat"};
     double least = OVERLAY_GAP_PX / px_of(picture, 1);
 
     for (size_t i = 0; i < picture->gaps.count; i++) {
@@ -263,20 +90,15 @@ static int write_gaps(const struct rps_picture *picture, int folder_fd, size_t *
 
         from = fmax(from, picture->from);
         to = fmin(to, picture->to);
-        if (to <= from)
-            continue;
-        if (!next_line(&lines, err))
-            return RPS_FAILED;
-        fprintf(lines.file, "%.12g %.12g\n", from, to);
+        if (to > from)
+            rps_chart_shape(chart, gaps, from, 0, to, 0);
     }
-    *ret_count = lines.count;
-    return end_lines(&lines, 0, err);
 }
 
-static int write_marks(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
-                       struct rps_error *err)
+/* One a pixel. */
+static void add_marks(struct rps_chart *chart, const struct rps_picture *picture,
+                      struct rps_layer *marks)
 {
-    struct lines lines = {.folder_fd = folder_fd, .name = "marks.dat"};
     double last = -INFINITY;
 
     for (size_t i = 0; i < picture->marks.count; i++) {
@@ -284,34 +106,79 @@ static int write_marks(const struct rps_picture *picture, int folder_fd, size_t 
 
         if (at < picture->from || at > picture->to || px_of(picture, at - last) < 1)
             continue;
-        if (!next_line(&lines, err))
-            return RPS_FAILED;
-        fprintf(lines.file, "%.12g\n", at);
+        rps_chart_shape(chart, marks, at, 0, 0, 0);
         last = at;
     }
-    *ret_count = lines.count;
-    return end_lines(&lines, 0, err);
 }
 
-static int write_regions(const struct rps_picture *picture, int folder_fd, size_t *ret_count,
-                         struct rps_error *err)
+void rps_picture_overlay_of_phases(struct rps_chart *chart, const struct rps_picture *picture,
+                                   const char *before, struct rps_picture_overlay *ret)
 {
-    struct lines lines = {.folder_fd = folder_fd, .name = "regions.dat"};
-    double pixel = 1 / px_of(picture, 1), from, to;
-
-    for (size_t row = 0; row < picture->regions.count; row++) {
-        size_t next = 0;
-
-        while (rps_picture_next_stretch(picture, &picture->regions.region[row].spans, pixel, &next,
-                                        &from, &to)) {
-            if (!next_line(&lines, err))
-                return RPS_FAILED;
-            fprintf(lines.file, "%.12g %.12g %zu\n", from, to, row);
-        }
-    }
-    *ret_count = lines.count;
-    return end_lines(&lines, 0, err);
+    *ret = (struct rps_picture_overlay){
+        .phases = new_layer(chart, RPS_LAYER_SPANS, before, "phases", 0),
+        .hatched = new_layer(chart, RPS_LAYER_SPANS, before, "hatched", RPS_INK_FAINT),
+        .edges = new_layer(chart, RPS_LAYER_SPANS, before, "edges", RPS_INK_FAINT),
+        .bounds =
+            new_layer(chart, RPS_LAYER_RULES, before, "bounds", RPS_INK_VEIL(RPS_INK_AXIS, 64)),
+        .gaps = new_layer(chart, RPS_LAYER_SPANS, before, "gaps", RPS_INK_FAINT),
+        .marks = new_layer(chart, RPS_LAYER_RULES, before, "marks", RPS_INK_TEXT),
+    };
+    ret->phases->each = 1;
+    ret->hatched->look = RPS_LOOK_HATCHED;
+    ret->edges->look = RPS_LOOK_UNSURE;
+    ret->bounds->weight = 0.6;
+    ret->gaps->look = RPS_LOOK_GAP;
+    ret->marks->look = RPS_LOOK_DOTTED;
+    if (!picture->has_phases)
+        return;
+    ret->box =
+        rps_picture_boxes(picture, (size_t)pixels_across(picture), &ret->box_count, &ret->exact);
+    add_boxes(chart, picture, ret);
 }
+
+void rps_picture_overlay(struct rps_chart *chart, const struct rps_picture *picture,
+                         struct rps_picture_overlay *ret)
+{
+    rps_picture_overlay_of_phases(chart, picture, "", ret);
+    if (ret->exact)
+        add_edges(chart, picture, ret->edges);
+    add_gaps(chart, picture, ret->gaps);
+    add_marks(chart, picture, ret->marks);
+}
+
+/* The same shapes in another look. */
+static struct rps_layer *share_as(struct rps_chart *chart, struct rps_panel *panel,
+                                  const struct rps_layer *layer, rps_ink ink, enum rps_look look)
+{
+    struct rps_layer *ret = rps_chart_layer(chart, panel, layer->kind, layer->file, ink);
+
+    *ret = *layer;
+    ret->ink = ink;
+    ret->look = look;
+    return ret;
+}
+
+void rps_picture_shade(struct rps_chart *chart, struct rps_panel *panel,
+                       const struct rps_picture_overlay *overlay)
+{
+    share_as(chart, panel, overlay->phases, RPS_INK_VEIL(0, chart->palette->band_veil),
+             RPS_LOOK_PLAIN);
+    rps_chart_share(chart, panel, overlay->hatched);
+    rps_chart_share(chart, panel, overlay->edges);
+    rps_chart_share(chart, panel, overlay->bounds);
+    share_as(chart, panel, overlay->gaps, RPS_INK_BACKGROUND, RPS_LOOK_PLAIN);
+    rps_chart_share(chart, panel, overlay->gaps);
+}
+
+void rps_picture_over_areas(struct rps_chart *chart, struct rps_panel *panel,
+                            const struct rps_picture_overlay *overlay)
+{
+    share_as(chart, panel, overlay->bounds, RPS_INK_BACKGROUND, RPS_LOOK_PLAIN)->weight = 0.8;
+    share_as(chart, panel, overlay->gaps, RPS_INK_BACKGROUND, RPS_LOOK_PLAIN);
+    rps_chart_share(chart, panel, overlay->marks);
+}
+
+/* --- texts of regions, marks and gaps --------------------------------------------------------- */
 
 int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_t *gap,
                           struct rps_picture_note *ret)
@@ -373,27 +240,28 @@ static int place_region(const struct rps_picture *picture, const struct rps_run_
     return 0;
 }
 
-static void put_note(const struct rps_picture *picture, const struct rps_picture_note *note,
-                     size_t number, int row, FILE *positions, FILE *texts)
+static void add_note(struct rps_chart *chart, const struct rps_picture *picture,
+                     const struct rps_picture_note *note, double top)
 {
-    if (positions)
-        fprintf(positions, "note_at[%zu] = %.12g\nnote_in[%zu] = %d\n", number, note->at, number,
-                row);
-    if (texts)
-        rps_picture_write_line(picture, texts, note->text);
+    const struct rps_layer tick = {.kind = RPS_LAYER_SEGMENTS, .ink = RPS_INK_TEXT, .weight = 1};
+    double x = picture->left + px_of(picture, note->at - picture->from);
+
+    rps_chart_line(chart, x, top + 4, x, top + 15, &tick);
+    rps_chart_text(chart, x + OVERLAY_NOTE, top + 9, RPS_LOOK_PLAIN, RPS_TEXT_SMALL, RPS_INK_TEXT,
+                   note->text);
 }
 
-/* Place each text that has room: behind the one before, and before the picture's end. Regions have
- * a row each, marks and gaps the last. */
-static size_t place_notes(const struct rps_picture *picture, FILE *positions, FILE *texts)
+/* Each text that has room: behind the one before, and before the picture's end. Regions have a row
+ * each, marks and gaps the last. */
+static void add_notes(struct rps_chart *chart, const struct rps_picture *picture, double top)
 {
-    size_t mark = 0, gap = 0, count = 0;
+    size_t mark = 0, gap = 0;
     double free_from = -INFINITY;
     struct rps_picture_note note;
 
-    for (size_t row = 0; row < picture->regions.count; row++) {
+    for (size_t row = 0; row < picture->regions.count; row++, top += RPS_PICTURE_LEGEND_HEIGHT) {
         if (place_region(picture, &picture->regions.region[row], &note))
-            put_note(picture, &note, ++count, (int)row, positions, texts);
+            add_note(chart, picture, &note, top);
     }
     while (rps_picture_next_note(picture, &mark, &gap, &note)) {
         double at = px_of(picture, note.at - picture->from);
@@ -402,32 +270,143 @@ static size_t place_notes(const struct rps_picture *picture, FILE *positions, FI
             is_beyond(picture, &note))
             continue;
         free_from = at + note_width(&note);
-        put_note(picture, &note, ++count, rps_picture_note_rows(picture) - 1, positions, texts);
+        add_note(chart, picture, &note, top);
     }
-    return count;
 }
 
-void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *file)
+/* --- rows above the panels -------------------------------------------------------------------- */
+
+/* A panel over the picture's axis. */
+static struct rps_panel *add_row(struct rps_chart *chart, const struct rps_picture *picture,
+                                 double top, double bottom)
 {
-    place_notes(picture, NULL, file);
+    struct rps_panel *panel = rps_picture_panel(chart, picture, top, bottom);
+
+    panel->x = (struct rps_scale){.from = picture->from, .to = picture->to};
+    panel->y = (struct rps_scale){.from = 0, .to = 1};
+    return panel;
 }
 
-int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, FILE *file,
-                              struct rps_error *err)
+static void add_regions(struct rps_chart *chart, const struct rps_picture *picture, double top)
 {
-    size_t gaps = 0, marks = 0, regions = 0, notes = place_notes(picture, NULL, NULL);
-    int result = write_phases(picture, folder_fd, file, err);
+    double pixel = 1 / px_of(picture, 1), from, to;
+    size_t rows = picture->regions.count;
+    struct rps_panel *panel =
+        add_row(chart, picture, top, top + (double)rows * RPS_PICTURE_LEGEND_HEIGHT);
+    struct rps_layer *layer =
+        rps_chart_layer(chart, panel, RPS_LAYER_BOXES, "regions", RPS_INK_VEIL(RPS_INK_TEXT, 192));
 
-    if (result == 0)
-        result = write_gaps(picture, folder_fd, &gaps, err);
-    if (result == 0)
-        result = write_marks(picture, folder_fd, &marks, err);
-    if (result == 0)
-        result = write_regions(picture, folder_fd, &regions, err);
-    fprintf(file, "gaps = %zu\nmarks = %zu\nregions = %zu\nnote_rows = %d\nnotes = %zu\n", gaps,
-            marks, regions, rps_picture_note_rows(picture), notes);
-    if (notes > 0)
-        fprintf(file, "array note_at[%zu]\narray note_in[%zu]\n", notes, notes);
-    place_notes(picture, file, NULL);
-    return result;
+    panel->y = (struct rps_scale){.from = (double)rows};
+    for (size_t row = 0; row < rows; row++) {
+        size_t next = 0;
+
+        while (rps_picture_next_stretch(picture, &picture->regions.region[row].spans, pixel, &next,
+                                        &from, &to))
+            rps_chart_shape(chart, layer, from, (double)row + 0.15, to, (double)row + 0.9);
+    }
+}
+
+static int is_in_picture(const struct rps_picture *picture, int label)
+{
+    struct rps_picture_box unused;
+
+    for (size_t i = 0; i < picture->phases.count; i++) {
+        if (picture->phases.phase[i].label == label &&
+            rps_picture_place(picture, &picture->phases.phase[i], &unused))
+            return 1;
+    }
+    return 0;
+}
+
+void rps_picture_add_label_legend(struct rps_chart *chart, const struct rps_picture *picture,
+                                  double y)
+{
+    struct rps_layer like = {.kind = RPS_LAYER_BOXES};
+    double x = picture->left, end = chart->width / chart->scale - picture->right;
+    char text[RPS_PHASE_LABEL_SIZE];
+
+    for (int label = 0; label < picture->phases.label_count && x + RPS_PICTURE_LABEL_ENTRY <= end;
+         label++) {
+        if (!is_in_picture(picture, label))
+            continue;
+        like.ink = RPS_INK_BAND + (rps_ink)label;
+        rps_chart_entry(chart, x, y, &like, rps_phase_label(label, text));
+        x += RPS_PICTURE_LABEL_ENTRY;
+    }
+}
+
+/* The letters that have room. */
+static void add_letters(struct rps_chart *chart, const struct rps_picture *picture,
+                        const struct rps_picture_overlay *overlay, struct rps_panel *panel)
+{
+    char text[RPS_PHASE_LABEL_SIZE];
+
+    for (size_t i = 0; i < overlay->box_count; i++) {
+        const struct rps_picture_box *box = &overlay->box[i];
+
+        if (box->label >= 0 &&
+            px_of(picture, box->to - box->from) >=
+                RPS_PICTURE_CHARACTER * (double)strlen(rps_phase_label(box->label, text)) + 4)
+            rps_chart_label(chart, panel, (box->from + box->to) / 2, 0.5, RPS_LOOK_CENTRE,
+                            RPS_INK_ON_AREA, text);
+    }
+}
+
+struct rps_panel *rps_picture_add_strip(struct rps_chart *chart, const struct rps_picture *picture,
+                                        const struct rps_picture_overlay *overlay, double top,
+                                        double bottom)
+{
+    struct rps_panel *panel = add_row(chart, picture, top, bottom);
+
+    rps_chart_share(chart, panel, overlay->phases);
+    share_as(chart, panel, overlay->hatched, RPS_INK_WHITE, RPS_LOOK_HATCHED);
+    share_as(chart, panel, overlay->bounds, RPS_INK_BACKGROUND, RPS_LOOK_PLAIN)->weight = 0.8;
+    add_letters(chart, picture, overlay, panel);
+    share_as(chart, panel, overlay->gaps, RPS_INK_BACKGROUND, RPS_LOOK_PLAIN);
+    return panel;
+}
+
+static void add_finer(struct rps_chart *chart, const struct rps_picture *picture,
+                      const struct rps_picture_overlay *overlay, double top)
+{
+    struct rps_panel *panel = add_row(chart, picture, top - 3, top + RPS_PICTURE_FINER_HEIGHT - 5);
+    struct rps_layer *layer = rps_chart_layer(chart, panel, RPS_LAYER_SPANS, "finer", 0);
+    size_t count;
+    struct rps_picture_box *box =
+        rps_picture_level_boxes(picture, rps_picture_finer(picture), &count);
+    char text[32];
+
+    layer->each = 1;
+    for (size_t i = 0; i < count; i++)
+        rps_chart_shape(chart, layer, box[i].from, 0, box[i].to, 0)->ink = RPS_INK_VEIL(
+            RPS_INK_POINT + (rps_ink)box[i].label, chart->palette->tint_veil[box[i].tint]);
+    share_as(chart, panel, overlay->gaps, RPS_INK_BACKGROUND, RPS_LOOK_PLAIN);
+    snprintf(text, sizeof(text), "%zu finer", count);
+    rps_chart_text(chart, picture->left - OVERLAY_NAME, top + 1, RPS_LOOK_RIGHT, RPS_TEXT_SMALL,
+                   RPS_INK_QUIET, text);
+}
+
+double rps_picture_add_rows(struct rps_chart *chart, const struct rps_picture *picture,
+                            const struct rps_picture_overlay *overlay, double top)
+{
+    top += rps_picture_add_words(chart, picture, top);
+    if (picture->regions.count > 0)
+        add_regions(chart, picture, top);
+    add_notes(chart, picture, top);
+    top += RPS_PICTURE_LEGEND_HEIGHT * rps_picture_note_rows(picture);
+    if (rps_picture_needs_label_legend(picture)) {
+        top += RPS_PICTURE_LEGEND_HEIGHT;
+        rps_picture_add_label_legend(chart, picture, top - 9);
+    }
+    if (!picture->has_phases)
+        return top;
+    rps_picture_add_strip(chart, picture, overlay, top + 1, top + RPS_PICTURE_STRIP_HEIGHT - 5);
+    rps_chart_text(chart, picture->left - OVERLAY_NAME, top + RPS_PICTURE_STRIP_HEIGHT / 2.0 - 2,
+                   RPS_LOOK_RIGHT, RPS_TEXT_NORMAL, RPS_INK_QUIET, "Phases");
+    top += RPS_PICTURE_STRIP_HEIGHT;
+    if (rps_picture_finer(picture) > 0) {
+        add_finer(chart, picture, overlay, top);
+        top += RPS_PICTURE_FINER_HEIGHT;
+    }
+    return top;
 }
