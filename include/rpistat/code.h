@@ -91,19 +91,6 @@ struct rps_code_count {
     uint64_t samples;
 };
 
-/* What sampling was, and came to. */
-struct rps_sampling {
-    char event[64];     /* "cpu-clock", "cycles", "cache-misses" */
-    uint64_t frequency; /* samples a second and CPU; 0: by threshold */
-    uint64_t threshold; /* a sample each so many events; 0: by frequency */
-    char stacks[16];    /* "fp", "dwarf", "lbr", "none": innermost frames alone */
-    uint64_t samples;   /* taken */
-    uint64_t complete;  /* of them: whose stack reaches to where the thread began */
-    uint64_t lost;      /* the kernel had no room for, or the recorder */
-    uint64_t throttled; /* times that the kernel stopped sampling for a moment: too many a second */
-    uint64_t unmapped;  /* addresses for which no mapping was known */
-};
-
 /* All that a store knows of the code of a run but the counts. Numbers are indices: element i has
  * number i. What the store lacks is filled in: a module of kind MEMORY with the path "", a frame of
  * module -1, a stack of frame -1, a task of pid -1. */

@@ -1,5 +1,6 @@
 /*
- * CPU series: the periods of a run as the user wants to look at them, CPU by CPU or added up.
+ * CPU series: the periods of a run that the user wants to look at, to be walked (rpistat/walk.h) CPU
+ * by CPU or added up.
  */
 #ifndef RPISTAT_SHOW_CPU_SERIES_H
 #define RPISTAT_SHOW_CPU_SERIES_H
@@ -26,7 +27,7 @@ int rps_spans_hold(const struct rps_spans *spans, int64_t start_ns, int64_t end_
 struct rps_cpu_series {
     struct rps_reader *reader; /* borrowed */
     int64_t run_id, from_ns, to_ns;
-    int resolution;                 /* level that the walks read, see rps_cursor_open; 0 at first */
+    int resolution;                 /* level that walks read, see rps_cursor_open; 0 at first */
     const struct rps_spans *within; /* borrowed; the rows that lie wholly inside alone are walked;
                                        NULL: all */
     int by_cpu;                     /* 0: one series, that of the whole workload */
@@ -69,24 +70,6 @@ void rps_cpu_series_choose_signals(struct rps_cpu_series *series, int signals);
 /* Choose no finer resolution than the coarsest that any CPU of the part was thinned to, so that all
  * of it is read alike: means over blocks have less noise than periods. */
 int rps_cpu_series_choose_thinned(struct rps_cpu_series *series, struct rps_error *err);
-
-/* One row; a result that is not 0 ends the walk, which returns it when it is negative. */
-typedef int rps_cpu_series_each(void *context, const struct rps_period *period,
-                                struct rps_error *err);
-
-/* Call `each` for the rows of all CPUs at the resolution: CPU by CPU, in their order. */
-int rps_cpu_series_walk(const struct rps_cpu_series *series, rps_cpu_series_each *each,
-                        void *context, struct rps_error *err);
-
-/*
- * The same with the CPUs added up: one row (of RPS_CPU_ALL) for all those of the same number, or of
- * the same block and event set. Counts and times of counting are sums; length, switching time and
- * missed expiries are those of the CPU that has the most. A slot that some CPUs could not read has
- * the counts of the others, and rps_period_counted_ns says for how long. A row is of a coarser
- * level than the resolution where finer ones were thinned away. A single series is walked as it is.
- */
-int rps_cpu_series_walk_sum(const struct rps_cpu_series *series, rps_cpu_series_each *each,
-                            void *context, struct rps_error *err);
 
 /* "in blocks of 16 rotations": what was read where the resolution is not 0; "" where it is. Needs
  * RPS_CPU_SERIES_TEXT_SIZE bytes; returns ret. */

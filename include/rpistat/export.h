@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/period.h"
@@ -18,7 +19,7 @@
 
 struct rps_export_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
-    struct rps_cpus cpus;   /* of a recording by CPU; the sum has -1 in its column cpu */
+    struct rps_cpus cpus;   /* of a recording by CPU; the sum has nothing in its column cpu */
 
     const char *region; /* the periods that lie wholly inside that region alone; NULL: all. Not of
                            rps_export_follow */
@@ -54,6 +55,7 @@ struct rps_export_job {
     const struct rps_export_options *options;
     const struct rps_phases *phases; /* NULL: none are known */
     size_t phase_at;                 /* of rps_phases_at */
+    struct rps_arena *arena;         /* memory of the export */
     void *state;                     /* the format's own; NULL at first */
     int result; /* negative, and err: the format has failed otherwise than by writing to out */
     struct rps_error err;

@@ -13,6 +13,9 @@
 /* `cpu` of a period whose counts are those of the whole workload. */
 #define RPS_CPU_ALL (-1)
 
+/* Times of a run are below: beyond it nothing was measured, and sums of two would overflow. */
+#define RPS_PERIOD_TIME_MAX_NS (INT64_MAX / 4)
+
 struct rps_period {
     int32_t cpu;         /* CPU the counts belong to, or RPS_CPU_ALL */
     uint32_t set_no;     /* event set that was counted, 0-based */

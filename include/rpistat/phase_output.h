@@ -46,22 +46,6 @@ struct rps_phase_output {
     int width;                               /* of the text, in characters; 0: 100 */
 };
 
-/* Room for any remark. */
-#define RPS_PHASE_REMARK_SIZE 256
-
-/* The profile of phases of what was looked at; context: the caller's. */
-typedef int rps_phase_output_profile(const void *context, const struct rps_phases *phases,
-                                     struct rps_profile *ret, struct rps_error *err);
-
-/*
- * The remark on the whole, a sentence without its full stop, into ret, "" when nothing is said:
- * that it repeats, and where it drifts how far, which takes the profile of its tenths.
- * observation_ns: of each; 0: they are rows of a table. Errors: those of `profile`; no memory.
- */
-int rps_phase_output_whole(const struct rps_found_phases *found, int64_t observation_ns,
-                           rps_phase_output_profile *profile, const void *context,
-                           char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
-
 /*
  * The settings of a detection and what it found out, as a JSON object: `parameters` above and in
  * the store. To be freed; NULL without memory. min_length 0 is written as null: chosen.

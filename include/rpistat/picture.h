@@ -10,11 +10,11 @@
 
 #include "rpistat/chart.h"
 #include "rpistat/phase.h"
-#include "rpistat/phase_output.h"
+#include "rpistat/profile.h"
 #include "rpistat/plot.h"
 #include "rpistat/series.h"
-#include "rpistat/cpu_series.h"
 #include "rpistat/run_regions.h"
+#include "rpistat/walk.h"
 
 /* Room in a picture (pixels at scale 1) and in a drawing (characters) that panels do not get. */
 #define RPS_PICTURE_LEFT          58 /* of a panel, where a kind has no reason for another */
@@ -168,10 +168,9 @@ void rps_picture_drop_panels(struct rps_picture *picture, int fit);
 /* An all-zero picture is harmless. */
 void rps_picture_free(struct rps_picture *picture);
 
-/* The periods of the picture's cpu_series, one at a time: added up, or each CPU's where side by
+/* A walk through the periods of the picture's cpu_series: added up, or each CPU's where side by
  * side. */
-int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *each, void *context,
-                     struct rps_error *err);
+struct rps_walk rps_picture_walk(const struct rps_picture *picture);
 
 /* Line `line` of a metric. */
 struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line);

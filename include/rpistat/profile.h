@@ -13,6 +13,7 @@
 #include "rpistat/error.h"
 #include "rpistat/interval.h"
 #include "rpistat/phase.h"
+#include "rpistat/phases.h"
 #include "rpistat/plan.h"
 #include "rpistat/store.h"
 
@@ -95,6 +96,22 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
+
+/* Room for any remark. */
+#define RPS_PHASE_REMARK_SIZE 256
+
+/* The profile of phases of what was looked at; context: the caller's. */
+typedef int rps_profile_find(const void *context, const struct rps_phases *phases,
+                             struct rps_profile *ret, struct rps_error *err);
+
+/*
+ * The remark on the whole, a sentence without its full stop, into ret, "" when nothing is said:
+ * that it repeats, and where it drifts how far, which takes the profile of its tenths.
+ * observation_ns: of each; 0: they are rows of a table. Errors: those of `profile`; no memory.
+ */
+int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns,
+                       rps_profile_find *profile, const void *context,
+                       char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
 
 /* Release what the struct points to and zero it. */
 void rps_profile_free(struct rps_profile *profile);

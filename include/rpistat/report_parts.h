@@ -9,7 +9,7 @@
 #include "rpistat/rows.h"
 #include "rpistat/run_code.h"
 #include "rpistat/tally.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 #include "rpistat/run_regions.h"
 
 #define RPS_REPORT_LABEL_WIDTH  20 /* of "Label:", in the blocks */

@@ -15,7 +15,12 @@
 #include "rpistat/json.h"
 #include "rpistat/run.h"
 
-enum rps_format { RPS_FORMAT_TEXT, RPS_FORMAT_JSON, RPS_FORMAT_CSV };
+enum rps_format {
+    RPS_FORMAT_TEXT,
+    RPS_FORMAT_JSON,
+    RPS_FORMAT_CSV,
+    RPS_FORMAT_MARKDOWN, /* documents alone have this and what follows */
+};
 
 struct rps_csv_writer;
 

@@ -15,7 +15,7 @@
 #include "rpistat/phase.h"
 #include "rpistat/run.h"
 #include "rpistat/shares.h"
-#include "rpistat/store.h"
+#include "rpistat/code_store.h"
 
 struct rps_code_stretch {
     uint64_t first, last; /* numbers of its periods, both inclusive */

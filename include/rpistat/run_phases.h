@@ -13,7 +13,7 @@
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
-#include "rpistat/phase_output.h"
+#include "rpistat/profile.h"
 #include "rpistat/phases.h"
 #include "rpistat/store.h"
 
@@ -71,7 +71,7 @@ int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
 void rps_run_phases_free(struct rps_run_phases *found);
 
 /* What is said of the whole of what was detected with these options, "" when nothing is
- * (rps_phase_output_whole). Errors: the store's. */
+ * (rps_profile_remark). Errors: the store's. */
 int rps_run_phases_remark(struct rps_reader *reader, int64_t run_id,
                           const struct rps_run_phases_options *options,
                           const struct rps_run_phases *found, char ret[RPS_PHASE_REMARK_SIZE],

@@ -61,6 +61,19 @@ struct rps_sample {
     int source_line;
 };
 
+/* What sampling was, and came to. */
+struct rps_sampling {
+    char event[64];     /* "cpu-clock", "cycles", "cache-misses" */
+    uint64_t frequency; /* samples a second and CPU; 0: by threshold */
+    uint64_t threshold; /* a sample each so many events; 0: by frequency */
+    char stacks[16];    /* "fp", "dwarf", "lbr", "none": innermost frames alone */
+    uint64_t samples;   /* taken */
+    uint64_t complete;  /* of them: whose stack reaches to where the thread began */
+    uint64_t lost;      /* the kernel had no room for, or the recorder */
+    uint64_t throttled; /* times that the kernel stopped sampling for a moment: too many a second */
+    uint64_t unmapped;  /* addresses for which no mapping was known */
+};
+
 /* Who gets them, in order of time. Called on the measurement loop: must not wait. */
 struct rps_sample_sink {
     void *context;

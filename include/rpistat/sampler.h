@@ -7,7 +7,6 @@
 
 #include <stdint.h>
 
-#include "rpistat/code.h"
 #include "rpistat/error.h"
 #include "rpistat/sample.h"
 

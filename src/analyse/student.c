@@ -2,7 +2,7 @@
  * Student's t. The share beyond |t| is the regularised incomplete beta function I_x(v / 2, 1 / 2)
  * at x = v / (v + t^2) (Abramowitz and Stegun 1964, 26.7.1), by its continued fraction (26.5.8).
  */
-#include "student.h"
+#include "rpistat/student.h"
 
 #include <math.h>
 

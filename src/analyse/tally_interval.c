@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "student.h"
+#include "rpistat/student.h"
 
 /* Counted for more than this share of the time: counted all the time. */
 #define COUNTED_SHARE .98

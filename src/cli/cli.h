@@ -16,6 +16,7 @@
 
 #include "config_file.h"
 #include "options.h"
+#include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/order.h"
 #include "rpistat/output_file.h"
@@ -96,7 +97,9 @@ struct rps_cli {
     const char *from_phase, *to_phase; /* "phase:B", "mark:warm", "14:30"; NULL: a time */
     enum rps_option_source source[RPS_OPTION_MAX]; /* of each option's value */
     struct rps_config config;                      /* its values are used like argv's */
-    int no_store;    /* 1, set by check(): no store is to be opened this time */
+    int no_store; /* 1, set by check(): no store is to be opened this time */
+    struct rps_arena
+        *arena;      /* of what run() makes: a reading command that has no memory left ends */
     void *settings;  /* settings_size bytes, of the command's own type */
     locale_t locale; /* separators of numbers as the environment asks for; (locale_t)0 when it
                         names no locale that is there. The process stays in the C locale */

@@ -25,8 +25,7 @@ struct check {
 static const struct rps_option options[] = {
     {"repair", 0, NULL, "save what can be read into the new store of -o", NULL, RPS_OPTION_FLAG,
      AT(repair), .is_once = 1},
-    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_FORMATS},
+    RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
 
@@ -54,7 +53,7 @@ static void put_finding(void *context, enum rps_finding_kind kind, const char *s
     if (check->cli->quiet && kind != RPS_FINDING_WRONG)
         return;
     rps_put_texts(check->findings, 2, word[kind], sentence);
-    rps_block_line(check->findings, 0, "%s%s%s", is_note ? "" : word[kind], is_note ? "" : ": ",
+    rps_block_line(check->findings, "%s%s%s", is_note ? "" : word[kind], is_note ? "" : ": ",
                    sentence);
 }
 
@@ -80,11 +79,11 @@ static void put_check(struct check *check, const struct rps_check_result *result
     if (check->cli->quiet) {
         return;
     } else if (result->wrong == 0) {
-        rps_block_line(check->findings, 0, "%s is sound: %s", input, counts);
+        rps_block_line(check->findings, "%s is sound: %s", input, counts);
     } else {
-        rps_block_line(check->findings, 0, "%s is not sound: %s, %" PRIu64 " thing%s wrong", input,
+        rps_block_line(check->findings, "%s is not sound: %s, %" PRIu64 " thing%s wrong", input,
                        counts, result->wrong, result->wrong == 1 ? "" : "s");
-        rps_block_line(check->findings, 0,
+        rps_block_line(check->findings,
                        "'rpistat check --repair -i %s -o NEW' saves what can be read into a new "
                        "store",
                        input);
@@ -121,7 +120,7 @@ static int repair_store(struct check *check)
     if (rps_store_repair(cli->input, cli->output, &sink, &result, &cli->err) < 0)
         return RPS_FAILED;
     if (!cli->quiet)
-        rps_block_line(check->findings, 0, "%s holds what could be read: %s", cli->output,
+        rps_block_line(check->findings, "%s holds what could be read: %s", cli->output,
                        format_counts(counts, result.runs, result.periods));
     rps_put_text(rps_document_field(&check->document, "new_store", RPS_VALUE_TEXT), cli->output);
     put_count(check, "run_count", result.runs);
@@ -136,17 +135,15 @@ static int check_and_write(struct rps_cli *cli)
 {
     static const struct rps_column columns[] = {{.name = "kind"}, {.name = "finding"}};
     const struct settings *settings = cli->settings;
-    struct check check = {.cli = cli};
+    struct check check = {.cli = cli, .document = {.arena = cli->arena}};
     int result;
 
     rps_put_text(rps_document_field(&check.document, "store", RPS_VALUE_TEXT), cli->input);
     check.findings = rps_document_block(&check.document, "findings", columns, 2);
     result = settings->repair ? repair_store(&check) : check_store(&check);
     rps_progress_end(cli);
-    if ((result >= 0 || settings->format == RPS_FORMAT_TEXT) &&
-        rps_format_document(cli, &check.document, settings->format) < 0)
-        result = RPS_FAILED;
-    rps_document_free(&check.document);
+    if (result >= 0 || settings->format == RPS_FORMAT_TEXT)
+        rps_format_document(cli, &check.document, settings->format);
     return result;
 }
 

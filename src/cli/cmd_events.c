@@ -28,8 +28,7 @@ static const struct rps_option options[] = {
      .words = "auto hardware software sim:"},
     {"explain", 0, NULL, "say what each event and figure means", NULL, RPS_OPTION_FLAG,
      AT(explain)},
-    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_FORMATS},
+    RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
 
@@ -224,7 +223,7 @@ static void free_found(struct rps_events_found *found)
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
-    struct rps_document document = {.first = NULL};
+    struct rps_document document = {.arena = cli->arena};
     struct rps_machine machine;
     struct rps_events_found found = {.machine = &machine, .explain = settings->explain};
     int result = rps_machine_open(&machine, settings->pmu, &cli->err);
@@ -233,11 +232,10 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         return result;
     result = argc > 0 ? find_names(&found, &machine, argc, argv, &cli->err)
                       : find_documents(&found, &machine, settings->sets, &cli->err);
-    if (result >= 0)
+    if (result >= 0) {
         rps_events_blocks(&document, &found);
-    if (result >= 0 && rps_format_document(cli, &document, settings->format) < 0)
-        result = RPS_FAILED;
-    rps_document_free(&document);
+        rps_format_document(cli, &document, settings->format);
+    }
     free_found(&found);
     rps_machine_close(&machine);
     return result;

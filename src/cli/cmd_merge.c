@@ -4,7 +4,6 @@
 
 #include "cli.h"
 #include "format.h"
-#include "rpistat/text.h"
 
 struct settings {
     const char *store; /* -i */
@@ -16,7 +15,8 @@ struct settings {
 /* What is told of the runs. */
 struct merge {
     struct rps_cli *cli;
-    struct rps_rows *rows; /* NULL: lines */
+    struct rps_document document;
+    struct rps_block *runs;
     const char *other;
     uint64_t count;   /* runs of `other` */
     uint64_t present; /* those that were there already */
@@ -31,41 +31,39 @@ static const struct rps_option options[] = {
     {"run", 'r', "RUN", "only this run of OTHER", NULL, RPS_OPTION_TEXT, AT(run), .is_once = 1},
     {"wait", 0, NULL, "first wait until nobody records into the store", NULL, RPS_OPTION_FLAG,
      AT(is_wait), .is_once = 1},
-    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_FORMATS},
+    RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
 
-/* --- lines ------------------------------------------------------------------------------------ */
-
-static void print_run(struct merge *merge, const struct rps_merge_run *run)
+static void say_run(struct merge *merge, const struct rps_merge_run *run)
 {
     const struct settings *settings = merge->cli->settings;
-    FILE *out = merge->cli->out;
+    struct rps_arena *arena = merge->cli->arena;
+    int64_t from = run->run->run_id;
+    const char *how = "";
 
-    merge->present += run->result == RPS_MERGE_PRESENT;
     if (run->result == RPS_MERGE_PRESENT || run->result == RPS_MERGE_UNSOUND)
         return;
-    fprintf(out, "run %" PRId64 " of ", run->run->run_id);
-    rps_text_print(out, merge->other);
-    if (run->result == RPS_MERGE_RECORDING && run->run->state == RPS_RUN_RECORDING) {
-        fputs(" was left out: it is still being recorded\n", out);
-    } else if (run->result == RPS_MERGE_RECORDING) {
-        fprintf(out, " was left out: it is still being recorded, as run %" PRId64 " of ",
-                run->run_id);
-        rps_text_print(out, settings->store);
-        fputc('\n', out);
-    } else {
-        fprintf(out, " is run %" PRId64 " now", run->run_id);
-        if (run->result == RPS_MERGE_REPLACED)
-            fprintf(out, ", in the place of run %" PRId64 ", which was its beginning",
-                    run->replaced_run_id);
-        else if (run->result == RPS_MERGE_COPIED)
-            fprintf(out, ", a copy beside run %" PRId64 ", which has its uuid and differs from it",
-                    run->differing_run_id);
-        fprintf(out, ": %" PRIu64 " period%s\n", run->summary->periods,
-                run->summary->periods == 1 ? "" : "s");
+    if (run->result == RPS_MERGE_RECORDING) {
+        if (run->run->state != RPS_RUN_RECORDING)
+            how =
+                rps_arena_print(arena, ", as run %" PRId64 " of %s", run->run_id, settings->store);
+        rps_block_line(merge->runs,
+                       "run %" PRId64 " of %s was left out: it is still being recorded%s", from,
+                       merge->other, how);
+        return;
     }
+    if (run->result == RPS_MERGE_REPLACED)
+        how = rps_arena_print(arena, ", in the place of run %" PRId64 ", which was its beginning",
+                              run->replaced_run_id);
+    else if (run->result == RPS_MERGE_COPIED)
+        how = rps_arena_print(
+            arena, ", a copy beside run %" PRId64 ", which has its uuid and differs from it",
+            run->differing_run_id);
+    rps_block_line(merge->runs,
+                   "run %" PRId64 " of %s is run %" PRId64 " now%s: %" PRIu64 " period%s", from,
+                   merge->other, run->run_id, how, run->summary->periods,
+                   run->summary->periods == 1 ? "" : "s");
 }
 
 /* A run that is not sound, on standard error. */
@@ -78,48 +76,37 @@ static void say_unsound(struct merge *merge, const struct rps_merge_run *run)
                   "run %" PRId64 " of %s was left out, since it is not sound (%s): `rpistat check"
                   " -i %s` says more, and with --repair -o NEW saves what can be merged",
                   run->run->run_id, merge->other, run->why, merge->other);
-    fflush(merge->cli->out);
     rps_output_message(err.message);
 }
 
 /* What became of those that had no line of their own. */
-static void print_rest(const struct merge *merge, int result)
+static void say_rest(struct merge *merge, int result)
 {
-    FILE *out = merge->cli->out;
-
-    if (merge->count == 0 && result == 0) {
-        rps_text_print(out, merge->other);
-        fputs(" holds no runs: there is nothing to merge\n", out);
-    }
-    if (merge->present == 0)
-        return;
-    fprintf(out, "%" PRIu64 " run%s of ", merge->present, merge->present == 1 ? "" : "s");
-    rps_text_print(out, merge->other);
-    fputs(merge->present == 1 ? " was there already\n" : " were there already\n", out);
+    if (merge->count == 0 && result == 0)
+        rps_block_line(merge->runs, "%s holds no runs: there is nothing to merge", merge->other);
+    if (merge->present > 0)
+        rps_block_line(merge->runs, "%" PRIu64 " run%s of %s %s there already", merge->present,
+                       merge->present == 1 ? "" : "s", merge->other,
+                       merge->present == 1 ? "was" : "were");
 }
 
-/* --- for programs ----------------------------------------------------------------------------- */
-
-static void put_run(struct rps_rows *rows, const char *other, const struct rps_merge_run *run)
+static void put_run(struct merge *merge, const struct rps_merge_run *run)
 {
     static const char *const results[] = {
         [RPS_MERGE_ADDED] = "added",         [RPS_MERGE_REPLACED] = "replaced",
         [RPS_MERGE_COPIED] = "copied",       [RPS_MERGE_PRESENT] = "present",
         [RPS_MERGE_RECORDING] = "recording", [RPS_MERGE_UNSOUND] = "unsound",
     };
+    struct rps_block *runs = merge->runs;
 
-    rps_rows_row(rows);
-    rps_rows_text(rows, "from_store", other);
-    rps_rows_int(rows, "from_run", run->run->run_id, 1);
-    rps_rows_text(rows, "result", results[run->result]);
-    rps_rows_int(rows, "run", run->run_id, run->run_id >= 0);
-    rps_rows_int(rows, "replaced_run", run->replaced_run_id, run->replaced_run_id >= 0);
-    rps_rows_int(rows, "differing_run", run->differing_run_id, run->differing_run_id >= 0);
-    rps_rows_text(rows, "uuid", run->run->uuid);
-    rps_rows_text(rows, "host", run->run->host);
-    rps_rows_text(rows, "label", run->run->label);
-    rps_rows_uint(rows, "periods", run->summary->periods, 1);
-    rps_rows_end_row(rows);
+    rps_put_text(runs, merge->other);
+    rps_put_int(runs, run->run->run_id, 1);
+    rps_put_text(runs, results[run->result]);
+    rps_put_int(runs, run->run_id, run->run_id >= 0);
+    rps_put_int(runs, run->replaced_run_id, run->replaced_run_id >= 0);
+    rps_put_int(runs, run->differing_run_id, run->differing_run_id >= 0);
+    rps_put_texts(runs, 3, run->run->uuid, run->run->host, run->run->label);
+    rps_put_int(runs, (int64_t)run->summary->periods, 1);
 }
 
 static int tell(void *context, const struct rps_merge_run *run)
@@ -127,14 +114,15 @@ static int tell(void *context, const struct rps_merge_run *run)
     struct merge *merge = context;
 
     merge->count++;
-    rps_progress_end(merge->cli);
-    if (merge->rows)
-        put_run(merge->rows, merge->other, run);
-    else if (!merge->cli->quiet)
-        print_run(merge, run);
-    if (run->result == RPS_MERGE_UNSOUND)
+    merge->present += run->result == RPS_MERGE_PRESENT;
+    put_run(merge, run);
+    if (!merge->cli->quiet)
+        say_run(merge, run);
+    if (run->result == RPS_MERGE_UNSOUND) {
+        rps_progress_end(merge->cli);
         say_unsound(merge, run);
-    rps_progress_begin(merge->cli, "merging");
+        rps_progress_begin(merge->cli, "merging");
+    }
     return 0;
 }
 
@@ -153,13 +141,12 @@ static int merge_stores(struct merge *merge, int count, char **other)
         rps_progress_begin(merge->cli, "merging");
         result = rps_store_merge(settings->store, other[i], settings->run, tell, merge, &err);
         rps_progress_end(merge->cli);
-        if (!merge->rows && !merge->cli->quiet)
-            print_rest(merge, result);
+        if (!merge->cli->quiet)
+            say_rest(merge, result);
         if (result == 0)
             continue;
         status = 1;
         if (strcmp(err.message, said.message) != 0) { /* of the store of -i it is the same */
-            fflush(merge->cli->out);
             rps_output_message(err.message);
         }
         said = err;
@@ -169,12 +156,20 @@ static int merge_stores(struct merge *merge, int count, char **other)
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
+    static const struct rps_column columns[] = {
+        {.name = "from_store"},
+        {.name = "from_run", .kind = RPS_VALUE_INT},
+        {.name = "result"},
+        {.name = "run", .kind = RPS_VALUE_INT},
+        {.name = "replaced_run", .kind = RPS_VALUE_INT},
+        {.name = "differing_run", .kind = RPS_VALUE_INT},
+        {.name = "uuid"},
+        {.name = "host"},
+        {.name = "label"},
+        {.name = "periods", .kind = RPS_VALUE_INT},
+    };
     const struct settings *settings = cli->settings;
-    struct rps_run no_run;
-    const struct rps_run_summary no_summary = {.plan = ""};
-    const struct rps_merge_run no_merge = {.run = &no_run, .summary = &no_summary};
-    struct merge merge = {.cli = cli};
-    struct rps_rows rows;
+    struct merge merge = {.cli = cli, .document = {.arena = cli->arena}};
     int result;
 
     if (argc == 0)
@@ -188,18 +183,12 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         if (result < 0)
             return result;
     }
-    if (settings->format == RPS_FORMAT_TEXT)
-        return merge_stores(&merge, argc, argv);
-    if (rps_rows_open(&rows, cli->out, settings->format, &cli->err) < 0)
-        return RPS_FAILED;
-    rps_run_init(&no_run);
-    rps_rows_text(&rows, "store", settings->store);
-    if (rps_rows_begin(&rows, "runs"))
-        put_run(&rows, "", &no_merge);
-    merge.rows = &rows;
+    rps_put_text(rps_document_field(&merge.document, "store", RPS_VALUE_TEXT), settings->store);
+    merge.runs =
+        rps_document_block(&merge.document, "runs", columns, sizeof(columns) / sizeof(columns[0]));
     result = merge_stores(&merge, argc, argv);
-    rps_rows_end(&rows);
-    return rps_rows_close(&rows, result, &cli->err);
+    rps_format_document(cli, &merge.document, settings->format);
+    return result;
 }
 
 const struct rps_command rps_command_merge = {

@@ -6,6 +6,7 @@
  * to the store, release the child, loop until it ends (record_run.c), finish the store, write the
  * report.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "record_series.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
+#include "rpistat/parse.h"
 #include "rpistat/report.h"
 #include "rpistat/text.h"
 
@@ -157,11 +159,24 @@ static void tell_habit(const struct rps_recording *r, const char *path)
     rps_output_message(text);
 }
 
+/* --sample EVENT or EVENT:N; RPS_USAGE for a number that is none. */
+static int read_sample_event(struct rps_recording *r, struct rps_error *err)
+{
+    const char *text = r->settings->sample ? r->settings->sample : "";
+    const char *colon = strrchr(text, ':');
+    int has_threshold = colon && isdigit((unsigned char)colon[1]);
+
+    snprintf(r->plan->sampled, sizeof(r->plan->sampled), "%.*s",
+             has_threshold ? (int)(colon - text) : (int)strlen(text), text);
+    return has_threshold ? rps_parse_uint64("--sample EVENT:N", colon + 1, 1, INT64_MAX,
+                                            &r->sample_threshold, err)
+                         : 0;
+}
+
 /* Check the command and choose what is counted: nothing is created, nothing runs. */
 static int prepare_counters(struct rps_recording *r, struct rps_error *err)
 {
     const struct rps_record_settings *settings = r->settings;
-    uint64_t threshold = 0;
     char *path = NULL;
     int rc;
 
@@ -183,8 +198,7 @@ static int prepare_counters(struct rps_recording *r, struct rps_error *err)
     if (rc == 0)
         rc = rps_record_plan_load(settings, r->pmu, &r->plan, r->note, err);
     if (rc == 0 && !settings->no_samples)
-        rc = rps_record_samples_event(settings, r->plan->sampled, sizeof(r->plan->sampled),
-                                      &threshold, err);
+        rc = read_sample_event(r, err);
     if (rc == 0)
         rc = rps_pmu_prepare(r->pmu, r->pmu_self, r->plan, !settings->no_merge, &r->fitting, err);
     if (rc < 0)
@@ -285,7 +299,7 @@ static void name_code(struct rps_recording *r)
 
     if (rps_record_has_terminal())
         rps_progress_begin(r->cli, "finding the names of functions");
-    rc = rps_record_samples_name(r->samples, r->cli->output, r->run.run_id, &why);
+    rc = r->samples.name(r->samples.self, r->cli->output, r->run.run_id, &why);
     rps_progress_end(r->cli);
     r->before_end_ns -= children_cpu_ns() - before_ns;
     if (rc < 0)
@@ -311,13 +325,13 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
         rc = rps_workload_wait(&r->workload, &run->exit_status, &run->exit_signal, err);
     r->before_end_ns = rps_clock_process_cpu_ns();
-    run->recorder_cpu_ns = r->before_end_ns + rps_record_samples_cpu_ns(r->samples);
+    run->recorder_cpu_ns = r->before_end_ns + r->unwinding_cpu_ns;
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
     else
         keep_estimates(r);
     rps_registry_end(&r->registry);
-    if (r->samples)
+    if (r->samples.self)
         name_code(r);
     return rc;
 }
@@ -407,6 +421,13 @@ static int exit_status(const struct rps_recording *r)
     return r->run.exit_status > 0 ? r->run.exit_status : 0;
 }
 
+static void close_samples(struct rps_recording *r)
+{
+    if (r->samples.self)
+        r->samples.close(r->samples.self);
+    r->samples.self = NULL;
+}
+
 /* The recording is over and the workload is not: wait for it, to give its exit status. */
 static void outlive(struct rps_recording *r)
 {
@@ -416,8 +437,7 @@ static void outlive(struct rps_recording *r)
     r->writer = NULL;
     rps_control_close(r->control); /* nobody obeys any more */
     r->control = NULL;
-    rps_record_samples_close(r->samples);
-    r->samples = NULL;
+    close_samples(r);
     r->pmu->close(r->pmu_self);
     r->pmu_self = NULL;
     rps_record_wait(r);
@@ -583,7 +603,7 @@ out:
     rps_region_marks_close(r.region_marks);
     rps_record_target_close(&r.target);
     rps_workload_close(&r.workload);
-    rps_record_samples_close(r.samples);
+    close_samples(&r);
     if (r.pmu_self)
         r.pmu->close(r.pmu_self);
     rps_writer_close(r.writer);

@@ -38,7 +38,7 @@ static int put_run(struct rps_cli *cli, int64_t run_id, struct rps_block *block)
 static int list_runs(struct rps_cli *cli, int is_named, const int64_t *run_id, size_t count)
 {
     const struct rps_runs_settings *settings = cli->settings;
-    struct rps_document document = {.first = NULL};
+    struct rps_document document = {.arena = cli->arena};
     struct rps_block *block;
     int result = 0;
 
@@ -48,11 +48,10 @@ static int list_runs(struct rps_cli *cli, int is_named, const int64_t *run_id, s
         result = put_run(cli, run_id[i], block);
     rps_block_sort(block, settings->sort.column, settings->sort.is_descending);
     if (count == 0)
-        rps_block_line(block, 0, "The store %s holds no %s.", cli->input,
+        rps_block_line(block, "The store %s holds no %s.", cli->input,
                        is_named ? "such run" : "runs");
     if (result == 0)
-        result = rps_format_document(cli, &document, settings->format);
-    rps_document_free(&document);
+        rps_format_document(cli, &document, settings->format);
     return result;
 }
 

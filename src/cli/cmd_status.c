@@ -19,7 +19,7 @@ static const struct rps_column columns[] = {
     {"recorder_state", "STATE", .place = 5},
     {"store", "STORE", .place = 11},
     {.name = "reason"},
-    {"store_bytes", "SIZE", RPS_VALUE_SIZE, .place = 10},
+    {"store_bytes", "SIZE", RPS_VALUE_BYTES, .place = 10},
     {"run", "RUN", RPS_VALUE_INT, .place = 3},
     {.name = "uuid"},
     {"label", "LABEL", .place = 4, .shown = RPS_SHOWN_IF_KNOWN, .width_max = 24, .drop = 4},
@@ -36,8 +36,7 @@ static const struct rps_column columns[] = {
 #define AT(member) RPS_AT(struct status_settings, member)
 
 static const struct rps_option options[] = {
-    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_FORMATS},
+    RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
 
@@ -75,7 +74,7 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
     rps_put_text(block, run->label);
     rps_put_text(block, known ? rps_run_title(title, sizeof(title), run) : title);
     if (!known)
-        rps_put_words(block, recorder->command);
+        rps_put_words(block, "%s", recorder->command);
     rps_put_text(block, run->target);
     rps_put_int(block, run->start_realtime_ns, known && run->start_realtime_ns >= 0);
     rps_put_int(block, run->elapsed_ns, known && run->elapsed_ns >= 0);
@@ -84,13 +83,13 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
     rps_put_number(block, per_s(recorder, recorder->entry.periods));
     rps_put_number(block, written_per_s);
     if (!isnan(written_per_s))
-        rps_put_words(block, rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
+        rps_put_words(block, "%s", rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
 }
 
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct status_settings *settings = cli->settings;
-    struct rps_document document = {.first = NULL};
+    struct rps_document document = {.arena = cli->arena};
     struct rps_block *block =
         rps_document_block(&document, "recorders", columns, sizeof(columns) / sizeof(columns[0]));
     struct rps_recorders recorders = {0};
@@ -104,13 +103,12 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         const struct rps_recorder *one = &recorders.recorder[i];
 
         if (reason_of(one))
-            rps_block_line(block, 0, "Process %ld: %s.", (long)one->pid, reason_of(one));
+            rps_block_line(block, "Process %ld: %s.", (long)one->pid, reason_of(one));
     }
     if (recorders.count == 0)
-        rps_block_line(block, 0, "Nothing is being recorded on this machine.");
+        rps_block_line(block, "Nothing is being recorded on this machine.");
     if (result == 0)
-        result = rps_format_document(cli, &document, settings->format);
-    rps_document_free(&document);
+        rps_format_document(cli, &document, settings->format);
     rps_recorders_free(&recorders);
     return result;
 }

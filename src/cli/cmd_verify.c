@@ -27,8 +27,7 @@ static const struct rps_option options[] = {
      AT(sets), .names = rps_plan_names},
     {"pmu", 0, "NAME", "auto (all there are), hardware or software", "auto", RPS_OPTION_TEXT,
      AT(pmu), .words = "auto hardware software"},
-    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_FORMATS},
+    RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
 
@@ -85,43 +84,12 @@ static int prepare(struct rps_verify *verify, const char *sets, struct rps_fitti
     return verify->judged ? 0 : rps_error_memory(err);
 }
 
-/* What was not verified, and why. */
-static void print_rest(const struct rps_verify *verify)
+/* What was not compared, and why. */
+static void put_rest(const struct rps_verify *verify)
 {
-    const struct rps_cli *cli = verify->cli;
-    int unpredicted = 0;
+    struct rps_block *not_compared = verify->not_compared;
+    char *list = NULL;
 
-    for (int n = 0; n < verify->plan->set_count; n++) {
-        for (int s = 0; s < verify->plan->set[n].event_count; s++) {
-            const struct rps_event *event = &verify->plan->set[n].event[s];
-
-            if (event->state == RPS_EVENT_MEASURED && !(verify->judged[n] >> s & 1))
-                fprintf(cli->out, "%s%s",
-                        unpredicted++ ? ", " : "\nWithout a prediction: ", event->label);
-        }
-    }
-    fputs(unpredicted ? "\n" : "", cli->out);
-    for (int n = 0; n < verify->plan->set_count; n++) {
-        for (int s = 0; s < verify->plan->set[n].event_count; s++) {
-            const struct rps_event *event = &verify->plan->set[n].event[s];
-
-            if (event->state == RPS_EVENT_MEASURED)
-                continue;
-            fputs("Not counted: ", cli->out);
-            rps_text_print(cli->out, event->label);
-            fputs(": ", cli->out);
-            rps_text_print(cli->out, event->reason);
-            fputc('\n', cli->out);
-        }
-    }
-}
-
-/* The same for programs: why they were not compared. */
-static void write_rest(const struct rps_verify *verify)
-{
-    struct rps_rows *rows = verify->rows_out;
-
-    rps_rows_begin(rows, "not_compared");
     for (int n = 0; n < verify->plan->set_count; n++) {
         for (int s = 0; s < verify->plan->set[n].event_count; s++) {
             const struct rps_event *event = &verify->plan->set[n].event[s];
@@ -129,73 +97,33 @@ static void write_rest(const struct rps_verify *verify)
 
             if (is_measured && verify->judged[n] >> s & 1)
                 continue;
-            rps_rows_row(rows);
-            rps_rows_text(rows, "name", event->name);
-            rps_rows_text(rows, "label", event->label);
-            rps_rows_bool(rows, "countable", is_measured, 1);
-            rps_rows_text(rows, "reason", is_measured ? "without a prediction" : event->reason);
-            rps_rows_end_row(rows);
+            rps_put_texts(not_compared, 3, verify->pmu->name, event->name, event->label);
+            rps_put_int(not_compared, is_measured, 1);
+            rps_put_text(not_compared, is_measured ? "without a prediction" : event->reason);
+            if (is_measured)
+                list = rps_arena_print(verify->cli->arena, "%s%s%s", list ? list : "",
+                                       list ? ", " : "", event->label);
+            else if (!verify->cli->quiet)
+                rps_block_line(not_compared, "Not counted: %s: %s", event->label, event->reason);
         }
     }
-    rps_rows_end(rows);
+    if (list && !verify->cli->quiet)
+        rps_block_line(not_compared, "Without a prediction: %s", list);
 }
 
-static void print_backend(const struct rps_verify *verify, const struct rps_fitting *fitting)
+static void put_backend(struct rps_verify *verify, const struct rps_pmu *pmu,
+                        const struct rps_fitting *fitting, const char *reason)
 {
-    const struct rps_cli *cli = verify->cli;
+    const struct rps_plan *plan = verify->plan;
 
-    fprintf(cli->out, "%sCounted by %s: ", verify->rows > 0 ? "\n" : "", verify->pmu->name);
-    rps_text_print(cli->out, verify->plan->title);
-    if (fitting->counter_count >= 0)
-        fprintf(cli->out, ", %d at a time", fitting->counter_count);
-    fprintf(cli->out, ", beside %s\n", verify->plan->clock.label);
-}
-
-static int compare_backend(struct rps_verify *verify, struct rps_error *err)
-{
-    int rc = rps_verify_predictions(verify, err);
-
-    if (rc == 0 && verify->pmu == &rps_pmu_hardware)
-        rc = rps_verify_rotation(verify, err);
-    return rc;
-}
-
-/* As an object of JSON, or as rows of CSV. */
-static int write_backend(struct rps_verify *verify, const struct rps_fitting *fitting,
-                         struct rps_error *err)
-{
-    struct rps_rows *rows = verify->rows_out;
-    int rc;
-
-    if (!rows->json)
-        return compare_backend(verify, err);
-    rps_json_object(rows->json, NULL);
-    rps_rows_text(rows, "pmu", verify->pmu->name);
-    rps_rows_bool(rows, "usable", 1, 1);
-    rps_rows_text(rows, "reason", NULL);
-    rps_rows_text(rows, "plan", verify->plan->name);
-    rps_rows_text(rows, "title", verify->plan->title);
-    rps_rows_int(rows, "counters", fitting->counter_count, fitting->counter_count >= 0);
-    rps_rows_text(rows, "clock", verify->plan->clock.label);
-    rps_rows_begin(rows, "comparisons");
-    rc = compare_backend(verify, err);
-    rps_rows_end(rows);
-    write_rest(verify);
-    rps_json_end(rows->json);
-    return rc;
-}
-
-static int print_comparisons(struct rps_verify *verify, const struct rps_fitting *fitting,
-                             struct rps_error *err)
-{
-    int rc;
-
-    if (!verify->cli->quiet)
-        print_backend(verify, fitting);
-    rc = compare_backend(verify, err);
-    if (rc == 0 && !verify->cli->quiet)
-        print_rest(verify);
-    return rc;
+    rps_put_text(verify->pmus, pmu->name);
+    rps_put_int(verify->pmus, !reason, 1);
+    rps_put_text(verify->pmus, reason);
+    rps_put_texts(verify->pmus, 2, plan ? plan->name : NULL, plan ? plan->title : NULL);
+    rps_put_int(verify->pmus, fitting->counter_count, fitting->counter_count >= 0);
+    rps_put_text(verify->pmus, plan ? plan->clock.label : NULL);
+    if (reason && !verify->cli->quiet)
+        rps_block_line(verify->pmus, "%s", reason);
 }
 
 static int verify_backend(struct rps_verify *verify, const struct rps_pmu *pmu, const char *sets,
@@ -206,30 +134,19 @@ static int verify_backend(struct rps_verify *verify, const struct rps_pmu *pmu, 
 
     verify->pmu = pmu;
     rc = prepare(verify, sets, &fitting, err);
+    if (rc == 0) {
+        put_backend(verify, pmu, &fitting, NULL);
+        rc = rps_verify_predictions(verify, err);
+    }
+    if (rc == 0 && pmu == &rps_pmu_hardware)
+        rc = rps_verify_rotation(verify, err);
     if (rc == 0)
-        rc = verify->rows_out ? write_backend(verify, &fitting, err)
-                              : print_comparisons(verify, &fitting, err);
+        put_rest(verify);
     rps_plan_free(verify->plan);
     free(verify->judged);
     verify->plan = NULL;
     verify->judged = NULL;
     return rc;
-}
-
-static void tell_unusable(const struct rps_verify *verify, const struct rps_pmu *pmu,
-                          const char *reason)
-{
-    struct rps_rows *rows = verify->rows_out;
-
-    if (rows && rows->json) {
-        rps_rows_row(rows);
-        rps_rows_text(rows, "pmu", pmu->name);
-        rps_rows_bool(rows, "usable", 0, 1);
-        rps_rows_text(rows, "reason", reason);
-        rps_rows_end_row(rows);
-    } else if (!rows && !verify->cli->quiet) {
-        fprintf(verify->cli->out, "%s\n", reason);
-    }
 }
 
 /* Every backend that is there, or the one that was named. */
@@ -245,7 +162,7 @@ static int verify_all(struct rps_verify *verify, const struct settings *settings
         if ((!automatic && strcmp(pmu->name, settings->pmu) != 0) || (settings->sets && done > 0))
             continue;
         if (automatic && pmu->open(&self, NULL, err) < 0) {
-            tell_unusable(verify, pmu, err->message);
+            put_backend(verify, pmu, &(struct rps_fitting){.counter_count = -1}, err->message);
             continue;
         }
         if (automatic)
@@ -276,24 +193,23 @@ static int check_verify(struct rps_cli *cli)
                          settings->pmu);
 }
 
-static void print_end(const struct rps_verify *verify)
+static void put_end(struct rps_verify *verify)
 {
-    FILE *out = verify->cli->out;
+    static const char *const name[] = {"compared_count", "right_count", "interval_count",
+                                       "held_count"};
+    const int count[] = {verify->rows, verify->right, verify->intervals, verify->held};
+    struct rps_block *end;
 
-    fprintf(out, "\n%d of %d within tolerance\n", verify->right, verify->rows);
+    for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+        rps_put_int(rps_document_field(&verify->document, name[i], RPS_VALUE_INT), count[i], 1);
+    if (verify->cli->quiet)
+        return;
+    end = rps_document_block(&verify->document, NULL, NULL, 0);
+    end->place = 3;
+    rps_block_line(end, "%d of %d within tolerance", verify->right, verify->rows);
     if (verify->intervals > 0)
-        fprintf(out, "%d of %d intervals hold the count of all the time (95 in 100 should)\n",
-                verify->held, verify->intervals);
-}
-
-static void put_end(const struct rps_verify *verify)
-{
-    struct rps_rows *rows = verify->rows_out;
-
-    rps_rows_int(rows, "compared_count", verify->rows, 1);
-    rps_rows_int(rows, "right_count", verify->right, 1);
-    rps_rows_int(rows, "interval_count", verify->intervals, 1);
-    rps_rows_int(rows, "held_count", verify->held, 1);
+        rps_block_line(end, "%d of %d intervals hold the count of all the time (95 in 100 should)",
+                       verify->held, verify->intervals);
 }
 
 /* The verification, to its end. Returns the exit status, or negative. */
@@ -311,41 +227,35 @@ static int verify_here(struct rps_verify *verify, const struct settings *setting
     return verify->right == verify->rows ? 0 : 1;
 }
 
-static int write_verify_rows(struct rps_verify *verify, const struct settings *settings,
-                             struct rps_error *err)
-{
-    const struct rps_event no_event = {.name = ""};
-    const struct rps_verify_comparison nothing = {.slot = 0};
-    struct rps_rows *rows = verify->rows_out;
-    int result;
-
-    if (rps_rows_open(rows, verify->cli->out, settings->format, err) < 0)
-        return RPS_FAILED;
-    if (rps_rows_begin(rows, "pmus"))
-        rps_verify_put_row(rows, NULL, NULL, &no_event, &nothing);
-    result = verify_here(verify, settings, err);
-    rps_rows_end(rows);
-    put_end(verify);
-    return rps_rows_close(rows, result, err);
-}
-
 static int run_verify(struct rps_cli *cli, int argc, char **argv)
 {
-    const struct settings *settings = cli->settings;
-    struct rps_rows rows = {.json = NULL};
-    struct rps_verify verify = {
-        .cli = cli,
-        .rows_out = settings->format == RPS_FORMAT_TEXT ? NULL : &rows,
+    static const struct rps_column pmus[] = {
+        {.name = "pmu"},    {.name = "usable", .kind = RPS_VALUE_BOOL},
+        {.name = "reason"}, {.name = "plan"},
+        {.name = "title"},  {.name = "counters", .kind = RPS_VALUE_INT},
+        {.name = "clock"},
     };
+    static const struct rps_column not_compared[] = {
+        {.name = "pmu"},    {.name = "name"},
+        {.name = "label"},  {.name = "countable", .kind = RPS_VALUE_BOOL},
+        {.name = "reason"},
+    };
+    const struct settings *settings = cli->settings;
+    struct rps_verify verify = {.cli = cli,
+                                .document = {.arena = cli->arena, .csv = "comparisons"}};
     int result;
 
     (void)argc;
     (void)argv;
-    if (verify.rows_out)
-        return write_verify_rows(&verify, settings, &cli->err);
+    verify.pmus = rps_document_block(&verify.document, "pmus", pmus, 7);
+    verify.not_compared = rps_document_block(&verify.document, "not_compared", not_compared, 5);
+    verify.not_compared->place = 2;
+    rps_progress_begin(cli, "comparing");
     result = verify_here(&verify, settings, &cli->err);
-    if (result >= 0 && !cli->quiet)
-        print_end(&verify);
+    rps_progress_end(cli);
+    put_end(&verify);
+    if (result >= 0)
+        rps_format_document(cli, &verify.document, settings->format);
     return result;
 }
 

@@ -62,7 +62,6 @@ static struct rps_block *add_events(struct rps_document *document,
     if (!shows_spec)
         columns[COLUMN_SPEC].heading = NULL;
     block = rps_document_block(document, "events", columns, count - (found->explain ? 0 : 1));
-    block->has_no_head = 1;
     block->indent = 4;
     block->place = PLACE_EVENTS;
     return block;
@@ -85,7 +84,7 @@ static void put_event(struct rps_block *block, const struct rps_events_found *fo
     if (found->explain)
         rps_put_text(block, event->explain);
     if (found->explain || !document)
-        rps_block_line(block, 8, "%s", event->explain);
+        rps_block_wrap(block, 8, 8, "%s", event->explain);
 }
 
 /* --- a document ------------------------------------------------------------------------------- */
@@ -98,22 +97,22 @@ static void put_fitting(struct rps_block *block, const struct rps_events_documen
 
     if (fitting->counter_count >= 0)
         snprintf(count, sizeof(count), "%d at a time ", fitting->counter_count);
-    rps_block_line(block, 2, "Counted by %s, %sbeside %s", document->backend->pmu->name, count,
+    rps_block_wrap(block, 2, 2, "Counted by %s, %sbeside %s", document->backend->pmu->name, count,
                    document->clock);
     memcpy(lines, fitting->text, sizeof(lines));
     for (char *line = strtok_r(lines, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        rps_block_line(block, 4, "%s", line);
+        rps_block_wrap(block, 4, 4, "%s", line);
 }
 
 static void put_metrics(struct rps_block *block, const struct rps_plan *plan)
 {
-    rps_block_line(block, 0, "  Figures derived from them");
+    rps_block_line(block, "  Figures derived from them");
     for (int m = 0; m < plan->metric_count; m++) {
         const struct rps_metric *metric = &plan->metric[m];
 
-        rps_block_line(block, 0, "    %s%s%s = %s", metric->label, metric->unit[0] ? ", " : "",
+        rps_block_line(block, "    %s%s%s = %s", metric->label, metric->unit[0] ? ", " : "",
                        metric->unit, metric->formula_text);
-        rps_block_line(block, 8, "%s", metric->explain);
+        rps_block_wrap(block, 8, 8, "%s", metric->explain);
     }
 }
 
@@ -123,22 +122,22 @@ static void put_document(struct rps_block *block, const struct rps_events_found 
     const struct rps_backend *backend = document->backend;
     const struct rps_plan *plan = document->plan;
 
-    rps_block_line(block, RPS_LINE_TITLE, "Event sets %s: %s", plan->name, plan->title);
-    rps_block_line(block, 2, "%s", plan->explain);
+    rps_block_title(block, "Event sets %s: %s", plan->name, plan->title);
+    rps_block_wrap(block, 2, 2, "%s", plan->explain);
     if (!backend || !backend->self)
-        rps_block_line(block, 2, "Counted by nothing here:");
+        rps_block_wrap(block, 2, 2, "Counted by nothing here:");
     else if (document->is_fitted)
         put_fitting(block, document);
     if (backend && !backend->self)
-        rps_block_line(block, 4, "%s", backend->err.message);
+        rps_block_wrap(block, 4, 4, "%s", backend->err.message);
     for (int n = 0; n < plan->set_count; n++) {
         const struct rps_event_set *set = &plan->set[n];
 
-        rps_block_line(block, 0, "  Set %s%s", set->name,
+        rps_block_line(block, "  Set %s%s", set->name,
                        set->on_request ? ", not by default: for a scenario, or by name with -e"
                                        : "");
         if (found->explain)
-            rps_block_line(block, 4, "%s", set->explain);
+            rps_block_wrap(block, 4, 4, "%s", set->explain);
         for (int s = 0; s < set->event_count; s++)
             put_event(block, found, document, set, &set->event[s]);
     }
@@ -158,9 +157,8 @@ static void add_counters(struct rps_document *document, const struct rps_machine
     };
     struct rps_block *block = rps_document_block(document, "pmus", columns, 4);
 
-    block->has_no_head = 1;
     block->indent = 2;
-    rps_block_line(block, RPS_LINE_TITLE, "Counters");
+    rps_block_title(block, "Counters");
     for (int i = 0; i < machine->count; i++) {
         const struct rps_backend *backend = &machine->backend[i];
 
@@ -168,7 +166,7 @@ static void add_counters(struct rps_document *document, const struct rps_machine
         rps_put_int(block, backend->self != NULL, 1);
         rps_put_text(block, backend->self ? NULL : backend->err.message);
         if (!backend->self)
-            rps_block_line(block, 19, "%s", backend->err.message);
+            rps_block_wrap(block, 19, 19, "%s", backend->err.message);
     }
 }
 
@@ -219,7 +217,7 @@ static void add_metrics(struct rps_document *document, const struct rps_events_f
 
 static void add_others(struct rps_document *document, const struct rps_events_found *found)
 {
-    struct rps_block *block = rps_document_field(document, "other_plans", RPS_VALUE_LIST);
+    struct rps_block *block = rps_document_field(document, "other_plans", RPS_VALUE_BLOCK);
     char others[512] = "";
 
     for (int i = 0; i < found->other_count; i++) {
@@ -229,12 +227,11 @@ static void add_others(struct rps_document *document, const struct rps_events_fo
     }
     block->place = PLACE_OTHERS;
     if (found->other_count > 0) {
-        rps_block_line(block, RPS_LINE_TITLE,
-                       "Event sets for other processors "
-                       "('rpistat events --sets NAME' shows one)");
-        rps_block_line(block, 2, "%s", others);
+        rps_block_title(block, "Event sets for other processors "
+                               "('rpistat events --sets NAME' shows one)");
+        rps_block_wrap(block, 2, 2, "%s", others);
     }
-    rps_put_list(block, (char *const *)found->other, found->other_count);
+    rps_put_list(block, found->other, (size_t)found->other_count);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */

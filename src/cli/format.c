@@ -6,14 +6,14 @@
 
 #include "rpistat/text.h"
 
-int rps_format_document(struct rps_cli *cli, const struct rps_document *document,
-                        enum rps_format format)
+void rps_format_document(const struct rps_cli *cli, const struct rps_document *document,
+                         enum rps_format format)
 {
     int columns = 0;
 
     if (cli->out != stdout || !rps_output_terminal(&columns, NULL))
         columns = 0;
-    return rps_document_write(document, cli->out, format, columns, &cli->err);
+    rps_document_write(document, cli->out, format, columns);
 }
 
 char *rps_format_run(char *ret, size_t size, const struct rps_run *run)

@@ -11,6 +11,7 @@
 #include "completion.h"
 #include "names.h"
 #include "time_range.h"
+#include "rpistat/code_store.h"
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
 
@@ -125,6 +126,16 @@ static int exit_status(int result)
     return result < 0 ? 1 : result;
 }
 
+/* How a reading command ends that has no memory left. */
+static void end_without_memory(void)
+{
+    struct rps_error err;
+
+    rps_error_memory(&err);
+    rps_output_message(err.message);
+    exit(1);
+}
+
 /* A write beyond the limit of a file's size (ulimit -f) fails like one to a full disk, and does not
  * kill. Blocked and not ignored: a child would inherit that. */
 static void block_file_size(sigset_t *ret_before)
@@ -142,6 +153,7 @@ int main(int argc, char **argv)
     struct rps_output standard = {.file = stdout};
     int result;
 
+    rps_store_use(&rps_code_store);
     rps_output_guard_streams();
     block_file_size(&cli.mask);
     if (rps_rights_begin(&cli.err) < 0) {
@@ -175,10 +187,13 @@ int main(int argc, char **argv)
         rps_output_message(cli.err.message);
         return 1;
     }
+    rps_arena_on_exhaustion(end_without_memory);
+    cli.arena = rps_arena_new();
     cli.locale = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
     result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);
     if (cli.locale != (locale_t)0)
         freelocale(cli.locale);
+    rps_arena_free(cli.arena);
 out:
     if (result >= 0 && rps_output_close(&standard, &cli.err) < 0)
         result = RPS_FAILED;

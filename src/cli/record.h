@@ -7,10 +7,10 @@
 
 #include "cli.h"
 #include "control.h"
-#include "record_samples.h"
 #include "record_target.h"
 #include "region_marks.h"
 #include "registry.h"
+#include "rpistat/code_recorder.h"
 #include "rpistat/loop.h"
 #include "rpistat/pmu.h"
 #include "rpistat/workload.h"
@@ -33,7 +33,9 @@ struct rps_recording {
     struct rps_run run;
     struct rps_writer *writer;
     struct rps_registry registry;
-    struct rps_record_samples *samples; /* NULL: none are taken */
+    struct rps_code_recorder samples; /* zeroed: none are taken */
+    uint64_t sample_threshold;        /* --sample EVENT:N; 0: by frequency */
+    int64_t unwinding_cpu_ns;         /* of the process that unwound stacks */
     struct rps_record_target target;
     struct rps_workload workload;
     struct rps_control *control;

@@ -76,7 +76,8 @@ static void sink_period(void *context, const struct rps_period *period)
     if (r->not_counted)
         seen.counted = 0;
     rps_writer_period(r->writer, &seen);
-    rps_record_samples_period(r->samples, &seen);
+    if (r->samples.self)
+        r->samples.period(r->samples.self, &seen);
     r->period_count += r->period_count == 0 || period->period != r->last_period;
     r->last_period = period->period;
     rps_status_period(r->status, &seen, r->period_count);
@@ -149,6 +150,24 @@ static int release(struct rps_recording *r, struct rps_error *err)
     return rc;
 }
 
+static int try_samples(struct rps_recording *r, struct rps_error *err)
+{
+#ifdef RPS_HAS_CODE
+    struct rps_sampling_options options = {
+        .event = r->plan->sampled[0] ? r->plan->sampled : NULL,
+        .frequency = r->settings->frequency,
+        .threshold = r->sample_threshold,
+        .stacks = r->settings->stacks,
+    };
+
+    return rps_code_recorder_open(&r->samples, &options, r->pmu, r->pmu_self, &r->target.target,
+                                  err);
+#else
+    (void)r;
+    return rps_error_set(err, RPS_FAILED, "this rpistat was built without sampling");
+#endif
+}
+
 /* Without samples the recording goes on, unless they were asked for; the report says why. */
 static int open_samples(struct rps_recording *r, struct rps_error *err)
 {
@@ -158,8 +177,7 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
 
     if (settings->no_samples || r->not_counted)
         return 0;
-    rc = rps_record_samples_open(&r->samples, settings, r->pmu, r->pmu_self, &r->target.target,
-                                 &why);
+    rc = try_samples(r, &why);
     if (rc == 0)
         return 0;
     if (settings->asks_for_samples) {
@@ -169,6 +187,12 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
     if (!r->simulated)
         rps_record_add_fitting(r, "no samples of the code: ", why.message);
     return 0;
+}
+
+static void begin_samples(struct rps_recording *r, int64_t start_ns)
+{
+    if (r->samples.self)
+        r->samples.begin(r->samples.self, r->writer, start_ns);
 }
 
 int rps_record_launch(struct rps_recording *r, struct rps_error *err)
@@ -199,14 +223,14 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         return rc;
     if (r->simulated) {
         r->event_loop = r->pmu->event_loop(r->pmu_self);
-        rps_record_samples_begin(r->samples, r->writer, r->event_loop->now_ns(r->event_loop->self));
+        begin_samples(r, r->event_loop->now_ns(r->event_loop->self));
         return 0;
     }
     if ((rc = open_event_loop(r, err)) < 0)
         return rc;
     if (r->argv && (rc = release(r, err)) < 0)
         return rc;
-    rps_record_samples_begin(r->samples, r->writer, r->run.start_monotonic_ns);
+    begin_samples(r, r->run.start_monotonic_ns);
     return r->argv && starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
 }
 
@@ -248,8 +272,8 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
         .order = r->settings->order,
         .event_loop = r->event_loop,
         .sink = &sink,
-        .sampler = rps_record_samples_sampler(r->samples),
-        .sample_sink = rps_record_samples_sink(r->samples),
+        .sampler = r->samples.self ? &r->samples.sampler : NULL,
+        .sample_sink = r->samples.self ? &r->samples.sink : NULL,
         .start_ns =
             r->simulated ? r->event_loop->now_ns(r->event_loop->self) : r->run.start_monotonic_ns,
         .period_ns = r->settings->period_ns,
@@ -263,7 +287,8 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
     if ((rc = start_status(r, err)) < 0)
         return rc;
     rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
-    rps_record_samples_end(r->samples);
+    if (r->samples.self)
+        r->unwinding_cpu_ns = r->samples.end(r->samples.self);
     rps_status_stop(r->status);
     r->status = NULL;
     return rc;

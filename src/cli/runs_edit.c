@@ -39,8 +39,7 @@ const struct rps_option rps_runs_options[] = {
      AT(is_shrink), .is_once = 1},
     {"wait", 0, NULL, "with both: first wait until nobody records into it", NULL, RPS_OPTION_FLAG,
      AT(is_wait), .is_once = 1},
-    {"format", 0, "FORMAT", "text, json or csv", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_FORMATS},
+    RPS_FORMAT_OPTION(AT(format)),
     {NULL},
 };
 

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "rpistat/document.h"
 #include "rpistat/micro.h"
 #include "rpistat/pmu.h"
-#include "rpistat/rows.h"
 #include "rpistat/tally.h"
 
 /* A measured event of a run against its prediction, or an estimate in turns against the count of
@@ -25,7 +25,9 @@ struct rps_verify_comparison {
 /* A verification, of one backend after the other. */
 struct rps_verify {
     struct rps_cli *cli;
-    struct rps_rows *rows_out; /* NULL: as text */
+    struct rps_document document;
+    struct rps_block *pmus, *not_compared,
+        *comparisons; /* comparisons: the table that is being filled */
     const struct rps_pmu *pmu;
     struct rps_plan *plan; /* fitted */
     uint32_t *judged;      /* owned; a set each, bit s: slot s had a prediction */
@@ -43,16 +45,11 @@ int rps_verify_count_run(const struct rps_pmu *pmu, const struct rps_plan *plan,
                          struct rps_tally *tally, struct rps_micro_result *result,
                          struct rps_error *err);
 
-/* A comparison as a row for programs. */
-void rps_verify_put_row(struct rps_rows *rows, const char *pmu, const char *workload,
-                        const struct rps_event *event,
-                        const struct rps_verify_comparison *comparison);
-
-/* Print what microbenchmarks predict of the plan's events against what was measured, each event set
+/* Compare what microbenchmarks predict of the plan's events with what was measured, each event set
  * counted all the time. Notes in `judged` for which events that was. */
 int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err);
 
-/* Print counts of all the time against estimates from events in turns. For backends whose events
+/* Compare counts of all the time with estimates from events in turns. For backends whose events
  * may be rotated in a recording: those that the kernel counts never are. */
 int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err);
 

@@ -38,85 +38,86 @@ static int is_held(const struct rps_verify_comparison *comparison)
            comparison->expected <= comparison->interval.high;
 }
 
-static void print_heading(const struct rps_verify *verify, const char *text, const char *expected,
-                          const char *measured, const char *interval)
+/* Begin a table of comparisons. Quietly it is rows alone, and only of what is wrong. */
+static void begin_table(struct rps_verify *verify, const char *title, const char *expected,
+                        const char *measured, const char *interval)
 {
-    FILE *out = verify->cli->out;
+    int is_quiet = verify->cli->quiet;
+    const struct rps_column columns[] = {
+        {"pmu", .kind = RPS_VALUE_TEXT},
+        {"against", .kind = RPS_VALUE_TEXT},
+        {"workload", "workload", .place = 1, .width_min = 8},
+        {"name", .kind = RPS_VALUE_TEXT},
+        {"label", "event", .place = 2, .width_min = 20},
+        {"unit", .kind = RPS_VALUE_TEXT},
+        {"expected", expected, RPS_VALUE_NUMBER, .place = 3, .width_min = 15},
+        {"value", measured, RPS_VALUE_NUMBER, .has_interval = 1, .place = 4, .width_min = 15},
+        {"error", "error", RPS_VALUE_NUMBER, .place = 5, .width_min = 9},
+        {"tolerance", "tolerance", RPS_VALUE_NUMBER, .place = 6, .width_min = 9},
+        {"right", "", RPS_VALUE_BOOL, .place = 8},
+        {"held", interval, RPS_VALUE_BOOL, .place = 7},
+    };
+    size_t count = sizeof(columns) / sizeof(columns[0]);
+    struct rps_block *table = rps_document_block(&verify->document, "comparisons", columns, count);
 
-    if (verify->cli->quiet || verify->rows_out)
-        return;
-    fprintf(out, "\n%s\n\n", text);
-    fprintf(out, "  %-8s  %-20s  %15s  %15s  %9s  %9s%s\n", "", "", expected, measured, "error",
-            "tolerance", interval);
+    for (size_t c = 0; c < count && is_quiet; c++)
+        table->column[c].heading = table->column[c].heading ? "" : NULL;
+    table->indent = 2;
+    table->place = 1;
+    if (!is_quiet)
+        rps_block_title(table, "Counted by %s (%s, beside %s): %s", verify->pmu->name,
+                        verify->plan->title, verify->plan->clock.label, title);
+    verify->comparisons = table;
 }
 
-static void format_share(char *ret, size_t size, double share)
+static void put_share(struct rps_block *table, double share)
 {
-    if (isnan(share))
-        snprintf(ret, size, "-");
-    else if (fabs(share) >= 10)
-        snprintf(ret, size, "%+.0f x", share);
-    else
-        snprintf(ret, size, "%+.*f %%", fabs(share) < 0.0095 ? 3 : 1, 100 * share);
+    rps_put_number(table, share);
+    if (!isnan(share) && fabs(share) >= 10)
+        rps_put_words(table, "%+.0f x", share);
+    else if (!isnan(share))
+        rps_put_words(table, "%+.*f %%", fabs(share) < 0.0095 ? 3 : 1, 100 * share);
 }
 
-/* The estimate's interval, and whether it holds what was counted all the time; or why there is
- * none. */
-static void print_interval(const struct rps_verify *verify,
-                           const struct rps_verify_comparison *comparison)
+/* Whether the estimate's interval holds what was counted all the time; or why there is none. */
+static void put_held(struct rps_block *table, const struct rps_verify_comparison *comparison)
 {
     const struct rps_interval *interval = &comparison->interval;
-    FILE *out = verify->cli->out;
+    int is_held_by = is_held(comparison);
 
+    rps_put_int(table, is_held_by, interval->certainty == RPS_CERTAINTY_INTERVAL);
     if (interval->certainty == RPS_CERTAINTY_INTERVAL)
-        fprintf(out, "  ± %.3f %%, %s",
-                100 * (interval->high - interval->low) / 2 / comparison->measured,
-                is_held(comparison) ? "holds" : "missed");
+        rps_put_words(table, "± %.3f %%, %s",
+                      100 * (interval->high - interval->low) / 2 / comparison->measured,
+                      is_held_by ? "holds" : "missed");
     else if (interval->certainty != RPS_CERTAINTY_NONE)
-        fprintf(out, "  none: %s", rps_certainty_name(interval->certainty));
+        rps_put_words(table, "none: %s", rps_certainty_name(interval->certainty));
 }
 
-static void print_row(const struct rps_verify *verify, const char *workload,
-                      const struct rps_event *event, const struct rps_verify_comparison *comparison)
+static void put_row(struct rps_verify *verify, const char *workload, const struct rps_event *event,
+                    const struct rps_verify_comparison *comparison)
 {
-    char label[2 * RPS_NAME_SIZE], share[32], number[32] = "not counted";
-    const char *remark = "";
+    int does_not_count = comparison->measured == 0 && comparison->expected > 0;
+    struct rps_block *table = verify->comparisons;
 
-    rps_text_printable(label, sizeof(label), event->label);
-    format_share(share, sizeof(share), comparison->error);
-    if (!isnan(comparison->measured))
-        snprintf(number, sizeof(number), "%.0f", comparison->measured);
-    if (!is_right(comparison))
-        remark = comparison->measured == 0 && comparison->expected > 0
-                     ? "  WRONG: it does not count"
-                     : "  WRONG";
-    fprintf(verify->cli->out, "  %-8s  %-20s  %15.0f  %15s  %9s  %7.1f %%", workload, label,
-            comparison->expected, number, share, 100 * comparison->tolerance);
-    print_interval(verify, comparison);
-    fprintf(verify->cli->out, "%s\n", remark);
-}
-
-void rps_verify_put_row(struct rps_rows *rows, const char *pmu, const char *workload,
-                        const struct rps_event *event,
-                        const struct rps_verify_comparison *comparison)
-{
-    const struct rps_interval *interval = &comparison->interval;
-
-    rps_rows_row(rows);
-    rps_rows_text(rows, "pmu", pmu);
-    rps_rows_text(rows, "against", comparison->in_turns ? "all the time" : "prediction");
-    rps_rows_text(rows, "workload", workload);
-    rps_rows_text(rows, "name", event->name);
-    rps_rows_text(rows, "label", event->label);
-    rps_rows_text(rows, "unit", event->unit);
-    rps_rows_double(rows, "expected", comparison->expected);
-    rps_rows_double(rows, "value", comparison->measured);
-    rps_rows_interval(rows, interval);
-    rps_rows_double(rows, "error", comparison->error);
-    rps_rows_double(rows, "tolerance", comparison->tolerance);
-    rps_rows_bool(rows, "right", is_right(comparison), 1);
-    rps_rows_bool(rows, "held", is_held(comparison), interval->certainty == RPS_CERTAINTY_INTERVAL);
-    rps_rows_end_row(rows);
+    rps_put_texts(table, 6, verify->pmu->name, comparison->in_turns ? "all the time" : "prediction",
+                  workload, event->name, event->label, event->unit);
+    rps_put_number(table, comparison->expected);
+    rps_put_words(table, "%.0f", comparison->expected);
+    rps_put_number(table, comparison->measured)->sure = comparison->interval;
+    if (isnan(comparison->measured))
+        rps_put_words(table, "not counted");
+    else
+        rps_put_words(table, "%.0f", comparison->measured);
+    put_share(table, comparison->error);
+    rps_put_number(table, comparison->tolerance);
+    rps_put_words(table, "%.1f %%", 100 * comparison->tolerance);
+    rps_put_int(table, is_right(comparison), 1);
+    rps_put_words(table, "%s",
+                  is_right(comparison) ? ""
+                  : does_not_count     ? "WRONG: it does not count"
+                                       : "WRONG");
+    put_held(table, comparison);
 }
 
 static void add_verify_row(struct rps_verify *verify, const char *workload,
@@ -129,12 +130,8 @@ static void add_verify_row(struct rps_verify *verify, const char *workload,
     verify->right += right;
     verify->intervals += comparison->interval.certainty == RPS_CERTAINTY_INTERVAL;
     verify->held += is_held(comparison);
-    if (verify->cli->quiet && right)
-        return;
-    if (verify->rows_out)
-        rps_verify_put_row(verify->rows_out, verify->pmu->name, workload, event, comparison);
-    else
-        print_row(verify, workload, event, comparison);
+    if (!verify->cli->quiet || !right)
+        put_row(verify, workload, event, comparison);
 }
 
 /* --- predicted against measured --------------------------------------------------------------- */
@@ -240,8 +237,8 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
 {
     int rc = 0;
 
-    print_heading(verify, "Predicted against measured, each event set counted all the time",
-                  "predicted", "measured", "");
+    begin_table(verify, "predicted against measured, each event set counted all the time",
+                "predicted", "measured", NULL);
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
 
@@ -378,10 +375,10 @@ int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err)
     int rc = choose_turns(micro, &turns, err);
 
     snprintf(text, sizeof(text),
-             "All the time against in turns: each event counted in one of several periods of "
+             "all the time against in turns, each event counted in one of several periods of "
              "%.0f ms",
              (double)ROTATION_PERIOD_NS / RPS_NS_PER_MS);
-    print_heading(verify, text, "all the time", "in turns", "  95 % interval");
+    begin_table(verify, text, "all the time", "in turns", "95 % interval");
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
 

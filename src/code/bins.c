@@ -3,6 +3,7 @@
  * periods tell, at the resolution of the picture.
  */
 #include "rpistat/code_bins.h"
+#include "rpistat/code_store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,29 +49,21 @@ static int add_knot(struct filling *filling, uint64_t period, int64_t time_ns,
     return 0;
 }
 
-struct walk {
-    struct filling *filling;
-    uint64_t last; /* the number of the last period, and its end */
-    int64_t end_ns;
-};
-
-static int walk_period(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    struct walk *walk = context;
-
-    if (rps_period_end_ns(period) > walk->end_ns) {
-        walk->end_ns = rps_period_end_ns(period);
-        walk->last = rps_period_last(period);
-    }
-    return add_knot(walk->filling, period->period, period->start_ns, err);
-}
-
 static int read_knots(struct filling *filling, struct rps_error *err)
 {
-    struct walk walk = {.filling = filling};
-    int result = rps_picture_walk(filling->picture, walk_period, &walk, err);
+    struct rps_walk walk = rps_picture_walk(filling->picture);
+    uint64_t last = 0; /* the number of the last period, and its end */
+    int64_t end_ns = 0;
+    int result = 0;
 
-    return result < 0 ? result : add_knot(filling, walk.last + 1, walk.end_ns, err);
+    while (rps_walk_next(&walk, &result, err)) {
+        if (rps_period_end_ns(walk.period) > end_ns) {
+            end_ns = rps_period_end_ns(walk.period);
+            last = rps_period_last(walk.period);
+        }
+        result = add_knot(filling, walk.period->period, walk.period->start_ns, err);
+    }
+    return result < 0 ? result : add_knot(filling, last + 1, end_ns, err);
 }
 
 /* The middle of a period; 0 when it is not in the picture. */

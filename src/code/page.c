@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/code_store.h"
 #include "rpistat/page_parts.h"
 
 #define CODE_CALLS 15000    /* places but for others: 0.2 MB */

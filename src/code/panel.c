@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rpistat/code_bins.h"
+#include "rpistat/code_store.h"
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
 

@@ -12,7 +12,7 @@
 #include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 #include "rpistat/run_regions.h"
 
 #define FILE_MOST 100 /* bytes of a file's name behind a function */
@@ -178,9 +178,9 @@ static int keep_phases(struct rps_reader *reader, int64_t run_id,
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
+static int add_period(struct rps_code_part *part, const struct rps_period *period,
+                      struct rps_error *err)
 {
-    struct rps_code_part *part = context;
     struct rps_code_stretch *before = part->count > 0 ? &part->stretch[part->count - 1] : NULL;
 
     if (before && before->last + 1 == period->period) {
@@ -224,6 +224,7 @@ static int keep_region(struct rps_reader *reader, int64_t run_id,
     static const struct rps_cpus all = {0};
     struct rps_run_regions regions = {0};
     struct rps_cpu_series series = {0};
+    struct rps_walk walk = {.series = &series, .way = RPS_CPUS_EACH};
     struct rps_code_part chosen = {0};
     struct rps_notes marks = {0};
     int result =
@@ -237,8 +238,8 @@ static int keep_region(struct rps_reader *reader, int64_t run_id,
         result = rps_run_regions_choose(&regions, run_id, choice->region, err);
     if (result == 0)
         result = rps_run_region_keep(&series, &regions.region[0], err);
-    if (result == 0)
-        result = rps_cpu_series_walk(&series, add_period, &chosen, err);
+    while (rps_walk_next(&walk, &result, err))
+        result = add_period(&chosen, walk.period, err);
     put_in_order(&chosen);
     if (result == 0)
         result = rps_code_part_keep(part, &chosen, err);

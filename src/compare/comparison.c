@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "match.h"
 #include "work.h"
-#include "rpistat/match.h"
 
 #define ALPHA .05
 

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "match.h"
 #include "parts.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 #include "rpistat/bins.h"
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
-#include "rpistat/match.h"
 
 #define APART 9 /* distance of labels that are never one */
 
@@ -172,13 +172,6 @@ static int metric_of(const struct rps_plan *plan, const char *name)
     return -1;
 }
 
-static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    (void)err;
-    rps_bins_add(context, period);
-    return 0;
-}
-
 static int bin_run(const struct rps_comparison *comparison, struct rps_comparison_series *series,
                    size_t run, const struct rps_plan *plan, size_t bin_count, struct rps_error *err)
 {
@@ -186,6 +179,7 @@ static int bin_run(const struct rps_comparison *comparison, struct rps_compariso
     struct rps_comparison_line *line = &series->run[run];
     struct rps_cpus all = {0};
     struct rps_cpu_series cpus = {0};
+    struct rps_walk walk = {.series = &cpus, .way = RPS_CPUS_SUM};
     struct rps_bins *bins = NULL;
     size_t count = (size_t)ceil((double)bin_count * line->length / series->length);
     int result = rps_cpu_series_open(&cpus, from->reader, from->run_id, 0, INT64_MAX, &all, err);
@@ -193,8 +187,8 @@ static int bin_run(const struct rps_comparison *comparison, struct rps_compariso
     rps_cpu_series_choose_bins(&cpus, count);
     if (result == 0)
         result = rps_bins_new(&bins, plan, RPS_AXIS_TIME, 0, line->length, count, err);
-    if (result == 0)
-        result = rps_cpu_series_walk_sum(&cpus, add_period, bins, err);
+    while (rps_walk_next(&walk, &result, err))
+        rps_bins_add(bins, walk.period);
     for (size_t f = 0; f < series->figure_count && result == 0; f++) {
         int metric = metric_of(plan, comparison->figure[series->figure[f]].name);
 

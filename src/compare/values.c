@@ -16,7 +16,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/rotation.h"
 #include "rpistat/tally.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 
 /* How sure the end of a run is. */
 #define END_S 1e-3
@@ -101,9 +101,9 @@ static int end_rotation(struct measuring *measuring, struct rps_error *err)
     return 0;
 }
 
-static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
+static int add_period(struct measuring *measuring, const struct rps_period *period,
+                      struct rps_error *err)
 {
-    struct measuring *measuring = context;
     const struct rps_phases *phases = &measuring->run->phases;
     size_t end = rps_phases_at(phases, rps_period_last(period), &measuring->at);
     size_t at = rps_phases_at(phases, period->period, &measuring->at);
@@ -446,6 +446,7 @@ static int walk(struct measuring *measuring, struct rps_error *err)
     const struct rps_comparison_run *run = measuring->run;
     const struct rps_plan *plan = measuring->compared->plan;
     struct rps_cpu_series series = {0};
+    struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
     int result = rps_cpu_series_open(&series, run->reader, run->run_id, 0, INT64_MAX, &all, err);
 
     if (result == 0) {
@@ -453,8 +454,9 @@ static int walk(struct measuring *measuring, struct rps_error *err)
         measuring->grain_s = (double)run->run.period_ns / RPS_NS_PER_S;
         if (series.resolution > 0)
             measuring->grain_s *= (double)(plan->set_count << (RPS_LEVEL_BITS * series.resolution));
-        result = rps_cpu_series_walk_sum(&series, add_period, measuring, err);
     }
+    while (rps_walk_next(&walk, &result, err))
+        result = add_period(measuring, walk.period, err);
     if (result == 0)
         result = end_rotation(measuring, err);
     rps_cpu_series_free(&series);

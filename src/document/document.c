@@ -1,101 +1,35 @@
-/* What a command says: filling it, and writing it for programs. */
+/* What a command says: filling it. */
 #include "rpistat/document.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "document_text.h"
-#include "rpistat/clock.h"
-#include "rpistat/text.h"
+#include "to.h"
 
-#define ROOM_FIRST 16
+/* --- blocks ----------------------------------------------------------------------------------- */
 
-/* --- memory ----------------------------------------------------------------------------------- */
-
-/* The head of a piece of memory; the piece stands behind it. */
-struct piece {
-    struct piece *next;
-    max_align_t start[];
-};
-
-static void *keep(struct rps_document *document, size_t size)
+static struct rps_block *new_block(struct rps_document *document, const char *name,
+                                   const struct rps_column *column, size_t column_count)
 {
-    struct piece *piece = malloc(sizeof(*piece) + size);
+    struct rps_block *block = rps_arena_get(document->arena, 1, sizeof(*block));
 
-    if (!piece) {
-        document->no_memory = 1;
-        return NULL;
+    block->document = document;
+    block->name = name;
+    for (; block->column_count < column_count; block->column_count++) {
+        block->column = rps_arena_grow(document->arena, block->column, block->column_count,
+                                       sizeof(*block->column));
+        block->column[block->column_count] = column[block->column_count];
     }
-    piece->next = document->memory;
-    document->memory = piece;
-    return piece->start;
+    return block;
 }
-
-static char *keep_text(struct rps_document *document, const char *text)
-{
-    size_t size = strlen(text) + 1;
-    char *kept = keep(document, size);
-
-    return kept ? memcpy(kept, text, size) : NULL;
-}
-
-static char *keep_printable(struct rps_document *document, const char *text)
-{
-    size_t size = 4 * strlen(text) + 1; /* \xHH for a byte */
-    char *kept = keep(document, size);
-
-    return kept ? rps_text_printable(kept, size, text) : NULL;
-}
-
-void rps_document_free(struct rps_document *document)
-{
-    free(document->spare.line);
-    for (struct rps_block *block = document->first; block; block = block->next) {
-        free(block->value);
-        free(block->line);
-    }
-    for (struct piece *next, *piece = document->memory; piece; piece = next) {
-        next = piece->next;
-        free(piece);
-    }
-    *document = (struct rps_document){.first = NULL};
-}
-
-/* Room for one more of `size` bytes: the array, which may have moved; NULL without memory. */
-static void *grow(struct rps_document *document, void *array, size_t count, size_t *room,
-                  size_t size)
-{
-    size_t more = *room > 0 ? 2 * *room : ROOM_FIRST;
-    void *grown;
-
-    if (count < *room)
-        return array;
-    grown = realloc(array, more * size);
-    if (grown)
-        *room = more;
-    else
-        document->no_memory = 1;
-    return grown;
-}
-
-/* --- filling ---------------------------------------------------------------------------------- */
 
 struct rps_block *rps_document_block(struct rps_document *document, const char *name,
                                      const struct rps_column *column, size_t column_count)
 {
-    struct rps_block *block = keep(document, sizeof(*block));
-    struct rps_column *copy = keep(document, column_count * sizeof(*copy));
+    struct rps_block *block = new_block(document, name, column, column_count);
 
-    document->spare.document = document;
-    if (!block || !copy)
-        return &document->spare;
-    memcpy(copy, column, column_count * sizeof(*copy));
-    *block = (struct rps_block){
-        .document = document, .name = name, .column = copy, .column_count = column_count};
     if (document->last)
         document->last->next = block;
     else
@@ -110,72 +44,73 @@ struct rps_block *rps_document_field(struct rps_document *document, const char *
     return rps_document_block(document, NULL, &(struct rps_column){.name = name, .kind = kind}, 1);
 }
 
-/* The clock in the reader's zone: "2026-11-21 14:30". */
-static const char *format_clock(char *ret, size_t size, int64_t realtime_ns)
+void rps_block_column(struct rps_block *block, struct rps_column column)
 {
-    time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
-    struct tm local;
+    struct rps_arena *arena = block->document->arena;
 
-    if (localtime_r(&seconds, &local) == NULL || strftime(ret, size, "%Y-%m-%d %H:%M", &local) == 0)
-        snprintf(ret, size, "?");
-    return ret;
+    column.name = rps_arena_text(arena, column.name);
+    column.heading = rps_arena_text(arena, column.heading);
+    column.unit = rps_arena_text(arena, column.unit);
+    block->column =
+        rps_arena_grow(arena, block->column, block->column_count, sizeof(*block->column));
+    block->column[block->column_count++] = column;
 }
 
-/* What a value that is known says to people; made in `ret` where it is not its text. */
-static const char *say(enum rps_value_kind kind, const struct rps_value *value, char *ret,
-                       size_t size)
+/* --- values ----------------------------------------------------------------------------------- */
+
+static struct rps_value *put(struct rps_block *block, struct rps_value value)
 {
-    switch (kind) {
-    case RPS_VALUE_BOOL:
-        return value->number ? "yes" : "no";
-    case RPS_VALUE_TIME:
-        return format_clock(ret, size, value->number);
-    case RPS_VALUE_INT:
-        snprintf(ret, size, "%" PRId64, value->number);
-        return ret;
-    case RPS_VALUE_NUMBER:
-        return rps_text_number(ret, size, value->real);
-    case RPS_VALUE_SIZE:
-        return rps_text_size(ret, size, (uint64_t)value->number);
-    case RPS_VALUE_DURATION:
-        return rps_text_duration(ret, size, value->number);
-    default:
-        return value->text ? value->text : "";
+    struct rps_arena *arena = block->document->arena;
+    size_t row = rps_block_rows(block);
+
+    if (block->depth && block->value_count % block->column_count == 0) {
+        block->depth = rps_arena_grow(arena, block->depth, row + 1, sizeof(*block->depth));
+        block->depth[row + 1] = block->depth[row];
     }
+    value.deviation = NAN;
+    block->value = rps_arena_grow(arena, block->value, block->value_count, sizeof(value));
+    block->value[block->value_count] = value;
+    return &block->value[block->value_count++];
 }
 
-static void put(struct rps_block *block, struct rps_value value)
-{
-    const struct rps_column *column;
-    struct rps_value *grown;
-    char made[RPS_TEXT_NUMBER_SIZE];
-
-    if (block->column_count == 0)
-        return; /* the spare one */
-    column = &block->column[block->value_count % block->column_count];
-    grown =
-        grow(block->document, block->value, block->value_count, &block->value_room, sizeof(*grown));
-    if (!grown)
-        return;
-    block->value = grown;
-    grown[block->value_count++] = value;
-    if (column->heading)
-        rps_put_words(block, value.known ? say(column->kind, &value, made, sizeof(made))
-                                         : RPS_WORDS_UNKNOWN);
-}
-
-void rps_put_words(struct rps_block *block, const char *words)
-{
-    if (block->value_count > 0)
-        block->value[block->value_count - 1].words = keep_printable(block->document, words);
-}
-
-void rps_put_text(struct rps_block *block, const char *text)
+struct rps_value *rps_put_text(struct rps_block *block, const char *text)
 {
     int known = text && text[0] != '\0';
 
-    put(block, (struct rps_value){.known = known,
-                                  .text = known ? keep_text(block->document, text) : NULL});
+    return put(block, (struct rps_value){
+                          .known = known,
+                          .text = known ? rps_arena_text(block->document->arena, text) : NULL});
+}
+
+struct rps_value *rps_put_int(struct rps_block *block, int64_t number, int known)
+{
+    return put(block, (struct rps_value){.known = known, .number = number});
+}
+
+struct rps_value *rps_put_number(struct rps_block *block, double number)
+{
+    return put(block, (struct rps_value){.known = isfinite(number), .real = number});
+}
+
+struct rps_value *rps_put_figure(struct rps_block *block, double number,
+                                 const struct rps_interval *sure)
+{
+    struct rps_value *value = rps_put_number(block, number);
+
+    value->sure = *sure;
+    return value;
+}
+
+struct rps_value *rps_put_tags(struct rps_block *block, const struct rps_tag *tag, int count)
+{
+    struct rps_block *tags = new_block(block->document, NULL, NULL, 0);
+
+    for (int i = 0; i < count; i++)
+        rps_block_column(tags, (struct rps_column){.name = tag[i].key});
+    for (int i = 0; i < count; i++)
+        rps_put_text(tags, tag[i].value);
+    tags->is_object = 1;
+    return put(block, (struct rps_value){.known = count > 0, .block = tags});
 }
 
 void rps_put_texts(struct rps_block *block, int count, ...)
@@ -188,78 +123,104 @@ void rps_put_texts(struct rps_block *block, int count, ...)
     va_end(args);
 }
 
-void rps_put_int(struct rps_block *block, int64_t number, int known)
+void rps_put_blanks(struct rps_block *block, int count)
 {
-    put(block, (struct rps_value){.known = known, .number = number});
-}
-
-void rps_put_number(struct rps_block *block, double number)
-{
-    put(block, (struct rps_value){.known = isfinite(number), .real = number});
-}
-
-void rps_put_list(struct rps_block *block, char *const *text, int count)
-{
-    char **item = keep(block->document, ((size_t)count + 1) * sizeof(*item));
-
-    for (int i = 0; i < count && item; i++)
-        item[i] = keep_text(block->document, text[i]);
-    put(block, (struct rps_value){.known = count > 0, .item = item, .count = (size_t)count});
-}
-
-/* "a=1;b=2", "" of none; NULL without memory. */
-static char *join_tags(struct rps_document *document, const struct rps_tag *tag, int count,
-                       const char *between)
-{
-    size_t size = 1;
-    char *text, *to;
-
     for (int i = 0; i < count; i++)
-        size += strlen(tag[i].key) + strlen(tag[i].value) + 2;
-    text = to = keep(document, size);
-    for (int i = 0; i < count && to; i++)
-        to += sprintf(to, "%s%s=%s", i > 0 ? between : "", tag[i].key, tag[i].value);
-    if (to)
-        *to = '\0';
-    return text;
+        put(block, (struct rps_value){.words = ""});
 }
 
-void rps_put_tags(struct rps_block *block, const struct rps_tag *tag, int count)
+struct rps_block *rps_put_block(struct rps_block *block, const struct rps_column *column,
+                                size_t column_count)
 {
-    struct rps_value value = {.known = count > 0, .count = 2 * (size_t)count};
-    const char *words = join_tags(block->document, tag, count, " ");
+    struct rps_block *inner = new_block(block->document, NULL, column, column_count);
 
-    value.text = join_tags(block->document, tag, count, ";");
-    value.item = keep(block->document, (value.count + 1) * sizeof(*value.item));
-    for (int i = 0; i < count && value.item; i++) {
-        value.item[2 * i] = keep_text(block->document, tag[i].key);
-        value.item[2 * i + 1] = keep_text(block->document, tag[i].value);
-    }
-    put(block, value);
-    if (count > 0 && words)
-        rps_put_words(block, words);
+    put(block, (struct rps_value){.known = 1, .block = inner});
+    return inner;
 }
 
-void rps_block_line(struct rps_block *block, int indent, const char *format, ...)
+void rps_put_list(struct rps_block *block, const char *const *text, size_t count)
 {
-    struct rps_line *grown =
-        grow(block->document, block->line, block->line_count, &block->line_room, sizeof(*grown));
-    char *text = NULL;
+    struct rps_block *list = rps_put_block(block, &(struct rps_column){.name = ""}, 1);
+
+    for (size_t i = 0; i < count; i++)
+        rps_put_text(list, text[i]);
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static char *format_text(struct rps_document *document, const char *format, va_list args)
+{
+    char *text = NULL, *kept;
+
+    if (vasprintf(&text, format, args) < 0)
+        rps_arena_exhausted();
+    kept = rps_arena_text(document->arena, text);
+    free(text);
+    return kept;
+}
+
+void rps_put_words(struct rps_block *block, const char *format, ...)
+{
     va_list args;
 
-    if (!grown)
-        return;
-    block->line = grown;
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0)
-        text = NULL;
+    block->value[block->value_count - 1].words = format_text(block->document, format, args);
     va_end(args);
-    if (text)
-        grown[block->line_count++] =
-            (struct rps_line){rps_block_rows(block), indent, keep_printable(block->document, text)};
-    else
-        block->document->no_memory = 1;
-    free(text);
+}
+
+void rps_block_depth(struct rps_block *block, int depth)
+{
+    struct rps_arena *arena = block->document->arena;
+
+    if (!block->depth)
+        for (size_t i = 0; i <= rps_block_rows(block); i++)
+            block->depth = rps_arena_grow(arena, block->depth, i, sizeof(*block->depth));
+    block->depth[rps_block_rows(block)] = depth;
+}
+
+void rps_block_title(struct rps_block *block, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    block->title = format_text(block->document, format, args);
+    va_end(args);
+}
+
+static void add_line(struct rps_block *block, int indent, int hang, const char *format,
+                     va_list args)
+{
+    block->line = rps_arena_grow(block->document->arena, block->line, block->line_count,
+                                 sizeof(*block->line));
+    block->line[block->line_count++] = (struct rps_line){
+        rps_block_rows(block), indent, hang, format_text(block->document, format, args)};
+}
+
+void rps_block_line(struct rps_block *block, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_line(block, 0, -1, format, args);
+    va_end(args);
+}
+
+void rps_block_wrap(struct rps_block *block, int indent, int hang, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_line(block, indent, hang, format, args);
+    va_end(args);
+}
+
+void rps_document_say(struct rps_document *document, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    add_line(rps_document_block(document, NULL, NULL, 0), 0, 0, format, args);
+    va_end(args);
 }
 
 /* --- sorting ---------------------------------------------------------------------------------- */
@@ -300,113 +261,28 @@ void rps_block_sort(struct rps_block *block, const char *column_name, int is_des
                 compare_rows, &order);
 }
 
-/* --- for programs ----------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
-static void write_items(struct rps_json *json, const struct rps_column *column,
-                        const struct rps_value *value)
+static void write_for_people(const struct rps_document *document, FILE *out, enum rps_format format,
+                             int columns)
 {
-    if (column->kind == RPS_VALUE_TAGS)
-        rps_json_object(json, column->name);
+    locale_t before = document->locale != (locale_t)0 ? uselocale(document->locale) : (locale_t)0;
+
+    if (format == RPS_FORMAT_TEXT)
+        rps_document_to_text(document, out, columns);
     else
-        rps_json_array(json, column->name);
-    for (size_t i = 0; i < value->count; i++) {
-        const char *name = column->kind == RPS_VALUE_TAGS ? value->item[i++] : NULL;
-
-        rps_json_text(json, name, value->item[i]);
-    }
-    rps_json_end(json);
+        rps_document_to_markup(document, out, format - RPS_FORMAT_MARKDOWN);
+    if (before != (locale_t)0)
+        uselocale(before);
 }
 
-static void write_value(struct rps_rows *rows, const struct rps_column *column,
-                        const struct rps_value *value)
+void rps_document_write(const struct rps_document *document, FILE *out, enum rps_format format,
+                        int columns)
 {
-    switch (column->kind) {
-    case RPS_VALUE_LIST:
-    case RPS_VALUE_TAGS:
-        if (rows->json)
-            write_items(rows->json, column, value);
-        else if (column->kind == RPS_VALUE_TAGS)
-            rps_rows_text(rows, column->name, value->text);
-        break;
-    case RPS_VALUE_TEXT:
-        rps_rows_text(rows, column->name, value->text);
-        break;
-    case RPS_VALUE_BOOL:
-        rps_rows_bool(rows, column->name, value->number != 0, value->known);
-        break;
-    case RPS_VALUE_TIME:
-        rps_rows_time(rows, column->name, value->number, value->known);
-        break;
-    case RPS_VALUE_INT:
-    case RPS_VALUE_SIZE:
-        rps_rows_int(rows, column->name, value->number, value->known);
-        break;
-    case RPS_VALUE_NUMBER:
-        rps_rows_double(rows, column->name, value->known ? value->real : NAN);
-        break;
-    case RPS_VALUE_DURATION:
-        rps_rows_seconds(rows, column->name, value->number, value->known);
-        break;
-    }
-}
-
-void rps_block_write_row(const struct rps_block *block, size_t row, struct rps_rows *rows)
-{
-    static const struct rps_value none;
-
-    for (size_t c = 0; c < block->column_count; c++) {
-        size_t at = row * block->column_count + c;
-
-        if (block->column[c].name)
-            write_value(rows, &block->column[c],
-                        at < block->value_count ? &block->value[at] : &none);
-    }
-}
-
-static void write_row(const struct rps_block *block, size_t row, struct rps_rows *rows)
-{
-    rps_rows_row(rows);
-    rps_block_write_row(block, row, rows);
-    rps_rows_end_row(rows);
-}
-
-/* A table of this block, and of those of its name behind it; returns the last. */
-static const struct rps_block *write_table(const struct rps_block *block, struct rps_rows *rows)
-{
-    const char *name = block->name;
-
-    if (rps_rows_begin(rows, name))
-        write_row(block, rps_block_rows(block), rows); /* of the names */
-    for (;; block = block->next) {
-        for (size_t i = 0; i < rps_block_rows(block); i++)
-            write_row(block, i, rows);
-        if (!block->next || !block->next->name || strcmp(block->next->name, name) != 0)
-            break;
-    }
-    rps_rows_end(rows);
-    return block;
-}
-
-int rps_document_write(const struct rps_document *document, FILE *out, enum rps_format format,
-                       int columns, struct rps_error *err)
-{
-    struct rps_rows rows;
-
-    if (document->no_memory)
-        return rps_error_memory(err);
-    if (format == RPS_FORMAT_TEXT) {
-        rps_document_print(document, out, columns);
-        return 0;
-    }
-    if (rps_rows_open(&rows, out, format, err) < 0)
-        return RPS_FAILED;
-    for (const struct rps_block *block = document->first; block; block = block->next) {
-        if (!block->name)
-            rps_block_write_row(block, 0, &rows);
-        else
-            block = write_table(block, &rows);
-        if (format == RPS_FORMAT_CSV && block->name)
-            break;
-    }
-    return rps_rows_close(&rows, 0, err);
+    if (format == RPS_FORMAT_JSON)
+        rps_document_to_json(document, out);
+    else if (format == RPS_FORMAT_CSV)
+        rps_document_to_csv(document, out);
+    else
+        write_for_people(document, out, format, columns);
 }

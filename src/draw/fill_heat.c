@@ -84,26 +84,20 @@ static void fill_row(struct row *row, const struct rps_series *series, double *d
     row->unit = fmax(row->spread, HEAT_LEAST * fabs(row->figure));
 }
 
-static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    (void)err;
-    rps_tally_add(context, period);
-    return 0;
-}
-
 /* The figures of the run, as the report makes them. */
 static int read_figures(const struct rps_picture *picture, struct row *row, struct rps_error *err)
 {
     const struct rps_plan *plan = picture->plan;
     struct rps_cpu_series cpu_series = picture->cpu_series;
+    struct rps_walk walk = {.series = &cpu_series, .way = RPS_CPUS_SUM};
     double *operand =
         rps_arena_get(picture->arena, (size_t)rps_plan_operand_count(plan), sizeof(*operand));
     struct rps_tally tally = {0};
     int result = rps_tally_init(&tally, plan, err);
 
     cpu_series.resolution = RPS_LEVELS; /* sums are the same at every level */
-    if (result == 0)
-        result = rps_cpu_series_walk_sum(&cpu_series, add_period, &tally, err);
+    while (rps_walk_next(&walk, &result, err))
+        rps_tally_add(&tally, walk.period);
     if (result == 0)
         rps_tally_operands(&tally, plan, operand);
     for (int m = 0; m < plan->metric_count && result == 0; m++)

@@ -172,27 +172,20 @@ static void end_rotation(struct gathering *gathering)
     rps_cloud_add(&gathering->cloud, picture->arena, value[0], value[1], label);
 }
 
-static int gather(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    struct gathering *gathering = context;
-
-    (void)err;
-    if (rps_rotation_ends(&gathering->rotation, period))
-        end_rotation(gathering);
-    rps_rotation_add(&gathering->rotation, period);
-    return 0;
-}
-
 static int gather_points(const struct rps_picture *picture, const int metric[2],
                          struct rps_cloud *ret, struct rps_error *err)
 {
     struct gathering gathering = {.picture = picture, .metric = {metric[0], metric[1]}};
+    struct rps_walk walk = rps_picture_walk(picture);
     int result = rps_rotation_init(&gathering.rotation, picture->plan, err);
 
     gathering.operand = rps_arena_get(picture->arena, (size_t)rps_plan_operand_count(picture->plan),
                                       sizeof(*gathering.operand));
-    if (result == 0)
-        result = rps_picture_walk(picture, gather, &gathering, err);
+    while (rps_walk_next(&walk, &result, err)) {
+        if (rps_rotation_ends(&gathering.rotation, walk.period))
+            end_rotation(&gathering);
+        rps_rotation_add(&gathering.rotation, walk.period);
+    }
     if (result == 0)
         end_rotation(&gathering);
     *ret = gathering.cloud;

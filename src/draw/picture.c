@@ -35,18 +35,11 @@ static int side_by_side(const struct rps_picture *picture)
     return picture->apart || picture->quantile;
 }
 
-int rps_picture_walk(const struct rps_picture *picture, rps_cpu_series_each *each, void *context,
-                     struct rps_error *err)
+struct rps_walk rps_picture_walk(const struct rps_picture *picture)
 {
-    return side_by_side(picture)
-               ? rps_cpu_series_walk(&picture->cpu_series, each, context, err)
-               : rps_cpu_series_walk_sum(&picture->cpu_series, each, context, err);
+    return (struct rps_walk){.series = &picture->cpu_series,
+                             .way = side_by_side(picture) ? RPS_CPUS_EACH : RPS_CPUS_SUM};
 }
-
-struct widening {
-    struct rps_picture *picture;
-    struct rps_rotation block; /* of a coarser level, whose rows overlap */
-};
 
 /* Widen the picture by what was recorded on a CPU in a stretch. */
 static int widen(struct rps_picture *picture, int32_t cpu, double start_s, double end_s,
@@ -64,44 +57,45 @@ static int widen(struct rps_picture *picture, int32_t cpu, double start_s, doubl
     return rps_cycle_map_add(&picture->cycle_map, end_s, (double)to_cycle, err);
 }
 
-static int widen_by_block(struct widening *widening, struct rps_error *err)
+static int widen_by_block(struct rps_picture *picture, struct rps_rotation *block,
+                          struct rps_error *err)
 {
-    const struct rps_rotation *block = &widening->block;
     int result;
 
     if (block->tally.periods == 0)
         return 0;
-    result = widen(widening->picture, block->cpu, (double)block->tally.start_ns / 1e9,
+    result = widen(picture, block->cpu, (double)block->tally.start_ns / 1e9,
                    (double)block->tally.end_ns / 1e9, block->from_cycle, block->to_cycle, err);
-    rps_rotation_reset(&widening->block);
+    rps_rotation_reset(block);
     return result;
 }
 
-static int widen_by_period(void *context, const struct rps_period *period, struct rps_error *err)
+/* `block` is of a coarser level, whose rows overlap. */
+static int widen_by_period(struct rps_picture *picture, const struct rps_period *period,
+                           struct rps_rotation *block, struct rps_error *err)
 {
-    struct widening *widening = context;
-
-    if (rps_rotation_ends(&widening->block, period) && widen_by_block(widening, err) < 0)
+    if (rps_rotation_ends(block, period) && widen_by_block(picture, block, err) < 0)
         return RPS_FAILED;
     if (period->level > 0) {
-        rps_rotation_add(&widening->block, period);
+        rps_rotation_add(block, period);
         return 0;
     }
-    return widen(widening->picture, period->cpu, (double)period->start_ns / 1e9,
+    return widen(picture, period->cpu, (double)period->start_ns / 1e9,
                  (double)rps_period_end_ns(period) / 1e9, period->cycle - period->cycles,
                  period->cycle, err);
 }
 
 static int walk_range(struct rps_picture *picture, struct rps_error *err)
 {
-    struct widening widening = {.picture = picture};
-    int result = rps_rotation_init(&widening.block, picture->plan, err);
+    struct rps_walk walk = rps_picture_walk(picture);
+    struct rps_rotation block;
+    int result = rps_rotation_init(&block, picture->plan, err);
 
+    while (rps_walk_next(&walk, &result, err))
+        result = widen_by_period(picture, walk.period, &block, err);
     if (result == 0)
-        result = rps_picture_walk(picture, widen_by_period, &widening, err);
-    if (result == 0)
-        result = widen_by_block(&widening, err);
-    rps_rotation_free(&widening.block);
+        result = widen_by_block(picture, &block, err);
+    rps_rotation_free(&block);
     return result;
 }
 
@@ -294,15 +288,15 @@ static int end_cpu(struct binning *binning, struct rps_error *err)
     return result;
 }
 
-static int bin_period(void *context, const struct rps_period *period, struct rps_error *err)
+static int bin_period(struct binning *binning, const struct rps_period *period,
+                      struct rps_error *err)
 {
-    struct binning *binning = context;
     const struct rps_picture *picture = binning->picture;
 
     if (binning->bins && period->cpu != binning->cpu && end_cpu(binning, err) < 0)
         return RPS_FAILED;
     if (binning->line >= binning->lines)
-        return 1; /* a CPU that came while the CPUs were counted: not in this picture */
+        return 0; /* a CPU that came while the CPUs were counted: not in this picture */
     if (!binning->bins && rps_bins_new(&binning->bins, picture->plan, picture->axis, picture->from,
                                        picture->to, picture->bin_count, err) < 0)
         return RPS_FAILED;
@@ -324,14 +318,16 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
 {
     size_t metrics = (size_t)picture->plan->metric_count;
     struct binning binning = {.picture = picture, .lines = 1};
-    int result;
+    struct rps_walk walk = rps_picture_walk(picture);
+    int result = 0;
 
     binning.lines = side_by_side(picture) ? picture->cpu_series.count : 1;
     binning.multiplexed = picture->plan->set_count > 1;
     binning.series = calloc(metrics * (size_t)binning.lines + 1, sizeof(*binning.series));
     if (!binning.series)
         return rps_error_memory(err);
-    result = rps_picture_walk(picture, bin_period, &binning, err);
+    while (rps_walk_next(&walk, &result, err))
+        result = bin_period(&binning, walk.period, err);
     if (result == 0)
         result = end_cpu(&binning, err);
     rps_bins_free(binning.bins);

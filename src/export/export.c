@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/cpu_series.h"
 #include "rpistat/export_columns.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
+#include "rpistat/walk.h"
 
 /* clang-format off */ /* a line each */
 const struct rps_export_format *const rps_export_formats[] = {
@@ -56,11 +56,9 @@ static int has_failed(struct walk *walk)
     return walk->write_errno != 0;
 }
 
-static int walk_period(void *context, const struct rps_period *period, struct rps_error *err)
+/* 1 when no more can be written. */
+static int write_period(struct walk *walk, const struct rps_period *period)
 {
-    struct walk *walk = context;
-
-    (void)err;
     walk->format->period(walk->job, period);
     return has_failed(walk) || walk->job->result < 0;
 }
@@ -80,14 +78,9 @@ static int finish(struct walk *walk, struct rps_error *err)
     return 0;
 }
 
-/* `each` is given `context`, which begins with the walk. */
-static int walk_periods(struct walk *walk, const struct rps_cpu_series *cpu_series,
-                        rps_cpu_series_each *each, struct rps_error *err)
+static int end_periods(struct walk *walk, int result, struct rps_error *err)
 {
     struct rps_export_job *job = walk->job;
-    int result = job->options->cpus.way == RPS_CPUS_SUM
-                     ? rps_cpu_series_walk_sum(cpu_series, each, walk, err)
-                     : rps_cpu_series_walk(cpu_series, each, walk, err);
 
     if (result < 0)
         return result;
@@ -149,15 +142,17 @@ static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_er
     const struct rps_export_options *options = walk->job->options;
     struct rps_run_regions regions = {0};
     struct rps_cpu_series cpu_series;
+    struct rps_walk periods = {.series = &cpu_series, .way = options->cpus.way};
     int result = rps_cpu_series_open(&cpu_series, reader, walk->job->run->run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
 
     if (result == 0)
         result = keep_region(&cpu_series, options, &regions, err);
-    if (result == 0) {
+    if (result == 0)
         choose_resolution(&cpu_series, walk);
-        result = walk_periods(walk, &cpu_series, walk_period, err);
-    }
+    while (rps_walk_next(&periods, &result, err))
+        result = write_period(walk, periods.period);
+    result = end_periods(walk, result, err);
     rps_run_regions_free(&regions);
     rps_cpu_series_free(&cpu_series);
     return result;
@@ -193,7 +188,7 @@ static int walk_code(struct walk *walk, struct rps_reader *reader,
 /* --- a run that goes on ----------------------------------------------------------------------- */
 
 struct follow {
-    struct walk walk; /* first */
+    struct walk walk;
     int (*wait)(void *context);
     void *wait_context;
     int64_t from_ns;         /* of the next walk: the start of the newest period that was written */
@@ -225,9 +220,9 @@ static struct seen *find_seen(struct follow *follow, int32_t cpu, struct rps_err
     return &grown[follow->seen_count++];
 }
 
-static int follow_period(void *context, const struct rps_period *period, struct rps_error *err)
+static int follow_period(struct follow *follow, const struct rps_period *period,
+                         struct rps_error *err)
 {
-    struct follow *follow = context;
     struct seen *seen;
 
     if (period->rotation >= follow->later_rotation)
@@ -243,7 +238,7 @@ static int follow_period(void *context, const struct rps_period *period, struct 
         follow->newest = period->period;
         follow->from_ns = period->start_ns;
     }
-    return walk_period(&follow->walk, period, err);
+    return write_period(&follow->walk, period);
 }
 
 /* Write what has been committed since the last look. *ret_goes_on: there will be more. */
@@ -254,6 +249,7 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
     int whole = follow->walk.format->rotations || job->options->cpus.way == RPS_CPUS_SUM, result;
     struct rps_cpus cpus = job->options->cpus;
     struct rps_cpu_series cpu_series = {0};
+    struct rps_walk periods = {.series = &cpu_series, .way = cpus.way};
     struct rps_run run;
 
     /* Before its periods are read: a run that has ended gets no more. */
@@ -268,8 +264,9 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
     follow->later_rotation = whole && *ret_goes_on ? cpu_series.last_rotation : UINT64_MAX;
     for (size_t i = 0; i < follow->seen_count; i++)
         follow->seen[i].before = follow->seen[i].next;
-    if (result == 0)
-        result = walk_periods(&follow->walk, &cpu_series, follow_period, err);
+    while (rps_walk_next(&periods, &result, err))
+        result = follow_period(follow, periods.period, err);
+    result = end_periods(&follow->walk, result, err);
     rps_cpu_series_free(&cpu_series);
     return result;
 }
@@ -350,6 +347,7 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
     int result;
 
     rps_run_init(&run);
+    job->arena = rps_arena_new();
     result = rps_reader_run(reader, run_id, &run, err);
     if (result == 0)
         result = rps_reader_plan(reader, run_id, &plan, err);
@@ -364,6 +362,7 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
     rps_phase_levels_free(&levels);
     rps_plan_free(plan);
     rps_run_free(&run);
+    rps_arena_free(job->arena);
     return result;
 }
 

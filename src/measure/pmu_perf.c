@@ -166,26 +166,20 @@ static int64_t perf_read_within_ns(void *self)
     return INT64_MAX;
 }
 
+/* What both have in common. */
+#define PERF_CALLS                                                                                 \
+    .choose_clock = perf_choose_clock, .try_event = rps_perf_try_event, .fits = rps_perf_fits,     \
+    .attach = rps_perf_attach, .track_count = perf_track_count, .track_cpu = perf_track_cpu,       \
+    .start = rps_perf_start, .stop = rps_perf_stop, .width = perf_width,                           \
+    .read_within_ns = perf_read_within_ns, .enable = rps_perf_enable, .disable = rps_perf_disable, \
+    .read = rps_perf_read, .open_sampler = rps_perf_open_sampler, .close = perf_close
+
 const struct rps_pmu rps_pmu_hardware = {
     .name = "hardware",
     .summary = "the processor's event counters, through perf_event_open",
     .default_plan = "generic",
     .open = hardware_open,
-    .choose_clock = perf_choose_clock,
-    .try_event = rps_perf_try_event,
-    .fits = rps_perf_fits,
-    .attach = rps_perf_attach,
-    .track_count = perf_track_count,
-    .track_cpu = perf_track_cpu,
-    .start = rps_perf_start,
-    .stop = rps_perf_stop,
-    .width = perf_width,
-    .read_within_ns = perf_read_within_ns,
-    .enable = rps_perf_enable,
-    .disable = rps_perf_disable,
-    .read = rps_perf_read,
-    .open_sampler = rps_perf_open_sampler,
-    .close = perf_close,
+    PERF_CALLS,
 };
 
 const struct rps_pmu rps_pmu_software = {
@@ -193,19 +187,5 @@ const struct rps_pmu rps_pmu_software = {
     .summary = "events counted by the kernel: page faults, context switches, time, system calls",
     .default_plan = "software",
     .open = software_open,
-    .choose_clock = perf_choose_clock,
-    .try_event = rps_perf_try_event,
-    .fits = rps_perf_fits,
-    .attach = rps_perf_attach,
-    .track_count = perf_track_count,
-    .track_cpu = perf_track_cpu,
-    .start = rps_perf_start,
-    .stop = rps_perf_stop,
-    .width = perf_width,
-    .read_within_ns = perf_read_within_ns,
-    .enable = rps_perf_enable,
-    .disable = rps_perf_disable,
-    .read = rps_perf_read,
-    .open_sampler = rps_perf_open_sampler,
-    .close = perf_close,
+    PERF_CALLS,
 };

@@ -2,7 +2,7 @@
  * The remark on a whole run: that it repeats; that it drifts or wanders, and how far. For that its
  * tenths are profiled as if they were phases.
  */
-#include "rpistat/phase_output.h"
+#include "rpistat/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -168,9 +168,9 @@ static int add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK
     return 0;
 }
 
-int rps_phase_output_whole(const struct rps_found_phases *found, int64_t observation_ns,
-                           rps_phase_output_profile *profile, const void *context,
-                           char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns,
+                       rps_profile_find *profile, const void *context,
+                       char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
     const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
     struct rps_profile of_tenths = {0};

@@ -13,7 +13,7 @@
 #include "profile_parts.h"
 #include "rpistat/collect.h"
 #include "rpistat/rotation.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 
 #define NOWHERE SIZE_MAX
 
@@ -58,15 +58,13 @@ static void end_rotation(struct work *work)
     rps_rotation_reset(&work->rotation);
 }
 
-static int add_period(void *context, const struct rps_period *period, struct rps_error *err)
+static void add_period(struct work *work, const struct rps_period *period)
 {
-    struct work *work = context;
     size_t end = rps_phases_at(work->phases, rps_period_last(period), &work->at);
     size_t at = rps_phases_at(work->phases, period->period, &work->at);
 
-    (void)err;
     if (at == NOWHERE)
-        return 0;
+        return;
     if (rps_rotation_ends(&work->rotation, period))
         end_rotation(work);
     if (work->rotation.tally.periods == 0)
@@ -76,7 +74,6 @@ static int add_period(void *context, const struct rps_period *period, struct rps
     rps_rotation_add(&work->rotation, period);
     rps_tally_add(&work->phase[at], period);
     rps_tally_add(&work->whole, period);
-    return 0;
 }
 
 /* How sure the metric is over the tally that the operands were filled from. CPU use is counted. */
@@ -205,6 +202,7 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
 {
     struct work work = {.phases = phases};
     struct rps_cpu_series cpu_series = {0};
+    struct rps_walk walk = {.series = &cpu_series, .way = RPS_CPUS_SUM};
     struct rps_plan *plan = NULL;
     int result = rps_reader_plan(reader, run_id, &plan, err);
 
@@ -215,8 +213,8 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
         result = work_begin(&work, err);
     }
-    if (result == 0 && phases->count > 0)
-        result = rps_cpu_series_walk_sum(&cpu_series, add_period, &work, err);
+    while (phases->count > 0 && rps_walk_next(&walk, &result, err))
+        add_period(&work, walk.period);
     if (result == 0) {
         end_rotation(&work);
         evaluate_all(&work);

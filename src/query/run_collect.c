@@ -6,22 +6,6 @@
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000
 
-struct walk {
-    struct rps_collect *collect;
-    const struct rps_cpu_series *cpu_series;
-    int side_by_side, at; /* at: the CPU whose rows come */
-};
-
-static int collect_period(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    struct walk *walk = context;
-
-    while (walk->side_by_side && walk->cpu_series->cpu[walk->at] != period->cpu &&
-           walk->at + 1 < walk->cpu_series->count)
-        walk->at++;
-    return rps_collect_add(walk->collect, walk->at, period, err);
-}
-
 /* CPUs cannot be put side by side when their numbers are nonsense. */
 static int check_numbers(struct rps_reader *reader, const struct rps_cpu_series *cpu_series,
                          struct rps_error *err)
@@ -42,11 +26,12 @@ int rps_run_collect_walk(struct rps_reader *reader, const struct rps_cpu_series 
                          const struct rps_cpus *cpus, struct rps_collect_options *options,
                          struct rps_collect **ret, struct rps_error *err)
 {
-    struct walk walk = {.cpu_series = cpu_series};
+    struct rps_walk walk = {.series = cpu_series, .way = RPS_CPUS_SUM};
+    struct rps_collect *collect = NULL;
     int result = 0;
 
-    walk.side_by_side = cpu_series->by_cpu && cpu_series->count > 1 && cpus->way == RPS_CPUS_EACH;
-    if (walk.side_by_side) {
+    if (cpu_series->by_cpu && cpu_series->count > 1 && cpus->way == RPS_CPUS_EACH) {
+        walk.way = RPS_CPUS_EACH;
         options->cpu = cpu_series->cpu;
         options->cpu_count = cpu_series->count;
         options->first = options->by_rotation ? cpu_series->first_rotation : cpu_series->first;
@@ -56,15 +41,13 @@ int rps_run_collect_walk(struct rps_reader *reader, const struct rps_cpu_series 
         result = check_numbers(reader, cpu_series, err);
     }
     if (result == 0)
-        result = rps_collect_new(&walk.collect, options, err);
-    if (result < 0)
-        return result;
-    result = walk.side_by_side ? rps_cpu_series_walk(cpu_series, collect_period, &walk, err)
-                               : rps_cpu_series_walk_sum(cpu_series, collect_period, &walk, err);
+        result = rps_collect_new(&collect, options, err);
+    while (rps_walk_next(&walk, &result, err))
+        result = rps_collect_add(collect, walk.track, walk.period, err);
     if (result == 0)
-        *ret = walk.collect;
+        *ret = collect;
     else
-        rps_collect_free(walk.collect);
+        rps_collect_free(collect);
     return result;
 }
 

@@ -9,7 +9,7 @@
 #include "rpistat/cpus.h"
 #include "rpistat/phase.h"
 #include "rpistat/run.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 
 /* Walk the periods of a run, CPUs side by side or added up; options say what to collect, and are
  * filled for CPUs side by side. *ret is ready for rps_collect_end, and for rps_collect_free.

@@ -225,7 +225,7 @@ int rps_run_phases_remark(struct rps_reader *reader, int64_t run_id,
 {
     const struct profiling of = {reader, run_id, options};
 
-    return rps_phase_output_whole(&found->found, found->observation_ns, profile, &of, ret, err);
+    return rps_profile_remark(&found->found, found->observation_ns, profile, &of, ret, err);
 }
 
 /* --- what other commands use ------------------------------------------------------------------ */

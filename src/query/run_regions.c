@@ -8,6 +8,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
+#include "rpistat/walk.h"
 
 #define PREFIX     "region "
 #define NAMES_SIZE 256
@@ -334,14 +335,6 @@ void rps_run_regions_keep_longest(struct rps_run_regions *regions, size_t most)
     }
 }
 
-static int find_row(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    (void)period;
-    (void)err;
-    *(int *)context = 1;
-    return 1;
-}
-
 static int no_period(const struct rps_cpu_series *series, const struct rps_run_region *region,
                      struct rps_error *err)
 {
@@ -364,7 +357,8 @@ int rps_run_region_keep(struct rps_cpu_series *series, const struct rps_run_regi
                         struct rps_error *err)
 {
     const struct rps_spans *spans = &region->spans;
-    int found = 0;
+    struct rps_walk walk = {.series = series};
+    int result = 0;
 
     series->within = spans;
     series->resolution = 0;
@@ -372,8 +366,10 @@ int rps_run_region_keep(struct rps_cpu_series *series, const struct rps_run_regi
         series->from_ns = spans->span[0].start_ns;
     if (spans->count > 0 && spans->span[spans->count - 1].end_ns < series->to_ns)
         series->to_ns = spans->span[spans->count - 1].end_ns;
-    if (spans->count > 0 && series->from_ns < series->to_ns &&
-        rps_cpu_series_walk(series, find_row, &found, err) < 0)
-        return RPS_FAILED;
-    return found ? 0 : no_period(series, region, err);
+    if (spans->count > 0 && series->from_ns < series->to_ns && rps_walk_next(&walk, &result, err)) {
+        result = 1; /* there is one */
+        rps_walk_next(&walk, &result, err);
+        return 0;
+    }
+    return result < 0 ? result : no_period(series, region, err);
 }

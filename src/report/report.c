@@ -196,30 +196,12 @@ static void print_remark(struct rps_report *report, const char *remark)
 
 /* --- putting it together ---------------------------------------------------------------------- */
 
-static int add_to_sum(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    struct rps_report *report = context;
-
-    (void)err;
-    rps_tally_add(&report->tally, period);
-    return 0;
-}
-
-static int add_to_cpu(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    struct rps_report *report = context;
-
-    (void)err;
-    for (int i = 0; i < report->cpu_series.count; i++) {
-        if (report->cpu_series.cpu[i] == period->cpu)
-            rps_tally_add(&report->cpu_tally[i], period);
-    }
-    return 0;
-}
-
 /* The tallies of the single CPUs, where they are to be shown. */
 static int read_cpus(struct rps_report *report, struct rps_error *err)
 {
+    struct rps_walk walk = {.series = &report->cpu_series, .way = RPS_CPUS_EACH};
+    int result = 0;
+
     if (report->options->cpus.way != RPS_CPUS_EACH || !report->cpu_series.by_cpu)
         return 0;
     report->cpu_tally = calloc((size_t)report->cpu_series.count + 1, sizeof(*report->cpu_tally));
@@ -229,29 +211,29 @@ static int read_cpus(struct rps_report *report, struct rps_error *err)
         if (rps_tally_init(&report->cpu_tally[i], report->plan, err) < 0)
             return RPS_FAILED;
     }
-    return rps_cpu_series_walk(&report->cpu_series, add_to_cpu, report, err);
+    while (rps_walk_next(&walk, &result, err))
+        rps_tally_add(&report->cpu_tally[walk.track], walk.period);
+    return result;
 }
 
 /* Beginning to read a span takes as long as so many periods. */
 #define SPAN_PERIODS 1000
 
-/* The regions of these numbers. */
-struct inside {
-    struct rps_report *report;
-    size_t first, end;
-};
-
-static int add_to_regions(void *context, const struct rps_period *period, struct rps_error *err)
+/* The regions of the numbers first ... end - 1. */
+static int walk_regions(struct rps_report *report, const struct rps_cpu_series *series,
+                        size_t first, size_t end, struct rps_error *err)
 {
-    const struct inside *inside = context;
+    struct rps_walk walk = {.series = series, .way = RPS_CPUS_SUM};
+    int result = 0;
 
-    (void)err;
-    for (size_t i = inside->first; i < inside->end; i++) {
-        if (rps_spans_hold(&inside->report->regions.region[i].spans, period->start_ns,
-                           rps_period_end_ns(period)))
-            rps_tally_add(&inside->report->region_tally[i], period);
+    while (rps_walk_next(&walk, &result, err)) {
+        for (size_t i = first; i < end; i++) {
+            if (rps_spans_hold(&report->regions.region[i].spans, walk.period->start_ns,
+                               rps_period_end_ns(walk.period)))
+                rps_tally_add(&report->region_tally[i], walk.period);
+        }
     }
-    return 0;
+    return result;
 }
 
 /* A long span is read in blocks where the run has too many periods, as the report is, and at its
@@ -259,30 +241,27 @@ static int add_to_regions(void *context, const struct rps_period *period, struct
 static int read_span(struct rps_report *report, size_t number, const struct rps_span *span,
                      struct rps_error *err)
 {
-    struct inside inside = {report, number, number + 1};
     struct rps_cpu_series part = report->cpu_series;
 
     part.from_ns = span->start_ns > part.from_ns ? span->start_ns : part.from_ns;
     part.to_ns = span->end_ns < part.to_ns ? span->end_ns : part.to_ns;
     rps_cpu_series_choose_signals(&part, 1);
-    return part.from_ns < part.to_ns ? rps_cpu_series_walk_sum(&part, add_to_regions, &inside, err)
-                                     : 0;
+    return part.from_ns < part.to_ns ? walk_regions(report, &part, number, number + 1, err) : 0;
 }
 
 /* Span by span, or all periods once, whichever is less. */
 static int read_insides(struct rps_report *report, struct rps_error *err)
 {
-    struct inside all = {report, 0, report->regions.count};
     struct rps_cpu_series whole = report->cpu_series;
     uint64_t spans = 0;
     int result = 0;
 
-    for (size_t i = 0; i < all.end; i++)
+    for (size_t i = 0; i < report->regions.count; i++)
         spans += report->regions.region[i].spans.count;
     whole.resolution = 0;
     if (spans > whole.periods / SPAN_PERIODS)
-        return rps_cpu_series_walk_sum(&whole, add_to_regions, &all, err);
-    for (size_t i = 0; i < all.end; i++) {
+        return walk_regions(report, &whole, 0, report->regions.count, err);
+    for (size_t i = 0; i < report->regions.count; i++) {
         const struct rps_run_region *region = &report->regions.region[i];
 
         for (size_t k = 0; result == 0 && k < region->spans.count; k++)
@@ -352,11 +331,14 @@ static void choose_resolution(struct rps_report *report)
 
 static int read_sums(struct rps_report *report, struct rps_error *err)
 {
+    struct rps_walk walk = {.series = &report->cpu_series, .way = RPS_CPUS_SUM};
+    int result = 0;
+
     rps_tally_reset(&report->tally);
-    if (rps_cpu_series_walk_sum(&report->cpu_series, add_to_sum, report, err) < 0)
-        return RPS_FAILED;
+    while (rps_walk_next(&walk, &result, err))
+        rps_tally_add(&report->tally, walk.period);
     rps_tally_operands(&report->tally, report->plan, report->operand);
-    return 0;
+    return result;
 }
 
 /* The part of the run that is one region. */

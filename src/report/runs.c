@@ -37,7 +37,7 @@ static const struct rps_column columns[] = {
     {.name = "version"},
     {"tags", "TAGS", RPS_VALUE_TAGS, .place = 3, .shown = RPS_SHOWN_IF_KNOWN,
      .width_max = LABEL_MAX, .drop = 4},
-    {"argv", .kind = RPS_VALUE_LIST},
+    {"argv", .kind = RPS_VALUE_BLOCK},
 };
 
 struct rps_block *rps_run_block(struct rps_document *document, const char *name)
@@ -90,21 +90,16 @@ void rps_run_block_put(struct rps_block *block, const struct rps_run *run,
     rps_put_int(block, run->cpu_count, run->cpu_count > 0);
     rps_put_texts(block, 3, run->kernel, run->architecture, run->version);
     rps_put_tags(block, run->tag, run->tag_count);
-    rps_put_list(block, run->argv, run->argc);
+    rps_put_list(block, (const char *const *)run->argv, (size_t)run->argc);
 }
 
-int rps_run_block_write(struct rps_rows *rows, const struct rps_run *run,
-                        const struct rps_run_summary *summary, struct rps_error *err)
+void rps_run_block_write(struct rps_json *json, const struct rps_run *run,
+                         const struct rps_run_summary *summary)
 {
-    struct rps_document document = {.first = NULL};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_block *block = rps_run_block(&document, NULL);
-    int result = 0;
 
     rps_run_block_put(block, run, summary);
-    if (document.no_memory)
-        result = rps_error_memory(err);
-    else
-        rps_block_write_row(block, 0, rows);
-    rps_document_free(&document);
-    return result;
+    rps_block_write_members(block, json);
+    rps_arena_free(document.arena);
 }

@@ -20,230 +20,70 @@
 #define RPS_CHASE_INSTRUCTIONS  3
 #define RPS_RANDOM_BRANCHES     3 /* one of them a matter of chance */
 
+/* Of each processor's assembly: %0 counts the turns, %1 and %2 are what the loop works with. */
 #if defined(__x86_64__)
-
-#define RPS_LOOPS_EXACT         1
 #define RPS_RANDOM_INSTRUCTIONS 15
-
-static inline void rps_loop_plain(uint64_t turns)
-{
-    __asm__ volatile("1: nop\n"
-                     "   nop\n"
-                     "   dec %0\n"
-                     "   jnz 1b\n"
-                     : "+r"(turns)
-                     :
-                     : "cc");
-}
-
-static inline void rps_loop_linear(uint64_t turns)
-{
-    uint64_t sum = 0;
-
-    __asm__ volatile("1: .rept 1000\n"
-                     "   add $1, %1\n"
-                     "   .endr\n"
-                     "   dec %0\n"
-                     "   jnz 1b\n"
-                     : "+r"(turns), "+r"(sum)
-                     :
-                     : "cc");
-}
-
-static inline void rps_loop_load(const void *memory, uint64_t turns)
-{
-    uint64_t place = 0, value;
-
-    __asm__ volatile("1: mov (%3,%1), %2\n"
-                     "   add $64, %1\n"
-                     "   and $0x3fc0, %1\n"
-                     "   dec %0\n"
-                     "   jnz 1b\n"
-                     : "+r"(turns), "+r"(place), "=&r"(value)
-                     : "r"(memory)
-                     : "cc", "memory");
-}
-
-static inline void rps_loop_store(void *memory, uint64_t turns)
-{
-    uint64_t place = 0;
-
-    __asm__ volatile("1: mov %0, (%2,%1)\n"
-                     "   add $64, %1\n"
-                     "   and $0x3fc0, %1\n"
-                     "   dec %0\n"
-                     "   jnz 1b\n"
-                     : "+r"(turns), "+r"(place)
-                     : "r"(memory)
-                     : "cc", "memory");
-}
-
-static inline void rps_loop_chase(const void *first, uint64_t turns)
-{
-    __asm__ volatile("1: mov (%1), %1\n"
-                     "   dec %0\n"
-                     "   jnz 1b\n"
-                     : "+r"(turns), "+r"(first)
-                     :
-                     : "cc", "memory");
-}
-
-/* Marsaglia's xorshift; both ways of the branch retire the same. */
-static inline void rps_loop_random(uint64_t turns)
-{
-    uint64_t random = UINT64_C(0x9e3779b97f4a7c15), work;
-
-    __asm__ volatile("1: mov %1, %2\n"
-                     "   shl $13, %2\n"
-                     "   xor %2, %1\n"
-                     "   mov %1, %2\n"
-                     "   shr $7, %2\n"
-                     "   xor %2, %1\n"
-                     "   mov %1, %2\n"
-                     "   shl $17, %2\n"
-                     "   xor %2, %1\n"
-                     "   test $1, %b1\n"
-                     "   jz 2f\n"
-                     "   nop\n"
-                     "   jmp 3f\n"
-                     "2: nop\n"
-                     "   jmp 3f\n"
-                     "3: dec %0\n"
-                     "   jnz 1b\n"
-                     : "+r"(turns), "+r"(random), "=&r"(work)
-                     :
-                     : "cc");
-}
+#define RPS_TURN                "dec %0\n jnz 1b\n"
+#define RPS_ADD                 "add $1, %1\n"
+#define RPS_LOAD                "mov (%3,%1), %2\n"
+#define RPS_STORE               "mov %0, (%2,%1)\n"
+#define RPS_NEXT_LINE           "add $64, %1\n and $0x3fc0, %1\n"
+#define RPS_CHASE               "mov (%1), %1\n"
+#define RPS_RANDOM                                                                                 \
+    "mov %1, %2\n shl $13, %2\n xor %2, %1\n"                                                      \
+    "mov %1, %2\n shr $7, %2\n xor %2, %1\n"                                                       \
+    "mov %1, %2\n shl $17, %2\n xor %2, %1\n"                                                      \
+    "test $1, %b1\n jz 2f\n nop\n jmp 3f\n 2: nop\n jmp 3f\n 3: "
 
 #elif defined(__aarch64__)
-
-#define RPS_LOOPS_EXACT         1
 #define RPS_RANDOM_INSTRUCTIONS 8
-
-static inline void rps_loop_plain(uint64_t turns)
-{
-    __asm__ volatile("1: nop\n"
-                     "   nop\n"
-                     "   subs %0, %0, #1\n"
-                     "   b.ne 1b\n"
-                     : "+r"(turns)
-                     :
-                     : "cc");
-}
-
-static inline void rps_loop_linear(uint64_t turns)
-{
-    uint64_t sum = 0;
-
-    __asm__ volatile("1: .rept 1000\n"
-                     "   add %1, %1, #1\n"
-                     "   .endr\n"
-                     "   subs %0, %0, #1\n"
-                     "   b.ne 1b\n"
-                     : "+r"(turns), "+r"(sum)
-                     :
-                     : "cc");
-}
-
-static inline void rps_loop_load(const void *memory, uint64_t turns)
-{
-    uint64_t place = 0, value;
-
-    __asm__ volatile("1: ldr %2, [%3, %1]\n"
-                     "   add %1, %1, #64\n"
-                     "   and %1, %1, #0x3fc0\n"
-                     "   subs %0, %0, #1\n"
-                     "   b.ne 1b\n"
-                     : "+r"(turns), "+r"(place), "=&r"(value)
-                     : "r"(memory)
-                     : "cc", "memory");
-}
-
-static inline void rps_loop_store(void *memory, uint64_t turns)
-{
-    uint64_t place = 0;
-
-    __asm__ volatile("1: str %0, [%2, %1]\n"
-                     "   add %1, %1, #64\n"
-                     "   and %1, %1, #0x3fc0\n"
-                     "   subs %0, %0, #1\n"
-                     "   b.ne 1b\n"
-                     : "+r"(turns), "+r"(place)
-                     : "r"(memory)
-                     : "cc", "memory");
-}
-
-static inline void rps_loop_chase(const void *first, uint64_t turns)
-{
-    __asm__ volatile("1: ldr %1, [%1]\n"
-                     "   subs %0, %0, #1\n"
-                     "   b.ne 1b\n"
-                     : "+r"(turns), "+r"(first)
-                     :
-                     : "cc", "memory");
-}
-
-static inline void rps_loop_random(uint64_t turns)
-{
-    uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
-
-    __asm__ volatile("1: eor %1, %1, %1, lsl #13\n"
-                     "   eor %1, %1, %1, lsr #7\n"
-                     "   eor %1, %1, %1, lsl #17\n"
-                     "   tbz %1, #0, 2f\n"
-                     "   nop\n"
-                     "   b 3f\n"
-                     "2: nop\n"
-                     "   b 3f\n"
-                     "3: subs %0, %0, #1\n"
-                     "   b.ne 1b\n"
-                     : "+r"(turns), "+r"(random)
-                     :
-                     : "cc");
-}
+#define RPS_TURN                "subs %0, %0, #1\n b.ne 1b\n"
+#define RPS_RANDOM                                                                                 \
+    "eor %1, %1, %1, lsl #13\n eor %1, %1, %1, lsr #7\n eor %1, %1, %1, lsl #17\n"                 \
+    "tbz %1, #0, 2f\n nop\n b 3f\n 2: nop\n b 3f\n 3: "
 
 #elif defined(__arm__)
-
-/* Registers of 32 bits: all numbers of turns are below 2^32. */
-#define RPS_LOOPS_EXACT         1
 #define RPS_RANDOM_INSTRUCTIONS 9
+#define RPS_TURN                "subs %0, %0, #1\n bne 1b\n"
+#define RPS_RANDOM                                                                                 \
+    "eor %1, %1, %1, lsl #13\n eor %1, %1, %1, lsr #17\n eor %1, %1, %1, lsl #5\n"                 \
+    "tst %1, #1\n beq 2f\n nop\n b 3f\n 2: nop\n b 3f\n 3: "
+#endif
+
+#if defined(__aarch64__) || defined(__arm__)
+#define RPS_ADD       "add %1, %1, #1\n"
+#define RPS_LOAD      "ldr %2, [%3, %1]\n"
+#define RPS_STORE     "str %0, [%2, %1]\n"
+#define RPS_NEXT_LINE "add %1, %1, #64\n and %1, %1, #0x3fc0\n"
+#define RPS_CHASE     "ldr %1, [%1]\n"
+#endif
+
+#ifdef RPS_TURN
+
+#define RPS_LOOPS_EXACT 1
+
+/* What fits in a register: where that is 32 bits, all numbers of turns are below 2^32. */
+typedef uintptr_t rps_loop_register;
 
 static inline void rps_loop_plain(uint64_t turns)
 {
-    uint32_t left = (uint32_t)turns;
+    rps_loop_register left = (rps_loop_register)turns;
 
-    __asm__ volatile("1: nop\n"
-                     "   nop\n"
-                     "   subs %0, %0, #1\n"
-                     "   bne 1b\n"
-                     : "+r"(left)
-                     :
-                     : "cc");
+    __asm__ volatile("1: nop\n nop\n" RPS_TURN : "+r"(left) : : "cc");
 }
 
 static inline void rps_loop_linear(uint64_t turns)
 {
-    uint32_t left = (uint32_t)turns, sum = 0;
+    rps_loop_register left = (rps_loop_register)turns, sum = 0;
 
-    __asm__ volatile("1: .rept 1000\n"
-                     "   add %1, %1, #1\n"
-                     "   .endr\n"
-                     "   subs %0, %0, #1\n"
-                     "   bne 1b\n"
-                     : "+r"(left), "+r"(sum)
-                     :
-                     : "cc");
+    __asm__ volatile("1: .rept 1000\n" RPS_ADD ".endr\n" RPS_TURN : "+r"(left), "+r"(sum) : : "cc");
 }
 
 static inline void rps_loop_load(const void *memory, uint64_t turns)
 {
-    uint32_t left = (uint32_t)turns, place = 0, value;
+    rps_loop_register left = (rps_loop_register)turns, place = 0, value;
 
-    __asm__ volatile("1: ldr %2, [%3, %1]\n"
-                     "   add %1, %1, #64\n"
-                     "   and %1, %1, #0x3fc0\n"
-                     "   subs %0, %0, #1\n"
-                     "   bne 1b\n"
+    __asm__ volatile("1: " RPS_LOAD RPS_NEXT_LINE RPS_TURN
                      : "+r"(left), "+r"(place), "=&r"(value)
                      : "r"(memory)
                      : "cc", "memory");
@@ -251,13 +91,9 @@ static inline void rps_loop_load(const void *memory, uint64_t turns)
 
 static inline void rps_loop_store(void *memory, uint64_t turns)
 {
-    uint32_t left = (uint32_t)turns, place = 0;
+    rps_loop_register left = (rps_loop_register)turns, place = 0;
 
-    __asm__ volatile("1: str %0, [%2, %1]\n"
-                     "   add %1, %1, #64\n"
-                     "   and %1, %1, #0x3fc0\n"
-                     "   subs %0, %0, #1\n"
-                     "   bne 1b\n"
+    __asm__ volatile("1: " RPS_STORE RPS_NEXT_LINE RPS_TURN
                      : "+r"(left), "+r"(place)
                      : "r"(memory)
                      : "cc", "memory");
@@ -265,34 +101,19 @@ static inline void rps_loop_store(void *memory, uint64_t turns)
 
 static inline void rps_loop_chase(const void *first, uint64_t turns)
 {
-    uint32_t left = (uint32_t)turns;
+    rps_loop_register left = (rps_loop_register)turns;
 
-    __asm__ volatile("1: ldr %1, [%1]\n"
-                     "   subs %0, %0, #1\n"
-                     "   bne 1b\n"
-                     : "+r"(left), "+r"(first)
-                     :
-                     : "cc", "memory");
+    __asm__ volatile("1: " RPS_CHASE RPS_TURN : "+r"(left), "+r"(first) : : "cc", "memory");
 }
 
+/* Marsaglia's xorshift; both ways of the branch retire the same. */
 static inline void rps_loop_random(uint64_t turns)
 {
-    uint32_t left = (uint32_t)turns, random = UINT32_C(0x9e3779b9);
+    rps_loop_register left = (rps_loop_register)turns, work;
+    rps_loop_register random =
+        (rps_loop_register)(UINT64_C(0x9e3779b97f4a7c15) >> (64 - 8 * sizeof(random)));
 
-    __asm__ volatile("1: eor %1, %1, %1, lsl #13\n"
-                     "   eor %1, %1, %1, lsr #17\n"
-                     "   eor %1, %1, %1, lsl #5\n"
-                     "   tst %1, #1\n"
-                     "   beq 2f\n"
-                     "   nop\n"
-                     "   b 3f\n"
-                     "2: nop\n"
-                     "   b 3f\n"
-                     "3: subs %0, %0, #1\n"
-                     "   bne 1b\n"
-                     : "+r"(left), "+r"(random)
-                     :
-                     : "cc");
+    __asm__ volatile("1: " RPS_RANDOM RPS_TURN : "+r"(left), "+r"(random), "=&r"(work) : : "cc");
 }
 
 #else

@@ -27,20 +27,6 @@ struct check {
     uint64_t unused;   /* pages that are in no tree and not free */
 };
 
-/* Step through a statement's rows; what is done with each cannot fail. An SQLite code. */
-static int each_row(struct check *check, const char *sql,
-                    void (*row)(struct check *check, sqlite3_stmt *stmt))
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(check->reader.db, sql, -1, &stmt, NULL);
-
-    if (code == SQLITE_OK)
-        while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
-            row(check, stmt);
-    sqlite3_finalize(stmt);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* The table or index whose tree begins at a page; "" when there is none. */
@@ -71,8 +57,9 @@ static void tell_line(struct check *check, const char *line)
 }
 
 /* A row holds any number of lines; that a page is never used follows from damage elsewhere. */
-static void tell_integrity(struct check *check, sqlite3_stmt *stmt)
+static int tell_integrity(void *context, sqlite3_stmt *stmt)
 {
+    struct check *check = context;
     const char *text = (const char *)sqlite3_column_text(stmt, 0);
     char line[512];
 
@@ -87,11 +74,13 @@ static void tell_integrity(struct check *check, sqlite3_stmt *stmt)
             tell_line(check, line);
         text += length + (text[length] == '\n');
     }
+    return SQLITE_OK;
 }
 
 static void check_integrity(struct check *check)
 {
-    int code = each_row(check, "PRAGMA integrity_check(10)", tell_integrity);
+    int code =
+        rps_database_each(check->reader.db, "PRAGMA integrity_check(10)", 0, tell_integrity, check);
 
     if (check->unused > 0)
         rps_findings_add(&check->findings, RPS_FINDING_WRONG,
@@ -101,8 +90,6 @@ static void check_integrity(struct check *check)
 }
 
 /* --- the tables ------------------------------------------------------------------------------- */
-
-#define SCHEMA_SQL "SELECT type, name, coalesce(sql, '') FROM sqlite_schema"
 
 /* What is in a store: of a table its columns, since those of an older store that was brought up to
  * date stand in another order and text. */
@@ -120,29 +107,30 @@ static const char sql_differences[] =
     " WHERE f.content IS NOT e.content UNION ALL SELECT type, name, 0, 1 FROM found"
     " WHERE (type, name) NOT IN (SELECT type, name FROM main.sqlite_schema)";
 
+static int tell_difference(void *context, sqlite3_stmt *stmt)
+{
+    struct check *check = context;
+    int missing = sqlite3_column_int(stmt, 2), added = sqlite3_column_int(stmt, 3);
+
+    rps_findings_add(&check->findings, added ? RPS_FINDING_ODD : RPS_FINDING_WRONG, "%s %s %s",
+                     (const char *)sqlite3_column_text(stmt, 0),
+                     (const char *)sqlite3_column_text(stmt, 1),
+                     added     ? "is not rpistat's: another program has added it"
+                     : missing ? "is missing"
+                               : "is not as rpistat makes it");
+    return SQLITE_OK;
+}
+
 static int compare_schema(struct check *check)
 {
-    sqlite3_stmt *stmt = NULL;
     int code = rps_database_exec(check->expected, "CREATE TEMP TABLE found (type, name, content)");
 
     if (code == SQLITE_OK)
         code = rps_database_copy(check->reader.db, CONTENT_SQL, 0, check->expected,
                                  "INSERT INTO found VALUES (?, ?, ?)");
-    if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(check->expected, sql_differences, -1, &stmt, NULL);
-    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        int missing = sqlite3_column_int(stmt, 2), added = sqlite3_column_int(stmt, 3);
-
-        rps_findings_add(&check->findings, added ? RPS_FINDING_ODD : RPS_FINDING_WRONG, "%s %s %s",
-                         (const char *)sqlite3_column_text(stmt, 0),
-                         (const char *)sqlite3_column_text(stmt, 1),
-                         added     ? "is not rpistat's: another program has added it"
-                         : missing ? "is missing"
-                                   : "is not as rpistat makes it");
-        code = SQLITE_OK;
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    return code == SQLITE_OK
+               ? rps_database_each(check->expected, sql_differences, 0, tell_difference, check)
+               : code;
 }
 
 /* The tables, views and indexes against those of a new store of the same version. */
@@ -183,14 +171,11 @@ static void check_constraint(struct check *check, const char *table, const char 
         sqlite3_mprintf("SELECT count(*) FROM \"%w\" WHERE NOT %.*s", table, length, condition);
     int64_t found[2];
 
-    if (!sql)
-        rps_findings_end_by_code(&check->findings, SQLITE_NOMEM);
-    else if (rps_findings_ask(&check->findings, check->reader.db, sql, NULL, table, found) &&
-             found[0] > 0)
+    if (rps_findings_ask(&check->findings, check->reader.db, sql, NULL, table, found) &&
+        found[0] > 0)
         rps_findings_add(&check->findings, RPS_FINDING_WRONG,
                          "table %s has %" PRId64 " row%s not as it must be: CHECK %.*s", table,
                          found[0], found[0] == 1 ? " that is" : "s that are", length, condition);
-    sqlite3_free(sql);
 }
 
 /* Length of what stands in the parentheses that text begins with, and of these. */
@@ -205,24 +190,26 @@ static int parenthesis_length(const char *text)
     return length;
 }
 
-/* Every CHECK of the schema that the store should have: trusted text. */
-static void check_constraints(struct check *check)
+/* Every CHECK of a table. */
+static int check_table(void *context, sqlite3_stmt *stmt)
 {
     static const char mark[] = "CHECK (";
-    sqlite3_stmt *stmt = NULL;
-    int code = check->expected ? sqlite3_prepare_v2(check->expected, SCHEMA_SQL, -1, &stmt, NULL)
-                               : SQLITE_DONE;
+    const char *sql = (const char *)sqlite3_column_text(stmt, 1);
 
-    while (code == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
-        const char *sql = (const char *)sqlite3_column_text(stmt, 2);
-
-        for (const char *at = sql ? strstr(sql, mark) : NULL; at; at = strstr(at, mark)) {
-            at += sizeof(mark) - 2;
-            check_constraint(check, (const char *)sqlite3_column_text(stmt, 1), at,
-                             parenthesis_length(at));
-        }
+    for (const char *at = sql ? strstr(sql, mark) : NULL; at; at = strstr(at, mark)) {
+        at += sizeof(mark) - 2;
+        check_constraint(context, (const char *)sqlite3_column_text(stmt, 0), at,
+                         parenthesis_length(at));
     }
-    sqlite3_finalize(stmt);
+    return SQLITE_OK;
+}
+
+/* Of the schema that the store should have: trusted text. */
+static void check_constraints(struct check *check)
+{
+    if (check->expected)
+        rps_database_each(check->expected, "SELECT name, sql FROM sqlite_schema", 0, check_table,
+                          check);
 }
 
 /* --- rows of runs that are not there -----------------------------------------------------------
@@ -239,15 +226,12 @@ static void check_orphans_of(struct check *check, const char *table)
     char what[64];
 
     snprintf(what, sizeof(what), "table %s", table);
-    if (!sql)
-        rps_findings_end_by_code(&check->findings, SQLITE_NOMEM);
-    else if (rps_findings_ask(&check->findings, check->reader.db, sql, NULL, what, found) &&
-             found[0] > 0)
+    if (rps_findings_ask(&check->findings, check->reader.db, sql, NULL, what, found) &&
+        found[0] > 0)
         rps_findings_add(&check->findings, RPS_FINDING_WRONG,
                          "%s has rows of %" PRId64 " run%s not in the store, run %" PRId64
                          " the first",
                          what, found[0], found[0] == 1 ? " that is" : "s that are", found[1]);
-    sqlite3_free(sql);
 }
 
 static void check_orphans(struct check *check)

@@ -121,26 +121,18 @@ static const char sql_others[] =
     " t.run_id = ?1 AND t.cpu = r.cpu AND t.level = r.level - 1), 0)), min(period) FROM rollup AS r"
     " WHERE run_id = ?1 GROUP BY level";
 
-static int count_others(struct check *check)
+static int tell_others(void *context, sqlite3_stmt *stmt)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(check->reader->db, sql_others, -1, &stmt, NULL);
+    struct check *check = context;
+    int level = rps_database_index(stmt, 0, RPS_LEVELS + 1);
+    int64_t others = sqlite3_column_int64(stmt, 1);
 
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(stmt, 1, check->run_id);
-    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        int level = rps_database_index(stmt, 0, RPS_LEVELS + 1);
-        int64_t others = sqlite3_column_int64(stmt, 1);
-
-        code = SQLITE_OK;
-        if (level > 0 && others > (int64_t)check->level[level - 1].found)
-            rps_findings_add(check->findings, RPS_FINDING_WRONG,
-                             "run %" PRId64 ": blocks of level %d are not those that the finer "
-                             "rows make: %" PRId64 " rows more",
-                             check->run_id, level, others - (int64_t)check->level[level - 1].found);
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    if (level > 0 && others > (int64_t)check->level[level - 1].found)
+        rps_findings_add(check->findings, RPS_FINDING_WRONG,
+                         "run %" PRId64 ": blocks of level %d are not those that the finer "
+                         "rows make: %" PRId64 " rows more",
+                         check->run_id, level, others - (int64_t)check->level[level - 1].found);
+    return SQLITE_OK;
 }
 
 /* Sum the periods, and compare the blocks with those that they make. An SQLite code. */
@@ -160,7 +152,7 @@ static int check_sums(struct check *check)
         code = SQLITE_ERROR;
     } else if (code == SQLITE_OK) {
         tell_blocks(check);
-        code = count_others(check);
+        code = rps_database_each(check->reader->db, sql_others, check->run_id, tell_others, check);
     }
     sqlite3_finalize(check->block);
     return code;
@@ -182,23 +174,26 @@ static void compare_total(struct check *check, sqlite3_stmt *stmt, int column, c
                      check->run_id, what, of, total, sum);
 }
 
-static void check_set_total(struct check *check, sqlite3_stmt *stmt)
+static int check_set_total(void *context, sqlite3_stmt *stmt)
 {
+    struct check *check = context;
     int set = rps_database_index(stmt, 0, check->sums.set_count);
     const struct rps_set_sum *sum;
     char name[64];
 
     if (set < 0)
-        return;
+        return SQLITE_OK;
     sum = &check->sums.sum[set];
     snprintf(name, sizeof(name), "event set %d", set);
     compare_total(check, stmt, 1, name, "number of periods", sum->periods);
     compare_total(check, stmt, 2, name, "time enabled", sum->enabled_ns);
     compare_total(check, stmt, 3, name, "time on the counters", sum->running_ns);
+    return SQLITE_OK;
 }
 
-static void check_event_total(struct check *check, sqlite3_stmt *stmt)
+static int check_event_total(void *context, sqlite3_stmt *stmt)
 {
+    struct check *check = context;
     int set = rps_database_index(stmt, 0, check->sums.set_count);
     int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
     const struct rps_set_sum *sum;
@@ -212,7 +207,7 @@ static void check_event_total(struct check *check, sqlite3_stmt *stmt)
         compare_total(check, stmt, 2, "the clock event", "count", cycles);
     }
     if (set < 0 || slot < 0)
-        return;
+        return SQLITE_OK;
     sum = &check->sums.sum[set];
     snprintf(name, sizeof(name), "event %d of set %d", slot, set);
     if (has_total != (sum->counted[slot] > 0))
@@ -222,6 +217,7 @@ static void check_event_total(struct check *check, sqlite3_stmt *stmt)
                          has_total ? "was never counted" : "its periods have counts");
     else if (has_total)
         compare_total(check, stmt, 2, name, "count", sum->count[slot]);
+    return SQLITE_OK;
 }
 
 /* Totals stand there when the run has ended. */
@@ -229,7 +225,7 @@ static void check_totals(struct check *check)
 {
     static const struct {
         const char *sql;
-        void (*row)(struct check *, sqlite3_stmt *);
+        int (*row)(void *context, sqlite3_stmt *stmt);
     } tables[] = {
         {"SELECT set_no, periods, enabled_ns, running_ns FROM event_set WHERE run_id = ?1"
          " AND periods IS NOT NULL",
@@ -241,16 +237,10 @@ static void check_totals(struct check *check)
     };
 
     for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
-        sqlite3_stmt *stmt = NULL;
-        int code = sqlite3_prepare_v2(check->reader->db, tables[i].sql, -1, &stmt, NULL);
+        int code = rps_database_each(check->reader->db, tables[i].sql, check->run_id, tables[i].row,
+                                     check);
 
-        if (code == SQLITE_OK) {
-            sqlite3_bind_int64(stmt, 1, check->run_id);
-            while ((code = sqlite3_step(stmt)) == SQLITE_ROW)
-                tables[i].row(check, stmt);
-        }
-        sqlite3_finalize(stmt);
-        if (code != SQLITE_DONE)
+        if (code != SQLITE_OK)
             unreadable(check, "its totals", code);
     }
 }

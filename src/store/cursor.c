@@ -589,3 +589,26 @@ int rps_cursor_next(struct rps_cursor *cursor, struct rps_period *ret, struct rp
             cursor->in_cpu = 0;
     }
 }
+
+int rps_reader_periods(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                       uint64_t *ret_first, uint64_t *ret_last, struct rps_error *err)
+{
+    struct rps_cursor *cursor = NULL;
+    struct rps_period row;
+    int got, found = 0;
+
+    /* blocks as coarse as lie in the part: some hundred rows of any run */
+    if (rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, RPS_LEVELS, err) < 0)
+        return RPS_FAILED;
+    while ((got = rps_cursor_next(cursor, &row, err)) > 0) {
+        uint64_t last = rps_period_last(&row);
+
+        if (!found || row.period < *ret_first)
+            *ret_first = row.period;
+        if (!found || last > *ret_last)
+            *ret_last = last;
+        found = 1;
+    }
+    rps_cursor_close(cursor);
+    return got < 0 ? got : found;
+}

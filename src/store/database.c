@@ -181,26 +181,40 @@ int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret)
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
+int rps_database_each(sqlite3 *db, const char *sql, int64_t run_id,
+                      int (*row)(void *context, sqlite3_stmt *stmt), void *context)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+
+    if (code == SQLITE_OK && sqlite3_bind_parameter_count(stmt) > 0)
+        sqlite3_bind_int64(stmt, 1, run_id);
+    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW)
+        code = row(context, stmt);
+    sqlite3_finalize(stmt);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static int copy_row(void *context, sqlite3_stmt *row)
+{
+    sqlite3_stmt *copy = context;
+    int code = SQLITE_OK;
+
+    for (int i = 0; i < sqlite3_column_count(row) && code == SQLITE_OK; i++)
+        code = sqlite3_bind_value(copy, i + 1, sqlite3_column_value(row, i));
+    return code == SQLITE_OK ? rps_database_run(copy) : code;
+}
+
 int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3 *to,
                       const char *insert)
 {
-    sqlite3_stmt *row = NULL, *copy = NULL;
-    int code = sqlite3_prepare_v2(from, select, -1, &row, NULL);
+    sqlite3_stmt *copy = NULL;
+    int code = rps_database_prepare(to, insert, &copy);
 
-    if (code == SQLITE_OK && sqlite3_bind_parameter_count(row) > 0)
-        sqlite3_bind_int64(row, 1, run_id);
     if (code == SQLITE_OK)
-        code = rps_database_prepare(to, insert, &copy);
-    while (code == SQLITE_OK && (code = sqlite3_step(row)) == SQLITE_ROW) {
-        code = SQLITE_OK;
-        for (int i = 0; i < sqlite3_column_count(row) && code == SQLITE_OK; i++)
-            code = sqlite3_bind_value(copy, i + 1, sqlite3_column_value(row, i));
-        if (code == SQLITE_OK)
-            code = rps_database_run(copy);
-    }
-    sqlite3_finalize(row);
+        code = rps_database_each(from, select, run_id, copy_row, copy);
     sqlite3_finalize(copy);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    return code;
 }
 
 static int count_steps(void *context)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "rpistat/error.h"
+#include "rpistat/store_wing.h"
 
 /* application_id of a store: "rpis". */
 #define RPS_STORE_APPLICATION_ID 0x72706973
@@ -96,15 +97,8 @@ int rps_database_code(sqlite3 *db, int code);
  * NOMEM. */
 int rps_database_is_transient(int code);
 
-/* Prepare constant SQL that is used more than once; an SQLite code. */
-int rps_database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret);
-
-/* The same for SQL that was made, which is freed. */
+/* rps_database_prepare for SQL that was made, which is freed. */
 int rps_database_prepare_made(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret);
-
-/* The same for an INSERT of rows with the columns "a, b, c", a parameter each. */
-int rps_database_prepare_insert(sqlite3 *db, const char *table, const char *columns,
-                                sqlite3_stmt **ret);
 
 /* How many columns "a, b, c" are. */
 int rps_database_count_columns(const char *columns);
@@ -113,20 +107,7 @@ int rps_database_count_columns(const char *columns);
  * writing it, which SQLite takes for one that a crash has left: it looks again for 20 ms. */
 int rps_database_step(sqlite3_stmt *stmt);
 
-/* Step a statement that gives no rows, and reset it; an SQLite code. */
-int rps_database_run(sqlite3_stmt *stmt);
-
-/*
- * Bind values to all parameters of a statement in their order, as `types` says: i int64_t, r double
- * (NaN is NULL), t text (NULL is '', bytes that are not UTF-8 are U+FFFD), n NULL. Any but int64_t
- * is to be cast. An SQLite code.
- */
-int rps_database_bind(sqlite3_stmt *stmt, const char *types, ...);
-
-/* Run constant SQL once, with parameters as above; an SQLite code. */
-int rps_database_do(sqlite3 *db, const char *sql, const char *types, ...);
-
-/* The same for SQL that gives a number: SQLITE_DONE when it gives no row. */
+/* rps_database_do for SQL that gives a number: SQLITE_DONE when it gives no row. */
 int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *types, ...);
 
 /* Have the log taken up into the file when it has so many pages, and made no larger than these; an
@@ -138,6 +119,13 @@ int rps_database_exec(sqlite3 *db, const char *sql);
 
 /* The number in the first column of the first row that sql gives; an SQLite code. */
 int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret);
+
+/*
+ * Hand every row that constant SQL gives to a function, until that returns another code than
+ * SQLITE_OK. ?1, where it has one, is run_id. An SQLite code.
+ */
+int rps_database_each(sqlite3 *db, const char *sql, int64_t run_id,
+                      int (*row)(void *context, sqlite3_stmt *stmt), void *context);
 
 /* Run `insert`, constant SQL, in `to` for every row that `select` gives in `from`, with as many
  * parameters as it has columns. ?1 of `select`, where it has one, is run_id. An SQLite code. */
@@ -155,11 +143,5 @@ struct rps_step_limit {
  * lives as long as db.
  */
 void rps_database_limit_steps(sqlite3 *db, struct rps_step_limit *limit);
-
-/*
- * The number in a column of the row; -1 when it is none from 0 to below `count`. What indexes an
- * array is looked at so: on damaged pages the conditions of a query do not hold.
- */
-int rps_database_index(sqlite3_stmt *stmt, int column, int64_t count);
 
 #endif

@@ -108,18 +108,16 @@ static int insert_outliers(const struct addition *add)
     return code;
 }
 
-/* Everything of one transaction but its begin and end. SQLITE_DONE: there is no such run. */
-static int add_rows(struct addition *add)
+static int add_detection(void *context, sqlite3 *db)
 {
-    int64_t found;
-    int code = rps_database_ask(add->db, &found, "SELECT run_id FROM run WHERE run_id = ?", "i",
-                                add->run_id);
+    struct addition *add = context;
+    int code;
 
-    if (code == SQLITE_OK)
-        code = rps_database_ask(add->db, &add->number,
-                                "SELECT coalesce(max(detection), -1) + 1 FROM detection"
-                                " WHERE run_id = ?",
-                                "i", add->run_id);
+    add->db = db;
+    code = rps_database_ask(db, &add->number,
+                            "SELECT coalesce(max(detection), -1) + 1 FROM detection"
+                            " WHERE run_id = ?",
+                            "i", add->run_id);
     if (code == SQLITE_OK)
         code = delete_equal(add);
     if (code == SQLITE_OK)
@@ -129,41 +127,14 @@ static int add_rows(struct addition *add)
     return code == SQLITE_OK ? insert_outliers(add) : code;
 }
 
-static int add_detection(struct addition *add)
-{
-    int code = rps_database_exec(add->db, "BEGIN IMMEDIATE");
-
-    if (code != SQLITE_OK)
-        return code;
-    code = add_rows(add);
-    if (code == SQLITE_OK)
-        code = rps_database_exec(add->db, "COMMIT");
-    if (code != SQLITE_OK)
-        rps_database_exec(add->db, "ROLLBACK");
-    return code;
-}
-
 int rps_store_add_detection(const char *path, int64_t run_id, struct rps_detection *detection,
                             struct rps_error *err)
 {
     struct addition add = {.run_id = run_id, .detection = detection};
-    char what[40];
-    int code, result = rps_database_open_existing(path, &add.db, err);
+    int result = rps_store_change(path, run_id, add_detection, &add, err);
 
-    if (result < 0)
-        return result;
-    code = add_detection(&add);
-    if (code == SQLITE_DONE) {
-        struct rps_reader reader = {.db = add.db, .path = (char *)path};
-
-        snprintf(what, sizeof(what), "run %" PRId64, run_id);
-        result = rps_reader_no_run(&reader, what, err);
-    } else if (code != SQLITE_OK) {
-        result = rps_database_error(add.db, code, path, err);
-    } else {
+    if (result == 0)
         detection->detection = add.number;
-    }
-    rps_database_close_beside(add.db);
     return result;
 }
 

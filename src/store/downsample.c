@@ -11,8 +11,8 @@
 
 #include <stdlib.h>
 
-#include "code_counts.h"
 #include "database.h"
+#include "tables.h"
 #include "rpistat/clock.h"
 #include "rpistat/period.h"
 
@@ -50,9 +50,8 @@ struct rps_downsample {
     sqlite3 *db;
     struct rps_downsample_options options;
     sqlite3_stmt *begin, *commit, *rollback, *next_cpu, *blocks, *cut_periods, *cut_rollups,
-        *counts, *cut_counts, *insert_counts, *thinned, *pages, *free_pages;
-    struct rps_code_counts sums; /* counts of a block */
-    struct track *track;         /* owned */
+        *thinned, *pages, *free_pages;
+    struct track *track; /* owned */
     size_t track_count;
     int64_t whole_ns; /* T */
     int64_t least_ns; /* T is not below it for --max-size; 0: not known yet */
@@ -63,11 +62,6 @@ struct rps_downsample {
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
-
-/* Of a level, and late ones: counts of a period come after it, and may find it thinned. They stay
- * under its number until the next level is thinned. */
-#define COUNTS_OF_BLOCK                                                                            \
-    "WHERE run_id = ?1 AND level IN (?2, 0) AND cpu = ?3 AND period BETWEEN ?4 AND ?5"
 
 static int prepare_statements(struct rps_downsample *d)
 {
@@ -86,8 +80,6 @@ static int prepare_statements(struct rps_downsample *d)
                           " AND ?4 AND period BETWEEN ?5 AND ?6"},
         {&d->cut_rollups, "DELETE FROM rollup WHERE run_id = ?1 AND level = ?2 AND cpu = ?3"
                           " AND period BETWEEN ?4 AND ?5"},
-        {&d->counts, "SELECT stacks, tasks FROM code_count " COUNTS_OF_BLOCK},
-        {&d->cut_counts, "DELETE FROM code_count " COUNTS_OF_BLOCK},
         {&d->thinned, "INSERT OR REPLACE INTO thinned (run_id, cpu, level, before_period)"
                       " VALUES (?1, ?2, ?3, ?4)"},
         {&d->pages, "PRAGMA page_count"},
@@ -100,7 +92,7 @@ static int prepare_statements(struct rps_downsample *d)
         if (code == SQLITE_OK && sqlite3_bind_parameter_count(*statements[i].stmt) > 0)
             sqlite3_bind_int64(*statements[i].stmt, 1, d->options.run_id);
     }
-    return code == SQLITE_OK ? rps_code_counts_prepare(d->db, &d->insert_counts) : code;
+    return code;
 }
 
 /* What --max-size leaves for the file when the log has its share. */
@@ -134,27 +126,17 @@ static int add_track(struct rps_downsample *d, size_t t, int64_t cpu)
 }
 
 /* What was thinned already, when a recording goes on in a copy of its store. */
-static int load_thinned(struct rps_downsample *d)
+static int load_thinned(void *context, sqlite3_stmt *stmt)
 {
-    sqlite3_stmt *stmt = NULL;
-    int at = SQLITE_DONE, code = sqlite3_prepare_v2(d->db,
-                                                    "SELECT cpu, level, before_period FROM thinned"
-                                                    " WHERE run_id = ?1 ORDER BY cpu, level",
-                                                    -1, &stmt, NULL);
+    struct rps_downsample *d = context;
+    int64_t cpu = sqlite3_column_int64(stmt, 0);
+    int level = rps_database_index(stmt, 1, RPS_LEVELS), code = SQLITE_OK;
 
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_int64(stmt, 1, d->options.run_id);
-    while (code == SQLITE_OK && (at = sqlite3_step(stmt)) == SQLITE_ROW) {
-        int64_t cpu = sqlite3_column_int64(stmt, 0);
-        int level = rps_database_index(stmt, 1, RPS_LEVELS);
-
-        if (d->track_count == 0 || d->track[d->track_count - 1].cpu != cpu)
-            code = add_track(d, d->track_count, cpu);
-        if (code == SQLITE_OK && level >= 0)
-            d->track[d->track_count - 1].before[level] = sqlite3_column_int64(stmt, 2);
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_OK && at != SQLITE_DONE ? at : code;
+    if (d->track_count == 0 || d->track[d->track_count - 1].cpu != cpu)
+        code = add_track(d, d->track_count, cpu);
+    if (code == SQLITE_OK && level >= 0)
+        d->track[d->track_count - 1].before[level] = sqlite3_column_int64(stmt, 2);
+    return code;
 }
 
 int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *options,
@@ -171,7 +153,10 @@ int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *option
     d->pages_soft = d->pages_hard = INT64_MAX;
     code = prepare_statements(d);
     if (code == SQLITE_OK)
-        code = load_thinned(d);
+        code = rps_database_each(
+            db,
+            "SELECT cpu, level, before_period FROM thinned WHERE run_id = ?1 ORDER BY cpu, level",
+            options->run_id, load_thinned, d);
     if (code == SQLITE_OK && options->max_bytes > 0)
         code = set_bounds(d);
     if (code != SQLITE_OK) {
@@ -186,14 +171,12 @@ void rps_downsample_close(struct rps_downsample *d)
 {
     if (!d)
         return;
-    sqlite3_stmt *const statements[] = {
-        d->begin,       d->commit,      d->rollback,  d->next_cpu,   d->blocks,
-        d->cut_periods, d->cut_rollups, d->counts,    d->cut_counts, d->insert_counts,
-        d->thinned,     d->pages,       d->free_pages};
+    sqlite3_stmt *const statements[] = {d->begin,  d->commit,      d->rollback,    d->next_cpu,
+                                        d->blocks, d->cut_periods, d->cut_rollups, d->thinned,
+                                        d->pages,  d->free_pages};
 
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         sqlite3_finalize(statements[i]);
-    free(d->sums.entry);
     free(d->track);
     free(d);
 }
@@ -218,34 +201,6 @@ static int next_block(sqlite3_stmt *stmt, int *at, struct block *ret)
     return *at == SQLITE_ROW || *at == SQLITE_DONE ? SQLITE_OK : *at;
 }
 
-/* Counts of the rows of a level that the block sums become the block's. */
-static int thin_counts(struct rps_downsample *d, const struct track *track, int level,
-                       const struct block *block)
-{
-    const struct rps_code_count of = {
-        .level = level + 1, .cpu = (int32_t)track->cpu, .period = (uint64_t)block->first};
-    sqlite3_stmt *const stmts[] = {d->counts, d->cut_counts};
-    int code = SQLITE_OK, at = SQLITE_DONE;
-
-    for (int i = 0; i < 2 && code == SQLITE_OK; i++)
-        code = rps_database_bind(stmts[i], "iiiii", d->options.run_id, (int64_t)level, track->cpu,
-                                 block->first, block->last);
-    d->sums.count = 0;
-    while (code == SQLITE_OK && (at = sqlite3_step(d->counts)) == SQLITE_ROW) {
-        for (int column = 0; column < 2 && code == SQLITE_OK; column++)
-            code = rps_code_counts_add_text(&d->sums, &of, column == 1,
-                                            (const char *)sqlite3_column_text(d->counts, column));
-    }
-    if (code == SQLITE_OK && at != SQLITE_DONE)
-        code = at;
-    sqlite3_reset(d->counts);
-    if (code != SQLITE_OK || d->sums.count == 0)
-        return code;
-    code = rps_database_run(d->cut_counts);
-    return code == SQLITE_OK ? rps_code_counts_insert(&d->sums, d->insert_counts, d->options.run_id)
-                             : code;
-}
-
 /* Delete the rows of a level that the block sums. */
 static int cut(struct rps_downsample *d, const struct track *track, int level,
                const struct block *block)
@@ -259,7 +214,9 @@ static int cut(struct rps_downsample *d, const struct track *track, int level,
 
     if (code == SQLITE_OK)
         code = rps_database_run(stmt);
-    return code == SQLITE_OK ? thin_counts(d, track, level, block) : code;
+    if (code == SQLITE_OK && d->options.wing)
+        code = rps_store_wing->thin(d->options.wing, level, track->cpu, block->first, block->last);
+    return code;
 }
 
 static int note_thinned(struct rps_downsample *d, const struct track *track, int level)

@@ -15,9 +15,11 @@ struct rps_downsample_options {
     int64_t run_id;
     int64_t keep_ns;    /* periods older than this go; 0: none for their age */
     uint64_t max_bytes; /* of the store's file and its log; 0: any */
+    void *wing;         /* what the wing has opened for this run; NULL: it has no rows of it */
 };
 
-/* Prepare; an SQLite code. With max_bytes the log is kept short from now on. db must outlive it. */
+/* Prepare; an SQLite code. With max_bytes the log is kept short from now on. db and what the wing
+ * has opened must outlive it. */
 int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *options,
                         struct rps_downsample **ret);
 void rps_downsample_close(struct rps_downsample *downsample);

@@ -25,6 +25,36 @@ static int open_store(const char *path, struct rps_reader *ret, struct rps_error
     return rps_database_open_existing(path, &ret->db, err);
 }
 
+static int do_change(struct rps_reader *store, int64_t run_id,
+                     int (*change)(void *context, sqlite3 *db), void *context,
+                     struct rps_error *err)
+{
+    int code = rps_database_exec(store->db, "BEGIN IMMEDIATE"), result = 0;
+
+    if (code == SQLITE_OK)
+        result = rps_reader_require(store, run_id, err);
+    if (code == SQLITE_OK && result == 0)
+        code = change(context, store->db);
+    if (code == SQLITE_OK && result == 0)
+        code = rps_database_exec(store->db, "COMMIT");
+    return code == SQLITE_OK ? result : rps_reader_error(store, code, err);
+}
+
+int rps_store_change(const char *path, int64_t run_id, int (*change)(void *context, sqlite3 *db),
+                     void *context, struct rps_error *err)
+{
+    struct rps_reader store;
+    int result = open_store(path, &store, err);
+
+    if (result < 0)
+        return result;
+    result = do_change(&store, run_id, change, context, err);
+    if (!sqlite3_get_autocommit(store.db))
+        rps_database_exec(store.db, "ROLLBACK");
+    rps_database_close_beside(store.db);
+    return result;
+}
+
 /* --- labels and tags -------------------------------------------------------------------------- */
 
 /* The edit's tags as a merge patch (RFC 7396): a key with null is taken away. NULL: no memory. */

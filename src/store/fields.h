@@ -12,6 +12,8 @@
 
 #include <sqlite3.h>
 
+#include "rpistat/store_wing.h"
+
 enum rps_field_kind {
     RPS_FIELD_TEXT,    /* char[size] */
     RPS_FIELD_POINTER, /* char *, owned, or NULL */
@@ -67,8 +69,5 @@ int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_field *field
 
 /* Bind text, with U+FFFD for bytes that are not UTF-8. NULL is bound as ''. */
 int rps_fields_bind_text(sqlite3_stmt *stmt, int index, const char *text);
-
-/* Copy a column's text into ret, cut at a whole character; NULL is ''. */
-void rps_fields_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size);
 
 #endif

@@ -46,11 +46,11 @@ void rps_findings_unreadable(struct rps_findings *findings, sqlite3 *db, const c
                          rps_database_reason(db, code));
 }
 
-int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, const char *sql,
-                     const int64_t *number, const char *what, int64_t ret[2])
+int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, char *sql, const int64_t *number,
+                     const char *what, int64_t ret[2])
 {
     sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
+    int code = sql ? sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
 
     if (code == SQLITE_OK) {
         for (int i = 0; i < sqlite3_bind_parameter_count(stmt); i++)
@@ -64,6 +64,7 @@ int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, const char *sql
         rps_findings_unreadable(findings, db, what, code);
     }
     sqlite3_finalize(stmt);
+    sqlite3_free(sql);
     return code == SQLITE_ROW;
 }
 

@@ -32,12 +32,12 @@ void rps_findings_unreadable(struct rps_findings *findings, sqlite3 *db, const c
                              int code);
 
 /*
- * Ask db for one row, ?1 ... are the numbers given: 1 when it comes, with its first two columns in
- * ret; 0 when it cannot, as is said of `what` unless a table or column is missing, which the check
+ * Ask db for one row by SQL that was made for it and is freed (NULL: there was no memory); ?1 ...
+ * are the numbers given. 1 when it comes, with its first two columns in ret; 0 when it cannot, as is said of `what` unless a table or column is missing, which the check
  * of the schema says.
  */
-int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, const char *sql,
-                     const int64_t *number, const char *what, int64_t ret[2]);
+int rps_findings_ask(struct rps_findings *findings, sqlite3 *db, char *sql, const int64_t *number,
+                     const char *what, int64_t ret[2]);
 
 /* Say how many were not listed. */
 void rps_findings_end(struct rps_findings *findings);

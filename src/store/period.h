@@ -9,9 +9,6 @@
 
 #include "rpistat/period.h"
 
-/* Beyond it nothing was measured, and sums of two times would overflow. */
-#define RPS_PERIOD_TIME_MAX_NS (INT64_MAX / 4)
-
 /*
  * The columns of `period` behind cpu: COLUMN(member and name, least, most, is -1 where NULL, how).
  * What a block of `rollup` has there is that of its FIRST period, of its LAST, their SUM, or their

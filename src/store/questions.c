@@ -6,8 +6,8 @@
  * SQL, and a sentence for where it holds. The questions of a table are put together into one
  * statement, whose rows are those of which any holds: of a sound run there are none.
  *
- * What the questions are asked of are common table expressions, in questions.sql. A statement is the
- * text of that file and one of those here behind it.
+ * What the questions are asked of are common table expressions, in questions.sql, which has the text
+ * of questions_row.sql in two places. A statement is all that, and one of those here behind it.
  */
 #include "questions.h"
 
@@ -16,6 +16,7 @@
 
 #include "database.h"
 #include "embed.h"
+#include "tables.h"
 #include "rpistat/clock.h"
 #include "rpistat/period.h"
 
@@ -24,11 +25,22 @@ extern const struct rps_embedded rps_embedded_questions[];
 /* As in questions.sql: times that other tools have rounded may differ by so many ns. */
 #define NEAR "1000"
 
-/* Prepare a statement behind questions.sql; ?1 is the run, ?2 what else it takes. */
+/* A statement behind questions.sql; NULL: no memory. */
+static char *with_sources(const char *sql)
+{
+    const char *row = rps_embedded_questions[1].text;
+    char *sources = sqlite3_mprintf(rps_embedded_questions[0].text, row, row);
+    char *text = sources ? sqlite3_mprintf("%s%s", sources, sql) : NULL;
+
+    sqlite3_free(sources);
+    return text;
+}
+
+/* Prepare it; ?1 is the run, ?2 what else it takes. */
 static int prepare_with_sources(sqlite3 *db, const char *sql, int64_t run_id, int64_t number,
                                 sqlite3_stmt **ret)
 {
-    char *text = sqlite3_mprintf("%s%s", rps_embedded_questions[0].text, sql);
+    char *text = with_sources(sql);
     int code = text ? sqlite3_prepare_v2(db, text, -1, ret, NULL) : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
@@ -219,34 +231,7 @@ int rps_questions_ask(sqlite3 *db, int64_t run_id, struct rps_findings *findings
 
 /* --- of the run ------------------------------------------------------------------------------ */
 
-/* Numbers of a table of the code that no recorder writes. */
-#define NUMBERS(table)                                                                             \
-    "(SELECT count(*) FROM " table " WHERE run_id = ?1 AND " table " NOT BETWEEN 0 AND 1999999)"
-
-/* What had no room in the recorder's memory may leave others that refer to it. */
-#define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
-
-/* Samples of a column of code_count; NULL where it cannot be read, or goes beyond the highest
- * number of the table. */
-#define SAMPLES(table, column)                                                                     \
-    "code_samples(" column ", iif(" NONE_LOST ", (SELECT coalesce(max(" table                      \
-    ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
-
-/* Counts of what is not in the table. Numbers follow one another: only where one is missing the
- * counts are taken apart, which takes long. */
-#define BETWEEN(table)                                                                             \
-    "iif((SELECT count(*) <= max(" table ") FROM " table " WHERE run_id = ?1) AND " NONE_LOST      \
-    ", (SELECT count(*) FROM " table "_count WHERE run_id = ?1 AND " table " NOT IN"               \
-    " (SELECT " table " FROM " table " WHERE run_id = ?1)), 0)"
-
-/* Questions that a sound store answers with 0. Parameters: run_id, the highest period number, the
- * end of the last period. */
-static const struct {
-    enum rps_finding_kind kind;
-    const char *sql, *what; /* "run 1: " and what */
-    int counted;            /* 1: and ": 3" */
-    int whole;              /* 1: only of runs whose periods could all be read */
-} run_questions[] = {
+static const struct rps_store_question run_questions[] = {
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM phase WHERE run_id = ?1"
      " AND (first_period < 0 OR first_period > last_period OR last_period > ?2)",
@@ -287,47 +272,6 @@ static const struct {
      "SELECT count(*) FROM thinned AS t JOIN rollup AS r ON r.run_id = t.run_id"
      " AND r.level = t.level AND r.cpu = t.cpu AND r.period < t.before_period WHERE t.run_id = ?1",
      "rows of rollup that are there, though thinned says that they were taken away", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT " NUMBERS("module") " + " NUMBERS("frame") " + " NUMBERS("stack") " + " NUMBERS(
-         "task"),
-     "modules, frames, stacks and tasks with numbers that no recorder writes", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM frame WHERE run_id = ?1 AND module <> -1 AND module NOT IN"
-     " (SELECT module FROM module WHERE run_id = ?1) AND " NONE_LOST,
-     "frames of modules that are not there", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM stack WHERE run_id = ?1 AND frame <> -1 AND frame NOT IN"
-     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST,
-     "stacks of frames that are not there", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM stack WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN"
-     " (SELECT stack FROM stack WHERE run_id = ?1) AND " NONE_LOST "))",
-     "stacks whose caller is not one of the stacks before", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
-     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST "))",
-     "names of frames that are not there", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
-     " OR period < 0 OR (period > ?2 AND NOT EXISTS (SELECT 1 FROM gap WHERE run_id = ?1)))",
-     "counts of samples that are not inside the run", 1, 1},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM code_count AS c WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"
-     " (SELECT 1 FROM rollup AS r WHERE r.run_id = ?1 AND r.level = c.level AND r.cpu = c.cpu"
-     " AND r.period = c.period)",
-     "counts of samples in blocks that are not there", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM code_count WHERE run_id = ?1 AND " SAMPLES(
-         "stack", "stacks") " + " SAMPLES("task", "tasks") " IS NULL",
-     "rows of code_count that cannot be read, or count what is not there", 1, 0},
-    {RPS_FINDING_WRONG, "SELECT " BETWEEN("stack") " + " BETWEEN("task"),
-     "counts of stacks and tasks that are not there", 1, 0},
-    {RPS_FINDING_WRONG,
-     "SELECT coalesce(max(iif(lost > 0, max(c.s - samples, c.t - samples, 0),"
-     "  max(abs(c.s - samples), abs(c.t - samples)))), 0) FROM sampling JOIN run USING (run_id),"
-     " (SELECT total(code_samples(stacks, 2000000)) AS s, total(code_samples(tasks, 2000000)) AS t"
-     "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1 AND state = 'complete'",
-     "samples by which its counts of stacks or tasks differ from their total number", 1, 0},
     {RPS_FINDING_WRONG, "SELECT count(*) FROM rollup_block WHERE NOT whole",
      "blocks with rows that do not belong together", 1, 0},
     {RPS_FINDING_WRONG,
@@ -335,10 +279,6 @@ static const struct {
      " AND t.level = r.level - 1 AND t.before_period BETWEEN r.period + 1 AND r.last_period"
      " WHERE r.run_id = ?1",
      "rows of blocks with the end of table thinned inside", 1, 0},
-    {RPS_FINDING_ODD,
-     "SELECT EXISTS (SELECT 1 FROM code_count WHERE run_id = ?1) AND NOT EXISTS"
-     " (SELECT 1 FROM sampling WHERE run_id = ?1)",
-     "it has samples, but not how they were taken, and they are not shown", 0, 0},
     {RPS_FINDING_ODD,
      "SELECT count(*) FROM heartbeat AS h JOIN run AS r ON r.run_id = h.run_id"
      " WHERE h.run_id = ?1 AND r.state = 'complete'", /* a recorder that was killed leaves its own */
@@ -365,25 +305,25 @@ static int read_extent(sqlite3 *db, int64_t run_id, int64_t *ret_last, int64_t *
 
 void rps_questions_ask_rest(sqlite3 *db, int64_t run_id, struct rps_findings *findings)
 {
+    const size_t own = sizeof(run_questions) / sizeof(run_questions[0]);
+    const size_t all = own + (rps_store_wing ? rps_store_wing->question_count : 0);
     int64_t number[] = {run_id, 0, -1};
     int all_read = read_extent(db, run_id, &number[1], &number[2]) == SQLITE_OK;
 
-    for (size_t i = 0; i < sizeof(run_questions) / sizeof(run_questions[0]); i++) {
-        char *sql = sqlite3_mprintf("%s%s", rps_embedded_questions[0].text, run_questions[i].sql);
+    for (size_t i = 0; i < all; i++) {
+        const struct rps_store_question *question =
+            i < own ? &run_questions[i] : &rps_store_wing->question[i - own];
         char what[160], count[32] = "";
         int64_t found[2] = {0};
 
-        snprintf(what, sizeof(what), "run %" PRId64 ": %s", run_id, run_questions[i].what);
-        if (!sql)
-            rps_findings_end_by_code(findings, SQLITE_NOMEM);
-        else if (all_read || !run_questions[i].whole)
-            rps_findings_ask(findings, db, sql, number, what, found);
-        sqlite3_free(sql);
+        snprintf(what, sizeof(what), "run %" PRId64 ": %s", run_id, question->what);
+        if (all_read || !question->whole)
+            rps_findings_ask(findings, db, with_sources(question->sql), number, what, found);
         if (found[0] == 0)
             continue;
-        if (run_questions[i].counted)
+        if (question->counted)
             snprintf(count, sizeof(count), ": %" PRId64, found[0]);
-        rps_findings_add(findings, run_questions[i].kind, "%s%s", what, count);
+        rps_findings_add(findings, question->kind, "%s%s", what, count);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "database.h"
 #include "rpistat/store.h"
+#include "rpistat/store_wing.h"
 
 /* More than any plan has, and few enough that an untrusted store cannot ask for much memory. */
 #define RPS_READER_SETS_MAX 1024
@@ -31,25 +32,9 @@ struct rps_reader {
 /* The sentence for the failure of the reader's last call; returns RPS_FAILED. */
 int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err);
 
-/* Prepare sql and bind run_id to its first parameter; RPS_FAILED with a sentence. */
-int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
-                       sqlite3_stmt **ret, struct rps_error *err);
-
 /* sqlite3_step; a row that comes is granted the steps to the next. Not SQLITE_DONE when the store was
  * changed, and nobody but the end of the rows could tell. */
 int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt);
-
-/* What is done with a row; 0, or a negative code, which ends the loop. */
-typedef int rps_reader_row(void *context, sqlite3_stmt *stmt, struct rps_error *err);
-
-/* Step through the rows of a statement that is reset or finalized afterwards. The first negative
- * code of `row`, or RPS_FAILED with a sentence. */
-int rps_reader_step_all(struct rps_reader *reader, sqlite3_stmt *stmt, rps_reader_row *row,
-                        void *context, struct rps_error *err);
-
-/* The same for sql, whose ?1 is run_id and whose ?2, where it has one, is number. */
-int rps_reader_each(struct rps_reader *reader, const char *sql, int64_t run_id, int64_t number,
-                    rps_reader_row *row, void *context, struct rps_error *err);
 
 /* The first column of all rows that sql gives, in a new array (free()); RPS_FAILED with a sentence.
  */

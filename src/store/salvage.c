@@ -242,15 +242,6 @@ static bool has_column(struct salvage *salvage, const char *column)
     return found;
 }
 
-static int prepare_finished(sqlite3 *db, sqlite3_str *sql, sqlite3_stmt **ret)
-{
-    char *text = sqlite3_str_finish(sql);
-    int code = text ? rps_database_prepare(db, text, ret) : SQLITE_NOMEM;
-
-    sqlite3_free(text);
-    return code;
-}
-
 /* SELECT key, all columns that the new store has, in the order of the key or against it. */
 static int prepare_read(struct salvage *salvage, const char *columns, bool back)
 {
@@ -272,7 +263,7 @@ static int prepare_read(struct salvage *salvage, const char *columns, bool back)
     sqlite3_str_appendall(sql, ") ORDER BY ");
     for (int i = 0; i < table->keys; i++)
         sqlite3_str_appendf(sql, "%s%s%s", comma[i > 0], table->key[i], back ? " DESC" : "");
-    return prepare_finished(salvage->from, sql, back ? &salvage->back : &salvage->ahead);
+    return rps_database_prepare_made(salvage->from, sql, back ? &salvage->back : &salvage->ahead);
 }
 
 /* The statements of the table. SQLITE_OK with none of them when `from` has no such table. */
@@ -298,7 +289,7 @@ static int prepare_table(struct salvage *salvage)
     sqlite3_str_appendall(insert, ")");
     text = sqlite3_str_finish(columns);
     if (code == SQLITE_OK)
-        code = prepare_finished(salvage->to, insert, &salvage->insert);
+        code = rps_database_prepare_made(salvage->to, insert, &salvage->insert);
     else
         sqlite3_free(sqlite3_str_finish(insert));
     if (!is_table(salvage))

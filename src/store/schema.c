@@ -48,11 +48,18 @@ int rps_schema_open(sqlite3 **ret)
     return code == SQLITE_OK ? rps_database_exec(*ret, rps_embedded_schema[0].text) : code;
 }
 
+/* Run what a row says. */
+static int run_text(void *db, sqlite3_stmt *stmt)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, 0);
+
+    return text ? rps_database_exec(db, text) : SQLITE_NOMEM;
+}
+
 /* Run in db what `sql` gives for it. */
 static int complete(sqlite3 *db, const char *sql)
 {
     sqlite3 *empty = NULL;
-    sqlite3_stmt *stmt = NULL;
     int code = rps_schema_open(&empty);
 
     if (code == SQLITE_OK)
@@ -61,15 +68,9 @@ static int complete(sqlite3 *db, const char *sql)
     if (code == SQLITE_OK)
         code = rps_database_copy(db, sql_columns, 0, empty, "INSERT INTO found VALUES (?, ?)");
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(empty, sql, -1, &stmt, NULL);
-    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(stmt, 0);
-
-        code = text ? rps_database_exec(db, text) : SQLITE_NOMEM;
-    }
-    sqlite3_finalize(stmt);
+        code = rps_database_each(empty, sql, 0, run_text, db);
     sqlite3_close(empty);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    return code;
 }
 
 int rps_schema_complete_for_reading(sqlite3 *db)

@@ -10,6 +10,7 @@
 #include "database.h"
 #include "tables.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -26,29 +27,19 @@ static int hides_function(const char *name)
 
 /* Columns that are not in the rows are hidden: 2 and 3 are computed, 1 belongs to virtual
  * tables. */
-static int has_hidden_columns(sqlite3 *db, const struct rps_table *table, int *ret)
+static int find_hidden(void *ret, sqlite3_stmt *stmt)
 {
-    sqlite3_stmt *stmt = NULL;
-    char sql[64];
-    int code;
-
-    snprintf(sql, sizeof(sql), "PRAGMA main.table_xinfo(%s)", table->name);
-    code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-
-    *ret = 0;
-    while (code == SQLITE_OK && !*ret && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        *ret = sqlite3_column_int(stmt, INFO_HIDDEN) != 0;
-        code = SQLITE_OK;
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
+    *(bool *)ret |= sqlite3_column_int(stmt, INFO_HIDDEN) != 0;
+    return SQLITE_OK;
 }
 
 /* Look at a row of PRAGMA table_list. An SQLite code; *ret is what is wrong with it, or NULL. */
 static int look_at(sqlite3 *db, const char *name, const char *type, const char **ret)
 {
     const struct rps_table *own = rps_table_find(name);
-    int hidden = 0, code = SQLITE_OK;
+    bool hidden = false;
+    char sql[64];
+    int code = SQLITE_OK;
 
     *ret = NULL;
     if (hides_function(name)) {
@@ -56,7 +47,8 @@ static int look_at(sqlite3 *db, const char *name, const char *type, const char *
     } else if (own && sqlite3_stricmp(type, "table") != 0) {
         *ret = type;
     } else if (own) {
-        code = has_hidden_columns(db, own, &hidden);
+        snprintf(sql, sizeof(sql), "PRAGMA main.table_xinfo(%s)", own->name);
+        code = rps_database_each(db, sql, 0, find_hidden, &hidden);
         *ret = hidden ? "table with computed columns" : NULL;
     }
     return code;

@@ -27,6 +27,13 @@ const struct rps_table rps_tables[RPS_TABLE_COUNT] = {
     {"code_count", 5, {"run_id", "level", "cpu", "period", "part"}, {1, 0, -1, 0, 0}, false},
 };
 
+const struct rps_store_wing *rps_store_wing;
+
+void rps_store_use(const struct rps_store_wing *wing)
+{
+    rps_store_wing = wing;
+}
+
 const struct rps_table *rps_table_find(const char *name)
 {
     for (size_t i = 0; i < RPS_TABLE_COUNT; i++)

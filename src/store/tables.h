@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rpistat/store_wing.h"
+
 #define RPS_TABLE_COUNT    21
 #define RPS_TABLE_KEYS_MAX 5
 
@@ -19,6 +21,9 @@ struct rps_table {
 
 /* A table that describes rows of others comes before them: run is the first. */
 extern const struct rps_table rps_tables[RPS_TABLE_COUNT];
+
+/* What rps_store_use was given. */
+extern const struct rps_store_wing *rps_store_wing;
 
 /* The table of that name, in whatever case; NULL when there is none. */
 const struct rps_table *rps_table_find(const char *name);

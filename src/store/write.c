@@ -184,13 +184,14 @@ static int insert_rollup(void *context, const struct rps_period *row)
 int rps_writer_open_run(struct rps_writer *writer)
 {
     const struct rps_rollup_sink sink = {writer, insert_rollup};
-    const struct rps_downsample_options downsample = {
+    struct rps_downsample_options downsample = {
         .run_id = writer->run_id,
         .keep_ns = writer->options.keep_ns,
         .max_bytes = writer->options.max_bytes,
     };
     int code = rps_write_record_prepare(writer);
 
+    downsample.wing = writer->statements.wing;
     if (code == SQLITE_OK && !writer->measured)
         code = keep_plan(writer);
     if (code == SQLITE_OK && !writer->rollup) {
@@ -205,13 +206,11 @@ int rps_writer_open_run(struct rps_writer *writer)
 
 void rps_writer_close_run(struct rps_writer *writer)
 {
-    rps_write_record_finalize(writer);
     rps_downsample_close(writer->downsample);
     writer->downsample = NULL;
+    rps_write_record_finalize(writer);
     rps_rollup_free(writer->rollup);
     writer->rollup = NULL;
-    free(writer->counts.entry);
-    writer->counts = (struct rps_code_counts){0};
     free(writer->measured);
     writer->measured = NULL;
     free(writer->sum);
@@ -426,6 +425,41 @@ void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, in
     pthread_mutex_lock(&writer->lock);
     add_note(writer, RPS_WRITE_RECORD_GAP, cpu, start_ns, length_ns, reason);
     unlock_and_wake(writer);
+}
+
+/* Half of the ring is for periods: what has no room in the other half is lost. */
+void rps_writer_row(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
+                    const char *const *text, size_t texts)
+{
+    struct rps_write_row *row = NULL;
+    size_t bytes = numbers * sizeof(*number), size = sizeof(*row) + bytes;
+
+    for (size_t i = 0; i < texts; i++)
+        size += strlen(text[i]) + 1;
+    pthread_mutex_lock(&writer->lock);
+    if (!writer->broken && writer->ring.used < writer->ring.size / 2)
+        row = rps_ring_push(&writer->ring, RPS_WRITE_RECORD_WING + kind, size);
+    if (row) {
+        char *place = (char *)memcpy(row->number, number, bytes) + bytes;
+
+        for (size_t i = 0; i < texts; i++)
+            place = stpcpy(place, text[i]) + 1;
+        row->number_count = (int)numbers;
+        writer->rows++;
+    } else {
+        writer->lost_rows++;
+    }
+    unlock_and_wake(writer);
+}
+
+uint64_t rps_writer_lost_rows(struct rps_writer *writer)
+{
+    uint64_t lost;
+
+    pthread_mutex_lock(&writer->lock);
+    lost = writer->lost_rows;
+    pthread_mutex_unlock(&writer->lock);
+    return lost;
 }
 
 void rps_writer_wait(struct rps_writer *writer)

@@ -1,6 +1,6 @@
 /*
- * What the writer inserts: a row a kind of record in the table below, and the rollups, whose rows
- * are added in the transaction of the period that completes them.
+ * What the writer inserts: a row a kind of record in the table below, those of a wing, and the
+ * rollups, whose rows are added in the transaction of the period that completes them.
  */
 #include "writer.h"
 
@@ -10,6 +10,7 @@
 #include "database.h"
 #include "fields.h"
 #include "period.h"
+#include "tables.h"
 
 static uint32_t measured(const struct rps_writer *writer, uint32_t set_no)
 {
@@ -36,9 +37,9 @@ static int insert_note(struct rps_writer *writer, sqlite3_stmt *stmt, const void
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 
-static int insert_row(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
+static int insert_row(struct rps_writer *writer, sqlite3_stmt *stmt,
+                      const struct rps_write_row *row)
 {
-    const struct rps_write_row *row = payload;
     const char *text = (const char *)(row->number + row->number_count);
     int code = sqlite3_bind_int64(stmt, 1, writer->run_id);
 
@@ -52,38 +53,12 @@ static int insert_row(struct rps_writer *writer, sqlite3_stmt *stmt, const void 
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 
-/* A count waits for the others of its period. */
-static int gather_count(struct rps_writer *writer, const struct rps_write_row *row, bool is_task)
-{
-    const struct rps_code_count count = {
-        .level = (int)row->number[0],
-        .cpu = (int32_t)row->number[1],
-        .period = (uint64_t)row->number[2],
-        .id = row->number[3],
-        .samples = (uint64_t)row->number[4],
-    };
-
-    return rps_code_counts_add(&writer->counts, &count, is_task);
-}
-
-static int gather_stack_count(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
-{
-    (void)stmt;
-    return gather_count(writer, payload, false);
-}
-
-static int gather_task_count(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
-{
-    (void)stmt;
-    return gather_count(writer, payload, true);
-}
-
-/* How records of each kind are inserted. A period's statement is made by period.c; counts have one
- * together. */
+/* How records of each kind of the store's own are inserted. A period's statement is made by
+ * period.c. */
 static const struct {
     const char *sql;
     int (*insert)(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload);
-} kinds[RPS_WRITE_RECORD_KINDS] = {
+} kinds[RPS_WRITE_RECORD_WING] = {
     [RPS_WRITE_RECORD_PERIOD] = {NULL, insert_period},
     [RPS_WRITE_RECORD_MARK] = {"INSERT INTO mark (run_id, time_ns, mark_no, text)"
                                " VALUES (?1, ?2, ?3, ?4)",
@@ -91,25 +66,6 @@ static const struct {
     [RPS_WRITE_RECORD_GAP] = {"INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason)"
                               " VALUES (?1, ?2, ?3, ?5, ?6, ?4)",
                               insert_note},
-    [RPS_WRITE_RECORD_SAMPLING] = {"INSERT OR REPLACE INTO sampling (run_id, frequency, threshold,"
-                                   " samples, complete, lost, throttled, unmapped, event, stacks)"
-                                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-                                   insert_row},
-    [RPS_WRITE_RECORD_MODULE] =
-        {"INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
-         " VALUES (?1, ?2, ?3, ?4, ?5)",
-         insert_row},
-    [RPS_WRITE_RECORD_FRAME] = {"INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
-                                " VALUES (?1, ?2, ?3, ?4)",
-                                insert_row},
-    [RPS_WRITE_RECORD_STACK] = {"INSERT OR IGNORE INTO stack (run_id, stack, parent, frame)"
-                                " VALUES (?1, ?2, nullif(?3, -1), ?4)",
-                                insert_row},
-    [RPS_WRITE_RECORD_TASK] = {"INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns,"
-                               " end_ns, name) VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)",
-                               insert_row},
-    [RPS_WRITE_RECORD_STACK_COUNT] = {NULL, gather_stack_count},
-    [RPS_WRITE_RECORD_TASK_COUNT] = {NULL, gather_task_count},
 };
 
 int rps_write_record_prepare(struct rps_writer *writer)
@@ -134,11 +90,15 @@ int rps_write_record_prepare(struct rps_writer *writer)
 
     if (code == SQLITE_OK)
         code = rps_period_prepare(writer->db, 1, &s->rollup);
-    if (code == SQLITE_OK)
-        code = rps_code_counts_prepare(writer->db, &s->counts);
+    if (code == SQLITE_OK && rps_store_wing)
+        code = rps_store_wing->open(writer->db, writer->run_id, &s->wing);
     for (int k = 1; k < RPS_WRITE_RECORD_KINDS && code == SQLITE_OK; k++) {
-        if (kinds[k].sql)
-            code = rps_database_prepare(writer->db, kinds[k].sql, &s->kind[k]);
+        const char *sql = k < RPS_WRITE_RECORD_WING ? kinds[k].sql
+                          : rps_store_wing ? rps_store_wing->insert[k - RPS_WRITE_RECORD_WING]
+                                           : NULL;
+
+        if (sql)
+            code = rps_database_prepare(writer->db, sql, &s->kind[k]);
     }
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && code == SQLITE_OK; i++)
         code = rps_database_prepare(writer->db, statements[i].sql, statements[i].stmt);
@@ -149,18 +109,28 @@ void rps_write_record_finalize(struct rps_writer *writer)
 {
     struct rps_write_statements *s = &writer->statements;
     sqlite3_stmt *const statements[] = {s->begin,         s->commit,    s->rollback, s->run_state,
-                                        s->set_recording, s->heartbeat, s->rollup,   s->counts};
+                                        s->set_recording, s->heartbeat, s->rollup};
 
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         sqlite3_finalize(statements[i]);
     for (int k = 0; k < RPS_WRITE_RECORD_KINDS; k++)
         sqlite3_finalize(s->kind[k]);
+    if (rps_store_wing)
+        rps_store_wing->close(s->wing);
     *s = (struct rps_write_statements){0};
 }
 
 int rps_write_record_insert(struct rps_writer *writer, const struct rps_ring_record *record)
 {
-    return kinds[record->kind].insert(writer, writer->statements.kind[record->kind], record + 1);
+    sqlite3_stmt *stmt = writer->statements.kind[record->kind];
+    const struct rps_write_row *row = (const void *)(record + 1);
+    int of_wing = (int)record->kind - RPS_WRITE_RECORD_WING;
+
+    if (of_wing < 0)
+        return kinds[record->kind].insert(writer, stmt, record + 1);
+    if (stmt)
+        return insert_row(writer, stmt, row);
+    return rps_store_wing->gather(writer->statements.wing, of_wing, row->number);
 }
 
 void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_record *record)

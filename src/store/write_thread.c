@@ -16,6 +16,7 @@
 
 #include "database.h"
 #include "heartbeat.h"
+#include "tables.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -104,13 +105,14 @@ static int insert_batch(struct rps_writer *writer, const struct batch *batch)
     struct rps_ring_place place = {0};
     int code = rps_writer_check_run(writer);
 
-    writer->counts.count = 0; /* one that failed may have left some */
+    if (rps_store_wing)
+        rps_store_wing->forget(writer->statements.wing);
     if (code == SQLITE_OK && is_beat_due(writer))
         code = beat(writer);
     while (code == SQLITE_OK && place.count < batch->count)
         code = rps_write_record_insert(writer, rps_ring_next(&batch->ring, &place));
-    if (code == SQLITE_OK)
-        code = rps_code_counts_insert(&writer->counts, writer->statements.counts, writer->run_id);
+    if (code == SQLITE_OK && rps_store_wing)
+        code = rps_store_wing->write(writer->statements.wing);
     return code;
 }
 
@@ -215,7 +217,7 @@ static void downsample(struct rps_writer *writer, int transactions)
 }
 
 /* The records of a batch that was committed: into the sums. Returns how many are periods, and rows
- * of code. */
+ * of a wing. */
 static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
                           struct rps_ring_place *ret_place, uint64_t *ret_rows)
 {
@@ -227,7 +229,7 @@ static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
 
         rps_write_record_sum(writer, record);
         periods += record->kind == RPS_WRITE_RECORD_PERIOD;
-        *ret_rows += record->kind >= RPS_WRITE_RECORD_SAMPLING;
+        *ret_rows += record->kind >= RPS_WRITE_RECORD_WING;
     }
     return periods;
 }

@@ -14,8 +14,8 @@
 #include <sqlite3.h>
 
 #include "rpistat/store.h"
+#include "rpistat/store_wing.h"
 
-#include "code_counts.h"
 #include "downsample.h"
 #include "ring.h"
 #include "rollup.h"
@@ -28,19 +28,13 @@ struct rps_lost_stretch {
     int64_t start_ns, end_ns;
 };
 
-/* Kinds of records in the ring; write_record.c has a row for each. */
+/* Kinds of records in the ring; write_record.c has a row for each of its own. */
 enum rps_write_record_kind {
     RPS_WRITE_RECORD_PERIOD = 1, /* struct rps_period */
     RPS_WRITE_RECORD_MARK,       /* struct rps_write_note */
     RPS_WRITE_RECORD_GAP,        /* struct rps_write_note */
-    RPS_WRITE_RECORD_SAMPLING,   /* struct rps_write_row, as all below */
-    RPS_WRITE_RECORD_MODULE,
-    RPS_WRITE_RECORD_FRAME,
-    RPS_WRITE_RECORD_STACK,
-    RPS_WRITE_RECORD_TASK,
-    RPS_WRITE_RECORD_STACK_COUNT,
-    RPS_WRITE_RECORD_TASK_COUNT,
-    RPS_WRITE_RECORD_KINDS,
+    RPS_WRITE_RECORD_WING,       /* struct rps_write_row, of the first of a wing's kinds */
+    RPS_WRITE_RECORD_KINDS = RPS_WRITE_RECORD_WING + RPS_STORE_WING_KINDS_MAX,
 };
 
 struct rps_write_note {
@@ -59,7 +53,8 @@ struct rps_write_row {
 /* What the run's records are inserted with; write_record.c's. */
 struct rps_write_statements {
     sqlite3_stmt *begin, *commit, *rollback, *run_state, *set_recording, *heartbeat;
-    sqlite3_stmt *kind[RPS_WRITE_RECORD_KINDS], *rollup, *counts;
+    sqlite3_stmt *kind[RPS_WRITE_RECORD_KINDS], *rollup;
+    void *wing; /* what it gathers */
 };
 
 struct rps_writer {
@@ -81,7 +76,6 @@ struct rps_writer {
     const struct rps_plan *plan; /* the caller's */
     struct rps_write_statements statements;
     struct rps_rollup *rollup;
-    struct rps_code_counts counts;     /* of the batch that is being written */
     struct rps_downsample *downsample; /* NULL: nothing is thinned */
     int set_count;
     uint8_t *measured;       /* by set: slots whose event is measured */
@@ -108,8 +102,8 @@ struct rps_writer {
     uint64_t marks, marks_left_out;
     int64_t mark_time_ns; /* of the last that was left out */
     uint64_t lost_notes;  /* marks and gaps for which there was no room */
-    uint64_t rows;        /* of code, in the ring */
-    uint64_t lost_rows;   /* of code, for which there was no room */
+    uint64_t rows;        /* of a wing, in the ring */
+    uint64_t lost_rows;   /* of a wing, for which there was no room */
     uint64_t committed, dropped;
     bool sleeping;      /* the thread waits to be told of work, or for the next commit */
     bool idle;          /* it has nothing to write, and a commit would be due */

@@ -26,7 +26,7 @@
 
 #include "phase_series.h"
 #include "rpistat/joint.h"
-#include "rpistat/match.h"
+#include "compare/match.h"
 #include "rpistat/random.h"
 
 #define SIGNALS      6

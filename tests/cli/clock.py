@@ -181,14 +181,14 @@ def test_every():
             return begin <= float(other["time_s"]) + float(other["length_s"]) / 2 < begin + 8
         mine = [r for r in rotations if inside(r)]
         assert int(row["rotations"]) == len(mine) and row["block"] == "1", row
-        for name in ("cpi", "dc_miss_ratio"):
+        for name in ("cpi", "dc_miss_ratio_percent"):
             values = [float(r[name]) for r in mine if r[name]]
             assert float(row[name + "_min"]) == min(values), (row, name)
             assert float(row[name + "_max"]) == max(values), (row, name)
         first, last = int(mine[0]["rotation"]) * 4, int(mine[-1]["rotation"]) * 4 + 3
         counted = [p for p in periods if first <= int(p["period"]) <= last and p["dc_miss"]]
         ratio = 100 * sum(int(p["dc_miss"]) for p in counted) / sum(int(p["dc_access"]) for p in counted)
-        assert abs(float(row["dc_miss_ratio"]) - ratio) < 1e-6, (row, ratio)
+        assert abs(float(row["dc_miss_ratio_percent"]) - ratio) < 1e-6, (row, ratio)
     assert stretches[3]["cpi"] == "" == stretches[3]["cpi_max"], stretches[3]
     assert len(rows("--every", "1h")) == 1
 
@@ -234,11 +234,14 @@ def test_long_rates():
     """export --long --rates: a row a figure and rotation"""
     wide, tall = rows("--rates"), rows("--rates", "--long")
     names = [name for name in wide[0] if name + "_low" in wide[0]]
-    assert list(tall[0]) == "run cpu rotation time_s length_s phase label metric value low high".split()
+    assert list(tall[0]) == "run cpu rotation time_s length_s phase label metric unit value low high".split()
     expected = [(row["rotation"], name, row[name], row[name + "_low"], row[name + "_high"])
                 for row in wide for name in names]
-    assert expected == [tuple(row[key] for key in ("rotation", "metric", "value", "low", "high"))
-                        for row in tall]
+
+    def column(row):
+        suffix = {"%": "_percent", "PTI": "_pti", "/s": "_per_s"}.get(row["unit"], "")
+        return row["metric"] + suffix[0 if not row["metric"].endswith(suffix) else len(suffix):]
+    assert expected == [(row["rotation"], column(row), row["value"], row["low"], row["high"]) for row in tall]
     assert tall == rows("--long", "--format", "rates")
 
 
@@ -258,7 +261,7 @@ def test_locale():
         german = environment(LC_ALL=name, LOCPATH=folder)
         text = FOLDER.call("export", "--rates", "--locale", env=german).stdout
         assert text == FOLDER.call("export", "--rates", "--separator", ";", "--decimal", ",").stdout
-        assert text.splitlines()[1].startswith("1;-1;0;0,000000000;0,400000000;"), text[:400]
+        assert text.splitlines()[1].startswith("1;;0;0,000000000;0,400000000;"), text[:400]
         phases = expect(FOLDER.call("phases", env=german), 0).stdout
         assert re.search(r"00:09,[0-9] ", phases) and not re.search(r"[0-9]\.[0-9]", phases), phases
     finally:

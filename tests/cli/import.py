@@ -118,7 +118,7 @@ def test_table():
         assert row["load"] == str(line[-1]), (row, line)
         for i in range(count):
             rate = line[1 + i] / length
-            assert abs(float(row["c_%d_rate" % i]) / rate - 1) < 1e-8, (i, row, line)
+            assert abs(float(row["c_%d_rate_per_s" % i]) / rate - 1) < 1e-8, (i, row, line)
     exports_values("table.data", {"temp": [str(line[-2]).removesuffix(".0") for line in lines],
                                   "load": [str(line[-1]) for line in lines]})
     assert ("event", "temp") not in found and ("event", "time") not in found, found.keys()

@@ -26,7 +26,7 @@ STEPS = [
     ("file first.png first.html", [r"PNG image data, 1200 x", r"HTML document"]),
     ("rpistat plot -o - --size 80x30", [r"CPU use \(% of one CPU\)", r"^ +0 [┤+]", r"00:00:00"]),
     ("rpistat export -o first.csv; head -2 first.csv", [r"^run,cpu,period,time_s,length_s,cycle,cycles,set,",
-                                                        r"^1,-1,0,0\.000000000,0\."]),
+                                                        r"^1,,0,0\.000000000,0\."]),
     ("rpistat runs", [r"^RUN +LABEL +START +STATE ", r"^ +1 +- +\d{4}-\d\d-\d\d \d\d:\d\d +complete "]),
     ("rpistat plots", [r"did you mean plot\?", r"status 127"]),
     ("rpistat --period 100 true", [r"the unit is missing, write 100ms or 100s", r"status 2"]),

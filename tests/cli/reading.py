@@ -215,7 +215,7 @@ def test_cpu_use():
         report = expect(folder.call("report"), 0).stdout
         assert "CPU use:            62.500 %" in report, report
         table = list(csv.DictReader(io.StringIO(folder.call("export", "--rates").stdout)))
-        assert [float(row["cpu_use"]) for row in table] == IDLE_USE, table
+        assert [float(row["cpu_use_percent"]) for row in table] == IDLE_USE, table
         with sqlite3.connect(folder / "rpistat.data") as store:
             rate = "SELECT value FROM rate WHERE metric = 'cpu_use' ORDER BY rotation"
             assert [row[0] for row in store.execute(rate)] == IDLE_USE

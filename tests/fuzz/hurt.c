@@ -11,6 +11,7 @@
 
 #include "fixture.h"
 #include "rpistat/clock.h"
+#include "rpistat/code_store.h"
 
 #define PERIODS     160 /* of a run */
 #define CHANGES_MAX 12

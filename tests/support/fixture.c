@@ -11,6 +11,12 @@
 
 #include "rpistat/clock.h"
 
+/* As main does. */
+__attribute__((constructor)) static void use_wing(void)
+{
+    rps_store_use(&rps_code_store);
+}
+
 static void must(int result, const struct rps_error *err)
 {
     if (result < 0)

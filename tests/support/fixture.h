@@ -3,7 +3,7 @@
 #ifndef RPISTAT_TEST_SHOW_FIXTURE_H
 #define RPISTAT_TEST_SHOW_FIXTURE_H
 
-#include "rpistat/store.h"
+#include "rpistat/code_store.h"
 
 #define FIXTURE_PERIOD_NS INT64_C(100000000)
 

@@ -21,9 +21,9 @@ static const struct rps_column columns[] = {
     {"good", .kind = RPS_VALUE_BOOL},
     {"start", .kind = RPS_VALUE_TIME},
     {"elapsed_s", "ELAPSED", RPS_VALUE_DURATION, .place = 5, .drop = 1},
-    {"bytes", "SIZE", RPS_VALUE_SIZE, .place = 6},
+    {"bytes", "SIZE", RPS_VALUE_BYTES, .place = 6},
     {"rate", .kind = RPS_VALUE_NUMBER},
-    {"argv", .kind = RPS_VALUE_LIST},
+    {"argv", .kind = RPS_VALUE_BLOCK},
     {NULL, "COUNTED", .place = 7, .drop = 3},
 };
 
@@ -36,10 +36,9 @@ static struct rps_block *new_block(struct rps_document *document)
 static void put(struct rps_block *block, int64_t run, const char *label, const char *host,
                 int known)
 {
-    static char a[] = "a", one[] = "1", b[] = "b", xy[] = "x,y", naive[] = "./naive", n[] = "-n",
-                escape[] = "\x1b";
+    static char a[] = "a", one[] = "1", b[] = "b", xy[] = "x,y";
     struct rps_tag tag[] = {{a, one}, {b, xy}};
-    char *argv[] = {naive, n, escape};
+    const char *argv[] = {"./naive", "-n", "\x1b"};
 
     rps_put_int(block, run, 1);
     rps_put_text(block, "./naive");
@@ -55,32 +54,41 @@ static void put(struct rps_block *block, int64_t run, const char *label, const c
     rps_put_text(block, "sim");
 }
 
-/* Write a document, free it, and compare. */
-static void assert_written(struct rps_document *document, enum rps_format format, int terminal,
-                           const char *expected)
+/* Write a document, begin an empty one, and compare the end. */
+static void assert_ends(struct rps_document *document, enum rps_format format, int terminal,
+                        const char *expected, int is_all)
 {
-    struct rps_error err;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    assert_int_equal(rps_document_write(document, out, format, terminal, &err), 0);
+    rps_document_write(document, out, format, terminal);
     fclose(out);
-    rps_document_free(document);
-    assert_string_equal(text, expected);
+    rps_arena_free(document->arena);
+    *document = (struct rps_document){.arena = rps_arena_new()};
+    if (!is_all && size > strlen(expected))
+        assert_string_equal(text + size - strlen(expected), expected);
+    else
+        assert_string_equal(text, expected);
     free(text);
+}
+
+static void assert_written(struct rps_document *document, enum rps_format format, int terminal,
+                           const char *expected)
+{
+    assert_ends(document, format, terminal, expected, 1);
 }
 
 static void test_people(void **state)
 {
-    struct rps_document document = {0};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_block *block = new_block(&document);
 
     (void)state;
     put(block, 1, "nightly \x1b", "web", 1);
     put(block, 10, NULL, "web", 0);
-    rps_put_words(block, "another");
+    rps_put_words(block, "%s", "another");
     assert_written(&document, RPS_FORMAT_TEXT, 0,
                    "RUN  LABEL         TAGS       ELAPSED     SIZE  COUNTED  COMMAND\n"
                    "  1  nightly \\x1b  a=1 b=x,y  1.500 s  1.5 KiB  sim      ./naive\n"
@@ -89,7 +97,7 @@ static void test_people(void **state)
 
 static void test_hosts(void **state)
 {
-    struct rps_document document = {0};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_block *block = new_block(&document);
 
     (void)state;
@@ -107,7 +115,7 @@ static void test_hosts(void **state)
 
 static void test_terminal(void **state)
 {
-    struct rps_document document = {0};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_block *block;
 
     (void)state;
@@ -129,7 +137,7 @@ static void test_terminal(void **state)
 
 static void test_json(void **state)
 {
-    struct rps_document document = {0};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_block *block;
 
     (void)state;
@@ -137,7 +145,7 @@ static void test_json(void **state)
     put(new_block(&document), 1, "a", NULL, 1);
     block = new_block(&document); /* goes on with the table */
     put(block, 2, NULL, NULL, 0);
-    rps_block_line(block, 0, "For people.");
+    rps_block_line(block, "For people.");
     rps_put_int(rps_document_field(&document, "sound", RPS_VALUE_BOOL), 0, 1);
     assert_written(
         &document, RPS_FORMAT_JSON, 0,
@@ -156,7 +164,7 @@ static void test_csv(void **state)
 {
     static const char head[] = "run,command,label,host,tags,good,start,elapsed_s,bytes,rate\n";
     static const struct rps_column other = {.name = "other"};
-    struct rps_document document = {0};
+    struct rps_document document = {.arena = rps_arena_new()};
     char expected[512];
 
     (void)state;
@@ -177,22 +185,21 @@ static void test_lines(void **state)
 {
     static const struct rps_column bare[] = {{"name", .heading = ""},
                                              {"yes", "", .kind = RPS_VALUE_BOOL}};
-    struct rps_document document = {0};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_block *block = rps_document_block(&document, "later", bare, 2);
 
     (void)state;
     block->place = 1;
-    block->has_no_head = 1;
     block->indent = 2;
-    rps_block_line(block, RPS_LINE_TITLE, "Later \x1b");
+    rps_block_title(block, "Later \x1b");
     rps_put_text(block, "cycles");
     rps_put_int(block, 1, 1);
-    rps_block_line(block, 4, "%s", "  what a row  means, in 20 columns ");
+    rps_block_wrap(block, 4, 4, "%s", "  what a row  means, in 20 columns ");
     rps_put_text(block, "a");
     rps_put_int(block, 0, 1);
-    rps_block_line(block, 0, "As long as it is, whatever the terminal.");
+    rps_block_line(block, "As long as it is, whatever the terminal.");
     block = rps_document_block(&document, "first", bare, 2);
-    rps_block_line(block, RPS_LINE_TITLE, "First");
+    rps_block_title(block, "First");
     assert_written(&document, RPS_FORMAT_TEXT, 20,
                    "First\n\nLater \\x1b\n"
                    "  cycles  yes\n"
@@ -201,10 +208,210 @@ static void test_lines(void **state)
                    "As long as it is, whatever the terminal.\n");
 }
 
+static const struct rps_interval surely = {RPS_CERTAINTY_INTERVAL, 2, 1.96, 2.04, .5};
+static const struct rps_interval widely = {RPS_CERTAINTY_INTERVAL, 2, 1.2, 3.8, .5};
+static const struct rps_interval rarely = {RPS_CERTAINTY_BURSTS, 2, NAN, NAN, .5};
+
+/* Two phases of a run with figures of all kinds, and a row for people alone. */
+static void put_phases(struct rps_document *document)
+{
+    static const struct rps_column phase_columns[] = {
+        {"phase", .kind = RPS_VALUE_INT},
+        {"label", "Phase", .place = 1},
+        {"start_s", "Start", RPS_VALUE_CLOCK, .place = 2},
+        {"length_s", "Length", RPS_VALUE_DURATION, .place = 3},
+        {"share", "Share", RPS_VALUE_SHARE, .place = 4},
+        {"cpi", "CPI", RPS_VALUE_FIGURE, .group = "figures", .has_interval = 1, .has_deviation = 1,
+         .place = 6},
+        {"share", "L1 data cache misses", RPS_VALUE_FIGURE, .unit = "%", .group = "figures",
+         .has_interval = 1, .has_deviation = 1, .place = 5, .drop = 1},
+    };
+    struct rps_block *block = rps_document_block(document, "phases", phase_columns, 7);
+
+    document->period_ns = S / 10;
+    document->length_ns = 20 * S;
+    block->indent = 2;
+    block->fixed = 1;
+    block->people_rows = 1;
+    for (int i = 0; i < 2; i++) {
+        rps_put_int(block, i, 1);
+        rps_put_text(block, i == 0 ? "A" : "B")->doubtful = i;
+        rps_put_int(block, i * 5 * S, 1);
+        rps_put_int(block, (5 + 10 * i) * S, 1);
+        rps_put_number(block, i == 0 ? .25 : .75);
+        rps_put_figure(block, 2, i == 0 ? &surely : &widely);
+        rps_put_figure(block, i == 0 ? 12.345 : NAN, &rarely)->deviation = i == 0 ? 0.5 : NAN;
+    }
+    rps_put_blanks(block, 1);
+    rps_put_text(block, "all");
+    rps_put_blanks(block, 1);
+    rps_put_int(block, 20 * S, 1);
+    rps_put_blanks(block, 1);
+    rps_put_number(block, 2);
+    rps_put_blanks(block, 1);
+    rps_block_line(block, "Below.");
+}
+
+static void test_figures(void **state)
+{
+    struct rps_document document = {.arena = rps_arena_new()};
+
+    (void)state;
+    put_phases(&document);
+    rps_document_say(&document, "The end.");
+    assert_written(&document, RPS_FORMAT_TEXT, 0,
+                   "                                          L1 data\n"
+                   "                                     cache misses\n"
+                   "  Phase    Start  Length   Share              (%)             CPI\n"
+                   "  A      00:00.0   5.0 s  25.0 %  12.35 * sd 0.50      2.00 \u00b10.04\n"
+                   "  B?     00:05.0  15.0 s  75.0 %                -  2.00 (1.2-3.8)\n"
+                   "  all             20.0 s                                    2.000\n"
+                   "Below.\n"
+                   "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n"
+                   "\n*: counted in turns, too rare or in too few periods for an interval.\n"
+                   "\nThe end.\n");
+    put_phases(&document);
+    assert_written(&document, RPS_FORMAT_TEXT, 30,
+                   "  Phase    Start  Length\n"
+                   "  A      00:00.0   5.0 s\n"
+                   "  B?     00:05.0  15.0 s\n"
+                   "  all             20.0 s\n"
+                   "\n"
+                   "  Phase   Share\n"
+                   "  A      25.0 %\n"
+                   "  B?     75.0 %\n"
+                   "  all\n"
+                   "\n"
+                   "  Phase             CPI\n"
+                   "  A          2.00 \u00b10.04\n"
+                   "  B?     2.00 (1.2-3.8)\n"
+                   "  all             2.000\n"
+                   "Below.\n"
+                   "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n");
+}
+
+static void test_groups(void **state)
+{
+    struct rps_document document = {.arena = rps_arena_new()};
+
+    (void)state;
+    put_phases(&document);
+    assert_written(
+        &document, RPS_FORMAT_JSON, 0,
+        "{\n  \"phases\": [\n    {\"phase\": 0, \"label\": \"A\", \"start_s\": 0, "
+        "\"length_s\": 5, \"share\": 0.25, \"figures\": {\"cpi\": 2, \"share\": 12.345}, "
+        "\"intervals\": {\"cpi\": {\"low\": 1.96, \"high\": 2.04, \"certainty\": "
+        "\"interval\"}, \"share\": {\"low\": null, \"high\": null, \"certainty\": "
+        "\"rare bursts\"}}, \"spread\": {\"cpi\": null, \"share\": 0.5}},\n"
+        "    {\"phase\": 1, \"label\": \"B\", \"start_s\": 5, "
+        "\"length_s\": 15, \"share\": 0.75, \"figures\": {\"cpi\": 2, \"share\": null}, "
+        "\"intervals\": {\"cpi\": {\"low\": 1.2, \"high\": 3.8, \"certainty\": "
+        "\"interval\"}, \"share\": {\"low\": null, \"high\": null, \"certainty\": "
+        "\"rare bursts\"}}, \"spread\": {\"cpi\": null, \"share\": null}}\n  ]\n}\n");
+    put_phases(&document);
+    assert_written(&document, RPS_FORMAT_CSV, 0,
+                   "phase,label,start_s,length_s,share,cpi,share_metric,cpi_low,cpi_high,"
+                   "share_low,share_high,cpi_sd,share_sd\n"
+                   "0,A,0.000000000,5.000000000,0.25,2,12.345,1.96,2.04,,,,0.5\n"
+                   "1,B,5.000000000,15.000000000,0.75,2,,1.2,3.8,,,,\n");
+}
+
+/* What stands inside a value, plain intervals, an object, paragraphs by name, a tree. */
+static void test_nested(void **state)
+{
+    static const struct rps_column outer[] = {
+        {"name", .heading = "Name"},
+        {"value", .kind = RPS_VALUE_NUMBER, .has_interval = 1},
+        {"inner", .kind = RPS_VALUE_BLOCK},
+        {"given", .kind = RPS_VALUE_JSON}};
+    static const struct rps_column number[] = {{"", .kind = RPS_VALUE_INT}};
+    struct rps_document document = {.arena = rps_arena_new()};
+
+    (void)state;
+    for (int turn = 0; turn < 3; turn++) {
+        struct rps_block *block = rps_document_block(&document, "rows", outer, 4), *inner;
+
+        rps_put_text(block, "top");
+        rps_put_figure(block, 2, &surely);
+        inner = rps_put_block(block, number, 1);
+        rps_put_text(block, "[1]");
+        rps_put_int(inner, 7, 1);
+        rps_put_int(inner, 8, 1);
+        rps_block_depth(block, 1);
+        rps_put_text(block, "below");
+        rps_put_number(block, NAN);
+        rps_put_block(block, outer, 1);
+        rps_put_text(block, NULL);
+        rps_document_block(&document, "remarks", NULL, 0);
+        rps_block_line(document.last, "One.");
+        rps_document_block(&document, "run", outer, 1)->is_object = 1;
+        rps_put_text(document.last, "x");
+        document.last->column[0].heading = NULL;
+        if (turn == 0)
+            assert_written(
+                &document, RPS_FORMAT_JSON, 0,
+                "{\n  \"rows\": [\n    {\"name\": \"top\", \"value\": 2, \"low\": 1.96, "
+                "\"high\": 2.04, \"certainty\": \"interval\", \"share\": 0.5, "
+                "\"inner\": [7, 8], \"given\": [1]},\n"
+                "    {\"name\": \"below\", \"value\": null, \"low\": null, \"high\": null, "
+                "\"certainty\": null, \"share\": null, \"inner\": [], \"given\": null}\n  ],\n"
+                "  \"remarks\": [\"One.\"],\n  \"run\": {\n    \"name\": \"x\"\n  }\n}\n");
+        else if (turn == 1)
+            assert_written(&document, RPS_FORMAT_CSV, 0,
+                           "name,value,low,high,certainty,share\ntop,2,1.96,2.04,interval,0.5\n"
+                           "below,,,,,\n");
+        else
+            assert_written(&document, RPS_FORMAT_TEXT, 0, "Name\ntop\n  below\n\nOne.\n");
+    }
+}
+
+static void put_markup(struct rps_document *document)
+{
+    static const struct rps_column two[] = {{"a", .heading = "A_b"},
+                                            {"n", "N", RPS_VALUE_INT, .unit = "<s>"}};
+    struct rps_block *block = rps_document_block(document, "a", two, 2);
+
+    rps_block_title(block, "Of &x");
+    rps_block_line(block, "One.");
+    rps_block_line(block, "@two");
+    rps_put_text(block, "  in|side");
+    rps_put_int(block, 1, 1);
+    rps_block_line(block, "between");
+    rps_put_text(block, "<b>");
+    rps_put_int(block, 2, 0);
+    block = rps_document_block(document, NULL, NULL, 0);
+    block->is_folded = 1;
+    rps_block_title(block, "More");
+    rps_block_line(block, "Last \x1b");
+}
+
+static void test_markup(void **state)
+{
+    struct rps_document document = {.arena = rps_arena_new()};
+
+    (void)state;
+    put_markup(&document);
+    assert_written(&document, RPS_FORMAT_MARKDOWN, 0,
+                   "### Of \\&x\n\n- One.\n- @<!-- -->two\n\n"
+                   "| A\\_b | N (\\<s\\>) |\n| :-- | --: |\n"
+                   "| &nbsp;&nbsp;in\\|side | 1 |\n| between |\n| \\<b\\> | - |\n\n"
+                   "<details><summary>More</summary>\n\nLast \\\\x1b\n\n</details>\n");
+    put_markup(&document);
+    assert_ends(&document, RPS_FORMAT_MARKDOWN + 1, 0,
+                "<h2>Of &amp;x</h2>\n<ul>\n<li>One.</li>\n<li>@two</li>\n</ul>\n\n<table>\n"
+                "<tr><th>A_b</th><th class=\"n\">N (&lt;s&gt;)</th></tr>\n"
+                "<tr><td>&nbsp;&nbsp;in|side</td><td class=\"n\">1</td></tr>\n"
+                "<tr><td colspan=\"99\">between</td></tr>\n"
+                "<tr><td>&lt;b&gt;</td><td class=\"n\">-</td></tr>\n</table>\n\n"
+                "<details><summary>More</summary>\n\n<p>Last \\x1b</p>\n\n</details>\n"
+                "</body></html>\n",
+                0);
+}
+
 /* The numbers of three rows that were sorted, as a CSV's first column. */
 static void assert_sorted(const char *column, int is_descending, const char *expected)
 {
-    struct rps_document document = {0};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_block *block = new_block(&document);
     char got[4] = "";
 
@@ -216,7 +423,7 @@ static void assert_sorted(const char *column, int is_descending, const char *exp
     for (size_t i = 0; i < 3; i++)
         got[i] = (char)('0' + block->value[i * block->column_count].number);
     assert_string_equal(got, expected);
-    rps_document_free(&document);
+    rps_arena_free(document.arena);
 }
 
 static void test_sorting(void **state)
@@ -237,7 +444,9 @@ int main(void)
         cmocka_unit_test(test_people),   cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_terminal), cmocka_unit_test(test_json),
         cmocka_unit_test(test_csv),      cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_sorting),
+        cmocka_unit_test(test_sorting),  cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_markup),
     };
 
     setlocale(LC_CTYPE, "C.UTF-8");

@@ -13,7 +13,7 @@
 #include "rpistat/plot.h"
 #include "rpistat/report.h"
 #include "rpistat/tally.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 
 /* Cells behind the metrics: low and high of each of the seven. */
 #define EMPTY_INTERVALS ",,,,,,,,,,,,,,"
@@ -94,25 +94,24 @@ static void test_export(void **state)
     assert_export(&fixture, "wide", as_chosen, rows_of_all);
     assert_export(&fixture, "wide", each, rows_of_all);
     assert_export(&fixture, "wide", sum,
-                  "1,-1,0,0.000000000,0.100000000,35000,35000,instr,0,A,7000,70,,,,,,\n"
-                  "1,-1,1,0.100000000,0.100000000,70000,35000,dc,0,A,,,7000,70,,,,\n");
+                  "1,,0,0.000000000,0.100000000,35000,35000,instr,0,A,7000,70,,,,,,\n"
+                  "1,,1,0.100000000,0.100000000,70000,35000,dc,0,A,,,7000,70,,,,\n");
     assert_export(&fixture, "wide", two,
                   "1,0,0,0.000000000,0.100000000,5000,5000,instr,0,A,1000,10,,,,,,\n"
                   "1,0,1,0.100000000,0.100000000,10000,5000,dc,0,A,,,1000,10,,,,\n"
                   "1,3,0,0.000000000,0.100000000,20000,20000,instr,0,A,4000,40,,,,,,\n"
                   "1,3,1,0.100000000,0.100000000,40000,20000,dc,0,A,,,4000,40,,,,\n");
     assert_export(&fixture, "wide", sum_of_two,
-                  "1,-1,0,0.000000000,0.100000000,25000,25000,instr,0,A,5000,50,,,,,,\n"
-                  "1,-1,1,0.100000000,0.100000000,50000,25000,dc,0,A,,,5000,50,,,,\n");
+                  "1,,0,0.000000000,0.100000000,25000,25000,instr,0,A,5000,50,,,,,,\n"
+                  "1,,1,0.100000000,0.100000000,50000,25000,dc,0,A,,,5000,50,,,,\n");
     /* A rate over time: the length is that of one CPU, enabled time that of all. */
     assert_export(&fixture, "rates", sum,
-                  "1,-1,0,0.000000000,0.200000000,70000,70000,0,A,5,0.2,1,,,," EMPTY_INTERVALS
-                  "\n");
+                  "1,,0,0.000000000,0.200000000,70000,70000,0,A,5,0.2,1,,,," EMPTY_INTERVALS "\n");
     assert_export(&fixture, "long", sum,
-                  "1,-1,0,0.000000000,35000,0,A,instructions,7000,300000000,300000000,7000\n"
-                  "1,-1,0,0.000000000,35000,0,A,ibuf_stall,70,300000000,300000000,70\n"
-                  "1,-1,1,0.100000000,70000,0,A,dc_access,7000,300000000,300000000,7000\n"
-                  "1,-1,1,0.100000000,70000,0,A,dc_miss,70,300000000,300000000,70\n");
+                  "1,,0,0.000000000,35000,0,A,instructions,events,7000,300000000,300000000,7000\n"
+                  "1,,0,0.000000000,35000,0,A,ibuf_stall,cycles,70,300000000,300000000,70\n"
+                  "1,,1,0.100000000,70000,0,A,dc_access,events,7000,300000000,300000000,7000\n"
+                  "1,,1,0.100000000,70000,0,A,dc_miss,events,70,300000000,300000000,70\n");
     fixture_end(&fixture);
 }
 
@@ -136,17 +135,17 @@ static void test_cpu_goes_away(void **state)
     fixture.next.start_ns = 3 * FIXTURE_PERIOD_NS;
     fixture_read(&fixture);
     assert_export(&fixture, "wide", sum,
-                  "1,-1,0,0.000000000,0.100000007,10000,10000,instr,0,A,200,1,,,,,,\n"
-                  "1,-1,1,0.100000000,0.100000000,15000,5000,dc,0,A,,,100,1,,,,\n"
-                  "1,-1,2,0.200000000,0.100000000,20000,5000,tlb,0,A,,,,,100,1,,\n");
+                  "1,,0,0.000000000,0.100000007,10000,10000,instr,0,A,200,1,,,,,,\n"
+                  "1,,1,0.100000000,0.100000000,15000,5000,dc,0,A,,,100,1,,,,\n"
+                  "1,,2,0.200000000,0.100000000,20000,5000,tlb,0,A,,,,,100,1,,\n");
     /* where one of two could not be read, its time is not that of the other's count */
     assert_export(&fixture, "long", sum,
-                  "1,-1,0,0.000000000,10000,0,A,instructions,200,200000000,200000000,200\n"
-                  "1,-1,0,0.000000000,10000,0,A,ibuf_stall,1,200000000,100000000,2\n"
-                  "1,-1,1,0.100000000,15000,0,A,dc_access,100,100000000,100000000,100\n"
-                  "1,-1,1,0.100000000,15000,0,A,dc_miss,1,100000000,100000000,1\n"
-                  "1,-1,2,0.200000000,20000,0,A,micro_tlb_miss,100,100000000,100000000,100\n"
-                  "1,-1,2,0.200000000,20000,0,A,main_tlb_miss,1,100000000,100000000,1\n");
+                  "1,,0,0.000000000,10000,0,A,instructions,events,200,200000000,200000000,200\n"
+                  "1,,0,0.000000000,10000,0,A,ibuf_stall,cycles,1,200000000,100000000,2\n"
+                  "1,,1,0.100000000,15000,0,A,dc_access,events,100,100000000,100000000,100\n"
+                  "1,,1,0.100000000,15000,0,A,dc_miss,events,1,100000000,100000000,1\n"
+                  "1,,2,0.200000000,20000,0,A,micro_tlb_miss,events,100,100000000,100000000,100\n"
+                  "1,,2,0.200000000,20000,0,A,main_tlb_miss,events,1,100000000,100000000,1\n");
     fixture_end(&fixture);
 }
 
@@ -175,7 +174,7 @@ static void test_long_run(void **state)
     for (int i = 0; i < 40; i++, line = strchr(line, '\n') + 1) {
         char start[64];
 
-        snprintf(start, sizeof(start), "1,-1,%llu,", (unsigned long long)expected);
+        snprintf(start, sizeof(start), "1,,%llu,", (unsigned long long)expected);
         assert_memory_equal(line, start, strlen(start));
         snprintf(start, sizeof(start), ",%d,10000,", 10000 * (i + 1));
         assert_non_null(strstr(line, start));
@@ -325,14 +324,18 @@ struct rows {
     size_t count;
 };
 
-static int collect_row(void *context, const struct rps_period *period, struct rps_error *err)
+static void collect_rows(const struct rps_cpu_series *series, enum rps_cpus_way way,
+                         struct rows *rows)
 {
-    struct rows *rows = context;
+    struct rps_walk walk = {.series = series, .way = way};
+    struct rps_error err;
+    int result = 0;
 
-    (void)err;
-    assert_true(rows->count < sizeof(rows->row) / sizeof(rows->row[0]));
-    rows->row[rows->count++] = *period;
-    return 0;
+    while (rps_walk_next(&walk, &result, &err)) {
+        assert_true(rows->count < sizeof(rows->row) / sizeof(rows->row[0]));
+        rows->row[rows->count++] = *walk.period;
+    }
+    assert_int_equal(result, 0);
 }
 
 /* The cell of a level that a period lies in, told from that behind the gap. */
@@ -407,11 +410,10 @@ static void assert_sums(struct rps_cpu_series *series, const struct rows *period
 {
     struct rows *got = calloc(1, sizeof(*got));
     uint64_t count = 0, before = 0, cycle = 0;
-    struct rps_error err;
 
     assert_non_null(got);
     series->resolution = level;
-    assert_int_equal(rps_cpu_series_walk_sum(series, collect_row, got, &err), 0);
+    collect_rows(series, RPS_CPUS_SUM, got);
     for (size_t i = 0; i < got->count; i++) {
         const struct rps_period *row = &got->row[i];
         struct rps_period expected = sum_of(periods, row, level);
@@ -451,20 +453,13 @@ static void test_sum_of_blocks(void **state)
     assert_int_equal(series.last, SERIES_PERIODS - 1);
     assert_int_equal(series.first_rotation, 0);
     assert_int_equal(series.last_rotation, SERIES_ROTATIONS - 1);
-    assert_int_equal(rps_cpu_series_walk(&series, collect_row, periods, &err), 0);
+    collect_rows(&series, RPS_CPUS_EACH, periods);
     assert_int_equal(periods->count, series.periods);
     for (int level = 1; level <= RPS_LEVELS; level++)
         assert_sums(&series, periods, level);
     rps_cpu_series_free(&series);
     free(periods);
     fixture_end(&fixture);
-}
-
-static int add_to_tally(void *context, const struct rps_period *period, struct rps_error *err)
-{
-    (void)err;
-    rps_tally_add(context, period);
-    return 0;
 }
 
 /* Asked for as measured, what was thinned comes in blocks: each for all of its periods and their
@@ -475,9 +470,11 @@ static void test_sum_of_thinned(void **state)
                                             .keep_ns = 50 * FIXTURE_PERIOD_NS};
     const uint64_t count[2] = {1000, 10};
     struct rps_cpu_series series;
+    struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
     struct fixture fixture;
     struct rps_tally tally;
     struct rps_error err;
+    int result = 0;
 
     (void)state;
     fixture_begin(&fixture, "arm1176");
@@ -492,7 +489,9 @@ static void test_sum_of_thinned(void **state)
     assert_int_equal(rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX,
                                          &as_chosen, &err),
                      0);
-    assert_int_equal(rps_cpu_series_walk_sum(&series, add_to_tally, &tally, &err), 0);
+    while (rps_walk_next(&walk, &result, &err))
+        rps_tally_add(&tally, walk.period);
+    assert_int_equal(result, 0);
     assert_int_equal(tally.periods, 640);
     assert_int_equal(tally.length_ns, 640 * FIXTURE_PERIOD_NS);
     assert_int_equal(tally.set[3].periods, 160);

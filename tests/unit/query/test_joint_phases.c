@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "rpistat/joint_phases.h"
-#include "rpistat/match.h"
+#include "compare/match.h"
 #include "rpistat/random.h"
 
 /* What a workload does: letters, n periods each. Upper case: that much work; X is as B, but with

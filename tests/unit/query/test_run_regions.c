@@ -10,6 +10,7 @@
 #include "support/fixture.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_regions.h"
+#include "rpistat/walk.h"
 
 #define MARKS_MAX (2 * RPS_RUN_REGIONS_MAX + 10)
 #define S         RPS_NS_PER_S
@@ -179,15 +180,39 @@ static void test_many(void **state)
     rps_run_regions_free(&found.regions);
 }
 
-static int count_rows(void *context, const struct rps_period *period, struct rps_error *err)
+static void count_rows(const struct rps_cpu_series *series, enum rps_cpus_way way,
+                       uint64_t counted[2])
 {
-    uint64_t *counted = context;
+    struct rps_walk walk = {.series = series, .way = way};
+    struct rps_error err;
+    int result = 0;
 
-    (void)err;
-    assert_in_range(period->start_ns, 5 * S / 10, 9 * S / 10);
-    counted[0]++;
-    counted[1] += period->cycles;
-    return 0;
+    while (rps_walk_next(&walk, &result, &err)) {
+        assert_in_range(walk.period->start_ns, 5 * S / 10, 9 * S / 10);
+        counted[0]++;
+        counted[1] += walk.period->cycles;
+    }
+    assert_int_equal(result, 0);
+}
+
+/* One who leaves in the middle leaves nothing behind, and begins at the beginning next time. */
+static void leave_in_the_middle(const struct rps_cpu_series *series, enum rps_cpus_way way)
+{
+    struct rps_walk walk = {.series = series, .way = way};
+    struct rps_error err;
+
+    for (int time = 0; time < 2; time++) {
+        int result = 0;
+
+        assert_int_equal(rps_walk_next(&walk, &result, &err), 1);
+        assert_int_equal(walk.period->period, 5);
+        assert_int_equal(rps_walk_next(&walk, &result, &err), 1);
+        assert_int_equal(walk.period->period, 6);
+        result = 7;
+        assert_int_equal(rps_walk_next(&walk, &result, &err), 0);
+        assert_int_equal(result, 7);
+        assert_null(walk.state);
+    }
 }
 
 /* Two CPUs of 20 periods of 100 ms; the region is from 0.45 s to 1.05 s: 5 of them lie in. */
@@ -219,8 +244,10 @@ static void test_by_cpu(void **state)
     assert_int_equal(
         rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX, &all, &err), 0);
     assert_int_equal(rps_run_region_keep(&series, &found.regions.region[0], &err), 0);
-    assert_int_equal(rps_cpu_series_walk(&series, count_rows, each, &err), 0);
-    assert_int_equal(rps_cpu_series_walk_sum(&series, count_rows, sum, &err), 0);
+    count_rows(&series, RPS_CPUS_EACH, each);
+    count_rows(&series, RPS_CPUS_SUM, sum);
+    leave_in_the_middle(&series, RPS_CPUS_EACH);
+    leave_in_the_middle(&series, RPS_CPUS_SUM);
     assert_int_equal(each[0], 10);
     assert_int_equal(sum[0], 5);
     assert_int_equal(each[1], 10000);

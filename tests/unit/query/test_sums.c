@@ -18,7 +18,7 @@
 #include "rpistat/report.h"
 #include "rpistat/rotation.h"
 #include "rpistat/tally.h"
-#include "rpistat/cpu_series.h"
+#include "rpistat/walk.h"
 
 static uint64_t runs = 200; /* `test_sums 1000` checks so many */
 
@@ -144,18 +144,14 @@ struct rows {
     struct rps_period *row; /* owned */
 };
 
-static int keep_row(void *context, const struct rps_period *period, struct rps_error *err)
+static void keep_row(struct rows *rows, const struct rps_period *period)
 {
-    struct rows *rows = context;
-
-    (void)err;
     if (rows->count == rows->room) {
         rows->room = 2 * rows->room + 64;
         rows->row = realloc(rows->row, rows->room * sizeof(*rows->row));
         assert_non_null(rows->row);
     }
     rows->row[rows->count++] = *period;
-    return 0;
 }
 
 /* The rows of all CPUs, one by one or added up. */
@@ -163,16 +159,20 @@ static struct rows read_rows(const struct random_run *run, int resolution, bool 
 {
     static const struct rps_cpus all = {.count = 0};
     struct rps_cpu_series series;
+    struct rps_walk walk = {.series = &series, .way = sum ? RPS_CPUS_SUM : RPS_CPUS_EACH};
     struct rows ret = {0};
     struct rps_error err;
+    int result = 0;
 
     must(rps_cpu_series_open(&series, run->fixture.reader, run->fixture.run_id, 0, INT64_MAX, &all,
                              &err),
          &err);
     series.resolution = resolution;
-    must(sum ? rps_cpu_series_walk_sum(&series, keep_row, &ret, &err)
-             : rps_cpu_series_walk(&series, keep_row, &ret, &err),
-         &err);
+    while (rps_walk_next(&walk, &result, &err)) {
+        assert_int_equal(walk.period->cpu, sum ? RPS_CPU_ALL : series.cpu[walk.track]);
+        keep_row(&ret, walk.period);
+    }
+    must(result, &err);
     rps_cpu_series_free(&series);
     return ret;
 }

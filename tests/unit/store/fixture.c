@@ -9,7 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rpistat/code_store.h"
 #include "store/heartbeat.h"
+
+/* As main does. */
+__attribute__((constructor)) static void use_wing(void)
+{
+    rps_store_use(&rps_code_store);
+}
 
 int fixture_make_folder(void **state)
 {

@@ -4,7 +4,7 @@
  * Alignments of one cost are many, as of loops with turns to spare: the one is taken whose partners
  * are most alike in their lengths, as parts of their runs.
  */
-#include "rpistat/match.h"
+#include "match.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * Counts of stacks and tasks, as rows of code_count hold them. A row has all that was counted in a
  * period, or in a block: a row a count, with its wide key, would take more than the periods do.
  */
-#ifndef RPISTAT_STORE_CODE_COUNTS_H
-#define RPISTAT_STORE_CODE_COUNTS_H
+#ifndef RPISTAT_CODE_COUNTS_H
+#define RPISTAT_CODE_COUNTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

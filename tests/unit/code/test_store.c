@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/code_counts.h"
+#include "code/counts.h"
+#include "rpistat/code_store.h"
 
 /* What a query of counts gives. */
 struct seen {

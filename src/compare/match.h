@@ -3,8 +3,8 @@
  * that labels mean the same in all of them; the phases of each are then aligned in order. Pure
  * functions.
  */
-#ifndef RPISTAT_MATCH_H
-#define RPISTAT_MATCH_H
+#ifndef RPISTAT_COMPARE_MATCH_H
+#define RPISTAT_COMPARE_MATCH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Student's t distribution, for degrees of freedom that need not be whole. */
-#ifndef RPISTAT_ANALYSE_STUDENT_H
-#define RPISTAT_ANALYSE_STUDENT_H
+#ifndef RPISTAT_STUDENT_H
+#define RPISTAT_STUDENT_H
 
 /* How probable |t| or more is by chance; freedom > 0, INFINITY for the normal distribution. NaN for
  * what is NaN. */

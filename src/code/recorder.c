@@ -3,7 +3,7 @@
  * period that it lies in is known, and is counted when the next one comes: the sampler hands over
  * what is older than the period before.
  */
-#include "record_samples.h"
+#include "rpistat/code_recorder.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/code_store.h"
 #include "rpistat/naming.h"
-#include "rpistat/parse.h"
 #include "rpistat/tracker.h"
 
 /* The store is told so often of what sampling came to. */
@@ -34,9 +34,8 @@ struct span {
     uint64_t period;
 };
 
-struct rps_record_samples {
+struct recorder {
     struct rps_sampler sampler;
-    struct rps_sample_sink sink;
     struct rps_tracker *tracker;
     struct rps_writer *writer;
     int64_t start_ns, told_ns; /* told: end of the period when the store was last told */
@@ -44,43 +43,42 @@ struct rps_record_samples {
     size_t sample_count, sample_room;
     struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
     size_t span_count, span_room;
-    uint64_t lost;            /* for want of memory, or of a period */
-    int64_t unwinding_cpu_ns; /* that the process which unwinds took */
+    uint64_t lost; /* for want of memory, or of a period */
 };
 
 /* --- what the tracker finds ------------------------------------------------------------------- */
 
 static void on_sample(void *context, const struct rps_sample *sample)
 {
-    struct rps_record_samples *samples = context;
+    struct recorder *samples = context;
 
     rps_tracker_add(samples->tracker, sample);
 }
 
 static void on_module(void *context, const struct rps_module *module)
 {
-    struct rps_record_samples *samples = context;
+    struct recorder *samples = context;
 
     rps_writer_module(samples->writer, module);
 }
 
 static void on_frame(void *context, const struct rps_frame *frame)
 {
-    struct rps_record_samples *samples = context;
+    struct recorder *samples = context;
 
     rps_writer_frame(samples->writer, frame);
 }
 
 static void on_stack(void *context, const struct rps_stack *stack)
 {
-    struct rps_record_samples *samples = context;
+    struct recorder *samples = context;
 
     rps_writer_stack(samples->writer, stack);
 }
 
 static void on_task(void *context, const struct rps_task *task)
 {
-    struct rps_record_samples *samples = context;
+    struct recorder *samples = context;
     struct rps_task told = *task;
 
     told.start_ns -= samples->start_ns;
@@ -90,7 +88,7 @@ static void on_task(void *context, const struct rps_task *task)
 
 static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
 {
-    struct rps_record_samples *samples = context;
+    struct recorder *samples = context;
 
     if (samples->sample_count == samples->sample_room) {
         size_t room = samples->sample_room ? 2 * samples->sample_room : 256;
@@ -109,7 +107,7 @@ static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack,
 
 static void on_incomplete(void *context, int64_t time_ns, const char *path)
 {
-    struct rps_record_samples *samples = context;
+    struct recorder *samples = context;
     char text[PATH_MAX + 128];
 
     snprintf(text, sizeof(text),
@@ -146,7 +144,7 @@ static int compare_tasks(const void *a, const void *b)
 }
 
 /* Equal samples become one count each. */
-static void write_counts(struct rps_record_samples *samples, size_t count, int by_task)
+static void write_counts(struct recorder *samples, size_t count, int by_task)
 {
     int (*compare)(const void *, const void *) = by_task ? compare_tasks : compare_stacks;
     size_t first = 0;
@@ -174,8 +172,8 @@ static void write_counts(struct rps_record_samples *samples, size_t count, int b
  * was taken in a pause is the next one's. Where no such period comes any more, `late`, it is the
  * last one's. NULL: there is none.
  */
-static const struct span *find_span(const struct rps_record_samples *samples,
-                                    const struct sample *sample, int late)
+static const struct span *find_span(const struct recorder *samples, const struct sample *sample,
+                                    int late)
 {
     const struct span *last = NULL;
 
@@ -193,7 +191,7 @@ static const struct span *find_span(const struct rps_record_samples *samples,
 
 /* Count the samples whose period is known. `all`: no period comes any more; before that none comes
  * that ends before those that came, so that a CPU without one has gone. */
-static void count_samples(struct rps_record_samples *samples, int all)
+static void count_samples(struct recorder *samples, int all)
 {
     int64_t end_ns =
         samples->span_count > 0 ? samples->span[samples->span_count - 1].end_ns : INT64_MIN;
@@ -223,7 +221,7 @@ static void count_samples(struct rps_record_samples *samples, int all)
 }
 
 /* Forget periods that ended before from_ns, and before the first sample that waits. */
-static void forget_spans(struct rps_record_samples *samples, int64_t from_ns)
+static void forget_spans(struct recorder *samples, int64_t from_ns)
 {
     size_t gone = 0;
 
@@ -237,7 +235,7 @@ static void forget_spans(struct rps_record_samples *samples, int64_t from_ns)
     memmove(samples->span, samples->span + gone, samples->span_count * sizeof(*samples->span));
 }
 
-static void tell_store(struct rps_record_samples *samples)
+static void tell_store(struct recorder *samples)
 {
     struct rps_sampling sampling = {0};
 
@@ -247,12 +245,11 @@ static void tell_store(struct rps_record_samples *samples)
     rps_writer_sampling(samples->writer, &sampling);
 }
 
-void rps_record_samples_period(struct rps_record_samples *samples, const struct rps_period *period)
+static void take_period(void *self, const struct rps_period *period)
 {
+    struct recorder *samples = self;
     int64_t end_ns = period->start_ns + period->length_ns;
 
-    if (!samples)
-        return;
     if (samples->span_count > 0 && samples->span[samples->span_count - 1].end_ns < end_ns) {
         count_samples(samples, 0);
         /* samples to come are not older than the period before the last */
@@ -276,22 +273,8 @@ void rps_record_samples_period(struct rps_record_samples *samples, const struct 
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-int rps_record_samples_event(const struct rps_record_settings *settings, char *ret, size_t size,
-                             uint64_t *ret_threshold, struct rps_error *err)
-{
-    const char *text = settings->sample ? settings->sample : "";
-    const char *colon = strrchr(text, ':');
-    int has_threshold = colon && isdigit((unsigned char)colon[1]);
-
-    *ret_threshold = 0;
-    snprintf(ret, size, "%.*s", has_threshold ? (int)(colon - text) : (int)strlen(text), text);
-    return has_threshold
-               ? rps_parse_uint64("--sample EVENT:N", colon + 1, 1, INT64_MAX, ret_threshold, err)
-               : 0;
-}
-
 /* All processes of the machine, or those of the target, run already. */
-static void add_processes(struct rps_record_samples *samples, const struct rps_target *target)
+static void add_processes(struct recorder *samples, const struct rps_target *target)
 {
     DIR *processes;
 
@@ -306,84 +289,29 @@ static void add_processes(struct rps_record_samples *samples, const struct rps_t
     closedir(processes);
 }
 
-static int open_sampler(struct rps_record_samples *samples,
-                        const struct rps_record_settings *settings, const struct rps_pmu *pmu,
-                        void *pmu_self, const struct rps_target *target, struct rps_error *err)
+static void begin(void *self, struct rps_writer *writer, int64_t start_ns)
 {
-    struct rps_sampling_options options = {.frequency = settings->frequency,
-                                           .stacks = settings->stacks};
-    char event[RPS_SPEC_SIZE];
-    int rc = rps_record_samples_event(settings, event, sizeof(event), &options.threshold, err);
+    struct recorder *samples = self;
 
-    if (rc < 0)
-        return rc;
-    options.event = event[0] ? event : NULL;
-    if (!pmu->open_sampler)
-        return rps_error_set(err, RPS_FAILED, "these counters take no samples");
-    return pmu->open_sampler(pmu_self, &options, target, &samples->sampler, err);
-}
-
-int rps_record_samples_open(struct rps_record_samples **ret,
-                            const struct rps_record_settings *settings, const struct rps_pmu *pmu,
-                            void *pmu_self, const struct rps_target *target, struct rps_error *err)
-{
-    struct rps_record_samples *samples = calloc(1, sizeof(*samples));
-    const struct rps_tracker_sink sink = {samples, on_module, on_frame,     on_stack,
-                                          on_task, on_count,  on_incomplete};
-    int rc = samples ? open_sampler(samples, settings, pmu, pmu_self, target, err)
-                     : rps_error_memory(err);
-
-    if (rc == 0)
-        rc = rps_tracker_new(&samples->tracker, 0, &sink, err);
-    if (rc < 0) {
-        rps_record_samples_close(samples);
-        return rc;
-    }
-    samples->sink = (struct rps_sample_sink){samples, on_sample};
-    if (target->kind != RPS_TARGET_LAUNCH)
-        add_processes(samples, target);
-    *ret = samples;
-    return 0;
-}
-
-void rps_record_samples_begin(struct rps_record_samples *samples, struct rps_writer *writer,
-                              int64_t start_ns)
-{
-    if (!samples)
-        return;
     samples->writer = writer;
     samples->start_ns = start_ns;
     tell_store(samples);
 }
 
-const struct rps_sampler *rps_record_samples_sampler(const struct rps_record_samples *samples)
+static int64_t end(void *self)
 {
-    return samples ? &samples->sampler : NULL;
-}
+    struct recorder *samples = self;
+    int64_t unwinding_cpu_ns = rps_tracker_end(samples->tracker);
 
-const struct rps_sample_sink *rps_record_samples_sink(const struct rps_record_samples *samples)
-{
-    return samples ? &samples->sink : NULL;
-}
-
-void rps_record_samples_end(struct rps_record_samples *samples)
-{
-    if (!samples || !samples->tracker)
-        return;
-    samples->unwinding_cpu_ns = rps_tracker_end(samples->tracker);
     count_samples(samples, 1);
     tell_store(samples);
+    return unwinding_cpu_ns;
 }
 
-int64_t rps_record_samples_cpu_ns(const struct rps_record_samples *samples)
-{
-    return samples ? samples->unwinding_cpu_ns : 0;
-}
-
-int rps_record_samples_name(struct rps_record_samples *samples, const char *path, int64_t run_id,
-                            struct rps_error *err)
+static int name_frames(void *self, const char *path, int64_t run_id, struct rps_error *err)
 {
     const struct rps_naming_options options = {.opens_paths = 1};
+    struct recorder *samples = self;
     struct rps_code code = {0};
     int rc = rps_tracker_code(samples->tracker, &code, err);
 
@@ -397,14 +325,52 @@ int rps_record_samples_name(struct rps_record_samples *samples, const char *path
     return rc;
 }
 
-void rps_record_samples_close(struct rps_record_samples *samples)
+static void close_recorder(void *self)
 {
-    if (!samples)
-        return;
+    struct recorder *samples = self;
+
     rps_tracker_free(samples->tracker);
     if (samples->sampler.close)
         samples->sampler.close(samples->sampler.self);
     free(samples->sample);
     free(samples->span);
     free(samples);
+}
+
+int rps_code_recorder_open(struct rps_code_recorder *ret,
+                           const struct rps_sampling_options *options, const struct rps_pmu *pmu,
+                           void *pmu_self, const struct rps_target *target, struct rps_error *err)
+{
+    struct recorder *samples;
+    int rc;
+
+    if (!pmu->open_sampler)
+        return rps_error_set(err, RPS_FAILED, "these counters take no samples");
+    samples = calloc(1, sizeof(*samples));
+    if (!samples)
+        return rps_error_memory(err);
+    rc = pmu->open_sampler(pmu_self, options, target, &samples->sampler, err);
+    if (rc == 0) {
+        const struct rps_tracker_sink sink = {samples, on_module, on_frame,     on_stack,
+                                              on_task, on_count,  on_incomplete};
+
+        rc = rps_tracker_new(&samples->tracker, 0, &sink, err);
+    }
+    if (rc < 0) {
+        close_recorder(samples);
+        return rc;
+    }
+    if (target->kind != RPS_TARGET_LAUNCH)
+        add_processes(samples, target);
+    *ret = (struct rps_code_recorder){
+        .self = samples,
+        .sampler = samples->sampler,
+        .sink = {samples, on_sample},
+        .begin = begin,
+        .period = take_period,
+        .end = end,
+        .name = name_frames,
+        .close = close_recorder,
+    };
+    return 0;
 }

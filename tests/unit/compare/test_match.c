@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "rpistat/match.h"
+#include "compare/match.h"
 
 #define LABELS 26
 #define NONE   RPS_MATCH_NONE

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyse/student.h"
+#include "rpistat/student.h"
 #include "rpistat/change.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

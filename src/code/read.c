@@ -10,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code_counts.h"
-#include "database.h"
-#include "fields.h"
-#include "period.h"
-#include "reader.h"
+#include <sqlite3.h>
+
+#include "counts.h"
+#include "rpistat/code_store.h"
 
 #define TEXTS_MAX (UINT64_C(64) << 20) /* bytes of all of them */
 
@@ -29,10 +28,10 @@ struct list {
 };
 
 struct reading {
-    struct rps_reader *reader;
     struct rps_sampling sampling;
+    int is_sampled, no_memory;
+    int table; /* that is read */
     struct list list[LISTS], texts;
-    int no_memory;
 };
 
 /* --- growing ---------------------------------------------------------------------------------- */
@@ -209,74 +208,47 @@ static int64_t row_place(const struct reading *r, int table, sqlite3_stmt *stmt)
     return (int64_t)list->count;
 }
 
-static void add_row(struct reading *r, int table, sqlite3_stmt *stmt)
+static int add_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    struct list *list = &r->list[table];
-    size_t size = tables[table].size;
-    int64_t place = row_place(r, table, stmt);
+    struct reading *r = context;
+    struct list *list = &r->list[r->table];
+    size_t size = tables[r->table].size, unknown = sizeof(tables[r->table].unknown);
+    int64_t place = row_place(r, r->table, stmt);
 
     if (place < (int64_t)list->count) /* none, or out of order */
-        return;
+        return 0;
     for (int64_t number = (int64_t)list->count; number <= place; number++) {
         char *element = append(r, list, size, 1);
 
         if (!element)
-            return;
+            return rps_error_memory(err);
         memset(element, 0, size);
-        memcpy(element, &tables[table].unknown,
-               size < sizeof(tables[table].unknown) ? size : sizeof(tables[table].unknown));
+        memcpy(element, &tables[r->table].unknown, size < unknown ? size : unknown);
         memcpy(element, &number, sizeof(number));
     }
-    tables[table].fill(r, stmt, (char *)list->array + (size_t)place * size);
+    tables[r->table].fill(r, stmt, (char *)list->array + (size_t)place * size);
+    return r->no_memory ? rps_error_memory(err) : 0;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* 1, or 0 when no samples were taken. */
-static int read_sampling(struct reading *r, int64_t run_id, struct rps_error *err)
+static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
+    struct reading *r = context;
     struct rps_sampling *s = &r->sampling;
     uint64_t *const number[] = {&s->frequency, &s->threshold, &s->samples, &s->complete,
                                 &s->lost,      &s->throttled, &s->unmapped};
-    sqlite3_stmt *stmt = NULL;
-    int code;
 
-    if (rps_reader_prepare(r->reader,
-                           "SELECT event, stacks, frequency, threshold, samples, complete, lost,"
-                           " throttled, unmapped FROM sampling WHERE run_id = ?1",
-                           run_id, &stmt, err) < 0)
-        return RPS_FAILED;
-    code = rps_reader_step(r->reader, stmt);
-    if (code == SQLITE_ROW) {
-        rps_fields_copy_text(stmt, 0, s->event, sizeof(s->event));
-        rps_fields_copy_text(stmt, 1, s->stacks, sizeof(s->stacks));
-        for (int i = 0; i < (int)(sizeof(number) / sizeof(number[0])); i++) {
-            int64_t value = sqlite3_column_int64(stmt, i + 2);
+    (void)err;
+    r->is_sampled = 1;
+    rps_fields_copy_text(stmt, 0, s->event, sizeof(s->event));
+    rps_fields_copy_text(stmt, 1, s->stacks, sizeof(s->stacks));
+    for (int i = 0; i < (int)(sizeof(number) / sizeof(number[0])); i++) {
+        int64_t value = sqlite3_column_int64(stmt, i + 2);
 
-            *number[i] = value > 0 ? (uint64_t)value : 0;
-        }
+        *number[i] = value > 0 ? (uint64_t)value : 0;
     }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_ROW    ? 1
-           : code == SQLITE_DONE ? 0
-                                 : rps_reader_error(r->reader, code, err);
-}
-
-static int read_table(struct reading *r, int table, int64_t run_id, struct rps_error *err)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code, result = 0;
-
-    if (rps_reader_prepare(r->reader, tables[table].sql, run_id, &stmt, err) < 0)
-        return RPS_FAILED;
-    while ((code = rps_reader_step(r->reader, stmt)) == SQLITE_ROW && !r->no_memory)
-        add_row(r, table, stmt);
-    if (r->no_memory)
-        result = rps_error_memory(err);
-    else if (code != SQLITE_DONE)
-        result = rps_reader_error(r->reader, code, err);
-    sqlite3_finalize(stmt);
-    return result;
+    return 0;
 }
 
 /* A stack below as many callers as a sample has is one without a caller. */
@@ -298,22 +270,31 @@ static int limit_depths(struct reading *r, struct rps_error *err)
     return 0;
 }
 
+static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id,
+                    struct rps_error *err)
+{
+    int result = rps_reader_each(reader,
+                                 "SELECT event, stacks, frequency, threshold, samples, complete,"
+                                 " lost, throttled, unmapped FROM sampling WHERE run_id = ?1",
+                                 run_id, 0, read_sampling, r, err);
+
+    for (r->table = 0; r->table < LISTS && r->is_sampled && result == 0; r->table++)
+        result = rps_reader_each(reader, tables[r->table].sql, run_id, 0, add_row, r, err);
+    return result == 0 && r->is_sampled ? limit_depths(r, err) : result;
+}
+
 int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *ret,
                     struct rps_error *err)
 {
-    struct reading r = {.reader = reader};
+    struct reading r = {0};
     const struct list *list = r.list;
-    int code = rps_database_exec(reader->db, "SAVEPOINT code"); /* one state of the store */
-    int found, result;
+    struct rps_error unheard;
+    int result = rps_reader_each(reader, "SAVEPOINT code", 0, 0, NULL, NULL, err);
 
-    if (code != SQLITE_OK)
-        return rps_reader_error(reader, code, err);
-    result = found = read_sampling(&r, run_id, err);
-    for (int table = 0; table < LISTS && found > 0 && result >= 0; table++)
-        result = read_table(&r, table, run_id, err);
-    if (found > 0 && result >= 0)
-        result = limit_depths(&r, err);
-    rps_database_exec(reader->db, "RELEASE code");
+    if (result < 0)
+        return result;
+    result = read_all(&r, reader, run_id, err); /* of one state of the store */
+    rps_reader_each(reader, "RELEASE code", 0, 0, NULL, NULL, &unheard);
     *ret = (struct rps_code){
         .sampling = r.sampling,
         .module = list[MODULES].array,
@@ -328,7 +309,7 @@ int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *
         .location_count = list[LOCATIONS].count,
         .texts = r.texts.array,
     };
-    if (found <= 0 || result < 0) {
+    if (!r.is_sampled || result < 0) {
         rps_code_free(ret);
         return result;
     }
@@ -338,22 +319,30 @@ int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
-/* cpu is in the key before period: a query for each CPU seeks. */
+/* Of a level; ?3 is a CPU, or RPS_CPU_ALL for all. cpu is in the key before period: what there is
+ * of them is found by seeking from one to the next. */
 static const char sql_counts[] =
-    "SELECT cpu, period, stacks, tasks FROM code_count"
-    " WHERE run_id = ?1 AND level = ?2 AND cpu = ?3 AND period BETWEEN ?4 AND ?5";
+    "WITH RECURSIVE c (cpu) AS ("
+    " SELECT min(cpu) FROM code_count WHERE run_id = ?1 AND level = ?2 UNION ALL"
+    " SELECT (SELECT min(cpu) FROM code_count WHERE run_id = ?1 AND level = ?2 AND cpu > c.cpu)"
+    " FROM c WHERE c.cpu IS NOT NULL)"
+    " SELECT k.cpu, period, iif(?6, tasks, stacks) FROM c CROSS JOIN code_count AS k"
+    " ON run_id = ?1 AND level = ?2 AND k.cpu = c.cpu AND period BETWEEN ?4 AND ?5"
+    " WHERE ?3 IN (c.cpu, -1)";
 
-static const char sql_next_cpu[] =
-    "SELECT min(cpu) FROM code_count WHERE run_id = ?1 AND level = ?2 AND cpu > ?3";
+struct counting {
+    const struct rps_code_count_query *query;
+    int level;
+};
 
 /* The counts of a row. */
-static int walk_row(const struct rps_code_count_query *query, sqlite3_stmt *stmt, int level,
-                    struct rps_error *err)
+static int walk_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    struct rps_code_counts_text text = {
-        .at = (const char *)sqlite3_column_text(stmt, query->tasks ? 3 : 2)};
+    const struct counting *counting = context;
+    const struct rps_code_count_query *query = counting->query;
+    struct rps_code_counts_text text = {.at = (const char *)sqlite3_column_text(stmt, 2)};
     struct rps_code_count count = {
-        .level = level,
+        .level = counting->level,
         .cpu = sqlite3_column_int(stmt, 0),
         .period = (uint64_t)sqlite3_column_int64(stmt, 1),
     };
@@ -366,36 +355,6 @@ static int walk_row(const struct rps_code_count_query *query, sqlite3_stmt *stmt
     return result;
 }
 
-/* The counts of a level and CPU. */
-static int walk_counts(struct rps_reader *reader, const struct rps_code_count_query *query,
-                       sqlite3_stmt *stmt, int level, struct rps_error *err)
-{
-    int code, result = 0;
-
-    while (result == 0 && (code = rps_reader_step(reader, stmt)) == SQLITE_ROW)
-        result = walk_row(query, stmt, level, err);
-    if (result == 0 && code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    sqlite3_reset(stmt);
-    return result;
-}
-
-/* The next CPU behind `cpu` that has counts of the level: 1 and *ret, 0 for none. */
-static int next_cpu(struct rps_reader *reader, sqlite3_stmt *stmt, int level, int64_t cpu,
-                    int64_t *ret, struct rps_error *err)
-{
-    int code, found;
-
-    sqlite3_bind_int64(stmt, 2, level);
-    sqlite3_bind_int64(stmt, 3, cpu);
-    code = rps_reader_step(reader, stmt);
-    found = code == SQLITE_ROW && sqlite3_column_type(stmt, 0) != SQLITE_NULL;
-    if (found)
-        *ret = sqlite3_column_int64(stmt, 0);
-    sqlite3_reset(stmt);
-    return code == SQLITE_ROW ? found : rps_reader_error(reader, code, err);
-}
-
 /* As the store has it. */
 static int64_t period_number(uint64_t number)
 {
@@ -405,101 +364,58 @@ static int64_t period_number(uint64_t number)
 int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
                            const struct rps_code_count_query *query, struct rps_error *err)
 {
-    sqlite3_stmt *counts = NULL, *cpus = NULL;
-    int result = rps_reader_prepare(reader, sql_counts, run_id, &counts, err);
+    struct counting counting = {query, RPS_LEVELS};
+    sqlite3_stmt *stmt = NULL;
+    int result = rps_reader_prepare(reader, sql_counts, run_id, &stmt, err);
 
-    if (result == 0)
-        result = rps_reader_prepare(reader, sql_next_cpu, run_id, &cpus, err);
-    for (int level = RPS_LEVELS; level >= 0 && result == 0; level--) {
-        int64_t cpu = INT64_MIN;
-
-        while (result == 0 && (result = next_cpu(reader, cpus, level, cpu, &cpu, err)) > 0) {
-            result = 0;
-            if (query->cpu != RPS_CPU_ALL && cpu != query->cpu)
-                continue;
-            sqlite3_bind_int(counts, 2, level);
-            sqlite3_bind_int64(counts, 3, cpu);
-            sqlite3_bind_int64(counts, 4, period_number(query->first));
-            sqlite3_bind_int64(counts, 5, period_number(query->last));
-            result = walk_counts(reader, query, counts, level, err);
-        }
+    for (; counting.level >= 0 && result == 0; counting.level--) {
+        rps_database_bind(stmt, "iiiiii", run_id, (int64_t)counting.level, (int64_t)query->cpu,
+                          period_number(query->first), period_number(query->last),
+                          (int64_t)query->tasks);
+        result = rps_reader_step_all(reader, stmt, walk_row, &counting, err);
+        sqlite3_reset(stmt);
     }
-    sqlite3_finalize(counts);
-    sqlite3_finalize(cpus);
+    sqlite3_finalize(stmt);
     return result;
-}
-
-int rps_reader_periods(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
-                       uint64_t *ret_first, uint64_t *ret_last, struct rps_error *err)
-{
-    struct rps_cursor *cursor = NULL;
-    struct rps_period row;
-    int got, found = 0;
-
-    /* blocks as coarse as lie in the part: some hundred rows of any run */
-    if (rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, RPS_LEVELS, err) < 0)
-        return RPS_FAILED;
-    while ((got = rps_cursor_next(cursor, &row, err)) > 0) {
-        uint64_t last = rps_period_last(&row);
-
-        if (!found || row.period < *ret_first)
-            *ret_first = row.period;
-        if (!found || last > *ret_last)
-            *ret_last = last;
-        found = 1;
-    }
-    rps_cursor_close(cursor);
-    return got < 0 ? got : found;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* All but the begin and the end of the transaction. SQLITE_DONE: there is no such run. */
-static int write_locations(sqlite3 *db, int64_t run_id, const struct rps_code *code)
-{
-    sqlite3_stmt *stmt = NULL;
-    int64_t found;
-    int result =
-        rps_database_ask(db, &found, "SELECT run_id FROM run WHERE run_id = ?", "i", run_id);
+struct naming {
+    int64_t run_id;
+    const struct rps_code *code;
+};
 
-    if (result == SQLITE_OK)
-        result = rps_database_do(db, "DELETE FROM location WHERE run_id = ?", "i", run_id);
+static int write_locations(void *context, sqlite3 *db)
+{
+    const struct naming *naming = context;
+    const struct rps_code *code = naming->code;
+    sqlite3_stmt *stmt = NULL;
+    int result = rps_database_do(db, "DELETE FROM location WHERE run_id = ?", "i", naming->run_id);
+
     if (result == SQLITE_OK)
         result = rps_database_prepare_insert(
             db, "location", "run_id, frame, depth, function, file, line, how", &stmt);
     for (size_t i = 0; i < code->location_count && result == SQLITE_OK; i++) {
         const struct rps_location *at = &code->location[i];
 
-        result =
-            rps_database_bind(stmt, "iiittit", run_id, at->frame, (int64_t)at->depth, at->function,
-                              at->file, (int64_t)at->line, rps_location_how_name(at->how));
+        result = rps_database_bind(stmt, "iiittit", naming->run_id, at->frame, (int64_t)at->depth,
+                                   at->function, at->file, (int64_t)at->line,
+                                   rps_location_how_name(at->how));
         if (result == SQLITE_OK)
             result = rps_database_run(stmt);
     }
     sqlite3_finalize(stmt);
     if (result == SQLITE_OK)
         result = rps_database_do(db, "UPDATE sampling SET complete = ? WHERE run_id = ?", "ii",
-                                 (int64_t)code->sampling.complete, run_id);
+                                 (int64_t)code->sampling.complete, naming->run_id);
     return result;
 }
 
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err)
 {
-    struct rps_reader store = {.path = (char *)path};
-    int result, failed = rps_database_open_existing(path, &store.db, err);
+    struct naming naming = {run_id, code};
 
-    if (failed < 0)
-        return failed;
-    result = rps_database_exec(store.db, "BEGIN IMMEDIATE");
-    if (result == SQLITE_OK)
-        result = write_locations(store.db, run_id, code);
-    if (result == SQLITE_OK)
-        result = rps_database_exec(store.db, "COMMIT");
-    if (result == SQLITE_DONE)
-        failed = rps_reader_require(&store, run_id, err);
-    else if (result != SQLITE_OK)
-        failed = rps_reader_error(&store, result, err);
-    rps_database_close_beside(store.db);
-    return failed;
+    return rps_store_change(path, run_id, write_locations, &naming, err);
 }

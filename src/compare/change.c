@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "rpistat/error.h"
-#include "student.h"
+#include "rpistat/student.h"
 
 /* Values that differ by less than this part of them differ by rounding. */
 #define ROUNDING 1e-12

@@ -1,8 +1,8 @@
-#include "code_counts.h"
+#include "counts.h"
 
 #include <stdlib.h>
 
-#include "database.h"
+#include "rpistat/store_wing.h"
 
 /* Counts in a row, so that its text is not too long to be read. */
 #define ROW_COUNTS_MAX 10000

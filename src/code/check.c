@@ -1,0 +1,145 @@
+/* What is right of the tables of the code in a store: questions of `check`, and what repair does. */
+#include "check.h"
+
+#include <sqlite3.h>
+
+#include "counts.h"
+
+_Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+/* Numbers of a table of the code that no recorder writes. */
+#define NUMBERS(table)                                                                             \
+    "(SELECT count(*) FROM " table " WHERE run_id = ?1 AND " table " NOT BETWEEN 0 AND 1999999)"
+
+/* What had no room in the recorder's memory may leave others that refer to it. */
+#define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
+
+/* Samples of a column of code_count; NULL where it cannot be read, or goes beyond the highest
+ * number of the table. */
+#define SAMPLES(table, column)                                                                     \
+    "code_samples(" column ", iif(" NONE_LOST ", (SELECT coalesce(max(" table                      \
+    ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
+
+/* Counts of what is not in the table. Numbers follow one another: only where one is missing the
+ * counts are taken apart, which takes long. */
+#define BETWEEN(table)                                                                             \
+    "iif((SELECT count(*) <= max(" table ") FROM " table " WHERE run_id = ?1) AND " NONE_LOST      \
+    ", (SELECT count(*) FROM " table "_count WHERE run_id = ?1 AND " table " NOT IN"               \
+    " (SELECT " table " FROM " table " WHERE run_id = ?1)), 0)"
+
+const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
+    {RPS_FINDING_WRONG,
+     "SELECT " NUMBERS("module") " + " NUMBERS("frame") " + " NUMBERS("stack") " + " NUMBERS(
+         "task"),
+     "modules, frames, stacks and tasks with numbers that no recorder writes", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM frame WHERE run_id = ?1 AND module <> -1 AND module NOT IN"
+     " (SELECT module FROM module WHERE run_id = ?1) AND " NONE_LOST,
+     "frames of modules that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM stack WHERE run_id = ?1 AND frame <> -1 AND frame NOT IN"
+     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST,
+     "stacks of frames that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM stack WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN"
+     " (SELECT stack FROM stack WHERE run_id = ?1) AND " NONE_LOST "))",
+     "stacks whose caller is not one of the stacks before", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
+     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST "))",
+     "names of frames that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
+     " OR period < 0 OR (period > ?2 AND NOT EXISTS (SELECT 1 FROM gap WHERE run_id = ?1)))",
+     "counts of samples that are not inside the run", 1, 1},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM code_count AS c WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"
+     " (SELECT 1 FROM rollup AS r WHERE r.run_id = ?1 AND r.level = c.level AND r.cpu = c.cpu"
+     " AND r.period = c.period)",
+     "counts of samples in blocks that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM code_count WHERE run_id = ?1 AND " SAMPLES(
+         "stack", "stacks") " + " SAMPLES("task", "tasks") " IS NULL",
+     "rows of code_count that cannot be read, or count what is not there", 1, 0},
+    {RPS_FINDING_WRONG, "SELECT " BETWEEN("stack") " + " BETWEEN("task"),
+     "counts of stacks and tasks that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT coalesce(max(iif(lost > 0, max(c.s - samples, c.t - samples, 0),"
+     "  max(abs(c.s - samples), abs(c.t - samples)))), 0) FROM sampling JOIN run USING (run_id),"
+     " (SELECT total(code_samples(stacks, 2000000)) AS s, total(code_samples(tasks, 2000000)) AS t"
+     "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1 AND state = 'complete'",
+     "samples by which its counts of stacks or tasks differ from their total number", 1, 0},
+    {RPS_FINDING_ODD,
+     "SELECT EXISTS (SELECT 1 FROM code_count WHERE run_id = ?1) AND NOT EXISTS"
+     " (SELECT 1 FROM sampling WHERE run_id = ?1)",
+     "it has samples, but not how they were taken, and they are not shown", 0, 0},
+};
+
+/* --- repair ----------------------------------------------------------------------------------- */
+
+#define DROP_NUMBERS(table, column)                                                                \
+    "DELETE FROM " table " WHERE run_id = ?1 AND " column " NOT BETWEEN 0 AND 1999999;"
+
+/* ?1 is the run, ?2 its highest period. */
+static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS("frame", "frame")
+    DROP_NUMBERS("stack", "stack") DROP_NUMBERS("task", "task") DROP_NUMBERS(
+        "location",
+        "depth") "DELETE FROM location WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
+                 " WHERE run_id = ?1);"
+                 "DELETE FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
+                 " OR period NOT BETWEEN 0 AND ?2 OR part NOT BETWEEN 0 AND 1999999"
+                 " OR code_samples(stacks, 2000000) + code_samples(tasks, 2000000) IS NULL)";
+
+/* Counts of a block that is not there any more stay where it began. */
+static const char sql_mend[] =
+    "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1 FROM stack_count"
+    " WHERE run_id = ?1;"
+    "INSERT OR IGNORE INTO task SELECT DISTINCT ?1, task, -1, -1, '', 0, NULL FROM task_count"
+    " WHERE run_id = ?1;"
+    "UPDATE frame SET module = -1 WHERE run_id = ?1 AND module NOT IN (SELECT module FROM module"
+    " WHERE run_id = ?1);"
+    "UPDATE stack SET frame = -1 WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
+    " WHERE run_id = ?1);"
+    "UPDATE stack SET parent = NULL WHERE run_id = ?1 AND (parent >= stack OR parent NOT IN"
+    " (SELECT stack FROM stack WHERE run_id = ?1));"
+    "UPDATE OR REPLACE code_count SET level = 0, part = part + 1 + (SELECT coalesce(max(part), 0)"
+    "  FROM code_count AS o WHERE o.run_id = ?1 AND o.level = 0 AND o.cpu = code_count.cpu"
+    "  AND o.period = code_count.period) WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"
+    "  (SELECT 1 FROM rollup AS r WHERE r.run_id = ?1 AND r.level = code_count.level"
+    "  AND r.cpu = code_count.cpu AND r.period = code_count.period);"
+    "INSERT OR IGNORE INTO sampling SELECT ?1, '', 0, 0, '', 0, 0, 0, 0, 0 WHERE EXISTS"
+    " (SELECT 1 FROM code_count WHERE run_id = ?1);"
+    "UPDATE sampling SET samples = max(samples, c.stacks, c.tasks),"
+    " lost = max(lost, max(samples, c.stacks, c.tasks) - min(c.stacks, c.tasks)) FROM"
+    " (SELECT CAST(total(code_samples(stacks, 2000000)) AS INTEGER) AS stacks,"
+    "  CAST(total(code_samples(tasks, 2000000)) AS INTEGER) AS tasks"
+    "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1";
+
+/* Run statements of constant SQL. */
+static int change_counts(sqlite3 *db, const char *sql, int64_t run_id, uint64_t last_period)
+{
+    int code = SQLITE_OK;
+
+    while (*sql && code == SQLITE_OK) {
+        sqlite3_stmt *stmt = NULL;
+
+        code = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
+        if (code == SQLITE_OK) {
+            sqlite3_bind_int64(stmt, 1, run_id);
+            sqlite3_bind_int64(stmt, 2, (int64_t)last_period); /* of those that ask for it */
+            code = rps_database_run(stmt);
+        }
+        sqlite3_finalize(stmt);
+    }
+    return code;
+}
+int rps_code_repair(sqlite3 *db, int64_t run_id, uint64_t last_period, uint64_t *ret_dropped)
+{
+    int64_t before = sqlite3_total_changes64(db);
+    int code = change_counts(db, sql_drop, run_id, last_period);
+
+    *ret_dropped += (uint64_t)(sqlite3_total_changes64(db) - before);
+    return code == SQLITE_OK ? change_counts(db, sql_mend, run_id, last_period) : code;
+}

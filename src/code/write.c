@@ -1,0 +1,210 @@
+/*
+ * How the code that was seen gets into a store: each is a record of numbers and texts, which the
+ * writer's thread inserts with the statement of its kind. Counts are gathered, for a row of
+ * code_count has all of its period.
+ */
+#include <stdlib.h>
+
+#include <sqlite3.h>
+
+#include "check.h"
+#include "counts.h"
+#include "rpistat/code_store.h"
+
+enum { SAMPLING, MODULE, FRAME, STACK, TASK, STACK_COUNT, TASK_COUNT };
+
+/* --- handing over ----------------------------------------------------------------------------- */
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling)
+{
+    const char *const text[] = {sampling->event, sampling->stacks};
+    const int64_t number[] = {
+        (int64_t)sampling->frequency,
+        (int64_t)sampling->threshold,
+        (int64_t)sampling->samples,
+        (int64_t)sampling->complete,
+        (int64_t)(sampling->lost + rps_writer_lost_rows(writer)),
+        (int64_t)sampling->throttled,
+        (int64_t)sampling->unmapped,
+    };
+
+    rps_writer_row(writer, SAMPLING, number, COUNT(number), text, COUNT(text));
+}
+
+void rps_writer_module(struct rps_writer *writer, const struct rps_module *module)
+{
+    const int64_t number[] = {module->module};
+    const char *const text[] = {rps_module_kind_name(module->kind), module->path, module->build_id};
+
+    rps_writer_row(writer, MODULE, number, COUNT(number), text, COUNT(text));
+}
+
+void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame)
+{
+    const int64_t number[] = {frame->frame, frame->module, (int64_t)frame->address};
+
+    rps_writer_row(writer, FRAME, number, COUNT(number), NULL, 0);
+}
+
+void rps_writer_stack(struct rps_writer *writer, const struct rps_stack *stack)
+{
+    const int64_t number[] = {stack->stack, stack->parent, stack->frame};
+
+    rps_writer_row(writer, STACK, number, COUNT(number), NULL, 0);
+}
+
+void rps_writer_task(struct rps_writer *writer, const struct rps_task *task)
+{
+    const int64_t number[] = {task->task, task->pid, task->tid, task->start_ns, task->end_ns};
+    const char *const text[] = {task->name};
+
+    rps_writer_row(writer, TASK, number, COUNT(number), text, COUNT(text));
+}
+
+static void push_count(struct rps_writer *writer, int kind, const struct rps_code_count *count)
+{
+    const int64_t number[] = {count->level, count->cpu, (int64_t)count->period, count->id,
+                              (int64_t)count->samples};
+
+    rps_writer_row(writer, kind, number, COUNT(number), NULL, 0);
+}
+
+void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count)
+{
+    push_count(writer, STACK_COUNT, count);
+}
+
+void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_count *count)
+{
+    push_count(writer, TASK_COUNT, count);
+}
+
+/* --- gathering -------------------------------------------------------------------------------- */
+
+struct gathered {
+    int64_t run_id;
+    struct rps_code_counts counts; /* of the transaction */
+    sqlite3_stmt *insert, *thin, *cut;
+};
+
+/* Of a level, and late ones: counts of a period come after it, and may find it thinned. They stay
+ * under its number until the next level is thinned. */
+#define COUNTS_OF_BLOCK                                                                            \
+    "WHERE run_id = ?1 AND level IN (?2, 0) AND cpu = ?3 AND period BETWEEN ?4 AND ?5"
+
+static void close_gathered(void *self)
+{
+    struct gathered *g = self;
+
+    if (!g)
+        return;
+    sqlite3_finalize(g->insert);
+    sqlite3_finalize(g->thin);
+    sqlite3_finalize(g->cut);
+    free(g->counts.entry);
+    free(g);
+}
+
+static int open_gathered(sqlite3 *db, int64_t run_id, void **ret_self)
+{
+    struct gathered *g = calloc(1, sizeof(*g));
+    int code = g ? rps_code_counts_prepare(db, &g->insert) : SQLITE_NOMEM;
+
+    if (code == SQLITE_OK)
+        code = rps_database_prepare(db, "SELECT stacks, tasks FROM code_count " COUNTS_OF_BLOCK,
+                                    &g->thin);
+    if (code == SQLITE_OK)
+        code = rps_database_prepare(db, "DELETE FROM code_count " COUNTS_OF_BLOCK, &g->cut);
+    if (code != SQLITE_OK) {
+        close_gathered(g);
+        return code;
+    }
+    g->run_id = run_id;
+    *ret_self = g;
+    return SQLITE_OK;
+}
+
+static void forget(void *self)
+{
+    struct gathered *g = self;
+
+    g->counts.count = 0;
+}
+
+/* A count waits for the others of its period. */
+static int gather(void *self, int kind, const int64_t *number)
+{
+    struct gathered *g = self;
+    const struct rps_code_count count = {
+        .level = (int)number[0],
+        .cpu = (int32_t)number[1],
+        .period = (uint64_t)number[2],
+        .id = number[3],
+        .samples = (uint64_t)number[4],
+    };
+
+    return rps_code_counts_add(&g->counts, &count, kind == TASK_COUNT);
+}
+
+static int write_gathered(void *self)
+{
+    struct gathered *g = self;
+
+    return rps_code_counts_insert(&g->counts, g->insert, g->run_id);
+}
+
+/* Counts of the rows of a level that the block sums become the block's. */
+static int thin(void *self, int level, int64_t cpu, int64_t first, int64_t last)
+{
+    struct gathered *g = self;
+    const struct rps_code_count of = {
+        .level = level + 1, .cpu = (int32_t)cpu, .period = (uint64_t)first};
+    sqlite3_stmt *const stmts[] = {g->thin, g->cut};
+    int code = SQLITE_OK, at = SQLITE_DONE;
+
+    for (int i = 0; i < 2 && code == SQLITE_OK; i++)
+        code = rps_database_bind(stmts[i], "iiiii", g->run_id, (int64_t)level, cpu, first, last);
+    forget(g);
+    while (code == SQLITE_OK && (at = sqlite3_step(g->thin)) == SQLITE_ROW) {
+        for (int column = 0; column < 2 && code == SQLITE_OK; column++)
+            code = rps_code_counts_add_text(&g->counts, &of, column == 1,
+                                            (const char *)sqlite3_column_text(g->thin, column));
+    }
+    if (code == SQLITE_OK && at != SQLITE_DONE)
+        code = at;
+    sqlite3_reset(g->thin);
+    if (code == SQLITE_OK && g->counts.count > 0)
+        code = rps_database_run(g->cut);
+    return code == SQLITE_OK ? write_gathered(g) : code;
+}
+
+/* --- for the store ---------------------------------------------------------------------------- */
+
+const struct rps_store_wing rps_code_store = {
+    .add_functions = rps_code_counts_add_function,
+    .insert =
+        {
+            [SAMPLING] = "INSERT OR REPLACE INTO sampling (run_id, frequency, threshold, samples,"
+                         " complete, lost, throttled, unmapped, event, stacks)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            [MODULE] = "INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
+                       " VALUES (?1, ?2, ?3, ?4, ?5)",
+            [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
+                      " VALUES (?1, ?2, ?3, ?4)",
+            [STACK] = "INSERT OR IGNORE INTO stack (run_id, stack, parent, frame)"
+                      " VALUES (?1, ?2, nullif(?3, -1), ?4)",
+            [TASK] = "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
+                     " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)",
+        },
+    .open = open_gathered,
+    .forget = forget,
+    .gather = gather,
+    .write = write_gathered,
+    .close = close_gathered,
+    .thin = thin,
+    .question = rps_code_questions,
+    .question_count = RPS_CODE_QUESTIONS,
+    .repair = rps_code_repair,
+};

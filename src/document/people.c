@@ -1,0 +1,312 @@
+/* What people read of a block, in all forms for them: which columns, and the words of each value. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include <time.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/interval_text.h"
+#include "rpistat/text.h"
+#include "to.h"
+
+#define UNKNOWN   "-"
+#define CELL_SIZE 96
+#define SHORT_NS  (1000 * RPS_NS_PER_S) /* a run without minutes in its lengths */
+#define HOUR_NS   (3600 * RPS_NS_PER_S)
+
+enum mark { MARK_INTERVAL = 1, MARK_NONE = 2 };
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+char *rps_document_printable(const struct rps_document *document, const char *text)
+{
+    size_t size = 4 * strlen(text) + 1; /* \xHH for a byte */
+
+    return rps_text_printable(rps_arena_get(document->arena, size, 1), size, text);
+}
+
+/* The clock in the reader's zone: "2026-11-21 14:30". */
+static void write_time(char *ret, int64_t realtime_ns)
+{
+    time_t seconds = (time_t)(realtime_ns / RPS_NS_PER_S);
+    struct tm local;
+
+    if (localtime_r(&seconds, &local) == NULL ||
+        strftime(ret, CELL_SIZE, "%Y-%m-%d %H:%M", &local) == 0)
+        strcpy(ret, "?");
+}
+
+/* Of seconds, so that periods can be told apart. */
+static int decimals_of_times(const struct rps_document *document)
+{
+    int decimals = 0;
+
+    for (int64_t unit = RPS_NS_PER_S; unit > document->period_ns && decimals < 6; unit /= 10)
+        decimals++;
+    return decimals;
+}
+
+static void write_duration(char *ret, const struct rps_document *document, int64_t ns)
+{
+    if (document->length_ns > 0 && document->length_ns < SHORT_NS)
+        snprintf(ret, CELL_SIZE, "%.*f s", decimals_of_times(document), (double)ns / RPS_NS_PER_S);
+    else
+        rps_text_duration(ret, CELL_SIZE, ns);
+}
+
+static void write_clock(char *ret, const struct rps_document *document, int64_t ns)
+{
+    rps_text_clock(ret, CELL_SIZE, ns, decimals_of_times(document));
+    if (document->length_ns > 0 && document->length_ns < HOUR_NS)
+        memmove(ret, ret + strlen("00:"), strlen(ret) - strlen("00:") + 1);
+}
+
+/* Three or four digits, whatever the size; 4 decimals at most. */
+static int decimals_for(double value)
+{
+    double size = fabs(value);
+
+    return size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4;
+}
+
+static const char *decimal_text(char *ret, double value, int decimals)
+{
+    double size = fabs(value);
+
+    if (size >= 1e9 || (size > 0 && size < 1e-4))
+        snprintf(ret, CELL_SIZE, "%.1e", value);
+    else
+        snprintf(ret, CELL_SIZE, "%.*f", value > 0 || value < 0 ? decimals : 0, value);
+    return ret;
+}
+
+/* A figure and how sure it is: "2.14 ±0.04", "2.14 (1.20-3.80)" where that is wide, and "2.14 *"
+ * where it was estimated and there is no interval; with its deviation "2.14 sd 0.2". */
+static void write_figure(char *ret, const struct rps_value *value)
+{
+    const struct rps_interval *sure = &value->sure;
+    int decimals = decimals_for(value->real), has_ends = sure->certainty == RPS_CERTAINTY_INTERVAL;
+    char number[CELL_SIZE];
+    size_t used;
+
+    if (has_ends && decimals > 0 && rps_interval_half(sure) >= pow(10, 1 - decimals))
+        decimals--; /* the last one says nothing */
+    used = (size_t)snprintf(ret, CELL_SIZE, "%.30s", decimal_text(number, value->real, decimals));
+    if (has_ends && rps_interval_is_narrow(sure))
+        used += (size_t)snprintf(ret + used, CELL_SIZE - used, " ±%.30s",
+                                 decimal_text(number, rps_interval_half(sure), decimals));
+    else if (has_ends)
+        used +=
+            (size_t)snprintf(ret + used, CELL_SIZE - used, " (%.3g-%.3g)", sure->low, sure->high);
+    else if (sure->certainty > RPS_CERTAINTY_COUNTED)
+        used += (size_t)snprintf(ret + used, CELL_SIZE - used, " *");
+    if (isfinite(value->deviation))
+        snprintf(ret + used, CELL_SIZE - used, " sd %.28s",
+                 decimal_text(number, value->deviation, decimals_for(value->real)));
+}
+
+/* "a=1 b=2" */
+static char *tags_text(const struct rps_document *document, const struct rps_block *tags)
+{
+    char *text = NULL;
+
+    for (size_t i = 0; i < tags->column_count; i++)
+        text =
+            rps_arena_print(document->arena, "%s%s%s=%s", text ? text : "", text ? " " : "",
+                            tags->column[i].name, tags->value[i].text ? tags->value[i].text : "");
+    return text;
+}
+
+static const char *words_of(const struct rps_document *document, enum rps_value_kind kind,
+                            const struct rps_value *value, char ret[CELL_SIZE])
+{
+    if (value->words)
+        return value->words;
+    if (!value->known)
+        return UNKNOWN;
+    switch (kind) {
+    case RPS_VALUE_TEXT:
+    case RPS_VALUE_JSON:
+        return value->text;
+    case RPS_VALUE_TAGS:
+        return tags_text(document, value->block);
+    case RPS_VALUE_BOOL:
+        return value->number ? "yes" : "no";
+    case RPS_VALUE_BLOCK:
+        return UNKNOWN;
+    case RPS_VALUE_TIME:
+        write_time(ret, value->number);
+        break;
+    case RPS_VALUE_INT:
+        snprintf(ret, CELL_SIZE, "%" PRId64, value->number);
+        break;
+    case RPS_VALUE_NUMBER:
+        rps_text_number(ret, CELL_SIZE, value->real);
+        break;
+    case RPS_VALUE_FIGURE:
+        write_figure(ret, value);
+        break;
+    case RPS_VALUE_SHARE:
+        snprintf(ret, CELL_SIZE, "%.1f %%", 100 * value->real);
+        break;
+    case RPS_VALUE_BYTES:
+        rps_text_size(ret, CELL_SIZE, (uint64_t)value->number);
+        break;
+    case RPS_VALUE_DURATION:
+        write_duration(ret, document, value->number);
+        break;
+    case RPS_VALUE_CLOCK:
+        write_clock(ret, document, value->number);
+        break;
+    }
+    return ret;
+}
+
+/* --- the grid --------------------------------------------------------------------------------- */
+
+static const struct rps_value *value_of(const struct rps_grid *grid, size_t row, size_t c)
+{
+    return &grid->block->value[row * grid->block->column_count +
+                               (size_t)(grid->column[c] - grid->block->column)];
+}
+
+static char *heading_of(const struct rps_document *document, const struct rps_column *column)
+{
+    if (!column->unit || !column->unit[0])
+        return rps_document_printable(document, column->heading);
+    return rps_document_printable(
+        document, rps_arena_print(document->arena, "%s (%s)", column->heading, column->unit));
+}
+
+static void fill_column(struct rps_grid *grid, size_t c)
+{
+    const struct rps_document *document = grid->block->document;
+    const struct rps_column *column = grid->column[c];
+    char text[CELL_SIZE];
+
+    grid->heading[c] = heading_of(document, column);
+    grid->has_head |= grid->heading[c][0] != '\0';
+    for (size_t i = 0; i < grid->row_count; i++) {
+        const struct rps_value *value = value_of(grid, i, c);
+        const char *words = words_of(document, column->kind, value, text);
+
+        grid->cell[i * grid->column_count + c] = rps_document_printable(
+            document, value->doubtful ? rps_arena_print(document->arena, "%s?", words) : words);
+        if (column->kind != RPS_VALUE_FIGURE || !value->known || value->words)
+            continue;
+        if (value->sure.certainty == RPS_CERTAINTY_INTERVAL)
+            grid->marks[c] |= MARK_INTERVAL;
+        else if (value->sure.certainty > RPS_CERTAINTY_COUNTED)
+            grid->marks[c] |= MARK_NONE;
+    }
+}
+
+/* The words of a tree stand deeper in the last column of text. */
+static void indent_tree(struct rps_grid *grid)
+{
+    size_t c = grid->column_count;
+
+    while (c > 0 && rps_column_is_right(grid->column[c - 1]))
+        c--;
+    for (size_t i = 0; i < grid->row_count && c > 0; i++) {
+        char **cell = &grid->cell[i * grid->column_count + c - 1];
+
+        *cell = rps_arena_print(grid->block->document->arena, "%*s%s", 2 * grid->block->depth[i],
+                                "", *cell);
+    }
+}
+
+/* Does anybody need to see the column? */
+static int is_needed(const struct rps_grid *grid, size_t c)
+{
+    enum rps_column_shown shown = grid->column[c]->shown;
+
+    for (size_t i = 0; i < grid->row_count && shown != RPS_SHOWN_ALWAYS; i++) {
+        if (strcmp(grid->cell[i * grid->column_count + c],
+                   shown == RPS_SHOWN_IF_KNOWN ? UNKNOWN : grid->cell[c]) != 0)
+            return 1;
+    }
+    return shown == RPS_SHOWN_ALWAYS;
+}
+
+static void remove_column(struct rps_grid *grid, size_t gone)
+{
+    size_t count = grid->column_count--;
+
+    for (size_t c = gone; c + 1 < count; c++) {
+        grid->column[c] = grid->column[c + 1];
+        grid->heading[c] = grid->heading[c + 1];
+        grid->marks[c] = grid->marks[c + 1];
+    }
+    for (size_t from = 0, to = 0; from < grid->row_count * count; from++) {
+        if (from % count != gone)
+            grid->cell[to++] = grid->cell[from];
+    }
+}
+
+struct rps_grid rps_grid_make(const struct rps_block *block)
+{
+    struct rps_arena *arena = block->document->arena;
+    struct rps_grid grid = {.block = block, .row_count = rps_block_rows(block)};
+
+    grid.column = rps_arena_get(arena, block->column_count + 1, sizeof(*grid.column));
+    grid.heading = rps_arena_get(arena, block->column_count + 1, sizeof(*grid.heading));
+    grid.marks = rps_arena_get(arena, block->column_count + 1, sizeof(*grid.marks));
+    for (size_t c = 0; c < block->column_count; c++) {
+        size_t to = grid.column_count;
+
+        if (!block->column[c].heading)
+            continue;
+        for (; to > 0 && grid.column[to - 1]->place > block->column[c].place; to--)
+            grid.column[to] = grid.column[to - 1];
+        grid.column[to] = &block->column[c];
+        grid.column_count++;
+    }
+    grid.cell = rps_arena_get(arena, grid.row_count * grid.column_count + 1, sizeof(*grid.cell));
+    for (size_t c = 0; c < grid.column_count; c++)
+        fill_column(&grid, c);
+    for (size_t c = grid.column_count; c-- > 0;) {
+        if (!is_needed(&grid, c))
+            remove_column(&grid, c);
+    }
+    if (block->depth)
+        indent_tree(&grid);
+    if (grid.column_count == 0)
+        grid.row_count = 0;
+    return grid;
+}
+
+/* --- all blocks ------------------------------------------------------------------------------- */
+
+const struct rps_block *rps_document_next(const struct rps_document *document,
+                                          const struct rps_block *block)
+{
+    const struct rps_block *next = NULL;
+    int is_behind = block == NULL;
+
+    for (const struct rps_block *at = document->first; at; at = at->next) {
+        if (at == block)
+            is_behind = 1;
+        else if ((!block || at->place > block->place || (at->place == block->place && is_behind)) &&
+                 (!next || at->place < next->place))
+            next = at;
+    }
+    return next;
+}
+
+const char *rps_document_note(int marks, int *told)
+{
+    static const char *const note[] = {
+        [MARK_INTERVAL] = "± and ranges: 95 % intervals of what was counted in turns.",
+        [MARK_NONE] = "*: counted in turns, too rare or in too few periods for an interval.",
+    };
+
+    for (int mark = MARK_INTERVAL; mark <= MARK_NONE; mark *= 2) {
+        if (marks & ~*told & mark) {
+            *told |= mark;
+            return note[mark];
+        }
+    }
+    return NULL;
+}

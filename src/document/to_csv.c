@@ -1,0 +1,170 @@
+/* A document as CSV: its first table with a name, or the one that it says. */
+#include <math.h>
+#include <string.h>
+
+#include "rpistat/csv_writer.h"
+#include "rpistat/text.h"
+#include "to.h"
+
+static int has_cell(const struct rps_column *column)
+{
+    return column->name && column->kind != RPS_VALUE_BLOCK && column->kind != RPS_VALUE_JSON;
+}
+
+/* A name of a group that a plain column has already: NAME_metric. */
+static const char *suffix_of(const struct rps_block *block, const struct rps_column *column)
+{
+    for (size_t c = 0; c < block->column_count && column->group; c++) {
+        const struct rps_column *other = &block->column[c];
+
+        if (other->name && !other->group && strcmp(other->name, column->name) == 0)
+            return "_metric";
+    }
+    return "";
+}
+
+static void write_name(struct rps_csv_writer *csv, const struct rps_block *block,
+                       const struct rps_column *column, const char *suffix)
+{
+    rps_csv_text(csv, rps_arena_print(block->document->arena, "%s%s", column->name, suffix));
+}
+
+/* "a=1;b=2" */
+static void write_tags(struct rps_csv_writer *csv, const struct rps_block *tags)
+{
+    char *text = NULL;
+
+    for (size_t i = 0; tags && i < tags->column_count; i++)
+        text =
+            rps_arena_print(tags->document->arena, "%s%s%s=%s", text ? text : "", text ? ";" : "",
+                            tags->column[i].name, tags->value[i].text ? tags->value[i].text : "");
+    if (text)
+        rps_csv_text(csv, text);
+    else
+        rps_csv_empty(csv);
+}
+
+static void write_value(struct rps_csv_writer *csv, const struct rps_column *column,
+                        const struct rps_value *value)
+{
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    if (!value->known) {
+        rps_csv_empty(csv);
+        return;
+    }
+    switch (column->kind) {
+    case RPS_VALUE_TEXT:
+    case RPS_VALUE_BLOCK:
+    case RPS_VALUE_JSON:
+        rps_csv_text(csv, value->text);
+        break;
+    case RPS_VALUE_TAGS:
+        write_tags(csv, value->block);
+        break;
+    case RPS_VALUE_BOOL:
+        rps_csv_text(csv, value->number ? "true" : "false");
+        break;
+    case RPS_VALUE_TIME:
+        rps_csv_text(csv, rps_text_utc(text, sizeof(text), value->number));
+        break;
+    case RPS_VALUE_INT:
+    case RPS_VALUE_BYTES:
+        rps_csv_int64(csv, value->number);
+        break;
+    case RPS_VALUE_NUMBER:
+    case RPS_VALUE_FIGURE:
+    case RPS_VALUE_SHARE:
+        rps_csv_double(csv, value->real);
+        break;
+    case RPS_VALUE_DURATION:
+    case RPS_VALUE_CLOCK:
+        rps_csv_seconds(csv, value->number);
+        break;
+    }
+}
+
+/* value NULL: the names. */
+static void write_ends(struct rps_csv_writer *csv, const struct rps_block *block,
+                       const struct rps_column *column, const struct rps_value *value)
+{
+    int has_ends = value && value->sure.certainty == RPS_CERTAINTY_INTERVAL;
+
+    if (value) {
+        rps_csv_double(csv, has_ends ? value->sure.low : NAN);
+        rps_csv_double(csv, has_ends ? value->sure.high : NAN);
+    } else {
+        write_name(csv, block, column, "_low");
+        write_name(csv, block, column, "_high");
+    }
+}
+
+/* How sure a plain value is: low, high, certainty, share. */
+static void write_sure(struct rps_csv_writer *csv, const struct rps_value *value)
+{
+    const struct rps_interval *sure = &value->sure;
+    int has_ends = sure->certainty == RPS_CERTAINTY_INTERVAL;
+
+    rps_csv_double(csv, has_ends ? sure->low : NAN);
+    rps_csv_double(csv, has_ends ? sure->high : NAN);
+    if (sure->certainty == RPS_CERTAINTY_NONE)
+        rps_csv_empty(csv);
+    else
+        rps_csv_text(csv, rps_certainty_name(sure->certainty));
+    rps_csv_double(csv, sure->certainty == RPS_CERTAINTY_NONE ? NAN : sure->share);
+}
+
+/* row NULL: the names. The ends of a group's intervals, and deviations, stand behind all values. */
+static void write_row(struct rps_csv_writer *csv, const struct rps_block *block,
+                      const struct rps_value *row)
+{
+    static const char *const sure[] = {"low", "high", "certainty", "share"};
+
+    for (size_t c = 0; c < block->column_count; c++) {
+        const struct rps_column *column = &block->column[c];
+        int is_sure = has_cell(column) && !column->group && column->has_interval;
+
+        if (has_cell(column) && row)
+            write_value(csv, column, &row[c]);
+        else if (has_cell(column))
+            write_name(csv, block, column, suffix_of(block, column));
+        if (is_sure && row)
+            write_sure(csv, &row[c]);
+        for (int i = 0; i < 4 && is_sure && !row; i++)
+            rps_csv_text(csv, sure[i]);
+    }
+    for (size_t c = 0; c < block->column_count; c++) {
+        if (has_cell(&block->column[c]) && block->column[c].group && block->column[c].has_interval)
+            write_ends(csv, block, &block->column[c], row ? &row[c] : NULL);
+    }
+    for (size_t c = 0; c < block->column_count; c++) {
+        if (!has_cell(&block->column[c]) || !block->column[c].has_deviation)
+            continue;
+        if (row)
+            rps_csv_double(csv, row[c].deviation);
+        else
+            write_name(csv, block, &block->column[c], "_sd");
+    }
+    rps_csv_end_row(csv);
+}
+
+void rps_document_to_csv(const struct rps_document *document, FILE *out)
+{
+    static const struct rps_csv_dialect dialect = {.separator = ',', .decimal = '.'};
+    struct rps_csv_writer *csv = rps_arena_get(document->arena, 1, sizeof(*csv));
+    const struct rps_block *block = document->first;
+    const char *name;
+
+    while (block && (!block->name || (document->csv && strcmp(block->name, document->csv) != 0)))
+        block = block->next;
+    if (!block || rps_csv_begin(csv, out, &dialect, NULL) < 0)
+        return;
+    name = block->name;
+    write_row(csv, block, NULL);
+    for (; block && block->name && strcmp(block->name, name) == 0; block = block->next) {
+        for (size_t i = 0; i + block->people_rows < rps_block_rows(block); i++)
+            write_row(csv, block, block->value + i * block->column_count);
+    }
+    rps_csv_flush(csv);
+    rps_csv_free(csv);
+}

@@ -1,0 +1,236 @@
+/* A document in languages of markup: Markdown (as GitHub has it) and HTML. */
+#include <ctype.h>
+#include <string.h>
+
+#include "to.h"
+
+/* What stands before and behind each thing. Text is written by `escape`, which gets it printable. */
+struct markup {
+    const char *document[2], *title[2], *paragraph[2], *list[2], *item[2];
+    const char *table[2], *head_row[2], *row[2];
+    const char *heading[2], *cell[2]; /* of text; numbers: */
+    const char *heading_right, *cell_right, *line_cell[2];
+    const char *rule, *rule_right, *rule_end; /* a cell each, in a row below the headings */
+    const char *blank;                        /* of the blanks that a cell begins with */
+    void (*escape)(FILE *out, const char *text);
+};
+
+/* --- Markdown --------------------------------------------------------------------------------- */
+
+static int is_letter(char byte)
+{
+    return isalpha((unsigned char)byte) || (byte & 0x80);
+}
+
+/* "a.b" would be a link to a site of that name, and "a://b" one as well. */
+static int may_link(char before, char byte, char behind)
+{
+    return (byte == '.' && is_letter(before) &&
+            (is_letter(behind) || isdigit((unsigned char)behind))) ||
+           (byte == ':' && behind == '/');
+}
+
+/* "@name" and "#12" are found in the finished page: a comment parts them. */
+void rps_document_escape_markdown(FILE *out, const char *text)
+{
+    static const char marks[] = "\\`*_[]<>|~&$";
+
+    for (size_t i = 0; text[i]; i++) {
+        if (strchr(marks, text[i]) || may_link(i > 0 ? text[i - 1] : ' ', text[i], text[i + 1]))
+            fputc('\\', out);
+        fputc(text[i], out);
+        if (text[i] == '@' || text[i] == '#')
+            fputs("<!-- -->", out);
+    }
+}
+
+/* --- HTML ------------------------------------------------------------------------------------- */
+
+static void escape_html(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '&')
+            fputs("&amp;", out);
+        else if (*text == '<')
+            fputs("&lt;", out);
+        else if (*text == '>')
+            fputs("&gt;", out);
+        else if (*text == '"')
+            fputs("&quot;", out);
+        else
+            fputc(*text, out);
+    }
+}
+
+#define HTML_BEGIN                                                                                 \
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"                          \
+    "<meta name=\"viewport\" content=\"width=device-width\"><title>rpistat</title>\n"              \
+    "<style>body{font:15px/1.4 system-ui,sans-serif;margin:1em;color-scheme:light dark}"           \
+    "table{border-collapse:collapse;display:block;overflow-x:auto}"                                \
+    "th,td{padding:.15em .6em;text-align:left;vertical-align:bottom;white-space:nowrap}"           \
+    "th{white-space:normal;border-bottom:1px solid}"                                               \
+    ".n{text-align:right;font-variant-numeric:tabular-nums}</style></head><body>\n"
+
+/* In the order of RPS_DOCUMENT_FORMATS behind csv. */
+static const struct markup markups[] = {
+    {
+        .document = {"", ""},
+        .title = {"### ", "\n\n"},
+        .paragraph = {"", "\n"},
+        .list = {"", ""},
+        .item = {"- ", "\n"},
+        .table = {"", ""},
+        .head_row = {"", "|\n"},
+        .row = {"", "|\n"},
+        .heading = {"| ", " "},
+        .cell = {"| ", " "},
+        .heading_right = "| ",
+        .cell_right = "| ",
+        .line_cell = {"| ", " "},
+        .rule = "| :-- ",
+        .rule_right = "| --: ",
+        .rule_end = "|\n",
+        .blank = "&nbsp;",
+        .escape = rps_document_escape_markdown,
+    },
+    {
+        .document = {HTML_BEGIN, "</body></html>\n"},
+        .title = {"<h2>", "</h2>\n"},
+        .paragraph = {"<p>", "</p>\n"},
+        .list = {"<ul>\n", "</ul>\n"},
+        .item = {"<li>", "</li>\n"},
+        .table = {"<table>\n", "</table>\n"},
+        .head_row = {"<tr>", "</tr>\n"},
+        .row = {"<tr>", "</tr>\n"},
+        .heading = {"<th>", "</th>"},
+        .cell = {"<td>", "</td>"},
+        .heading_right = "<th class=\"n\">",
+        .cell_right = "<td class=\"n\">",
+        .line_cell = {"<td colspan=\"99\">", "</td>"},
+        .rule = "",
+        .rule_right = "",
+        .rule_end = "",
+        .blank = "&nbsp;",
+        .escape = escape_html,
+    },
+};
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+struct writer {
+    FILE *out;
+    const struct markup *markup;
+    const struct rps_document *document;
+};
+
+static void write_text(const struct writer *to, const char *const around[2], const char *text)
+{
+    fputs(around[0], to->out);
+    to->markup->escape(to->out, rps_document_printable(to->document, text));
+    fputs(around[1], to->out);
+}
+
+/* One is a paragraph, several are a list. */
+static void write_lines(const struct writer *to, const struct rps_block *block, size_t from,
+                        size_t end)
+{
+    int is_list = end > from + 1;
+
+    fputs(is_list ? to->markup->list[0] : "", to->out);
+    for (size_t i = from; i < end; i++)
+        write_text(to, is_list ? to->markup->item : to->markup->paragraph, block->line[i].text);
+    fputs(is_list ? to->markup->list[1] : "", to->out);
+}
+
+/* The cells of a row, or with `cell` the headings, in the grid's columns. */
+static void write_cells(const struct writer *to, const struct rps_grid *grid, char *const *cell,
+                        const char *const left[2], const char *right)
+{
+    for (size_t c = 0; c < grid->column_count; c++) {
+        const char *text = cell[c];
+
+        fputs(rps_column_is_right(grid->column[c]) ? right : left[0], to->out);
+        for (; *text == ' '; text++)
+            fputs(to->markup->blank, to->out);
+        to->markup->escape(to->out, text);
+        fputs(left[1], to->out);
+    }
+}
+
+static void write_head(const struct writer *to, const struct rps_grid *grid)
+{
+    fputs(to->markup->head_row[0], to->out);
+    write_cells(to, grid, grid->heading, to->markup->heading, to->markup->heading_right);
+    fputs(to->markup->head_row[1], to->out);
+    for (size_t c = 0; c < grid->column_count; c++)
+        fputs(rps_column_is_right(grid->column[c]) ? to->markup->rule_right : to->markup->rule,
+              to->out);
+    fputs(to->markup->rule_end, to->out);
+}
+
+/* Lines before the first row stand above the table, and those behind the last below it. */
+static void write_grid(const struct writer *to, const struct rps_grid *grid)
+{
+    const struct rps_block *block = grid->block;
+    size_t line = 0;
+
+    while (line < block->line_count && (block->line[line].row == 0 || grid->row_count == 0))
+        line++;
+    write_lines(to, block, 0, line);
+    if (grid->row_count == 0)
+        return;
+    fputs(line > 0 ? "\n" : "", to->out);
+    fputs(to->markup->table[0], to->out);
+    write_head(to, grid);
+    for (size_t i = 0; i < grid->row_count; i++) {
+        for (; line < block->line_count && block->line[line].row == i; line++) {
+            fputs(to->markup->row[0], to->out);
+            write_text(to, to->markup->line_cell, block->line[line].text);
+            fputs(to->markup->row[1], to->out);
+        }
+        fputs(to->markup->row[0], to->out);
+        write_cells(to, grid, grid->cell + i * grid->column_count, to->markup->cell,
+                    to->markup->cell_right);
+        fputs(to->markup->row[1], to->out);
+    }
+    fputs(to->markup->table[1], to->out);
+    fputs(line < block->line_count ? "\n" : "", to->out);
+    write_lines(to, block, line, block->line_count);
+}
+
+static void write_block(const struct writer *to, const struct rps_block *block,
+                        const struct rps_grid *grid, int *told)
+{
+    static const char *const folded[] = {"<details><summary>", "</summary>\n\n"};
+    int marks = 0;
+
+    if (block->title)
+        write_text(to, block->is_folded ? folded : to->markup->title, block->title);
+    write_grid(to, grid);
+    for (size_t c = 0; c < grid->column_count; c++)
+        marks |= grid->marks[c];
+    for (const char *note; (note = rps_document_note(marks, told));) {
+        fputc('\n', to->out);
+        write_text(to, to->markup->paragraph, note);
+    }
+    fputs(block->title && block->is_folded ? "\n</details>\n" : "", to->out);
+}
+
+void rps_document_to_markup(const struct rps_document *document, FILE *out, int markup)
+{
+    const struct writer to = {out, &markups[markup], document};
+    const struct rps_block *block = NULL;
+    int is_first = 1, told = 0;
+
+    fputs(to.markup->document[0], out);
+    while ((block = rps_document_next(document, block))) {
+        struct rps_grid grid = rps_grid_make(block);
+
+        if (grid.row_count == 0 && block->line_count == 0 && !block->title)
+            continue;
+        fputs(is_first ? "" : "\n", out);
+        write_block(&to, block, &grid, &told);
+        is_first = 0;
+    }
+    fputs(to.markup->document[1], out);
+}

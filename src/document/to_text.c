@@ -1,0 +1,346 @@
+/*
+ * A document as text: tables of a line a row below lines of headings, which fit the terminal that
+ * they go to, and lines between the rows.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "rpistat/text.h"
+#include "to.h"
+
+#define COLUMN_GAP    2
+#define LAST_MIN      20 /* columns that the column that gives way keeps, however narrow all is */
+#define LINE_WIDTH    96 /* of lines that are broken, unless the terminal has fewer */
+#define HEADING_WIDTH 12 /* of its lines, unless a word is wider */
+#define HEADING_LINES 3
+
+/* A table as it is printed. */
+struct page {
+    FILE *out;
+    const struct rps_grid *grid;
+    int line_limit;    /* of lines that are broken */
+    int *width;        /* of each column; 0: it is left out */
+    char **head;       /* head[line * column_count + column]; NULL: nothing */
+    size_t fixed;      /* columns that are printed in each part, */
+    size_t first, end; /* and those behind them that are printed now */
+};
+
+/* --- widths ----------------------------------------------------------------------------------- */
+
+/* Bytes of text that take at most `limit` columns of a terminal, and in *ret_width how many they
+ * take. What the locale cannot write counts one column a byte. */
+static size_t measure(const char *text, int limit, int *ret_width)
+{
+    const char *at = text;
+    uint32_t code = 0;
+
+    *ret_width = 0;
+    while (*at) {
+        int length = rps_text_decode(at, &code), width = length > 0 ? wcwidth((wchar_t)code) : 1;
+
+        length = length > 0 ? length : 1;
+        width = width < 0 ? length : width;
+        if (*ret_width + width > limit)
+            break;
+        *ret_width += width;
+        at += length;
+    }
+    return (size_t)(at - text);
+}
+
+static int width_of(const char *text)
+{
+    int width;
+
+    measure(text, INT32_MAX, &width);
+    return width;
+}
+
+/* Cut text to `limit` columns, three dots at its end. */
+static void cut(char *text, int limit)
+{
+    int width;
+
+    if (width_of(text) > limit)
+        memcpy(text + measure(text, limit - 3, &width), "...", 4);
+}
+
+static void widen(struct page *page, size_t c, const char *text)
+{
+    int width = width_of(text);
+
+    page->width[c] = width > page->width[c] ? width : page->width[c];
+}
+
+/* Break a heading into lines, the last of which stands on the cells. */
+static void break_heading(struct page *page, size_t c)
+{
+    struct rps_arena *arena = page->grid->block->document->arena;
+    char *line[HEADING_LINES] = {NULL}, *rest = NULL, *text;
+    int used = 0;
+
+    text = rps_arena_text(arena, page->grid->heading[c]);
+    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (line[used] && used + 1 < HEADING_LINES &&
+            width_of(line[used]) + width_of(word) >= HEADING_WIDTH)
+            used++;
+        line[used] = line[used] ? rps_arena_print(arena, "%s %s", line[used], word) : word;
+    }
+    for (int i = 0; i <= used && line[0]; i++) {
+        size_t at = (size_t)(HEADING_LINES - 1 - used + i);
+
+        page->head[at * page->grid->column_count + c] = line[i];
+        widen(page, c, line[i]);
+    }
+}
+
+static void measure_columns(struct page *page)
+{
+    const struct rps_grid *grid = page->grid;
+
+    for (size_t c = 0; c < grid->column_count; c++) {
+        page->width[c] = grid->column[c]->width_min;
+        break_heading(page, c);
+        for (size_t i = 0; i < grid->row_count; i++)
+            widen(page, c, grid->cell[i * grid->column_count + c]);
+    }
+}
+
+/* --- fitting ---------------------------------------------------------------------------------- */
+
+/* Of the columns from `first` to `end`, each with the gap before it. */
+static int width_of_columns(const struct page *page, size_t first, size_t end)
+{
+    int width = 0;
+
+    for (size_t c = first; c < end; c++)
+        width += page->width[c] > 0 ? page->width[c] + COLUMN_GAP : 0;
+    return width;
+}
+
+/* Leave out the column that matters least; 0 when there is none left. */
+static int drop_column(struct page *page)
+{
+    const struct rps_grid *grid = page->grid;
+    size_t found = grid->column_count;
+
+    for (size_t c = 0; c < grid->column_count; c++) {
+        int drop = grid->column[c]->drop;
+
+        if (drop > 0 && page->width[c] > 0 &&
+            (found == grid->column_count || drop < grid->column[found]->drop))
+            found = c;
+    }
+    if (found < grid->column_count)
+        page->width[found] = 0;
+    return found < grid->column_count;
+}
+
+/* The column that gives way: the last of text that has no limit of its own; the number of columns:
+ * none does. */
+static size_t giving_column(const struct rps_grid *grid)
+{
+    for (size_t c = grid->column_count; c-- > 0 && grid->block->fixed == 0;) {
+        if (!rps_column_is_right(grid->column[c]) && grid->column[c]->width_max == 0)
+            return c;
+    }
+    return grid->column_count;
+}
+
+/* Cut what is long, leave out what matters least. `limit` is of the columns with their gaps. */
+static void fit(struct page *page, int limit)
+{
+    const struct rps_grid *grid = page->grid;
+    size_t giving = giving_column(grid), count = grid->column_count;
+    int left, least = 0;
+
+    for (size_t c = 0; c < count; c++) {
+        int most = grid->column[c]->width_max;
+
+        page->width[c] = most > 0 && page->width[c] > most ? most : page->width[c];
+    }
+    do {
+        left = limit - width_of_columns(page, 0, count);
+        if (giving < count) {
+            left += page->width[giving];
+            least = LAST_MIN;
+        }
+    } while (left < least && drop_column(page));
+    left = left > LAST_MIN ? left : LAST_MIN;
+    if (giving < count && page->width[giving] > left)
+        page->width[giving] = left;
+    for (size_t i = 0; i < grid->row_count * count; i++) {
+        size_t c = i % count;
+
+        if (page->width[c] > 0 && (grid->column[c]->width_max > 0 || c == giving))
+            cut(grid->cell[i], page->width[c]);
+    }
+}
+
+/* The end of the columns from page->first on that fit beside the fixed ones, one at least. */
+static size_t end_of_part(const struct page *page, int limit)
+{
+    size_t end = page->first, count = page->grid->column_count;
+
+    limit -= width_of_columns(page, 0, page->fixed);
+    while (end < count &&
+           (end == page->first || width_of_columns(page, page->first, end + 1) <= limit))
+        end++;
+    return end;
+}
+
+/* --- printing --------------------------------------------------------------------------------- */
+
+/* Is the column printed in this part? */
+static int is_printed(const struct page *page, size_t c)
+{
+    return page->width[c] > 0 && c < page->end && (c < page->fixed || c >= page->first);
+}
+
+/* A line of cells, without blanks at its end. */
+static void print_cells(const struct page *page, char *const *cell)
+{
+    int pending = page->grid->block->indent;
+
+    for (size_t c = 0; c < page->grid->column_count; c++) {
+        const char *text = cell[c] ? cell[c] : "";
+        int is_right = rps_column_is_right(page->grid->column[c]);
+        int padding = page->width[c] - width_of(text);
+
+        if (!is_printed(page, c))
+            continue;
+        pending += is_right ? padding : 0;
+        if (text[0]) {
+            fprintf(page->out, "%*s%s", pending, "", text);
+            pending = 0;
+        }
+        pending += COLUMN_GAP + (is_right ? 0 : padding);
+    }
+    fputc('\n', page->out);
+}
+
+static void print_broken(const struct page *page, const char *text, int indent, int hang)
+{
+    int column = 0;
+
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        size_t length = strcspn(text, " ");
+        char *word = strndup(text, length);
+        int width = word ? width_of(word) : (int)length;
+
+        free(word);
+        if (column > 0 && column + 1 + width > page->line_limit) {
+            fputc('\n', page->out);
+            column = 0;
+            indent = hang;
+        }
+        fprintf(page->out, "%*s%.*s", column == 0 ? indent : 1, "", (int)length, text);
+        column += (column == 0 ? indent : 1) + width;
+        text += length;
+    }
+    if (column > 0)
+        fputc('\n', page->out);
+}
+
+static void print_line(const struct page *page, const struct rps_line *line)
+{
+    const char *text = rps_document_printable(page->grid->block->document, line->text);
+
+    if (line->hang >= 0)
+        print_broken(page, text, line->indent, line->hang);
+    else
+        fprintf(page->out, "%s\n", text);
+}
+
+static void print_headings(const struct page *page)
+{
+    size_t count = page->grid->column_count;
+
+    for (int i = 0, has_begun = 0; i < HEADING_LINES; i++) {
+        for (size_t c = 0; c < count; c++)
+            has_begun |= is_printed(page, c) && page->head[(size_t)i * count + c];
+        if (has_begun)
+            print_cells(page, page->head + (size_t)i * count);
+    }
+}
+
+/* Lines that stand before the row; behind the last part those behind all rows. */
+static void print_lines(const struct page *page, size_t row)
+{
+    const struct rps_block *block = page->grid->block;
+
+    for (size_t i = 0; i < block->line_count; i++) {
+        if (block->line[i].row == row)
+            print_line(page, &block->line[i]);
+    }
+}
+
+/* A part of the columns; the first has the lines between the rows. */
+static void print_part(const struct page *page, int is_first)
+{
+    const struct rps_grid *grid = page->grid;
+    const struct rps_block *block = grid->block;
+    int has_lines = block->line_count > 0 && block->line[0].row == 0;
+
+    for (size_t i = 0; i < grid->row_count; i++) {
+        if (is_first)
+            print_lines(page, i);
+        if (i == 0 && grid->has_head) {
+            fputs(!is_first || block->title || has_lines ? "\n" : "", page->out);
+            print_headings(page);
+        }
+        print_cells(page, grid->cell + i * grid->column_count);
+    }
+}
+
+static void print_grid(struct page *page, int columns)
+{
+    const struct rps_grid *grid = page->grid;
+    const struct rps_block *block = grid->block;
+    const struct rps_document *document = block->document;
+    int limit = (columns > 0 ? columns : document->width) - block->indent + COLUMN_GAP;
+    int has_limit = (columns > 0 || document->width > 0) && grid->has_head;
+
+    page->line_limit = columns > 0 && columns < LINE_WIDTH ? columns : LINE_WIDTH;
+    page->width = rps_arena_get(document->arena, grid->column_count + 1, sizeof(*page->width));
+    page->head =
+        rps_arena_get(document->arena, HEADING_LINES * grid->column_count + 1, sizeof(*page->head));
+    measure_columns(page);
+    if (has_limit)
+        fit(page, limit);
+    if (block->title)
+        fprintf(page->out, "%s\n", rps_document_printable(document, block->title));
+    page->end = page->fixed;
+    for (int is_first = 1; is_first || page->end < grid->column_count; is_first = 0) {
+        page->first = page->end;
+        page->end = page->fixed > 0 && has_limit ? end_of_part(page, limit) : grid->column_count;
+        print_part(page, is_first);
+    }
+    for (size_t i = grid->row_count; i <= rps_block_rows(block); i++)
+        print_lines(page, i);
+}
+
+void rps_document_to_text(const struct rps_document *document, FILE *out, int columns)
+{
+    const struct rps_block *block = NULL;
+    int is_first = 1, marks = 0, told = 0;
+
+    while ((block = rps_document_next(document, block))) {
+        struct rps_grid grid = rps_grid_make(block);
+        struct page page = {.out = out, .grid = &grid};
+
+        page.fixed =
+            (size_t)block->fixed < grid.column_count ? (size_t)block->fixed : grid.column_count;
+        if (grid.row_count == 0 && block->line_count == 0 && !block->title)
+            continue;
+        if (!is_first)
+            fputc('\n', out);
+        print_grid(&page, columns);
+        for (size_t c = 0; c < grid.column_count; c++)
+            marks |= page.width[c] > 0 ? grid.marks[c] : 0;
+        for (const char *note; (note = rps_document_note(marks, &told));)
+            fprintf(out, "\n%s\n", note);
+        is_first = 0;
+    }
+}

@@ -1,0 +1,200 @@
+/*
+ * The exports of measurement periods, for spreadsheets, databases and data frames. An import's
+ * gauge has its value.
+ *
+ * wide: a row a period, a column an event, which is empty where it was not counted. time_s is the
+ * period's start since the start of the run; start and length carry all their nanoseconds, so that
+ * they can be read back exactly. `cycle` is the cycle timestamp at the period's end, `cycles` the
+ * period's own count.
+ *
+ * long: a row an event and period. `count` is the raw count, `scaled` what counting through the
+ * whole of the period would have seen; both are empty where the event was not counted.
+ */
+#include <string.h>
+
+#include "gauges.h"
+#include "rpistat/arena.h"
+#include "rpistat/export_columns.h"
+#include "rpistat/tally.h"
+#include "sheet.h"
+
+struct periods {
+    struct rps_sheet sheet; /* first */
+    struct rps_gauges gauges;
+    signed char *slot; /* wide, the arena's: of cell c in set n, at n * cell_count + c; -1: none */
+    struct rps_tally tally; /* long: scratch */
+};
+
+static void periods_release(struct rps_export_job *job)
+{
+    struct periods *periods = job->state;
+
+    if (periods) {
+        rps_tally_free(&periods->tally);
+        rps_gauges_free(&periods->gauges);
+    }
+    rps_sheet_release(job);
+}
+
+static struct rps_sheet_row row_of(const struct rps_export_job *job,
+                                   const struct rps_period *period)
+{
+    int has_set = period->set_no < (uint32_t)job->plan->set_count;
+
+    return (struct rps_sheet_row){.cpu = period->cpu,
+                                  .number = period->period,
+                                  .first = period->period,
+                                  .last = rps_period_last(period),
+                                  .start_ns = period->start_ns,
+                                  .length_ns = period->length_ns,
+                                  .cycle = period->cycle,
+                                  .cycles = period->cycles,
+                                  .enabled_ns = period->enabled_ns,
+                                  .set = has_set ? job->plan->set[period->set_no].name : NULL};
+}
+
+/* The count of a slot, or its gauge's value. */
+static struct rps_cell cell_of(const struct periods *periods, const struct rps_period *period,
+                               int slot)
+{
+    if (rps_gauges_metric(&periods->gauges, period->set_no, slot) >= 0)
+        return (struct rps_cell){.kind = RPS_CELL_EXACT,
+                                 .real = rps_gauges_value(&periods->gauges, period, slot)};
+    return rps_sheet_count((period->counted >> slot) & 1, period->count[slot]);
+}
+
+/* --- wide ------------------------------------------------------------------------------------- */
+
+/* Each event once, under the name of its first set. */
+static void head_events(struct rps_export_job *job, const struct rps_event **event)
+{
+    struct periods *periods = job->state;
+    const struct rps_plan *plan = job->plan;
+    int *count = &periods->sheet.cell_count;
+
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            int c = 0;
+
+            while (c < *count && strcmp(event[c]->name, plan->set[n].event[s].name) != 0)
+                c++;
+            if (c < *count ||
+                rps_gauges_metric(&periods->gauges, (uint32_t)n, s) == RPS_GAUGES_TIME)
+                continue;
+            event[(*count)++] = &plan->set[n].event[s];
+            rps_sheet_head(job, event[c]->name, event[c]->unit, "event", NULL);
+        }
+    }
+}
+
+static void map_slots(struct periods *periods, const struct rps_plan *plan,
+                      const struct rps_event *const *event)
+{
+    signed char *slot = periods->slot;
+
+    for (int n = 0; n < plan->set_count; n++) {
+        for (int c = 0; c < periods->sheet.cell_count; c++, slot++) {
+            *slot = -1;
+            for (int s = 0; s < plan->set[n].event_count; s++) {
+                if (strcmp(event[c]->name, plan->set[n].event[s].name) == 0)
+                    *slot = (signed char)s;
+            }
+        }
+    }
+}
+
+static int wide_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    size_t sets = (size_t)job->plan->set_count, most = sets * RPS_SLOT_MAX;
+    const struct rps_event **event =
+        rps_arena_get(job->arena, most, sizeof(const struct rps_event *));
+    struct periods *periods;
+    int result = rps_sheet_begin(job, sizeof(*periods), RPS_SHEET_WIDE, (int)most, err);
+
+    periods = job->state;
+    if (result == 0)
+        result = rps_gauges_init(&periods->gauges, job->plan, err);
+    if (result < 0)
+        return result;
+    head_events(job, event);
+    periods->slot = rps_arena_get(job->arena, sets, (size_t)periods->sheet.cell_count + 1);
+    map_slots(periods, job->plan, event);
+    return rps_csv_end_head(job->state, err);
+}
+
+static void wide_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    const struct rps_sheet_row row = row_of(job, period);
+    struct periods *periods = job->state;
+    int count = periods->sheet.cell_count;
+
+    for (int c = 0; c < count; c++) {
+        int slot = row.set ? periods->slot[period->set_no * (uint32_t)count + (uint32_t)c] : -1;
+
+        periods->sheet.cell[c] = slot < 0 ? rps_sheet_count(0, 0) : cell_of(periods, period, slot);
+    }
+    rps_sheet_put(job, &row);
+}
+
+const struct rps_export_format rps_export_wide = {
+    .name = "wide",
+    .summary = "one row a measurement period, a column an event (the default)",
+    .phases = 1,
+    .begin = wide_begin,
+    .period = wide_period,
+    .end = rps_sheet_end,
+    .release = periods_release,
+};
+
+/* --- long ------------------------------------------------------------------------------------- */
+
+static int long_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    struct periods *periods;
+    int result = rps_sheet_begin(job, sizeof(*periods), RPS_SHEET_LONG, 0, err);
+
+    periods = job->state;
+    if (result == 0)
+        result = rps_tally_init(&periods->tally, job->plan, err);
+    if (result == 0)
+        result = rps_gauges_init(&periods->gauges, job->plan, err);
+    return result < 0 ? result : rps_csv_end_head(job->state, err);
+}
+
+static void long_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    struct rps_sheet_row row = row_of(job, period);
+    struct periods *periods = job->state;
+    int set_no = (int)period->set_no;
+
+    if (!row.set)
+        return;
+    rps_tally_reset(&periods->tally);
+    rps_tally_add(&periods->tally, period);
+    for (int slot = 0; slot < job->plan->set[set_no].event_count; slot++) {
+        uint64_t scaled = 0;
+
+        if (rps_gauges_metric(&periods->gauges, period->set_no, slot) == RPS_GAUGES_TIME)
+            continue;
+        row.name = job->plan->set[set_no].event[slot].name;
+        row.unit = job->plan->set[set_no].event[slot].unit;
+        row.running_ns = period->running_ns - period->missing_ns[slot];
+        row.count = row.scaled = cell_of(periods, period, slot);
+        if (row.count.kind != RPS_CELL_EXACT) {
+            int is_known = rps_tally_estimate_u64(&periods->tally, set_no, slot, &scaled);
+
+            row.scaled = rps_sheet_count(is_known, scaled);
+        }
+        rps_sheet_put(job, &row);
+    }
+}
+
+const struct rps_export_format rps_export_long = {
+    .name = "long",
+    .summary = "one row an event and measurement period",
+    .phases = 1,
+    .begin = long_begin,
+    .period = long_period,
+    .end = rps_sheet_end,
+    .release = periods_release,
+};

@@ -1,0 +1,402 @@
+/*
+ * The exports of metrics by rotation of the event sets, the smallest stretch in which every metric
+ * has a value, and by stretches of one length.
+ *
+ * rates, long-rates: time_s is the start of the rotation's first period, length_s the sum of its
+ * periods, `cycle` the cycle timestamp at its end. A metric is empty where it is not known: an event
+ * of it was not counted, or the workload did not run. Its 95 % interval is empty where its events
+ * were counted all the time, or are too rare for one. One rotation does not tell how much readings
+ * differ, so some are gathered before they are written.
+ *
+ * every: time_s is where the stretch begins; the first row of a CPU begins where its data do.
+ * Stretches count from the start of the run, or, with the column `time`, from midnight. A rotation
+ * belongs to the stretch that its middle lies in; a stretch without one has no row. length_s is what
+ * was recorded of it. A metric is that of the whole stretch, its minimum and maximum are those of
+ * the rotations in it; a rotation in which the workload hardly ran has none. A stretch that was read
+ * in blocks, of so many rotations as `block` says, has neither: blocks keep sums alone.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "rpistat/arena.h"
+#include "rpistat/export_columns.h"
+#include "rpistat/rotation.h"
+#include "rpistat/wall.h"
+#include "sheet.h"
+
+#define VALUES (2 * RPS_TALLY_NEIGHBOURS)
+
+/* What adds rotations up; arrays are the arena's. */
+struct rotations {
+    struct rps_sheet sheet;       /* first */
+    struct rps_rotation rotation; /* that is being added up */
+    double *operand;              /* scratch */
+    int32_t cpu;                  /* of the last period, of the stretch */
+
+    /* rates */
+    struct rps_rotation gathered[RPS_TALLY_NEIGHBOURS]; /* that are not written yet */
+    size_t count, before;
+    double *value; /* of each metric those of RPS_TALLY_NEIGHBOURS rotations that were written, of
+                      which `before` are of this CPU, then those of the gathered */
+    double *step;  /* of each metric the usual one among the gathered */
+
+    /* every */
+    struct rps_tally stretch;
+    int64_t begin_ns, end_ns; /* of the stretch, in the run */
+    uint64_t first, last;     /* periods in it */
+    uint64_t merged, block;   /* rotations in it; the largest block of them */
+    int rows;                 /* written of this CPU */
+    double *least, *most;     /* of each metric */
+};
+
+static void rotations_release(struct rps_export_job *job)
+{
+    struct rotations *rotations = job->state;
+
+    if (rotations) {
+        rps_rotation_free(&rotations->rotation);
+        for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++)
+            rps_rotation_free(&rotations->gathered[i]);
+        rps_tally_free(&rotations->stretch);
+    }
+    rps_sheet_release(job);
+}
+
+/* All metrics, and behind them two of each; gauges have the names of the file they are from. */
+static void head_metrics(struct rps_export_job *job, const char *lower, const char *upper)
+{
+    const struct rps_plan *plan = job->plan;
+
+    for (int end = 0; end < 2; end++) {
+        for (int m = 0; m < plan->metric_count; m++) {
+            const struct rps_metric *metric = &plan->metric[m];
+            const char *unit = rps_plan_is_gauge(plan, &metric->formula) ? "" : metric->unit;
+
+            rps_sheet_head(job, metric->name, unit, "metric", end ? lower : NULL);
+            if (end)
+                rps_sheet_head(job, metric->name, unit, "metric", upper);
+        }
+    }
+}
+
+/* Without `lower` the format has no cells. */
+static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format format,
+                           const char *lower, const char *upper, struct rps_error *err)
+{
+    int cells = lower ? 3 * job->plan->metric_count : 0;
+    struct rotations *rotations;
+    int result = rps_sheet_begin(job, sizeof(*rotations), format, cells, err);
+
+    rotations = job->state;
+    if (result == 0)
+        result = rps_rotation_init(&rotations->rotation, job->plan, err);
+    if (result < 0)
+        return result;
+    rotations->operand = rps_arena_get(job->arena, (size_t)rps_plan_operand_count(job->plan),
+                                       sizeof(*rotations->operand));
+    rotations->sheet.cell_count = cells;
+    if (lower)
+        head_metrics(job, lower, upper);
+    return rps_csv_end_head(job->state, err);
+}
+
+/* --- rates ------------------------------------------------------------------------------------ */
+
+static int rates_open(struct rps_export_job *job, struct rps_error *err)
+{
+    size_t metrics = (size_t)job->plan->metric_count;
+    struct rotations *rates = job->state;
+
+    rates->value = rps_arena_get(job->arena, metrics, VALUES * sizeof(*rates->value));
+    rates->step = rps_arena_get(job->arena, metrics, sizeof(*rates->step));
+    for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++) {
+        if (rps_rotation_init(&rates->gathered[i], job->plan, err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
+}
+
+static int rates_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    int result = rotations_begin(job, RPS_SHEET_RATES, "low", "high", err);
+
+    return result < 0 ? result : rates_open(job, err);
+}
+
+static int long_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    int result = rotations_begin(job, RPS_SHEET_LONG_RATES, NULL, NULL, err);
+
+    return result < 0 ? result : rates_open(job, err);
+}
+
+static double *values_of(const struct rotations *rates, int metric)
+{
+    return &rates->value[(size_t)metric * VALUES];
+}
+
+/* The rows, or the row, of a rotation that was gathered. */
+static void put_rotation(struct rps_export_job *job, size_t at)
+{
+    struct rotations *rates = job->state;
+    const struct rps_rotation *rotation = &rates->gathered[at];
+    const struct rps_tally *tally = &rotation->tally;
+    int metrics = job->plan->metric_count;
+    struct rps_sheet_row row = {.cpu = rotation->cpu,
+                                .number = rotation->number,
+                                .first = rotation->first,
+                                .last = rotation->last,
+                                .start_ns = tally->start_ns,
+                                .length_ns = tally->length_ns,
+                                .cycle = rotation->to_cycle,
+                                .cycles = tally->clock};
+
+    rps_tally_operands(tally, job->plan, rates->operand);
+    for (int m = 0; m < metrics; m++) {
+        const struct rps_metric *metric = &job->plan->metric[m];
+        struct rps_interval interval =
+            rps_tally_short_interval(tally, &metric->formula, rates->operand, rates->step[m]);
+
+        row.name = metric->name;
+        row.unit = metric->unit;
+        row.value = rps_sheet_real(values_of(rates, m)[RPS_TALLY_NEIGHBOURS + at]);
+        row.low = rps_sheet_real(interval.low);
+        row.high = rps_sheet_real(interval.high);
+        if (rates->sheet.format == RPS_SHEET_LONG_RATES) {
+            rps_sheet_put(job, &row);
+        } else {
+            rates->sheet.cell[m] = row.value;
+            rates->sheet.cell[metrics + 2 * m] = row.low;
+            rates->sheet.cell[metrics + 2 * m + 1] = row.high;
+        }
+    }
+    if (rates->sheet.format == RPS_SHEET_RATES)
+        rps_sheet_put(job, &row);
+}
+
+/* Write what was gathered. Rotations too few to tell how they differ are seen behind those before
+ * them. */
+static void write_gathered(struct rps_export_job *job)
+{
+    struct rotations *rates = job->state;
+    size_t before = rates->count < RPS_TALLY_NEIGHBOURS ? rates->before : 0;
+
+    for (int m = 0; m < job->plan->metric_count; m++)
+        rates->step[m] = rps_tally_usual_step(values_of(rates, m) + RPS_TALLY_NEIGHBOURS - before,
+                                              before + rates->count);
+    for (size_t i = 0; i < rates->count; i++)
+        put_rotation(job, i);
+    for (int m = 0; m < job->plan->metric_count; m++) {
+        double *value = values_of(rates, m);
+
+        memmove(value, value + rates->count, RPS_TALLY_NEIGHBOURS * sizeof(*value));
+    }
+    rates->before += rates->count;
+    if (rates->before > RPS_TALLY_NEIGHBOURS)
+        rates->before = RPS_TALLY_NEIGHBOURS;
+    rates->count = 0;
+}
+
+/* The rotation is over. */
+static void gather(struct rps_export_job *job)
+{
+    struct rotations *rates = job->state;
+    struct rps_rotation *next = &rates->gathered[rates->count], empty = *next;
+
+    if (rates->rotation.tally.periods == 0)
+        return;
+    *next = rates->rotation;
+    rates->rotation = empty;
+    rps_rotation_reset(&rates->rotation);
+    rps_tally_operands(&next->tally, job->plan, rates->operand);
+    for (int m = 0; m < job->plan->metric_count; m++)
+        values_of(rates, m)[RPS_TALLY_NEIGHBOURS + rates->count] =
+            rps_formula_value(&job->plan->metric[m].formula, rates->operand);
+    if (++rates->count == RPS_TALLY_NEIGHBOURS)
+        write_gathered(job);
+}
+
+static void rates_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    struct rotations *rates = job->state;
+
+    if (rps_rotation_ends(&rates->rotation, period))
+        gather(job);
+    if (rates->cpu != period->cpu) {
+        write_gathered(job);
+        rates->before = 0;
+    }
+    rates->cpu = period->cpu;
+    rps_rotation_add(&rates->rotation, period);
+}
+
+static void rates_end(struct rps_export_job *job)
+{
+    gather(job);
+    write_gathered(job);
+    rps_sheet_end(job);
+}
+
+const struct rps_export_format rps_export_rates = {
+    .name = "rates",
+    .summary = "one row a rotation of the event sets, a column a metric, and its interval",
+    .rotations = 1,
+    .phases = 1,
+    .begin = rates_begin,
+    .period = rates_period,
+    .end = rates_end,
+    .release = rotations_release,
+};
+
+const struct rps_export_format rps_export_long_rates = {
+    .name = "long-rates",
+    .summary = "one row a metric and rotation, and its interval",
+    .rotations = 1,
+    .phases = 1,
+    .begin = long_begin,
+    .period = rates_period,
+    .end = rates_end,
+    .release = rotations_release,
+};
+
+/* --- every ------------------------------------------------------------------------------------ */
+
+static int every_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    size_t metrics = (size_t)job->plan->metric_count;
+    struct rotations *every;
+    int result;
+
+    if (job->options->every_ns <= 0)
+        return rps_error_set(err, RPS_USAGE, "stretches must have a length: say --every 10s");
+    result = rotations_begin(job, RPS_SHEET_EVERY, "min", "max", err);
+    if (result < 0)
+        return result;
+    every = job->state;
+    every->least = rps_arena_get(job->arena, metrics, sizeof(*every->least));
+    every->most = rps_arena_get(job->arena, metrics, sizeof(*every->most));
+    return rps_tally_init(&every->stretch, job->plan, err);
+}
+
+/* Where the stretch of a time of the run begins and ends. */
+static void find_stretch(const struct rps_export_job *job, int64_t time_ns, int64_t *ret_begin_ns,
+                         int64_t *ret_end_ns)
+{
+    int64_t every_ns = job->options->every_ns, start_ns = job->run->start_realtime_ns;
+
+    if (job->options->clock && start_ns >= 0) {
+        *ret_begin_ns = rps_wall_last_step_ns(start_ns + time_ns, every_ns) - start_ns;
+        *ret_end_ns = rps_wall_step_ns(start_ns + time_ns + 1, every_ns) - start_ns;
+    } else {
+        *ret_begin_ns = time_ns - time_ns % every_ns;
+        *ret_end_ns = *ret_begin_ns + every_ns;
+    }
+}
+
+/* A metric of what was added up, whose operands are there; NaN: it is not known. */
+static double value_of(const struct rps_export_job *job, const struct rps_tally *tally, int m)
+{
+    const struct rps_formula *formula = &job->plan->metric[m].formula;
+    const struct rotations *every = job->state;
+
+    return rps_tally_carries(tally, formula) ? rps_formula_value(formula, every->operand) : NAN;
+}
+
+/* The stretch is over. */
+static void write_stretch(struct rps_export_job *job)
+{
+    struct rotations *every = job->state;
+    struct rps_tally *stretch = &every->stretch;
+    struct rps_cell *cell = every->sheet.cell;
+    int metrics = job->plan->metric_count, is_fine = every->block <= 1;
+    struct rps_sheet_row row = {.cpu = every->cpu,
+                                .start_ns = every->begin_ns,
+                                .length_ns = stretch->length_ns,
+                                .rotations = every->merged,
+                                .block = every->block,
+                                .first = every->first,
+                                .last = every->last};
+
+    if (every->merged == 0)
+        return;
+    if (every->rows == 0 && stretch->start_ns > row.start_ns)
+        row.start_ns = stretch->start_ns;
+    rps_tally_operands(stretch, job->plan, every->operand);
+    for (int m = 0; m < metrics; m++) {
+        cell[m] = rps_sheet_real(value_of(job, stretch, m));
+        cell[metrics + 2 * m] = rps_sheet_real(is_fine ? every->least[m] : NAN);
+        cell[metrics + 2 * m + 1] = rps_sheet_real(is_fine ? every->most[m] : NAN);
+    }
+    rps_sheet_put(job, &row);
+    every->rows++;
+    rps_tally_reset(stretch);
+    every->merged = every->block = 0;
+}
+
+static void begin_stretch(struct rps_export_job *job, int64_t time_ns, int32_t cpu)
+{
+    struct rotations *every = job->state;
+
+    write_stretch(job);
+    if (cpu != every->cpu)
+        every->rows = 0;
+    every->cpu = cpu;
+    find_stretch(job, time_ns, &every->begin_ns, &every->end_ns);
+    for (int m = 0; m < job->plan->metric_count; m++)
+        every->least[m] = every->most[m] = NAN;
+}
+
+/* The rotation is over: into its stretch. */
+static void end_rotation(struct rps_export_job *job)
+{
+    struct rotations *every = job->state;
+    const struct rps_rotation *rotation = &every->rotation;
+    const struct rps_tally *tally = &rotation->tally;
+    int64_t middle_ns = tally->start_ns + (tally->end_ns - tally->start_ns) / 2;
+
+    if (tally->periods == 0)
+        return;
+    if (every->merged == 0 || middle_ns < every->begin_ns || middle_ns >= every->end_ns ||
+        rotation->cpu != every->cpu)
+        begin_stretch(job, middle_ns, rotation->cpu);
+    rps_tally_merge(&every->stretch, tally);
+    every->first = every->merged == 0 ? rotation->first : every->first;
+    every->last = rotation->last;
+    every->merged += rotation->merged;
+    every->block = rotation->merged > every->block ? rotation->merged : every->block;
+    rps_tally_operands(tally, job->plan, every->operand);
+    for (int m = 0; m < job->plan->metric_count; m++) {
+        double value = value_of(job, tally, m);
+
+        every->least[m] = fmin(every->least[m], value); /* both prefer a number to NaN */
+        every->most[m] = fmax(every->most[m], value);
+    }
+    rps_rotation_reset(&every->rotation);
+}
+
+static void every_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    struct rotations *every = job->state;
+
+    if (rps_rotation_ends(&every->rotation, period))
+        end_rotation(job);
+    rps_rotation_add(&every->rotation, period);
+}
+
+static void every_end(struct rps_export_job *job)
+{
+    end_rotation(job);
+    write_stretch(job);
+    rps_sheet_end(job);
+}
+
+const struct rps_export_format rps_export_every = {
+    .name = "every",
+    .summary = "one row a stretch of time: mean, minimum and maximum of each metric",
+    .rotations = 1,
+    .phases = 1,
+    .begin = every_begin,
+    .period = every_period,
+    .end = every_end,
+    .release = rotations_release,
+};

@@ -1,0 +1,357 @@
+/*
+ * The periods of a CPU series, one after another.
+ *
+ * The store gives rows CPU by CPU, since that is the order of its keys. The sum needs them number
+ * by number, so it reads each CPU with a cursor of its own. All CPUs of a recording switch sets
+ * together: the same number means the same set at the same time. A CPU that went away in the middle
+ * is simply missing from later sums.
+ *
+ * At a coarser resolution CPUs need not have the same blocks: one that was away has its blocks cut.
+ * What is added up is then what lies in one cell of the level's grid, between the same gaps of the
+ * whole run.
+ */
+#include "rpistat/walk.h"
+
+#include <stdlib.h>
+
+/* A CPU's rows, or those of all that are walked one by one. */
+struct source {
+    struct rps_cursor *cursor; /* NULL: there are no more */
+    struct rps_period next;
+    size_t gap;   /* of the run's, the first that does not lie before the row */
+    uint64_t key; /* rows of one key are added up, by event set */
+};
+
+struct rps_walk_state {
+    const struct rps_cpu_series *series;
+    struct source *source; /* owned; one, or where they are added up of each CPU */
+    int source_count;
+
+    /* Where they are added up: */
+    struct rps_notes gaps;     /* owned */
+    struct rps_period *whole;  /* owned; by event set; `cpu` is RPS_CPU_ALL where there is one */
+    struct rps_period *of_cpu; /* owned; by event set, of the CPU that is being added */
+    size_t sets;
+    size_t handed;  /* of `whole`, those that were handed out */
+    uint64_t cycle; /* the last cycle timestamp that was handed out */
+};
+
+/* The place of the CPU in the series; -1: it is none of it. */
+static int find_track(const struct rps_cpu_series *series, int32_t cpu)
+{
+    int low = 0, high = series->count;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (series->cpu[middle] < cpu)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < series->count && series->cpu[low] == cpu ? low : -1;
+}
+
+static int is_within(const struct rps_cpu_series *series, const struct rps_period *row)
+{
+    return !series->within || rps_spans_hold(series->within, row->start_ns, rps_period_end_ns(row));
+}
+
+/* --- CPU by CPU ------------------------------------------------------------------------------- */
+
+static int next_of_each(struct rps_walk *walk, struct rps_error *err)
+{
+    struct source *source = &walk->state->source[0];
+    int got;
+
+    while ((got = rps_cursor_next(source->cursor, &source->next, err)) > 0) {
+        walk->track = find_track(walk->series, source->next.cpu);
+        if (walk->track < 0 || !is_within(walk->series, &source->next))
+            continue;
+        walk->period = &source->next;
+        return 1;
+    }
+    return got;
+}
+
+/* --- added up --------------------------------------------------------------------------------- */
+
+/* The row's number, or the cell that it lies in, told from the cells beyond a gap. */
+static uint64_t key_of(struct rps_walk_state *state, struct source *source)
+{
+    const struct rps_period *row = &source->next;
+
+    if (state->series->resolution == 0)
+        return row->period;
+    while (source->gap < state->gaps.count &&
+           state->gaps.note[source->gap].start_ns < row->start_ns)
+        source->gap++;
+    return (row->rotation >> (RPS_LEVEL_BITS * state->series->resolution)) + source->gap;
+}
+
+static int advance(struct rps_walk_state *state, struct source *source, struct rps_error *err)
+{
+    int got = rps_cursor_next(source->cursor, &source->next, err);
+
+    if (got > 0) {
+        source->key = key_of(state, source);
+        return 0;
+    }
+    rps_cursor_close(source->cursor);
+    source->cursor = NULL;
+    return got;
+}
+
+/* Add the counts and the time that they were counted in. What a slot lacks of that time, because it
+ * could not be read, is out of both. */
+static void add_counts(struct rps_period *to, const struct rps_period *row)
+{
+    uint32_t counted = to->counted | row->counted;
+
+    for (int slot = 0; slot < RPS_SLOT_MAX; slot++) {
+        if (counted & (UINT32_C(1) << slot))
+            to->missing_ns[slot] = to->running_ns - rps_period_counted_ns(to, slot) +
+                                   row->running_ns - rps_period_counted_ns(row, slot);
+        to->count[slot] += row->count[slot];
+    }
+    to->counted = counted;
+    to->running_ns += row->running_ns;
+}
+
+/* Add a row to what lies in the same cell before it, of one CPU. A row is coarser than asked for
+ * where finer ones were thinned away. */
+static void append(struct rps_period *to, const struct rps_period *row, int resolution)
+{
+    if (to->cpu != RPS_CPU_ALL) {
+        *to = *row;
+        to->cpu = RPS_CPU_ALL;
+        to->merged = rps_period_weight(row);
+        to->last_period = rps_period_last(row);
+        to->end_ns = rps_period_end_ns(row);
+        to->level = row->level > resolution ? row->level : resolution;
+        return;
+    }
+    to->level = row->level > to->level ? row->level : to->level;
+    to->merged += rps_period_weight(row);
+    to->last_period = rps_period_last(row);
+    to->end_ns = rps_period_end_ns(row);
+    to->cycle = row->cycle;
+    to->cycles += row->cycles;
+    to->length_ns += row->length_ns;
+    to->enabled_ns += row->enabled_ns;
+    to->clock_running_ns += row->clock_running_ns;
+    to->idle_ns = rps_period_add_known(to->idle_ns, row->idle_ns);
+    to->switch_ns += row->switch_ns;
+    to->missed += row->missed;
+    add_counts(to, row);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Add what one CPU has in the cell to the sum over CPUs. */
+static void add(struct rps_period *sum, const struct rps_period *row)
+{
+    int64_t end_ns = larger(rps_period_end_ns(sum), rps_period_end_ns(row));
+
+    if (sum->cpu != RPS_CPU_ALL) {
+        *sum = *row;
+        return;
+    }
+    if (row->set_no != sum->set_no)
+        return; /* no recorder writes that, and its counts would be another's */
+    if (row->start_ns < sum->start_ns)
+        sum->start_ns = row->start_ns;
+    sum->level = row->level > sum->level ? row->level : sum->level;
+    sum->length_ns =
+        sum->level > 0 ? larger(sum->length_ns, row->length_ns) : end_ns - sum->start_ns;
+    sum->end_ns = end_ns;
+    sum->last_period = row->last_period > sum->last_period ? row->last_period : sum->last_period;
+    sum->merged = row->merged > sum->merged ? row->merged : sum->merged;
+    sum->cycle += row->cycle;
+    sum->cycles += row->cycles;
+    sum->enabled_ns += row->enabled_ns;
+    sum->clock_running_ns += row->clock_running_ns;
+    sum->idle_ns = rps_period_add_known(sum->idle_ns, row->idle_ns);
+    sum->switch_ns = larger(sum->switch_ns, row->switch_ns);
+    sum->missed = row->missed > sum->missed ? row->missed : sum->missed;
+    add_counts(sum, row);
+}
+
+/* Where a row is added up: by event set; at resolution 0, where all rows of a key are of one, there
+ * is one place. */
+static size_t place_of(const struct rps_walk_state *state, const struct rps_period *row)
+{
+    return row->set_no < state->sets ? row->set_no : 0;
+}
+
+static void clear(struct rps_period *row, size_t count)
+{
+    for (size_t n = 0; n < count; n++)
+        row[n] = (struct rps_period){.cpu = 0};
+}
+
+/* Add up all rows of the key, and leave the sources behind them. */
+static int add_key(struct rps_walk_state *state, uint64_t key, struct rps_error *err)
+{
+    clear(state->whole, state->sets);
+    for (int i = 0; i < state->source_count; i++) {
+        struct source *source = &state->source[i];
+
+        clear(state->of_cpu, state->sets);
+        while (source->cursor && source->key == key) {
+            append(&state->of_cpu[place_of(state, &source->next)], &source->next,
+                   state->series->resolution);
+            if (advance(state, source, err) < 0)
+                return RPS_FAILED;
+        }
+        for (size_t n = 0; n < state->sets; n++) {
+            if (state->of_cpu[n].cpu == RPS_CPU_ALL)
+                add(&state->whole[n], &state->of_cpu[n]);
+        }
+    }
+    return 0;
+}
+
+static int next_key(const struct rps_walk_state *state, uint64_t *ret)
+{
+    int found = 0;
+
+    for (int i = 0; i < state->source_count; i++) {
+        const struct source *source = &state->source[i];
+
+        if (source->cursor && (!found || source->key < *ret)) {
+            *ret = source->key;
+            found = 1;
+        }
+    }
+    return found;
+}
+
+static int next_of_sum(struct rps_walk *walk, struct rps_error *err)
+{
+    struct rps_walk_state *state = walk->state;
+    uint64_t key = 0;
+
+    for (;;) {
+        while (state->handed < state->sets) {
+            struct rps_period *row = &state->whole[state->handed++];
+
+            if (row->cpu != RPS_CPU_ALL || !is_within(state->series, row))
+                continue;
+            /* a CPU that went away takes its timestamp with it; time does not run backwards */
+            if (row->level == 0 && row->cycle < state->cycle + row->cycles)
+                row->cycle = state->cycle + row->cycles;
+            if (row->cycle < state->cycle)
+                row->cycle = state->cycle;
+            state->cycle = row->cycle;
+            walk->period = row;
+            return 1;
+        }
+        if (!next_key(state, &key))
+            return 0;
+        if (add_key(state, key, err) < 0)
+            return RPS_FAILED;
+        state->handed = 0;
+    }
+}
+
+/* Keep the gaps of the whole run; those of single CPUs cut only their blocks. */
+static int read_gaps(struct rps_walk_state *state, struct rps_error *err)
+{
+    const struct rps_cpu_series *series = state->series;
+    size_t kept = 0;
+
+    if (rps_reader_gaps(series->reader, series->run_id, &state->gaps, err) < 0)
+        return RPS_FAILED;
+    for (size_t i = 0; i < state->gaps.count; i++) {
+        struct rps_note note = state->gaps.note[i];
+
+        if (note.cpu == RPS_CPU_ALL) {
+            state->gaps.note[i] = state->gaps.note[kept];
+            state->gaps.note[kept++] = note;
+        }
+    }
+    for (size_t i = kept; i < state->gaps.count; i++)
+        free(state->gaps.note[i].text);
+    state->gaps.count = kept;
+    return 0;
+}
+
+static int begin_sum(struct rps_walk_state *state, struct rps_error *err)
+{
+    const struct rps_cpu_series *series = state->series;
+
+    state->sets = state->handed = series->resolution > 0 ? (size_t)series->set_count : 1;
+    state->whole = calloc(state->sets + 1, sizeof(*state->whole));
+    state->of_cpu = calloc(state->sets + 1, sizeof(*state->of_cpu));
+    if (!state->whole || !state->of_cpu)
+        return rps_error_memory(err);
+    if (series->resolution > 0 && read_gaps(state, err) < 0)
+        return RPS_FAILED;
+    for (int i = 0; i < state->source_count; i++) {
+        rps_cursor_choose_cpu(state->source[i].cursor, series->cpu[i]);
+        if (advance(state, &state->source[i], err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static int is_sum(const struct rps_walk *walk)
+{
+    return walk->way == RPS_CPUS_SUM && walk->series->by_cpu;
+}
+
+static int begin(struct rps_walk *walk, struct rps_error *err)
+{
+    const struct rps_cpu_series *series = walk->series;
+    struct rps_walk_state *state = calloc(1, sizeof(*state));
+
+    walk->state = state;
+    if (!state)
+        return rps_error_memory(err);
+    state->series = series;
+    state->source_count = is_sum(walk) ? series->count : 1;
+    state->source = calloc((size_t)state->source_count + 1, sizeof(*state->source));
+    if (!state->source)
+        return rps_error_memory(err);
+    for (int i = 0; i < state->source_count; i++) {
+        if (rps_cursor_open(&state->source[i].cursor, series->reader, series->run_id,
+                            series->from_ns, series->to_ns, series->resolution, err) < 0)
+            return RPS_FAILED;
+    }
+    return is_sum(walk) ? begin_sum(state, err) : 0;
+}
+
+static void end(struct rps_walk *walk)
+{
+    struct rps_walk_state *state = walk->state;
+
+    for (int i = 0; state->source && i < state->source_count; i++)
+        rps_cursor_close(state->source[i].cursor);
+    free(state->source);
+    free(state->whole);
+    free(state->of_cpu);
+    rps_notes_free(&state->gaps);
+    free(state);
+    walk->state = NULL;
+}
+
+int rps_walk_next(struct rps_walk *walk, int *result, struct rps_error *err)
+{
+    int got = 0;
+
+    if (*result == 0 && !walk->state)
+        *result = begin(walk, err);
+    if (*result == 0)
+        got = is_sum(walk) ? next_of_sum(walk, err) : next_of_each(walk, err);
+    if (got < 0)
+        *result = got;
+    if (got <= 0 && walk->state)
+        end(walk);
+    return got > 0;
+}
