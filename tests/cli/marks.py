@@ -195,7 +195,7 @@ def test_pictures():
     first = texts.index("load")
     assert texts[first:first + 5] == ["load", "outer", "in it", "short", "warm"], texts
     panels = kept("panels.gp")
-    assert "set yrange [4 : 0]" in panels, panels  # of the regions' rows
+    assert "low = 4\nhigh = 0\n" in panels, panels  # of the regions' rows
     assert "region load" not in kept("text.gp")
     expect(FOLDER.call("plot", "--from", "9s", "--keep", "kept", "-o", "part.svg"), 0)
     assert [line.split()[2] for line in kept("regions.dat").splitlines()] == ["0.15", "1.15", "2.15"]
