@@ -1,7 +1,6 @@
 /*
  * Pictures: what a picture of a run holds, before anybody draws it. A picture is read from the
- * store, binned to the width of the picture, and written as the files that the scripts of `plot/`
- * load.
+ * store and binned to its width; a kind of picture makes a chart of it (rpistat/chart.h).
  */
 #ifndef RPISTAT_SHOW_PICTURE_H
 #define RPISTAT_SHOW_PICTURE_H
@@ -45,7 +44,7 @@ struct rps_cycle_map {
     double *time_s, *cycle; /* owned; ascending */
 };
 
-/* What sets labels apart, in a legend between title and panels: picture_words.c. */
+/* What sets labels apart, in a legend between title and panels: words.c. */
 #define RPS_PICTURE_WORDS_MOST 8
 
 struct rps_picture_words {
@@ -59,7 +58,7 @@ struct rps_picture_words {
     } word[RPS_PICTURE_WORDS_MOST];
 };
 
-/* The panel "Code", stacked: shares of the time, in steps: picture_code.c. */
+/* The panel "Code", stacked: shares of the time, in steps: code/panel.c. */
 #define RPS_PICTURE_CODE_LINES 8
 #define RPS_PICTURE_CODE_NAME  256
 
@@ -175,7 +174,7 @@ struct rps_walk rps_picture_walk(const struct rps_picture *picture);
 /* Line `line` of a metric. */
 struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line);
 
-/* --- several CPUs: picture_cpus.c ------------------------------------------------------------- */
+/* --- several CPUs: cpus.c ------------------------------------------------------------- ------- */
 
 /* Added up, side by side, or as quantiles. RPS_USAGE where only a sum can be drawn. */
 int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
@@ -192,7 +191,7 @@ void rps_picture_drop_bands(struct rps_picture *picture);
 /* Rows of the CPUs' legend above the panels; 0 when there is none. */
 int rps_picture_legend_rows(const struct rps_picture *picture);
 
-/* --- phases, marks and gaps: picture_phases.c ------------------------------------------------- */
+/* --- phases, marks and gaps: strips.c ------------------------------------------------- ------- */
 
 int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
                             const struct rps_plot_options *options, struct rps_error *err);
@@ -240,7 +239,7 @@ int rps_picture_needs_label_legend(const struct rps_picture *picture);
 /* Rows of texts above the panels: one a region, and one of marks and gaps where there are any. */
 int rps_picture_note_rows(const struct rps_picture *picture);
 
-/* --- other levels: picture_levels.c----------------------------------------------------------- */
+/* --- other levels: levels.c----------------------------------------------------------- -------- */
 
 /* The level whose phases stand in a band under the strip: the finest that can be seen in the
  * picture, if it tells more than the one that is shown; 0: none. */
@@ -256,7 +255,7 @@ struct rps_picture_box *rps_picture_level_boxes(const struct rps_picture *pictur
 /* Height of the strip and that band, in pixels at scale 1; 0 without phases. */
 int rps_picture_strip_height(const struct rps_picture *picture);
 
-/* --- code: picture_code.c --------------------------------------------------------------------- */
+/* --- code: code/panel.c --------------------------------------------------------------------- - */
 
 /* Read what the panel "Code" of a picture with bins shows, and lay out its legend; line_count stays
  * 0 where there is no such panel. */
@@ -267,7 +266,7 @@ void rps_picture_code_free(struct rps_picture_code *code);
 /* Height of the panel with its legend, in pixels at scale 1; 0 without it. */
 double rps_picture_code_height(const struct rps_picture *picture);
 
-/* --- what lies on a chart's axis: fill_overlay.c ---------------------------------------------- */
+/* --- what lies on a chart's axis: overlay.c ---------------------------------------------- ---- */
 
 /* Layers over the picture's axis, which panels share. */
 struct rps_picture_overlay {
@@ -380,7 +379,7 @@ int rps_picture_x_tic(const struct rps_picture *picture, int64_t *next,
 /* The moment of real time of a place on the axis of time. */
 int64_t rps_picture_moment_ns(const struct rps_picture *picture, double place);
 
-/* --- in characters: picture_characters.c ------------------------------------------------------ */
+/* --- in characters: to_characters.c ------------------------------------------------------ ---- */
 
 /*
  * Draw an open picture of characters over time: lines of dots, eight a character, with short axes,

@@ -13,11 +13,9 @@ typedef int rps_picture_fill(struct rps_picture *picture, struct rps_reader *rea
                              const struct rps_plot_options *options, struct rps_chart **ret,
                              struct rps_error *err);
 
-rps_picture_fill rps_picture_fill_time;
-rps_picture_fill rps_picture_fill_profile;
-rps_picture_fill rps_picture_fill_scatter;
-rps_picture_fill rps_picture_fill_heat;
-rps_picture_fill rps_picture_fill_pca;
+#define RPS_PICTURE_FILL(kind, name, help) rps_picture_fill rps_picture_fill_##name;
+RPS_PLOT_KINDS(RPS_PICTURE_FILL)
+#undef RPS_PICTURE_FILL
 
 /* The profile of the picture's phases; of one phase, A, for all of a run that has none. */
 int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *reader,

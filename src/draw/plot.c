@@ -20,24 +20,18 @@
 static const struct rps_gnuplot_format plot_page = {".html", "page", "</html>", 7};
 static const struct rps_gnuplot_format plot_characters = {"-", "characters", NULL, 0};
 
-const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT] = {
-    [RPS_PLOT_TIME] = {"time", "panels of metrics over time, phases shaded"},
-    [RPS_PLOT_PHASES] = {"phases", "the distinct phases side by side, metric by metric"},
-    [RPS_PLOT_SCATTER] = {"scatter", "two metrics against each other, coloured by phase"},
-    [RPS_PLOT_HEAT] = {"heat", "a map of all metrics over time"},
-    [RPS_PLOT_PCA] = {"pca", "principal components over time, and against each other"},
-};
+const char *const rps_plot_kind_names[RPS_PLOT_KIND_COUNT] = {
+#define NAME(kind, name, help) #name,
+    RPS_PLOT_KINDS(NAME)};
+
+static rps_picture_fill *const fills[RPS_PLOT_KIND_COUNT] = {
+#define FILL(kind, name, help) rps_picture_fill_##name,
+    RPS_PLOT_KINDS(FILL)};
 
 const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT] = {
     [RPS_PLOT_CODE_CHOSEN] = "chosen",   [RPS_PLOT_CODE_FUNCTION] = "function",
     [RPS_PLOT_CODE_MODULE] = "module",   [RPS_PLOT_CODE_THREAD] = "thread",
     [RPS_PLOT_CODE_PROGRAM] = "program", [RPS_PLOT_CODE_NONE] = "none",
-};
-
-static rps_picture_fill *const fills[RPS_PLOT_KIND_COUNT] = {
-    [RPS_PLOT_TIME] = rps_picture_fill_time,       [RPS_PLOT_PHASES] = rps_picture_fill_profile,
-    [RPS_PLOT_SCATTER] = rps_picture_fill_scatter, [RPS_PLOT_HEAT] = rps_picture_fill_heat,
-    [RPS_PLOT_PCA] = rps_picture_fill_pca,
 };
 
 struct plot {
@@ -119,7 +113,7 @@ static void plot_close(struct plot *plot)
 static int check(const struct plot *plot, struct rps_error *err)
 {
     const struct rps_plot_options *options = plot->options;
-    const char *kind = rps_plot_kinds[options->kind].name;
+    const char *kind = rps_plot_kind_names[options->kind];
 
     if (options->kind != RPS_PLOT_TIME && plot->format == &plot_characters)
         return rps_error_set(err, RPS_USAGE,

@@ -52,7 +52,7 @@ static void test_golden(void **state)
     strcpy(path, fixture_file(&fixture, "a.svg"));
     options.keep = keep;
     drawing_must(&fixture, path, options);
-    snprintf(name, sizeof(name), "%s-%s", golden->samples ? "code" : rps_plot_kinds[kind].name,
+    snprintf(name, sizeof(name), "%s-%s", golden->samples ? "code" : rps_plot_kind_names[kind],
              theme == RPS_THEME_DARK ? "dark" : "light");
     drawing_golden(name, keep, path);
     fixture_end(&fixture);
@@ -536,7 +536,7 @@ static void test_little_to_draw(void **state)
             if (result < 0)
                 assert_true(strlen(err.message) > 20 && !strstr(err.message, "gnuplot"));
             else if (sleeps && (kind == RPS_PLOT_SCATTER || kind == RPS_PLOT_PCA))
-                fail_msg("%s drew nothing", rps_plot_kinds[kind].name);
+                fail_msg("%s drew nothing", rps_plot_kind_names[kind]);
         }
         fixture_end(&fixture);
     }

@@ -291,7 +291,7 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
                            &options->cpus, picture->has_phases ? &picture->phases : &one, ret, err);
 }
 
-int rps_picture_fill_profile(struct rps_picture *picture, struct rps_reader *reader,
+int rps_picture_fill_phases(struct rps_picture *picture, struct rps_reader *reader,
                              const struct rps_plot_options *options, struct rps_chart **ret,
                              struct rps_error *err)
 {
