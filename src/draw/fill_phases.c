@@ -292,8 +292,8 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
 }
 
 int rps_picture_fill_phases(struct rps_picture *picture, struct rps_reader *reader,
-                             const struct rps_plot_options *options, struct rps_chart **ret,
-                             struct rps_error *err)
+                            const struct rps_plot_options *options, struct rps_chart **ret,
+                            struct rps_error *err)
 {
     struct rps_profile profile = {0};
     struct grid grid = {.profile = &profile};
