@@ -6,7 +6,7 @@
 (() => {
 const { data, element, table, addTable, cell, rowHead, swatch, labelAt } = page;
 const part = name => document.getElementById(name);
-const LETTERS = ["A", "B"];
+const NAMES = data.sides.map(side => side.name), SHORT = NAMES.map(name => name.length > 9 ? name.slice(0, 8) + "\u2026" : name);
 let chosen = 0;
 
 /* --- words ---------------------------------------------------------------------------------- */
@@ -25,7 +25,7 @@ function changeRow(head, [a, b, change, interval, verdict]) {
 
 /* How often the phase comes, and what went or came. */
 function timesText({ times: [a, b] }) {
-    return a === 0 ? "B alone, " + b : b === 0 ? "A alone, " + a : a === b ? String(a) : a + ", " + b;
+    return a === 0 ? NAMES[1] + " alone, " + b : b === 0 ? NAMES[0] + " alone, " + a : a === b ? String(a) : a + ", " + b;
 }
 
 const buttons = data.rows.map((row, r) => {
@@ -45,11 +45,12 @@ const buttons = data.rows.map((row, r) => {
 function fillRows() {
     const rows = data.rows.map((row, r) => {
         const made = changeRow(buttons[r], row.changes[0]);
-        made.firstChild.after(cell(labelOf(row) ? timesText(row) : "", "number"));
+        made.firstChild.after(...[timesText(row), page.place(row.start, 1)].map(text => cell(labelOf(row) ? text : "", "number")));
+        made.lastChild.before(cell(row.share === null ? "" : Math.round(100 * row.share) + " %", "number"));
         made.addEventListener("click", () => choose(r));
         return made;
     });
-    part("rows").append(table("The whole and its phases: " + data.figures[0], ["Row", "Times", ...LETTERS, "Change", "Verdict"], rows));
+    part("rows").append(table("The whole and its phases: " + data.figures[0], ["Row", "Times", "Start", ...NAMES, "Change", "Share of change", "Verdict"], rows));
 }
 
 function mark() {
@@ -63,9 +64,9 @@ function mark() {
 function fillTables() {
     const row = data.rows[chosen], name = page.rowName(row);
     part("tables").replaceChildren();
-    addTable("Figures of " + name, ["Figure", ...LETTERS, "Change", "Verdict"], row.changes.map((change, i) =>
+    addTable("Figures of " + name, ["Figure", ...NAMES, "Change", "Verdict"], row.changes.map((change, i) =>
         changeRow(data.figures[i], change)));
-    addTable("Functions of " + name + ", CPU time", ["Function", ...LETTERS, "Change", "Verdict"], row.functions.map(each => {
+    addTable("Functions of " + name + ", CPU time", ["Function", ...NAMES, "Change", "Verdict"], row.functions.map(each => {
         const button = element("button", { type: "button", className: "link", title: "Show it in the graph" }, each.name);
         button.addEventListener("click", () => page.search && page.search(each.name));
         return changeRow(button, each.seconds);
@@ -98,7 +99,7 @@ const ends = list => [...list.map(each => each.from), ...list.slice(-1).map(each
 function asItIs() {
     for (const panel of data.panels)
         panel.lines = panel.asItIs;
-    page.strips = stretchesOf.map((stretches, i) => ({ name: LETTERS[i], at: ends(stretches), tint: zeros(stretches), marked: [],
+    page.strips = stretchesOf.map((stretches, i) => ({ name: SHORT[i], at: ends(stretches), tint: zeros(stretches), marked: [],
         label: stretches.map(each => each.label) }));
     page.behind = null;
 }
@@ -129,7 +130,7 @@ function bySlots() {
     for (const panel of data.panels)
         panel.lines = panel.asItIs.map(byPhase);
     const strip = { at: ends(slots), tint: zeros(slots), marked: [] };
-    page.strips = LETTERS.map((name, i) => ({ ...strip, name, label: slots.map(slot => slot.sides & 1 << i ? slot.label : -1) }));
+    page.strips = SHORT.map((name, i) => ({ ...strip, name, label: slots.map(slot => slot.sides & 1 << i ? slot.label : -1) }));
     page.behind = { ...strip, label: slots.map(slot => slot.label) };
 }
 

@@ -95,7 +95,7 @@ const inSeconds = data.rows && data.sides.every(side => side.samplesPerSecond > 
 /* The rows of a comparison: the whole is all bins of a side, a phase one. */
 function addRows() {
     data.rows.forEach((row, r) => {
-        const [a, b] = data.sides.map((side, i) => ({ name: "AB"[i] + " (" + side.name + ")", perSecond: inSeconds ? side.samplesPerSecond : 0,
+        const [a, b] = data.sides.map((side, i) => ({ name: side.name, perSecond: inSeconds ? side.samplesPerSecond : 0,
             isIn: bin => Math.floor(bin / data.rows.length) === i && (r === 0 || bin % data.rows.length === r) }));
         choices["row" + r] = { ...b, against: a };
         of.append(option("row" + r, page.rowName(row)));

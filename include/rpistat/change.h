@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#include "rpistat/arena.h"
+
 /* Fewer effective observations in a run are too few to tell. */
 #define RPS_CHANGE_EFFECTIVE_MIN 10
 
@@ -61,9 +63,12 @@ struct rps_change {
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
                                   const struct rps_change_value *b, size_t b_count);
 
-/* Holm's correction (1979): adjusted[i] of p[i], for the chance of any false alarm among all that
- * are not NaN, which stay NaN. RPS_FAILED without memory. */
-int rps_change_correct(const double *p, size_t count, double *adjusted);
+/* 1 when the change has a test; where nothing happened on either side there was nothing to test. */
+int rps_change_is_tested(const struct rps_change *change);
+
+/* Holm's correction (1979) of all these that are tested: adjusted of p, for the chance of any false
+ * alarm among them. */
+void rps_change_correct(struct rps_arena *arena, struct rps_change *const *change, size_t count);
 
 /* How sure a sum over a run is, by its terms. */
 struct rps_within {

@@ -29,9 +29,9 @@ struct rps_code_output {
     const struct rps_calls *calls;           /* of the other views; NULL */
     size_t at_most;                          /* rows of tables and stacks; 0: all */
     const struct rps_shares *programs;       /* of the text; NULL */
-    struct rps_code_time time;               /* of the part */
-    const struct rps_code_groups *groups;    /* of each label; NULL: none are to be told of */
-    const struct rps_code_time *groups_time; /* of each label */
+    struct rps_part_time time;               /* of the part */
+    const struct rps_part_shares *groups;    /* of each label; NULL: none are to be told of */
+    const struct rps_part_time *groups_time; /* of each label */
     locale_t locale;                         /* of the text; (locale_t)0: the C locale */
     int width;                               /* of the text, in characters; 0: 100 */
 };
@@ -53,11 +53,6 @@ char *rps_code_way_text(char *ret, size_t size, const struct rps_calls *calls, s
 /* Numbers of the nodes that have samples of their own, most first, in a new array (free()); NULL
  * without memory. */
 size_t *rps_code_stacks_order(const struct rps_calls *calls, size_t *ret_count);
-
-/* Of JSON: the samples of a group of so much CPU time and how many were expected; the array `top`,
- * its functions. */
-void rps_code_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
-                         const struct rps_code_group *group, double cpu_s);
 
 /* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
 uint64_t rps_code_unnamed(const struct rps_code_output *output);

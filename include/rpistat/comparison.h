@@ -8,13 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/change.h"
 #include "rpistat/error.h"
 #include "rpistat/joint_phases.h"
+#include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
-#include "rpistat/shares.h"
 #include "rpistat/store.h"
 
 enum rps_comparison_side { RPS_SIDE_A, RPS_SIDE_B };
@@ -46,9 +47,9 @@ struct rps_comparison_figure {
 
 /* A function, or all code of a module without names, in a row. */
 struct rps_comparison_function {
-    struct rps_function_name name; /* borrowed, from the code of the comparison */
-    double a_share, b_share;       /* of the row's samples, 0 ... 1 */
-    struct rps_change seconds;     /* CPU time in it: a total */
+    struct rps_share_name name; /* borrowed, from the shares of the comparison */
+    double a_share, b_share;    /* of the row's samples, 0 ... 1 */
+    struct rps_change seconds;  /* CPU time in it: a total */
 };
 
 /* The whole, or a kind of phase. */
@@ -57,26 +58,31 @@ struct rps_comparison_row {
     size_t a_times, b_times;        /* phases of the kind in the runs that stand for the sides; 0:
                                       went, came; 1 for the whole */
     int64_t a_start_ns, b_start_ns; /* of the first of them; -1: none */
-    struct rps_change *change;      /* owned; of each figure */
+    struct rps_change *change;      /* of each figure */
     size_t function_count;
     struct rps_comparison_function *function; /* owned; by how much their time changed; none without
                                                  samples on both sides */
 };
 
+/* What is not owned lies in the arena, or is borrowed where it says so. */
 struct rps_comparison {
+    struct rps_arena *arena; /* borrowed */
     size_t run_count;
-    struct rps_comparison_run *run; /* owned; side A first */
+    struct rps_comparison_run *run; /* side A first */
     size_t a_count, b_count;
-    size_t standing[2]; /* the run that stands for each side: whose phases the rows are of */
+    const char *name[2];  /* of the sides, for people: their label, or "run 3", "runs 1-3,7" */
+    const char *label[2]; /* the same where it is a label; NULL: it is not */
+    size_t standing[2];   /* the run that stands for each side: whose phases the rows are of */
     size_t figure_count;
-    struct rps_comparison_figure *figure; /* owned; elapsed, CPU time, metrics, CPU use, totals */
+    struct rps_comparison_figure *figure; /* elapsed, CPU time, metrics, CPU use, totals */
     size_t row_count;
-    struct rps_comparison_row *row; /* owned; the whole, then kinds of phases by their label */
+    struct rps_comparison_row *row; /* the whole, then kinds of phases by their label */
     size_t remark_count;
-    char **remark; /* owned; sentences on what could not be compared and what makes it doubtful:
+    char **remark;         /* sentences on what could not be compared and what makes it doubtful:
                       other machines, other event sets, no samples on a side, time without phases */
-    struct rps_code *code; /* owned; of each run; names of functions borrow from it, and from: */
-    struct rps_function_name **function; /* owned; of each run */
+    struct rps_part_shares *shares; /* owned; of each run, a group each row, 0 being what is in no
+                                       other; names of functions borrow from them. NULL: samples
+                                       were not looked at */
 };
 
 struct rps_comparison_options {
@@ -98,13 +104,17 @@ struct rps_comparison_choice {
  * over rows and figures, those of functions over rows and functions: without the figures of which
  * both sides have 0, and where the runs are one phase, for the whole and for it apart. A row in
  * which a side has nothing has no tests. Figures are those that all runs have by name, made in one
- * way of the same events. *ret is for rps_comparison_free. Errors: the store's; a side without
- * runs; one run on both sides, or twice on one (RPS_USAGE); a run that is still being recorded.
+ * way of the same events. *ret is for rps_comparison_free in any case, and lives no longer than the
+ * arena. Errors: the store's; a side without runs; one run on both sides, or twice on one
+ * (RPS_USAGE); a run that is still being recorded.
  */
-int rps_comparison_find(const struct rps_comparison_choice *choice, size_t count,
-                        const struct rps_comparison_options *options, struct rps_comparison *ret,
-                        struct rps_error *err);
+int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_choice *choice,
+                        size_t count, const struct rps_comparison_options *options,
+                        struct rps_comparison *ret, struct rps_error *err);
 void rps_comparison_free(struct rps_comparison *comparison);
+
+/* 1: all runs lie in one store. */
+int rps_comparison_has_one_store(const struct rps_comparison *comparison);
 
 /* The figure by its name, or -1. */
 int rps_comparison_figure(const struct rps_comparison *comparison, const char *name);

@@ -14,7 +14,6 @@ enum rps_comparison_x {
 
 struct rps_comparison_plot {
     const struct rps_comparison *comparison;
-    const char *a_name, *b_name;
     const char *path; /* .png, .svg, .pdf by gnuplot; .html an interactive page */
     const char *const
         *metric; /* figures by name; NULL: CPU use and the metrics that changed most */

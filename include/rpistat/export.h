@@ -14,7 +14,7 @@
 #include "rpistat/period.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
-#include "rpistat/run_code.h"
+#include "rpistat/run_part.h"
 #include "rpistat/store.h"
 
 struct rps_export_options {
@@ -36,14 +36,6 @@ struct rps_export_options {
     char decimal;   /* '.' */
     int crlf;       /* 1: lines end in CR LF */
     int bom;        /* 1: a UTF-8 byte order mark first */
-};
-
-/* The code of a part of a run, for formats that are of samples. */
-struct rps_export_code {
-    struct rps_reader *reader;
-    const struct rps_code *code;
-    const struct rps_code_part *part; /* one group */
-    const struct rps_cpus *cpus;
 };
 
 /* What a format is given: where to write, and what of. */
@@ -81,13 +73,14 @@ struct rps_export_format {
     /* Release job->state, after a failure of begin too. */
     void (*release)(struct rps_export_job *job);
 
-    /* In place of all these, of formats of samples: write them. 0 or negative. */
-    int (*code)(struct rps_export_job *job, const struct rps_export_code *code,
-                struct rps_error *err);
+    /* In place of all these, of formats that are not of periods: write that part of job->run, of
+     * which alone the job says more than the stream and the reader. 0 or negative. */
+    int (*part)(struct rps_export_job *job, const struct rps_part_choice *choice,
+                const struct rps_cpus *cpus, struct rps_error *err);
     int is_binary;
 };
 
-/* All formats; the last is NULL. */
+/* All formats but those of wings (rpistat/wing.h); the last is NULL. */
 extern const struct rps_export_format *const rps_export_formats[];
 
 /* The format of that name, or NULL. */
@@ -97,11 +90,10 @@ const struct rps_export_format *rps_export_find(const char *name);
 int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                    int64_t run_id, const struct rps_export_options *options, struct rps_error *err);
 
-/* The same of a format of samples, for any part of a run; RPS_FAILED without samples. */
-int rps_export_code_run(const struct rps_export_format *format, FILE *out,
-                        struct rps_reader *reader, int64_t run_id,
-                        const struct rps_code_choice *choice, const struct rps_cpus *cpus,
-                        struct rps_error *err);
+/* The same of a format that has `part`, for any part of a run. */
+int rps_export_part(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
+                    int64_t run_id, const struct rps_part_choice *choice,
+                    const struct rps_cpus *cpus, struct rps_error *err);
 
 /*
  * The same for a run that is being recorded: what was committed is written and flushed, then what

@@ -18,7 +18,7 @@
 #include "rpistat/phases.h"
 #include "rpistat/profile.h"
 #include "rpistat/run.h"
-#include "rpistat/run_code.h"
+#include "rpistat/part_shares.h"
 
 struct rps_phase_output {
     const char *title;         /* what was looked at: "run 3, ./phased"; any text */
@@ -38,8 +38,7 @@ struct rps_phase_output {
     const char *remark;            /* on the whole: that it repeats; NULL: none */
     const struct rps_detect_details *details;
     const struct rps_profile *profile;
-    const struct rps_sampling *sampling;     /* of the run; NULL: no samples, as below */
-    const struct rps_code_groups *groups;    /* the functions of each label */
+    const struct rps_part_shares *shares;    /* of each label; NULL: no samples */
     const struct rps_components *components; /* of the signals below; NULL: not asked for */
     const char *const *component_signal;     /* names of the signals they are made of */
     locale_t locale;                         /* of the text; (locale_t)0: the C locale */

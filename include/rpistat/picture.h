@@ -23,6 +23,8 @@
 #define RPS_PICTURE_LEGEND_HEIGHT 17  /* of one row of a legend, or of marks, below the title */
 #define RPS_PICTURE_LEGEND_ENTRY  73  /* width of one entry of the CPUs' legend */
 #define RPS_PICTURE_LABEL_ENTRY   36  /* ... of the phases' legend */
+#define RPS_PICTURE_HEADING       24  /* above a panel, for its title */
+#define RPS_PICTURE_FLOOR         5   /* below it */
 #define RPS_PICTURE_STRIP_HEIGHT  22  /* of the phases' strip */
 #define RPS_PICTURE_FINER_HEIGHT  9   /* of the band of finer phases under it */
 #define RPS_PICTURE_DUTY_HEIGHT   40  /* of the share of time that was counted */
@@ -58,7 +60,7 @@ struct rps_picture_words {
     } word[RPS_PICTURE_WORDS_MOST];
 };
 
-/* The panel "Code", stacked: shares of the time, in steps: code/panel.c. */
+/* The panel "Code", stacked: shares of the time, in steps: code_panel.c. */
 #define RPS_PICTURE_CODE_LINES 8
 #define RPS_PICTURE_CODE_NAME  256
 
@@ -255,7 +257,7 @@ struct rps_picture_box *rps_picture_level_boxes(const struct rps_picture *pictur
 /* Height of the strip and that band, in pixels at scale 1; 0 without phases. */
 int rps_picture_strip_height(const struct rps_picture *picture);
 
-/* --- code: code/panel.c --------------------------------------------------------------------- - */
+/* --- code: code_panel.c --------------------------------------------------------------------- - */
 
 /* Read what the panel "Code" of a picture with bins shows, and lay out its legend; line_count stays
  * 0 where there is no such panel. */
@@ -302,6 +304,10 @@ void rps_picture_add_label_legend(struct rps_chart *chart, const struct rps_pict
  * Returns where they end. */
 double rps_picture_add_rows(struct rps_chart *chart, const struct rps_picture *picture,
                             const struct rps_picture_overlay *overlay, double top);
+
+/* The panel "Code" above `bottom`: code_panel.c. */
+struct rps_panel *rps_picture_add_code(struct rps_chart *chart, const struct rps_picture *picture,
+                                       const struct rps_picture_overlay *overlay, double bottom);
 
 /* A series as a line, with dots of that size where it would not be seen: fill_time.c. */
 struct rps_layer *rps_picture_add_line(struct rps_chart *chart, struct rps_panel *panel,

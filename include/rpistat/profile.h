@@ -12,6 +12,7 @@
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/interval.h"
+#include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
 #include "rpistat/phases.h"
 #include "rpistat/plan.h"
@@ -41,6 +42,7 @@ struct rps_profile_label {
     int64_t length_ns; /* 0 without times */
     double seconds;    /* of a run: the length of its periods, */
     double cpu_s;      /* and the CPU time in them */
+    char place[96];    /* "in solve": behind its words; rps_profile_place. "" at first */
 };
 
 struct rps_profile {
@@ -91,7 +93,8 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * for 1.1". It is compared with the whole run (or table), the main label with the rest: "unlike the
  * rest, ...". "like the whole run" where nothing differs by 15 %, "" where there is nothing to
  * compare with. At most three clauses, and of these beyond the first as many as fit into `room`
- * characters; 0: all. Numbers are in the thread's locale. Returns ret.
+ * characters; 0: all. Behind them stands the label's place. Numbers are in the thread's locale.
+ * Returns ret.
  */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
@@ -112,6 +115,10 @@ typedef int rps_profile_find(const void *context, const struct rps_phases *phase
 int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns,
                        rps_profile_find *profile, const void *context,
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
+
+/* Say behind the words of each label what its samples were in, of shares with a group a label;
+ * without the line, for which legends have no room. */
+void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
 
 /* Release what the struct points to and zero it. */
 void rps_profile_free(struct rps_profile *profile);

@@ -7,7 +7,7 @@
 
 #include "rpistat/report.h"
 #include "rpistat/rows.h"
-#include "rpistat/run_code.h"
+#include "rpistat/part_shares.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 #include "rpistat/run_regions.h"
@@ -35,9 +35,8 @@ struct rps_report {
     struct rps_run_regions regions;
     struct rps_tally *region_tally; /* owned; of the periods that lie wholly inside each */
     struct rps_run_summary summary;
-    struct rps_code code;
-    struct rps_code_groups groups; /* one, of the part that is reported; none without samples */
-    double cpu_s;                  /* of that part, when samples were taken */
+    struct rps_part_shares shares; /* a group, the part that is reported; none without samples */
+    double cpu_s;                  /* of that part, of which samples may be */
     double *operand;               /* of the plan's formulas */
     rps_report_tell *tell;
     int titled;           /* the title of the remarks is printed */
@@ -88,9 +87,14 @@ int rps_report_print_cpus(struct rps_report *report, struct rps_error *err);
 int rps_report_print_regions(struct rps_report *report, struct rps_error *err);
 void rps_report_print_marks(struct rps_report *report);
 
-/* Find the functions that the samples were in; say them, where there are any (report_code.c). */
-int rps_report_read_code(struct rps_report *report, struct rps_error *err);
-void rps_report_print_code(struct rps_report *report);
+/* Find the functions that the samples were in; say them, where there are any (shares.c). */
+int rps_report_read_shares(struct rps_report *report, struct rps_error *err);
+void rps_report_print_shares(struct rps_report *report);
+
+/* Of JSON: the samples of a group of so much CPU time and how many were expected; the array `top`,
+ * its functions. */
+void rps_report_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
+                           const struct rps_share_group *group, double cpu_s);
 
 /* 1 when the part that is reported has something of a mark or gap (report_data.c). */
 int rps_report_has_note(const struct rps_report *report, const struct rps_note *note);

@@ -10,6 +10,7 @@
 
 #include "rpistat/code.h"
 #include "rpistat/error.h"
+#include "rpistat/part_shares.h"
 
 enum rps_shares_by {
     RPS_SHARES_FUNCTION,
@@ -19,12 +20,6 @@ enum rps_shares_by {
     RPS_SHARES_THREAD,
     RPS_SHARES_PROGRAM, /* processes of one name */
 };
-
-/* Fewer samples tell no shares. */
-#define RPS_SHARES_SAMPLES_MIN 20
-
-/* The share, 0 ... 1, that so many samples are of all; NaN where these are too few. */
-double rps_shares_part(uint64_t samples, uint64_t all);
 
 /* What code without a name is one function of. */
 enum rps_unnamed {
@@ -67,19 +62,14 @@ void rps_shares_free(struct rps_shares *shares);
 
 /* The number of the function that is innermost in each stack, the innermost of the workload with
  * `user`, in a new array (free()) as long as stack_count; -1: none. Functions are numbered from 0
- * as they come; *ret_name gets their names, to be freed, which borrow the code's texts. */
-struct rps_function_name {
-    const char *function, *module, *file;
-    int line; /* the first that was met */
-    int is_unnamed;
-};
-
+ * as they come; *ret_name gets their names, to be freed, which borrow the code's texts; their lines
+ * are the first that were met. */
 int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed unnamed,
-                         int64_t **ret_function, struct rps_function_name **ret_name,
+                         int64_t **ret_function, struct rps_share_name **ret_name,
                          size_t *ret_count, struct rps_error *err);
 
 /* Have those without a name together more of the samples than any that has one? */
-int rps_shares_mostly_unnamed(const struct rps_function_name *name, const uint64_t *samples,
+int rps_shares_mostly_unnamed(const struct rps_share_name *name, const uint64_t *samples,
                               size_t count);
 
 /* Were several processes seen? */
@@ -89,8 +79,7 @@ int rps_shares_has_processes(const struct rps_code *code);
  * names of processes, those of their first threads; *ret_name gets them, to be freed, without a
  * module. */
 int rps_shares_programs(const struct rps_code *code, int64_t **ret_program,
-                        struct rps_function_name **ret_name, size_t *ret_count,
-                        struct rps_error *err);
+                        struct rps_share_name **ret_name, size_t *ret_count, struct rps_error *err);
 
 /* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
 struct rps_call {

@@ -148,6 +148,7 @@ void rps_writer_close(struct rps_writer *writer);
 
 struct rps_reader;
 struct rps_cursor;
+struct rps_wing;
 
 /*
  * Open the store at path read-only: no row is changed, nothing is migrated. What SQLite itself
@@ -156,6 +157,11 @@ struct rps_cursor;
  * newer major version, damaged, a file beside it that is not its own.
  */
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err);
+
+/* Give the reader the wing (rpistat/wing.h) that whoever reads with it asks; borrowed. NULL, as at
+ * first: none. */
+void rps_reader_use(struct rps_reader *reader, const struct rps_wing *wing);
+const struct rps_wing *rps_reader_wing(const struct rps_reader *reader);
 void rps_reader_close(struct rps_reader *reader);
 
 /* What `runs` shows of a run beside its metadata. */

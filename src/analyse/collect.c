@@ -305,7 +305,7 @@ static size_t find_same(const struct rps_collect *from, size_t s, const struct r
 static int unite(const struct ending *ending, size_t s)
 {
     size_t *place = ending->place + s * ending->count;
-    struct rps_source all = {0};
+    struct rps_source_seen all = {0};
 
     for (size_t r = 0; r < ending->count; r++) {
         place[r] = find_same(ending->collect[0], s, ending->collect[r]);
@@ -317,10 +317,10 @@ static int unite(const struct ending *ending, size_t s)
         struct rps_source *source = source_of(collect, place[r]);
 
         rps_source_wander(source, collect->value + place[r] * collect->room, collect->count);
-        rps_source_add(&all, source);
+        rps_source_seen_add(&all, &source->seen);
     }
     for (size_t r = 0; r < ending->count; r++)
-        rps_source_share(source_of(ending->collect[r], place[r]), &all);
+        source_of(ending->collect[r], place[r])->seen = all;
     return 1;
 }
 

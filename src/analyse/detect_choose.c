@@ -33,22 +33,13 @@
 #define SAME_MAX  14
 
 #define PENALTY_LEVEL 1.5
-#define SLOPE_FACTOR  1
-
-/* A segmentation that the path came by. */
-struct step {
-    double penalty, criterion;
-    int none; /* 1: it has no changes */
-};
 
 struct choosing {
     const struct rps_candidates *candidates;
     size_t min_length;
     const struct rps_noise *none; /* of no changes */
-    struct rps_noise present;     /* owned */
-    struct step *step;            /* owned */
-    size_t count, room;           /* of steps */
-    size_t best;
+    struct rps_noise *present;    /* owned */
+    struct rps_model_choice best;
 };
 
 double rps_choose_penalty(const struct rps_observed *observed, size_t number)
@@ -66,9 +57,8 @@ static struct rps_penalties penalties_of(const struct choosing *choosing, double
 {
     double dof = choosing->candidates->observed->degrees_of_freedom;
 
-    return (struct rps_penalties){.change = penalty,
-                                  .slope = penalty * SLOPE_FACTOR * dof / (dof + 1),
-                                  .min_length = choosing->min_length};
+    return (struct rps_penalties){
+        .change = penalty, .slope = penalty * dof / (dof + 1), .min_length = choosing->min_length};
 }
 
 static double find_criterion(const struct choosing *choosing,
@@ -80,35 +70,21 @@ static double find_criterion(const struct choosing *choosing,
 
     for (size_t k = 1; k <= segmentation->free; k++)
         changes += rps_choose_penalty(observed, k);
-    return rps_noise_fit(observed, choosing->none, &choosing->present,
+    return rps_noise_fit(observed, choosing->none, choosing->present,
                          segmentation->count + segmentation->sloped_count) +
            changes + penalties.slope * (double)segmentation->sloped_count;
 }
 
-static int add_step(struct choosing *choosing, double penalty,
-                    const struct rps_segmentation *segmentation, struct rps_error *err)
+/* Is it the best segmentation until now? Then it is chosen. none: it has no changes. */
+static int take_step(struct choosing *choosing, const struct rps_penalties *penalties, int none,
+                     const struct rps_segmentation *segmentation)
 {
-    if (choosing->count == choosing->room) {
-        size_t room = 2 * choosing->room + 16;
-        struct step *step = realloc(choosing->step, room * sizeof(*step));
+    double criterion = find_criterion(choosing, segmentation);
+    int better = criterion <= choosing->best.criterion + 1e-9;
 
-        if (!step)
-            return rps_error_memory(err);
-        choosing->step = step;
-        choosing->room = room;
-    }
-    if (rps_noise_measure(choosing->candidates->observed, segmentation, &choosing->present, err) <
-        0)
-        return RPS_FAILED;
-    choosing->step[choosing->count] =
-        (struct step){.penalty = penalty,
-                      .criterion = find_criterion(choosing, segmentation),
-                      .none = segmentation->free == 0 && segmentation->sloped_count == 0};
-    if (choosing->step[choosing->count].criterion <=
-        choosing->step[choosing->best].criterion + 1e-9)
-        choosing->best = choosing->count;
-    choosing->count++;
-    return 0;
+    if (better)
+        choosing->best = (struct rps_model_choice){*penalties, none, criterion};
+    return better;
 }
 
 /* From fine to coarse, until it gets worse, and without changes. candidates may be those of the
@@ -117,9 +93,9 @@ static int walk(struct choosing *choosing, const struct rps_candidates *candidat
                 struct rps_error *err)
 {
     size_t free_count = SIZE_MAX, sloped_count = SIZE_MAX, worse = 0, same = 0;
-    int result = 0, done = 0;
+    int result = 0, none = 0;
 
-    for (double penalty = first_penalty(choosing); result == 0 && !done; penalty *= PATH_STEP) {
+    for (double penalty = first_penalty(choosing); result == 0 && !none; penalty *= PATH_STEP) {
         struct rps_penalties penalties = penalties_of(choosing, penalty);
         struct rps_segmentation segmentation = {0};
 
@@ -127,12 +103,12 @@ static int walk(struct choosing *choosing, const struct rps_candidates *candidat
             result = rps_segmentation_search(candidates, &penalties, &segmentation, err);
         else
             result = rps_segmentation_at(candidates->observed, NULL, &segmentation, err);
-        done = segmentation.free == 0 && segmentation.sloped_count == 0;
+        none = segmentation.free == 0 && segmentation.sloped_count == 0;
         same += segmentation.free >= SAME_FREE;
         if (result == 0 &&
             (segmentation.free != free_count || segmentation.sloped_count != sloped_count)) {
-            result = add_step(choosing, penalty, &segmentation, err);
-            worse = choosing->best + 1 == choosing->count ? 0 : worse + 1;
+            result = rps_noise_measure(candidates->observed, &segmentation, choosing->present, err);
+            worse = take_step(choosing, &penalties, none, &segmentation) ? 0 : worse + 1;
             same = 0;
         }
         free_count = segmentation.free;
@@ -164,7 +140,7 @@ static int thin(struct choosing *choosing, struct rps_candidates *ret, struct rp
         result = rps_candidates_subset(candidates, keep, ret, err);
     }
     if (result == 0)
-        result = rps_noise_measure(candidates->observed, &segmentation, &choosing->present, err);
+        result = rps_noise_measure(candidates->observed, &segmentation, choosing->present, err);
     rps_segmentation_free(&segmentation);
     free(keep);
     return result;
@@ -176,7 +152,7 @@ static int choose(struct choosing *choosing, struct rps_candidates *candidates,
     int result = thin(choosing, few, err);
 
     if (result == 0) {
-        rps_noise_set_gains(choosing->none, &choosing->present, candidates->observed);
+        rps_noise_set_gains(choosing->none, choosing->present, candidates->observed);
         rps_candidates_add_up(candidates);
         rps_candidates_add_up(few);
         result = walk(choosing, few, err);
@@ -188,22 +164,20 @@ int rps_choose(struct rps_candidates *candidates, const struct rps_noise *none, 
                struct rps_model_choice *ret, struct rps_candidates *ret_few, struct rps_error *err)
 {
     struct rps_candidates few = {0};
-    struct choosing choosing = {.candidates = candidates, .none = none, .min_length = min_length};
-    int result = rps_noise_make(candidates->observed, &choosing.present, err);
+    struct choosing choosing = {.candidates = candidates,
+                                .min_length = min_length,
+                                .none = none,
+                                .best.criterion = INFINITY};
+    int result;
 
-    if (result == 0)
-        result = choose(&choosing, candidates, &few, err);
+    choosing.present = calloc(candidates->observed->width, sizeof(*choosing.present));
+    result = choosing.present ? choose(&choosing, candidates, &few, err) : rps_error_memory(err);
     if (result == 0) {
-        const struct step *best = &choosing.step[choosing.best];
-
-        ret->penalties = penalties_of(&choosing, best->penalty);
-        ret->none = best->none;
-        ret->criterion = best->criterion;
+        *ret = choosing.best;
         *ret_few = few;
     } else {
         rps_candidates_free(&few);
     }
-    free(choosing.step);
-    rps_noise_free(&choosing.present);
+    free(choosing.present);
     return result;
 }

@@ -96,8 +96,8 @@ static double confidence_of(const struct judging *j, size_t from, size_t at, dou
     return 1 / (1 + exp(-over / 2));
 }
 
-static int judge(struct rps_observed *observed, int drop, struct rps_model *model,
-                 struct rps_error *err)
+int rps_confidence_find(struct rps_observed *observed, int drop, struct rps_model *model,
+                        struct rps_error *err)
 {
     struct judging j = {.observed = observed, .model = model};
     struct rps_segmentation *segmentation = &model->segmentation;
@@ -122,16 +122,4 @@ static int judge(struct rps_observed *observed, int drop, struct rps_model *mode
         rps_segmentation_shorten(segmentation, kept);
     judging_end(&j);
     return result;
-}
-
-int rps_confidence_find(struct rps_observed *observed, struct rps_model *model,
-                        struct rps_error *err)
-{
-    return judge(observed, 0, model, err);
-}
-
-int rps_confidence_drop(struct rps_observed *observed, struct rps_model *model,
-                        struct rps_error *err)
-{
-    return judge(observed, 1, model, err);
 }

@@ -6,13 +6,9 @@
 
 #include "detect_model.h"
 
-/* Fill model->confidence. */
-int rps_confidence_find(struct rps_observed *observed, struct rps_model *model,
-                        struct rps_error *err);
-
-/* The same, and drop the boundaries that are less than half sure: where phases differ in their
- * noise, the search, which knows one noise for all, cuts the noisy ones. */
-int rps_confidence_drop(struct rps_observed *observed, struct rps_model *model,
+/* Fill model->confidence; with `drop` without the boundaries that are less than half sure: where
+ * phases differ in their noise, the search, which knows one noise for all, cuts the noisy ones. */
+int rps_confidence_find(struct rps_observed *observed, int drop, struct rps_model *model,
                         struct rps_error *err);
 
 #endif

@@ -386,17 +386,6 @@ static int clustering_make(struct clustering *c, const struct rps_observed *obse
     return 0;
 }
 
-static int labels_allocate(struct rps_labels *labels, size_t count, struct rps_error *err)
-{
-    labels->label = calloc(count, sizeof(*labels->label));
-    labels->confidence = calloc(count, sizeof(*labels->confidence));
-    labels->apart = calloc(count, sizeof(*labels->apart));
-    if (labels->label && labels->confidence && labels->apart)
-        return 0;
-    rps_labels_free(labels);
-    return rps_error_memory(err);
-}
-
 /* The segment that is farthest from the centre of its label, of those that share it with a
  * neighbour although the boundary between them is beyond doubt; 0: none. */
 static size_t find_torn(const struct clustering *c, const double *confidence)
@@ -449,7 +438,6 @@ int rps_labels_find(const struct rps_observed *observed,
                     struct rps_error *err)
 {
     struct clustering all = {0}, few = {0};
-    struct rps_labels out = {0};
     int result = clustering_make(&all, observed, segmentation, label_max, variance, err);
     double dof = observed->degrees_of_freedom * (double)all.width / (double)observed->width;
 
@@ -457,12 +445,13 @@ int rps_labels_find(const struct rps_observed *observed,
         result = draw_sample(&all, &few, err);
     if (result == 0)
         result = find_labels(&all, &few, confidence, fmax(1, dof), inflation, err);
-    if (result == 0)
-        result = labels_allocate(&out, segmentation->count, err);
+    *ret = (struct rps_labels){0};
     if (result == 0) {
-        number(&all, &out);
-        judge(&all, inflation, &out);
-        *ret = out;
+        ret->label = calloc(all.count, sizeof(*ret->label));
+        if (ret->label)
+            number(&all, ret);
+        else
+            result = rps_error_memory(err);
     }
     clustering_free(&few);
     clustering_free(&all);
@@ -477,14 +466,19 @@ int rps_labels_grade(const struct rps_observed *observed,
     struct rps_labels out = {0};
     int result = clustering_make(&c, observed, segmentation, label_max, variance, err);
 
-    if (result == 0)
-        result = labels_allocate(&out, segmentation->count, err);
+    out.label = calloc(segmentation->count, sizeof(*out.label));
+    out.confidence = calloc(segmentation->count, sizeof(*out.confidence));
+    out.apart = calloc(segmentation->count, sizeof(*out.apart));
+    if (!out.label || !out.confidence || !out.apart)
+        result = rps_error_memory(err);
     if (result == 0) {
         memcpy(c.label, labels->label, c.count * sizeof(*c.label));
         number(&c, &out);
         judge(&c, inflation, &out);
         rps_labels_free(labels);
         *labels = out;
+    } else {
+        rps_labels_free(&out);
     }
     clustering_free(&c);
     return result;

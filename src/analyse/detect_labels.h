@@ -16,9 +16,10 @@ struct rps_labels {
 
 /*
  * Label segments by their means (and slopes, and with `variance` set their variances), at most
- * label_max labels. confidence: of the boundary before each segment; neighbours on
- * both sides of one beyond doubt get different labels while there are any. inflation: how much more
- * than white noise the noise of long means is. *ret is for rps_labels_free.
+ * label_max labels; how sure they are is not asked yet. confidence: of the boundary before each
+ * segment; neighbours on both sides of one beyond doubt get different labels while there are any.
+ * inflation: how much more than white noise the noise of long means is. *ret is for
+ * rps_labels_free.
  */
 int rps_labels_find(const struct rps_observed *observed,
                     const struct rps_segmentation *segmentation, const double *confidence,

@@ -30,7 +30,7 @@ struct finding {
     struct rps_observed *observed;
     const struct rps_detect_options *options;
     struct rps_candidates candidates;
-    struct rps_noise none; /* of no changes */
+    struct rps_noise *none; /* owned; of no changes */
     size_t shortest;
 };
 
@@ -40,7 +40,7 @@ void rps_model_free(struct rps_model *model)
     free(model->place);
     rps_labels_free(&model->labels);
     rps_segmentation_free(&model->segmentation);
-    rps_noise_free(&model->noise);
+    free(model->noise);
     memset(model, 0, sizeof(*model));
 }
 
@@ -65,9 +65,9 @@ static int search(struct finding *f, struct rps_model *model, struct rps_error *
 
 static int measure(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
-    if (rps_noise_measure(f->observed, &model->segmentation, &model->noise, err) < 0)
+    if (rps_noise_measure(f->observed, &model->segmentation, model->noise, err) < 0)
         return RPS_FAILED;
-    model->autocorrelation = rps_noise_autocorrelation(f->observed, &model->noise);
+    model->autocorrelation = rps_noise_autocorrelation(f->observed, model->noise);
     model->inflation =
         fmin((1 + model->autocorrelation) / (1 - model->autocorrelation), INFLATION_MAX);
     return 0;
@@ -108,7 +108,7 @@ static double recurring_criterion(const struct finding *f, const struct rps_mode
         if ((double)k < labels)
             penalty += rps_choose_penalty(observed, k) - place;
     }
-    return rps_noise_fit(observed, &f->none, &model->noise, model->segmentation.count) +
+    return rps_noise_fit(observed, f->none, model->noise, model->segmentation.count) +
            dof * (segments - labels) + penalty;
 }
 
@@ -170,32 +170,31 @@ static int find(struct finding *f, struct rps_model *model, struct rps_error *er
     if (search(f, model, err) < 0 || measure(f, model, err) < 0 ||
         find_objective(f, model, err) < 0)
         return RPS_FAILED;
-    if (f->options->variance && rps_segmentation_split(f->observed, model->noise.autocorrelation,
-                                                       rps_choose_penalty(f->observed, 1),
-                                                       f->shortest, &model->segmentation, err) < 0)
+    if (f->options->variance &&
+        rps_segmentation_split(f->observed, model->noise, rps_choose_penalty(f->observed, 1),
+                               f->shortest, &model->segmentation, err) < 0)
         return RPS_FAILED;
-    if (rps_confidence_drop(f->observed, model, err) < 0 || label(f, model, err) < 0 ||
-        rps_confidence_find(f->observed, model, err) < 0 || place(f, model, err) < 0)
+    if (rps_confidence_find(f->observed, 1, model, err) < 0 || label(f, model, err) < 0 ||
+        rps_confidence_find(f->observed, 0, model, err) < 0 || place(f, model, err) < 0)
         return RPS_FAILED;
     model->wanders =
         model->segmentation.free > 0 && !model->segmentation.spread &&
-        rps_noise_wanders(f->observed, &f->none, &model->noise,
+        rps_noise_wanders(f->observed, f->none, model->noise,
                           model->segmentation.count + model->segmentation.sloped_count);
     return 0;
 }
 
-static int begin(struct finding *f, struct rps_error *err)
+/* The noise that is left without any changes. */
+static int measure_none(struct finding *f, struct rps_error *err)
 {
-    f->shortest = f->options->min_length;
-    if (f->shortest == 0)
-        f->shortest = f->observed->count < COUNT_SHORT ? LENGTH_SHORT : LENGTH_DEFAULT;
-    return rps_noise_none(f->observed, &f->none, err);
-}
+    struct rps_segmentation blocks;
+    int result = rps_segmentation_at(f->observed, NULL, &blocks, err);
 
-static void end(struct finding *f)
-{
-    rps_noise_free(&f->none);
-    rps_candidates_free(&f->candidates);
+    if (result == 0) {
+        result = rps_noise_measure(f->observed, &blocks, f->none, err);
+        rps_segmentation_free(&blocks);
+    }
+    return result;
 }
 
 int rps_model_find(struct rps_observed *observed, const struct rps_detect_options *options,
@@ -205,20 +204,25 @@ int rps_model_find(struct rps_observed *observed, const struct rps_detect_option
     struct finding f = {.observed = observed, .options = options};
     struct rps_model model = {.linear = constants != NULL};
     struct rps_candidates few = {0};
-    int result = rps_noise_make(observed, &model.noise, err);
+    int result;
 
     for (size_t s = 0; s < observed->width; s++)
         observed->gain[s] = 1;
-    if (result == 0)
-        result = begin(&f, err);
+    f.shortest = options->min_length;
+    if (f.shortest == 0)
+        f.shortest = observed->count < COUNT_SHORT ? LENGTH_SHORT : LENGTH_DEFAULT;
+    f.none = calloc(observed->width, sizeof(*f.none));
+    model.noise = calloc(observed->width, sizeof(*model.noise));
+    result = f.none && model.noise ? measure_none(&f, err) : rps_error_memory(err);
     if (result == 0)
         result = rps_candidates_screen(observed, constants, &f.candidates, err);
     if (result == 0)
-        result = rps_choose(&f.candidates, &f.none, f.shortest, &model.choice, &few, err);
+        result = rps_choose(&f.candidates, f.none, f.shortest, &model.choice, &few, err);
     model.criterion = model.choice.criterion;
     if (result == 0 && (!constants || model.criterion < beat))
         result = find(&f, &model, err);
-    end(&f);
+    free(f.none);
+    rps_candidates_free(&f.candidates);
     if (result < 0 || !ret_few)
         rps_candidates_free(&few);
     else

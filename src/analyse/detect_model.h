@@ -14,7 +14,7 @@ struct rps_model {
     int recurring; /* 1: the segments of a label have one mean */
     int wanders;   /* 1: recent values explain the series better than these phases do */
     struct rps_model_choice choice;
-    struct rps_noise noise;               /* that the segmentation leaves */
+    struct rps_noise *noise;              /* owned; that the segmentation leaves */
     double autocorrelation, inflation;    /* of it: at lag one; of long means, times white noise */
     double objective;                     /* least squares plus penalties of the search's outcome */
     double criterion;                     /* of everything, labels included; the lower the better */

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect_edges.h"
 #include "detect_math.h"
 
 #define MEDIAN_REACH 3
@@ -38,16 +37,35 @@
 /* Correlation above this is taken for this: a random walk. */
 #define CORRELATION_MAX 0.99
 
+/* A level is so many values that are alike. */
+#define LEVEL 3
+
+/* An observation at which a signal steps from one level to another: the last of the one, the first
+ * of the other, or between them. The levels are in noise units. */
+struct edge {
+    size_t at, signal;
+    double before, behind;
+};
+
+/* The signals that step at an observation: squares of how far they are from the levels, and whether
+ * one of them is at neither. */
+struct step {
+    double before, behind;
+    int mixed;
+};
+
 struct preparation {
     const struct rps_signals *signals;
     struct rps_observed *out;
-    size_t *used;     /* owned; signals that vary */
-    double *seen;     /* owned; the values of a signal that were seen, in order */
-    double *clean;    /* owned; the same, outliers drawn in */
-    double *sample;   /* owned; SAMPLE_MAX */
-    uint8_t *wild;    /* owned; of those in `seen`, 1: an outlier */
-    uint8_t *clipped; /* owned; an observation each: an outlier in some signal */
-    struct rps_edges edges;
+    size_t *used;      /* owned; signals that vary */
+    double *seen;      /* owned; the values of a signal that were seen, in order */
+    double *clean;     /* owned; the same, outliers drawn in */
+    double *sample;    /* owned; SAMPLE_MAX */
+    uint8_t *wild;     /* owned; of those in `seen`, 1: an outlier */
+    uint8_t *clipped;  /* owned; an observation each: an outlier in some signal */
+    struct step *step; /* owned; an observation each */
+    struct edge *edge; /* owned */
+    size_t edge_count, edge_room;
 };
 
 /* What a signal is measured in. */
@@ -268,6 +286,67 @@ static size_t gather(struct preparation *job, size_t signal, int exponent)
     return count;
 }
 
+/* Are the values of a level alike? Their median in *ret. */
+static int are_alike(const double *value, double limit, double *ret)
+{
+    double low = fmin(value[0], fmin(value[1], value[2]));
+    double high = fmax(value[0], fmax(value[1], value[2]));
+
+    *ret = value[0] + value[1] + value[2] - low - high;
+    return high - low <= 2 * limit;
+}
+
+/* Note observation `at` where value k of job->clean, in it, is at a step between levels that are
+ * more than twice the limit apart. */
+static int note_edge(struct preparation *job, size_t k, const struct unit *unit, size_t at,
+                     size_t signal, struct rps_error *err)
+{
+    const double *value = job->clean + k;
+    double before, behind, limit = unit->limit, own;
+    struct step *step = &job->step[at];
+
+    if (k < LEVEL || k + LEVEL >= unit->count || fabs(value[1] - value[-1]) <= 2 * limit ||
+        !are_alike(value - LEVEL, limit, &before) || !are_alike(value + 1, limit, &behind) ||
+        fabs(before - behind) <= 2 * limit)
+        return 0;
+    if (job->edge_count == job->edge_room) {
+        size_t room = 2 * job->edge_room + 64;
+        struct edge *grown = realloc(job->edge, room * sizeof(*grown));
+
+        if (!grown)
+            return rps_error_memory(err);
+        job->edge = grown;
+        job->edge_room = room;
+    }
+    step->mixed |= fabs(*value - before) > limit && fabs(*value - behind) > limit &&
+                   (*value > before) == (*value < behind);
+    own = (*value - unit->centre) / unit->deviation;
+    before = (before - unit->centre) / unit->deviation;
+    behind = (behind - unit->centre) / unit->deviation;
+    step->before += (own - before) * (own - before);
+    step->behind += (own - behind) * (own - behind);
+    job->edge[job->edge_count++] = (struct edge){at, signal, before, behind};
+    return 0;
+}
+
+/*
+ * An observation in which a change falls is a mixture of both sides, which no running median takes
+ * for an outlier. Left alone it is so far from either level that the search cuts out a segment of
+ * the shortest length around it; and one signal may look like the one side and another like the
+ * other. So all that step there are put on the side that they are nearer to together.
+ */
+static void settle_edges(struct preparation *job)
+{
+    for (size_t e = 0; e < job->edge_count; e++) {
+        const struct edge *edge = &job->edge[e];
+        const struct step *step = &job->step[edge->at];
+
+        if (step->mixed)
+            job->out->value[edge->at * job->out->width + edge->signal] =
+                step->before < step->behind ? edge->before : edge->behind;
+    }
+}
+
 /* A signal's column, from job->clean, in noise units. */
 static int fill_column(struct preparation *job, size_t signal, size_t to, const struct unit *unit,
                        struct rps_error *err)
@@ -277,21 +356,13 @@ static int fill_column(struct preparation *job, size_t signal, size_t to, const 
 
     for (size_t i = 0; i < out->count; i++) {
         unsigned weight = weight_of(job->signals, signal * out->count + i);
-        struct rps_edge edge;
 
         if (out->weight)
             out->weight[i * out->width + to] = (uint8_t)weight;
         if (weight == 0)
             continue;
-        if (rps_edge_find(job->clean, next, unit->count, unit->limit, &edge)) {
-            edge.at = i;
-            edge.signal = to;
-            edge.value = (edge.value - unit->centre) / unit->deviation;
-            edge.before = (edge.before - unit->centre) / unit->deviation;
-            edge.behind = (edge.behind - unit->centre) / unit->deviation;
-            if (rps_edges_add(&job->edges, &edge, err) < 0)
-                return RPS_FAILED;
-        }
+        if (note_edge(job, next, unit, i, to, err) < 0)
+            return RPS_FAILED;
         job->clipped[i] |= job->wild[next];
         out->value[i * out->width + to] = (job->clean[next++] - unit->centre) / unit->deviation;
     }
@@ -361,7 +432,7 @@ static int prepare_values(struct preparation *job, struct rps_error *err)
         if (prepare_signal(job, job->used[v], v, err) < 0)
             return RPS_FAILED;
     }
-    rps_edges_settle(&job->edges, out);
+    settle_edges(job);
     return 0;
 }
 
@@ -483,7 +554,9 @@ static int prepare(struct preparation *job, struct rps_error *err)
     job->sample = calloc(SAMPLE_MAX + 1, sizeof(*job->sample));
     job->wild = calloc(signals->count, sizeof(*job->wild));
     job->clipped = calloc(signals->count, sizeof(*job->clipped));
-    if (!job->used || !job->seen || !job->clean || !job->sample || !job->wild || !job->clipped)
+    job->step = calloc(signals->count, sizeof(*job->step));
+    if (!job->used || !job->seen || !job->clean || !job->sample || !job->wild || !job->clipped ||
+        !job->step)
         return rps_error_memory(err);
     if (prepare_values(job, err) < 0 || find_outliers(job, err) < 0 ||
         find_blocks(signals, job->out, err) < 0 || rps_observed_decorrelate(job->out, err) < 0)
@@ -503,7 +576,8 @@ int rps_observed_make(const struct rps_signals *signals, struct rps_observed *re
         return rps_error_set(err, RPS_FAILED, "there are no %s to find phases in",
                              signals->count == 0 ? "observations" : "signals");
     result = prepare(&job, err);
-    rps_edges_free(&job.edges);
+    free(job.edge);
+    free(job.step);
     free(job.clipped);
     free(job.wild);
     free(job.sample);

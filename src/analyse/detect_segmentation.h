@@ -54,9 +54,11 @@ int rps_segmentation_refine(const struct rps_observed *observed,
                             struct rps_segmentation *segmentation, struct rps_boundary_place *place,
                             struct rps_error *err);
 
-/* Split segments at changes of variance that gain more than the penalty of a change.
- * autocorrelation: the noise's correlation at lag one, a signal each. */
-int rps_segmentation_split(const struct rps_observed *observed, const double *autocorrelation,
+struct rps_noise;
+
+/* Split segments at changes of variance that gain more than the penalty of a change. noise: what the
+ * segmentation leaves, a signal each. */
+int rps_segmentation_split(const struct rps_observed *observed, const struct rps_noise *noise,
                            double penalty, size_t min_length, struct rps_segmentation *segmentation,
                            struct rps_error *err);
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detect_choose.h"
 #include "detect_math.h"
-#include "detect_segmentation.h"
 
 /* Fewer observations do not tell a variance. */
 #define LENGTH_MIN 8
@@ -68,7 +68,7 @@ static int splitting_allocate(struct splitting *s, struct rps_error *err)
 
 /* Residuals of a signal from the constants and lines: their sums of squares, and its trust. */
 static void add_signal(struct splitting *s, const struct rps_segmentation *segmentation,
-                       const double *autocorrelation, size_t signal)
+                       double autocorrelation, size_t signal)
 {
     const struct rps_observed *observed = s->observed;
     size_t width = observed->width;
@@ -96,8 +96,7 @@ static void add_signal(struct splitting *s, const struct rps_segmentation *segme
     }
     /* Kurtosis around each segment's own variance: 3 for normal noise. */
     kurtosis = second > 0 ? fourth / second : 3;
-    together = (1 + autocorrelation[signal] * autocorrelation[signal]) /
-               (1 - autocorrelation[signal] * autocorrelation[signal]);
+    together = (1 + autocorrelation * autocorrelation) / (1 - autocorrelation * autocorrelation);
     s->trust[signal] = 2 / fmax(2, kurtosis - 1) / together;
 }
 
@@ -256,7 +255,7 @@ static int rebuild(struct splitting *s, struct rps_segmentation *segmentation,
     return 0;
 }
 
-int rps_segmentation_split(const struct rps_observed *observed, const double *autocorrelation,
+int rps_segmentation_split(const struct rps_observed *observed, const struct rps_noise *noise,
                            double penalty, size_t min_length, struct rps_segmentation *segmentation,
                            struct rps_error *err)
 {
@@ -266,7 +265,7 @@ int rps_segmentation_split(const struct rps_observed *observed, const double *au
     s.shortest = min_length > LENGTH_MIN ? min_length : LENGTH_MIN;
     if (result == 0) {
         for (size_t v = 0; v < observed->width; v++)
-            add_signal(&s, segmentation, autocorrelation, v);
+            add_signal(&s, segmentation, noise[v].autocorrelation, v);
         for (size_t k = 0; k < segmentation->count; k++)
             s.keep[segmentation->first[k]] = 1;
     }

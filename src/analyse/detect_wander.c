@@ -84,16 +84,16 @@ int rps_noise_wanders(const struct rps_observed *observed, const struct rps_nois
         struct regression r = {.squares = 0};
         /* What a signal is taken to have at least is added, and is no bound here: jumps between
          * quiet levels would hide below it in the mean of all squares. */
-        double floor = observed->variance_floor[s] + RPS_NOISE_VARIANCE_MIN * none->raw[s], count;
+        double floor = observed->variance_floor[s] + RPS_NOISE_VARIANCE_MIN * none[s].raw, count;
 
-        if (!(none->raw[s] > 0))
+        if (!(none[s].raw > 0))
             continue;
         for (size_t b = 0; b < observed->block_count; b++)
             add_block(observed, observed->block[b], observed->block[b + 1], s,
-                      (size_t)((double)observed->count / none->count[s] + 0.5), &r);
-        count = none->count[s];
-        means += count * log(share_left(&r) * none->raw[s] + floor);
-        phases += count * log(rps_noise_innovation(noise, s, noise->autocorrelation[s]) + floor) +
+                      (size_t)((double)observed->count / none[s].count + 0.5), &r);
+        count = none[s].count;
+        means += count * log(share_left(&r) * none[s].raw + floor);
+        phases += count * log(rps_noise_innovation(&noise[s], noise[s].autocorrelation) + floor) +
                   rps_noise_overfit(count, (double)fitted);
     }
     return means < phases;

@@ -258,47 +258,38 @@ struct rps_sight rps_source_look(struct rps_source *source, const struct rps_pla
         counts.above = (double)tally->set[source->set].count[source->slot];
     sight.sure = 1 / (1 + 1 / (counts.below * FEW_VARIATION * FEW_VARIATION));
     if (isfinite(sight.value) || counts.below == 0) {
-        source->looks++;
-        source->sure += sight.sure;
+        source->seen.looks++;
+        source->seen.sure += sight.sure;
     }
     if (isfinite(sight.value)) {
-        source->value += fabs(sight.value);
-        source->count += fmin(counts.above, COUNT_EXACT);
+        source->seen.value += fabs(sight.value);
+        source->seen.count += fmin(counts.above, COUNT_EXACT);
     }
     return sight;
 }
 
 /* --- all that was seen ------------------------------------------------------------------------ */
 
-void rps_source_add(struct rps_source *source, const struct rps_source *seen)
+void rps_source_seen_add(struct rps_source_seen *all, const struct rps_source_seen *seen)
 {
-    source->looks += seen->looks;
-    source->sure += seen->sure;
-    source->value += seen->value;
-    source->count += seen->count;
-    source->wander = fmax(source->wander, seen->wander);
-}
-
-void rps_source_share(struct rps_source *source, const struct rps_source *seen)
-{
-    source->looks = seen->looks;
-    source->sure = seen->sure;
-    source->value = seen->value;
-    source->count = seen->count;
-    source->wander = seen->wander;
+    all->looks += seen->looks;
+    all->sure += seen->sure;
+    all->value += seen->value;
+    all->count += seen->count;
+    all->wander = fmax(all->wander, seen->wander);
 }
 
 int rps_source_is_rare(const struct rps_source *source)
 {
     double rare = RARE_EVENTS * FEW_VARIATION * FEW_VARIATION;
 
-    return source->sure < (double)source->looks * rare / (1 + rare);
+    return source->seen.sure < (double)source->seen.looks * rare / (1 + rare);
 }
 
 /* What one count is worth, or a lump of them. */
 static double quantum(const struct rps_source *source)
 {
-    double one = source->value / source->count;
+    double one = source->seen.value / source->seen.count;
 
     one = isfinite(one) && one > 0 ? one : 1;
     return source->others ? OTHERS_LUMP * one : one;
@@ -359,7 +350,7 @@ void rps_source_wander(struct rps_source *source, const double *value, size_t co
         difference[i] = fabs(difference[i]);
     wide = rps_select_rank(difference, taken, taken / 4) / NORMAL_QUARTILE;
     wide = wide * wide / 2 - WANDER_NOISE * noise * noise / (2 * (double)length);
-    source->wander = fmax(source->wander, sqrt(fmax(0, wide)));
+    source->seen.wander = fmax(source->seen.wander, sqrt(fmax(0, wide)));
 }
 
 /* Deviation of CPU use by its differences from period to period while the workload works. */
@@ -384,7 +375,7 @@ double rps_source_transform(const struct rps_source *source, double *value, size
     double variation = COUNT_VARIATION;
 
     if (source->kind == RPS_SOURCE_RATIO)
-        variation = fmin(fmax(RATIO_VARIATION, WANDERS * source->wander), RATIO_VARIATION_MAX);
+        variation = fmin(fmax(RATIO_VARIATION, WANDERS * source->seen.wander), RATIO_VARIATION_MAX);
     for (size_t i = 0; i < count; i++) {
         double size = fabs(value[i]) / scale;
 

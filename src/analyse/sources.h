@@ -17,6 +17,15 @@ enum rps_source_kind {
     RPS_SOURCE_USE,   /* the share of time that something took */
 };
 
+/* What was seen of a source so far; its transform depends on it. */
+struct rps_source_seen {
+    uint64_t looks; /* at stretches in which the workload ran */
+    double sure;    /* sum of how sure their denominators were */
+    double value;   /* sum of sizes */
+    double count;   /* sum of the counts behind them */
+    double wander;  /* what a ratio wanders by, a relative standard deviation; 0: not at all */
+};
+
 struct rps_source {
     char name[RPS_NAME_SIZE];
     int metric;    /* of the plan, or -1 */
@@ -26,13 +35,7 @@ struct rps_source {
     int elapsed; /* 1: by elapsed time, known while the workload sleeps; 0: by CPU time */
     int others;  /* 1: other programs have a hand in it */
     int named;   /* 1: asked for by name */
-
-    /* What was seen of it so far; its transform depends on it. */
-    uint64_t looks; /* at stretches in which the workload ran */
-    double sure;    /* sum of how sure their denominators were */
-    double value;   /* sum of sizes */
-    double count;   /* sum of the counts behind them */
-    double wander;  /* what a ratio wanders by, a relative standard deviation; 0: not at all */
+    struct rps_source_seen seen;
 };
 
 struct rps_sources {
@@ -56,9 +59,8 @@ struct rps_sight {
 struct rps_sight rps_source_look(struct rps_source *source, const struct rps_plan *plan,
                                  const struct rps_tally *tally, double *operand);
 
-/* Add what was seen of another to a source; take over what was seen of all. */
-void rps_source_add(struct rps_source *source, const struct rps_source *seen);
-void rps_source_share(struct rps_source *source, const struct rps_source *seen);
+/* Add what was seen of a source to what was seen of it in others. */
+void rps_source_seen_add(struct rps_source_seen *all, const struct rps_source_seen *seen);
 
 /* See by how much a ratio wanders on its own, in the values of a signal of it, NaN where it was not
  * seen; not yet transformed. The most of several signals counts. */

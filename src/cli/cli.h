@@ -195,6 +195,9 @@ void rps_output_message(const char *sentence);
  * lead to one. */
 int rps_output_is_file(int fd);
 
+/* Open a store to read, with the wings: rps_reader_open, and its errors. */
+int rps_cli_read(struct rps_reader **ret, const char *path, struct rps_error *err);
+
 /*
  * What takes long says on a terminal's standard error, from half a second on, what is done and for
  * how long: "rpistat: looking for phases, 12.3 s"; nothing with -q. `what` is constant. End it

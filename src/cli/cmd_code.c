@@ -10,7 +10,7 @@
 #include "cpus.h"
 #include "format.h"
 #include "rpistat/code_output.h"
-#include "rpistat/export.h"
+#include "rpistat/code_wing.h"
 #include "rpistat/naming.h"
 #include "rpistat/run_phases.h"
 
@@ -59,7 +59,7 @@ static int check_code(struct rps_cli *cli)
 
     if (settings->format > RPS_FORMAT_CSV)
         settings->export =
-            rps_export_find(settings->format == RPS_FORMAT_CSV + 1 ? "folded" : "pprof");
+            settings->format == RPS_FORMAT_CSV + 1 ? &rps_export_folded : &rps_export_pprof;
     if (settings->is_tree + settings->is_stacks > 1 ||
         ((settings->is_tree || settings->is_stacks) && settings->by != RPS_SHARES_FUNCTION))
         return rps_error_set(&cli->err, RPS_USAGE,
@@ -117,28 +117,28 @@ static int resolve_names(struct rps_cli *cli, struct rps_code *code)
 struct job {
     struct rps_run run;
     struct rps_code code;
-    struct rps_code_choice choice;
+    struct rps_part_choice choice;
     struct rps_cpus cpus;
     int *cpu_list;
     struct rps_phase_levels levels;
-    struct rps_code_part part, labels;
+    struct rps_run_part part, labels;
     struct rps_shares shares;
     struct rps_calls calls;
     struct rps_shares programs;
-    struct rps_code_groups groups;
-    struct rps_code_time *time, *groups_time; /* owned */
+    struct rps_part_shares groups;
+    struct rps_part_time *time, *groups_time; /* owned */
 };
 
 static void job_free(struct job *job)
 {
     free(job->groups_time);
     free(job->time);
-    rps_code_groups_free(&job->groups);
+    rps_part_shares_free(&job->groups);
     rps_shares_free(&job->programs);
     rps_calls_free(&job->calls);
     rps_shares_free(&job->shares);
-    rps_code_part_free(&job->labels);
-    rps_code_part_free(&job->part);
+    rps_run_part_free(&job->labels);
+    rps_run_part_free(&job->part);
     rps_phase_levels_free(&job->levels);
     free(job->cpu_list);
     rps_code_free(&job->code);
@@ -188,14 +188,14 @@ static int find_groups(struct rps_cli *cli, struct job *job)
     if (result <= 0 || rps_phase_levels_shown(&job->levels)->label_count < 2)
         return result < 0 ? result : 0;
     result =
-        rps_code_part_of_phases(rps_phase_levels_shown(&job->levels), 1, &job->labels, &cli->err);
+        rps_run_part_of_phases(rps_phase_levels_shown(&job->levels), 1, &job->labels, &cli->err);
     if (result == 0)
-        result = rps_code_part_keep(&job->labels, &job->part, &cli->err);
+        result = rps_run_part_keep(&job->labels, &job->part, &cli->err);
     if (result == 0)
-        result = rps_code_groups_find(cli->reader, cli->run_id, &job->labels, &job->cpus,
+        result = rps_code_part_shares(cli->reader, cli->run_id, &job->labels, &job->cpus,
                                       &job->code, &job->groups, &cli->err);
     if (result == 0)
-        result = rps_run_code_time(cli->reader, cli->run_id, &job->choice, &job->labels, &job->cpus,
+        result = rps_run_part_time(cli->reader, cli->run_id, &job->choice, &job->labels, &job->cpus,
                                    &job->groups_time, &cli->err);
     return result;
 }
@@ -206,12 +206,12 @@ static int find_part_shares(struct rps_cli *cli, struct job *job)
     int result;
 
     rps_progress_begin(cli, "looking at the code");
-    result = rps_code_part_choose(cli->reader, cli->run_id, &job->choice, &job->part, &cli->err);
+    result = rps_run_part_choose(cli->reader, cli->run_id, &job->choice, &job->part, &cli->err);
     if (result == 0 && job->part.count == 0)
         result = rps_error_set(&cli->err, RPS_FAILED, "run %" PRId64 " has no period there",
                                cli->run_id);
     if (result == 0)
-        result = rps_run_code_time(cli->reader, cli->run_id, &job->choice, &job->part, &job->cpus,
+        result = rps_run_part_time(cli->reader, cli->run_id, &job->choice, &job->part, &job->cpus,
                                    &job->time, &cli->err);
     if (result == 0)
         result = find_shares(cli, job);
@@ -226,7 +226,7 @@ static int find_part_shares(struct rps_cli *cli, struct job *job)
 /* "phase B, region solve, 10.0 s to 20.0 s"; NULL: all of the run. */
 static const char *part_text(const struct job *job, char *ret, size_t size)
 {
-    const struct rps_code_choice *choice = &job->choice;
+    const struct rps_part_choice *choice = &job->choice;
     size_t used = 0;
 
     ret[0] = '\0';
@@ -286,7 +286,7 @@ static int run_code(struct rps_cli *cli, int argc, char **argv)
                                  .to_ns = cli->to_ns,
                                  .phase = argc > 0 ? argv[0] : NULL,
                                  .region = settings->region}};
-    int result = job.choice.phase ? rps_code_phase_check(job.choice.phase, &cli->err) : 0;
+    int result = job.choice.phase ? rps_run_part_check(job.choice.phase, &cli->err) : 0;
 
     rps_run_init(&job.run);
     if (result == 0 && settings->cpus)
@@ -302,8 +302,8 @@ static int run_code(struct rps_cli *cli, int argc, char **argv)
     if (result > 0)
         result = settings->is_resolving ? resolve_names(cli, &job.code) : 0;
     if (result == 0 && settings->export) {
-        result = rps_export_code_run(settings->export, cli->out, cli->reader, cli->run_id,
-                                     &job.choice, &job.cpus, &cli->err);
+        result = rps_export_part(settings->export, cli->out, cli->reader, cli->run_id, &job.choice,
+                                 &job.cpus, &cli->err);
     } else if (result == 0) {
         result = find_part_shares(cli, &job);
         if (result == 0)

@@ -14,9 +14,6 @@
 
 #define STATUS_BEYOND 3 /* a limit of --fail-if; nothing else ends with it */
 
-typedef int format_function(FILE *out, const struct rps_comparison_output *output,
-                            struct rps_error *err);
-
 struct settings {
     struct rps_texts input; /* of side A, of side B */
     const char *against;    /* NULL: not given */
@@ -37,8 +34,8 @@ struct settings {
 static const struct rps_option options[] = {
     {"against", 0, "RUNS", "these are A, without runs that are in B", NULL, RPS_OPTION_TEXT,
      AT(against)},
-    {"format", 0, "NAME", "text, json, csv or markdown", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_FORMATS " markdown"},
+    {"format", 0, "NAME", "text, json, csv, markdown or html", "text", RPS_OPTION_CHOICE,
+     AT(format), .words = RPS_DOCUMENT_FORMATS},
     {"all", 0, NULL, "every figure of every phase, not only what changed", NULL, RPS_OPTION_FLAG,
      AT(all)},
     {"level", 0, "N", "the level of N phases, or fine (default: readable)", NULL, RPS_OPTION_OTHER,
@@ -63,14 +60,6 @@ static const struct rps_option options[] = {
     {"input", 'i', "FILE", "store to read; twice: A's and B's", RPS_STORE_DEFAULT_PATH,
      RPS_OPTION_LIST, AT(input), .max = 2},
     {NULL},
-};
-
-/* In the order of the words. */
-static format_function *const formats[] = {
-    rps_comparison_output_text,
-    rps_comparison_output_json,
-    rps_comparison_output_csv,
-    rps_comparison_output_markdown,
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -139,7 +128,6 @@ static int check_compare(struct rps_cli *cli)
 struct side {
     const char *store;
     const char *text; /* as the user named it */
-    char name[512];   /* the same, with the store where there are two */
     struct rps_reader *reader;
     size_t count;
     int64_t *run_id; /* owned; ascending */
@@ -148,14 +136,12 @@ struct side {
 struct job {
     struct side side[2];
     int is_one_store; /* the reader of B is A's */
-    struct rps_comparison_choice *choice;
     struct rps_comparison comparison;
 };
 
 static void job_free(struct job *job)
 {
     rps_comparison_free(&job->comparison);
-    free(job->choice);
     for (int i = 0; i < 2; i++) {
         free(job->side[i].run_id);
         if (i == 0 || !job->is_one_store)
@@ -188,9 +174,6 @@ static int name_sides(struct rps_cli *cli, struct job *job, int argc, char **arg
               : argc > 0        ? *argv++
                                 : (job->is_one_store ? "last-1" : "last");
     b->text = argc > (settings->against == NULL) ? *argv : "last";
-    for (int i = 0; i < 2; i++)
-        snprintf(job->side[i].name, sizeof(job->side[i].name),
-                 job->is_one_store ? "%s" : "%s of %s", job->side[i].text, job->side[i].store);
     return 0;
 }
 
@@ -212,12 +195,12 @@ static int find_sides(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     struct side *a = &job->side[RPS_SIDE_A], *b = &job->side[RPS_SIDE_B];
-    int result = rps_reader_open(&a->reader, a->store, &cli->err);
+    int result = rps_cli_read(&a->reader, a->store, &cli->err);
 
     if (result == 0 && job->is_one_store)
         b->reader = a->reader;
     else if (result == 0)
-        result = rps_reader_open(&b->reader, b->store, &cli->err);
+        result = rps_cli_read(&b->reader, b->store, &cli->err);
     for (int i = 0; i < 2 && result == 0; i++)
         result = rps_reader_find_group(job->side[i].reader, job->side[i].text, &job->side[i].run_id,
                                        &job->side[i].count, &cli->err);
@@ -234,14 +217,12 @@ static int find_comparison(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     size_t count = job->side[0].count + job->side[1].count, at = 0;
+    struct rps_comparison_choice *choice = rps_arena_get(cli->arena, count, sizeof(*choice));
     int result;
 
-    job->choice = calloc(count, sizeof(*job->choice));
-    if (!job->choice)
-        return rps_error_memory(&cli->err);
     for (int i = 0; i < 2; i++) {
         for (size_t n = 0; n < job->side[i].count; n++)
-            job->choice[at++] = (struct rps_comparison_choice){
+            choice[at++] = (struct rps_comparison_choice){
                 .reader = job->side[i].reader,
                 .store = job->side[i].store,
                 .run_id = job->side[i].run_id[n],
@@ -249,7 +230,8 @@ static int find_comparison(struct rps_cli *cli, struct job *job)
             };
     }
     rps_progress_begin(cli, "comparing");
-    result = rps_comparison_find(job->choice, count, &settings->find, &job->comparison, &cli->err);
+    result = rps_comparison_find(cli->arena, choice, count, &settings->find, &job->comparison,
+                                 &cli->err);
     rps_progress_end(cli);
     return result;
 }
@@ -261,8 +243,6 @@ static int draw_comparison(struct rps_cli *cli, const struct job *job)
     const struct settings *settings = cli->settings;
     const struct rps_comparison_plot plot = {
         .comparison = &job->comparison,
-        .a_name = job->side[RPS_SIDE_A].name,
-        .b_name = job->side[RPS_SIDE_B].name,
         .path = cli->output,
         .metric = settings->metric.count > 0 ? settings->metric.name : NULL,
         .metric_count = settings->metric.count,
@@ -282,25 +262,39 @@ static int draw_comparison(struct rps_cli *cli, const struct job *job)
     return result;
 }
 
-static int write_text(struct rps_cli *cli, const struct job *job)
+/* Numbers in the words of people have the decimal sign of their locale. */
+static void put_document(struct rps_cli *cli, const struct job *job, struct rps_document *document)
 {
     const struct settings *settings = cli->settings;
-    struct rps_comparison_output text = {
+    const struct rps_comparison_output output = {
         .comparison = &job->comparison,
-        .a_name = job->side[RPS_SIDE_A].name,
-        .b_name = job->side[RPS_SIDE_B].name,
-        .locale = cli->locale,
         .all = settings->all,
         .limit = settings->limit,
         .limit_count = (size_t)settings->fail_if.count,
     };
-    struct rps_output output = {0};
-    int columns = 0, result = rps_output_open(&output, cli->output, &cli->err);
+    int is_for_people = settings->format != RPS_FORMAT_JSON && settings->format != RPS_FORMAT_CSV;
+    locale_t before = (locale_t)0;
 
-    if (result == 0 && output.file == stdout && rps_output_terminal(&columns, NULL))
-        text.width = columns;
+    if (is_for_people && cli->locale != (locale_t)0)
+        before = uselocale(cli->locale);
+    rps_comparison_put(document, &output);
+    if (before != (locale_t)0)
+        uselocale(before);
+}
+
+static int write_text(struct rps_cli *cli, const struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    struct rps_document document = {
+        .arena = cli->arena, .width = RPS_DOCUMENT_WIDTH, .locale = cli->locale};
+    struct rps_output output = {0};
+    int result;
+
+    put_document(cli, job, &document);
+    result = rps_output_open(&output, cli->output, &cli->err);
+    cli->out = output.file;
     if (result == 0)
-        result = formats[settings->format](output.file, &text, &cli->err);
+        rps_format_document(cli, &document, settings->format);
     if (result == 0)
         result = rps_output_close(&output, &cli->err);
     rps_output_abandon(&output);

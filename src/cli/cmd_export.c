@@ -11,7 +11,7 @@
 #include "cli.h"
 #include "cpus.h"
 #include "rpistat/clock.h"
-#include "rpistat/export.h"
+#include "rpistat/code_wing.h"
 
 #define LOOK_MS 250 /* from one look at a run that goes on to the next */
 
@@ -24,6 +24,8 @@ struct settings {
 
 static int set_format(const char *option, const char *name, void *member, struct rps_error *err)
 {
+    const struct rps_export_format *const *const tables[] = {rps_export_formats,
+                                                             rps_code_wing.formats};
     struct settings *settings = member;
     char names[128] = "";
 
@@ -31,14 +33,17 @@ static int set_format(const char *option, const char *name, void *member, struct
         settings->export.json = 1;
         return 0;
     }
-    settings->format = rps_export_find(name);
-    if (settings->format != NULL)
-        return 0;
-    for (const struct rps_export_format *const *row = rps_export_formats; *row != NULL; row++) {
-        size_t length = strlen(names);
+    for (int t = 0; t < 2; t++) {
+        for (const struct rps_export_format *const *row = tables[t]; *row != NULL; row++) {
+            size_t length = strlen(names);
 
-        snprintf(names + length, sizeof(names) - length, "%s%s", length > 0 ? ", " : "",
-                 (*row)->name);
+            if (strcmp((*row)->name, name) == 0) {
+                settings->format = *row;
+                return 0;
+            }
+            snprintf(names + length, sizeof(names) - length, "%s%s", length > 0 ? ", " : "",
+                     (*row)->name);
+        }
     }
     return rps_error_set(err, RPS_USAGE, "%s: there is no format '%s'; there are %s, jsonl", option,
                          name, names);

@@ -88,8 +88,7 @@ struct run_job {
     struct rps_run_phases found;
     struct rps_profile profile;
     struct rps_run_components components;
-    struct rps_code code;
-    struct rps_code_groups groups;           /* of the labels; of none without samples */
+    struct rps_part_shares shares;           /* of the labels; of none without samples */
     const char **signal, **component_signal; /* owned; into the names of the above */
 };
 
@@ -97,8 +96,7 @@ static void run_job_free(struct run_job *job)
 {
     free(job->component_signal);
     free(job->signal);
-    rps_code_groups_free(&job->groups);
-    rps_code_free(&job->code);
+    rps_part_shares_free(&job->shares);
     rps_run_components_free(&job->components);
     rps_profile_free(&job->profile);
     rps_run_phases_free(&job->found);
@@ -122,22 +120,6 @@ static void store_detection(struct rps_cli *cli, const struct run_job *job,
                  err.message);
         say(cli, sentence);
     }
-}
-
-/* The functions of each label, where samples were taken. */
-static int find_code(struct rps_cli *cli, struct run_job *job)
-{
-    struct rps_code_part part = {0};
-    int result = rps_reader_code(cli->reader, cli->run_id, &job->code, &cli->err);
-
-    if (result <= 0 || !rps_code_is_sampled(&job->run, &job->code))
-        return result < 0 ? result : 0;
-    result = rps_code_part_of_phases(shown_of(&job->found.found), 1, &part, &cli->err);
-    if (result == 0)
-        result = rps_code_groups_find(cli->reader, cli->run_id, &part, &job->options.cpus,
-                                      &job->code, &job->groups, &cli->err);
-    rps_code_part_free(&part);
-    return result;
 }
 
 static int detect_run(struct rps_cli *cli, struct run_job *job)
@@ -167,8 +149,9 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
             rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
                             shown_of(&job->found.found), &job->profile, &cli->err);
     if (result == 0)
-        result = find_code(cli, job);
-    if (result == 0 && settings->components)
+        result = rps_part_shares_of_labels(cli->reader, cli->run_id, shown_of(&job->found.found),
+                                           &job->options.cpus, &job->shares, &cli->err);
+    if (result >= 0 && settings->components)
         result = rps_run_components_find(cli->reader, cli->run_id, &job->options, COMPONENTS_MAX,
                                          &job->components, &cli->err);
     if (result < 0)
@@ -195,8 +178,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .signal_count = job->found.signal_count,
         .signal = job->signal,
         .profile = &job->profile,
-        .sampling = &job->code.sampling,
-        .groups = job->groups.count > 0 ? &job->groups : NULL,
+        .shares = job->shares.group_count > 0 ? &job->shares : NULL,
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
     };
@@ -310,7 +292,7 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
     result = find_in_table(cli, job);
     if (result == 0)
         result = profile_table(job, shown_of(&job->found), &job->profile, &cli->err);
-    if (result == 0 && settings->components)
+    if (result >= 0 && settings->components)
         result =
             rps_components_find(&job->table.signals, COMPONENTS_MAX, &job->components, &cli->err);
     return result;

@@ -347,7 +347,7 @@ static int write_report(struct rps_recording *r, struct rps_error *err)
     int64_t last = 0;
     int rc;
 
-    if ((rc = rps_reader_open(&reader, r->cli->output, err)) < 0)
+    if ((rc = rps_cli_read(&reader, r->cli->output, err)) < 0)
         return rc;
     r->is_last = rps_reader_find(reader, NULL, &last, err) == 0 && last == r->run.run_id;
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&

@@ -197,7 +197,7 @@ static int open_again(struct rps_cli *cli)
 {
     rps_reader_close(cli->reader);
     cli->reader = NULL;
-    return rps_reader_open(&cli->reader, cli->input, &cli->err);
+    return rps_cli_read(&cli->reader, cli->input, &cli->err);
 }
 
 static void tell_end(const struct watch *watch, int followed)

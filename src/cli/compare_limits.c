@@ -37,14 +37,13 @@ static int no_figure(const struct rps_comparison *comparison,
                      struct rps_error *err)
 {
     struct rps_suggestion suggestion = {.typed = name};
-    char question[256], known[512] = "";
-    size_t used = 0;
+    const char *known = "";
+    char question[256];
 
     for (size_t i = 0; i < comparison->figure_count; i++) {
         rps_suggestion_consider(&suggestion, comparison->figure[i].name);
-        if (used < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i > 0 ? ", " : "",
-                                     comparison->figure[i].name);
+        known = rps_arena_print(comparison->arena, "%s%s%s", known, i > 0 ? ", " : "",
+                                comparison->figure[i].name);
     }
     return rps_error_set(
         err, RPS_USAGE, "--fail-if '%s': no figure '%s' is on both sides; %sthere are %s",
@@ -100,18 +99,20 @@ static const struct rps_change *change_of(const struct rps_comparison *compariso
 }
 
 /* A limit that can never fail would pass for one that is kept. */
-static int no_test(const struct rps_comparison_limit *limit, const struct rps_change *change,
-                   struct rps_error *err)
+static int no_test(const struct rps_comparison *comparison,
+                   const struct rps_comparison_limit *limit, struct rps_error *err)
 {
+    const struct rps_change *change = change_of(comparison, limit);
     const char *why =
         change->why == RPS_CHANGE_SINGLE
             ? "one run a side does not tell how much it varies from run to run; record several, as "
               "with 'rpistat record --repeat 5'"
-        : change->why == RPS_CHANGE_SHORT ? "one run a side that is so short does not tell how "
-                                            "much it varies; record several, as "
-                                            "with 'rpistat record --repeat 5'"
-        : isnan(change->a)                ? "side A has no value of it"
-                                          : "side B has no value of it";
+        : change->why == RPS_CHANGE_SHORT
+            ? "one run a side that is so short does not tell how "
+              "much it varies; record several, as "
+              "with 'rpistat record --repeat 5'"
+            : rps_arena_print(comparison->arena, "%s has no value of it",
+                              comparison->name[!isnan(change->a)]);
 
     return rps_error_set(err, RPS_FAILED, "--fail-if '%s' could never fail: %s", limit->text, why);
 }
@@ -139,7 +140,7 @@ int rps_compare_limits_check(const struct rps_comparison *comparison, int proven
             return RPS_USAGE;
         change = change_of(comparison, &limit[i]);
         if (change->basis == RPS_CHANGE_NONE)
-            return no_test(&limit[i], change, err);
+            return no_test(comparison, &limit[i], err);
         limit[i].is_failed = is_beyond(&limit[i], change, proven);
     }
     return 0;

@@ -12,6 +12,7 @@
 #include "names.h"
 #include "time_range.h"
 #include "rpistat/code_store.h"
+#include "rpistat/code_wing.h"
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
 
@@ -68,6 +69,15 @@ static int help(const char *name, struct rps_error *err)
     return 0;
 }
 
+int rps_cli_read(struct rps_reader **ret, const char *path, struct rps_error *err)
+{
+    int result = rps_reader_open(ret, path, err);
+
+    if (result == 0)
+        rps_reader_use(*ret, &rps_code_wing);
+    return result;
+}
+
 /* Open what the command reads, and where it writes. */
 static int open_files(struct rps_cli *cli, struct rps_output *output)
 {
@@ -78,7 +88,7 @@ static int open_files(struct rps_cli *cli, struct rps_output *output)
     if (input != RPS_INPUT_NONE)
         result = rps_output_differs(cli->input, cli->output, &cli->err);
     if (result == 0 && input >= RPS_INPUT_STORE)
-        result = rps_reader_open(&cli->reader, cli->input, &cli->err);
+        result = rps_cli_read(&cli->reader, cli->input, &cli->err);
     if (result == 0 && input == RPS_INPUT_RUN)
         result = rps_reader_find(cli->reader, cli->run_text, &cli->run_id, &cli->err);
     if (result == 0 && input == RPS_INPUT_RUN)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/code_wing.h"
 #include "rpistat/live_page.h"
 #include "rpistat/signals.h"
 
@@ -35,6 +36,7 @@ int rps_watch_http(struct rps_cli *cli, int64_t run_id, int port)
     int signal_fd = -1, result;
     const struct rps_live_page_options options = {
         .store_path = cli->input,
+        .wing = &rps_code_wing,
         .run_id = run_id,
         .script_folder = rps_output_scripts(),
         .port = port,

@@ -2,7 +2,7 @@
  * Samples over time. The store counts them by the number of a period; when that was, the picture's
  * periods tell, at the resolution of the picture.
  */
-#include "rpistat/code_bins.h"
+#include "bins.h"
 #include "rpistat/code_store.h"
 
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "rpistat/export_columns.h"
-#include "rpistat/shares.h"
+#include "export.h"
+#include "rpistat/code_wing.h"
 #include "rpistat/text.h"
 
 /* A function's name: nothing in it may look like the end of it, or of the line. */
@@ -38,13 +38,13 @@ static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, siz
     fprintf(out, " %" PRIu64 "\n", calls->call[leaf].self);
 }
 
-static int folded_code(struct rps_export_job *job, const struct rps_export_code *of,
-                       struct rps_error *err)
+static int write_folded(struct rps_export_job *job, const struct rps_export_code *of,
+                        struct rps_error *err)
 {
     struct rps_calls calls = {0};
     uint64_t *samples = NULL;
     size_t *way = NULL;
-    int result = rps_run_code_counts(of->reader, job->run->run_id, of->part, of->cpus, of->code, 0,
+    int result = rps_run_code_counts(job->reader, job->run->run_id, of->part, of->cpus, of->code, 0,
                                      &samples, err);
 
     if (result == 0)
@@ -63,9 +63,15 @@ static int folded_code(struct rps_export_job *job, const struct rps_export_code 
     return result;
 }
 
+static int folded_part(struct rps_export_job *job, const struct rps_part_choice *choice,
+                       const struct rps_cpus *cpus, struct rps_error *err)
+{
+    return rps_export_code(job, choice, cpus, write_folded, err);
+}
+
 const struct rps_export_format rps_export_folded = {
     .name = "folded",
     .summary = "samples: a line a call stack, for flame graphs",
     .own_form = 1,
-    .code = folded_code,
+    .part = folded_part,
 };

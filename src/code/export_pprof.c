@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/export_columns.h"
+#include "export.h"
 #include "rpistat/clock.h"
+#include "rpistat/code_wing.h"
 #include "rpistat/protobuf.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
@@ -180,31 +181,31 @@ static void write_samples(struct profile *profile, const uint64_t *samples, cons
     }
 }
 
-static int count(struct profile *profile, const struct rps_code_part *part, uint64_t **ret,
+static int count(struct profile *profile, const struct rps_run_part *part, uint64_t **ret,
                  struct rps_error *err)
 {
     const struct rps_export_code *of = profile->of;
 
     free(*ret);
     *ret = NULL;
-    return rps_run_code_counts(of->reader, profile->job->run->run_id, part, of->cpus, of->code, 0,
-                               ret, err);
+    return rps_run_code_counts(profile->job->reader, profile->job->run->run_id, part, of->cpus,
+                               of->code, 0, ret, err);
 }
 
 /* The samples of a label, which are taken from the rest. */
 static int write_label(struct profile *profile, const struct rps_phases *phases, int label,
                        struct rps_error *err)
 {
-    struct rps_code_part part = {0};
+    struct rps_run_part part = {0};
     char name[RPS_PHASE_LABEL_SIZE];
-    int result = rps_code_part_choose(
-        profile->of->reader, profile->job->run->run_id,
-        &(struct rps_code_choice){
+    int result = rps_run_part_choose(
+        profile->job->reader, profile->job->run->run_id,
+        &(struct rps_part_choice){
             .to_ns = INT64_MAX, .phase = rps_phase_label(label, name), .phases = phases},
         &part, err);
 
     if (result == 0)
-        result = rps_code_part_keep(&part, profile->of->part, err);
+        result = rps_run_part_keep(&part, profile->of->part, err);
     if (result == 0)
         result = count(profile, &part, &profile->unit, err);
     if (result == 0) {
@@ -213,7 +214,7 @@ static int write_label(struct profile *profile, const struct rps_phases *phases,
                 profile->unit[s] < profile->rest[s] ? profile->unit[s] : profile->rest[s];
         write_samples(profile, profile->unit, name);
     }
-    rps_code_part_free(&part);
+    rps_run_part_free(&part);
     return result;
 }
 
@@ -224,7 +225,7 @@ static int write_labels(struct profile *profile, struct rps_error *err)
 
     if (result == 0)
         result =
-            rps_run_phases_get(profile->of->reader, profile->job->run->run_id, &levels, NULL, err);
+            rps_run_phases_get(profile->job->reader, profile->job->run->run_id, &levels, NULL, err);
     if (result > 0) {
         const struct rps_phases *phases = rps_phase_levels_shown(&levels);
 
@@ -336,8 +337,8 @@ static void write_mappings(struct profile *profile)
     }
 }
 
-static int pprof_code(struct rps_export_job *job, const struct rps_export_code *of,
-                      struct rps_error *err)
+static int write_pprof(struct rps_export_job *job, const struct rps_export_code *of,
+                       struct rps_error *err)
 {
     struct profile profile = {.job = job, .of = of};
     int result = 0;
@@ -359,10 +360,16 @@ static int pprof_code(struct rps_export_job *job, const struct rps_export_code *
     return result;
 }
 
+static int pprof_part(struct rps_export_job *job, const struct rps_part_choice *choice,
+                      const struct rps_cpus *cpus, struct rps_error *err)
+{
+    return rps_export_code(job, choice, cpus, write_pprof, err);
+}
+
 const struct rps_export_format rps_export_pprof = {
     .name = "pprof",
     .summary = "samples: a profile for pprof and other readers of profile.proto",
     .own_form = 1,
-    .code = pprof_code,
+    .part = pprof_part,
     .is_binary = 1,
 };

@@ -1,6 +1,7 @@
 /* Which code ran, for programs: JSON and CSV. */
 #include "rpistat/code_output.h"
 #include "rpistat/output_file.h"
+#include "rpistat/report_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -186,38 +187,18 @@ static void put_sampling(struct rps_rows *rows, const struct rps_sampling *sampl
     rps_json_end(rows->json);
 }
 
-void rps_code_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
-                         const struct rps_code_group *group, double cpu_s)
-{
-    rps_rows_uint(rows, "samples", group->samples, 1);
-    rps_rows_double(rows, "expected_samples", rps_code_expected(sampling, cpu_s));
-    rps_json_array(rows->json, "top");
-    for (int t = 0; t < group->count; t++) {
-        const struct rps_function_name *name = &group->top[t].name;
-
-        rps_json_object(rows->json, NULL);
-        rps_rows_text(rows, "name", name->function);
-        rps_rows_double(rows, "self_share", group->top[t].share);
-        rps_rows_text(rows, "module", name->module);
-        rps_rows_text(rows, "file", name->file);
-        rps_rows_int(rows, "line", name->line, name->line > 0);
-        rps_json_end(rows->json);
-    }
-    rps_json_end(rows->json);
-}
-
 static void put_groups(struct rps_rows *rows, const struct rps_code_output *output)
 {
     char label[RPS_PHASE_LABEL_SIZE];
 
     rps_json_array(rows->json, "labels");
-    for (size_t g = 0; output->groups && g < output->groups->count; g++) {
-        const struct rps_code_group *group = &output->groups->group[g];
+    for (size_t g = 0; output->groups && g < output->groups->group_count; g++) {
+        const struct rps_share_group *group = &output->groups->group[g];
 
         rps_json_object(rows->json, NULL);
         rps_rows_text(rows, "label", rps_phase_label((int)g, label));
         rps_rows_double(rows, "off_cpu", output->groups_time[g].off_cpu);
-        rps_code_rows_group(rows, &output->code->sampling, group, output->groups_time[g].cpu_s);
+        rps_report_rows_group(rows, &output->code->sampling, group, output->groups_time[g].cpu_s);
         rps_json_end(rows->json);
     }
     rps_json_end(rows->json);
@@ -240,7 +221,7 @@ int rps_code_output_rows(FILE *out, const struct rps_code_output *output, enum r
         put_sampling(&rows, &output->code->sampling);
         rps_rows_uint(&rows, "samples", output->shares->samples, 1);
         rps_rows_double(&rows, "expected_samples",
-                        rps_code_expected(&output->code->sampling, output->time.cpu_s));
+                        rps_samples_expected(&output->code->sampling, output->time.cpu_s));
         rps_rows_uint(&rows, "unnamed", rps_code_unnamed(output), output->by <= RPS_SHARES_LINE);
         rps_rows_double(&rows, "off_cpu", output->time.off_cpu);
     }

@@ -82,7 +82,7 @@ static void print_sampling(const struct page *page)
     fputc('\n', page->out);
     if (samples < RPS_SHARES_SAMPLES_MIN)
         fputs("These are too few for shares.\n", page->out);
-    if (rps_code_short_text(text, sizeof(text), s, samples, page->output->time.cpu_s)[0])
+    if (rps_samples_short_text(text, sizeof(text), s, samples, page->output->time.cpu_s)[0])
         fprintf(page->out, "%s\n", text);
     if (s->lost > 0)
         fprintf(page->out, "Lost: %s of the run's samples, for which there was no room.\n",
@@ -422,7 +422,7 @@ static int print_stacks(const struct page *page, struct rps_error *err)
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-static void top_text(char ret[CELL_SIZE], const struct rps_code_group *group)
+static void top_text(char ret[CELL_SIZE], const struct rps_share_group *group)
 {
     char name[CELL_SIZE];
     size_t used = 0;
@@ -432,7 +432,7 @@ static void top_text(char ret[CELL_SIZE], const struct rps_code_group *group)
         if (t > 0 && group->top[t].share < TOP_LEAST)
             break;
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, "%s%s %.0f %%", t > 0 ? ", " : "",
-                                 rps_code_function_text(name, sizeof(name), &group->top[t].name),
+                                 rps_share_name_text(name, sizeof(name), &group->top[t].name),
                                  100 * group->top[t].share);
     }
     if (group->samples < RPS_SHARES_SAMPLES_MIN)
@@ -444,35 +444,36 @@ static const char *samples_text(char *ret, uint64_t samples, double expected)
 {
     int used = snprintf(ret, CELL_SIZE, "%" PRIu64, samples);
 
-    if (rps_code_is_short(samples, expected))
+    if (rps_samples_are_short(samples, expected))
         snprintf(ret + used, CELL_SIZE - (size_t)used, " of %.0f", expected);
     return ret;
 }
 
 static int print_groups(const struct page *page, struct rps_error *err)
 {
-    const struct rps_code_groups *groups = page->output->groups;
+    const struct rps_part_shares *groups = page->output->groups;
     char text[CELL_SIZE], label[RPS_PHASE_LABEL_SIZE], cut[CELL_SIZE];
     struct rps_text_table table = {0};
     int result;
 
-    if (!groups || groups->count == 0)
+    if (!groups || groups->group_count == 0)
         return 0;
     fputs("\nBy phase, the program's functions with the kernel's work for them:\n", page->out);
     rps_table_add_column(&table, "Phase", "", 1);
     rps_table_add_column(&table, "Samples", "", 0);
     rps_table_add_column(&table, "Off CPU", "", 0);
     rps_table_add_column(&table, "Functions", "", 1);
-    for (size_t g = 0; g < groups->count; g++) {
-        const struct rps_code_time *time = &page->output->groups_time[g];
+    for (size_t g = 0; g < groups->group_count; g++) {
+        const struct rps_part_time *time = &page->output->groups_time[g];
 
         if (!isfinite(time->off_cpu)) /* the part has nothing of it */
             continue;
         rps_table_add_row(&table);
         rps_table_set(&table, 0, rps_phase_label((int)g, label));
-        rps_table_set(&table, 1,
-                      samples_text(text, groups->group[g].samples,
-                                   rps_code_expected(&page->output->code->sampling, time->cpu_s)));
+        rps_table_set(
+            &table, 1,
+            samples_text(text, groups->group[g].samples,
+                         rps_samples_expected(&page->output->code->sampling, time->cpu_s)));
         rps_table_set(&table, 2, share_text(text, time->off_cpu));
         top_text(text, &groups->group[g]);
         rps_table_set(&table, 3, rps_words_cut(cut, CELL_SIZE, text, page->width - 30));

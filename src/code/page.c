@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page.h"
 #include "rpistat/code_store.h"
 #include "rpistat/page_parts.h"
+#include "wing.h"
 
 #define CODE_CALLS 15000    /* places but for others: 0.2 MB */
 #define CODE_NAMES 600000   /* bytes of the names of functions and files */
@@ -171,22 +173,6 @@ int rps_page_make_code(struct rps_page_code *code, struct rps_error *err)
     if (!code->place || !code->call || !code->caller || !code->others)
         return rps_error_memory(err);
     return make_small(code, err);
-}
-
-int rps_page_read_code(const struct rps_picture *picture, struct rps_page_code *ret,
-                       struct rps_error *err)
-{
-    const struct rps_cpu_series *series = &picture->cpu_series;
-    int result = rps_reader_code(series->reader, series->run_id, &ret->code, err);
-
-    if (result > 0 && ret->code.stack_count == 0) {
-        rps_code_free(&ret->code); /* nothing was sampled */
-        return 0;
-    }
-    if (result > 0)
-        result = rps_code_bins_read(picture, picture->bin_count, 0, ret->code.stack_count,
-                                    &ret->bins, err);
-    return result == 0 && ret->bins.bin_count > 0 ? rps_page_make_code(ret, err) : result;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -353,30 +339,8 @@ static void put_sampling(struct rps_json *json, const struct rps_picture *pictur
     rps_json_uint64(json, "lost", sampling->lost);
 }
 
-static void put_panel(struct rps_json *json, const struct rps_picture_code *code)
-{
-    rps_json_object(json, "codePanel");
-    rps_json_text(json, "title", code->title);
-    rps_json_array(json, "at");
-    for (size_t i = 0; i <= code->step_count; i++)
-        rps_page_put_number(json, code->at[i], 9);
-    rps_json_end(json);
-    rps_json_array(json, "lines");
-    for (int line = 0; line < code->line_count; line++) {
-        rps_json_object(json, NULL);
-        rps_json_text(json, "name", code->name[line]);
-        rps_json_int64(json, "colour", code->colour[line]);
-        rps_json_array(json, "share");
-        for (size_t i = 0; i < code->step_count; i++)
-            rps_page_put_number(json, code->share[i * RPS_PICTURE_CODE_LINES + (size_t)line], 3);
-        rps_json_end(json);
-        rps_json_end(json);
-    }
-    rps_json_end(json);
-    rps_json_end(json);
-}
-
-int rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code)
+int rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code,
+                       struct rps_error *err)
 {
     struct functions functions = {0};
     int result = find_functions(code, &functions);
@@ -389,25 +353,39 @@ int rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code)
     free(functions.call);
     free(functions.where);
     free(functions.of);
-    return result;
+    return result < 0 ? rps_error_memory(err) : 0;
 }
 
-int rps_page_put_code(struct rps_json *json, const struct rps_picture *picture,
-                      const struct rps_page_code *code, struct rps_error *err)
-{
-    int result = 0;
+/* --- of a run --------------------------------------------------------------------------------- */
 
-    if (picture->code.line_count > 0)
-        put_panel(json, &picture->code);
-    if (rps_code_bins_samples(&code->bins) >= RPS_SHARES_SAMPLES_MIN) {
+static int read_code(const struct rps_picture *picture, struct rps_page_code *ret,
+                     struct rps_error *err)
+{
+    const struct rps_cpu_series *series = &picture->cpu_series;
+    int result = rps_reader_code(series->reader, series->run_id, &ret->code, err);
+
+    if (result <= 0 || ret->code.stack_count == 0) /* nothing was sampled */
+        return result < 0 ? result : 0;
+    result =
+        rps_code_bins_read(picture, picture->bin_count, 0, ret->code.stack_count, &ret->bins, err);
+    return result == 0 && ret->bins.bin_count > 0 ? rps_page_make_code(ret, err) : result;
+}
+
+int rps_code_page(struct rps_json *json, const struct rps_picture *picture, struct rps_error *err)
+{
+    struct rps_page_code code = {0};
+    int result = read_code(picture, &code, err);
+
+    if (result == 0 && rps_code_bins_samples(&code.bins) >= RPS_SHARES_SAMPLES_MIN) {
         rps_json_object(json, "code");
-        put_sampling(json, picture, &code->code.sampling);
-        result = rps_page_put_calls(json, code);
+        put_sampling(json, picture, &code.code.sampling);
+        result = rps_page_put_calls(json, &code, err);
         rps_json_array(json, "edges");
-        for (size_t i = 0; i <= code->bins.bin_count; i++)
-            rps_page_put_number(json, rps_picture_position(picture, code->bins.edge_ns[i]), 9);
+        for (size_t i = 0; i <= code.bins.bin_count; i++)
+            rps_page_put_number(json, rps_picture_position(picture, code.bins.edge_ns[i]), 9);
         rps_json_end(json);
         rps_json_end(json);
     }
-    return result < 0 ? rps_error_memory(err) : 0;
+    rps_page_code_free(&code);
+    return result;
 }

@@ -6,11 +6,13 @@
  * where these were more. What is left to it the workload slept, or was not sampled. A step has
  * enough samples for a share to mean something, and ends where a phase does.
  */
+#include "wing.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/code_bins.h"
+#include "bins.h"
 #include "rpistat/code_store.h"
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
@@ -20,16 +22,14 @@
 #define CODE_SAMPLES 50   /* that a step would have of a busy CPU, at least */
 #define CODE_STEPS   1000 /* at most, but for phases */
 #define CODE_OTHER   7    /* colour of "other", the palette's grey */
-#define CODE_CUT     32   /* characters of a name in a legend */
-#define CODE_SWATCH  14
 
 /* What the samples are told apart by: a number for each stack, or task. */
 struct keys {
     int64_t *of;       /* owned; of each stack or task its key; -1: none */
     uint64_t *samples; /* owned; of each key */
     size_t ids, count;
-    struct rps_function_name *function; /* owned; of functions and programs */
-    int top[CODE_TOP];                  /* keys with most samples, in that order */
+    struct rps_share_name *name; /* owned; of functions and programs */
+    int top[CODE_TOP];           /* keys with most samples, in that order */
     int top_count;
 };
 
@@ -37,7 +37,7 @@ static void keys_free(struct keys *keys)
 {
     free(keys->of);
     free(keys->samples);
-    free(keys->function);
+    free(keys->name);
 }
 
 static int is_of_tasks(enum rps_plot_code by)
@@ -50,9 +50,9 @@ static int find_keys(const struct rps_code *code, enum rps_plot_code by, struct 
 {
     keys->ids = is_of_tasks(by) ? code->task_count : code->stack_count;
     if (by == RPS_PLOT_CODE_PROGRAM)
-        return rps_shares_programs(code, &keys->of, &keys->function, &keys->count, err);
+        return rps_shares_programs(code, &keys->of, &keys->name, &keys->count, err);
     if (by == RPS_PLOT_CODE_FUNCTION)
-        return rps_shares_functions(code, 0, RPS_UNNAMED_MODULE, &keys->of, &keys->function,
+        return rps_shares_functions(code, 1, RPS_UNNAMED_MODULE, &keys->of, &keys->name,
                                     &keys->count, err);
     keys->count = by == RPS_PLOT_CODE_THREAD ? code->task_count : code->module_count;
     keys->of = calloc(keys->ids + 1, sizeof(*keys->of));
@@ -100,8 +100,8 @@ static void name_key(const struct rps_code *code, enum rps_plot_code by, const s
 {
     char text[RPS_PICTURE_CODE_NAME];
 
-    if (keys->function)
-        snprintf(text, sizeof(text), "%s", keys->function[key].function);
+    if (keys->name)
+        snprintf(text, sizeof(text), "%s", keys->name[key].name);
     else if (by == RPS_PLOT_CODE_THREAD)
         snprintf(text, sizeof(text), "%s (%lld)", code->task[key].name,
                  (long long)code->task[key].tid);
@@ -214,25 +214,6 @@ static void name_lines(struct rps_picture_code *code, const struct rps_code *nam
 
 /* --- the panel -------------------------------------------------------------------------------- */
 
-/* The legend: entries as wide as the longest name. */
-static void lay_out(struct rps_picture *picture)
-{
-    struct rps_picture_code *code = &picture->code;
-    double across = picture->width / picture->scale - picture->left - picture->right;
-    int longest = 1;
-
-    for (int line = 0; line < code->line_count; line++) {
-        int width = rps_text_width(code->name[line]);
-
-        longest = width > longest ? width : longest;
-    }
-    longest = longest < CODE_CUT ? longest : CODE_CUT;
-    code->entry = longest * RPS_PICTURE_CHARACTER + CODE_SWATCH + 24;
-    code->columns = across > 2 * code->entry ? (int)(across / code->entry) : 1;
-    code->columns = code->columns < code->line_count ? code->columns : code->line_count;
-    code->rows = code->line_count > 0 ? (code->line_count + code->columns - 1) / code->columns : 0;
-}
-
 static void give_title(struct rps_picture_code *code, enum rps_plot_code by,
                        const struct rps_sampling *sampling)
 {
@@ -261,7 +242,7 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
     if (result == 0)
         result = find_top(&keys, &bins, err);
     if (result == 0 && is_chosen && rps_shares_has_processes(code) &&
-        rps_shares_mostly_unnamed(keys.function, keys.samples, keys.count))
+        rps_shares_mostly_unnamed(keys.name, keys.samples, keys.count))
         result = 1;
     if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
         result = make_steps(picture, &bins, &code->sampling, &keys, err);
@@ -273,38 +254,20 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
     return result;
 }
 
-int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
-                          struct rps_error *err)
+int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *options,
+                   struct rps_error *err)
 {
     const struct rps_cpu_series *series = &picture->cpu_series;
-    enum rps_plot_code by =
-        options->code == RPS_PLOT_CODE_CHOSEN ? RPS_PLOT_CODE_FUNCTION : options->code;
+    int is_chosen = options->code == RPS_PLOT_CODE_CHOSEN;
     struct rps_code code;
-    int result;
+    int result = rps_reader_code(series->reader, series->run_id, &code, err);
 
-    if (by == RPS_PLOT_CODE_NONE || (options->code == RPS_PLOT_CODE_CHOSEN && picture->named))
-        return 0;
-    result = rps_reader_code(series->reader, series->run_id, &code, err);
     if (result <= 0)
         return result;
-    result = read_panel(picture, &code, by, options->code == RPS_PLOT_CODE_CHOSEN, err);
+    result = read_panel(picture, &code, is_chosen ? RPS_PLOT_CODE_FUNCTION : options->code,
+                        is_chosen, err);
     if (result > 0)
         result = read_panel(picture, &code, RPS_PLOT_CODE_PROGRAM, 0, err);
-    lay_out(picture);
     rps_code_free(&code);
     return result;
-}
-
-void rps_picture_code_free(struct rps_picture_code *code)
-{
-    free(code->at);
-    free(code->share);
-    memset(code, 0, sizeof(*code));
-}
-
-double rps_picture_code_height(const struct rps_picture *picture)
-{
-    return picture->code.line_count > 0
-               ? RPS_PICTURE_CODE_HEIGHT + RPS_PICTURE_LEGEND_HEIGHT * picture->code.rows
-               : 0;
 }

@@ -11,11 +11,6 @@
 
 #include "shares_index.h"
 
-double rps_shares_part(uint64_t samples, uint64_t all)
-{
-    return all < RPS_SHARES_SAMPLES_MIN ? NAN : (double)samples / (double)all;
-}
-
 /* --- totals ----------------------------------------------------------------------------------- */
 
 /* The trie to be walked down: child[s] is the last stack that s called, next[s] the one before. */
@@ -294,7 +289,7 @@ static int find_tasks(const struct rps_code *code, const uint64_t *samples, enum
 static int find_programs(const struct rps_code *code, const uint64_t *samples,
                          struct rps_shares *ret, struct rps_error *err)
 {
-    struct rps_function_name *name = NULL;
+    struct rps_share_name *name = NULL;
     struct rps_shares shares = {0};
     int64_t *program = NULL;
 
@@ -302,7 +297,7 @@ static int find_programs(const struct rps_code *code, const uint64_t *samples,
         return RPS_FAILED;
     shares.share = calloc(shares.count + 1, sizeof(*shares.share));
     for (size_t p = 0; p < shares.count && shares.share; p++)
-        shares.share[p] = (struct rps_share){.name = name[p].function,
+        shares.share[p] = (struct rps_share){.name = name[p].name,
                                              .module = "",
                                              .file = "",
                                              .pid = -1,

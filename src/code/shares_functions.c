@@ -8,10 +8,10 @@
 #include "shares_index.h"
 
 /* Names with a copy of those that are not the code's behind them, in one piece. */
-static struct rps_function_name *copy_names(const struct rps_share_index *index)
+static struct rps_share_name *copy_names(const struct rps_share_index *index)
 {
     size_t count = index->items.count;
-    struct rps_function_name *name = malloc((count + 1) * sizeof(*name) + index->used);
+    struct rps_share_name *name = malloc((count + 1) * sizeof(*name) + index->used);
     char *texts = name ? (char *)(name + count + 1) : NULL;
 
     if (!name)
@@ -20,13 +20,12 @@ static struct rps_function_name *copy_names(const struct rps_share_index *index)
     for (size_t i = 0; i < count; i++) {
         const struct rps_share_key *key = &index->items.key[i];
 
-        name[i] =
-            (struct rps_function_name){.function = key->name,
-                                       .module = rps_share_index_path(index->code, key->module),
-                                       .file = ""};
+        name[i] = (struct rps_share_name){.name = key->name,
+                                          .module = rps_share_index_path(index->code, key->module),
+                                          .file = ""};
         name[i].is_unnamed = key->name == rps_text_file_name(name[i].module);
         if (key->name >= index->texts && key->name < index->texts + index->used) {
-            name[i].function = texts + (key->name - index->texts);
+            name[i].name = texts + (key->name - index->texts);
             name[i].is_unnamed = 1;
         }
     }
@@ -38,10 +37,10 @@ static struct rps_function_name *copy_names(const struct rps_share_index *index)
 }
 
 int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed unnamed,
-                         int64_t **ret_function, struct rps_function_name **ret_name,
+                         int64_t **ret_function, struct rps_share_name **ret_name,
                          size_t *ret_count, struct rps_error *err)
 {
-    struct rps_function_name *name;
+    struct rps_share_name *name;
     struct rps_share_index index;
     int64_t *function;
 
@@ -72,7 +71,7 @@ int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed
     return name ? 0 : rps_error_memory(err);
 }
 
-int rps_shares_mostly_unnamed(const struct rps_function_name *name, const uint64_t *samples,
+int rps_shares_mostly_unnamed(const struct rps_share_name *name, const uint64_t *samples,
                               size_t count)
 {
     uint64_t unnamed = 0, most = 0;
@@ -117,7 +116,7 @@ static int find_processes(const struct rps_code *code, int64_t *ret, size_t *fir
 
 /* The process of each task becomes its program. */
 static int name_programs(const struct rps_code *code, int64_t *program, const size_t *first,
-                         struct rps_function_name *name, size_t *ret_count)
+                         struct rps_share_name *name, size_t *ret_count)
 {
     struct rps_share_items programs = {0};
     size_t number = 0;
@@ -134,7 +133,7 @@ static int name_programs(const struct rps_code *code, int64_t *program, const si
         if (number == RPS_SHARE_NONE)
             break;
         program[t] = (int64_t)number;
-        name[number] = (struct rps_function_name){.function = key.name, .module = "", .file = ""};
+        name[number] = (struct rps_share_name){.name = key.name, .module = "", .file = ""};
     }
     *ret_count = programs.count;
     rps_share_items_free(&programs);
@@ -142,10 +141,9 @@ static int name_programs(const struct rps_code *code, int64_t *program, const si
 }
 
 int rps_shares_programs(const struct rps_code *code, int64_t **ret_program,
-                        struct rps_function_name **ret_name, size_t *ret_count,
-                        struct rps_error *err)
+                        struct rps_share_name **ret_name, size_t *ret_count, struct rps_error *err)
 {
-    struct rps_function_name *name = calloc(code->task_count + 1, sizeof(*name));
+    struct rps_share_name *name = calloc(code->task_count + 1, sizeof(*name));
     int64_t *program = calloc(code->task_count + 1, sizeof(*program));
     size_t *first = calloc(code->task_count + 1, sizeof(*first));
     int failed = !name || !program || !first || find_processes(code, program, first) < 0 ||

@@ -1,22 +1,21 @@
 /*
- * Samples of the code as signals: which functions, and how often they were seen in each
- * observation.
+ * Samples of the code as signals of phases: in which functions of the workload they were, and how
+ * often in each observation.
  *
  * The counts are read twice, once to find the functions that matter and once to put them into the
  * observations: a day has millions of them, and there are thousands of functions. It is the
  * innermost function of the workload that counts: the kernel's below it are what it asked for, and
  * are in the counters; threads of the kernel, and idle CPUs, are nobody's.
  */
-#include "rpistat/code_signals.h"
+#include "wing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/code.h"
 #include "rpistat/run_code.h"
-#include "rpistat/shares.h"
+#include "rpistat/signal.h"
 #include "rpistat/text.h"
 
 #define PREFIX    "samples"
@@ -25,67 +24,68 @@
 /* A function that has less of the samples is none of the signals. */
 #define SHARE_MIN 0.03
 
-/* --- functions -------------------------------------------------------------------------------- */
-
-/* The functions of the workload, numbered from 0. */
-struct functions {
+/* The functions that are worth a signal. All zero: none. */
+struct signals {
     size_t count;
-    struct rps_function_name *name; /* owned; of each; code without names is told apart by pages */
-    int64_t *of_stack;              /* owned; -1: none */
-    uint64_t *samples;              /* owned; of each */
-    uint64_t all_samples;           /* of all of them */
+    char (*name)[RPS_NAME_SIZE * 2]; /* owned; "samples in solve"; most of them first */
+    size_t stack_count;
+    int64_t *of_stack; /* owned; of each stack the signal of the workload's innermost function;
+                          `count`: it is of another function; -1: it is not the workload's */
 };
 
-static int find_functions(const struct rps_code *code, struct functions *ret, struct rps_error *err)
+static void signals_free(struct signals *signals)
 {
-    if (rps_shares_functions(code, 1, RPS_UNNAMED_PAGE, &ret->of_stack, &ret->name, &ret->count,
-                             err) < 0)
-        return RPS_FAILED;
-    ret->samples = calloc(ret->count + 1, sizeof(*ret->samples));
-    return ret->samples ? 0 : rps_error_memory(err);
+    free(signals->of_stack);
+    free(signals->name);
+    *signals = (struct signals){0};
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/* The functions of the workload, and how often each was seen. */
+struct functions {
+    struct rps_share_name *name; /* owned; of each; code without names is told apart by pages */
+    struct rps_code_counts counts;
+    uint64_t all_samples; /* of all of them */
+};
+
+static int count_functions(const struct rps_signal_run *run, const struct rps_cpus *cpus,
+                           const struct rps_code *code, struct functions *ret,
+                           struct rps_error *err)
+{
+    struct rps_run_stretch stretch = {run->first, run->last, 0};
+    struct rps_run_part part = {1, &stretch, 1};
+    int result = rps_shares_functions(code, 1, RPS_UNNAMED_PAGE, &ret->counts.key, &ret->name,
+                                      &ret->counts.key_count, err);
+
+    if (result == 0)
+        result =
+            rps_code_counts_read(&ret->counts, run->reader, run->run_id, &part, cpus, code, 0, err);
+    for (size_t f = 0; f < ret->counts.key_count && result == 0; f++)
+        ret->all_samples += ret->counts.seen[f];
+    return result;
 }
 
 static void functions_free(struct functions *functions)
 {
-    free(functions->samples);
-    free(functions->of_stack);
+    rps_code_counts_free(&functions->counts);
     free(functions->name);
-}
-
-/* How often each was seen in the periods. */
-static int count_samples(struct rps_reader *reader, int64_t run_id, uint64_t first, uint64_t last,
-                         const struct rps_cpus *cpus, const struct rps_code *code,
-                         struct functions *functions, struct rps_error *err)
-{
-    struct rps_code_stretch stretch = {first, last, 0};
-    struct rps_code_part part = {1, &stretch, 1};
-    uint64_t *samples = NULL;
-    int result = rps_run_code_counts(reader, run_id, &part, cpus, code, 0, &samples, err);
-
-    for (size_t s = 0; s < code->stack_count && result == 0; s++) {
-        if (functions->of_stack[s] < 0)
-            continue;
-        functions->samples[functions->of_stack[s]] += samples[s];
-        functions->all_samples += samples[s];
-    }
-    free(samples);
-    return result;
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-int rps_code_signals_is_name(const char *name)
+static int is_name(const char *name)
 {
     return strcmp(name, PREFIX) == 0 || strncmp(name, PREFIX_IN, strlen(PREFIX_IN)) == 0;
 }
 
 /* "samples in solve", "samples in libfoo.so.1+0x3000". */
-static void name_signal(const struct rps_function_name *name, char ret[RPS_NAME_SIZE * 2])
+static void name_signal(const struct rps_share_name *name, char ret[RPS_NAME_SIZE * 2])
 {
     size_t room = RPS_NAME_SIZE * 2 - sizeof(PREFIX_IN);
 
-    snprintf(ret, RPS_NAME_SIZE * 2, PREFIX_IN "%.*s", (int)rps_text_cut(name->function, room),
-             name->function);
+    snprintf(ret, RPS_NAME_SIZE * 2, PREFIX_IN "%.*s", (int)rps_text_cut(name->name, room),
+             name->name);
 }
 
 /* Is the signal one that was asked for? `named` is set for those that are. */
@@ -123,14 +123,14 @@ static size_t rank(const struct functions *functions, const char *const *name, s
 {
     size_t count = 0;
 
-    for (size_t f = 0; f < functions->count; f++) {
-        double share = (double)functions->samples[f] / (double)functions->all_samples;
+    for (size_t f = 0; f < functions->counts.key_count; f++) {
+        uint64_t samples = functions->counts.seen[f];
+        double share = (double)samples / (double)functions->all_samples;
         char signal[RPS_NAME_SIZE * 2];
 
         name_signal(&functions->name[f], signal);
-        if (functions->samples[f] > 0 &&
-            is_chosen(signal, name, name_count, share > SHARE_MIN, named))
-            ranked[count++] = (struct ranked){functions->samples[f], f};
+        if (samples > 0 && is_chosen(signal, name, name_count, share > SHARE_MIN, named))
+            ranked[count++] = (struct ranked){samples, f};
     }
     qsort(ranked, count, sizeof(*ranked), compare_ranks);
     return count;
@@ -138,10 +138,10 @@ static size_t rank(const struct functions *functions, const char *const *name, s
 
 /* From the functions that were ranked to the signals of stacks. */
 static int make_signals(const struct rps_code *code, const struct functions *functions,
-                        const struct ranked *ranked, size_t count, struct rps_code_signals *ret,
+                        const struct ranked *ranked, size_t count, struct signals *ret,
                         struct rps_error *err)
 {
-    int32_t *signal = calloc(functions->count + 1, sizeof(*signal));
+    int64_t *signal = calloc(functions->counts.key_count + 1, sizeof(*signal));
 
     ret->name = calloc(count + 1, sizeof(*ret->name));
     ret->of_stack = calloc(code->stack_count + 1, sizeof(*ret->of_stack));
@@ -149,15 +149,17 @@ static int make_signals(const struct rps_code *code, const struct functions *fun
         free(signal);
         return rps_error_memory(err);
     }
-    for (size_t f = 0; f < functions->count; f++)
-        signal[f] = RPS_CODE_SIGNALS_OTHER;
+    for (size_t f = 0; f < functions->counts.key_count; f++)
+        signal[f] = (int64_t)count;
     for (size_t i = 0; i < count; i++) {
-        signal[ranked[i].function] = (int32_t)i;
+        signal[ranked[i].function] = (int64_t)i;
         name_signal(&functions->name[ranked[i].function], ret->name[i]);
     }
-    for (size_t s = 0; s < code->stack_count; s++)
-        ret->of_stack[s] =
-            functions->of_stack[s] < 0 ? RPS_CODE_SIGNALS_NONE : signal[functions->of_stack[s]];
+    for (size_t s = 0; s < code->stack_count; s++) {
+        int64_t function = functions->counts.key[s];
+
+        ret->of_stack[s] = function < 0 ? -1 : signal[function];
+    }
     ret->count = count;
     ret->stack_count = code->stack_count;
     free(signal);
@@ -173,9 +175,9 @@ struct asked {
 
 /* Choose of the functions that were counted. */
 static int choose(const struct rps_code *code, const struct functions *functions,
-                  const struct asked *asked, struct rps_code_signals *ret, struct rps_error *err)
+                  const struct asked *asked, struct signals *ret, struct rps_error *err)
 {
-    struct ranked *ranked = calloc(functions->count + 1, sizeof(*ranked));
+    struct ranked *ranked = calloc(functions->counts.key_count + 1, sizeof(*ranked));
     uint8_t *named = calloc(asked->count + 1, sizeof(*named));
     int result = ranked && named ? 0 : rps_error_memory(err);
 
@@ -195,50 +197,40 @@ static int choose(const struct rps_code *code, const struct functions *functions
 }
 
 /* Choose of the code of a run that has any. */
-static int choose_of(struct rps_reader *reader, int64_t run_id, const struct rps_code *code,
-                     uint64_t first, uint64_t last, const struct rps_cpus *cpus,
-                     const struct asked *asked, struct rps_code_signals *ret, struct rps_error *err)
+static int choose_of(const struct rps_signal_run *run, const struct rps_code *code,
+                     const struct rps_cpus *cpus, const struct asked *asked, struct signals *ret,
+                     struct rps_error *err)
 {
     struct functions functions = {0};
-    int result = find_functions(code, &functions, err);
+    int result = count_functions(run, cpus, code, &functions, err);
 
-    if (result == 0)
-        result = count_samples(reader, run_id, first, last, cpus, code, &functions, err);
     if (result == 0)
         result = choose(code, &functions, asked, ret, err);
     functions_free(&functions);
     return result;
 }
 
-static int choose_asked(struct rps_reader *reader, int64_t run_id, uint64_t first, uint64_t last,
-                        const struct rps_cpus *cpus, const struct asked *asked,
-                        struct rps_code_signals *ret, struct rps_error *err)
+/*
+ * The functions that have more than 3 % of the samples in the run's periods; or, where there are
+ * names, those that are named, whatever they have. Of frames without a name it is the page of code,
+ * "samples in libfoo.so.1+0x3000". There are none, and this is no error, when the run has no samples
+ * there.
+ */
+static int choose_asked(const struct rps_signal_run *run, const struct rps_cpus *cpus,
+                        const struct asked *asked, struct signals *ret, struct rps_error *err)
 {
-    struct rps_code_signals signals = {0};
     struct rps_code code = {0};
-    int result = rps_reader_code(reader, run_id, &code, err);
+    int result = rps_reader_code(run->reader, run->run_id, &code, err);
 
     if (result > 0 && code.stack_count > 0)
-        result = choose_of(reader, run_id, &code, first, last, cpus, asked, &signals, err);
+        result = choose_of(run, &code, cpus, asked, ret, err);
     else if (result >= 0 && asked->count > 0)
-        result =
-            rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code", run_id);
+        result = rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code",
+                               run->run_id);
     else if (result > 0)
         result = 0;
     rps_code_free(&code);
-    if (result == 0)
-        *ret = signals;
-    else
-        rps_code_signals_free(&signals);
     return result;
-}
-
-int rps_code_signals_choose(struct rps_reader *reader, int64_t run_id, uint64_t first,
-                            uint64_t last, const struct rps_cpus *cpus, const char *const *name,
-                            size_t name_count, struct rps_code_signals *ret, struct rps_error *err)
-{
-    return choose_asked(reader, run_id, first, last, cpus, &(struct asked){name, name_count, 0},
-                        ret, err);
 }
 
 /* The place of a name, or the number of names. */
@@ -252,18 +244,19 @@ static size_t place_of(const char *const *name, size_t count, const char *wanted
 }
 
 /* Signals in the order of names; those of one name are one. */
-static int arrange(struct rps_code_signals *signals, const struct asked *asked,
-                   struct rps_error *err)
+static int arrange(struct signals *signals, const struct asked *asked, struct rps_error *err)
 {
     char(*name)[RPS_NAME_SIZE * 2] = calloc(asked->count + 1, sizeof(*name));
 
     if (!name)
         return rps_error_memory(err);
     for (size_t s = 0; s < signals->stack_count; s++) {
-        int32_t *signal = &signals->of_stack[s];
+        int64_t *signal = &signals->of_stack[s];
 
         if (*signal >= 0)
-            *signal = (int32_t)place_of(asked->name, asked->count, signals->name[*signal]);
+            *signal = (size_t)*signal == signals->count
+                          ? (int64_t)asked->count
+                          : (int64_t)place_of(asked->name, asked->count, signals->name[*signal]);
     }
     for (size_t i = 0; i < asked->count; i++)
         snprintf(name[i], sizeof(name[i]), "%s", asked->name[i]);
@@ -274,8 +267,7 @@ static int arrange(struct rps_code_signals *signals, const struct asked *asked,
 }
 
 /* All names that any of the signals has; owned by the signals. */
-static const char **list_names(const struct rps_code_signals *signals, size_t count,
-                               size_t *ret_count)
+static const char **list_names(const struct signals *signals, size_t count, size_t *ret_count)
 {
     const char **name;
     size_t most = 0;
@@ -293,124 +285,170 @@ static const char **list_names(const struct rps_code_signals *signals, size_t co
     return name;
 }
 
-/* Choose in each run what was chosen in any. */
-static int choose_again(const struct rps_code_signals_run *run, size_t count,
-                        const struct rps_cpus *cpus, const struct asked *asked,
-                        struct rps_code_signals *ret, struct rps_error *err)
+/* Choose in each run what was chosen in any; one that a run has not has no stacks there. */
+static int choose_again(const struct rps_signal_run *run, size_t count, const struct rps_cpus *cpus,
+                        const struct asked *asked, struct signals *ret, struct rps_error *err)
 {
     int result = 0;
 
     for (size_t r = 0; r < count && result == 0; r++) {
-        result = choose_asked(run[r].reader, run[r].run_id, run[r].first, run[r].last, cpus, asked,
-                              &ret[r], err);
+        result = choose_asked(&run[r], cpus, asked, &ret[r], err);
         if (result == 0)
             result = arrange(&ret[r], asked, err);
     }
     return result;
 }
 
-int rps_code_signals_choose_jointly(const struct rps_code_signals_run *run, size_t count,
-                                    const struct rps_cpus *cpus, struct rps_code_signals *ret,
-                                    size_t *ret_having, struct rps_error *err)
+/* The functions that have more than 3 % of the samples in any of several runs, by name. */
+static int choose_jointly(const struct rps_signal_run *run, size_t count,
+                          const struct rps_cpus *cpus, struct signals *ret, size_t *ret_having,
+                          struct rps_error *err)
 {
-    struct rps_code_signals *own = calloc(count + 1, sizeof(*own));
+    struct signals *own = calloc(count + 1, sizeof(*own));
     const char **name = NULL;
-    struct asked asked = {.if_there = 1};
+    struct asked asked = {0};
     int result = own ? 0 : rps_error_memory(err);
 
-    *ret_having = 0;
     for (size_t r = 0; r < count && result == 0; r++) {
-        result = rps_code_signals_choose(run[r].reader, run[r].run_id, run[r].first, run[r].last,
-                                         cpus, NULL, 0, &own[r], err);
+        result = choose_asked(&run[r], cpus, &asked, &own[r], err);
         *ret_having += result == 0 && own[r].stack_count > 0;
     }
     if (result == 0 && *ret_having == count) {
         name = list_names(own, count, &asked.count);
-        asked.name = name;
+        asked = (struct asked){name, asked.count, 1};
         result = name ? 0 : rps_error_memory(err);
     }
     if (result == 0 && asked.count > 0)
         result = choose_again(run, count, cpus, &asked, ret, err);
     free(name);
     for (size_t r = 0; own && r < count; r++)
-        rps_code_signals_free(&own[r]);
+        signals_free(&own[r]);
     free(own);
     return result;
 }
 
-void rps_code_signals_free(struct rps_code_signals *signals)
-{
-    free(signals->of_stack);
-    free(signals->name);
-    *signals = (struct rps_code_signals){0};
-}
+/* --- the provider ----------------------------------------------------------------------------- */
 
-/* --- counting --------------------------------------------------------------------------------- */
-
-struct counting {
-    const struct rps_code_signals *signals;
-    size_t count;       /* observations */
-    uint32_t *of, *all; /* as in struct rps_collect_samples */
+struct state {
+    size_t count;
+    struct rps_signal_run *run; /* owned, as all below */
+    struct signals *signals;    /* of each run */
+    struct rps_cpus cpus;       /* borrowed */
 };
 
-/* A store may say anything; sums of so many observations must not overflow. */
-static void add(uint32_t *to, uint64_t samples)
+static void free_chosen(struct rps_chosen_signals *chosen)
 {
-    *to = samples > UINT32_MAX - *to ? UINT32_MAX : *to + (uint32_t)samples;
+    struct state *state = chosen->state;
+
+    for (size_t r = 0; state && state->signals && r < state->count; r++)
+        signals_free(&state->signals[r]);
+    if (state) {
+        free(state->run);
+        free(state->signals);
+    }
+    free(state);
+    *chosen = (struct rps_chosen_signals){0};
 }
 
-static int count_stack(void *context, size_t observation, int64_t stack, uint64_t samples,
-                       struct rps_error *err)
+static int choose_signals(const struct rps_signal_run *run, size_t count,
+                          const struct rps_cpus *cpus, const char *const *name, size_t name_count,
+                          struct rps_chosen_signals *ret, struct rps_error *err)
 {
-    const struct counting *counting = context;
-    int32_t signal;
+    struct state *state = calloc(1, sizeof(*state));
+    int result;
 
-    (void)err;
-    if ((uint64_t)stack >= counting->signals->stack_count)
-        return 0;
-    signal = counting->signals->of_stack[stack];
-    if (signal >= 0)
-        add(&counting->of[(size_t)signal * counting->count + observation], samples);
-    if (signal != RPS_CODE_SIGNALS_NONE)
-        add(&counting->all[observation], samples);
-    return 0;
+    ret->state = state;
+    if (!state)
+        return rps_error_memory(err);
+    *state = (struct state){count, calloc(count + 1, sizeof(*run)),
+                            calloc(count + 1, sizeof(*state->signals)), *cpus};
+    if (!state->run || !state->signals)
+        return rps_error_memory(err);
+    memcpy(state->run, run, count * sizeof(*run));
+    if (count == 1) {
+        const struct asked asked = {name, name_count, 0};
+
+        result = choose_asked(run, cpus, &asked, state->signals, err);
+        ret->having = state->signals->stack_count > 0;
+    } else {
+        result = choose_jointly(run, count, cpus, state->signals, &ret->having, err);
+    }
+    ret->count = state->signals[0].count;
+    return result;
 }
 
 /* The observations, a group each. */
-static int part_of(const struct rps_collected *collected, struct rps_code_part *ret,
+static int part_of(const struct rps_collected *collected, struct rps_run_part *ret,
                    struct rps_error *err)
 {
     size_t count = collected->signals.count;
 
-    *ret = (struct rps_code_part){count, calloc(count + 1, sizeof(*ret->stretch)), count};
+    *ret = (struct rps_run_part){count, calloc(count + 1, sizeof(*ret->stretch)), count};
     if (!ret->stretch)
         return rps_error_memory(err);
     for (size_t i = 0; i < count; i++)
-        ret->stretch[i] = (struct rps_code_stretch){collected->first[i], collected->last[i], i};
+        ret->stretch[i] = (struct rps_run_stretch){collected->first[i], collected->last[i], i};
     return 0;
 }
 
-int rps_code_signals_add(const struct rps_code_signals *signals, struct rps_reader *reader,
-                         int64_t run_id, const struct rps_cpus *cpus,
-                         struct rps_collected *collected, struct rps_error *err)
+/* A store may say anything; sums of so many observations must not overflow. */
+static uint32_t bounded(uint64_t samples)
 {
-    struct counting counting = {.signals = signals, .count = collected->signals.count};
-    struct rps_code_part part = {0};
-    int result = part_of(collected, &part, err);
+    return samples > UINT32_MAX ? UINT32_MAX : (uint32_t)samples;
+}
 
-    counting.of = calloc(signals->count * counting.count + 1, sizeof(*counting.of));
-    counting.all = calloc(counting.count + 1, sizeof(*counting.all));
-    if (result == 0 && (!counting.of || !counting.all))
-        result = rps_error_memory(err);
-    if (result == 0)
-        result = rps_run_code_walk(reader, run_id, &part, cpus, 0, count_stack, &counting, err);
+/* Of the counts, in which a group is an observation and the last key is of other functions. */
+static int add_counts(const struct signals *signals, const struct rps_code_counts *counts,
+                      struct rps_collected *collected, struct rps_error *err)
+{
+    size_t count = collected->signals.count;
+    uint32_t *of = calloc(signals->count * count + 1, sizeof(*of));
+    uint32_t *all = calloc(count + 1, sizeof(*all));
+    int result = of && all ? 0 : rps_error_memory(err);
+
+    for (size_t i = 0; i < count && result == 0; i++) {
+        const uint64_t *seen = &counts->seen[i * counts->key_count];
+        uint64_t sum = 0;
+
+        for (size_t s = 0; s <= signals->count; s++) {
+            sum += bounded(seen[s]);
+            if (s < signals->count)
+                of[s * count + i] = bounded(seen[s]);
+        }
+        all[i] = bounded(sum);
+    }
     if (result == 0)
         result = rps_collected_add_samples(
-            collected,
-            &(struct rps_collect_samples){signals->count, signals->name, counting.of, counting.all},
-            err);
-    rps_code_part_free(&part);
-    free(counting.all);
-    free(counting.of);
+            collected, &(struct rps_collect_samples){signals->count, signals->name, of, all}, err);
+    free(all);
+    free(of);
     return result;
 }
+
+static int add_signals(const struct rps_chosen_signals *chosen, size_t r,
+                       struct rps_collected *collected, struct rps_error *err)
+{
+    const struct state *state = chosen->state;
+    const struct signals *signals = &state->signals[r];
+    const struct rps_code code = {.stack_count = signals->stack_count};
+    struct rps_code_counts counts = {.key = signals->of_stack, .key_count = signals->count + 1};
+    struct rps_run_part part = {0};
+    int result = part_of(collected, &part, err);
+
+    if (result == 0)
+        result = rps_code_counts_read(&counts, state->run[r].reader, state->run[r].run_id, &part,
+                                      &state->cpus, &code, 0, err);
+    if (result == 0)
+        result = add_counts(signals, &counts, collected, err);
+    counts.key = NULL; /* the signals' */
+    rps_code_counts_free(&counts);
+    rps_run_part_free(&part);
+    return result;
+}
+
+const struct rps_signal_provider rps_code_signals = {
+    .is_name = is_name,
+    .choose = choose_signals,
+    .add = add_signals,
+    .free = free_chosen,
+};

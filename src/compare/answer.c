@@ -1,5 +1,5 @@
 /*
- * The answer in a sentence: how much longer or shorter side B takes, in which phase, and with what.
+ * The answer in a sentence: how much longer or shorter side B takes, by its name, in which phase, and with what.
  *
  * Elapsed time is instructions x CPI / clock rate / CPU use: what explains half of its change is
  * said, otherwise an event that changed by more than time did, or CPU time. One run against one
@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "rpistat/run_code.h"
 #include "rpistat/text.h"
 #include "words.h"
 #include "rpistat/words.h"
@@ -21,6 +20,7 @@
 #define MORE_THAN_TIME 1.5  /* of it: events that change less just follow the time */
 #define VARIES         100  /* percent: an interval so wide says nothing */
 #define NAME_WIDTH     60   /* characters of a function */
+#define SAID_SIZE      1024 /* of a part of the sentence */
 #define NO_FIGURE      SIZE_MAX
 
 struct answer {
@@ -28,8 +28,7 @@ struct answer {
     int elapsed;                    /* its figure */
     const struct rps_change *whole; /* change of the elapsed time */
     int pair;                       /* 1: one run against one, or one a side has an elapsed time */
-    char *text;
-    size_t used;
+    const char *text;
 };
 
 static void say(struct answer *answer, const char *format, ...)
@@ -37,15 +36,42 @@ static void say(struct answer *answer, const char *format, ...)
 
 static void say(struct answer *answer, const char *format, ...)
 {
-    size_t room = RPS_COMPARISON_ANSWER_SIZE - answer->used;
+    char part[SAID_SIZE];
     va_list arguments;
-    int length;
 
     va_start(arguments, format);
-    length = vsnprintf(answer->text + answer->used, room, format, arguments);
+    vsnprintf(part, sizeof(part), format, arguments);
     va_end(arguments);
-    if (length > 0)
-        answer->used += (size_t)length < room ? (size_t)length : room - 1;
+    answer->text = rps_arena_print(answer->comparison->arena, "%s%s", answer->text, part);
+}
+
+/* --- the sides -------------------------------------------------------------------------------- */
+
+static const char *name_of(const struct answer *answer, enum rps_comparison_side side)
+{
+    return answer->comparison->name[side];
+}
+
+/* Begin a sentence, or a part of one, with what side B does: "main takes", "Runs 4-6 take". */
+static void say_subject(struct answer *answer, const char *one, const char *several)
+{
+    const struct rps_comparison *comparison = answer->comparison;
+    int is_label = comparison->label[RPS_SIDE_B] != NULL;
+    const char *name = name_of(answer, RPS_SIDE_B);
+
+    if (is_label || answer->text[0])
+        say(answer, "%s", name);
+    else
+        say(answer, "R%s", name + 1); /* "run", "runs" */
+    say(answer, " %s ", is_label || comparison->b_count == 1 ? one : several);
+}
+
+/* "takes", or of one run "took". */
+static void say_taking(struct answer *answer)
+{
+    int is_one = answer->comparison->b_count == 1;
+
+    say_subject(answer, is_one ? "took" : "takes", "take");
 }
 
 /* --- how much --------------------------------------------------------------------------------- */
@@ -58,12 +84,13 @@ static int decimals_for(const struct rps_change *change)
     return fabs(100 * change->ratio) < 9.95 || half < .5 ? 1 : 0;
 }
 
-/* "31 % less time", "3.1 x the time" */
+/* "31 % less time than main", "3.1 x the time of main"; without `beside` of nobody's. */
 static void say_more(struct answer *answer, const struct rps_change *change, int decimals,
-                     const char *less, const char *more, const char *what)
+                     const char *less, const char *more, const char *what, const char *beside)
 {
     char times[RPS_TEXT_NUMBER_SIZE];
     double ratio = change->ratio;
+    const char *of = " of ";
 
     if (change->b <= 0)
         say(answer, "no %s", what);
@@ -77,8 +104,12 @@ static void say_more(struct answer *answer, const struct rps_change *change, int
         say(answer, "under 1/10000 of the %s", what);
     else if (ratio < RPS_COMPARISON_FACTOR_BELOW)
         say(answer, "1/%s of the %s", rps_words_times(times, sizeof(times), 1 / (1 + ratio)), what);
-    else
+    else {
         say(answer, "%.*f %% %s %s", decimals, fabs(100 * ratio), ratio < 0 ? less : more, what);
+        of = " than ";
+    }
+    if (beside && change->b > 0 && isfinite(ratio))
+        say(answer, "%s%s", of, beside);
 }
 
 /* " (29 to 33 %)": in the words of say_more. */
@@ -99,26 +130,27 @@ static void say_interval(struct answer *answer, const struct rps_change *change)
             100 * high);
 }
 
-static const char *value_text(char *ret, double seconds)
+static const char *seconds_text(const struct answer *answer, double seconds)
 {
     static const struct rps_comparison_figure figure = {.kind = RPS_FIGURE_TIME, .unit = "s"};
 
-    return rps_comparison_value_text(ret, &figure, seconds);
+    return rps_comparison_value_text(answer->comparison->arena, &figure, seconds);
 }
 
 static void say_time(struct answer *answer)
 {
-    char a[RPS_COMPARISON_TEXT_SIZE], b[RPS_COMPARISON_TEXT_SIZE];
     const struct rps_change *whole = answer->whole;
 
-    say(answer, "B %s ", answer->comparison->b_count == 1 ? "took" : "takes");
+    say_taking(answer);
     if (answer->pair && fabs(whole->ratio) < ALIKE) {
-        say(answer, "as long as A (%s)", value_text(b, whole->b));
+        say(answer, "as long as %s (%s)", name_of(answer, RPS_SIDE_A),
+            seconds_text(answer, whole->b));
         return;
     }
-    say_more(answer, whole, decimals_for(whole), "less", "more", "time");
+    say_more(answer, whole, decimals_for(whole), "less", "more", "time",
+             name_of(answer, RPS_SIDE_A));
     if (answer->pair)
-        say(answer, " (%s for %s)", value_text(b, whole->b), value_text(a, whole->a));
+        say(answer, " (%s for %s)", seconds_text(answer, whole->b), seconds_text(answer, whole->a));
     else
         say_interval(answer, whole);
 }
@@ -154,13 +186,12 @@ static void say_row(struct answer *answer, size_t r)
 {
     const struct rps_comparison_row *row = &answer->comparison->row[r];
     double longer = rps_comparison_longer(answer->comparison, r);
-    char label[RPS_PHASE_LABEL_SIZE], time[RPS_COMPARISON_TEXT_SIZE];
+    char label[RPS_PHASE_LABEL_SIZE];
+    const char *time = fabs(longer) < 99.5
+                           ? rps_arena_print(answer->comparison->arena, "%.2g s", fabs(longer))
+                           : seconds_text(answer, fabs(longer));
 
     say(answer, "phase %s ", rps_phase_label(row->label, label));
-    if (fabs(longer) < 99.5)
-        snprintf(time, sizeof(time), "%.2g s", fabs(longer));
-    else
-        value_text(time, fabs(longer));
     if (row->a_times == 0)
         say(answer, "(%s) came", time);
     else if (row->b_times == 0)
@@ -237,19 +268,18 @@ static void say_figure(struct answer *answer, size_t r, size_t f)
 {
     const struct rps_comparison_figure *figure = &answer->comparison->figure[f];
     const struct rps_change *change = &answer->comparison->row[r].change[f];
-    char a[RPS_COMPARISON_TEXT_SIZE], b[RPS_COMPARISON_TEXT_SIZE];
-    char name[RPS_NAME_SIZE], printable[RPS_COMPARISON_TEXT_SIZE];
+    char name[RPS_NAME_SIZE], printable[4 * RPS_NAME_SIZE];
 
     rps_words_cut(printable, sizeof(printable), rps_words_name(name, figure->label, figure->name),
                   NAME_WIDTH / 2);
     if (figure->kind != RPS_FIGURE_METRIC) {
         say_more(answer, change, fabs(100 * change->ratio) < 9.95 ? 1 : 0,
-                 figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more", printable);
+                 figure->kind == RPS_FIGURE_CPU ? "less" : "fewer", "more", printable, NULL);
         return;
     }
-    rps_comparison_value_text(a, figure, change->a);
-    rps_comparison_value_text(b, figure, change->b);
-    say(answer, "%s %s for %s", printable, b, a);
+    say(answer, "%s %s for %s", printable,
+        rps_comparison_value_text(answer->comparison->arena, figure, change->b),
+        rps_comparison_value_text(answer->comparison->arena, figure, change->a));
 }
 
 /* "; solve (three.c:40) has most of it": of so many seconds that a row takes longer. */
@@ -264,7 +294,7 @@ static void say_function(struct answer *answer, size_t r, double longer)
         if ((function->seconds.b - function->seconds.a) / longer < MOST ||
             !rps_comparison_is_sayable(&function->seconds))
             continue;
-        rps_code_function_text(name, sizeof(name), &function->name);
+        rps_share_name_text(name, sizeof(name), &function->name);
         say(answer, "; %s has most of it", rps_words_cut(cut, sizeof(cut), name, NAME_WIDTH));
         return;
     }
@@ -362,7 +392,8 @@ static void say_other(struct answer *answer)
         }
         if (figure != NO_FIGURE) {
             r = r > 0 ? r : only_row(comparison, figure);
-            say(answer, "; but B has ");
+            say(answer, "; but ");
+            say_subject(answer, "has", "have");
             say_figure(answer, r, figure);
             if (r > 0)
                 say(answer, " in phase %s", rps_phase_label(comparison->row[r].label, label));
@@ -379,8 +410,9 @@ static int say_cpu_time(struct answer *answer)
 
     if (!change || !rps_comparison_is_changed(change))
         return 0;
-    say(answer, "B takes ");
-    say_more(answer, change, decimals_for(change), "less", "more", "CPU time");
+    say_taking(answer);
+    say_more(answer, change, decimals_for(change), "less", "more", "CPU time",
+             name_of(answer, RPS_SIDE_A));
     say_interval(answer, change);
     say_function(answer, 0, change->b - change->a);
     say(answer, change->ratio > answer->whole->low && change->ratio < answer->whole->high
@@ -412,17 +444,15 @@ static void say_same(struct answer *answer)
     say_other(answer);
 }
 
-char *rps_comparison_answer(char ret[RPS_COMPARISON_ANSWER_SIZE],
-                            const struct rps_comparison_output *output)
+const char *rps_comparison_answer(const struct rps_comparison *comparison)
 {
-    struct answer answer = {.comparison = output->comparison,
-                            .elapsed = rps_comparison_figure(output->comparison, "elapsed"),
-                            .text = ret};
+    struct answer answer = {.comparison = comparison,
+                            .elapsed = rps_comparison_figure(comparison, "elapsed"),
+                            .text = ""};
 
-    ret[0] = '\0';
-    if (answer.elapsed >= 0 && output->comparison->row_count > 0)
-        answer.whole = &output->comparison->row[0].change[answer.elapsed];
-    answer.pair = (output->comparison->a_count == 1 && output->comparison->b_count == 1) ||
+    if (answer.elapsed >= 0 && comparison->row_count > 0)
+        answer.whole = &comparison->row[0].change[answer.elapsed];
+    answer.pair = (comparison->a_count == 1 && comparison->b_count == 1) ||
                   (answer.whole && answer.whole->why == RPS_CHANGE_SINGLE);
     if (!answer.whole || !isfinite(answer.whole->ratio)) {
         say(&answer, "The elapsed time of a side is not known");
@@ -434,5 +464,5 @@ char *rps_comparison_answer(char ret[RPS_COMPARISON_ANSWER_SIZE],
     } else {
         say_same(&answer);
     }
-    return ret;
+    return answer.text;
 }

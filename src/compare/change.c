@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "rpistat/error.h"
 #include "rpistat/student.h"
 
 /* Values that differ by less than this part of them differ by rounding. */
@@ -197,36 +196,32 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
 
 /* --- Holm's correction ------------------------------------------------------------------------ */
 
-struct ranked {
-    double p;
-    size_t index;
-};
-
-static int compare_ranked(const void *a, const void *b)
+int rps_change_is_tested(const struct rps_change *change)
 {
-    const struct ranked *x = a, *y = b;
+    return !isnan(change->p) && (change->a != 0 || change->b != 0);
+}
+
+static int compare_p(const void *a, const void *b)
+{
+    const struct rps_change *x = *(struct rps_change *const *)a,
+                            *y = *(struct rps_change *const *)b;
 
     return (x->p > y->p) - (x->p < y->p);
 }
 
-int rps_change_correct(const double *p, size_t count, double *adjusted)
+void rps_change_correct(struct rps_arena *arena, struct rps_change *const *change, size_t count)
 {
-    struct ranked *ranked = malloc((count + 1) * sizeof(*ranked));
+    struct rps_change **tested = rps_arena_get(arena, count, sizeof(*tested));
     double most = 0;
     size_t tests = 0;
 
-    if (!ranked)
-        return RPS_FAILED;
     for (size_t i = 0; i < count; i++) {
-        adjusted[i] = NAN;
-        if (!isnan(p[i]))
-            ranked[tests++] = (struct ranked){p[i], i};
+        if (rps_change_is_tested(change[i]))
+            tested[tests++] = change[i];
     }
-    qsort(ranked, tests, sizeof(*ranked), compare_ranked);
+    qsort(tested, tests, sizeof(*tested), compare_p);
     for (size_t k = 0; k < tests; k++) {
-        most = fmax(most, fmin(1, (double)(tests - k) * ranked[k].p));
-        adjusted[ranked[k].index] = most;
+        most = fmax(most, fmin(1, (double)(tests - k) * tested[k]->p));
+        tested[k]->adjusted = most;
     }
-    free(ranked);
-    return 0;
 }

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,24 +11,11 @@
 
 #define ALPHA .05
 
-int rps_comparison_remark(struct rps_comparison *comparison, struct rps_error *err,
-                          const char *format, ...)
+void rps_comparison_add_remark(struct rps_comparison *comparison, char *text)
 {
-    char **more =
-        realloc(comparison->remark, (comparison->remark_count + 1) * sizeof(*comparison->remark));
-    va_list args;
-    int length;
-
-    if (!more)
-        return rps_error_memory(err);
-    comparison->remark = more;
-    va_start(args, format);
-    length = vasprintf(&more[comparison->remark_count], format, args);
-    va_end(args);
-    if (length < 0)
-        return rps_error_memory(err);
-    comparison->remark_count++;
-    return 0;
+    comparison->remark = rps_arena_grow(comparison->arena, comparison->remark,
+                                        comparison->remark_count, sizeof(*comparison->remark));
+    comparison->remark[comparison->remark_count++] = text;
 }
 
 /* --- what takes part -------------------------------------------------------------------------- */
@@ -90,10 +75,8 @@ static int take_part(struct rps_comparison_work *work, const struct rps_comparis
     struct rps_comparison *comparison = &work->comparison;
     int result = 0;
 
-    comparison->run = calloc(count + 1, sizeof(*comparison->run));
-    work->run = calloc(count + 1, sizeof(*work->run));
-    if (!comparison->run || !work->run)
-        return rps_error_memory(err);
+    comparison->run = rps_arena_get(comparison->arena, count, sizeof(*comparison->run));
+    work->run = rps_arena_get(comparison->arena, count, sizeof(*work->run));
     for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
         for (size_t i = 0; i < count && result == 0; i++) {
             if ((int)choice[i].side == side)
@@ -112,24 +95,21 @@ static int take_part(struct rps_comparison_work *work, const struct rps_comparis
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static int add_rows(struct rps_comparison *comparison, size_t phases, struct rps_error *err)
+static void add_rows(struct rps_comparison *comparison, size_t phases)
 {
     comparison->row_count = 1 + phases;
-    comparison->row = calloc(comparison->row_count, sizeof(*comparison->row));
-    if (!comparison->row)
-        return rps_error_memory(err);
+    comparison->row =
+        rps_arena_get(comparison->arena, comparison->row_count, sizeof(*comparison->row));
     for (size_t i = 0; i <= phases; i++) {
         struct rps_comparison_row *row = &comparison->row[i];
 
         row->label = (int)i - 1;
         row->a_start_ns = row->b_start_ns = -1;
-        row->change = calloc(comparison->figure_count, sizeof(*row->change));
-        if (!row->change)
-            return rps_error_memory(err);
+        row->change =
+            rps_arena_get(comparison->arena, comparison->figure_count, sizeof(*row->change));
     }
     comparison->row[0].a_times = comparison->row[0].b_times = 1;
     comparison->row[0].a_start_ns = comparison->row[0].b_start_ns = 0;
-    return 0;
 }
 
 /* The run's phases get their rows for labels. */
@@ -163,22 +143,19 @@ static int match(struct rps_comparison_work *work, struct rps_joint_phases *join
     struct rps_comparison *comparison = &work->comparison;
     const struct rps_match_labels labels = {joint->label_count, joint->distance};
     struct rps_matching matching = {0};
-    int *side = calloc(comparison->run_count, sizeof(*side));
-    int result = side ? 0 : rps_error_memory(err);
+    int *side = rps_arena_get(comparison->arena, comparison->run_count, sizeof(*side));
+    int result;
 
-    for (size_t r = 0; r < comparison->run_count && side; r++)
+    for (size_t r = 0; r < comparison->run_count; r++)
         side[r] = (int)comparison->run[r].side;
-    if (result == 0)
-        result = rps_match_runs(joint->run, side, comparison->run_count, &labels, &matching, err);
-    if (result == 0)
-        result = add_rows(comparison, matching.row_count, err);
+    result = rps_match_runs(comparison->arena, joint->run, side, comparison->run_count, &labels,
+                            &matching, err);
     if (result == 0) {
+        add_rows(comparison, matching.row_count);
         memcpy(comparison->standing, matching.standing, sizeof(comparison->standing));
         for (size_t r = 0; r < comparison->run_count; r++)
             label_run(comparison, r, &joint->run[r], matching.row_of[r]);
     }
-    rps_matching_free(&matching);
-    free(side);
     return result;
 }
 
@@ -186,41 +163,35 @@ static int find_rows(struct rps_comparison_work *work, struct rps_error *err)
 {
     const struct rps_joint_options options = {work->options->level, work->options->no_samples};
     struct rps_comparison *comparison = &work->comparison;
-    struct rps_joint_run *run;
+    struct rps_joint_run *run =
+        rps_arena_get(comparison->arena, comparison->run_count, sizeof(*run));
     int result;
 
-    if (work->options->no_phases)
-        return add_rows(comparison, 0, err);
-    run = calloc(comparison->run_count, sizeof(*run));
-    if (!run)
-        return rps_error_memory(err);
+    if (work->options->no_phases) {
+        add_rows(comparison, 0);
+        return 0;
+    }
     for (size_t r = 0; r < comparison->run_count; r++)
         run[r] = (struct rps_joint_run){comparison->run[r].reader, comparison->run[r].run_id};
     result = rps_joint_phases_find(run, comparison->run_count, &options, &work->joint, err);
-    if (result == 0)
-        result = match(work, &work->joint, err);
-    free(run);
-    return result;
+    return result == 0 ? match(work, &work->joint, err) : result;
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-static int find_changes(struct rps_comparison_work *work, struct rps_error *err)
+static void find_changes(struct rps_comparison_work *work)
 {
     struct rps_comparison *comparison = &work->comparison;
     size_t figures = comparison->figure_count, a_count = comparison->a_count;
-    struct rps_change_value *value = calloc(comparison->run_count, sizeof(*value));
+    struct rps_change_value *value =
+        rps_arena_get(comparison->arena, comparison->run_count, sizeof(*value));
 
-    if (!value)
-        return rps_error_memory(err);
     for (size_t i = 0; i < comparison->row_count * figures; i++) {
         for (size_t r = 0; r < comparison->run_count; r++)
             value[r] = work->run[r].value[i];
         comparison->row[i / figures].change[i % figures] =
             rps_change_find(value, a_count, value + a_count, comparison->b_count);
     }
-    free(value);
-    return 0;
 }
 
 /* 1 when the figure has a value anywhere. */
@@ -251,24 +222,6 @@ static void drop_empty(struct rps_comparison *comparison)
     comparison->figure_count = kept;
 }
 
-int rps_comparison_correct(struct rps_change *const *change, size_t count, struct rps_error *err)
-{
-    double *p = calloc(count + 1, sizeof(*p)), *adjusted = calloc(count + 1, sizeof(*adjusted));
-    int result = p && adjusted ? 0 : rps_error_memory(err);
-
-    for (size_t i = 0; i < count && result == 0; i++)
-        p[i] = rps_comparison_is_tested(change[i]) ? change[i]->p : NAN;
-    if (result == 0 && rps_change_correct(p, count, adjusted) < 0)
-        result = rps_error_memory(err);
-    for (size_t i = 0; i < count && result == 0; i++) {
-        if (!isnan(adjusted[i]))
-            change[i]->adjusted = adjusted[i];
-    }
-    free(adjusted);
-    free(p);
-    return result;
-}
-
 size_t rps_comparison_family_end(const struct rps_comparison *comparison)
 {
     const struct rps_comparison_row *row = comparison->row;
@@ -277,50 +230,32 @@ size_t rps_comparison_family_end(const struct rps_comparison *comparison)
     return is_whole ? 1 : comparison->row_count;
 }
 
-int rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family,
-                               struct rps_error *err)
+void rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family)
 {
     size_t rows = comparison->row_count, end = rps_comparison_family_end(comparison);
-    int result = family(comparison, 0, end, err);
 
-    return result == 0 && end < rows ? family(comparison, end, rows, err) : result;
+    family(comparison, 0, end);
+    if (end < rows)
+        family(comparison, end, rows);
 }
 
-static int correct(struct rps_comparison *comparison, size_t from, size_t to, struct rps_error *err)
+static void correct(struct rps_comparison *comparison, size_t from, size_t to)
 {
     size_t figures = comparison->figure_count, count = (to - from) * figures;
-    struct rps_change **change = calloc(count + 1, sizeof(*change));
-    int result;
+    struct rps_change **change = rps_arena_get(comparison->arena, count, sizeof(*change));
 
-    if (!change)
-        return rps_error_memory(err);
     for (size_t i = 0; i < count; i++)
         change[i] = &comparison->row[from + i / figures].change[i % figures];
-    result = rps_comparison_correct(change, count, err);
-    free(change);
-    return result;
+    rps_change_correct(comparison->arena, change, count);
 }
 
 /* --- the comparison --------------------------------------------------------------------------- */
 
-static void work_free(struct rps_comparison_work *work)
+int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_choice *choice,
+                        size_t count, const struct rps_comparison_options *options,
+                        struct rps_comparison *ret, struct rps_error *err)
 {
-    for (size_t r = 0; work->run && r < work->comparison.run_count; r++) {
-        rps_plan_free(work->run[r].plan);
-        free(work->run[r].offered);
-        free(work->run[r].figure);
-        free(work->run[r].value);
-    }
-    free(work->run);
-    rps_joint_phases_free(&work->joint);
-    rps_comparison_free(&work->comparison);
-}
-
-int rps_comparison_find(const struct rps_comparison_choice *choice, size_t count,
-                        const struct rps_comparison_options *options, struct rps_comparison *ret,
-                        struct rps_error *err)
-{
-    struct rps_comparison_work work = {.options = options};
+    struct rps_comparison_work work = {.comparison = {.arena = arena}, .options = options};
     int result = take_part(&work, choice, count, err);
 
     if (result == 0)
@@ -329,48 +264,35 @@ int rps_comparison_find(const struct rps_comparison_choice *choice, size_t count
         result = find_rows(&work, err);
     for (size_t r = 0; r < work.comparison.run_count && result == 0; r++)
         result = rps_comparison_measure(&work, r, err);
-    if (result == 0)
-        result = find_changes(&work, err);
     if (result == 0) {
+        find_changes(&work);
         drop_empty(&work.comparison);
-        result = rps_comparison_each_family(&work.comparison, correct, err);
+        rps_comparison_each_family(&work.comparison, correct);
     }
     if (result == 0 && !options->no_samples)
         result = rps_comparison_find_functions(&work, err);
-    if (result == 0)
-        result = rps_comparison_remark_all(&work, err);
     if (result == 0) {
-        *ret = work.comparison;
-        work.comparison = (struct rps_comparison){.run_count = ret->run_count};
+        rps_comparison_name_sides(&work.comparison);
+        rps_comparison_remark_all(&work);
     }
-    work_free(&work);
+    for (size_t r = 0; r < work.comparison.run_count; r++)
+        rps_plan_free(work.run[r].plan);
+    rps_joint_phases_free(&work.joint);
+    *ret = work.comparison;
     return result;
 }
 
 void rps_comparison_free(struct rps_comparison *comparison)
 {
     for (size_t r = 0; r < comparison->run_count; r++) {
-        if (comparison->run) {
-            rps_run_free(&comparison->run[r].run);
-            rps_phases_free(&comparison->run[r].phases);
-        }
-        if (comparison->code)
-            rps_code_free(&comparison->code[r]);
-        if (comparison->function)
-            free(comparison->function[r]);
+        rps_run_free(&comparison->run[r].run);
+        rps_phases_free(&comparison->run[r].phases);
+        if (comparison->shares)
+            rps_part_shares_free(&comparison->shares[r]);
     }
-    for (size_t row = 0; comparison->row && row < comparison->row_count; row++) {
-        free(comparison->row[row].change);
+    for (size_t row = 0; row < comparison->row_count; row++)
         free(comparison->row[row].function);
-    }
-    for (size_t i = 0; i < comparison->remark_count; i++)
-        free(comparison->remark[i]);
-    free(comparison->run);
-    free(comparison->figure);
-    free(comparison->row);
-    free(comparison->remark);
-    free(comparison->code);
-    free(comparison->function);
+    free(comparison->shares);
     *comparison = (struct rps_comparison){0};
 }
 

@@ -6,13 +6,14 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/collect.h"
 
 /* Elapsed time, CPU time, CPU use and the clock event. */
 #define OFFERED_BESIDE 4
+
+#define NAMES_MOST 30 /* of figures that are left out */
 
 /* --- what a run offers ------------------------------------------------------------------------ */
 
@@ -115,15 +116,13 @@ static void offer_totals(struct rps_compared_run *run)
     }
 }
 
-static int offer_all(struct rps_compared_run *run, struct rps_error *err)
+static int offer_all(struct rps_arena *arena, struct rps_compared_run *run, struct rps_error *err)
 {
     size_t most = OFFERED_BESIDE + (size_t)run->plan->metric_count +
                   (size_t)run->plan->set_count * RPS_SLOT_MAX;
 
-    run->offered = calloc(most, sizeof(*run->offered));
-    run->figure = calloc(most, sizeof(*run->figure));
-    if (!run->offered || !run->figure)
-        return rps_error_memory(err);
+    run->offered = rps_arena_get(arena, most, sizeof(*run->offered));
+    run->figure = rps_arena_get(arena, most, sizeof(*run->figure));
     offer(run, RPS_FIGURE_TIME, "elapsed", "Elapsed", "s");
     if (knows_cpu_time(run->plan))
         offer(run, RPS_FIGURE_CPU, "cpu_time", "CPU time", "s")->formula =
@@ -223,26 +222,24 @@ static int was_named(const struct rps_comparison_work *work, size_t run, size_t 
     return 0;
 }
 
-/* Name what is left out. */
-static int remark_left_out(struct rps_comparison_work *work, struct rps_error *err)
+static void remark_left_out(struct rps_comparison_work *work)
 {
-    char names[512];
-    size_t used = 0;
+    struct rps_comparison *comparison = &work->comparison;
+    const char *names = NULL;
+    int count = 0;
 
-    names[0] = '\0';
-    for (size_t r = 0; r < work->comparison.run_count; r++) {
-        for (size_t i = 0; i < work->run[r].offered_count && used < sizeof(names); i++) {
+    for (size_t r = 0; r < comparison->run_count; r++) {
+        for (size_t i = 0; i < work->run[r].offered_count && count <= NAMES_MOST; i++) {
             if (!was_named(work, r, i))
-                used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-                                         used ? ", " : "", work->run[r].offered[i].is.name);
+                names = rps_arena_print(
+                    comparison->arena, "%s%s%s", names ? names : "", names ? ", " : "",
+                    count++ < NAMES_MOST ? work->run[r].offered[i].is.name : "...");
         }
     }
-    if (used == 0)
-        return 0;
-    return rps_comparison_remark(&work->comparison, err,
-                                 "Left out, since not all runs have these figures, made in the "
-                                 "same way: %s%s.",
-                                 names, used < sizeof(names) ? "" : "...");
+    if (names)
+        rps_comparison_remark(
+            comparison,
+            "Left out, since not all runs have these figures, made in the same way: %s.", names);
 }
 
 int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_error *err)
@@ -250,12 +247,12 @@ int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_err
     struct rps_comparison *comparison = &work->comparison;
 
     for (size_t r = 0; r < comparison->run_count; r++) {
-        if (offer_all(&work->run[r], err) < 0)
+        if (offer_all(comparison->arena, &work->run[r], err) < 0)
             return RPS_FAILED;
     }
-    comparison->figure = calloc(work->run[0].offered_count, sizeof(*comparison->figure));
-    if (!comparison->figure)
-        return rps_error_memory(err);
+    comparison->figure =
+        rps_arena_get(comparison->arena, work->run[0].offered_count, sizeof(*comparison->figure));
     take_common(work);
-    return remark_left_out(work, err);
+    remark_left_out(work);
+    return 0;
 }

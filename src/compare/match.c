@@ -7,8 +7,6 @@
 #include "match.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* What aligning costs. */
 #define COST_OTHER      .3 /* two labels of which neither is in the other run, and */
@@ -28,7 +26,7 @@ struct path {
 
 struct side {
     const struct rps_phases *phases;
-    uint8_t *has; /* owned; labels that it has */
+    uint8_t *has; /* labels that it has */
     double length;
 };
 
@@ -37,17 +35,16 @@ static double length_of(const struct rps_phase *phase)
     return (double)(phase->last - phase->first) + 1;
 }
 
-static int make_side(const struct rps_phases *phases, const struct rps_match_labels *labels,
-                     struct side *ret, struct rps_error *err)
+static struct side make_side(struct rps_arena *arena, const struct rps_phases *phases,
+                             const struct rps_match_labels *labels)
 {
-    *ret = (struct side){phases, calloc((size_t)labels->count + 1, 1), 0};
-    if (!ret->has)
-        return rps_error_memory(err);
+    struct side ret = {phases, rps_arena_get(arena, (size_t)labels->count, 1), 0};
+
     for (size_t i = 0; i < phases->count; i++) {
-        ret->has[phases->phase[i].label] = 1;
-        ret->length += length_of(&phases->phase[i]);
+        ret.has[phases->phase[i].label] = 1;
+        ret.length += length_of(&phases->phase[i]);
     }
-    return 0;
+    return ret;
 }
 
 static double cost_of(const struct side *a, int x, const struct side *b, int y,
@@ -124,32 +121,23 @@ static int align(const struct rps_phases *a, const struct rps_phases *b,
                  const struct rps_match_labels *labels, size_t *ret, double *ret_cost,
                  struct rps_error *err)
 {
-    struct side left = {0}, right = {0};
-    struct path *row = NULL;
-    uint8_t *step = NULL;
-    int result = 0;
+    struct rps_arena *scratch;
+    struct side left, right;
+    uint8_t *step;
 
     if (a->count > RPS_MATCH_MAX || b->count > RPS_MATCH_MAX)
         return rps_error_set(err, RPS_FAILED,
                              "more than %d phases of a run cannot be matched: take a coarser level",
                              RPS_MATCH_MAX);
-    row = calloc(b->count + 1, sizeof(*row));
-    step = calloc((a->count + 1) * (b->count + 1), 1);
-    if (!row || !step)
-        result = rps_error_memory(err);
-    if (result == 0)
-        result = make_side(a, labels, &left, err);
-    if (result == 0)
-        result = make_side(b, labels, &right, err);
-    if (result == 0) {
-        *ret_cost = fill(&left, &right, labels, row, step);
-        trace(step, a->count, b->count, ret);
-    }
-    free(right.has);
-    free(left.has);
-    free(step);
-    free(row);
-    return result;
+    scratch = rps_arena_new(); /* many runs are aligned */
+    left = make_side(scratch, a, labels);
+    right = make_side(scratch, b, labels);
+    step = rps_arena_get(scratch, (a->count + 1) * (b->count + 1), 1);
+    *ret_cost = fill(&left, &right, labels,
+                     rps_arena_get(scratch, b->count + 1, sizeof(struct path)), step);
+    trace(step, a->count, b->count, ret);
+    rps_arena_free(scratch);
+    return 0;
 }
 
 int rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
@@ -162,29 +150,21 @@ int rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
 
 /* --- several runs ----------------------------------------------------------------------------- */
 
-void rps_matching_free(struct rps_matching *matching)
-{
-    for (size_t r = 0; matching->row_of && r < matching->run_count; r++)
-        free(matching->row_of[r]);
-    free(matching->row_of);
-    free(matching->row);
-    memset(matching, 0, sizeof(*matching));
-}
-
 struct matching {
     const struct rps_phases *run;
     const int *side;
     size_t count;
     const struct rps_match_labels *labels;
-    size_t *partner; /* owned; scratch, of the phases of a run */
+    struct rps_arena *arena;
+    size_t *partner; /* scratch, of the phases of a run */
     struct rps_matching *out;
 };
 
 /* The run that stands for a side; of those that cost the same the first. */
 static int choose_standing(struct matching *m, int side, struct rps_error *err)
 {
-    double *cost = calloc(m->count, sizeof(*cost)), one = 0;
-    int result = cost ? 0 : rps_error_memory(err);
+    double *cost = rps_arena_get(m->arena, m->count, sizeof(*cost)), one = 0;
+    int result = 0;
 
     m->out->standing[side] = RPS_MATCH_NONE;
     for (size_t x = 0; x < m->count && result == 0; x++) {
@@ -202,7 +182,6 @@ static int choose_standing(struct matching *m, int side, struct rps_error *err)
         if (m->side[x] == side && (best == RPS_MATCH_NONE || cost[x] < cost[best] - ROUNDING))
             m->out->standing[side] = x;
     }
-    free(cost);
     return result;
 }
 
@@ -279,29 +258,19 @@ static void renumber(size_t *row, size_t count, const size_t *number)
         row[i] = number[row[i]];
 }
 
-static int sort_rows(const struct matching *m, const struct rps_phases *a,
-                     const struct rps_phases *b, size_t *row_a, size_t *row_b,
-                     struct rps_error *err)
+static void sort_rows(const struct matching *m, const struct rps_phases *a,
+                      const struct rps_phases *b, size_t *row_a, size_t *row_b)
 {
     struct rps_matching *out = m->out;
-    struct rps_match_row *row = calloc(out->row_count + 1, sizeof(*row));
-    size_t *number = calloc(out->row_count + 1, sizeof(*number));
-    int result = row && number ? 0 : rps_error_memory(err);
+    struct rps_match_row *row = rps_arena_get(m->arena, out->row_count, sizeof(*row));
+    size_t *number = rps_arena_get(m->arena, out->row_count, sizeof(*number));
 
-    if (result == 0) {
-        struct rps_match_row *unsorted = out->row;
-
-        number_all(m, a, b, row_a, row_b, number);
-        for (size_t r = 0; r < out->row_count; r++)
-            row[number[r]] = unsorted[r];
-        renumber(row_a, a->count, number);
-        renumber(row_b, b->count, number);
-        out->row = row;
-        row = unsorted;
-    }
-    free(number);
-    free(row);
-    return result;
+    number_all(m, a, b, row_a, row_b, number);
+    for (size_t r = 0; r < out->row_count; r++)
+        row[number[r]] = out->row[r];
+    renumber(row_a, a->count, number);
+    renumber(row_b, b->count, number);
+    out->row = row;
 }
 
 /* Rows by the alignment of the two runs that stand for their sides; one may have no phases. */
@@ -310,9 +279,7 @@ static int make_rows(struct matching *m, const struct rps_phases *a, const struc
 {
     double cost;
 
-    m->out->row = calloc(a->count + b->count + 1, sizeof(*m->out->row));
-    if (!m->out->row)
-        return rps_error_memory(err);
+    m->out->row = rps_arena_get(m->arena, a->count + b->count, sizeof(*m->out->row));
     if (align(a, b, m->labels, m->partner, &cost, err) < 0)
         return RPS_FAILED;
     for (size_t i = 0; i < a->count; i++) {
@@ -323,7 +290,8 @@ static int make_rows(struct matching *m, const struct rps_phases *a, const struc
     }
     add_left_over(m->out, 0, a, b, row_a);
     add_left_over(m->out, 1, b, a, row_b);
-    return sort_rows(m, a, b, row_a, row_b, err);
+    sort_rows(m, a, b, row_a, row_b);
+    return 0;
 }
 
 /* The rows of another run's phases: those of their partners, or of their labels. */
@@ -342,36 +310,34 @@ static int place_run(struct matching *m, size_t r, struct rps_error *err)
     return 0;
 }
 
-static int allocate(struct matching *m, struct rps_error *err)
+static void begin(struct matching *m)
 {
     size_t most = 0;
 
-    m->out->run_count = m->count;
-    m->out->row_of = calloc(m->count + 1, sizeof(*m->out->row_of));
-    for (size_t r = 0; r < m->count && m->out->row_of; r++) {
+    m->out->row_of = rps_arena_get(m->arena, m->count, sizeof(*m->out->row_of));
+    for (size_t r = 0; r < m->count; r++) {
         size_t count = m->run[r].count;
 
         most = count > most ? count : most;
-        m->out->row_of[r] = calloc(count + 1, sizeof(**m->out->row_of));
-        if (!m->out->row_of[r])
-            return rps_error_memory(err);
+        m->out->row_of[r] = rps_arena_get(m->arena, count, sizeof(**m->out->row_of));
         for (size_t i = 0; i < count; i++)
             m->out->row_of[r][i] = RPS_MATCH_NONE;
     }
-    m->partner = calloc(most + 1, sizeof(*m->partner));
-    return m->out->row_of && m->partner ? 0 : rps_error_memory(err);
+    m->partner = rps_arena_get(m->arena, most, sizeof(*m->partner));
 }
 
-int rps_match_runs(const struct rps_phases *run, const int *side, size_t count,
-                   const struct rps_match_labels *labels, struct rps_matching *ret,
+int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const int *side,
+                   size_t count, const struct rps_match_labels *labels, struct rps_matching *ret,
                    struct rps_error *err)
 {
     struct rps_matching out = {0};
-    struct matching m = {.run = run, .side = side, .count = count, .labels = labels, .out = &out};
+    struct matching m = {
+        .run = run, .side = side, .count = count, .labels = labels, .arena = arena, .out = &out};
     const struct rps_phases none = {0}, *phases[2];
     size_t *row[2];
-    int result = allocate(&m, err);
+    int result = 0;
 
+    begin(&m);
     for (int s = 0; s < 2 && result == 0; s++) {
         result = choose_standing(&m, s, err);
         phases[s] = out.standing[s] == RPS_MATCH_NONE ? &none : &run[out.standing[s]];
@@ -383,10 +349,7 @@ int rps_match_runs(const struct rps_phases *run, const int *side, size_t count,
         if (r != out.standing[side[r]])
             result = place_run(&m, r, err);
     }
-    free(m.partner);
     if (result == 0)
         *ret = out;
-    else
-        rps_matching_free(&out);
     return result;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 
@@ -28,7 +29,7 @@ struct rps_match_labels {
  * phase i of a is, or RPS_MATCH_NONE. The same label costs 0; two labels of which neither is in the
  * other run .3 + .4 x distance; others 1.2; a phase that is left over .55. Of alignments that cost
  * the same it is the one whose partners are most alike in length, as parts of their runs.
- * RPS_FAILED without memory, or for more than RPS_MATCH_MAX phases.
+ * RPS_FAILED for more than RPS_MATCH_MAX phases.
  */
 int rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
                     const struct rps_match_labels *labels, size_t *ret, struct rps_error *err);
@@ -40,11 +41,10 @@ struct rps_match_row {
 
 struct rps_matching {
     size_t row_count;
-    struct rps_match_row *row; /* owned; in the order in which side A has them first, and between
+    struct rps_match_row *row; /* in the order in which side A has them first, and between
                                   them, where they come, those of side B alone */
-    size_t run_count;
-    size_t standing[2]; /* the run that stands for each side; RPS_MATCH_NONE without runs */
-    size_t **row_of;    /* owned; row_of[run][phase]: its row, or RPS_MATCH_NONE */
+    size_t standing[2];        /* the run that stands for each side; RPS_MATCH_NONE without runs */
+    size_t **row_of;           /* row_of[run][phase]: its row, or RPS_MATCH_NONE */
 };
 
 /*
@@ -53,11 +53,10 @@ struct rps_matching {
  * the rows, and every other run with the one of its side. A phase that is left over is in the row
  * of its label, as the further turns of a loop are; phases in another order have one row too, where
  * they have one label. One of another run whose label the run of its side does not have is in no
- * row. *ret is for rps_matching_free. Errors: as above.
+ * row. What *ret points to lies in the arena. Errors: as above.
  */
-int rps_match_runs(const struct rps_phases *run, const int *side, size_t count,
-                   const struct rps_match_labels *labels, struct rps_matching *ret,
+int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const int *side,
+                   size_t count, const struct rps_match_labels *labels, struct rps_matching *ret,
                    struct rps_error *err);
-void rps_matching_free(struct rps_matching *matching);
 
 #endif

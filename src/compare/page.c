@@ -2,36 +2,31 @@
  * The page of a comparison: the answer, its rows, both sides over time, and their samples. It is
  * made as the page of a run is (page.c), of its scripts and one more.
  */
-#include "page.h"
-
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "parts.h"
 #include "words.h"
+#include "work.h"
+#include "rpistat/clock.h"
 #include "rpistat/output_file.h"
+#include "rpistat/page_parts.h"
+#include "rpistat/wing.h"
 
 #define PAGE_FIGURES 12 /* drawn over time, where none are named */
-#define PAGE_NAME    320
 
 struct page {
     const struct rps_comparison_plot *plot;
     struct rps_comparison_series series;
-    struct rps_comparison_samples samples[2];
-    struct rps_page_code code;
 };
 
 /* The run that stands for a side. */
 static const struct rps_comparison_line *standing(const struct page *page, int side)
 {
     return &page->series.run[page->plot->comparison->standing[side]];
-}
-
-static const char *side_name(const struct page *page, int side)
-{
-    return side == RPS_SIDE_A ? page->plot->a_name : page->plot->b_name;
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */
@@ -45,34 +40,37 @@ static void put_figures(struct rps_json *json, const struct rps_comparison *comp
 }
 
 /* Both sides, the change, its interval and the verdict, as the text has them. */
-static void put_change(struct rps_json *json, const char *name,
-                       const struct rps_comparison_figure *figure, const struct rps_change *change)
+static void put_change(const struct rps_comparison *comparison, struct rps_json *json,
+                       const char *name, const struct rps_comparison_figure *figure,
+                       const struct rps_change *change)
 {
-    char text[RPS_COMPARISON_TEXT_SIZE];
+    const struct rps_comparison_words words =
+        rps_comparison_words(comparison->arena, figure, change);
 
     rps_json_array(json, name);
-    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->a));
-    rps_json_text(json, NULL, rps_comparison_value_text(text, figure, change->b));
-    rps_json_text(json, NULL, rps_comparison_change_text(text, change));
-    rps_json_text(json, NULL, rps_comparison_interval_text(text, figure, change));
-    rps_json_text(json, NULL, rps_comparison_verdict_text(change));
+    rps_json_text(json, NULL, words.a);
+    rps_json_text(json, NULL, words.b);
+    rps_json_text(json, NULL, words.change);
+    rps_json_text(json, NULL, words.interval);
+    rps_json_text(json, NULL, words.verdict);
     rps_json_end(json);
 }
 
-static void put_functions(struct rps_json *json, const struct rps_comparison_row *row)
+static void put_functions(struct rps_json *json, const struct rps_comparison *comparison,
+                          const struct rps_comparison_row *row)
 {
     static const struct rps_comparison_figure cpu_time = {.kind = RPS_FIGURE_CPU, .unit = "s"};
 
     rps_json_array(json, "functions");
     for (size_t i = 0; i < row->function_count; i++) {
-        const struct rps_function_name *name = &row->function[i].name;
+        const struct rps_share_name *name = &row->function[i].name;
 
         rps_json_object(json, NULL);
-        rps_json_text(json, "name", name->function);
+        rps_json_text(json, "name", name->name);
         rps_json_text(json, "module", name->module);
         rps_json_text(json, "file", name->file);
         rps_json_int64(json, "line", name->line);
-        put_change(json, "seconds", &cpu_time, &row->function[i].seconds);
+        put_change(comparison, json, "seconds", &cpu_time, &row->function[i].seconds);
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -83,6 +81,7 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
     rps_json_array(json, "rows");
     for (size_t r = 0; r < comparison->row_count; r++) {
         const struct rps_comparison_row *row = &comparison->row[r];
+        double start_ns = (double)(row->a_start_ns >= 0 ? row->a_start_ns : row->b_start_ns);
 
         rps_json_object(json, NULL);
         rps_json_int64(json, "label", row->label);
@@ -90,11 +89,13 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
         rps_json_uint64(json, NULL, row->a_times);
         rps_json_uint64(json, NULL, row->b_times);
         rps_json_end(json);
+        rps_json_double(json, "start", start_ns / RPS_NS_PER_S);
+        rps_json_double(json, "share", rps_comparison_share_of_change(comparison, r));
         rps_json_array(json, "changes");
         for (size_t i = 0; i < comparison->figure_count; i++)
-            put_change(json, NULL, &comparison->figure[i], &row->change[i]);
+            put_change(comparison, json, NULL, &comparison->figure[i], &row->change[i]);
         rps_json_end(json);
-        put_functions(json, row);
+        put_functions(json, comparison, row);
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -145,11 +146,9 @@ static void put_line(struct rps_json *json, const struct page *page, size_t figu
 {
     const struct rps_comparison_line *run = standing(page, side);
     const struct rps_metric *metric = &page->series.metric[figure];
-    char label[PAGE_NAME];
 
     rps_json_object(json, NULL);
-    snprintf(label, sizeof(label), "%c: %s", "AB"[side], side_name(page, side));
-    rps_json_text(json, "label", label);
+    rps_json_text(json, "label", page->plot->comparison->name[side]);
     rps_json_int64(json, "side", side);
     rps_json_text(json, "unit", metric->unit);
     rps_json_text(json, "explain", metric->explain);
@@ -216,38 +215,115 @@ static void put_slots(struct rps_json *json, const struct rps_comparison_series 
     rps_json_end(json);
 }
 
+static int has_samples(const struct rps_comparison *comparison, size_t run, int side)
+{
+    return (int)comparison->run[run].side == side && comparison->shares &&
+           comparison->shares[run].sample_count > 0;
+}
+
+/* Samples that one second of CPU time in each run of a side has together; 0: not known, as some
+ * were taken by a threshold. */
+static double samples_per_s(const struct rps_comparison *comparison, int side)
+{
+    double per_s = 0;
+
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        double frequency =
+            comparison->shares ? (double)comparison->shares[i].sampling.frequency : 0;
+
+        if (frequency == 0 && has_samples(comparison, i, (int)comparison->run[i].side))
+            return 0;
+        per_s += has_samples(comparison, i, side) ? frequency : 0;
+    }
+    return per_s;
+}
+
 static void put_sides(struct rps_json *json, const struct page *page)
 {
     rps_json_array(json, "sides");
     for (int side = 0; side < 2; side++) {
         rps_json_object(json, NULL);
-        rps_json_text(json, "name", side_name(page, side));
+        rps_json_text(json, "name", page->plot->comparison->name[side]);
         put_stretches(json, standing(page, side));
-        rps_json_double(json, "samplesPerSecond", page->samples[side].per_s);
+        rps_json_double(json, "samplesPerSecond", samples_per_s(page->plot->comparison, side));
         rps_json_end(json);
     }
     rps_json_end(json);
 }
 
+/* --- samples ---------------------------------------------------------------------------------- */
+
+/* A bin is a row of a side: side * row_count + label + 1. */
+static int put_parts(struct rps_json *json, const struct rps_comparison *comparison,
+                     struct rps_page_joint_run *run, struct rps_run_part *part,
+                     struct rps_error *err)
+{
+    const struct rps_wing *wing = rps_reader_wing(comparison->run[0].reader);
+    const struct rps_page_joint joint = {
+        .count = comparison->run_count,
+        .run = run,
+        .bin_count = 2 * comparison->row_count,
+        .named = &comparison->run[comparison->standing[RPS_SIDE_B]].run,
+    };
+    int result = 0;
+
+    for (size_t i = 0; i < comparison->run_count && result == 0; i++) {
+        const struct rps_comparison_run *of = &comparison->run[i];
+
+        result = rps_comparison_part(&of->phases, comparison->row_count, &part[i], err);
+        run[i] = (struct rps_page_joint_run){of->reader, &of->run, &part[i],
+                                             (size_t)of->side * comparison->row_count};
+    }
+    return result == 0 && wing && wing->page_joint ? wing->page_joint(json, &joint, err) : result;
+}
+
+/* Where both sides have some. */
+static int put_samples(struct rps_json *json, const struct rps_comparison *comparison,
+                       struct rps_error *err)
+{
+    struct rps_page_joint_run *run = calloc(comparison->run_count, sizeof(*run));
+    struct rps_run_part *part = calloc(comparison->run_count, sizeof(*part));
+    int has[2] = {0, 0}, result = run && part ? 0 : rps_error_memory(err);
+
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        for (int side = 0; side < 2; side++)
+            has[side] |= has_samples(comparison, i, side);
+    }
+    if (result == 0 && has[RPS_SIDE_A] && has[RPS_SIDE_B])
+        result = put_parts(json, comparison, run, part, err);
+    for (size_t i = 0; part && i < comparison->run_count; i++)
+        rps_run_part_free(&part[i]);
+    free(part);
+    free(run);
+    return result;
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
+
+/* "main: 5 runs (1-5). new: 5 runs (6-10)." */
+static const char *sides_text(const struct rps_comparison *comparison)
+{
+    const char *text = "";
+
+    for (int side = 0; side < 2; side++) {
+        const char *more = rps_comparison_side_text(comparison, (enum rps_comparison_side)side);
+
+        text = rps_arena_print(comparison->arena, "%s%s%s%s%s.", text, text[0] ? " " : "",
+                               comparison->name[side], more[0] ? ": " : "", more);
+    }
+    return text;
+}
 
 static int put_data(struct rps_json *json, const void *context, struct rps_error *err)
 {
     const struct page *page = context;
     const struct rps_comparison *comparison = page->plot->comparison;
-    const struct rps_comparison_output output = {
-        .comparison = comparison, .a_name = page->plot->a_name, .b_name = page->plot->b_name};
-    char answer[RPS_COMPARISON_ANSWER_SIZE], a[RPS_COMPARISON_LINE_SIZE];
-    char b[RPS_COMPARISON_LINE_SIZE], sides[2 * RPS_COMPARISON_LINE_SIZE];
     int result = 0;
 
     rps_json_object(json, NULL);
-    rps_json_text(json, "title", rps_comparison_answer(answer, &output));
-    snprintf(sides, sizeof(sides), "A: %s. B: %s.",
-             rps_comparison_side_text(a, &output, RPS_SIDE_A),
-             rps_comparison_side_text(b, &output, RPS_SIDE_B));
-    rps_json_text(json, "subtitle", sides);
-    rps_json_text(json, "tested", rps_comparison_tested_text(a, comparison));
+    rps_json_text(json, "title", rps_comparison_answer(comparison));
+    rps_json_text(json, "subtitle", sides_text(comparison));
+    rps_json_text(json, "tested", rps_comparison_tested_text(comparison));
     rps_json_bool(json, "axisIsTime", 1);
     rps_json_text(json, "axisLabel", "Time since the start of each run");
     rps_json_bool(json, "byPhase", page->plot->x == RPS_COMPARISON_PHASE);
@@ -262,26 +338,21 @@ static int put_data(struct rps_json *json, const void *context, struct rps_error
     put_figures(json, comparison);
     put_rows(json, comparison);
     put_remarks(json, comparison);
-    if (page->code.bins.cell_count > 0) {
-        rps_json_object(json, "code");
-        rps_json_uint64(json, "samples", page->samples[0].samples + page->samples[1].samples);
-        rps_json_uint64(json, "complete", page->samples[0].complete + page->samples[1].complete);
-        result = rps_page_put_calls(json, &page->code);
-        rps_json_end(json);
-    }
+    result = put_samples(json, comparison, err);
     rps_json_end(json);
-    return result < 0 ? rps_error_memory(err) : 0;
+    return result;
 }
 
 static int write_page(const struct page *page, struct rps_error *err)
 {
     const struct rps_comparison_plot *plot = page->plot;
     struct rps_output_file file = {0};
-    char title[2 * PAGE_NAME];
     struct rps_page parts = {.output = plot->path,
                              .template = "compare.html",
                              .folder = plot->script_folder,
-                             .title = title,
+                             .title = rps_arena_print(plot->comparison->arena, "%s against %s",
+                                                      plot->comparison->name[0],
+                                                      plot->comparison->name[1]),
                              .theme = plot->theme,
                              .put = put_data,
                              .context = page};
@@ -289,7 +360,6 @@ static int write_page(const struct page *page, struct rps_error *err)
 
     if (result < 0)
         return result;
-    snprintf(title, sizeof(title), "%s against %s", plot->a_name, plot->b_name);
     parts.out = fdopen(dup(file.fd), "w");
     if (parts.out)
         result = rps_page_fill(&parts, err);
@@ -310,10 +380,7 @@ int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error
         rps_comparison_series_read(plot, figures, rps_page_bins(2 * figures), &page.series, err);
 
     if (result == 0)
-        result = rps_comparison_page_code(plot->comparison, page.samples, &page.code, err);
-    if (result == 0)
         result = write_page(&page, err);
-    rps_page_code_free(&page.code);
     rps_comparison_series_free(&page.series);
     return result;
 }

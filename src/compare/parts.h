@@ -27,23 +27,24 @@ struct rps_comparison_slot {
 /* A run. */
 struct rps_comparison_line {
     double length;             /* s */
-    struct rps_series *series; /* owned; of each figure; positions are s since the run's start;
+    struct rps_series *series; /* of each figure, each owned; positions are s since the run's start;
                                   empty where the run has no such metric */
     size_t stretch_count;
-    struct rps_comparison_stretch *stretch; /* owned */
+    struct rps_comparison_stretch *stretch;
 };
 
+/* What is not owned lies in the comparison's arena. */
 struct rps_comparison_series {
     size_t figure_count;
-    size_t *figure;        /* owned; indices into comparison->figure */
+    size_t *figure;        /* indices into comparison->figure */
     struct rps_plan *plan; /* owned; of the first run, with the figures as its metrics */
     struct rps_metric
         *metric; /* borrowed from it: label, unit, panel, explanation of each figure */
     size_t run_count;
-    struct rps_comparison_line *run; /* owned; in the order of comparison->run */
+    struct rps_comparison_line *run; /* in the order of comparison->run */
     double length;                   /* s, of the longest run */
     size_t slot_count;
-    struct rps_comparison_slot *slot; /* owned; in order, one behind the other from 0 on */
+    struct rps_comparison_slot *slot; /* in order, one behind the other from 0 on */
     double phase_length;              /* s, of all slots */
 };
 

@@ -174,17 +174,14 @@ static int take_series(struct drawing *drawing, struct rps_error *err)
 
 /* --- chart ------------------------------------------------------------------------------------ */
 
-/* "A: main", half as wide as the picture at most. */
+/* What a side is called, half as wide as the picture at most. */
 static char *side_name(const struct drawing *drawing, enum rps_comparison_side side,
                        char ret[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_picture *picture = &drawing->picture;
     double room = (picture->width / picture->scale - 28) / 2 - COMPARISON_NAME_LEFT;
-    char text[RPS_PICTURE_TEXT_SIZE];
 
-    snprintf(text, sizeof(text), "%s: %s", side == RPS_SIDE_A ? "A" : "B",
-             side == RPS_SIDE_A ? drawing->plot->a_name : drawing->plot->b_name);
-    rps_text_printable(ret, RPS_PICTURE_TEXT_SIZE - 8, text);
+    rps_text_printable(ret, RPS_PICTURE_TEXT_SIZE - 8, drawing->plot->comparison->name[side]);
     rps_picture_cut_text(ret, (int)(room / RPS_PICTURE_CHARACTER));
     return ret;
 }
@@ -307,7 +304,8 @@ static struct rps_panel *add_panels(struct drawing *drawing, struct rps_chart *c
     for (int p = 0; p < picture->panel_count; p++) {
         struct rps_picture_axis axis = rps_picture_panel_axis(picture, p);
 
-        panel = rps_picture_panel(chart, picture, top + p * each + 24, top + (p + 1) * each - 5);
+        panel = rps_picture_panel(chart, picture, top + p * each + RPS_PICTURE_HEADING,
+                                  top + (p + 1) * each - RPS_PICTURE_FLOOR);
         panel->heading =
             rps_arena_print(chart->arena, "%s%s", rps_picture_heading(picture, p, text),
                             has_data(drawing, p) ? "" : ": no data");

@@ -2,8 +2,6 @@
 #include "work.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
@@ -15,156 +13,181 @@
 /* So is more than this share of a run in no row but the whole. */
 #define UNMATCHED_MOST .01
 
-#define TEXT_SIZE 512
+#define NAMES_MOST 20 /* that are listed */
 
-/* What a run is as far as one remark goes, in words. */
-typedef void describer(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE]);
+/* A word on one run; NULL: none. It lies in the arena, or is the run's own. */
+typedef const char *describer(const struct rps_comparison_work *work, size_t run);
 
-static void machine(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static struct rps_arena *arena_of(const struct rps_comparison_work *work)
 {
-    const struct rps_run *of = &work->comparison.run[run].run;
-
-    ret[0] = '\0';
-    if (of->host[0] || of->cpu_model[0])
-        snprintf(ret, TEXT_SIZE, "%.200s (%.200s)", of->host, of->cpu_model);
+    return work->comparison.arena;
 }
 
-static void kernel(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const struct rps_run *run_of(const struct rps_comparison_work *work, size_t run)
 {
-    snprintf(ret, TEXT_SIZE, "%s", work->comparison.run[run].run.kernel);
+    return &work->comparison.run[run].run;
 }
 
-static void counters(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+/* "a, b" of "a" and "b"; the first is NULL before there is one. */
+static char *join(const struct rps_comparison_work *work, const char *list, const char *name)
 {
-    snprintf(ret, TEXT_SIZE, "%s", work->comparison.run[run].run.pmu);
+    return rps_arena_print(arena_of(work), "%s%s%s", list ? list : "", list ? ", " : "", name);
 }
 
-static void governor(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+/* "3", "3 (main)", "3 of b.data": told apart as the sides are. */
+static const char *name_of(const struct rps_comparison_work *work, size_t run)
 {
-    snprintf(ret, TEXT_SIZE, "%s", work->comparison.run[run].run.governor);
+    const struct rps_comparison *comparison = &work->comparison;
+    const struct rps_comparison_run *of = &comparison->run[run];
+    const char *label = comparison->label[of->side];
+
+    if (label)
+        return rps_arena_print(arena_of(work), "%" PRId64 " (%s)", of->run_id, label);
+    if (rps_comparison_has_one_store(comparison))
+        return rps_arena_print(arena_of(work), "%" PRId64, of->run_id);
+    return rps_arena_print(arena_of(work), "%" PRId64 " of %s", of->run_id, of->store);
 }
 
-static void period(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+/* --- runs that differ ------------------------------------------------------------------------- */
+
+static const char *describe_machine(const struct rps_comparison_work *work, size_t run)
 {
-    rps_text_duration(ret, TEXT_SIZE, work->comparison.run[run].run.period_ns);
+    const struct rps_run *of = run_of(work, run);
+
+    return of->host[0] || of->cpu_model[0]
+               ? rps_arena_print(arena_of(work), "%s (%s)", of->host, of->cpu_model)
+               : NULL;
 }
 
-static void sets(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *describe_kernel(const struct rps_comparison_work *work, size_t run)
 {
-    snprintf(ret, TEXT_SIZE, "%d", work->run[run].plan->set_count);
+    return run_of(work, run)->kernel;
 }
 
-/* "" for one without samples, of which another remark speaks. */
-static void sampling(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *describe_counters(const struct rps_comparison_work *work, size_t run)
+{
+    return run_of(work, run)->pmu;
+}
+
+static const char *describe_governor(const struct rps_comparison_work *work, size_t run)
+{
+    return run_of(work, run)->governor;
+}
+
+static const char *describe_period(const struct rps_comparison_work *work, size_t run)
+{
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    rps_text_duration(text, sizeof(text), run_of(work, run)->period_ns);
+    return rps_arena_text(arena_of(work), text);
+}
+
+static const char *describe_sets(const struct rps_comparison_work *work, size_t run)
+{
+    return rps_arena_print(arena_of(work), "%d", work->run[run].plan->set_count);
+}
+
+/* Of one without samples another remark speaks. */
+static const char *describe_sampling(const struct rps_comparison_work *work, size_t run)
 {
     const struct rps_sampling *of;
 
-    ret[0] = '\0';
-    if (!work->comparison.code || work->comparison.code[run].stack_count == 0)
-        return;
-    of = &work->comparison.code[run].sampling;
-    if (of->frequency > 0)
-        snprintf(ret, TEXT_SIZE, "%.63s, %" PRIu64 " Hz", of->event, of->frequency);
-    else
-        snprintf(ret, TEXT_SIZE, "%.63s, each %" PRIu64, of->event, of->threshold);
+    if (!work->comparison.shares || work->comparison.shares[run].sample_count == 0)
+        return NULL;
+    of = &work->comparison.shares[run].sampling;
+    return of->frequency > 0
+               ? rps_arena_print(arena_of(work), "%s, %" PRIu64 " Hz", of->event, of->frequency)
+               : rps_arena_print(arena_of(work), "%s, each %" PRIu64, of->event, of->threshold);
 }
 
-/* Say in what way the first run of all differs from another: "WHAT of run 1: X, of run 3: Y". Not
- * known is no difference. */
-static int remark_differing(struct rps_comparison_work *work, const char *what, describer *describe,
-                            const char *so, struct rps_error *err)
+/* Say in what way the first run of all differs from another. Not known is no difference. */
+static void remark_differing(struct rps_comparison_work *work, const char *what,
+                             describer *describe, const char *so)
 {
-    struct rps_comparison *comparison = &work->comparison;
-    char first[TEXT_SIZE] = "", other[TEXT_SIZE];
+    const char *first = NULL;
     size_t at = 0;
 
-    for (size_t r = 0; r < comparison->run_count; r++) {
-        describe(work, r, other);
-        if (!first[0]) {
-            memcpy(first, other, sizeof(first));
+    for (size_t r = 0; r < work->comparison.run_count; r++) {
+        const char *other = describe(work, r);
+
+        if (!other || !other[0])
+            continue;
+        if (!first) {
+            first = other;
             at = r;
+        } else if (strcmp(first, other) != 0) {
+            rps_comparison_remark(&work->comparison, "%s: %s of run %s, %s of run %s%s.", what,
+                                  first, name_of(work, at), other, name_of(work, r), so);
+            return;
         }
-        if (other[0] && strcmp(first, other) != 0)
-            return rps_comparison_remark(
-                comparison, err, "%s: %s of run %" PRId64 " (%c), %s of run %" PRId64 " (%c)%s.",
-                what, first, comparison->run[at].run_id, "AB"[comparison->run[at].side], other,
-                comparison -> run[r].run_id, "AB"[comparison->run[r].side], so);
     }
-    return 0;
 }
 
-static int remark_differences(struct rps_comparison_work *work, struct rps_error *err)
+static void remark_differences(struct rps_comparison_work *work)
 {
-    static const struct {
-        const char *what;
-        describer *describe;
-        const char *so;
-    } table[] = {
-        {"Other machines", machine, ", which may be why figures differ"},
-        {"Other kernels", kernel, ""},
-        {"Other counters", counters, ""},
-        {"Other CPU frequency governors", governor, ""},
-        {"Other measurement periods", period, ""},
-        {"Other numbers of event sets that take turns", sets, ": estimates are not equally sure"},
-        {"Other samples", sampling, ", which do not see functions alike"},
-    };
-    int result = 0;
-
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]) && result == 0; i++)
-        result = remark_differing(work, table[i].what, table[i].describe, table[i].so, err);
-    return result;
+    remark_differing(work, "Other machines", describe_machine, ", which may be why figures differ");
+    remark_differing(work, "Other kernels", describe_kernel, "");
+    remark_differing(work, "Other counters", describe_counters, "");
+    remark_differing(work, "Other CPU frequency governors", describe_governor, "");
+    remark_differing(work, "Other measurement periods", describe_period, "");
+    remark_differing(work, "Other numbers of event sets that take turns", describe_sets,
+                     ": estimates are not equally sure");
+    remark_differing(work, "Other samples", describe_sampling,
+                     ", which do not see functions alike");
 }
 
 /* --- runs that are not as they should be ------------------------------------------------------ */
 
-/* What is wrong with a run, or with several; *ret is "" before, and stays so when nothing is. */
-typedef void doubter(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE]);
-
-static void interrupted(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *find_interruption(const struct rps_comparison_work *work, size_t run)
 {
-    const struct rps_run *of = &work->comparison.run[run].run;
+    const struct rps_run *of = run_of(work, run);
 
     if (of->state == RPS_RUN_INTERRUPTED)
-        snprintf(ret, TEXT_SIZE, "incomplete, since the recording was broken off");
-    else if (of->end_reason[0])
-        snprintf(ret, TEXT_SIZE, "ended before the workload did, %s", of->end_reason);
+        return "incomplete, since the recording was broken off";
+    return of->end_reason[0] ? rps_arena_print(arena_of(work), "ended before the workload did, %s",
+                                               of->end_reason)
+                             : NULL;
 }
 
-static void failed(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *find_failure(const struct rps_comparison_work *work, size_t run)
 {
-    const struct rps_run *of = &work->comparison.run[run].run;
+    const struct rps_run *of = run_of(work, run);
 
     if (of->exit_signal > 0)
-        snprintf(ret, TEXT_SIZE, "ended by signal %d", of->exit_signal);
-    else if (of->exit_status > 0)
-        snprintf(ret, TEXT_SIZE, "failed with exit status %d", of->exit_status);
+        return rps_arena_print(arena_of(work), "ended by signal %d", of->exit_signal);
+    return of->exit_status > 0
+               ? rps_arena_print(arena_of(work), "failed with exit status %d", of->exit_status)
+               : NULL;
 }
 
-static void thinned(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *find_thinned(const struct rps_comparison_work *work, size_t run)
 {
     char until[RPS_TEXT_NUMBER_SIZE];
 
-    if (work->run[run].thinned_ns >= 0)
-        snprintf(ret, TEXT_SIZE, "only sums over many periods are left of what was before %s",
-                 rps_text_clock(until, sizeof(until), work->run[run].thinned_ns, 0));
+    if (work->run[run].thinned_ns < 0)
+        return NULL;
+    return rps_arena_print(arena_of(work),
+                           "only sums over many periods are left of what was before %s",
+                           rps_text_clock(until, sizeof(until), work->run[run].thinned_ns, 0));
 }
 
-static void shared(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *find_shared(const struct rps_comparison_work *work, size_t run)
 {
-    if (work->run[run].coverage < COVERAGE_LEAST)
-        snprintf(
-            ret, TEXT_SIZE,
-            "a set was on counters for only %.1f %% of its time: another program used them too, "
-            "or switching took the rest",
-            100 * work->run[run].coverage);
+    if (work->run[run].coverage >= COVERAGE_LEAST)
+        return NULL;
+    return rps_arena_print(arena_of(work),
+                           "a set was on counters for only %.1f %% of its time: another program "
+                           "used them too, or switching took the rest",
+                           100 * work->run[run].coverage);
 }
 
-static void unmatched(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *find_unmatched(const struct rps_comparison_work *work, size_t run)
 {
-    if (work->comparison.row_count > 1 && work->run[run].unmatched > UNMATCHED_MOST)
-        snprintf(ret, TEXT_SIZE,
-                 "%.0f %% of the time is in phases that other runs of the side lack",
-                 100 * work->run[run].unmatched);
+    if (work->comparison.row_count <= 1 || work->run[run].unmatched <= UNMATCHED_MOST)
+        return NULL;
+    return rps_arena_print(arena_of(work),
+                           "%.0f %% of the time is in phases that other runs of the side lack",
+                           100 * work->run[run].unmatched);
 }
 
 static int has_phase(const struct rps_phases *phases, int label)
@@ -176,135 +199,104 @@ static int has_phase(const struct rps_phases *phases, int label)
     return i < phases->count;
 }
 
-static void lacking(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *find_lacking(const struct rps_comparison_work *work, size_t run)
 {
     const struct rps_comparison_run *of = &work->comparison.run[run];
     char label[RPS_PHASE_LABEL_SIZE];
-    size_t used = 0;
+    const char *lacking = NULL;
+    int count = 0;
 
-    for (size_t r = 1; r < work->comparison.row_count && used < TEXT_SIZE / 2; r++) {
+    for (size_t r = 1; r < work->comparison.row_count && count <= NAMES_MOST; r++) {
         const struct rps_comparison_row *row = &work->comparison.row[r];
 
         if ((of->side == RPS_SIDE_A ? row->a_times : row->b_times) > 0 &&
             !has_phase(&of->phases, row->label))
-            used += (size_t)snprintf(ret + used, TEXT_SIZE - used, "%s%s",
-                                     used ? ", " : "no phase ", rps_phase_label(row->label, label));
+            lacking = join(work, lacking,
+                           count++ < NAMES_MOST ? rps_phase_label(row->label, label) : "...");
     }
-    if (used > 0)
-        snprintf(ret + used, TEXT_SIZE - used, "%s, so left out where such phases are compared",
-                 used < TEXT_SIZE / 2 ? "" : "...");
+    return lacking
+               ? rps_arena_print(arena_of(work),
+                                 "no phase %s, so left out where such phases are compared", lacking)
+               : NULL;
 }
 
-static void not_sampled(const struct rps_comparison_work *work, size_t run, char ret[TEXT_SIZE])
+static const char *find_not_sampled(const struct rps_comparison_work *work, size_t run)
 {
     const struct rps_comparison *comparison = &work->comparison;
     int some = 0;
 
-    for (size_t r = 0; comparison->code && r < comparison->run_count; r++)
-        some = some || comparison->code[r].stack_count > 0;
-    if (some && comparison->code[run].stack_count == 0)
-        snprintf(ret, TEXT_SIZE, "no samples, so left out where functions are compared");
-    else if (some && comparison->code[run].sampling.frequency == 0)
-        snprintf(
-            ret, TEXT_SIZE,
-            "sampled each so many events, which does not tell how long a function took, so left "
-            "out where functions are compared");
+    for (size_t r = 0; comparison->shares && r < comparison->run_count; r++)
+        some = some || comparison->shares[r].sample_count > 0;
+    if (some && comparison->shares[run].sample_count == 0)
+        return "no samples, so left out where functions are compared";
+    return some && comparison->shares[run].sampling.frequency == 0
+               ? "sampled each so many events, which does not tell how long a function took, so "
+                 "left out where functions are compared"
+               : NULL;
 }
 
-static void call(const struct rps_comparison_work *work, doubter *doubt, size_t run,
-                 char ret[TEXT_SIZE])
+/* One sentence for all runs of which it is true: "Run 3 (main), 7 (new): failed with exit status
+ * 1." */
+static void remark_doubt(struct rps_comparison_work *work, describer *find)
 {
-    ret[0] = '\0';
-    doubt(work, run, ret);
-}
+    size_t runs = work->comparison.run_count;
+    const char **text = rps_arena_get(arena_of(work), runs, sizeof(*text));
 
-/* The runs of which the text is true: "3 (A), 7 (B)"; "" when an earlier one than `run` is. */
-static void list_runs(const struct rps_comparison_work *work, doubter *doubt, size_t run,
-                      const char *text, char ret[TEXT_SIZE])
-{
-    const struct rps_comparison *comparison = &work->comparison;
-    char other[TEXT_SIZE];
-    size_t used = 0;
+    for (size_t r = 0; r < runs; r++)
+        text[r] = find(work, r);
+    for (size_t r = 0; r < runs; r++) {
+        const char *said = text[r], *names = NULL;
 
-    ret[0] = '\0';
-    for (size_t r = 0; r < comparison->run_count && used < TEXT_SIZE; r++) {
-        call(work, doubt, r, other);
-        if (strcmp(text, other) != 0)
-            continue;
-        if (r < run)
-            return;
-        used +=
-            (size_t)snprintf(ret + used, TEXT_SIZE - used, "%s%" PRId64 " (%c)", used ? ", " : "",
-                             comparison->run[r].run_id, "AB"[comparison->run[r].side]);
-    }
-}
-
-/* One sentence for all runs of which it is true: "Run 3 (A), 7 (B): failed with exit status 1." */
-static int remark_doubts(struct rps_comparison_work *work, struct rps_error *err)
-{
-    static doubter *const doubts[] = {
-        interrupted, failed, thinned, shared, unmatched, lacking, not_sampled,
-    };
-    struct rps_comparison *comparison = &work->comparison;
-    char text[TEXT_SIZE], runs[TEXT_SIZE];
-    int result = 0;
-
-    for (size_t i = 0; i < sizeof(doubts) / sizeof(doubts[0]); i++) {
-        for (size_t r = 0; r < comparison->run_count && result == 0; r++) {
-            call(work, doubts[i], r, text);
-            if (!text[0])
+        for (size_t other = r; other < runs && said; other++) {
+            if (!text[other] || strcmp(text[other], said) != 0)
                 continue;
-            list_runs(work, doubts[i], r, text, runs);
-            if (runs[0])
-                result = rps_comparison_remark(comparison, err, "Run %s: %s.", runs, text);
+            names = join(work, names, name_of(work, other));
+            text[other] = NULL;
         }
+        if (said)
+            rps_comparison_remark(&work->comparison, "Run %s: %s.", names, said);
     }
-    return result;
+}
+
+static void remark_doubts(struct rps_comparison_work *work)
+{
+    remark_doubt(work, find_interruption);
+    remark_doubt(work, find_failure);
+    remark_doubt(work, find_thinned);
+    remark_doubt(work, find_shared);
+    remark_doubt(work, find_unmatched);
+    remark_doubt(work, find_lacking);
+    remark_doubt(work, find_not_sampled);
 }
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-static int remark_signals(struct rps_comparison_work *work, struct rps_error *err)
+static void remark_signals(struct rps_comparison_work *work)
 {
     const struct rps_joint_phases *joint = &work->joint;
-    char names[TEXT_SIZE] = "";
-    size_t used = 0;
+    const char *names = NULL;
 
-    for (size_t i = 0; i < joint->missing_count && used < sizeof(names); i++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
-                                 joint->missing[i]);
-    if (used == 0)
-        return 0;
-    return rps_comparison_remark(&work->comparison, err,
-                                 "Phases were found without %s%s, which not all runs have.", names,
-                                 used < sizeof(names) ? "" : "...");
+    for (size_t i = 0; i < joint->missing_count && i <= NAMES_MOST; i++)
+        names = join(work, names, i < NAMES_MOST ? joint->missing[i] : "...");
+    if (names)
+        rps_comparison_remark(&work->comparison,
+                              "Phases were found without %s, which not all runs have.", names);
+    if (joint->level > 0)
+        rps_comparison_remark(
+            &work->comparison,
+            "Phases were found in blocks of %d rotations of the event sets, of all runs: one of "
+            "them was thinned to these, or is long.",
+            1 << (RPS_LEVEL_BITS * joint->level));
 }
 
-static int remark_level(struct rps_comparison_work *work, struct rps_error *err)
+void rps_comparison_remark_all(struct rps_comparison_work *work)
 {
-    if (work->joint.level == 0)
-        return 0;
-    return rps_comparison_remark(&work->comparison, err,
-                                 "Phases were found in blocks of %d rotations of the event sets, "
-                                 "of all runs: one of them was thinned to these, or is long.",
-                                 1 << (RPS_LEVEL_BITS * work->joint.level));
-}
-
-int rps_comparison_remark_all(struct rps_comparison_work *work, struct rps_error *err)
-{
-    struct rps_comparison *comparison = &work->comparison;
-    int result = remark_differences(work, err);
-
-    if (result == 0)
-        result = remark_doubts(work, err);
-    if (result == 0)
-        result = remark_signals(work, err);
-    if (result == 0)
-        result = remark_level(work, err);
-    if (result == 0 && comparison->a_count == 1 && comparison->b_count == 1)
-        result = rps_comparison_remark(comparison, err,
-                                       "One run a side tells of these two runs alone; to learn "
-                                       "whether a change did it, record several of each: rpistat "
-                                       "record --repeat 5.");
-    return result;
+    remark_differences(work);
+    remark_doubts(work);
+    remark_signals(work);
+    if (work->comparison.a_count == 1 && work->comparison.b_count == 1)
+        rps_comparison_remark(
+            &work->comparison,
+            "One run a side tells of these two runs alone; to learn whether a change did it, "
+            "record several of each: rpistat record --repeat 5.");
 }

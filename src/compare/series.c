@@ -57,14 +57,22 @@ static int compare_worths(const void *a, const void *b)
     return x->figure < y->figure ? -1 : 1;
 }
 
-/* Metrics that a plot of a run would draw as well. */
-static int has_panel(const struct rps_plan *plan, const struct rps_comparison_figure *figure)
+/* The plan's metric by its name, or -1. */
+static int metric_of(const struct rps_plan *plan, const char *name)
 {
     for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, figure->name) == 0)
-            return plan->metric[m].panel[0] != '\0';
+        if (strcmp(plan->metric[m].name, name) == 0)
+            return m;
     }
-    return strcmp(figure->name, RPS_COLLECT_CPU_USE) == 0;
+    return -1;
+}
+
+/* Metrics that a plot of a run would draw as well; CPU use has a panel by read_plan. */
+static int has_panel(const struct rps_plan *plan, const struct rps_comparison_figure *figure)
+{
+    int m = metric_of(plan, figure->name);
+
+    return m >= 0 && plan->metric[m].panel[0] != '\0';
 }
 
 /* Nothing but zeros, or without a value. */
@@ -76,14 +84,13 @@ static int is_empty(const struct rps_comparison *comparison, size_t figure)
            strcmp(comparison->figure[figure].name, RPS_COLLECT_CPU_USE) != 0;
 }
 
-static int choose_worthy(const struct rps_comparison *comparison, size_t most,
-                         struct rps_comparison_series *ret, struct rps_error *err)
+static void choose_worthy(const struct rps_comparison *comparison, size_t most,
+                          struct rps_comparison_series *ret)
 {
-    struct worth *worth = calloc(comparison->figure_count + 1, sizeof(*worth));
+    struct worth *worth =
+        rps_arena_get(comparison->arena, comparison->figure_count, sizeof(*worth));
     size_t count = 0;
 
-    if (!worth)
-        return rps_error_memory(err);
     for (size_t f = 0; f < comparison->figure_count; f++) {
         if (comparison->figure[f].kind == RPS_FIGURE_METRIC &&
             has_panel(ret->plan, &comparison->figure[f]) && !is_empty(comparison, f))
@@ -93,15 +100,12 @@ static int choose_worthy(const struct rps_comparison *comparison, size_t most,
     ret->figure_count = count < most ? count : most;
     for (size_t i = 0; i < ret->figure_count; i++)
         ret->figure[i] = worth[i].figure;
-    free(worth);
-    return 0;
 }
 
 static int choose_named(const struct rps_comparison *comparison, const char *name, size_t *ret,
                         struct rps_error *err)
 {
-    char known[512] = "";
-    size_t used = 0;
+    const char *known = "";
 
     for (size_t f = 0; f < comparison->figure_count; f++) {
         const struct rps_comparison_figure *figure = &comparison->figure[f];
@@ -111,9 +115,8 @@ static int choose_named(const struct rps_comparison *comparison, const char *nam
         *ret = f;
         if (strcmp(figure->name, name) == 0)
             return 0;
-        if (used + strlen(figure->name) + 8 < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
-                                     figure->name);
+        known =
+            rps_arena_print(comparison->arena, "%s%s%s", known, known[0] ? ", " : "", figure->name);
     }
     return rps_error_set(err, RPS_USAGE,
                          "--metric: the runs have no metric '%s' in common; there are %s", name,
@@ -126,11 +129,9 @@ static int choose(const struct rps_comparison_plot *plot, size_t most,
     size_t room = plot->comparison->figure_count + plot->metric_count + 1;
     int result = 0;
 
-    ret->figure = calloc(room, sizeof(*ret->figure));
-    if (!ret->figure)
-        return rps_error_memory(err);
+    ret->figure = rps_arena_get(plot->comparison->arena, room, sizeof(*ret->figure));
     if (!plot->metric || plot->metric_count == 0)
-        return choose_worthy(plot->comparison, most, ret, err);
+        choose_worthy(plot->comparison, most, ret);
     for (; ret->figure_count < plot->metric_count && result == 0; ret->figure_count++)
         result = choose_named(plot->comparison, plot->metric[ret->figure_count],
                               &ret->figure[ret->figure_count], err);
@@ -146,10 +147,8 @@ static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret
     struct rps_metric *metric;
     int result = rps_reader_plan(run->reader, run->run_id, ret, err);
 
-    for (int m = 0; result == 0 && m < (*ret)->metric_count; m++) {
-        if (strcmp((*ret)->metric[m].name, RPS_COLLECT_CPU_USE) == 0)
-            return 0;
-    }
+    if (result == 0 && metric_of(*ret, RPS_COLLECT_CPU_USE) >= 0)
+        return 0;
     if (result == 0)
         result =
             rps_plan_add_formula(*ret, RPS_COLLECT_CPU_USE "=100 * cpu_seconds / seconds", err);
@@ -160,16 +159,6 @@ static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret
     snprintf(metric->panel, sizeof(metric->panel), "CPU use");
     snprintf(metric->unit, sizeof(metric->unit), "%%");
     return 0;
-}
-
-/* The plan's metric by its name, or -1. */
-static int metric_of(const struct rps_plan *plan, const char *name)
-{
-    for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, name) == 0)
-            return m;
-    }
-    return -1;
 }
 
 static int bin_run(const struct rps_comparison *comparison, struct rps_comparison_series *series,
@@ -206,9 +195,8 @@ static int read_run(const struct rps_comparison *comparison, struct rps_comparis
     struct rps_plan *plan = NULL;
     int result;
 
-    series->run[run].series = calloc(series->figure_count + 1, sizeof(*series->run[run].series));
-    if (!series->run[run].series)
-        return rps_error_memory(err);
+    series->run[run].series =
+        rps_arena_get(comparison->arena, series->figure_count, sizeof(*series->run[run].series));
     result = read_plan(&comparison->run[run], &plan, err);
     if (result == 0)
         result = bin_run(comparison, series, run, plan, bin_count, err);
@@ -238,15 +226,13 @@ static int keep_figures(const struct rps_comparison *comparison,
 
 /* --- the axis by phase ------------------------------------------------------------------------ */
 
-static int make_stretches(const struct rps_comparison_run *run, struct rps_comparison_line *line,
-                          struct rps_error *err)
+static void make_stretches(const struct rps_comparison *comparison, size_t r,
+                           struct rps_comparison_line *line)
 {
-    const struct rps_phases *phases = &run->phases;
+    const struct rps_phases *phases = &comparison->run[r].phases;
 
     line->stretch_count = phases->count > 0 ? phases->count : 1;
-    line->stretch = calloc(line->stretch_count, sizeof(*line->stretch));
-    if (!line->stretch)
-        return rps_error_memory(err);
+    line->stretch = rps_arena_get(comparison->arena, line->stretch_count, sizeof(*line->stretch));
     line->stretch[0] = (struct rps_comparison_stretch){0, line->length, SIZE_MAX, -1};
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
@@ -256,64 +242,46 @@ static int make_stretches(const struct rps_comparison_run *run, struct rps_compa
             (struct rps_comparison_stretch){(double)phase->start_ns / RPS_NS_PER_S,
                                             (double)end_ns / RPS_NS_PER_S, SIZE_MAX, phase->label};
     }
-    return 0;
 }
 
 /* The labels of all rows, none of which is like another; the last is that of no row. */
-static int make_labels(const struct rps_comparison *comparison, struct rps_match_labels *ret,
-                       double **ret_distance, struct rps_error *err)
+static struct rps_match_labels make_labels(const struct rps_comparison *comparison)
 {
     size_t count = comparison->row_count + 1;
-    double *distance = calloc(count * count, sizeof(*distance));
+    double *distance = rps_arena_get(comparison->arena, count * count, sizeof(*distance));
 
-    if (!distance)
-        return rps_error_memory(err);
     for (size_t i = 0; i < count * count; i++)
         distance[i] = APART;
-    *ret_distance = distance;
-    *ret = (struct rps_match_labels){(int)count, distance};
-    return 0;
+    return (struct rps_match_labels){(int)count, distance};
 }
 
-/* Phases of a run's stretches, with labels as above. */
-static int make_phases(const struct rps_comparison_line *line, int label_count,
-                       struct rps_phases *ret, struct rps_error *err)
+/* Phases of a run's stretches, with labels as above; in the arena. */
+static struct rps_phases make_phases(struct rps_arena *arena,
+                                     const struct rps_comparison_line *line, int label_count)
 {
-    *ret = (struct rps_phases){.count = line->stretch_count, .label_count = label_count};
-    ret->phase = calloc(line->stretch_count + 1, sizeof(*ret->phase));
-    if (!ret->phase)
-        return rps_error_memory(err);
-    for (size_t i = 0; i < line->stretch_count; i++) {
+    struct rps_phases ret = {.count = line->stretch_count, .label_count = label_count};
+
+    ret.phase = rps_arena_get(arena, ret.count, sizeof(*ret.phase));
+    for (size_t i = 0; i < ret.count; i++) {
         int label = line->stretch[i].label;
 
-        ret->phase[i].label = label >= 0 && label < label_count ? label : label_count - 1;
-        ret->phase[i].last =
+        ret.phase[i].label = label >= 0 && label < label_count ? label : label_count - 1;
+        ret.phase[i].last =
             (uint64_t)fmax(0, (line->stretch[i].to - line->stretch[i].from) * RPS_NS_PER_S);
     }
-    return 0;
+    return ret;
 }
 
-/* Which stretch of b each of a is, in a new array (free()). */
-static int align(const struct rps_comparison_line *a, const struct rps_comparison_line *b,
-                 const struct rps_match_labels *labels, size_t **ret, struct rps_error *err)
+/* Which stretch of b each of a is. */
+static int align(struct rps_arena *arena, const struct rps_comparison_line *a,
+                 const struct rps_comparison_line *b, const struct rps_match_labels *labels,
+                 size_t **ret, struct rps_error *err)
 {
-    struct rps_phases left = {0}, right = {0};
-    size_t *partner = calloc(a->stretch_count + 1, sizeof(*partner));
-    int result = partner ? 0 : rps_error_memory(err);
+    struct rps_phases left = make_phases(arena, a, labels->count);
+    struct rps_phases right = make_phases(arena, b, labels->count);
 
-    if (result == 0)
-        result = make_phases(a, labels->count, &left, err);
-    if (result == 0)
-        result = make_phases(b, labels->count, &right, err);
-    if (result == 0)
-        result = rps_match_align(&left, &right, labels, partner, err);
-    rps_phases_free(&left);
-    rps_phases_free(&right);
-    if (result == 0)
-        *ret = partner;
-    else
-        free(partner);
-    return result;
+    *ret = rps_arena_get(arena, left.count, sizeof(**ret));
+    return rps_match_align(&left, &right, labels, *ret, err);
 }
 
 /* The next slot, of a stretch, and of its partner on the other side; NULL: it has none. */
@@ -334,17 +302,15 @@ static void add_slot(struct rps_comparison_series *series, int sides,
     slot->to = series->phase_length += length;
 }
 
-static int make_slots(struct rps_comparison_series *series, struct rps_comparison_line *a,
-                      struct rps_comparison_line *b, const struct rps_match_labels *labels,
-                      struct rps_error *err)
+static int make_slots(struct rps_arena *arena, struct rps_comparison_series *series,
+                      struct rps_comparison_line *a, struct rps_comparison_line *b,
+                      const struct rps_match_labels *labels, struct rps_error *err)
 {
     const int only_a = 1 << RPS_SIDE_A, only_b = 1 << RPS_SIDE_B;
     size_t *partner = NULL, next = 0;
 
-    series->slot = calloc(a->stretch_count + b->stretch_count + 1, sizeof(*series->slot));
-    if (!series->slot)
-        return rps_error_memory(err);
-    if (align(a, b, labels, &partner, err) != 0)
+    series->slot = rps_arena_get(arena, a->stretch_count + b->stretch_count, sizeof(*series->slot));
+    if (align(arena, a, b, labels, &partner, err) != 0)
         return RPS_FAILED;
     for (size_t i = 0; i < a->stretch_count; i++) {
         int alone = partner[i] == RPS_MATCH_NONE;
@@ -356,23 +322,22 @@ static int make_slots(struct rps_comparison_series *series, struct rps_compariso
     }
     while (next < b->stretch_count)
         add_slot(series, only_b, &b->stretch[next++], NULL);
-    free(partner);
     return 0;
 }
 
 /* The slots of another run's stretches are those of their partners. */
-static int take_slots(struct rps_comparison_line *line, const struct rps_comparison_line *standing,
+static int take_slots(struct rps_arena *arena, struct rps_comparison_line *line,
+                      const struct rps_comparison_line *standing,
                       const struct rps_match_labels *labels, struct rps_error *err)
 {
     size_t *partner = NULL;
 
-    if (align(line, standing, labels, &partner, err) != 0)
+    if (align(arena, line, standing, labels, &partner, err) != 0)
         return RPS_FAILED;
     for (size_t i = 0; i < line->stretch_count; i++) {
         if (partner[i] < standing->stretch_count)
             line->stretch[i].slot = standing->stretch[partner[i]].slot;
     }
-    free(partner);
     return 0;
 }
 
@@ -381,19 +346,16 @@ static int lay_out(const struct rps_comparison *comparison, struct rps_compariso
 {
     struct rps_comparison_line *a = &series->run[comparison->standing[RPS_SIDE_A]];
     struct rps_comparison_line *b = &series->run[comparison->standing[RPS_SIDE_B]];
-    struct rps_match_labels labels;
-    double *distance = NULL;
-    int result = make_labels(comparison, &labels, &distance, err);
+    struct rps_match_labels labels = make_labels(comparison);
+    int result = make_slots(comparison->arena, series, a, b, &labels, err);
 
-    if (result == 0)
-        result = make_slots(series, a, b, &labels, err);
     for (size_t r = 0; r < series->run_count && result == 0; r++) {
         struct rps_comparison_line *line = &series->run[r];
 
         if (line != a && line != b)
-            result = take_slots(line, comparison->run[r].side == RPS_SIDE_A ? a : b, &labels, err);
+            result = take_slots(comparison->arena, line,
+                                comparison->run[r].side == RPS_SIDE_A ? a : b, &labels, err);
     }
-    free(distance);
     return result;
 }
 
@@ -430,23 +392,18 @@ rps_comparison_stretch_at(const struct rps_comparison_line *line, double time_s)
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static int begin_runs(const struct rps_comparison *comparison, struct rps_comparison_series *series,
-                      struct rps_error *err)
+static void begin_runs(const struct rps_comparison *comparison,
+                       struct rps_comparison_series *series)
 {
-    int result = 0;
-
-    series->run = calloc(comparison->run_count, sizeof(*series->run));
-    if (!series->run)
-        return rps_error_memory(err);
+    series->run = rps_arena_get(comparison->arena, comparison->run_count, sizeof(*series->run));
     series->run_count = comparison->run_count;
-    for (size_t r = 0; r < series->run_count && result == 0; r++) {
+    for (size_t r = 0; r < series->run_count; r++) {
         int64_t elapsed_ns = comparison->run[r].run.elapsed_ns;
 
         series->run[r].length = elapsed_ns > 0 ? (double)elapsed_ns / RPS_NS_PER_S : 1;
         series->length = fmax(series->length, series->run[r].length);
-        result = make_stretches(&comparison->run[r], &series->run[r], err);
+        make_stretches(comparison, r, &series->run[r]);
     }
-    return result;
 }
 
 int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t most,
@@ -463,7 +420,7 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
     if (result == 0 && ret->figure_count == 0)
         result = rps_error_set(err, RPS_FAILED, "the runs have no metric in common to be drawn");
     if (result == 0)
-        result = begin_runs(comparison, ret, err);
+        begin_runs(comparison, ret);
     for (size_t r = 0; r < ret->run_count && result == 0; r++)
         result = read_run(comparison, ret, r, bin_count, err);
     if (result == 0)
@@ -476,16 +433,9 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
 void rps_comparison_series_free(struct rps_comparison_series *series)
 {
     for (size_t r = 0; r < series->run_count; r++) {
-        struct rps_comparison_line *line = &series->run[r];
-
-        for (size_t f = 0; line->series && f < series->figure_count; f++)
-            rps_series_free(&line->series[f]);
-        free(line->series);
-        free(line->stretch);
+        for (size_t f = 0; series->run[r].series && f < series->figure_count; f++)
+            rps_series_free(&series->run[r].series[f]);
     }
-    free(series->run);
-    free(series->slot);
-    free(series->figure);
     rps_plan_free(series->plan);
     *series = (struct rps_comparison_series){0};
 }

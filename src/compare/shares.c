@@ -1,6 +1,6 @@
 /*
- * The functions of a comparison: how long each row was in each of them, by the samples of all runs
- * that have some. A function is one and the same in two runs when its name is, and its module's
+ * The functions of a comparison: how long each row was in each of them, by the shares of all runs
+ * that have samples. A function is one and the same in two runs when its name is, and its module's
  * without the folders: another build lies elsewhere. Where one module a side has a function of the
  * name, it is one whatever the modules are called: another version may be another program.
  */
@@ -19,7 +19,7 @@
 /* Samples of a function in a row of a run. */
 struct cell {
     size_t row, run;
-    struct rps_function_name *name; /* borrowed */
+    const struct rps_share_name *name; /* borrowed */
     uint64_t samples;
 };
 
@@ -28,7 +28,6 @@ struct joining {
     size_t count, room;
     struct cell *cell;              /* owned */
     uint64_t *of;                   /* owned; of[run * row_count + row]: all samples */
-    struct rps_shares *shares;      /* owned; of each run */
     uint8_t *has;                   /* owned; of each run: samples by frequency */
     struct rps_change_value *value; /* owned; scratch of each run, for one function */
     uint64_t *samples;              /* owned; the same */
@@ -36,49 +35,24 @@ struct joining {
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-struct counting {
-    const struct rps_code *code;
-    const int64_t *function; /* of each stack */
-    size_t function_count;
-    uint64_t *seen;  /* owned; seen[group * function_count + function] */
-    uint64_t *of;    /* of each group */
-    uint64_t *stack; /* owned; of each stack */
-};
-
-static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
-                     struct rps_error *err)
-{
-    struct counting *counting = context;
-
-    (void)err;
-    if ((uint64_t)id >= counting->code->stack_count)
-        return 0;
-    counting->of[group] += samples;
-    counting->stack[id] += samples;
-    if (counting->function[id] >= 0)
-        counting->seen[group * counting->function_count + (size_t)counting->function[id]] +=
-            samples;
-    return 0;
-}
-
-int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_code_part *ret,
+int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_run_part *ret,
                         struct rps_error *err)
 {
     uint64_t from = 0;
 
-    *ret = (struct rps_code_part){0, calloc(2 * phases->count + 1, sizeof(*ret->stretch)), rows};
+    *ret = (struct rps_run_part){0, calloc(2 * phases->count + 1, sizeof(*ret->stretch)), rows};
     if (!ret->stretch)
         return rps_error_memory(err);
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
 
         if (phase->first > from)
-            ret->stretch[ret->count++] = (struct rps_code_stretch){from, phase->first - 1, 0};
+            ret->stretch[ret->count++] = (struct rps_run_stretch){from, phase->first - 1, 0};
         ret->stretch[ret->count++] =
-            (struct rps_code_stretch){phase->first, phase->last, (size_t)(phase->label + 1)};
+            (struct rps_run_stretch){phase->first, phase->last, (size_t)(phase->label + 1)};
         from = phase->last + 1;
     }
-    ret->stretch[ret->count++] = (struct rps_code_stretch){from, INT64_MAX, 0};
+    ret->stretch[ret->count++] = (struct rps_run_stretch){from, INT64_MAX, 0};
     return 0;
 }
 
@@ -98,20 +72,19 @@ static int add_cell(struct joining *joining, struct cell cell, struct rps_error 
 }
 
 /* The cells of a run; the whole has the samples of all groups. */
-static int add_cells(struct joining *joining, size_t run, const struct counting *counting,
-                     struct rps_function_name *name, struct rps_error *err)
+static int add_cells(struct joining *joining, size_t r, struct rps_error *err)
 {
-    size_t rows = joining->work->comparison.row_count, functions = counting->function_count;
+    const struct rps_part_shares *shares = &joining->work->comparison.shares[r];
+    size_t rows = shares->group_count, names = shares->name_count;
+    uint64_t *of = &joining->of[r * rows];
 
-    for (size_t row = 1; row < rows; row++) {
-        counting->of[0] += counting->of[row];
-        for (size_t f = 0; f < functions; f++)
-            counting->seen[f] += counting->seen[row * functions + f];
-    }
     for (size_t row = 0; row < rows; row++) {
-        for (size_t f = 0; f < functions; f++) {
-            struct cell cell = {row, run, &name[f], counting->seen[row * functions + f]};
+        of[row] = row > 0 ? shares->group[row].samples : shares->sample_count;
+        for (size_t n = 0; n < names; n++) {
+            struct cell cell = {row, r, &shares->name[n], shares->samples[row * names + n]};
 
+            for (size_t other = 1; other < rows && row == 0; other++)
+                cell.samples += shares->samples[other * names + n];
             if (cell.samples > 0 && add_cell(joining, cell, err) < 0)
                 return RPS_FAILED;
         }
@@ -119,40 +92,21 @@ static int add_cells(struct joining *joining, size_t run, const struct counting 
     return 0;
 }
 
-static int count_run(struct joining *joining, size_t r, struct rps_error *err)
+static int find_shares(struct joining *joining, size_t r, struct rps_error *err)
 {
     static const struct rps_cpus all = {0};
     struct rps_comparison *comparison = &joining->work->comparison;
     const struct rps_comparison_run *run = &comparison->run[r];
-    struct counting counting = {.code = &comparison->code[r],
-                                .of = &joining->of[r * comparison->row_count]};
-    struct rps_code_part part = {0};
-    int64_t *function = NULL;
-    int result = rps_shares_functions(counting.code, 1, RPS_UNNAMED_MODULE, &function,
-                                      &comparison->function[r], &counting.function_count, err);
+    struct rps_run_part part = {0};
+    int result = rps_comparison_part(&run->phases, comparison->row_count, &part, err);
 
-    if (result < 0)
-        return result;
-    counting.function = function;
-    counting.seen =
-        calloc(comparison->row_count, (counting.function_count + 1) * sizeof(*counting.seen));
-    counting.stack = calloc(counting.code->stack_count + 1, sizeof(*counting.stack));
-    result = counting.seen && counting.stack
-                 ? rps_comparison_part(&run->phases, comparison->row_count, &part, err)
-                 : rps_error_memory(err);
     if (result == 0)
-        result =
-            rps_run_code_walk(run->reader, run->run_id, &part, &all, 0, add_count, &counting, err);
-    if (result == 0)
-        result = add_cells(joining, r, &counting, comparison->function[r], err);
-    if (result == 0)
-        result = rps_shares_find(counting.code, counting.stack, RPS_SHARES_FUNCTION,
-                                 &joining->shares[r], err);
-    rps_code_part_free(&part);
-    free(counting.stack);
-    free(counting.seen);
-    free(function);
-    return result;
+        result = rps_part_shares_find(run->reader, run->run_id, &part, &all, &comparison->shares[r],
+                                      err);
+    rps_run_part_free(&part);
+    joining->has[r] =
+        comparison->shares[r].sample_count > 0 && comparison->shares[r].sampling.frequency > 0;
+    return result < 0 ? result : 0;
 }
 
 /* --- joining ---------------------------------------------------------------------------------- */
@@ -166,7 +120,7 @@ static int compare_modules(const struct cell *x, const struct cell *y)
 static int compare_cells(const void *a, const void *b)
 {
     const struct cell *x = a, *y = b;
-    int order = strcmp(x->name->function, y->name->function);
+    int order = strcmp(x->name->name, y->name->name);
 
     if (order == 0)
         order = (x->row > y->row) - (x->row < y->row);
@@ -193,7 +147,7 @@ static int is_one(const struct joining *joining, size_t from, size_t to)
 
 static double frequency_of(const struct joining *joining, size_t run)
 {
-    return (double)joining->work->comparison.code[run].sampling.frequency;
+    return (double)joining->work->comparison.shares[run].sampling.frequency;
 }
 
 /* The share of a side's samples in the row that are the function's. */
@@ -276,7 +230,6 @@ static int join_function(struct joining *joining, size_t from, size_t to, struct
     function.b_share = share_of(joining, last->row, RPS_SIDE_B, samples);
     if (function.a_share < SHARE_MIN && function.b_share < SHARE_MIN)
         return 0;
-    rps_code_place_line(last->name, &joining->shares[last->run]);
     function.name = *last->name;
     function.seconds = change_of(joining, last->row, samples);
     return add_function(&comparison->row[last->row], &function, err);
@@ -309,32 +262,26 @@ static int join(struct joining *joining, struct rps_error *err)
         qsort(joining->cell, joining->count, sizeof(*cell), compare_cells);
     for (size_t from = 0; from < joining->count && result == 0; from = to) {
         to = from + 1;
-        while (to < joining->count &&
-               strcmp(cell[to].name->function, cell[from].name->function) == 0)
+        while (to < joining->count && strcmp(cell[to].name->name, cell[from].name->name) == 0)
             to++;
         result = join_name(joining, from, to, err);
     }
     return result;
 }
 
-static int correct(struct rps_comparison *comparison, size_t from, size_t to, struct rps_error *err)
+static void correct(struct rps_comparison *comparison, size_t from, size_t to)
 {
     struct rps_change **change;
     size_t most = 0, count = 0;
-    int result;
 
     for (size_t row = from; row < to; row++)
         most += comparison->row[row].function_count;
-    change = calloc(most + 1, sizeof(*change));
-    if (!change)
-        return rps_error_memory(err);
+    change = rps_arena_get(comparison->arena, most, sizeof(*change));
     for (size_t row = from; row < to; row++) {
         for (size_t f = 0; f < comparison->row[row].function_count; f++)
             change[count++] = &comparison->row[row].function[f].seconds;
     }
-    result = rps_comparison_correct(change, count, err);
-    free(change);
-    return result;
+    rps_change_correct(comparison->arena, change, count);
 }
 
 /* Those that changed most first, and of these as many as are looked at. */
@@ -350,46 +297,27 @@ static void keep_most(struct rps_comparison *comparison)
     }
 }
 
-/* --- the runs' code --------------------------------------------------------------------------- */
-
-static int read_code(struct joining *joining, size_t r, struct rps_error *err)
-{
-    struct rps_comparison *comparison = &joining->work->comparison;
-    const struct rps_comparison_run *run = &comparison->run[r];
-    int result = rps_reader_code(run->reader, run->run_id, &comparison->code[r], err);
-
-    if (result < 0)
-        return result;
-    joining->has[r] = result > 0 && comparison->code[r].stack_count > 0 &&
-                      comparison->code[r].sampling.frequency > 0;
-    return 0;
-}
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static int begin(struct joining *joining, struct rps_error *err)
 {
     struct rps_comparison *comparison = &joining->work->comparison;
     size_t runs = comparison->run_count;
 
-    comparison->code = calloc(runs, sizeof(*comparison->code));
-    comparison->function = calloc(runs, sizeof(*comparison->function));
+    comparison->shares = calloc(runs, sizeof(*comparison->shares));
     joining->of = calloc(runs, comparison->row_count * sizeof(*joining->of));
-    joining->shares = calloc(runs, sizeof(*joining->shares));
     joining->has = calloc(runs, sizeof(*joining->has));
     joining->value = calloc(runs, sizeof(*joining->value));
     joining->samples = calloc(runs, sizeof(*joining->samples));
-    return comparison->code && comparison->function && joining->of && joining->shares &&
-                   joining->has && joining->value && joining->samples
+    return comparison->shares && joining->of && joining->has && joining->value && joining->samples
                ? 0
                : rps_error_memory(err);
 }
 
 static void end(struct joining *joining)
 {
-    for (size_t r = 0; joining->shares && r < joining->work->comparison.run_count; r++)
-        rps_shares_free(&joining->shares[r]);
     free(joining->cell);
     free(joining->of);
-    free(joining->shares);
     free(joining->has);
     free(joining->value);
     free(joining->samples);
@@ -413,16 +341,16 @@ int rps_comparison_find_functions(struct rps_comparison_work *work, struct rps_e
     int result = begin(&joining, err);
 
     for (size_t r = 0; r < runs && result == 0; r++)
-        result = read_code(&joining, r, err);
+        result = find_shares(&joining, r, err);
     if (result == 0 && both_have(&joining)) {
         for (size_t r = 0; r < runs && result == 0; r++) {
             if (joining.has[r])
-                result = count_run(&joining, r, err);
+                result = add_cells(&joining, r, err);
         }
         if (result == 0)
             result = join(&joining, err);
         if (result == 0)
-            result = rps_comparison_each_family(&work->comparison, correct, err);
+            rps_comparison_each_family(&work->comparison, correct);
         keep_most(&work->comparison);
     }
     end(&joining);

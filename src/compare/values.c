@@ -10,7 +10,6 @@
 #include "work.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
@@ -33,26 +32,27 @@ static const struct rps_within too_short = {0, 1, 0};
 /* The observations of a run: a rotation, or block, each. */
 struct observations {
     int operand_count;
-    int *operand; /* owned; those that metrics use */
-    size_t count, room;
-    double *value; /* owned; value[i * operand_count + k] */
-    size_t *row;   /* owned; 0: in no row but the whole */
+    int *operand; /* those that metrics use */
+    size_t count;
+    double *value; /* value[i * operand_count + k] */
+    size_t *row;   /* 0: in no row but the whole */
 };
 
+/* All but what tallies and the rotation own lies in the comparison's arena. */
 struct measuring {
     const struct rps_comparison *comparison;
     const struct rps_comparison_run *run;
     struct rps_compared_run *compared;
     int is_single;           /* 1: one run against one */
-    struct rps_tally *tally; /* owned; of each row */
-    size_t *times;           /* owned; of each row: its phases in this run */
-    int64_t *length_ns;      /* owned; of these together */
+    struct rps_tally *tally; /* of each row */
+    size_t *times;           /* of each row: its phases in this run */
+    int64_t *length_ns;      /* of these together */
     double grain_s;          /* how fine boundaries are known */
     struct rps_rotation rotation;
     size_t rotation_phase; /* SIZE_MAX: of several, or of none */
     size_t at;
-    double *operand;           /* owned; of the tally that is looked at */
-    double *derivative, *term; /* owned; scratch: by the operands, of the observations of a row */
+    double *operand;           /* of the tally that is looked at */
+    double *derivative, *term; /* scratch: by the operands, of the observations of a row */
     struct observations seen;
 };
 
@@ -64,45 +64,24 @@ static size_t row_of(const struct measuring *measuring, size_t phase)
     return phase == SIZE_MAX ? 0 : (size_t)(measuring->run->phases.phase[phase].label + 1);
 }
 
-static int make_room(struct observations *seen, struct rps_error *err)
+static void end_rotation(struct measuring *measuring)
 {
-    size_t room = seen->room ? 2 * seen->room : 256;
-    double *value;
-    size_t *row;
-
-    if (seen->count < seen->room)
-        return 0;
-    value = realloc(seen->value, room * (size_t)seen->operand_count * sizeof(*value));
-    if (value)
-        seen->value = value;
-    row = realloc(seen->row, room * sizeof(*row));
-    if (row)
-        seen->row = row;
-    if (!value || !row)
-        return rps_error_memory(err);
-    seen->room = room;
-    return 0;
-}
-
-static int end_rotation(struct measuring *measuring, struct rps_error *err)
-{
+    struct rps_arena *arena = measuring->comparison->arena;
     struct observations *seen = &measuring->seen;
+    size_t operands = (size_t)seen->operand_count;
 
     if (!measuring->is_single || measuring->rotation.tally.periods == 0)
-        return 0;
-    if (make_room(seen, err) < 0)
-        return RPS_FAILED;
+        return;
+    seen->value = rps_arena_grow(arena, seen->value, seen->count, operands * sizeof(*seen->value));
+    seen->row = rps_arena_grow(arena, seen->row, seen->count, sizeof(*seen->row));
     rps_tally_operands(&measuring->rotation.tally, measuring->compared->plan, measuring->operand);
-    for (int k = 0; k < seen->operand_count; k++)
-        seen->value[seen->count * (size_t)seen->operand_count + (size_t)k] =
-            measuring->operand[seen->operand[k]];
+    for (size_t k = 0; k < operands; k++)
+        seen->value[seen->count * operands + k] = measuring->operand[seen->operand[k]];
     seen->row[seen->count++] = row_of(measuring, measuring->rotation_phase);
     rps_rotation_reset(&measuring->rotation);
-    return 0;
 }
 
-static int add_period(struct measuring *measuring, const struct rps_period *period,
-                      struct rps_error *err)
+static void add_period(struct measuring *measuring, const struct rps_period *period)
 {
     const struct rps_phases *phases = &measuring->run->phases;
     size_t end = rps_phases_at(phases, rps_period_last(period), &measuring->at);
@@ -112,15 +91,14 @@ static int add_period(struct measuring *measuring, const struct rps_period *peri
     if (row_of(measuring, at) > 0)
         rps_tally_add(&measuring->tally[row_of(measuring, at)], period);
     if (!measuring->is_single)
-        return 0;
-    if (rps_rotation_ends(&measuring->rotation, period) && end_rotation(measuring, err) < 0)
-        return RPS_FAILED;
+        return;
+    if (rps_rotation_ends(&measuring->rotation, period))
+        end_rotation(measuring);
     if (measuring->rotation.tally.periods == 0)
         measuring->rotation_phase = at;
     if (measuring->rotation_phase != at || end != at)
         measuring->rotation_phase = SIZE_MAX;
     rps_rotation_add(&measuring->rotation, period);
-    return 0;
 }
 
 /* --- variances -------------------------------------------------------------------------------- */
@@ -351,19 +329,17 @@ static void look_back(struct measuring *measuring)
 /* --- the run ---------------------------------------------------------------------------------- */
 
 /* The operands of metrics, the elapsed time first. */
-static int list_operands(struct measuring *measuring, struct rps_error *err)
+static void list_operands(struct measuring *measuring)
 {
+    struct rps_arena *arena = measuring->comparison->arena;
     int operands = rps_plan_operand_count(measuring->compared->plan);
-    char *is_used = calloc((size_t)operands + 1, 1);
+    char *is_used = rps_arena_get(arena, (size_t)operands + 1, 1);
     struct observations *seen = &measuring->seen;
 
-    seen->operand = calloc((size_t)operands + 1, sizeof(*seen->operand));
-    measuring->operand = calloc((size_t)operands + 1, sizeof(*measuring->operand));
-    measuring->derivative = calloc((size_t)operands + 1, sizeof(*measuring->derivative));
-    if (!is_used || !seen->operand || !measuring->operand || !measuring->derivative) {
-        free(is_used);
-        return rps_error_memory(err);
-    }
+    seen->operand = rps_arena_get(arena, (size_t)operands + 1, sizeof(*seen->operand));
+    measuring->operand = rps_arena_get(arena, (size_t)operands + 1, sizeof(*measuring->operand));
+    measuring->derivative =
+        rps_arena_get(arena, (size_t)operands + 1, sizeof(*measuring->derivative));
     for (size_t f = 0; f < measuring->comparison->figure_count; f++) {
         const struct rps_formula *formula = rps_compared_formula(measuring->compared, f);
 
@@ -379,8 +355,6 @@ static int list_operands(struct measuring *measuring, struct rps_error *err)
         if (is_used[k] && k != RPS_OPERAND_SECONDS)
             seen->operand[seen->operand_count++] = k;
     }
-    free(is_used);
-    return 0;
 }
 
 /* How long each row is in this run, and how often it comes. */
@@ -402,42 +376,21 @@ static void count_phases(struct measuring *measuring)
 
 static int begin(struct measuring *measuring, struct rps_error *err)
 {
-    const struct rps_comparison *comparison = measuring->comparison;
-    size_t rows = comparison->row_count, figures = comparison->figure_count;
+    struct rps_arena *arena = measuring->comparison->arena;
+    size_t rows = measuring->comparison->row_count;
     int result = 0;
 
-    measuring->tally = calloc(rows, sizeof(*measuring->tally));
-    measuring->times = calloc(rows, sizeof(*measuring->times));
-    measuring->length_ns = calloc(rows, sizeof(*measuring->length_ns));
-    measuring->compared->value = calloc(rows * figures, sizeof(*measuring->compared->value));
-    if (!measuring->tally || !measuring->times || !measuring->length_ns ||
-        !measuring->compared->value)
-        return rps_error_memory(err);
+    measuring->tally = rps_arena_get(arena, rows, sizeof(*measuring->tally));
+    measuring->times = rps_arena_get(arena, rows, sizeof(*measuring->times));
+    measuring->length_ns = rps_arena_get(arena, rows, sizeof(*measuring->length_ns));
+    measuring->compared->value = rps_arena_get(arena, rows * measuring->comparison->figure_count,
+                                               sizeof(*measuring->compared->value));
+    list_operands(measuring);
+    count_phases(measuring);
     for (size_t row = 0; row < rows && result == 0; row++)
         result = rps_tally_init(&measuring->tally[row], measuring->compared->plan, err);
-    if (result == 0)
-        result = rps_rotation_init(&measuring->rotation, measuring->compared->plan, err);
-    if (result == 0)
-        result = list_operands(measuring, err);
-    if (result == 0)
-        count_phases(measuring);
-    return result;
-}
-
-static void end(struct measuring *measuring)
-{
-    for (size_t row = 0; measuring->tally && row < measuring->comparison->row_count; row++)
-        rps_tally_free(&measuring->tally[row]);
-    rps_rotation_free(&measuring->rotation);
-    free(measuring->tally);
-    free(measuring->times);
-    free(measuring->length_ns);
-    free(measuring->operand);
-    free(measuring->derivative);
-    free(measuring->term);
-    free(measuring->seen.operand);
-    free(measuring->seen.value);
-    free(measuring->seen.row);
+    return result == 0 ? rps_rotation_init(&measuring->rotation, measuring->compared->plan, err)
+                       : result;
 }
 
 static int walk(struct measuring *measuring, struct rps_error *err)
@@ -456,9 +409,8 @@ static int walk(struct measuring *measuring, struct rps_error *err)
             measuring->grain_s *= (double)(plan->set_count << (RPS_LEVEL_BITS * series.resolution));
     }
     while (rps_walk_next(&walk, &result, err))
-        result = add_period(measuring, walk.period, err);
-    if (result == 0)
-        result = end_rotation(measuring, err);
+        add_period(measuring, walk.period);
+    end_rotation(measuring);
     rps_cpu_series_free(&series);
     return result;
 }
@@ -476,14 +428,13 @@ int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct 
     if (result == 0)
         result = walk(&measuring, err);
     if (result == 0) {
-        measuring.term = malloc((measuring.seen.count + 1) * sizeof(*measuring.term));
-        if (!measuring.term)
-            result = rps_error_memory(err);
-    }
-    if (result == 0) {
+        measuring.term =
+            rps_arena_get(work->comparison.arena, measuring.seen.count, sizeof(*measuring.term));
         evaluate(&measuring);
         look_back(&measuring);
     }
-    end(&measuring);
+    for (size_t row = 0; row < work->comparison.row_count; row++)
+        rps_tally_free(&measuring.tally[row]);
+    rps_rotation_free(&measuring.rotation);
     return result;
 }

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/text.h"
@@ -12,48 +11,46 @@
 
 #define LEAST_PERCENT .1
 #define ALL_OF_IT     .01  /* a phase that lacks less of the time than this is the whole */
+#define CHANGED_LEAST .005 /* by less of it the whole hardly changed, shares of which say nothing */
 #define LONG_S        1000 /* seconds that are minutes and hours */
 #define LONGEST_S     9e9  /* that fit into nanoseconds */
 #define STORE_WIDTH   40   /* characters of a path */
+#define LABEL_WIDTH   32
+#define RANGES_MOST   20 /* of the numbers of runs */
 #define COMMAND_WIDTH 160
 
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* Three digits, whatever the size. */
-static void write_value(char *ret, double value, int whole)
+static const char *number_text(struct rps_arena *arena, double value, int whole)
 {
     double size = fabs(value);
+    char text[RPS_TEXT_NUMBER_SIZE];
 
     if (whole || size >= 1e5 || size < 1e-4)
-        rps_text_number(ret, RPS_TEXT_NUMBER_SIZE, value);
-    else
-        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%.*f",
-                 size >= 99.95    ? 0
-                 : size >= 9.995  ? 1
-                 : size >= .9995  ? 2
-                 : size >= .09995 ? 3
-                                  : 4,
-                 value);
+        return rps_arena_text(arena, rps_text_number(text, sizeof(text), value));
+    return size >= 99.95 ? rps_arena_print(arena, "%.0f", value)
+                         : rps_arena_print(arena, "%#.3g", value);
 }
 
-char *rps_comparison_value_text(char *ret, const struct rps_comparison_figure *figure, double value)
+const char *rps_comparison_value_text(struct rps_arena *arena,
+                                      const struct rps_comparison_figure *figure, double value)
 {
-    char number[RPS_TEXT_NUMBER_SIZE];
-    const char *unit = figure->unit;
-    int counts = strcmp(unit, "events") == 0 || strcmp(unit, "cycles") == 0;
+    const char *unit = figure->unit, *number;
+    char text[RPS_TEXT_NUMBER_SIZE];
 
     if (!isfinite(value))
-        return strcpy(ret, "-");
+        return "-";
+    if (strcmp(unit, "events") == 0 || strcmp(unit, "cycles") == 0)
+        unit = "";
     if (strcmp(unit, "ns") == 0) {
         value /= 1e9;
         unit = "s";
     }
     if (strcmp(unit, "s") == 0 && value >= LONG_S && value < LONGEST_S)
-        return rps_text_duration(ret, RPS_COMPARISON_TEXT_SIZE, (int64_t)(value * 1e9));
-    write_value(number, value, figure->kind == RPS_FIGURE_TOTAL && strcmp(unit, "s") != 0);
-    snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%s%s%s", number, unit[0] && !counts ? " " : "",
-             counts ? "" : unit);
-    return ret;
+        return rps_arena_text(arena, rps_text_duration(text, sizeof(text), (int64_t)(value * 1e9)));
+    number = number_text(arena, value, figure->kind == RPS_FIGURE_TOTAL && strcmp(unit, "s") != 0);
+    return unit[0] ? rps_arena_print(arena, "%s %s", number, unit) : number;
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -69,85 +66,79 @@ static int is_factor(const struct rps_change *change)
            (change->ratio < RPS_COMPARISON_FACTOR_BELOW && change->b != 0);
 }
 
-/* Of percent: none where they would be within the interval, or, without one, beyond two digits. */
-static int decimals_of(const struct rps_change *change)
-{
-    if (has_interval(change))
-        return 50 * (change->high - change->low) < 2 ? 1 : 0;
-    return fabs(100 * change->ratio) < 10 ? 1 : 0;
-}
-
-static void write_percent(char *ret, double ratio, int decimals)
-{
-    double percent = 100 * ratio;
-
-    if (fabs(percent) < LEAST_PERCENT || (decimals == 0 && fabs(percent) < .5))
-        strcpy(ret, "0");
-    else if (fabs(percent) >= 1e4)
-        strcpy(ret, percent > 0 ? "over 10000" : "under -10000");
-    else
-        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%+.*f", decimals, percent);
-}
-
 /* "3.1", "1/300" */
-static void write_factor(char *ret, double times)
+static const char *factor_text(struct rps_arena *arena, double times)
 {
-    char number[RPS_TEXT_NUMBER_SIZE];
+    char text[RPS_TEXT_NUMBER_SIZE];
 
     if (fabs(times) >= 1e4 || times <= 0)
-        rps_text_number(ret, RPS_TEXT_NUMBER_SIZE, times);
-    else if (times >= .095)
-        rps_words_times(ret, RPS_TEXT_NUMBER_SIZE, times);
-    else if (times < 1e-4)
-        strcpy(ret, "<1/10000");
-    else
-        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "1/%.40s",
-                 rps_words_times(number, sizeof(number), 1 / times));
+        return rps_arena_text(arena, rps_text_number(text, sizeof(text), times));
+    if (times >= .095)
+        return rps_arena_text(arena, rps_words_times(text, sizeof(text), times));
+    return times < 1e-4
+               ? "<1/10000"
+               : rps_arena_print(arena, "1/%s", rps_words_times(text, sizeof(text), 1 / times));
 }
 
-char *rps_comparison_change_text(char *ret, const struct rps_change *change)
+/* A ratio as the change is said, without "%" or "x". Per cent have no decimals where they would be
+ * within the interval, or, without one, beyond two digits. */
+static const char *ratio_text(struct rps_arena *arena, const struct rps_change *change,
+                              double ratio)
 {
-    char number[RPS_COMPARISON_TEXT_SIZE];
+    double percent = 100 * ratio;
+    int decimals = has_interval(change) ? 50 * (change->high - change->low) < 2
+                                        : fabs(100 * change->ratio) < 10;
 
-    if (!isfinite(change->a) || !isfinite(change->b))
-        return strcpy(ret, "-");
-    if (change->a == change->b)
-        return strcpy(ret, "0 %");
-    if (!isfinite(change->ratio))
-        return strcpy(ret, "from 0");
     if (is_factor(change))
-        write_factor(number, 1 + change->ratio);
-    else
-        write_percent(number, change->ratio, decimals_of(change));
-    snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%.100s %c", number, is_factor(change) ? 'x' : '%');
-    return ret;
+        return factor_text(arena, 1 + ratio);
+    if (fabs(percent) < LEAST_PERCENT || (decimals == 0 && fabs(percent) < .5))
+        return "0";
+    if (fabs(percent) >= 1e4)
+        return percent > 0 ? "over 10000" : "under -10000";
+    return rps_arena_print(arena, "%+.*f", decimals, percent);
 }
 
-char *rps_comparison_interval_text(char *ret, const struct rps_comparison_figure *figure,
-                                   const struct rps_change *change)
+static const char *change_text(struct rps_arena *arena, const struct rps_change *change)
 {
-    char low[RPS_COMPARISON_TEXT_SIZE], high[RPS_COMPARISON_TEXT_SIZE];
+    if (!isfinite(change->a) || !isfinite(change->b))
+        return "-";
+    if (change->a == change->b)
+        return "0 %";
+    if (!isfinite(change->ratio))
+        return "from 0";
+    return rps_arena_print(arena, "%s %c", ratio_text(arena, change, change->ratio),
+                           is_factor(change) ? 'x' : '%');
+}
 
+static const char *interval_text(struct rps_arena *arena,
+                                 const struct rps_comparison_figure *figure,
+                                 const struct rps_change *change)
+{
     double least = change->a >= 0 && change->b >= 0 ? -1 : -INFINITY; /* nothing is below 0 */
 
     if (!has_interval(change) || (change->low == 0 && change->high == 0))
-        return strcpy(ret, "");
-    if (!isfinite(change->ratio)) {
-        rps_comparison_value_text(low, figure, least < 0 ? fmax(change->low, 0) : change->low);
-        rps_comparison_value_text(high, figure, change->high);
-        snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%.60s to %.60s", low, high);
-        return ret;
-    }
-    if (is_factor(change)) {
-        write_factor(low, 1 + fmax(change->low, least));
-        write_factor(high, 1 + change->high);
-    } else {
-        write_percent(low, fmax(change->low, least), decimals_of(change));
-        write_percent(high, change->high, decimals_of(change));
-    }
-    snprintf(ret, RPS_COMPARISON_TEXT_SIZE, "%.40s to %.40s %c", low, high,
-             is_factor(change) ? 'x' : '%');
-    return ret;
+        return "";
+    if (!isfinite(change->ratio))
+        return rps_arena_print(arena, "%s to %s",
+                               rps_comparison_value_text(
+                                   arena, figure, least < 0 ? fmax(change->low, 0) : change->low),
+                               rps_comparison_value_text(arena, figure, change->high));
+    return rps_arena_print(arena, "%s to %s %c",
+                           ratio_text(arena, change, fmax(change->low, least)),
+                           ratio_text(arena, change, change->high), is_factor(change) ? 'x' : '%');
+}
+
+struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
+                                                 const struct rps_comparison_figure *figure,
+                                                 const struct rps_change *change)
+{
+    return (struct rps_comparison_words){
+        .a = rps_comparison_value_text(arena, figure, change->a),
+        .b = rps_comparison_value_text(arena, figure, change->b),
+        .change = change_text(arena, change),
+        .interval = interval_text(arena, figure, change),
+        .verdict = rps_comparison_verdict_text(change),
+    };
 }
 
 int rps_comparison_is_changed(const struct rps_change *change)
@@ -192,6 +183,18 @@ double rps_comparison_longer(const struct rps_comparison *comparison, size_t row
     return (of->b_times > 0 ? change->b : 0) - (of->a_times > 0 ? change->a : 0);
 }
 
+double rps_comparison_share_of_change(const struct rps_comparison *comparison, size_t row)
+{
+    int elapsed = rps_comparison_figure(comparison, "elapsed");
+    const struct rps_change *whole = elapsed >= 0 ? &comparison->row[0].change[elapsed] : NULL;
+    double share = rps_comparison_longer(comparison, row) / rps_comparison_longer(comparison, 0);
+
+    return !whole || fabs(share) > 99 || rps_comparison_verdict(whole) == RPS_VERDICT_SAME ||
+                   fabs(whole->ratio) < CHANGED_LEAST
+               ? NAN
+               : share;
+}
+
 double rps_comparison_explains(const struct rps_comparison_figure *figure,
                                const struct rps_change *change)
 {
@@ -224,16 +227,17 @@ static int is_clock(const struct rps_comparison_figure *figure)
            (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
 }
 
-/* A rate of events of which the total changed. */
-static int is_said_by_total(const struct rps_comparison *comparison, size_t row, size_t figure)
+int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t row,
+                                    size_t figure)
 {
     const struct rps_comparison_figure *rate = &comparison->figure[figure];
+    const struct rps_change *change = comparison->row[row].change;
 
     for (size_t f = 0; f < comparison->figure_count && strcmp(rate->unit, "/s") == 0; f++) {
         if (comparison->figure[f].kind == RPS_FIGURE_TOTAL &&
-            strcmp(comparison->figure[f].label, rate->label) == 0 &&
-            rps_comparison_is_changed(&comparison->row[row].change[f]))
-            return 1;
+            strcmp(comparison->figure[f].label, rate->label) == 0)
+            return rps_comparison_is_changed(&change[f]) ||
+                   !rps_comparison_is_changed(&change[figure]);
     }
     return 0;
 }
@@ -257,7 +261,8 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
         const struct rps_comparison_figure *figure = &comparison->figure[f];
         const struct rps_change *change = &comparison->row[row].change[f];
         int again = figure->kind == RPS_FIGURE_TIME || is_clock(figure) ||
-                    !rps_comparison_is_changed(change) || is_said_by_total(comparison, row, f);
+                    !rps_comparison_is_changed(change) ||
+                    rps_comparison_is_said_by_total(comparison, row, f);
         double found;
 
         for (size_t s = 0; s < count; s++)
@@ -292,7 +297,7 @@ static size_t count_tests(const struct rps_comparison *comparison, size_t from, 
 
     for (size_t r = from; r < to; r++) {
         for (size_t f = 0; f < comparison->figure_count; f++)
-            tests += (size_t)rps_comparison_is_tested(&comparison->row[r].change[f]);
+            tests += (size_t)rps_change_is_tested(&comparison->row[r].change[f]);
     }
     return tests;
 }
@@ -307,50 +312,30 @@ size_t rps_comparison_tests(const struct rps_comparison *comparison)
 }
 
 /* "1-3,7": the numbers of a side's runs, where they are one behind the other as a range. */
-static void write_numbers(char *ret, size_t size, const struct rps_comparison *comparison,
-                          enum rps_comparison_side side)
+static const char *numbers_of(const struct rps_comparison *comparison,
+                              enum rps_comparison_side side)
 {
     const struct rps_comparison_run *run = comparison->run;
-    size_t used = 0;
+    size_t end = side == RPS_SIDE_A ? comparison->a_count : comparison->run_count;
+    size_t i = side == RPS_SIDE_A ? 0 : comparison->a_count;
+    const char *numbers = "";
+    int ranges = 0;
 
-    ret[0] = '\0';
-    for (size_t i = 0, last; i < comparison->run_count && used < size; i = last + 1) {
+    for (size_t last; i < end; i = last + 1) {
         last = i;
-        if (run[i].side != side)
-            continue;
-        while (last + 1 < comparison->run_count && run[last + 1].side == side &&
-               (uint64_t)run[last + 1].run_id == (uint64_t)run[last].run_id + 1)
+        while (last + 1 < end && (uint64_t)run[last + 1].run_id == (uint64_t)run[last].run_id + 1)
             last++;
-        used += (size_t)snprintf(ret + used, size - used, "%s%" PRId64, used > 0 ? "," : "",
-                                 run[i].run_id);
-        if (last > i && used < size)
-            used += (size_t)snprintf(ret + used, size - used, "-%" PRId64, run[last].run_id);
+        if (ranges++ == RANGES_MOST)
+            return rps_arena_print(comparison->arena, "%s...", numbers);
+        numbers = rps_arena_print(comparison->arena, "%s%s%" PRId64, numbers, ranges > 1 ? "," : "",
+                                  run[i].run_id);
+        if (last > i)
+            numbers = rps_arena_print(comparison->arena, "%s-%" PRId64, numbers, run[last].run_id);
     }
-    if (used >= size)
-        memcpy(ret + size - 4, "...", 4);
+    return numbers;
 }
 
-/* The command of the runs of a side, or of both (side -1); "": they have several. */
-static void write_command(char *ret, size_t size, const struct rps_comparison *comparison, int side)
-{
-    char title[4096], other[4096];
-
-    ret[0] = title[0] = '\0';
-    for (size_t i = 0; i < comparison->run_count; i++) {
-        const struct rps_comparison_run *run = &comparison->run[i];
-
-        if (side >= 0 && (int)run->side != side)
-            continue;
-        rps_run_title(other, sizeof(other), &run->run);
-        if (title[0] && strcmp(title, other) != 0)
-            return;
-        strcpy(title, other);
-    }
-    rps_words_cut(ret, size, title, COMMAND_WIDTH);
-}
-
-/* 1: all runs lie in one store. */
-static int has_one_store(const struct rps_comparison *comparison)
+int rps_comparison_has_one_store(const struct rps_comparison *comparison)
 {
     for (size_t i = 1; i < comparison->run_count; i++) {
         if (strcmp(comparison->run[i].store, comparison->run[0].store) != 0)
@@ -359,75 +344,134 @@ static int has_one_store(const struct rps_comparison *comparison)
     return 1;
 }
 
-/* How many characters of the name are not " of STORE", which is said of the runs already. */
-static int length_of_name(const char *name, const char *store)
+static const char *cut(const struct rps_comparison *comparison, const char *text, int width)
 {
-    static const char of[] = " of ";
-    size_t length = strlen(name), end = strlen(of) + strlen(store);
+    size_t size = 4 * strlen(text) + 4;
 
-    if (length >= end && strncmp(name + length - end, of, strlen(of)) == 0 &&
-        strcmp(name + length - strlen(store), store) == 0)
-        length -= end;
-    return (int)length;
+    return rps_words_cut(rps_arena_get(comparison->arena, size, 1), size, text, width);
 }
 
-char *rps_comparison_side_text(char *ret, const struct rps_comparison_output *output,
-                               enum rps_comparison_side side)
+static const char *store_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
 {
-    const struct rps_comparison *comparison = output->comparison;
-    const char *name = side == RPS_SIDE_A ? output->a_name : output->b_name;
+    const char *store = comparison->run[side == RPS_SIDE_A ? 0 : comparison->a_count].store;
+
+    return cut(comparison, store, STORE_WIDTH);
+}
+
+/* The label that all runs of a side have, printable; NULL: there is none. One that could be a phase,
+ * or the number of a run, is written as it could be typed, one of several words in quotes. */
+static const char *label_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
+{
+    const char *label = NULL;
+    int phase;
+
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        const struct rps_comparison_run *run = &comparison->run[i];
+
+        if (run->side == side && (!run->run.label[0] || (label && strcmp(label, run->run.label))))
+            return NULL;
+        label = run->side == side ? run->run.label : label;
+    }
+    phase = rps_phase_label_parse(label);
+    if ((phase >= 0 && (size_t)phase + 1 < comparison->row_count) ||
+        !label[strspn(label, "0123456789")])
+        label = rps_arena_print(comparison->arena, "label:%s", label);
+    label = cut(comparison, label, LABEL_WIDTH);
+    return strchr(label, ' ') ? rps_arena_print(comparison->arena, "\"%s\"", label) : label;
+}
+
+void rps_comparison_name_sides(struct rps_comparison *comparison)
+{
+    const size_t count[2] = {comparison->a_count, comparison->b_count};
+    int one_store = rps_comparison_has_one_store(comparison);
+
+    for (int side = 0; side < 2; side++)
+        comparison->label[side] = label_of(comparison, (enum rps_comparison_side)side);
+    if (comparison->label[0] && comparison->label[1] &&
+        strcmp(comparison->label[0], comparison->label[1]) == 0)
+        comparison->label[0] = comparison->label[1] = NULL;
+    for (int side = 0; side < 2; side++) {
+        enum rps_comparison_side of = (enum rps_comparison_side)side;
+
+        comparison->name[side] =
+            comparison->label[side]
+                ? comparison->label[side]
+                : rps_arena_print(comparison->arena, "run%s %s%s%s", count[side] > 1 ? "s" : "",
+                                  numbers_of(comparison, of), one_store ? "" : " of ",
+                                  one_store ? "" : store_of(comparison, of));
+    }
+}
+
+/* The command of the runs of a side, or of both (side -1); NULL: they have several. */
+static const char *command_of(const struct rps_comparison *comparison, int side)
+{
+    char title[4096], other[4096];
+
+    title[0] = '\0';
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        const struct rps_comparison_run *run = &comparison->run[i];
+
+        if (side >= 0 && (int)run->side != side)
+            continue;
+        rps_run_title(other, sizeof(other), &run->run);
+        if (title[0] && strcmp(title, other) != 0)
+            return NULL;
+        strcpy(title, other);
+    }
+    return cut(comparison, title, COMMAND_WIDTH);
+}
+
+/* Behind what was said before, "" at first. */
+static void append(const struct rps_comparison *comparison, const char **text, const char *before,
+                   const char *more)
+{
+    *text =
+        rps_arena_print(comparison->arena, "%s%s%s%s", *text, (*text)[0] ? ", " : "", before, more);
+}
+
+const char *rps_comparison_side_text(const struct rps_comparison *comparison,
+                                     enum rps_comparison_side side)
+{
+    const struct rps_comparison_run *first =
+        &comparison->run[side == RPS_SIDE_A ? 0 : comparison->a_count];
     size_t count = side == RPS_SIDE_A ? comparison->a_count : comparison->b_count;
-    size_t at = side == RPS_SIDE_A ? 0 : comparison->a_count, used;
-    char numbers[160], text[512], given[512] = "", command[512] = "";
+    const char *text = "", *numbers = numbers_of(comparison, side), *command;
 
-    write_numbers(numbers, sizeof(numbers), comparison, side);
-    if (name && at < comparison->run_count)
-        snprintf(given, sizeof(given), "%.*s", length_of_name(name, comparison->run[at].store),
-                 name);
-    if (count == 1)
-        used = (size_t)snprintf(ret, RPS_COMPARISON_LINE_SIZE, "run %s", numbers);
-    else
-        used = (size_t)snprintf(ret, RPS_COMPARISON_LINE_SIZE, "%zu runs (%s)", count, numbers);
-    if (!has_one_store(comparison) && at < comparison->run_count)
-        used += (size_t)snprintf(
-            ret + used, RPS_COMPARISON_LINE_SIZE - used, " of %s",
-            rps_words_cut(text, sizeof(text), comparison->run[at].store, STORE_WIDTH));
-    if (given[0] && strcmp(given, numbers) != 0)
-        used += (size_t)snprintf(ret + used, RPS_COMPARISON_LINE_SIZE - used, ", %s",
-                                 rps_words_cut(text, sizeof(text), given, STORE_WIDTH));
-    write_command(command, sizeof(command), comparison, -1);
-    if (command[0])
-        return ret; /* that of both is said once */
-    write_command(command, sizeof(command), comparison, (int)side);
-    snprintf(ret + used, RPS_COMPARISON_LINE_SIZE - used, ", %s",
-             command[0] ? command : "several commands");
-    return ret;
+    if (comparison->label[side])
+        text = count > 1 ? rps_arena_print(comparison->arena, "%zu runs (%s)", count, numbers)
+                         : rps_arena_print(comparison->arena, "run %s", numbers);
+    if (comparison->label[side] && !rps_comparison_has_one_store(comparison))
+        text = rps_arena_print(comparison->arena, "%s of %s", text, store_of(comparison, side));
+    else if (!comparison->label[side] && first->run.label[0] && label_of(comparison, side))
+        append(comparison, &text, "label ", label_of(comparison, side));
+    if (command_of(comparison, -1))
+        return text; /* that of both is said once */
+    command = command_of(comparison, (int)side);
+    append(comparison, &text, "", command ? command : "several commands");
+    return text;
 }
 
-char *rps_comparison_command_text(char *ret, const struct rps_comparison *comparison)
+const char *rps_comparison_command_text(const struct rps_comparison *comparison)
 {
-    write_command(ret, RPS_COMPARISON_LINE_SIZE, comparison, -1);
-    return ret;
+    const char *command = command_of(comparison, -1);
+
+    return command ? command : "";
 }
 
-char *rps_comparison_tested_text(char *ret, const struct rps_comparison *comparison)
+const char *rps_comparison_tested_text(const struct rps_comparison *comparison)
 {
     size_t tests = rps_comparison_tests(comparison), a = comparison->a_count,
            b = comparison->b_count;
-    char by[160];
+    const char *by = "by what varies within the runs: that they differ, not why";
 
-    if (tests == 0) {
-        snprintf(ret, RPS_COMPARISON_LINE_SIZE, "nothing");
-        return ret;
-    }
+    if (tests == 0)
+        return "nothing";
     if (a > 1 && b > 1)
-        snprintf(by, sizeof(by), "run by run (Welch's t test)");
+        by = "run by run (Welch's t test)";
     else if (a > 1 || b > 1)
-        snprintf(by, sizeof(by), "one run by how the %zu others vary (Student's t test)",
-                 a > 1 ? a : b);
-    else
-        snprintf(by, sizeof(by), "by what varies within the runs: that they differ, not why");
-    snprintf(ret, RPS_COMPARISON_LINE_SIZE, "%s; corrected for %zu test%s (Holm)", by, tests,
-             tests == 1 ? "" : "s");
-    return ret;
+        by =
+            rps_arena_print(comparison->arena,
+                            "one run by how the %zu others vary (Student's t test)", a > 1 ? a : b);
+    return rps_arena_print(comparison->arena, "%s; corrected for %zu test%s (Holm)", by, tests,
+                           tests == 1 ? "" : "s");
 }

@@ -1,28 +1,28 @@
-/* What the text of a comparison, its Markdown and its answer share: figures, changes, and what was
+/* What the document of a comparison, its page and its answer share: figures, changes, and what was
  * compared, in words. Numbers have the decimal sign of the locale in force. */
 #ifndef RPISTAT_SHOW_COMPARISON_WORDS_H
 #define RPISTAT_SHOW_COMPARISON_WORDS_H
 
 #include "rpistat/comparison_output.h"
-#include "rpistat/table.h"
-
-#define RPS_COMPARISON_TEXT_SIZE 128  /* of a cell */
-#define RPS_COMPARISON_LINE_SIZE 1024 /* of what was compared */
 
 /* Changes that are said as a factor: those of +100 % and more, or of -100 % and less. */
 #define RPS_COMPARISON_FACTOR_FROM  .995
 #define RPS_COMPARISON_FACTOR_BELOW (-.995)
 
-/* These return ret, of RPS_COMPARISON_TEXT_SIZE bytes. A value: "1.20 s", "12.3 M", "-". */
-char *rps_comparison_value_text(char *ret, const struct rps_comparison_figure *figure,
-                                double value);
+/* A value: "1.20 s", "12.3 M", "-". All texts lie in the arena. */
+const char *rps_comparison_value_text(struct rps_arena *arena,
+                                      const struct rps_comparison_figure *figure, double value);
 
-/* "-12.3 %" with as many digits as the interval deserves, "3.1 x", "1/300 x", "from 0", "-". */
-char *rps_comparison_change_text(char *ret, const struct rps_change *change);
-
-/* "-13.1 to -11.5 %", "2.9 to 3.3 x"; "" where there is none. */
-char *rps_comparison_interval_text(char *ret, const struct rps_comparison_figure *figure,
-                                   const struct rps_change *change);
+struct rps_comparison_words {
+    const char *a, *b;
+    const char *change;   /* "-12.3 %" with as many digits as the interval deserves, "3.1 x",
+                             "1/300 x", "from 0", "-" */
+    const char *interval; /* "-13.1 to -11.5 %", "2.9 to 3.3 x"; "": there is none */
+    const char *verdict;
+};
+struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
+                                                 const struct rps_comparison_figure *figure,
+                                                 const struct rps_change *change);
 
 /* "less", "more", "no difference shown", "too short to tell", ... */
 const char *rps_comparison_verdict_text(const struct rps_change *change);
@@ -33,8 +33,15 @@ int rps_comparison_is_changed(const struct rps_change *change);
 /* 1: the change may be said: it is one, or a fact of one run a side, of which there is no test. */
 int rps_comparison_is_sayable(const struct rps_change *change);
 
+/* 1: a rate whose events are there as a total, which says as much of the row. */
+int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t row,
+                                    size_t figure);
+
 /* Seconds that a row takes longer at side B, of which a side alone has all; NaN: not known. */
 double rps_comparison_longer(const struct rps_comparison *comparison, size_t row);
+
+/* The share that a row has of the change of the elapsed time; NaN where the whole hardly changed. */
+double rps_comparison_share_of_change(const struct rps_comparison *comparison, size_t row);
 
 /*
  * The figure of a row to say next, beside the elapsed time and the `count` in `said`: of those that
@@ -55,21 +62,11 @@ size_t rps_comparison_shown_rows(const struct rps_comparison *comparison);
 /* How many tests of figures p was corrected for together. */
 size_t rps_comparison_tests(const struct rps_comparison *comparison);
 
-/* Lines on what was compared and how, without full stops; "": not to be said. They return ret, of
- * RPS_COMPARISON_LINE_SIZE bytes. */
-char *rps_comparison_side_text(char *ret, const struct rps_comparison_output *output,
-                               enum rps_comparison_side side);
-char *rps_comparison_command_text(char *ret, const struct rps_comparison *comparison);
-char *rps_comparison_tested_text(char *ret, const struct rps_comparison *comparison);
-
-/* Tables (comparison_tables.c), without rows where there is nothing to say: figures of the whole,
- * kinds of phases, functions. Names are cut where the table would be wider than `width`; 0: it may
- * be as wide as it is. */
-void rps_comparison_table_whole(struct rps_text_table *table,
-                                const struct rps_comparison_output *output, int width);
-void rps_comparison_table_phases(struct rps_text_table *table,
-                                 const struct rps_comparison_output *output, int width);
-void rps_comparison_table_functions(struct rps_text_table *table,
-                                    const struct rps_comparison_output *output, int width);
+/* What was compared and how, without full stops; "": not to be said. They lie in the comparison's
+ * arena. */
+const char *rps_comparison_side_text(const struct rps_comparison *comparison,
+                                     enum rps_comparison_side side);
+const char *rps_comparison_command_text(const struct rps_comparison *comparison);
+const char *rps_comparison_tested_text(const struct rps_comparison *comparison);
 
 #endif

@@ -5,10 +5,8 @@
 #ifndef RPISTAT_SHOW_COMPARISON_WORK_H
 #define RPISTAT_SHOW_COMPARISON_WORK_H
 
-#include <math.h>
-
 #include "rpistat/comparison.h"
-#include "rpistat/run_code.h"
+#include "rpistat/run_part.h"
 
 /* A figure as one run has it. */
 struct rps_compared_figure {
@@ -16,22 +14,22 @@ struct rps_compared_figure {
     struct rps_formula formula; /* over the plan's operands; without a step: the elapsed time */
 };
 
-/* A run's part of the work. */
+/* A run's part of the work; all but the plan lies in the comparison's arena. */
 struct rps_compared_run {
     struct rps_plan *plan; /* owned */
     size_t offered_count;
-    struct rps_compared_figure *offered; /* owned; all that the run could be compared by */
-    size_t *figure;                 /* owned; of each figure of the comparison which of these */
-    struct rps_change_value *value; /* owned; value[row * figure_count + figure] */
-    double coverage;                /* the least share of its time that a set was on counters */
-    double unmatched;               /* share of the time that is in no row but the whole */
-    int64_t thinned_ns;             /* as rps_reader_thinned has it */
+    struct rps_compared_figure *offered; /* all that the run could be compared by */
+    size_t *figure;                      /* of each figure of the comparison which of these */
+    struct rps_change_value *value;      /* value[row * figure_count + figure] */
+    double coverage;    /* the least share of its time that a set was on counters */
+    double unmatched;   /* share of the time that is in no row but the whole */
+    int64_t thinned_ns; /* as rps_reader_thinned has it */
 };
 
 struct rps_comparison_work {
     struct rps_comparison comparison; /* owned */
     const struct rps_comparison_options *options;
-    struct rps_compared_run *run;  /* owned; of each run of the comparison */
+    struct rps_compared_run *run;  /* of each run of the comparison */
     struct rps_joint_phases joint; /* owned */
 };
 
@@ -41,9 +39,13 @@ static inline const struct rps_formula *rps_compared_formula(const struct rps_co
     return &run->offered[run->figure[figure]].formula;
 }
 
-/* Add a remark, a sentence. RPS_FAILED without memory. */
-int rps_comparison_remark(struct rps_comparison *comparison, struct rps_error *err,
-                          const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Add a remark, a sentence (printf style). */
+#define rps_comparison_remark(comparison, ...)                                                     \
+    rps_comparison_add_remark((comparison), rps_arena_print((comparison)->arena, __VA_ARGS__))
+void rps_comparison_add_remark(struct rps_comparison *comparison, char *text);
+
+/* Call the sides by their labels, or else by their runs' numbers. */
+void rps_comparison_name_sides(struct rps_comparison *comparison);
 
 /* The figures that all runs have: of one name, made in one way of the same events. */
 int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_error *err);
@@ -51,34 +53,23 @@ int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_err
 /* Walk one run, whose phases have their rows, and make its values. */
 int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct rps_error *err);
 
-/* 1 when the change has a test; where nothing happened on either side there was nothing to test. */
-static inline int rps_comparison_is_tested(const struct rps_change *change)
-{
-    return !isnan(change->p) && (change->a != 0 || change->b != 0);
-}
-
-/* Correct p for all these changes that are tested (Holm). */
-int rps_comparison_correct(struct rps_change *const *change, size_t count, struct rps_error *err);
-
 /* How many rows, from the whole on, are corrected for together: all of them, but a run of one phase
  * is not two things. */
 size_t rps_comparison_family_end(const struct rps_comparison *comparison);
 
 /* Call `family` for the rows from ... to - 1 that are corrected for together. */
-typedef int rps_comparison_family(struct rps_comparison *comparison, size_t from, size_t to,
-                                  struct rps_error *err);
-int rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family,
-                               struct rps_error *err);
+typedef void rps_comparison_family(struct rps_comparison *comparison, size_t from, size_t to);
+void rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family);
 
 /* All of a run, whose phases have their rows, a group each row; group 0 is what is in no other.
- * RPS_FAILED without memory; *ret is for rps_code_part_free in any case. */
-int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_code_part *ret,
+ * RPS_FAILED without memory; *ret is for rps_run_part_free in any case. */
+int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_run_part *ret,
                         struct rps_error *err);
 
 /* The functions of each row, and the correction of their changes. */
 int rps_comparison_find_functions(struct rps_comparison_work *work, struct rps_error *err);
 
 /* What could not be compared, and what makes the comparison doubtful. */
-int rps_comparison_remark_all(struct rps_comparison_work *work, struct rps_error *err);
+void rps_comparison_remark_all(struct rps_comparison_work *work);
 
 #endif

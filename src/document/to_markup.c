@@ -75,7 +75,7 @@ static void escape_html(FILE *out, const char *text)
 static const struct markup markups[] = {
     {
         .document = {"", ""},
-        .title = {"### ", "\n\n"},
+        .title = {"### ", "\n"},
         .paragraph = {"", "\n"},
         .list = {"", ""},
         .item = {"- ", "\n"},
@@ -201,11 +201,13 @@ static void write_grid(const struct writer *to, const struct rps_grid *grid)
 static void write_block(const struct writer *to, const struct rps_block *block,
                         const struct rps_grid *grid, int *told)
 {
-    static const char *const folded[] = {"<details><summary>", "</summary>\n\n"};
+    static const char *const folded[] = {"<details><summary>", "</summary>\n"};
     int marks = 0;
 
     if (block->title)
         write_text(to, block->is_folded ? folded : to->markup->title, block->title);
+    if (block->title && grid->row_count + block->line_count > 0)
+        fputc('\n', to->out);
     write_grid(to, grid);
     for (size_t c = 0; c < grid->column_count; c++)
         marks |= grid->marks[c];

@@ -310,7 +310,7 @@ static void print_grid(struct page *page, int columns)
     if (has_limit)
         fit(page, limit);
     if (block->title)
-        fprintf(page->out, "%s\n", rps_document_printable(document, block->title));
+        print_broken(page, rps_document_printable(document, block->title), 0, 0);
     page->end = page->fixed;
     for (int is_first = 1; is_first || page->end < grid->column_count; is_first = 0) {
         page->first = page->end;

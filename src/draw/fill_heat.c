@@ -213,7 +213,7 @@ static void name_row(struct rps_chart *chart, const struct rps_picture *picture,
 /* What the colours mean, below the rows' names. */
 static void add_key(struct rps_chart *chart, double right, double bottom)
 {
-    struct rps_panel *panel = rps_chart_panel(chart, 14, right, bottom - 15, bottom - 8);
+    struct rps_panel *panel = rps_chart_panel(chart, 14, right, bottom - 22, bottom - 15);
     struct rps_layer *boxes = rps_chart_layer(chart, panel, RPS_LAYER_BOXES, "key", 0);
     int every = right - 14 < 110 ? 2 : 1;
     char text[16];
@@ -227,10 +227,10 @@ static void add_key(struct rps_chart *chart, double right, double bottom)
             ->ink = ink_of(at);
     for (int n = -2; n <= 2; n += every) {
         snprintf(text, sizeof(text), "%s%d", n < 0 ? "\xe2\x88\x92" : n > 0 ? "+" : "", abs(n));
-        rps_chart_text(chart, 14 + (right - 14) * (0.5 + n / (2 * HEAT_MOST)), bottom - 3,
+        rps_chart_text(chart, 14 + (right - 14) * (0.5 + n / (2 * HEAT_MOST)), bottom - 7,
                        RPS_LOOK_CENTRE, RPS_TEXT_SMALL, RPS_INK_QUIET, text);
     }
-    rps_chart_text(chart, right + 5, bottom - 12, RPS_LOOK_PLAIN, RPS_TEXT_SMALL, RPS_INK_QUIET,
+    rps_chart_text(chart, right + 5, bottom - 18, RPS_LOOK_PLAIN, RPS_TEXT_SMALL, RPS_INK_QUIET,
                    "\xc3\x97 sd");
 }
 

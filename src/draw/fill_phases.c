@@ -287,8 +287,18 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
     struct rps_phase all = {.last = UINT64_MAX, .end_ns = INT64_MAX};
     const struct rps_phases one = {.count = 1, .phase = &all, .label_count = 1};
 
-    return rps_profile_run(reader, picture->run.run_id, options->from_ns, options->to_ns,
-                           &options->cpus, picture->has_phases ? &picture->phases : &one, ret, err);
+    const struct rps_phases *phases = picture->has_phases ? &picture->phases : &one;
+    struct rps_part_shares shares = {0};
+    int result = rps_profile_run(reader, picture->run.run_id, options->from_ns, options->to_ns,
+                                 &options->cpus, phases, ret, err);
+
+    if (result == 0 && picture->has_phases && options->code != RPS_PLOT_CODE_NONE)
+        result = rps_part_shares_of_labels(reader, picture->run.run_id, phases, &options->cpus,
+                                           &shares, err);
+    if (result >= 0)
+        rps_profile_place(ret, &shares);
+    rps_part_shares_free(&shares);
+    return result < 0 ? result : 0;
 }
 
 int rps_picture_fill_phases(struct rps_picture *picture, struct rps_reader *reader,

@@ -8,12 +8,9 @@
 
 #include "rpistat/picture_kinds.h"
 
-#define TIME_FEW      40  /* points of a series that are drawn as dots too */
-#define TIME_HEADING  24  /* above a panel */
-#define TIME_FLOOR    5   /* below it */
-#define TIME_NARROW   760 /* width below which names stand below headings */
-#define TIME_EDGE     14
-#define TIME_CODE_CUT 32 /* characters of a name in the legend */
+#define TIME_FEW    40  /* points of a series that are drawn as dots too */
+#define TIME_NARROW 760 /* width below which names stand below headings */
+#define TIME_EDGE   14
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
@@ -145,8 +142,8 @@ static struct rps_panel *add_panel(struct rps_chart *chart, const struct rps_pic
     int below = chart->panel[0]->right < TIME_NARROW && !picture->apart &&
                 rps_picture_panel_lines(picture, number) > 1;
     struct rps_panel *panel = rps_picture_panel(
-        chart, picture, top + TIME_HEADING + (below ? RPS_PICTURE_LEGEND_HEIGHT : 0),
-        bottom - TIME_FLOOR);
+        chart, picture, top + RPS_PICTURE_HEADING + (below ? RPS_PICTURE_LEGEND_HEIGHT : 0),
+        bottom - RPS_PICTURE_FLOOR);
     struct rps_picture_axis axis = rps_picture_panel_axis(picture, number);
     char text[RPS_PICTURE_TEXT_SIZE];
 
@@ -180,55 +177,6 @@ static double add_cpu_legend(struct rps_chart *chart, const struct rps_picture *
 }
 
 /* --- below the panels ------------------------------------------------------------------------- */
-
-static void add_code_legend(struct rps_chart *chart, const struct rps_picture *picture, double top)
-{
-    const struct rps_picture_code *code = &picture->code;
-    struct rps_layer like = {.kind = RPS_LAYER_BOXES};
-    char name[RPS_PICTURE_CODE_NAME];
-
-    for (int line = 0; line < code->line_count; line++) {
-        strcpy(name, code->name[line]);
-        rps_picture_cut_text(name, TIME_CODE_CUT);
-        like.ink = code->colour[line] < 0 ? (rps_ink)RPS_INK_GRID : line_ink(code->colour[line]);
-        rps_chart_entry(chart, picture->left + line % code->columns * code->entry,
-                        top + line / code->columns * RPS_PICTURE_LEGEND_HEIGHT + 8, &like, name);
-    }
-}
-
-/* The shares of code, one on another. */
-static struct rps_panel *add_code(struct rps_chart *chart, const struct rps_picture *picture,
-                                  const struct rps_picture_overlay *overlay, double bottom)
-{
-    static const struct rps_picture_axis axis = {.to = 100, .step = 50, .scale = 1, .suffix = ""};
-    const struct rps_picture_code *code = &picture->code;
-    double top = bottom - rps_picture_code_height(picture) + TIME_HEADING;
-    struct rps_panel *panel = rps_picture_panel(
-        chart, picture, top + code->rows * RPS_PICTURE_LEGEND_HEIGHT, bottom - TIME_FLOOR);
-    double *below = rps_arena_get(chart->arena, code->step_count, sizeof(*below));
-
-    rps_chart_text(chart, picture->left, top - 11, RPS_LOOK_PLAIN, RPS_TEXT_NORMAL, RPS_INK_TEXT,
-                   code->title);
-    add_code_legend(chart, picture, top);
-    rps_picture_x_scale(chart, picture, 0, &panel->x);
-    rps_picture_scale(chart, &axis, &panel->y);
-    for (int line = 0; line < code->line_count; line++) {
-        struct rps_layer *layer = rps_chart_layer(
-            chart, panel, RPS_LAYER_BAND, rps_arena_print(chart->arena, "code-%d", line + 1),
-            code->colour[line] < 0 ? (rps_ink)RPS_INK_GRID : line_ink(code->colour[line]));
-
-        for (size_t i = 0; i < code->step_count; i++) {
-            double share = code->share[i * RPS_PICTURE_CODE_LINES + (size_t)line];
-            double above = fmin(below[i] + share, 100);
-
-            rps_chart_shape(chart, layer, code->at[i], below[i], 0, above);
-            rps_chart_shape(chart, layer, code->at[i + 1], below[i], 0, above);
-            below[i] = above;
-        }
-    }
-    rps_picture_over_areas(chart, panel, overlay);
-    return panel;
-}
 
 /* How much of the time each event set was counted: one line, faint, as it is about the
  * measurement. */
@@ -276,7 +224,7 @@ static struct rps_chart *draw_run(struct rps_picture *picture)
         rps_chart_share(chart, panel, overlay.marks);
     }
     if (picture->code.line_count > 0)
-        panel = add_code(chart, picture, &overlay, bottom - duty);
+        panel = rps_picture_add_code(chart, picture, &overlay, bottom - duty);
     if (duty > 0)
         panel = add_duty(chart, picture, bottom);
     rps_picture_x_scale(chart, picture, 1, &panel->x);

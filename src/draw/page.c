@@ -173,7 +173,7 @@ static int put_run(struct rps_json *json, const void *context, struct rps_error 
     int result;
 
     rps_json_object(json, NULL);
-    result = rps_page_put_data(json, run->picture, &run->profile, &run->code, err);
+    result = rps_page_put_data(json, run->picture, &run->profile, run->has_code, err);
     rps_json_end(json);
     return result;
 }
@@ -184,11 +184,10 @@ int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
 {
     int result = rps_picture_bin(picture, rps_page_choose_bins(picture), err);
 
-    *run = (struct rps_page_run){.picture = picture};
+    *run =
+        (struct rps_page_run){.picture = picture, .has_code = options->code != RPS_PLOT_CODE_NONE};
     if (result == 0)
         result = rps_picture_read_code(picture, options, err);
-    if (result == 0 && options->code != RPS_PLOT_CODE_NONE)
-        result = rps_page_read_code(picture, &run->code, err);
     if (result == 0)
         result = rps_picture_profile(picture, reader, options, &run->profile, err);
     picture->height = picture->panel_count * 200;
@@ -197,7 +196,6 @@ int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
 
 void rps_page_run_free(struct rps_page_run *run)
 {
-    rps_page_code_free(&run->code);
     rps_profile_free(&run->profile);
 }
 

@@ -10,6 +10,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
+#include "rpistat/wing.h"
 
 #define PAGE_BOXES 20000 /* phases of all levels: 0.3 MB */
 
@@ -493,10 +494,34 @@ void rps_page_put_rows(struct rps_json *json, const struct rps_picture *picture)
     put_duty(json, picture);
 }
 
-int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
-                      const struct rps_profile *profile, const struct rps_page_code *code,
-                      struct rps_error *err)
+/* The panel "Code": its shares. */
+static void put_code_panel(struct rps_json *json, const struct rps_picture_code *code)
 {
+    rps_json_object(json, "codePanel");
+    rps_json_text(json, "title", code->title);
+    rps_json_array(json, "at");
+    for (size_t i = 0; i <= code->step_count; i++)
+        rps_page_put_number(json, code->at[i], 9);
+    rps_json_end(json);
+    rps_json_array(json, "lines");
+    for (int line = 0; line < code->line_count; line++) {
+        rps_json_object(json, NULL);
+        rps_json_text(json, "name", code->name[line]);
+        rps_json_int64(json, "colour", code->colour[line]);
+        rps_json_array(json, "share");
+        for (size_t i = 0; i < code->step_count; i++)
+            rps_page_put_number(json, code->share[i * RPS_PICTURE_CODE_LINES + (size_t)line], 3);
+        rps_json_end(json);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+    rps_json_end(json);
+}
+
+int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
+                      const struct rps_profile *profile, int has_code, struct rps_error *err)
+{
+    const struct rps_wing *wing = rps_reader_wing(picture->cpu_series.reader);
     char text[RPS_PICTURE_TEXT_SIZE];
 
     rps_json_text(json, "title", rps_run_title(text, sizeof(text), &picture->run));
@@ -522,5 +547,7 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_notes(json, picture, "gaps", &picture->gaps);
     put_regions(json, picture);
     put_run(json, picture);
-    return rps_page_put_code(json, picture, code, err);
+    if (picture->code.line_count > 0)
+        put_code_panel(json, &picture->code);
+    return has_code && wing && wing->page ? wing->page(json, picture, err) : 0;
 }

@@ -152,7 +152,7 @@ int rps_page_write_data(FILE *out, struct rps_reader *reader, int64_t run_id,
     if (result == 0) {
         put_head(&json, end);
         rps_json_object(&json, "page");
-        result = rps_page_put_data(&json, &picture, &run.profile, &run.code, err);
+        result = rps_page_put_data(&json, &picture, &run.profile, run.has_code, err);
         rps_json_end(&json);
         rps_json_end(&json);
     }

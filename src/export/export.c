@@ -25,8 +25,6 @@ const struct rps_export_format *const rps_export_formats[] = {
     &rps_export_long,
     &rps_export_long_rates,
     &rps_export_every,
-    &rps_export_folded,
-    &rps_export_pprof,
     &rps_export_openmetrics,
     &rps_export_line_protocol,
     NULL,
@@ -155,33 +153,6 @@ static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_er
     result = end_periods(walk, result, err);
     rps_run_regions_free(&regions);
     rps_cpu_series_free(&cpu_series);
-    return result;
-}
-
-/* --- samples ---------------------------------------------------------------------------------- */
-
-static int walk_code(struct walk *walk, struct rps_reader *reader,
-                     const struct rps_code_choice *choice, const struct rps_cpus *cpus,
-                     struct rps_error *err)
-{
-    int64_t run_id = walk->job->run->run_id;
-    struct rps_code_part part = {0};
-    struct rps_code code = {0};
-    int result = rps_reader_code(reader, run_id, &code, err);
-
-    if (result == 0 || (result > 0 && code.stack_count == 0))
-        result = rps_run_code_none(run_id, err);
-    if (result > 0)
-        result = rps_code_part_choose(reader, run_id, choice, &part, err);
-    if (result == 0) {
-        const struct rps_export_code of = {reader, &code, &part, cpus};
-
-        result = walk->format->code(walk->job, &of, err);
-    }
-    if (result == 0)
-        result = finish(walk, err);
-    rps_code_part_free(&part);
-    rps_code_free(&code);
     return result;
 }
 
@@ -369,31 +340,31 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
 int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                    int64_t run_id, const struct rps_export_options *options, struct rps_error *err)
 {
-    const struct rps_code_choice choice = {
+    const struct rps_part_choice choice = {
         .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
     struct rps_export_job job = {.out = out, .options = options};
     struct walk walk = {.format = format};
 
-    if (format->code)
-        return rps_export_code_run(format, out, reader, run_id, &choice, &options->cpus, err);
+    if (format->part)
+        return rps_export_part(format, out, reader, run_id, &choice, &options->cpus, err);
     return export_run(&walk, NULL, &job, reader, run_id, err);
 }
 
-int rps_export_code_run(const struct rps_export_format *format, FILE *out,
-                        struct rps_reader *reader, int64_t run_id,
-                        const struct rps_code_choice *choice, const struct rps_cpus *cpus,
-                        struct rps_error *err)
+int rps_export_part(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
+                    int64_t run_id, const struct rps_part_choice *choice,
+                    const struct rps_cpus *cpus, struct rps_error *err)
 {
-    struct rps_export_job job = {.out = out};
-    struct walk walk = {.format = format, .job = &job};
     struct rps_run run;
+    struct rps_export_job job = {.out = out, .reader = reader, .run = &run};
+    struct walk walk = {.format = format, .job = &job};
     int result;
 
     rps_run_init(&run);
     result = rps_reader_run(reader, run_id, &run, err);
-    job.run = &run;
     if (result == 0)
-        result = walk_code(&walk, reader, choice, cpus, err);
+        result = format->part(&job, choice, cpus, err);
+    if (result == 0)
+        result = finish(&walk, err);
     rps_run_free(&run);
     return result;
 }

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "rpistat/joint.h"
-#include "rpistat/code_signals.h"
+#include "rpistat/signal.h"
+#include "rpistat/wing.h"
 #include "run_collect.h"
 
 static const struct rps_cpus added_up = {.way = RPS_CPUS_SUM};
@@ -25,11 +26,11 @@ struct part {
 /* All runs, an element each. */
 struct work {
     size_t count;
-    struct part *part;                /* owned */
-    struct rps_collect **collect;     /* owned */
-    struct rps_code_signals *samples; /* owned */
-    struct rps_collected *collected;  /* owned */
-    int lacks_samples;                /* 1: some runs have samples, and some have none */
+    struct part *part;                          /* owned */
+    struct rps_collect **collect;               /* owned */
+    struct rps_collected *collected;            /* owned */
+    const struct rps_signal_provider *provider; /* of signals beside the counters; NULL: none */
+    struct rps_chosen_signals samples;
 };
 
 static void work_free(struct work *work)
@@ -37,8 +38,6 @@ static void work_free(struct work *work)
     for (size_t r = 0; r < work->count; r++) {
         if (work->collected)
             rps_collected_free(&work->collected[r]);
-        if (work->samples)
-            rps_code_signals_free(&work->samples[r]);
         if (work->collect)
             rps_collect_free(work->collect[r]);
         if (work->part) {
@@ -48,7 +47,8 @@ static void work_free(struct work *work)
         }
     }
     free(work->collected);
-    free(work->samples);
+    if (work->provider)
+        work->provider->free(&work->samples);
     free(work->collect);
     free(work->part);
 }
@@ -58,9 +58,8 @@ static int work_make(size_t count, struct work *ret, struct rps_error *err)
     *ret = (struct work){.count = count,
                          .part = calloc(count, sizeof(*ret->part)),
                          .collect = calloc(count, sizeof(*ret->collect)),
-                         .samples = calloc(count, sizeof(*ret->samples)),
                          .collected = calloc(count, sizeof(*ret->collected))};
-    if (ret->part && ret->collect && ret->samples && ret->collected)
+    if (ret->part && ret->collect && ret->collected)
         return 0;
     return rps_error_memory(err);
 }
@@ -82,19 +81,16 @@ static int open_run(const struct rps_joint_run *run, struct part *part, struct r
 
 static int choose_samples(struct work *work, struct rps_error *err)
 {
-    struct rps_code_signals_run *run = calloc(work->count, sizeof(*run));
-    size_t having = 0;
+    struct rps_signal_run *run = calloc(work->count, sizeof(*run));
     int result;
 
     if (!run)
         return rps_error_memory(err);
     for (size_t r = 0; r < work->count; r++)
-        run[r] = (struct rps_code_signals_run){work->part[r].reader, work->part[r].run.run_id,
-                                               work->part[r].cpu_series.first,
-                                               work->part[r].cpu_series.last};
-    result =
-        rps_code_signals_choose_jointly(run, work->count, &added_up, work->samples, &having, err);
-    work->lacks_samples = having > 0 && having < work->count;
+        run[r] =
+            (struct rps_signal_run){work->part[r].reader, work->part[r].run.run_id,
+                                    work->part[r].cpu_series.first, work->part[r].cpu_series.last};
+    result = work->provider->choose(run, work->count, &added_up, NULL, 0, &work->samples, err);
     free(run);
     return result;
 }
@@ -106,7 +102,7 @@ static int choose_level(struct work *work, int *ret_level, struct rps_error *err
 
     for (size_t r = 0; r < work->count && result == 0; r++) {
         struct part *part = &work->part[r];
-        int signals = part->plan->metric_count + 1 + (int)work->samples[r].count;
+        int signals = part->plan->metric_count + 1 + (int)work->samples.count;
 
         rps_cpu_series_choose_signals(&part->cpu_series, signals * (int)work->count);
         result = rps_cpu_series_choose_thinned(&part->cpu_series, err);
@@ -131,11 +127,14 @@ static int walk_run(struct part *part, int level, struct rps_collect **ret, stru
 static int collect_runs(const struct rps_joint_run *run, int no_samples, struct work *work,
                         struct rps_error *err)
 {
+    const struct rps_wing *wing;
     int result = 0, level = 0;
 
     for (size_t r = 0; r < work->count && result == 0; r++)
         result = open_run(&run[r], &work->part[r], err);
-    if (result == 0 && !no_samples)
+    wing = work->count > 0 ? rps_reader_wing(run[0].reader) : NULL;
+    work->provider = wing && !no_samples ? wing->signals : NULL;
+    if (result == 0 && work->provider)
         result = choose_samples(work, err);
     if (result == 0)
         result = choose_level(work, &level, err);
@@ -143,9 +142,8 @@ static int collect_runs(const struct rps_joint_run *run, int no_samples, struct 
         result = walk_run(&work->part[r], level, &work->collect[r], err);
     if (result == 0)
         result = rps_collect_end_together(work->collect, work->count, work->collected, err);
-    for (size_t r = 0; r < work->count && result == 0 && work->samples[r].count > 0; r++)
-        result = rps_code_signals_add(&work->samples[r], run[r].reader, run[r].run_id, &added_up,
-                                      &work->collected[r], err);
+    for (size_t r = 0; r < work->count && result == 0 && work->samples.count > 0; r++)
+        result = work->provider->add(&work->samples, r, &work->collected[r], err);
     return result;
 }
 
@@ -185,7 +183,7 @@ static int find_missing(const struct work *work, struct rps_joint_phases *joint,
             }
         }
     }
-    if (result == 0 && work->lacks_samples)
+    if (result == 0 && work->samples.having > 0 && work->samples.having < work->count)
         result = add_missing(joint, "samples", err);
     return result;
 }

@@ -311,6 +311,8 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
                         int label, int room)
 {
     struct pair pair = {.profile = profile, .label = (size_t)label};
+    const char *place = profile->label[label].place;
+    int behind = place[0] ? rps_text_width(place) + 2 : 0;
     size_t said[CLAUSES];
     char clause[TEXT_SIZE];
 
@@ -324,7 +326,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
         if (said[i] == NO_FIGURE)
             break;
         write_clause(clause, &pair, said[i]);
-        if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
+        if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) + behind > room)
             break;
         snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s",
                  i > 0       ? ", "
@@ -334,5 +336,17 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
     }
     if (!ret[0])
         write_alike(ret, &pair);
+    if (place[0])
+        snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), ", %s", place);
     return ret;
+}
+
+void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares)
+{
+    for (int l = 0; l < profile->label_count && (size_t)l < shares->group_count; l++) {
+        struct rps_share_group group = shares->group[l];
+
+        group.top[0].name.line = 0;
+        rps_share_group_text(profile->label[l].place, sizeof(profile->label[l].place), &group);
+    }
 }

@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "rpistat/collect.h"
-#include "rpistat/code_signals.h"
 #include "rpistat/cpu_series.h"
+#include "rpistat/signal.h"
+#include "rpistat/wing.h"
 #include "run_collect.h"
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -22,7 +23,8 @@ struct names {
     size_t metric_count, sample_count;
 };
 
-static int split_names(const struct rps_run_phases_options *options, struct names *ret,
+static int split_names(const struct rps_run_phases_options *options,
+                       const struct rps_signal_provider *provider, struct names *ret,
                        struct rps_error *err)
 {
     *ret = (struct names){.name = calloc(options->metric_count + 1, sizeof(*ret->name))};
@@ -31,7 +33,7 @@ static int split_names(const struct rps_run_phases_options *options, struct name
     for (size_t i = 0; i < options->metric_count; i++) {
         size_t behind = options->metric_count - 1 - ret->sample_count;
 
-        if (rps_code_signals_is_name(options->metric[i])) {
+        if (provider && provider->is_name(options->metric[i])) {
             ret->name[behind] = options->metric[i];
             ret->sample_count++;
         } else {
@@ -48,12 +50,14 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
 {
     struct rps_collect_options collect = {
         .by_rotation = as_shown, .as_shown = as_shown, .period_ns = run->period_ns};
-    struct rps_code_signals samples = {0};
+    const struct rps_wing *wing = rps_reader_wing(reader);
+    const struct rps_signal_provider *provider = wing ? wing->signals : NULL;
+    struct rps_chosen_signals samples = {0};
     struct rps_cpu_series cpu_series = {0};
     struct rps_plan *plan = NULL;
     struct rps_collect *walked = NULL;
     struct names names = {0};
-    int result = split_names(options, &names, err);
+    int result = split_names(options, provider, &names, err);
 
     if (result == 0)
         result = rps_reader_plan(reader, run->run_id, &plan, err);
@@ -68,11 +72,11 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
     if (result == 0 && options->no_samples && names.sample_count > 0)
         result = rps_error_set(err, RPS_USAGE, "--no-samples leaves nothing of '%s'",
                                names.name[names.metric_count]);
-    if (result == 0 && !as_shown && !options->no_samples &&
+    if (result == 0 && provider && !as_shown && !options->no_samples &&
         (names.sample_count > 0 || options->metric_count == 0))
-        result = rps_code_signals_choose(reader, run->run_id, cpu_series.first, cpu_series.last,
-                                         &options->cpus, names.name + names.metric_count,
-                                         names.sample_count, &samples, err);
+        result = provider->choose(
+            &(struct rps_signal_run){reader, run->run_id, cpu_series.first, cpu_series.last}, 1,
+            &options->cpus, names.name + names.metric_count, names.sample_count, &samples, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1 + (int)samples.count);
         result = rps_cpu_series_choose_thinned(&cpu_series, err);
@@ -87,10 +91,11 @@ static int collect_run(struct rps_reader *reader, const struct rps_run *run,
     if (result == 0 && samples.count > 0) {
         if (names.metric_count == 0 && names.sample_count > 0) /* they alone */
             ret->signals.signal_count = 0;
-        result = rps_code_signals_add(&samples, reader, run->run_id, &options->cpus, ret, err);
+        result = provider->add(&samples, 0, ret, err);
     }
     rps_collect_free(walked);
-    rps_code_signals_free(&samples);
+    if (provider)
+        provider->free(&samples);
     rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
     free(names.name);

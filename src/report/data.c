@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "rpistat/report_parts.h"
-#include "rpistat/code_output.h"
 #include "rpistat/run_block.h"
 
 /* The figures of one tally, whose names in rows `kind` tells apart. */
@@ -248,9 +247,9 @@ static void put_words(struct rps_report *report)
     put_notes(report, "gaps", &report->gaps, "reason");
     put_notes(report, "marks", &report->marks, "text");
     put_regions(report);
-    if (report->groups.count > 0)
-        rps_code_rows_group(&report->rows, &report->code.sampling, report->groups.group,
-                            report->cpu_s);
+    if (report->shares.group_count > 0)
+        rps_report_rows_group(&report->rows, &report->shares.sampling, report->shares.group,
+                              report->cpu_s);
     rps_json_array(report->rows.json, "remarks");
     rps_report_remarks(report, put_remark);
     rps_json_end(report->rows.json);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/code_output.h"
+#include "rpistat/report_parts.h"
 #include "rpistat/rows.h"
 #include "rpistat/text.h"
 
@@ -181,9 +181,9 @@ static void put_labels(struct rps_rows *rows, const struct rps_phase_output *out
             rps_json_text(json, "words", words);
         else
             rps_json_null(json, "words");
-        if (output->groups)
-            rps_code_rows_group(rows, output->sampling, &output->groups->group[l],
-                                profile->label[l].cpu_s);
+        if (output->shares)
+            rps_report_rows_group(rows, &output->shares->sampling, &output->shares->group[l],
+                                  profile->label[l].cpu_s);
         put_figures(json, "mean", profile, profile->mean + at);
         put_intervals(json, profile, profile->mean_interval + at);
         put_figures(json, "spread", profile, profile->spread + at);

@@ -389,12 +389,13 @@ static int print_labels(struct page *page, const size_t *figure, size_t count,
 /* "34 % in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)". */
 static void code_text(const struct page *page, char ret[CELL_SIZE], int l)
 {
-    const struct rps_code_group *group = &page->output->groups->group[l];
+    const struct rps_part_shares *shares = page->output->shares;
+    const struct rps_share_group *group = &shares->group[l];
     double expected =
-        rps_code_expected(page->output->sampling, page->output->profile->label[l].cpu_s);
-    size_t used = strlen(rps_code_group_text(ret, CELL_SIZE, group));
+        rps_samples_expected(&shares->sampling, page->output->profile->label[l].cpu_s);
+    size_t used = strlen(rps_share_group_text(ret, CELL_SIZE, group));
 
-    if (rps_code_is_short(group->samples, expected))
+    if (rps_samples_are_short(group->samples, expected))
         snprintf(ret + used, CELL_SIZE - used, "%s(%" PRIu64 " of %.0f samples)", used ? " " : "",
                  group->samples, expected);
 }
@@ -402,17 +403,14 @@ static void code_text(const struct page *page, char ret[CELL_SIZE], int l)
 /* All samples are those of the labels. */
 static void print_samples(const struct page *page)
 {
-    const struct rps_code_groups *groups = page->output->groups;
-    uint64_t samples = 0;
+    const struct rps_part_shares *shares = page->output->shares;
     double cpu_s = 0;
     char text[320];
 
-    for (int l = 0; groups && l < page->output->profile->label_count; l++) {
-        samples += groups->group[l].samples;
+    for (int l = 0; l < page->output->profile->label_count; l++)
         cpu_s += page->output->profile->label[l].cpu_s;
-    }
-    if (groups &&
-        rps_code_short_text(text, sizeof(text), page->output->sampling, samples, cpu_s)[0])
+    if (shares && rps_samples_short_text(text, sizeof(text), &shares->sampling,
+                                         shares->sample_count, cpu_s)[0])
         fprintf(page->out, "\n%s\n", text);
 }
 
@@ -420,7 +418,7 @@ static void print_samples(const struct page *page)
 static void print_words(const struct page *page)
 {
     const struct rps_profile *profile = page->output->profile;
-    const struct rps_code_groups *groups = page->output->groups;
+    const struct rps_part_shares *shares = page->output->shares;
     char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[CELL_SIZE] = "";
 
     if (profile->label_count > 1)
@@ -428,7 +426,7 @@ static void print_words(const struct page *page)
                 page->output->run ? " run" : "");
     for (int l = 0; l < profile->label_count && profile->label_count > 1; l++) {
         rps_phase_label(l, label);
-        if (groups && (size_t)l < groups->count)
+        if (shares && (size_t)l < shares->group_count)
             code_text(page, code, l);
         rps_profile_words(words, profile, l,
                           page->width - (int)strlen(label) - 4 -

@@ -313,9 +313,9 @@ static void remark_samples(struct rps_report *report)
 {
     char text[320];
 
-    if (report->groups.count > 0 &&
-        rps_code_short_text(text, sizeof(text), &report->code.sampling,
-                            report->groups.group->samples, report->cpu_s)[0])
+    if (report->shares.group_count > 0 &&
+        rps_samples_short_text(text, sizeof(text), &report->shares.sampling,
+                               report->shares.sample_count, report->cpu_s)[0])
         remark(report, "%s", text);
 }
 

@@ -395,7 +395,7 @@ static int report_print(struct rps_report *report, struct rps_error *err)
     if (rps_report_print_events(report, err) < 0 || rps_report_print_cpus(report, err) < 0 ||
         rps_report_print_regions(report, err) < 0)
         return RPS_FAILED;
-    rps_report_print_code(report);
+    rps_report_print_shares(report);
     rps_report_print_marks(report);
     rps_report_remarks(report, print_remark);
     return 0;
@@ -418,8 +418,7 @@ static int report_write(struct rps_report *report, struct rps_error *err)
 static void report_free(struct rps_report *report)
 {
     free(report->operand);
-    rps_code_groups_free(&report->groups);
-    rps_code_free(&report->code);
+    rps_part_shares_free(&report->shares);
     for (size_t i = 0; report->region_tally && i < report->regions.count; i++)
         rps_tally_free(&report->region_tally[i]);
     free(report->region_tally);
@@ -444,7 +443,7 @@ int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
 
     rps_run_init(&report.run);
     if (report_read(&report, reader, run_id, err) < 0 || read_regions(&report, err) < 0 ||
-        rps_report_read_code(&report, err) < 0)
+        rps_report_read_shares(&report, err) < 0)
         goto done;
     c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!c_locale) {

@@ -117,6 +117,16 @@ int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error 
     return 0;
 }
 
+void rps_reader_use(struct rps_reader *reader, const struct rps_wing *wing)
+{
+    reader->wing = wing;
+}
+
+const struct rps_wing *rps_reader_wing(const struct rps_reader *reader)
+{
+    return reader->wing;
+}
+
 void rps_reader_close(struct rps_reader *reader)
 {
     if (!reader)

@@ -175,13 +175,18 @@ static struct rps_change compare_pair(const struct kind *kind, size_t n, uint64_
 /* Whether there is an alarm after correction. */
 static int any_alarm(const double *p)
 {
-    double adjusted[TESTS];
+    struct rps_change of[TESTS], *change[TESTS];
+    struct rps_arena *arena = rps_arena_new();
     int ret = 0;
 
-    if (rps_change_correct(p, TESTS, adjusted) < 0)
-        exit(1);
+    for (int t = 0; t < TESTS; t++) {
+        of[t] = (struct rps_change){.a = 1, .p = p[t], .adjusted = NAN};
+        change[t] = &of[t];
+    }
+    rps_change_correct(arena, change, TESTS);
     for (int t = 0; t < TESTS; t++)
-        ret |= adjusted[t] < ALARM;
+        ret |= of[t].adjusted < ALARM;
+    rps_arena_free(arena);
     return ret;
 }
 

@@ -334,11 +334,12 @@ static int group_phases(const struct rps_joint *joint, enum way way, int **ret)
 {
     const struct rps_match_labels labels = {joint->label_count, joint->distance};
     const struct rps_phases *a = &joint->run[0], *b = &joint->run[1];
+    struct rps_arena *arena = rps_arena_new();
     struct rps_matching matching = {0};
     size_t *partner = phase_must(calloc(a->count + 1, sizeof(*partner)));
     struct rps_error err;
 
-    if (rps_match_runs(joint->run, (const int[]){0, 1}, 2, &labels, &matching, &err) < 0 ||
+    if (rps_match_runs(arena, joint->run, (const int[]){0, 1}, 2, &labels, &matching, &err) < 0 ||
         rps_match_align(a, b, &labels, partner, &err) < 0)
         die(&err);
     for (size_t k = 0; k < b->count; k++)
@@ -353,7 +354,7 @@ static int group_phases(const struct rps_joint *joint, enum way way, int **ret)
         if (way == TURNS && partner[k] != RPS_MATCH_NONE)
             ret[1][partner[k]] = (int)k;
     }
-    rps_matching_free(&matching);
+    rps_arena_free(arena);
     free(partner);
     return (int)(a->count + b->count) + joint->label_count;
 }

@@ -395,7 +395,7 @@ def test_code_panel():
     left, top, width, height = browser.evaluate(PLACES)[place]
     browser.mouse("mouseMoved", left + 0.2 * width, top + height / 2)
     text = browser.evaluate(TIP)
-    assert re.search(r"parse_block\s+60 %", text) and re.search(r"vfs_read\s+40 %", text), text
+    assert re.search(r"parse_block\s+60 %", text) and re.search(r"\bread\s+40 %", text), text
     assert "multiply" not in text, text
 
 
@@ -454,11 +454,11 @@ def test_compare_rows():
     browser = opened("compare.html", **WIDE)
     assert text_of(browser, "title").startswith("These runs differ"), text_of(browser, "title")
     rows = table_of(browser, "The whole and its phases")
-    assert [row[:2] for row in rows] == [["Whole", ""], ["A", "2"], ["B", "1"], ["C", "B alone, 1"]], rows
+    assert [row[:2] for row in rows] == [["Whole", ""], ["A", "2"], ["B", "1"], ["C", "run 2 alone, 1"]], rows
     lines = browser.evaluate("[...document.querySelectorAll('td.text')].map(cell => { const range = document.createRange(); "
                              "range.selectNodeContents(cell); return range.getClientRects().length; })")
     assert len(lines) > 20 and set(lines) == {1}, lines  # a verdict is one line
-    assert rows[0][2:4] == ["22.0 s", "22.0 s"] and rows[3][2] == "-" and re.match("-(3[5-9]|4[0-5])", rows[2][4]), rows
+    assert rows[0][3:5] == ["22.0 s", "22.0 s"] and rows[3][3] == "-" and re.match("-(3[5-9]|4[0-5])", rows[2][5]), rows
     assert chosen_row(browser) == [0, 0]
     browser.evaluate("document.querySelectorAll('#rows tbody tr')[2].children[3].click()")
     assert chosen_row(browser) == [2, 2]
@@ -491,16 +491,16 @@ def test_compare_axes():
     left, top, width, height = browser.evaluate(PLACES)[1]
     browser.mouse("mouseMoved", left + 14 / 22 * width, top + height / 2)
     tip = browser.evaluate(TIP)
-    assert re.search(r"A: 1\s+7\s", tip) and re.search(r"B: 2\s+1\.75\s", tip) and " A B B C" in tip, tip
+    assert re.search(r"run 1\s+7\s", tip) and re.search(r"run 2\s+1\.75\s", tip) and " run 1 B run 2 C" in tip, tip
     browser.evaluate("document.getElementById('byPhase').click()")
-    end = shown(browser)[1]  # 6, 8 (of 10 and 6), 4 of B alone, 6
+    end = shown(browser)[1]  # 6, 8 (of 10 and 6), 4 of run 2 alone, 6
     assert abs(end - 24) < 0.5, end
     browser.mouse("mouseMoved", left + 16 / 24 * width, top + height / 2)
     tip = browser.evaluate(TIP)
-    assert "A: 1" not in tip and re.search(r"B: 2\s+1\.75\s", tip), tip
+    assert "run 1" not in tip and re.search(r"run 2\s+1\.75\s", tip), tip
     browser.mouse("mouseMoved", left + 10 / 24 * width, top + height / 2)
     tip = browser.evaluate(TIP)
-    assert re.search(r"A: 1\s+7\s", tip) and re.search(r"B: 2\s+3\.8", tip), tip
+    assert re.search(r"run 1\s+7\s", tip) and re.search(r"run 2\s+3\.8", tip), tip
     browser.evaluate("scrollTo(0, 0)")
     x, y = middle(browser)
     browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-200, modifiers=2)
@@ -512,7 +512,7 @@ def test_compare_axes():
     browser.evaluate("document.getElementById('values').open = true")
     browser.wait("document.querySelectorAll('#values tbody tr').length > 10")
     heads = browser.evaluate("[...document.querySelectorAll('#values thead th')].map(each => each.innerText)")
-    assert heads[:3] == ["Time", "CPU use (%), A: 1", "CPU use (%), B: 2"], heads
+    assert heads[:3] == ["Time", "CPU use (%), run 1", "CPU use (%), run 2"], heads
 
 
 def test_compare_code():
@@ -523,7 +523,7 @@ def test_compare_code():
             [...pen.getImageData(part * graph.width, row * 18 + 3, 1, 1).data].slice(0, 3)); })()""")
     load, solve, main = colours
     assert load == main == [0xf7, 0xf7, 0xf7] and solve[2] > solve[0] + 40, colours
-    assert "more in B (2) than in A (1)" in text_of(browser, "codeLegend"), text_of(browser, "codeLegend")
+    assert "more in run 2 than in run 1" in text_of(browser, "codeLegend"), text_of(browser, "codeLegend")
     browser.evaluate("[...document.querySelectorAll('#tables button')].find(each => each.innerText === 'solve').click()")
     assert functions(browser)[0][:3] == ["solve", "6.0 s", "\u22124.0 s"], functions(browser)
     assert text_of(browser, "codeFound") == "6.0 s" and [row[0] for row in functions(browser)] == ["solve"]

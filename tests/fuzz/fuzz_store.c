@@ -8,6 +8,8 @@
 
 #include "hurt.h"
 #include "rpistat/check.h"
+#include "rpistat/code_store.h"
+#include "rpistat/code_wing.h"
 #include "rpistat/comparison_output.h"
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
@@ -128,6 +130,8 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     free(text);
     for (const struct rps_export_format *const *format = rps_export_formats; *format; format++)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
+    for (const struct rps_export_format *const *format = rps_code_wing.formats; *format; format++)
+        rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
     if (rps_run_phases_get(reader, run_id, &stored, NULL, &err) > 0)
         rps_phase_levels_free(&stored);
     if (rps_run_phases_detect(reader, run_id, &phases, &found, &err) == 0)
@@ -143,7 +147,8 @@ static void compare(struct rps_reader *reader, const char *path, const int64_t *
     const struct rps_comparison_options options = {0};
     struct rps_comparison_choice choice[2];
     struct rps_comparison comparison;
-    struct rps_comparison_output output = {.comparison = &comparison, .a_name = "1", .b_name = "2"};
+    const struct rps_comparison_output output = {.comparison = &comparison};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_error err;
     char *text = NULL;
     size_t size;
@@ -152,18 +157,20 @@ static void compare(struct rps_reader *reader, const char *path, const int64_t *
     for (int i = 0; i < 2; i++)
         choice[i] = (struct rps_comparison_choice){reader, path, run_id[i],
                                                    i == 0 ? RPS_SIDE_A : RPS_SIDE_B};
-    if (rps_comparison_find(choice, 2, &options, &comparison, &err) < 0) {
+    if (rps_comparison_find(document.arena, choice, 2, &options, &comparison, &err) < 0) {
         fuzz_expect(err.message[0] != '\0', "a comparison failed without a sentence");
-        return;
+    } else {
+        rps_comparison_put(&document, &output);
+        out = open_memstream(&text, &size);
+        fuzz_expect(out != NULL, "out of memory");
+        rps_document_write(&document, out, RPS_FORMAT_TEXT, 0);
+        fclose(out);
+        fuzz_expect_printable(text);
+        free(text);
+        rps_document_write(&document, fuzz_sink(), RPS_FORMAT_JSON, 0);
     }
-    out = open_memstream(&text, &size);
-    fuzz_expect(out != NULL, "out of memory");
-    rps_comparison_output_text(out, &output, &err);
-    fclose(out);
-    fuzz_expect_printable(text);
-    free(text);
-    rps_comparison_output_json(fuzz_sink(), &output, &err);
     rps_comparison_free(&comparison);
+    rps_arena_free(document.arena);
 }
 
 static void take_finding(void *context, enum rps_finding_kind kind, const char *sentence)
@@ -202,8 +209,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++)
         sum += data[i];
     setenv("PATH", "/nonexistent", 1);
-    if (rps_reader_open(&reader, path, &err) == 0 &&
-        rps_reader_runs(reader, &run_id, &count, &err) == 0) {
+    if (rps_reader_open(&reader, path, &err) == 0)
+        rps_reader_use(reader, &rps_code_wing);
+    if (reader && rps_reader_runs(reader, &run_id, &count, &err) == 0) {
         for (size_t i = 0; i < count && i < RUNS_MAX; i++) {
             read_notes(reader, run_id[i]);
             read_code(reader, run_id[i]);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/code_wing.h"
 
 /* As main does. */
 __attribute__((constructor)) static void use_wing(void)
@@ -115,6 +116,7 @@ void fixture_read(struct fixture *fixture)
     rps_writer_close(fixture->writer);
     fixture->writer = NULL;
     must(rps_reader_open(&fixture->reader, fixture->path, &err), &err);
+    rps_reader_use(fixture->reader, &rps_code_wing);
 }
 
 const char *fixture_file(struct fixture *fixture, const char *name)

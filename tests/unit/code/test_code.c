@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "rpistat/code_bins.h"
+#include "code/bins.h"
 #include "support/drawing.h"
 
 static struct fixture fixture;
@@ -85,7 +85,7 @@ static void test_rename(void **state)
 
 /* --- the panel -------------------------------------------------------------------------------- */
 
-/* Shares of the time, most first, in steps of half a second; the last of a phase ends where it
+/* Shares of the time, most first, the kernel's part with its caller's, in steps of half a second; the last of a phase ends where it
  * does, and is longer by what is less than a step. What was not sampled lies on top. */
 static void test_panel(void **state)
 {
@@ -93,11 +93,10 @@ static void test_panel(void **state)
 
     (void)state;
     drawing_need_gnuplot();
-    for (int line = 0; line < 4; line++) {
+    for (int line = 0; line < 3; line++) {
         static const char *const steps[] = {
             "\n5.5 0 80\n6.3 0 80\n6.3 0 0\n6.8 0 0\n",
-            "\n5.5 80 80\n6.3 80 80\n6.3 0 40\n6.8 0 40\n",
-            "\n5.5 80 80\n6.3 80 80\n6.3 40 60\n6.8 40 60\n",
+            "\n5.5 80 80\n6.3 80 80\n6.3 0 60\n6.8 0 60\n",
             "\n5.5 80 100\n6.3 80 100\n6.3 60 100\n6.8 60 100\n",
         };
         char name[] = "code-1.dat";
@@ -113,7 +112,9 @@ static void test_panel(void **state)
     text = draw_and_read((struct rps_plot_options){0}, "text.gp");
     assert_non_null(strstr(text,
                            "\n|Code: share of the time by function (%), sampled by cpu-clock, "
-                           "100 Hz\n|work\n|rest\n|sys\n|off the CPU or not sampled\n"));
+                           "100 Hz\n|work\n|rest\n|off the CPU or not sampled\n"));
+    assert_non_null(
+        strstr(text, "\n|A: like the rest, in work\n|B: like the whole run, in rest\n"));
     free(text);
 }
 
@@ -138,7 +139,7 @@ static void test_panel_by(void **state)
     assert_null(draw_and_read(options, "code-1.dat"));
     options.code = RPS_PLOT_CODE_FUNCTION;
     text = draw_and_read(options, "panels.gp");
-    assert_int_equal(drawing_count(text, "'code-"), 4);
+    assert_int_equal(drawing_count(text, "'code-"), 3);
     free(text);
 }
 
@@ -150,10 +151,10 @@ static void test_panel_of_part(void **state)
     (void)state;
     drawing_need_gnuplot();
     text = draw_and_read((struct rps_plot_options){.from_ns = INT64_C(7000000000)}, "text.gp");
-    assert_non_null(strstr(text, " Hz\n|rest\n|sys\n|off the CPU or not sampled\n"));
+    assert_non_null(strstr(text, " Hz\n|rest\n|off the CPU or not sampled\n"));
     free(text);
     text = draw_and_read((struct rps_plot_options){.axis = RPS_AXIS_CYCLE}, "code-2.dat");
-    assert_non_null(strstr(text, "\n315000000 80 80\n315000000 0 40\n"));
+    assert_non_null(strstr(text, "\n315000000 80 80\n315000000 0 60\n"));
     free(text);
     assert_null(
         draw_and_read((struct rps_plot_options){.width = 400, .height = 300}, "code-1.dat"));
@@ -167,7 +168,7 @@ static void test_characters(void **state)
     (void)state;
     text = drawing_characters(&fixture, (struct rps_plot_options){.width = 51, .ascii = 1});
     assert_non_null(strstr(text, "\nCode    aaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbb\n"
-                                 "        a work  b rest  c sys\n"));
+                                 "        a work  b rest  . off the CPU or not samp~\n"));
     free(text);
     text = drawing_characters(
         &fixture, (struct rps_plot_options){.width = 51, .ascii = 1, .code = RPS_PLOT_CODE_NONE});

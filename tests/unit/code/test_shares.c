@@ -152,24 +152,24 @@ static void processes_and_threads(void **state)
 
 static void innermost_functions(void **state)
 {
-    struct rps_function_name *name;
+    struct rps_share_name *name;
     int64_t *function;
     size_t count;
 
     (void)state;
     assert_int_equal(
         rps_shares_functions(&code, 0, RPS_UNNAMED_MODULE, &function, &name, &count, NULL), 0);
-    assert_string_equal(name[function[4]].function, "do_syscall");
-    assert_string_equal(name[function[3]].function, "rest");
+    assert_string_equal(name[function[4]].name, "do_syscall");
+    assert_string_equal(name[function[3]].name, "rest");
     assert_int_equal(function[5], function[6]); /* a module without names is one */
-    assert_string_equal(name[function[5]].function, "[libx.so]");
+    assert_string_equal(name[function[5]].name, "[libx.so]");
     assert_int_equal(function[3] == function[7], 0);
     assert_int_equal(function[8], -1);
     free(function);
     free(name);
     assert_int_equal(
         rps_shares_functions(&code, 1, RPS_UNNAMED_MODULE, &function, &name, &count, NULL), 0);
-    assert_string_equal(name[function[4]].function, "work");
+    assert_string_equal(name[function[4]].name, "work");
     assert_string_equal(name[function[1]].file, "prog.c");
     assert_int_equal(name[function[1]].line, 20);
     free(function);
@@ -180,7 +180,7 @@ static void functions_by_page(void **state)
 {
     struct rps_frame moved[8];
     struct rps_code other = code;
-    struct rps_function_name *name;
+    struct rps_share_name *name;
     int64_t *function;
     size_t count;
 
@@ -192,11 +192,11 @@ static void functions_by_page(void **state)
         moved[6].address = page << 12 | 0xfff;
         assert_int_equal(
             rps_shares_functions(&other, 1, RPS_UNNAMED_PAGE, &function, &name, &count, NULL), 0);
-        assert_string_equal(name[function[5]].function, "libx.so+0x3000");
-        assert_string_equal(name[function[6]].function,
+        assert_string_equal(name[function[5]].name, "libx.so+0x3000");
+        assert_string_equal(name[function[6]].name,
                             page == 3 ? "libx.so+0x3000" : "libx.so+0x4000");
         assert_int_equal(function[5] == function[6], page == 3);
-        assert_string_equal(name[function[3]].function, "rest");
+        assert_string_equal(name[function[3]].name, "rest");
         free(function);
         free(name);
     }
@@ -335,7 +335,7 @@ static void deep_recursion(void **state)
 static void programs(void **state)
 {
     const uint64_t seen[] = {1, 2, 4, 8, 16};
-    struct rps_function_name *name;
+    struct rps_share_name *name;
     struct rps_shares shares;
     int64_t *program;
     size_t count;
@@ -343,11 +343,11 @@ static void programs(void **state)
     (void)state;
     assert_int_equal(rps_shares_programs(&code, &program, &name, &count, NULL), 0);
     assert_int_equal(count, 3);
-    assert_string_equal(name[program[0]].function, "sh");
-    assert_string_equal(name[program[1]].function, "prog");
+    assert_string_equal(name[program[0]].name, "sh");
+    assert_string_equal(name[program[1]].name, "prog");
     assert_int_equal(program[2], program[1]); /* threads of it */
     assert_int_equal(program[4], program[1]);
-    assert_string_equal(name[program[3]].function, "alone"); /* its first was never seen */
+    assert_string_equal(name[program[3]].name, "alone"); /* its first was never seen */
     assert_string_equal(name[program[3]].module, "");
     free(program);
     free(name);
@@ -364,10 +364,10 @@ static void programs(void **state)
 
 static void mostly_unnamed(void **state)
 {
-    const struct rps_function_name name[] = {{.function = "work"},
-                                             {.function = "[a]", .is_unnamed = 1},
-                                             {.function = "main"},
-                                             {.function = "[b]", .is_unnamed = 1}};
+    const struct rps_share_name name[] = {{.name = "work"},
+                                          {.name = "[a]", .is_unnamed = 1},
+                                          {.name = "main"},
+                                          {.name = "[b]", .is_unnamed = 1}};
 
     (void)state;
     assert_true(rps_shares_mostly_unnamed(name, (const uint64_t[]){5, 3, 5, 3}, 4));

@@ -298,15 +298,21 @@ static void test_hostile(void **state)
 
 static void test_correct(void **state)
 {
-    static const double p[] = {.01, .04, .03, .005, .03, NAN, 1};
-    static const double expected[] = {.05, .12, .12, .03, .12, NAN, 1};
-    double adjusted[COUNT(p)];
+    static const double p[] = {.01, .04, .03, .005, .03, NAN, 1, .001};
+    static const double expected[] = {.05, .12, .12, .03, .12, NAN, 1, NAN};
+    struct rps_change of[COUNT(p)], *change[COUNT(p)];
+    struct rps_arena *arena = rps_arena_new();
 
     (void)state;
-    assert_int_equal(rps_change_correct(p, COUNT(p), adjusted), 0);
+    for (size_t i = 0; i < COUNT(p); i++) {
+        of[i] = (struct rps_change){.a = i < 7, .p = p[i], .adjusted = NAN};
+        change[i] = &of[i];
+    }
+    rps_change_correct(arena, change, COUNT(p)); /* nothing happened in the last */
     for (size_t i = 0; i < COUNT(p); i++)
-        assert_near(adjusted[i], expected[i]);
-    assert_int_equal(rps_change_correct(NULL, 0, NULL), 0);
+        assert_near(of[i].adjusted, expected[i]);
+    rps_change_correct(arena, NULL, 0);
+    rps_arena_free(arena);
 }
 
 /* --- how sure a sum is ------------------------------------------------------------------------ */

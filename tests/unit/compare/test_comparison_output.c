@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "compare/work.h"
+
 #define ROWS      4
 #define RUNS      10
 #define FUNCTIONS 2
@@ -29,9 +31,12 @@ static struct rps_comparison_figure figures[FIGURES] = {
 static char program[] = "./three";
 static char *command[] = {program, NULL};
 
+static struct rps_arena *arena;
+
 struct made {
     struct rps_comparison comparison;
     struct rps_comparison_output output;
+    int width; /* of the terminal; 0: none */
     struct rps_comparison_run run[RUNS];
     struct rps_comparison_row row[ROWS];
     struct rps_change change[ROWS][FIGURES];
@@ -69,6 +74,7 @@ static void add_run(struct made *made, enum rps_comparison_side side, int64_t ru
     rps_run_init(&run->run);
     run->run.argc = 1;
     run->run.argv = command;
+    run->run.elapsed_ns = INT64_C(13000000000);
     if (side == RPS_SIDE_A)
         made->comparison.a_count++;
     else
@@ -78,6 +84,9 @@ static void add_run(struct made *made, enum rps_comparison_side side, int64_t ru
 static void begin(struct made *made, int runs_a_side, size_t rows)
 {
     memset(made, 0, sizeof(*made));
+    made->comparison.arena = arena;
+    made->comparison.name[RPS_SIDE_A] = made->comparison.label[RPS_SIDE_A] = "main";
+    made->comparison.name[RPS_SIDE_B] = made->comparison.label[RPS_SIDE_B] = "new";
     made->comparison.run = made->run;
     made->comparison.figure = figures;
     made->comparison.figure_count = FIGURES;
@@ -97,8 +106,7 @@ static void begin(struct made *made, int runs_a_side, size_t rows)
         for (size_t f = 0; f < FIGURES; f++)
             made->change[r][f] = untested(NAN, NAN, RPS_CHANGE_ABSENT);
     }
-    made->output = (struct rps_comparison_output){
-        .comparison = &made->comparison, .a_name = "label:main", .b_name = "6-10"};
+    made->output = (struct rps_comparison_output){.comparison = &made->comparison};
 }
 
 static void add_function(struct made *made, size_t row, const char *name, const char *file,
@@ -149,25 +157,23 @@ static void make_pair(struct made *made)
     made->change[2][ELAPSED] = untested(8.1, 4, RPS_CHANGE_SINGLE);
 }
 
-typedef int write_output(FILE *out, const struct rps_comparison_output *output,
-                         struct rps_error *err);
-
-static char *written(write_output *write, const struct made *made)
+static char *written(enum rps_format format, const struct made *made)
 {
-    struct rps_error err;
+    struct rps_document document = {.arena = arena, .width = RPS_DOCUMENT_WIDTH};
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    assert_int_equal(write(out, &made->output, &err), 0);
+    rps_comparison_put(&document, &made->output);
+    rps_document_write(&document, out, format, made->width);
     fclose(out);
     return text;
 }
 
-static void check_written(write_output *write, const struct made *made, const char *expected)
+static void check_written(enum rps_format format, const struct made *made, const char *expected)
 {
-    char *text = written(write, made);
+    char *text = written(format, made);
 
     assert_string_equal(text, expected);
     free(text);
@@ -175,10 +181,7 @@ static void check_written(write_output *write, const struct made *made, const ch
 
 static void check_answer(const struct made *made, const char *expected)
 {
-    char answer[RPS_COMPARISON_ANSWER_SIZE];
-
-    assert_ptr_equal(rps_comparison_answer(answer, &made->output), answer);
-    assert_string_equal(answer, expected);
+    assert_string_equal(rps_comparison_answer(&made->comparison), expected);
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */
@@ -189,36 +192,39 @@ static void test_answer_groups(void **state)
 
     (void)state;
     make_groups(&made);
-    check_answer(&made, "B takes 31 % less time (29 to 33 %): phase B is 4.6 s shorter, with 48 % "
-                        "fewer instructions; solve (three.c:40) has most of it");
+    check_answer(
+        &made,
+        "new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter, with 48 % "
+        "fewer instructions; solve (three.c:40) has most of it");
     made.change[2][INSTRUCTIONS] = untested(9e9, 9e9, RPS_CHANGE_ABSENT);
     made.row[2].function_count = 0;
-    check_answer(&made, "B takes 31 % less time (29 to 33 %): phase B is 4.6 s shorter");
+    check_answer(&made,
+                 "new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter");
     made.comparison.row_count = 1;
     made.row[0].function_count = 0;
     made.change[0][ELAPSED] = tested(4, 12.4, .21, 1);
     made.change[0][INSTRUCTIONS] = tested(1e9, 1e9, .1, 0);
     made.change[0][CPI] = tested(1.1, 3.3, .2, 1);
-    check_answer(&made, "B takes 3.1 x the time (2.9 to 3.3 x), with CPI 3.30 for 1.10");
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10");
     made.change[0][ELAPSED] = tested(3, 6 - 1e-9, .21, 1);
-    check_answer(&made, "B takes 2.0 x the time (1.8 to 2.2 x), with CPI 3.30 for 1.10");
+    check_answer(&made, "new takes 2.0 x the time of main (1.8 to 2.2 x), with CPI 3.30 for 1.10");
     made.change[0][ELAPSED] = tested(4, 12.4, .21, 1);
     add_function(&made, 0, "wait", "",
                  tested(.1, .7, .2, 1)); /* most of CPU time, which is little */
     made.change[0][CPU_TIME] = tested(1, 1.8, .2, 1);
-    check_answer(
-        &made,
-        "B takes 3.1 x the time (2.9 to 3.3 x), with CPI 3.30 for 1.10; wait (:40) has most of it");
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10; "
+                        "wait (:40) has most of it");
     made.change[0][CPU_TIME] = tested(1, 1.5, .2, 1);
-    check_answer(&made, "B takes 3.1 x the time (2.9 to 3.3 x), with CPI 3.30 for 1.10");
+    check_answer(&made, "new takes 3.1 x the time of main (2.9 to 3.3 x), with CPI 3.30 for 1.10");
     made.row[0].function_count = 0;
     made.change[0][CPU_TIME] = tested(1, 1, .2, 0);
     made.comparison.b_count = 1;
     made.change[0][CPI] = tested(1.1, 1.1, .2, 0);
     made.change[0][ELAPSED] = tested(1000, 1, .0001, 1);
-    check_answer(&made, "B took 1/1000 of the time");
+    check_answer(&made, "new took 1/1000 of the time of main");
     made.change[0][ELAPSED] = tested(1000, 1031, .0041, 1);
-    check_answer(&made, "B took 3.1 % more time (2.7 to 3.5 %), with 3.2 x the minor faults");
+    check_answer(&made,
+                 "new took 3.1 % more time than main (2.7 to 3.5 %), with 3.2 x the minor faults");
 }
 
 static void test_answer_phases(void **state)
@@ -231,26 +237,29 @@ static void test_answer_phases(void **state)
     made.change[0][INSTRUCTIONS] = made.change[0][CPI];
     made.change[2][ELAPSED] = tested(4, 4.1, .02, 0);
     made.change[3][ELAPSED] = untested(NAN, 4, RPS_CHANGE_ABSENT);
-    check_answer(&made, "B takes 45 % more time (43 to 47 %): phase C (4 s) came");
+    check_answer(&made, "new takes 45 % more time than main (43 to 47 %): phase C (4 s) came");
     made.row[3].a_times = 1;
     made.row[3].b_times = 0;
     made.change[3][ELAPSED] = untested(4, NAN, RPS_CHANGE_ABSENT);
     made.change[0][ELAPSED] = tested(13.3, 9.2, .02, 1);
     made.row[0].function_count = 0;
-    check_answer(&made, "B takes 31 % less time (29 to 33 %): phase C (4 s) went");
+    check_answer(&made, "new takes 31 % less time than main (29 to 33 %): phase C (4 s) went");
     made.comparison.row_count = 3;
     made.change[1][ELAPSED] = tested(6.65, 4.6, .02, 1);
     made.change[2][ELAPSED] = tested(6.65, 4.7, .02, 1);
     made.change[0][FAULTS] = tested(8120, 2560, .2, 1);
-    check_answer(&made, "B takes 31 % less time (29 to 33 %), in every phase, with 68 % fewer "
-                        "minor faults");
+    check_answer(&made,
+                 "new takes 31 % less time than main (29 to 33 %), in every phase, with 68 % fewer "
+                 "minor faults");
     made.change[2][ELAPSED] = tested(2, 1.5, .02, 0);
-    check_answer(&made, "B takes 31 % less time (29 to 33 %): phase A is 2.1 s shorter");
+    check_answer(&made,
+                 "new takes 31 % less time than main (29 to 33 %): phase A is 2.1 s shorter");
     made.change[0][ELAPSED] = tested(13.3, 9, .02, 1);
     made.change[1][ELAPSED] = tested(6.65, 4.6, .02, 1);
     made.change[2][ELAPSED] = tested(6.65, 4.6, .02, 1);
-    check_answer(&made, "B takes 32 % less time (30 to 34 %), in every phase, with 68 % fewer "
-                        "minor faults");
+    check_answer(&made,
+                 "new takes 32 % less time than main (30 to 34 %), in every phase, with 68 % fewer "
+                 "minor faults");
 }
 
 static void test_answer_pair(void **state)
@@ -259,25 +268,30 @@ static void test_answer_pair(void **state)
 
     (void)state;
     make_pair(&made);
-    check_answer(&made, "These runs differ: B took 31 % less time (9.20 s for 13.3 s): phase B was "
-                        "4.1 s shorter; one run a side cannot tell why, nor what the next one "
-                        "takes");
+    check_answer(
+        &made,
+        "These runs differ: new took 31 % less time than main (9.20 s for 13.3 s): phase B was "
+        "4.1 s shorter; one run a side cannot tell why, nor what the next one "
+        "takes");
     made.comparison.row_count = 1;
-    check_answer(&made, "These runs differ: B took 31 % less time (9.20 s for 13.3 s), with CPI "
-                        "0.840 for 1.21; one run a side cannot tell why, nor what the next one "
-                        "takes");
+    check_answer(
+        &made, "These runs differ: new took 31 % less time than main (9.20 s for 13.3 s), with CPI "
+               "0.840 for 1.21; one run a side cannot tell why, nor what the next one "
+               "takes");
     made.change[0][CPI].adjusted = .2;
-    check_answer(&made, "B took 31 % less time (9.20 s for 13.3 s); one run a side cannot tell "
-                        "why, nor what the next one takes");
+    check_answer(
+        &made, "new took 31 % less time than main (9.20 s for 13.3 s); one run a side cannot tell "
+               "why, nor what the next one takes");
     made.change[0][ELAPSED] = untested(13.3, 13.31, RPS_CHANGE_SINGLE);
-    check_answer(&made, "B took as long as A (13.3 s); one run a side cannot tell what "
+    check_answer(&made, "new took as long as main (13.3 s); one run a side cannot tell what "
                         "the next one takes");
     made.change[0][ELAPSED] = untested(0, 2, RPS_CHANGE_SINGLE);
     check_answer(&made, "The elapsed time of a side is not known");
     begin(&made, 5, 1); /* all runs but one a side were broken off at once */
     made.change[0][ELAPSED] = untested(4, 3, RPS_CHANGE_SINGLE);
-    check_answer(&made, "B takes 25 % less time (3.00 s for 4.00 s); one run a side cannot tell "
-                        "why, nor what the next one takes");
+    check_answer(
+        &made, "new takes 25 % less time than main (3.00 s for 4.00 s); one run a side cannot tell "
+               "why, nor what the next one takes");
     made.comparison.row_count = 0;
     check_answer(&made, "The elapsed time of a side is not known");
 }
@@ -293,13 +307,13 @@ static void test_answer_same(void **state)
                         "2.8 %");
     made.change[1][CPI] = tested(1.2, 2.4, .1, 1);
     check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
-                        "2.8 %; but B has CPI 2.40 for 1.20 in phase A");
+                        "2.8 %; but new has CPI 2.40 for 1.20 in phase A");
     made.change[0][CPI] = tested(1.2, 1.8, .1, 1);
     check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
-                        "2.8 %; but B has CPI 2.40 for 1.20 in phase A");
+                        "2.8 %; but new has CPI 2.40 for 1.20 in phase A");
     made.change[2][CPI] = tested(1.2, 1.5, .1, 1);
     check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
-                        "2.8 %; but B has CPI 1.80 for 1.20");
+                        "2.8 %; but new has CPI 1.80 for 1.20");
     made.change[0][CPI] = made.change[2][CPI] = tested(1.2, 1.2, .1, 0);
     made.change[1][ELAPSED] = tested(4, 6, .1, 1);
     check_answer(&made, "No difference of the elapsed time is shown: if there is one, it is below "
@@ -311,17 +325,69 @@ static void test_answer_same(void **state)
     made.change[0][ELAPSED] = tested(13.3, 13.4, .02, 0);
     made.change[0][CPU_TIME] = tested(12, 8, .03, 1);
     add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
-    check_answer(&made, "B takes 33 % less CPU time (30 to 36 %); solve (three.c:40) has most of "
-                        "it; no difference of the elapsed time is shown");
+    check_answer(
+        &made,
+        "new takes 33 % less CPU time than main (30 to 36 %); solve (three.c:40) has most of "
+        "it; no difference of the elapsed time is shown");
     made.change[0][ELAPSED] = tested(13.3, 9.2, .4, 0);
-    check_answer(&made, "B takes 33 % less CPU time (30 to 36 %); solve (three.c:40) has most of "
-                        "it; the elapsed time varies too much to tell");
+    check_answer(
+        &made,
+        "new takes 33 % less CPU time than main (30 to 36 %); solve (three.c:40) has most of "
+        "it; the elapsed time varies too much to tell");
     made.change[0][CPU_TIME] = made.change[1][ELAPSED] = tested(12, 8, .5, 0);
     made.change[1][CPI] = tested(1, 1, .1, 0);
     made.change[0][ELAPSED] = tested(13.3, 9.2, .3, 0);
-    check_answer(&made,
-                 "It is not sure that B takes 31 % less time (1 to 61 %): that is too little "
-                 "among 6 tests");
+    check_answer(
+        &made,
+        "It is not sure that new takes 31 % less time than main (1 to 61 %): that is too little "
+        "among 6 tests");
+}
+
+/* --- what the sides are called ---------------------------------------------------------------- */
+
+static void check_names(struct made *made, const char *a, const char *b)
+{
+    rps_comparison_name_sides(&made->comparison);
+    assert_string_equal(made->comparison.name[RPS_SIDE_A], a);
+    assert_string_equal(made->comparison.name[RPS_SIDE_B], b);
+}
+
+static void set_label(struct made *made, size_t run, const char *label)
+{
+    snprintf(made->run[run].run.label, sizeof(made->run[run].run.label), "%s", label);
+}
+
+static void test_names(void **state)
+{
+    struct made made;
+
+    (void)state;
+    begin(&made, 2, 3);
+    check_names(&made, "runs 1-2", "runs 3-4");
+    for (size_t i = 0; i < 3; i++)
+        set_label(&made, i, "main");
+    check_names(&made, "main", "runs 3-4"); /* not all have it */
+    set_label(&made, 3, "main");
+    check_names(&made, "runs 1-2", "runs 3-4"); /* both have it */
+    set_label(&made, 2, "b");                   /* as one of the phases is called */
+    set_label(&made, 3, "b");
+    check_names(&made, "main", "label:b");
+    made.comparison.row_count = 2;
+    check_names(&made, "main", "b");
+    set_label(&made, 2, "5");
+    set_label(&made, 3, "5");
+    check_names(&made, "main", "label:5");
+    set_label(&made, 0, "a label that nobody would like to read at each figure\x1b");
+    set_label(&made, 1, made.run[0].run.label);
+    check_names(&made, "\"a label that nobody would lik...\"", "label:5");
+    made.run[2].store = made.run[3].store = "other.data";
+    set_label(&made, 3, "");
+    made.run[3].run_id = 9;
+    check_names(&made, "\"a label that nobody would lik...\"", "runs 3,9 of other.data");
+    check_answer(&made, "The elapsed time of a side is not known");
+    made.change[0][ELAPSED] = tested(4, 3, .01, 1);
+    check_answer(&made, "Runs 3,9 of other.data take 25 % less time than \"a label that nobody "
+                        "would lik...\" (24 to 26 %)");
 }
 
 /* --- the whole text --------------------------------------------------------------------------- */
@@ -333,44 +399,41 @@ static void test_text(void **state)
     (void)state;
     make_groups(&made);
     check_written(
-        rps_comparison_output_text, &made,
-        "B takes 31 % less time (29 to 33 %): phase B is 4.6 s shorter, with 48 % fewer "
-        "instructions; solve\n"
-        "(three.c:40) has most of it.\n"
+        RPS_FORMAT_TEXT, &made,
+        "new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter, with 48 % "
+        "fewer\n"
+        "instructions; solve (three.c:40) has most of it.\n"
         "\n"
-        "A: 5 runs (1-5), label:main\n"
-        "B: 5 runs (6-10)\n"
+        "main: 5 runs (1-5)\n"
+        "new: 5 runs (6-10)\n"
         "Both: ./three\n"
         "Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
         "\n"
+        "Elapsed time\n"
+        "\n"
+        "                                                             95 %           Share of\n"
+        "  Phase  Times    Start    main      new     Change      interval  Verdict    change\n"
+        "  A          1  00:01.5  5.20 s   5.18 s        0 %    -3 to +3 %                0 %\n"
+        "  B          2  00:03.0  8.10 s   3.50 s      -57 %  -59 to -55 %  less        112 %\n"
+        "  C          1  00:04.2       -  0.520 s  new alone                            -13 %\n"
+        "  all                    13.3 s   9.20 s      -31 %  -33 to -29 %  less        100 %\n"
+        "\n"
         "                                                     95 %\n"
-        "  Whole run          A       B   Change          interval  Verdict\n"
-        "  Elapsed       13.3 s  9.20 s    -31 %      -33 to -29 %  less\n"
+        "  Figure          main     new   Change          interval  Verdict\n"
         "  CPU time      12.1 s  8.04 s    -34 %      -36 to -31 %  less\n"
         "  CPI             1.21    1.22   +0.8 %    -0.7 to +2.3 %  no difference shown\n"
+        "    phase B       1.15    1.20   +4.3 %    +3.3 to +5.3 %  more\n"
         "  CPU use       91.0 %  87.4 %     -4 %        -9 to +1 %  no difference shown\n"
         "  Instructions  12.3 G   8.1 G  -34.1 %  -34.4 to -33.9 %  less\n"
+        "    phase B        9 G  4.68 G  -48.0 %  -48.4 to -47.6 %  less\n"
         "  Minor faults     812  2.56 k    3.2 x      3.0 to 3.4 x  more\n"
         "\n"
-        "                                                                        95 %           "
-        "Share of\n"
-        "  Phase           Times    Start       A        B   Change          interval  Verdict    "
-        "change\n"
-        "  A                   1  00:01.5  5.20 s   5.18 s      0 %        -3 to +3 %              "
-        "  0 %\n"
-        "  B                   2  00:03.0  8.10 s   3.50 s    -57 %      -59 to -55 %  less        "
-        "112 %\n"
-        "    Instructions                     9 G   4.68 G  -48.0 %  -48.4 to -47.6 %  less\n"
-        "    CPI                             1.15     1.20   +4.3 %    +3.3 to +5.3 %  more\n"
-        "  C                   1  00:04.2       -  0.520 s  B alone                                "
-        "-13 %\n"
+        "Functions, CPU time by their samples\n"
         "\n"
-        "Functions, CPU time by their samples:\n"
-        "\n"
-        "                                                                 95 %\n"
-        "  Phase      Function                 A       B  Change      interval  Verdict\n"
-        "  whole run  solve (three.c:40)  7.90 s  3.50 s   -56 %  -58 to -54 %  less\n"
-        "  B          solve (three.c:40)  7.70 s  3.30 s   -57 %  -59 to -55 %  less\n"
+        "                                                             95 %\n"
+        "  Phase  Function              main     new  Change      interval  Verdict\n"
+        "  all    solve (three.c:40)  7.90 s  3.50 s   -56 %  -58 to -54 %  less\n"
+        "  B      solve (three.c:40)  7.70 s  3.30 s   -57 %  -59 to -55 %  less\n"
         "\n"
         "Remarks\n"
         "  Side A ran on another kernel: 6.1 for 6.12.\n");
@@ -383,30 +446,32 @@ static void test_text_pair(void **state)
     (void)state;
     make_pair(&made);
     check_written(
-        rps_comparison_output_text, &made,
-        "These runs differ: B took 31 % less time (9.20 s for 13.3 s): phase B was 4.1 s shorter; "
-        "one run a\n"
-        "side cannot tell why, nor what the next one takes.\n"
+        RPS_FORMAT_TEXT, &made,
+        "These runs differ: new took 31 % less time than main (9.20 s for 13.3 s): phase B was 4.1 "
+        "s\n"
+        "shorter; one run a side cannot tell why, nor what the next one takes.\n"
         "\n"
-        "A: run 1, label:main\n"
-        "B: run 2, 6-10\n"
+        "main: run 1\n"
+        "new: run 2\n"
         "Both: ./three\n"
         "Tested: by what varies within the runs: that they differ, not why; corrected for 1 test "
         "(Holm)\n"
         "\n"
+        "Elapsed time\n"
+        "\n"
+        "                                                     95 %                  Share of\n"
+        "  Phase  Times    Start    main     new  Change  interval  Verdict           change\n"
+        "  A          1  00:01.5  5.20 s  5.20 s     0 %                                 0 %\n"
+        "  B          1  00:03.0  8.10 s  4.00 s   -51 %                               100 %\n"
+        "  all                    13.3 s  9.20 s   -31 %            one run a side     100 %\n"
+        "\n"
         "                                                          95 %\n"
-        "  Whole run               A            B  Change      interval  Verdict\n"
-        "  Elapsed            13.3 s       9.20 s   -31 %                one run a side\n"
+        "  Figure               main          new  Change      interval  Verdict\n"
         "  CPU time      16 min 40 s  16 min 40 s     0 %                one run a side\n"
         "  CPI                  1.21        0.840   -31 %  -34 to -28 %  less\n"
         "  CPU use            91.0 %       87.0 %  -4.4 %                too short to tell\n"
         "  Instructions          1 k          1 k     0 %                one run a side\n"
-        "  Minor faults          1 k          1 k     0 %                one run a side\n"
-        "\n"
-        "                                                     95 %           Share of\n"
-        "  Phase  Times    Start       A       B  Change  interval  Verdict    change\n"
-        "  A          1  00:01.5  5.20 s  5.20 s     0 %                          0 %\n"
-        "  B          1  00:03.0  8.10 s  4.00 s   -51 %                        100 %\n");
+        "  Minor faults          1 k          1 k     0 %                one run a side\n");
 }
 
 static void test_markdown(void **state)
@@ -415,43 +480,49 @@ static void test_markdown(void **state)
 
     (void)state;
     make_groups(&made);
-    check_written(
-        rps_comparison_output_markdown, &made,
-        "**B takes 31 % less time (29 to 33 %): phase B is 4.6 s shorter, with 48 % fewer "
-        "instructions; solve (three\\.c:40) has most of it.**\n"
-        "\n"
-        "- A: 5 runs (1-5), label:main\n"
-        "- B: 5 runs (6-10)\n"
-        "- Both: ./three\n"
-        "- Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
-        "\n"
-        "| Whole run | A | B | Change | 95 % interval | Verdict |\n"
-        "| :-- | --: | --: | --: | --: | :-- |\n"
-        "| Elapsed | 13.3 s | 9.20 s | -31 % | -33 to -29 % | less |\n"
-        "| CPU time | 12.1 s | 8.04 s | -34 % | -36 to -31 % | less |\n"
-        "| CPI | 1.21 | 1.22 | +0.8 % | -0.7 to +2.3 % | no difference shown |\n"
-        "| CPU use | 91.0 % | 87.4 % | -4 % | -9 to +1 % | no difference shown |\n"
-        "| Instructions | 12.3 G | 8.1 G | -34.1 % | -34.4 to -33.9 % | less |\n"
-        "| Minor faults | 812 | 2.56 k | 3.2 x | 3.0 to 3.4 x | more |\n"
-        "\n"
-        "| Phase | Times | Start | A | B | Change | 95 % interval | Verdict | Share of change |\n"
-        "| :-- | --: | --: | --: | --: | --: | --: | :-- | --: |\n"
-        "| A | 1 | 00:01.5 | 5.20 s | 5.18 s | 0 % | -3 to +3 % |  | 0 % |\n"
-        "| B | 2 | 00:03.0 | 8.10 s | 3.50 s | -57 % | -59 to -55 % | less | 112 % |\n"
-        "| &nbsp;&nbsp;Instructions |  |  | 9 G | 4.68 G | -48.0 % | -48.4 to -47.6 % | less |  |\n"
-        "| &nbsp;&nbsp;CPI |  |  | 1.15 | 1.20 | +4.3 % | +3.3 to +5.3 % | more |  |\n"
-        "| C | 1 | 00:04.2 | - | 0.520 s | B alone |  |  | -13 % |\n"
-        "\n"
-        "<details><summary>Functions and remarks</summary>\n"
-        "\n"
-        "| Phase | Function | A | B | Change | 95 % interval | Verdict |\n"
-        "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
-        "| whole run | solve (three\\.c:40) | 7.90 s | 3.50 s | -56 % | -58 to -54 % | less |\n"
-        "| B | solve (three\\.c:40) | 7.70 s | 3.30 s | -57 % | -59 to -55 % | less |\n"
-        "\n"
-        "- Side A ran on another kernel: 6.1 for 6.12.\n"
-        "\n"
-        "</details>\n");
+    check_written(RPS_FORMAT_MARKDOWN, &made,
+                  "### new takes 31 % less time than main (29 to 33 %): phase B is 4.6 s shorter, "
+                  "with 48 % fewer instructions; solve (three\\.c:40) has most of it.\n"
+                  "\n"
+                  "- main: 5 runs (1-5)\n"
+                  "- new: 5 runs (6-10)\n"
+                  "- Both: ./three\n"
+                  "- Tested: run by run (Welch's t test); corrected for 11 tests (Holm)\n"
+                  "\n"
+                  "### Elapsed time\n"
+                  "\n"
+                  "| Phase | Times | Start | main | new | Change | 95 % interval | Verdict | Share "
+                  "of change |\n"
+                  "| :-- | --: | --: | --: | --: | --: | --: | :-- | --: |\n"
+                  "| A | 1 | 00:01.5 | 5.20 s | 5.18 s | 0 % | -3 to +3 % |  | 0 % |\n"
+                  "| B | 2 | 00:03.0 | 8.10 s | 3.50 s | -57 % | -59 to -55 % | less | 112 % |\n"
+                  "| C | 1 | 00:04.2 | - | 0.520 s | new alone |  |  | -13 % |\n"
+                  "| all |  |  | 13.3 s | 9.20 s | -31 % | -33 to -29 % | less | 100 % |\n"
+                  "\n"
+                  "| Figure | main | new | Change | 95 % interval | Verdict |\n"
+                  "| :-- | --: | --: | --: | --: | :-- |\n"
+                  "| CPU time | 12.1 s | 8.04 s | -34 % | -36 to -31 % | less |\n"
+                  "| CPI | 1.21 | 1.22 | +0.8 % | -0.7 to +2.3 % | no difference shown |\n"
+                  "| &nbsp;&nbsp;phase B | 1.15 | 1.20 | +4.3 % | +3.3 to +5.3 % | more |\n"
+                  "| CPU use | 91.0 % | 87.4 % | -4 % | -9 to +1 % | no difference shown |\n"
+                  "| Instructions | 12.3 G | 8.1 G | -34.1 % | -34.4 to -33.9 % | less |\n"
+                  "| &nbsp;&nbsp;phase B | 9 G | 4.68 G | -48.0 % | -48.4 to -47.6 % | less |\n"
+                  "| Minor faults | 812 | 2.56 k | 3.2 x | 3.0 to 3.4 x | more |\n"
+                  "\n"
+                  "<details><summary>Functions, CPU time by their samples</summary>\n"
+                  "\n"
+                  "| Phase | Function | main | new | Change | 95 % interval | Verdict |\n"
+                  "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
+                  "| all | solve (three\\.c:40) | 7.90 s | 3.50 s | -56 % | -58 to -54 % | less |\n"
+                  "| B | solve (three\\.c:40) | 7.70 s | 3.30 s | -57 % | -59 to -55 % | less |\n"
+                  "\n"
+                  "</details>\n"
+                  "\n"
+                  "<details><summary>Remarks</summary>\n"
+                  "\n"
+                  "Side A ran on another kernel: 6.1 for 6.12.\n"
+                  "\n"
+                  "</details>\n");
 }
 
 /* With `all` every figure of every kind of phases; a number of runs that is no range. */
@@ -462,7 +533,6 @@ static void test_all(void **state)
     (void)state;
     make_groups(&made);
     made.output.all = 1;
-    made.output.a_name = "1,3,5 of rpistat.data";
     made.comparison.row_count = 2;
     made.comparison.run_count = 6;
     made.comparison.a_count = made.comparison.b_count = 3;
@@ -476,47 +546,39 @@ static void test_all(void **state)
     made.change[0][CPU_USE] = tested(100, .1, .0005, 1);
     made.change[0][INSTRUCTIONS] = tested(3, 1, 2, 0);
     check_written(
-        rps_comparison_output_text, &made,
-        "B takes 31 % less time (29 to 33 %); solve (three.c:40) has most of it.\n"
+        RPS_FORMAT_TEXT, &made,
+        "new takes 31 % less time than main (29 to 33 %); solve (three.c:40) has most of it.\n"
         "\n"
-        "A: 3 runs (1,3,5) of rpistat.data\n"
-        "B: 3 runs (7,9,11) of rpistat.data, 6-10\n"
+        "main: 3 runs (1,3,5) of rpistat.data\n"
+        "new: 3 runs (7,9,11) of rpistat.data\n"
         "Both: ./three\n"
         "Tested: run by run (Welch's t test); corrected for 5 tests (Holm)\n"
         "\n"
+        "Elapsed time\n"
+        "\n"
+        "                                                         95 %           Share of\n"
+        "  Phase  Times    Start    main     new  Change      interval  Verdict    change\n"
+        "  A          1  00:01.5  5.20 s  5.18 s     0 %    -3 to +3 %                0 %\n"
+        "  all                    13.3 s  9.20 s   -31 %  -33 to -29 %  less        100 %\n"
+        "\n"
         "                                                        95 %\n"
-        "  Whole run          A        B    Change           interval  Verdict\n"
-        "  Elapsed       13.3 s   9.20 s     -31 %       -33 to -29 %  less\n"
+        "  Figure          main      new    Change           interval  Verdict\n"
         "  CPU time      1.00 s   1.00 s       0 %           0 to 0 %  no difference shown\n"
+        "    phase A          -        -         -                     -\n"
         "  CPI             1.21     1.22    +0.8 %     -0.7 to +2.3 %  no difference shown\n"
+        "    phase A       1.30     1.31    +0.8 %     -0.2 to +1.8 %  no difference shown\n"
         "  CPU use        100 %  0.100 %  1/1000 x  1/2000 to 1/670 x  less\n"
+        "    phase A          -        -         -                     -\n"
         "  Instructions       3        1     -67 %     -100 to +133 %  no difference shown\n"
+        "    phase A          -        -         -                     -\n"
         "  Minor faults       0       12    from 0                     -\n"
+        "    phase A          -        -         -                     -\n"
         "\n"
-        "                                                                    95 %\n"
-        "  Phase           Times    Start       A       B  Change        interval  Verdict\n"
-        "  A                   1  00:01.5  5.20 s  5.18 s     0 %      -3 to +3 %\n"
-        "    CPU time                           -       -       -                  -\n"
-        "    CPI                             1.30    1.31  +0.8 %  -0.2 to +1.8 %  no difference "
-        "shown\n"
-        "    CPU use                            -       -       -                  -\n"
-        "    Instructions                       -       -       -                  -\n"
-        "    Minor faults                       -       -       -                  -\n"
+        "Functions, CPU time by their samples\n"
         "\n"
-        "                  Share of\n"
-        "  Phase             change\n"
-        "  A                    0 %\n"
-        "    CPU time\n"
-        "    CPI\n"
-        "    CPU use\n"
-        "    Instructions\n"
-        "    Minor faults\n"
-        "\n"
-        "Functions, CPU time by their samples:\n"
-        "\n"
-        "                                                                 95 %\n"
-        "  Phase      Function                 A       B  Change      interval  Verdict\n"
-        "  whole run  solve (three.c:40)  7.90 s  3.50 s   -56 %  -58 to -54 %  less\n"
+        "                                                             95 %\n"
+        "  Phase  Function              main     new  Change      interval  Verdict\n"
+        "  all    solve (three.c:40)  7.90 s  3.50 s   -56 %  -58 to -54 %  less\n"
         "\n"
         "Remarks\n"
         "  Side A ran on another kernel: 6.1 for 6.12.\n");
@@ -533,7 +595,7 @@ static void make_hostile(struct made *made)
     made->comparison.figure = &hostile;
     made->comparison.figure_count = 1;
     command[0] = bad;
-    made->output.a_name = made->output.b_name = "<script>\xe2\x80\xae";
+    made->comparison.name[0] = made->comparison.name[1] = "<script>\xe2\x80\xae";
     made->change[0][0] = untested(1e300, 1e-300, RPS_CHANGE_SINGLE);
     made->change[1][0] = tested(1, 1e12, 5e11, 1);
     made->row[0].function_count = made->row[1].function_count = 0;
@@ -551,71 +613,122 @@ static void test_hostile(void **state)
     (void)state;
     make_hostile(&made);
     check_written(
-        rps_comparison_output_text, &made,
-        "These runs differ: B took under 1/10000 of the time (<0.0001 s for 1e+282 E s); "
-        "operator<<\n"
-        "<std::__cxx11::basic_string<char>, \\x0d\\x7f lo... has most of it; one run a side cannot "
-        "tell why,\n"
-        "nor what the next one takes.\n"
+        RPS_FORMAT_TEXT, &made,
+        "These runs differ: <script>\\xe2\\x80\\xae took under 1/10000 of the time of "
+        "<script>\\xe2\\x80\\xae\n"
+        "(<0.0001 s for 1e+282 E s); operator<< <std::__cxx11::basic_string<char>, \\x0d\\x7f "
+        "lo... has\n"
+        "most of it; one run a side cannot tell why, nor what the next one takes.\n"
         "\n"
-        "A: run 1, <script>\\xe2\\x80\\xae\n"
-        "B: run 2, <script>\\xe2\\x80\\xae\n"
+        "<script>\\xe2\\x80\\xae: run 1\n"
+        "<script>\\xe2\\x80\\xae: run 2\n"
         "Both: './a\\x1b]0;x\\x07 `rm` | @me #1 http://a.b \\xffä'\n"
         "Tested: by what varies within the runs: that they differ, not why; corrected for 1 test "
         "(Holm)\n"
         "\n"
-        "                                                                 95 %\n"
-        "  Whole run                          A            B  Change  interval  Verdict\n"
-        "  | **El** <b>\\x1b[31m\\n  1e+282 E s`|  <0.0001 s`|     0 x            one run a side\n"
+        "Elapsed time\n"
         "\n"
-        "                                                                95 %           Share of\n"
-        "  Phase  Times    Start         A        B  Change          interval  Verdict    change\n"
-        "  A          1  00:01.5  1.00 s`|  1 T s`|   1 T x  500 G to 1.5 T x  more          0 %\n"
+        "                                                                         95 %\n"
+        "  Phase  <script>\\xe2\\x80\\xae  <script>\\xe2\\x80\\xae  Change          interval  "
+        "Verdict\n"
+        "  A                  1.00 s`|               1 T s`|   1 T x  500 G to 1.5 T x  more\n"
+        "  all            1e+282 E s`|           <0.0001 s`|     0 x                    one run a "
+        "side\n"
         "\n"
-        "Functions, CPU time by their samples:\n"
+        "Functions, CPU time by their samples\n"
         "\n"
-        "                                                                                       95 "
-        "%\n"
-        "  Phase      Function                                         A       B  Change    "
-        "interval  Verdict\n"
-        "  whole run  operator<< <std::__cxx11::basic_str...  1e+282 E s  1.00 s     0 x  0 to 1.0 "
-        "x  less\n"
+        "  Phase  Function                                          <script>\\xe2\\x80\\xae\n"
+        "  all    operator<< <std::__cxx11::basic_string<char>,...            1e+282 E s\n"
+        "\n"
+        "                                                                                          "
+        "     95 %\n"
+        "  Phase  Function                                          <script>\\xe2\\x80\\xae  "
+        "Change    interval\n"
+        "  all    operator<< <std::__cxx11::basic_string<char>,...                1.00 s     0 x  "
+        "0 to 1.0 x\n"
+        "\n"
+        "  Phase  Function                                          Verdict\n"
+        "  all    operator<< <std::__cxx11::basic_string<char>,...  less\n"
         "\n"
         "Remarks\n"
         "  A *remark*\\n# on it: www.a.org, www.1.org\n");
     check_written(
-        rps_comparison_output_markdown, &made,
-        "**These runs differ: B took under 1/10000 of the time (\\<0.0001 s for 1e+282 E s); "
-        "operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f lo... has "
-        "most of it; one run a side cannot tell why, nor what the next one takes.**\n"
+        RPS_FORMAT_MARKDOWN, &made,
+        "### These runs differ: \\<script\\>\\\\xe2\\\\x80\\\\xae took under 1/10000 of the time "
+        "of \\<script\\>\\\\xe2\\\\x80\\\\xae (\\<0.0001 s for 1e+282 E s); operator\\<\\< "
+        "\\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f lo... has most of it; one "
+        "run a side cannot tell why, nor what the next one takes.\n"
         "\n"
-        "- A: run 1, \\<script\\>\\\\xe2\\\\x80\\\\xae\n"
-        "- B: run 2, \\<script\\>\\\\xe2\\\\x80\\\\xae\n"
+        "- \\<script\\>\\\\xe2\\\\x80\\\\xae: run 1\n"
+        "- \\<script\\>\\\\xe2\\\\x80\\\\xae: run 2\n"
         "- Both: './a\\\\x1b\\]0;x\\\\x07 \\`rm\\` \\| @<!-- -->me #<!-- -->1 http\\://a\\.b "
         "\\\\xffä'\n"
         "- Tested: by what varies within the runs: that they differ, not why; corrected for 1 test "
         "(Holm)\n"
         "\n"
-        "| Whole run | A | B | Change | 95 % interval | Verdict |\n"
-        "| :-- | --: | --: | --: | --: | :-- |\n"
-        "| \\| \\*\\*El\\*\\* \\<b\\>\\\\x1b\\[31m\\\\n | 1e+282 E s\\`\\| | \\<0.0001 s\\`\\| | 0 "
-        "x |  | one run a side |\n"
+        "### Elapsed time\n"
         "\n"
-        "| Phase | Times | Start | A | B | Change | 95 % interval | Verdict | Share of change |\n"
+        "| Phase | Times | Start | \\<script\\>\\\\xe2\\\\x80\\\\xae | "
+        "\\<script\\>\\\\xe2\\\\x80\\\\xae | Change | 95 % interval | Verdict | Share of change |\n"
         "| :-- | --: | --: | --: | --: | --: | --: | :-- | --: |\n"
         "| A | 1 | 00:01.5 | 1.00 s\\`\\| | 1 T s\\`\\| | 1 T x | 500 G to 1.5 T x | more | 0 % |\n"
+        "| all |  |  | 1e+282 E s\\`\\| | \\<0.0001 s\\`\\| | 0 x |  | one run a side | 100 % |\n"
         "\n"
-        "<details><summary>Functions and remarks</summary>\n"
+        "<details><summary>Functions, CPU time by their samples</summary>\n"
         "\n"
-        "| Phase | Function | A | B | Change | 95 % interval | Verdict |\n"
+        "| Phase | Function | \\<script\\>\\\\xe2\\\\x80\\\\xae | "
+        "\\<script\\>\\\\xe2\\\\x80\\\\xae | Change | 95 % interval | Verdict |\n"
         "| :-- | :-- | --: | --: | --: | --: | :-- |\n"
-        "| whole run | operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>,... | 1e+282 E "
-        "s | 1.00 s | 0 x | 0 to 1.0 x | less |\n"
+        "| all | operator\\<\\< \\<std::\\_\\_cxx11::basic\\_string\\<char\\>, \\\\x0d\\\\x7f "
+        "long, longer, longest\\> (\\\\x1b\\.c:40) | 1e+282 E s | 1.00 s | 0 x | 0 to 1.0 x | less "
+        "|\n"
         "\n"
-        "- A \\*remark\\*\\\\n#<!-- --> on it: www\\.a\\.org, www\\.1.org\n"
+        "</details>\n"
+        "\n"
+        "<details><summary>Remarks</summary>\n"
+        "\n"
+        "A \\*remark\\*\\\\n#<!-- --> on it: www\\.a\\.org, www\\.1.org\n"
         "\n"
         "</details>\n");
     command[0] = program;
+}
+
+static int count_of(const struct made *made, const char *part)
+{
+    char *text = written(RPS_FORMAT_TEXT, made);
+    int count = 0;
+
+    for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+        count++;
+    free(text);
+    return count;
+}
+
+/* Events stand once: as their total, unless their rate alone changed. */
+static void test_once(void **state)
+{
+    struct rps_comparison_figure with_rate[FIGURES];
+    struct made made;
+
+    (void)state;
+    make_groups(&made);
+    memcpy(with_rate, figures, sizeof(figures));
+    with_rate[CPU_USE] =
+        (struct rps_comparison_figure){RPS_FIGURE_METRIC, "faults", "Minor faults", "/s"};
+    made.comparison.figure = with_rate;
+    assert_int_equal(count_of(&made, "  Minor faults "), 1);
+    assert_int_equal(count_of(&made, "Minor faults /s"), 0);
+    made.change[0][CPU_USE] = tested(91, 87, .01, 1);
+    assert_int_equal(count_of(&made, "Minor faults /s"), 0);
+    made.change[0][FAULTS] = tested(812, 812, .2, 0);
+    assert_int_equal(count_of(&made, "  Minor faults "), 2);
+    made.change[0][CPU_USE] = tested(91, 87, .1, 0);
+    assert_int_equal(count_of(&made, "Minor faults /s"), 0);
+    made.change[2][CPU_USE] = tested(91, 80, .01, 1); /* a phase has more to say */
+    assert_int_equal(count_of(&made, "Minor faults /s"), 1);
+    made.change[2][CPU_USE] = made.change[0][CPU_USE];
+    made.output.all = 1;
+    assert_int_equal(count_of(&made, "Minor faults /s"), 1);
 }
 
 /* The only kind of phases, which is the whole, is not said again. */
@@ -629,11 +742,11 @@ static void test_one_phase(void **state)
     made.comparison.row_count = 2;
     add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
     add_function(&made, 1, "solve", "three.c", tested(8, 4.5, .1, 1));
-    text = written(rps_comparison_output_text, &made);
+    text = written(RPS_FORMAT_TEXT, &made);
     assert_non_null(strstr(text, "\n  A  "));
     free(text);
     made.change[1][ELAPSED] = untested(13.25, 9.19, RPS_CHANGE_SINGLE);
-    text = written(rps_comparison_output_text, &made);
+    text = written(RPS_FORMAT_TEXT, &made);
     assert_null(strstr(text, "\n  A  "));
     free(text);
 }
@@ -649,7 +762,7 @@ static void test_one_phase_tests(void **state)
     made.change[0][ELAPSED] = made.change[1][ELAPSED] = tested(8, 4.5, .1, 1);
     made.change[0][CPU_TIME] = made.change[1][CPU_TIME] = tested(8, 4.5, .1, 1);
     made.change[0][FAULTS] = made.change[1][FAULTS] = tested(0, 0, 1, 0);
-    text = written(rps_comparison_output_text, &made);
+    text = written(RPS_FORMAT_TEXT, &made);
     assert_non_null(strstr(text, "; corrected for 2 tests (Holm)\n"));
     free(text);
 }
@@ -662,23 +775,23 @@ static void test_empty(void **state)
     (void)state;
     begin(&made, 1, 0);
     made.comparison.figure_count = 0;
-    check_written(rps_comparison_output_text, &made,
+    check_written(RPS_FORMAT_TEXT, &made,
                   "The elapsed time of a side is not known.\n"
                   "\n"
-                  "A: run 1, label:main\n"
-                  "B: run 2, 6-10\n"
+                  "main: run 1\n"
+                  "new: run 2\n"
                   "Both: ./three\n"
                   "Tested: nothing\n");
-    check_written(rps_comparison_output_markdown, &made,
-                  "**The elapsed time of a side is not known.**\n"
+    check_written(RPS_FORMAT_MARKDOWN, &made,
+                  "### The elapsed time of a side is not known.\n"
                   "\n"
-                  "- A: run 1, label:main\n"
-                  "- B: run 2, 6-10\n"
+                  "- main: run 1\n"
+                  "- new: run 2\n"
                   "- Both: ./three\n"
                   "- Tested: nothing\n");
-    check_written(rps_comparison_output_csv, &made,
-                  "label,name,kind,unit,a,b,change,change_low,change_high,p,p_corrected,tested_by,"
-                  "reason,verdict\n");
+    check_written(RPS_FORMAT_CSV, &made,
+                  "label,a_times,b_times,a_start_s,b_start_s,name,kind,unit,a,b,change,change_low,"
+                  "change_high,p,p_corrected,tested_by,reason,verdict,share_of_change\n");
 }
 
 /* However narrow: no line is longer but for a cell that is. */
@@ -689,10 +802,10 @@ static void test_narrow(void **state)
 
     (void)state;
     make_groups(&made);
-    for (made.output.width = 50; made.output.width < 110; made.output.width += 10) {
-        text = written(rps_comparison_output_text, &made);
+    for (made.width = 50; made.width < 110; made.width += 10) {
+        text = written(RPS_FORMAT_TEXT, &made);
         for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-            assert_true(strlen(line) <= (size_t)made.output.width);
+            assert_true(strlen(line) <= (size_t)made.width);
         free(text);
     }
 }
@@ -710,26 +823,27 @@ static void test_rows(void **state)
     made.remark[0] = (char *)(uintptr_t) "A \"remark\"\x1b";
     made.comparison.remark_count = 1;
     add_function(&made, 0, "solve", "three.c", tested(8, 4.5, .1, 1));
-    check_written(rps_comparison_output_csv, &made,
-                  "label,name,kind,unit,a,b,change,change_low,change_high,p,p_corrected,tested_by,"
-                  "reason,verdict\n"
-                  ",elapsed,time,s,13.3,9.2,-0.308270677,,,,,,one run a side,\n"
-                  ",cpu_time,time,s,1000,1000,0,,,,,,one run a side,\n"
-                  ",cpi,metric,,1.21,0.84,-0.305785124,-0.335785124,-0.275785124,0.0001,0.002,"
-                  "within runs,,less\n");
     check_written(
-        rps_comparison_output_json, &made,
+        RPS_FORMAT_CSV, &made,
+        "label,a_times,b_times,a_start_s,b_start_s,name,kind,unit,a,b,change,change_low,change_"
+        "high,p,p_corrected,tested_by,reason,verdict,share_of_change\n"
+        ",1,1,0.000000000,0.000000000,elapsed,time,s,13.3,9.2,-0.308270677,,,,,,one run a side,,1\n"
+        ",1,1,0.000000000,0.000000000,cpu_time,time,s,1000,1000,0,,,,,,one run a side,,\n"
+        ",1,1,0.000000000,0.000000000,cpi,metric,,1.21,0.84,-0.305785124,-0.335785124,-0.275785124,"
+        "0.0001,0.002,within runs,,less,\n");
+    check_written(
+        RPS_FORMAT_JSON, &made,
         "{\n"
-        "  \"answer\": \"These runs differ: B took 31 % less time (9.20 s for 13.3 s), with CPI "
-        "0.840 for 1.21; solve (three.c:40) has most of it; one run a side cannot tell why, nor "
-        "what the next one takes\",\n"
-        "  \"a_name\": \"label:main\",\n"
-        "  \"b_name\": \"6-10\",\n"
+        "  \"answer\": \"These runs differ: new took 31 % less time than main (9.20 s for 13.3 s), "
+        "with CPI 0.840 for 1.21; solve (three.c:40) has most of it; one run a side cannot tell "
+        "why, nor what the next one takes\",\n"
+        "  \"a_name\": \"main\",\n"
+        "  \"b_name\": \"new\",\n"
         "  \"runs\": [\n"
         "    {\"side\": \"A\", \"store\": \"rpistat.data\", \"run\": 1, \"uuid\": null, \"label\": "
-        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": null},\n"
+        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": 13},\n"
         "    {\"side\": \"B\", \"store\": \"rpistat.data\", \"run\": 2, \"uuid\": null, \"label\": "
-        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": null}\n"
+        "null, \"command\": \"./three\", \"start\": null, \"elapsed_s\": 13}\n"
         "  ],\n"
         "  \"figures\": [\n"
         "    {\"name\": \"elapsed\", \"label\": \"Elapsed\", \"kind\": \"time\", \"unit\": "
@@ -749,39 +863,23 @@ static void test_rows(void **state)
         "  \"limits\": [],\n"
         "  \"remarks\": [\"A \\\"remark\\\"\\u001b\"],\n"
         "  \"changes\": [\n"
-        "    {\"label\": null, \"name\": \"elapsed\", \"kind\": \"time\", \"unit\": \"s\", \"a\": "
-        "13.3, \"b\": 9.2, \"change\": -0.308270677, \"change_low\": null, \"change_high\": null, "
-        "\"p\": null, \"p_corrected\": null, \"tested_by\": null, \"reason\": \"one run a side\", "
-        "\"verdict\": null},\n"
-        "    {\"label\": null, \"name\": \"cpu_time\", \"kind\": \"time\", \"unit\": \"s\", \"a\": "
-        "1000, \"b\": 1000, \"change\": 0, \"change_low\": null, \"change_high\": null, \"p\": "
-        "null, \"p_corrected\": null, \"tested_by\": null, \"reason\": \"one run a side\", "
-        "\"verdict\": null},\n"
-        "    {\"label\": null, \"name\": \"cpi\", \"kind\": \"metric\", \"unit\": null, \"a\": "
-        "1.21, \"b\": 0.84, \"change\": -0.305785124, \"change_low\": -0.335785124, "
-        "\"change_high\": -0.275785124, \"p\": 0.0001, \"p_corrected\": 0.002, \"tested_by\": "
-        "\"within runs\", \"reason\": null, \"verdict\": \"less\"}\n"
+        "    {\"label\": null, \"a_times\": 1, \"b_times\": 1, \"a_start_s\": 0, \"b_start_s\": 0, "
+        "\"name\": \"elapsed\", \"kind\": \"time\", \"unit\": \"s\", \"a\": 13.3, \"b\": 9.2, "
+        "\"change\": -0.308270677, \"change_low\": null, \"change_high\": null, \"p\": null, "
+        "\"p_corrected\": null, \"tested_by\": null, \"reason\": \"one run a side\", \"verdict\": "
+        "null, \"share_of_change\": 1},\n"
+        "    {\"label\": null, \"a_times\": 1, \"b_times\": 1, \"a_start_s\": 0, \"b_start_s\": 0, "
+        "\"name\": \"cpu_time\", \"kind\": \"time\", \"unit\": \"s\", \"a\": 1000, \"b\": 1000, "
+        "\"change\": 0, \"change_low\": null, \"change_high\": null, \"p\": null, \"p_corrected\": "
+        "null, \"tested_by\": null, \"reason\": \"one run a side\", \"verdict\": null, "
+        "\"share_of_change\": null},\n"
+        "    {\"label\": null, \"a_times\": 1, \"b_times\": 1, \"a_start_s\": 0, \"b_start_s\": 0, "
+        "\"name\": \"cpi\", \"kind\": \"metric\", \"unit\": null, \"a\": 1.21, \"b\": 0.84, "
+        "\"change\": -0.305785124, \"change_low\": -0.335785124, \"change_high\": -0.275785124, "
+        "\"p\": 0.0001, \"p_corrected\": 0.002, \"tested_by\": \"within runs\", \"reason\": null, "
+        "\"verdict\": \"less\", \"share_of_change\": null}\n"
         "  ]\n"
         "}\n");
-}
-
-/* What cannot be written is said. */
-static void test_full(void **state)
-{
-    write_output *const write[] = {rps_comparison_output_text, rps_comparison_output_markdown,
-                                   rps_comparison_output_json, rps_comparison_output_csv};
-    struct rps_error err;
-    struct made made;
-
-    (void)state;
-    make_groups(&made);
-    for (size_t i = 0; i < sizeof(write) / sizeof(write[0]); i++) {
-        FILE *out = fopen("/dev/full", "w");
-
-        assert_non_null(out);
-        assert_int_equal(write[i](out, &made.output, &err), RPS_FAILED);
-        fclose(out);
-    }
 }
 
 int main(void)
@@ -791,11 +889,16 @@ int main(void)
         cmocka_unit_test(test_answer_pair),   cmocka_unit_test(test_answer_same),
         cmocka_unit_test(test_text),          cmocka_unit_test(test_text_pair),
         cmocka_unit_test(test_markdown),      cmocka_unit_test(test_all),
-        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_names),
+        cmocka_unit_test(test_once),          cmocka_unit_test(test_empty),
         cmocka_unit_test(test_narrow),        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_one_phase),     cmocka_unit_test(test_one_phase_tests),
-        cmocka_unit_test(test_full),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed;
+
+    arena = rps_arena_new();
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rps_arena_free(arena);
+    return failed;
 }

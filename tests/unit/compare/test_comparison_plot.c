@@ -37,6 +37,8 @@ static const struct {
     {RPS_SIDE_B, 4, {{0, 4}, {1, 8}, {2, 2}, {3, 4}}},
 };
 
+static struct rps_arena *arena;
+
 struct pair {
     struct fixture fixture[RUNS];
     struct rps_comparison_run run[RUNS];
@@ -107,8 +109,12 @@ static void begin(struct pair *pair)
     for (int r = 0; r < RUNS; r++)
         begin_run(pair, r);
     plan = pair->fixture[0].plan;
-    *comparison = (struct rps_comparison){
-        .run_count = RUNS, .run = pair->run, .a_count = 2, .standing = {0, 2}};
+    *comparison = (struct rps_comparison){.arena = arena,
+                                          .name = {"main", "<b>&]]>\033"},
+                                          .run_count = RUNS,
+                                          .run = pair->run,
+                                          .a_count = 2,
+                                          .standing = {0, 2}};
     comparison->b_count = 1;
     comparison->row = pair->row;
     comparison->row_count = ROWS;
@@ -130,8 +136,6 @@ static void begin(struct pair *pair)
     *change_of(pair, 0, "ibuf_stall_percent") = (struct rps_change){.ratio = NAN, .p = NAN};
     pair->plot = (struct rps_comparison_plot){
         .comparison = comparison,
-        .a_name = "main",
-        .b_name = "<b>&]]>\033",
         .script_folder = TEST_PLOT_FOLDER,
     };
 }
@@ -381,7 +385,7 @@ static void test_by_time(void **state)
     free(text);
     text = draw_and_read(&pair, "text.gp");
     assert_non_null(strstr(text, "|./naive\n|2 runs against 1 \xc2\xb7 13.0 s against 18.0 s\n"));
-    assert_non_null(strstr(text, "|A: main\n|B: <b>&]]&#x3e;"));
+    assert_non_null(strstr(text, "|main\n|<b>&]]&#x3e;"));
     assert_null(strchr(text, '\033'));
     assert_non_null(strstr(text, "|CPU use (%)\n|CPI\n|DC miss ratio (%)\n"));
     free(text);
@@ -465,5 +469,10 @@ int main(void)
         cmocka_unit_test(test_refused),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed;
+
+    arena = rps_arena_new();
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    rps_arena_free(arena);
+    return failed;
 }

@@ -140,10 +140,12 @@ static char *draw_comparison(struct fixture *fixture)
     static struct rps_comparison_figure figure[32];
     static struct rps_change change[32];
     static struct rps_comparison_row row[ROWS];
-    struct rps_code code[2] = {0};
+    struct rps_part_shares shares[2] = {0};
     struct rps_comparison_run run[2] = {0};
     char remark[] = "</script><script>alert(5)</script>", *remarks[] = {remark};
-    struct rps_comparison comparison = {.run_count = 2,
+    struct rps_comparison comparison = {.arena = rps_arena_new(),
+                                        .name = {"</title><script>alert(6)</script>", "<!-- after"},
+                                        .run_count = 2,
                                         .run = run,
                                         .a_count = 1,
                                         .standing = {0, 1},
@@ -153,10 +155,8 @@ static char *draw_comparison(struct fixture *fixture)
                                         .row = row,
                                         .remark_count = 1,
                                         .remark = remarks,
-                                        .code = code};
+                                        .shares = shares};
     const struct rps_comparison_plot plot = {.comparison = &comparison,
-                                             .a_name = "</title><script>alert(6)</script>",
-                                             .b_name = "<!-- after",
                                              .path = fixture_file(fixture, "compare.html"),
                                              .theme = RPS_THEME_LIGHT,
                                              .script_folder = TEST_PLOT_FOLDER};
@@ -192,12 +192,14 @@ static char *draw_comparison(struct fixture *fixture)
             .run = fixture->run,
             .phases = {.count = PHASES - 2, .phase = phase + 1, .label_count = ROWS - 1}};
         run[side].run.elapsed_ns = 20 * PHASES * FIXTURE_PERIOD_NS;
-        assert_true(rps_reader_code(fixture->reader, fixture->run_id, &code[side], &err) >= 0);
+        assert_true(rps_part_shares_of_labels(fixture->reader, fixture->run_id, &run[side].phases,
+                                              &(struct rps_cpus){0}, &shares[side], &err) >= 0);
     }
     if (rps_comparison_draw(&plot, &err) < 0)
         fail_msg("%s", err.message);
     for (int side = 0; side < 2; side++)
-        rps_code_free(&code[side]);
+        rps_part_shares_free(&shares[side]);
+    rps_arena_free(comparison.arena);
     return drawing_text(plot.path, NULL);
 }
 

@@ -156,6 +156,7 @@ static void test_changed(void **state)
                                            {'C', 50}, {'B', 60}, {0, 0}};
     struct fixture fixture[2];
     struct rps_joint_phases joint;
+    struct rps_arena *arena = rps_arena_new();
     struct rps_matching matching;
     struct rps_match_labels labels;
     struct rps_error err;
@@ -176,13 +177,13 @@ static void test_changed(void **state)
             assert_true(distance == joint.distance[y * joint.label_count + x]);
         }
     }
-    assert_int_equal(rps_match_runs(joint.run, (const int[]){0, 1}, 2, &labels, &matching, &err),
-                     0);
+    assert_int_equal(
+        rps_match_runs(arena, joint.run, (const int[]){0, 1}, 2, &labels, &matching, &err), 0);
     assert_int_equal(matching.row_count, 4);
     assert_int_equal(matching.row_of[1][1], matching.row_of[0][1]);
     assert_int_equal(matching.row[matching.row_of[1][3]].a, -1);
     assert_int_equal(matching.row_of[1][4], matching.row_of[0][3]);
-    rps_matching_free(&matching);
+    rps_arena_free(arena);
     end_all(&joint, fixture, 2);
 }
 

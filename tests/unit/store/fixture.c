@@ -9,14 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rpistat/code_store.h"
 #include "store/heartbeat.h"
+#ifdef RPS_HAS_CODE
+#include "rpistat/code_store.h"
 
 /* As main does. */
 __attribute__((constructor)) static void use_wing(void)
 {
     rps_store_use(&rps_code_store);
 }
+#endif
 
 int fixture_make_folder(void **state)
 {
@@ -219,6 +221,7 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
 }
 
 /* A frame and a stack, eight deep at most; a task now and then. */
+#ifdef RPS_HAS_CODE
 static void add_code(struct rps_writer *writer, int64_t n)
 {
     const struct rps_frame frame = {n, n % 2, 0x1000 + 16 * (uint64_t)n};
@@ -260,6 +263,13 @@ void fixture_code(struct rps_writer *writer, uint64_t n)
     count.samples = FIXTURE_SAMPLES;
     rps_writer_task_count(writer, &count);
 }
+#else
+void fixture_code(struct rps_writer *writer, uint64_t n)
+{
+    (void)writer;
+    (void)n;
+}
+#endif
 
 void fixture_end(struct rps_writer *writer, struct rps_run *run)
 {

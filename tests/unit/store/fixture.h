@@ -47,8 +47,12 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
  * periods were handed over: modules 0 and 1, frames, stacks and names of tasks as they come, counts
  * of the period before n, and what sampling came to: FIXTURE_SAMPLES a period.
  */
+#ifdef RPS_HAS_CODE
 #define FIXTURE_SAMPLES 3
-#define FIXTURE_STACKS  40
+#else
+#define FIXTURE_SAMPLES 0 /* there is no wing, and nothing is handed over */
+#endif
+#define FIXTURE_STACKS 40
 void fixture_code(struct rps_writer *writer, uint64_t n);
 
 /* End the run, close, free the run. */

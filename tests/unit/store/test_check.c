@@ -119,6 +119,7 @@ static const struct damage damages[] = {
     {"DELETE FROM run", "table period has rows of 1 run that is not in the store, run 1 the first"},
     {"UPDATE gap SET run_id = 1; INSERT INTO gap VALUES (1, -5, 0, -1, 5, 'x')",
      "run 1: gap rows with times that make no sense: 1\n"},
+#ifdef RPS_HAS_CODE
     {"DELETE FROM stack WHERE stack = 11",
      "run 1: counts of stacks and tasks that are not there: 1\n"},
     {"DELETE FROM task",
@@ -143,6 +144,7 @@ static const struct damage damages[] = {
      "run 1: rows of code_count that cannot be read, or count what is not there: 1\n"},
     {"DELETE FROM code_count WHERE period = 3",
      "run 1: samples by which its counts of stacks or tasks differ from their total number: 3\n"},
+#endif
     {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 99, 'A')",
      "run 1: phases that are not inside the run: 1\n"},
     {DETECTION(0) PHASES "(1, 0, 0, 0, 0, 5, 'A'), (1, 0, 0, 1, 5, 7, 'B')",

@@ -1,11 +1,17 @@
-/* The samples of a comparison's page. */
+/*
+ * The samples of several runs on one page, as those of one: functions are joined by name and module,
+ * of which the file's name counts, as other builds lie elsewhere; the programs of the commands are
+ * one module.
+ */
 #include "page.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "work.h"
+#include "rpistat/page_parts.h"
+#include "rpistat/run_code.h"
 #include "rpistat/text.h"
+#include "wing.h"
 
 /* --- the code of all runs --------------------------------------------------------------------- */
 
@@ -67,16 +73,19 @@ static void append(struct rps_code *all, const struct rps_code *code, const stru
     all->module_count += code->module_count;
 }
 
-static int join_code(const struct rps_comparison *comparison, struct rps_code *ret,
+/* Read the code of each run, and make one of all; texts stay those of the runs. */
+static int join_code(const struct rps_page_joint *joint, struct rps_code *of, struct rps_code *ret,
                      struct rps_error *err)
 {
     struct rps_code all = {0};
 
-    for (size_t i = 0; i < comparison->run_count; i++) {
-        all.module_count += comparison->code[i].module_count;
-        all.frame_count += comparison->code[i].frame_count;
-        all.location_count += comparison->code[i].location_count;
-        all.stack_count += comparison->code[i].stack_count;
+    for (size_t i = 0; i < joint->count; i++) {
+        if (rps_reader_code(joint->run[i].reader, joint->run[i].run->run_id, &of[i], err) < 0)
+            return RPS_FAILED;
+        all.module_count += of[i].module_count;
+        all.frame_count += of[i].frame_count;
+        all.location_count += of[i].location_count;
+        all.stack_count += of[i].stack_count;
     }
     ret->module = calloc(all.module_count + 1, sizeof(*ret->module));
     ret->frame = calloc(all.frame_count + 1, sizeof(*ret->frame));
@@ -84,9 +93,8 @@ static int join_code(const struct rps_comparison *comparison, struct rps_code *r
     ret->stack = calloc(all.stack_count + 1, sizeof(*ret->stack));
     if (!ret->module || !ret->frame || !ret->location || !ret->stack)
         return rps_error_memory(err);
-    for (size_t i = 0; i < comparison->run_count; i++)
-        append(ret, &comparison->code[i], &comparison->run[i].run,
-               &comparison->run[comparison->standing[RPS_SIDE_B]].run);
+    for (size_t i = 0; i < joint->count; i++)
+        append(ret, &of[i], joint->run[i].run, joint->named);
     return 0;
 }
 
@@ -118,20 +126,6 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     return 0;
 }
 
-static int count_run(const struct rps_comparison_run *run, size_t rows, struct counting *counting,
-                     struct rps_error *err)
-{
-    const struct rps_cpus all = {0};
-    struct rps_code_part part = {0};
-    int result = rps_comparison_part(&run->phases, rows, &part, err);
-
-    if (result == 0)
-        result =
-            rps_run_code_walk(run->reader, run->run_id, &part, &all, 0, add_count, counting, err);
-    rps_code_part_free(&part);
-    return result;
-}
-
 /* The bins stand for no time: nothing may make one of two. */
 static int make_bins(struct rps_code_bins *bins, size_t count, struct rps_error *err)
 {
@@ -144,54 +138,60 @@ static int make_bins(struct rps_code_bins *bins, size_t count, struct rps_error 
     return 0;
 }
 
-static int count_all(const struct rps_comparison *comparison, struct rps_page_code *code,
-                     struct rps_error *err)
+static int count_all(const struct rps_page_joint *joint, const struct rps_code *of,
+                     struct rps_page_code *code, struct rps_error *err)
 {
+    static const struct rps_cpus all = {0};
     struct counting counting = {.bins = &code->bins};
-    int result = make_bins(&code->bins, 2 * comparison->row_count, err);
+    int result = make_bins(&code->bins, joint->bin_count, err);
 
-    for (size_t i = 0; i < comparison->run_count && result == 0; i++) {
-        counting.first_bin = (size_t)comparison->run[i].side * comparison->row_count;
-        counting.stack_count = comparison->code[i].stack_count;
+    for (size_t i = 0; i < joint->count && result == 0; i++) {
+        const struct rps_page_joint_run *run = &joint->run[i];
+
+        counting.first_bin = run->first_bin;
+        counting.stack_count = of[i].stack_count;
         if (counting.stack_count > 0)
-            result = count_run(&comparison->run[i], comparison->row_count, &counting, err);
+            result = rps_run_code_walk(run->reader, run->run->run_id, run->part, &all, 0, add_count,
+                                       &counting, err);
         counting.first_stack += counting.stack_count;
     }
     return result;
 }
 
-static void sum_sides(const struct rps_comparison *comparison,
-                      struct rps_comparison_samples side[2])
+static int put_code(struct rps_json *json, const struct rps_page_code *code,
+                    const struct rps_code *of, size_t count, struct rps_error *err)
 {
-    int by_threshold = 0;
-
-    for (size_t i = 0; i < comparison->run_count && comparison->code; i++) {
-        const struct rps_sampling *sampling = &comparison->code[i].sampling;
-        struct rps_comparison_samples *of = &side[comparison->run[i].side];
-
-        if (comparison->code[i].stack_count == 0)
-            continue;
-        of->runs++;
-        of->samples += sampling->samples;
-        of->complete += sampling->complete;
-        of->per_s += (double)sampling->frequency;
-        by_threshold |= sampling->frequency == 0;
-    }
-    if (by_threshold)
-        side[RPS_SIDE_A].per_s = side[RPS_SIDE_B].per_s = 0;
-}
-
-int rps_comparison_page_code(const struct rps_comparison *comparison,
-                             struct rps_comparison_samples side[2], struct rps_page_code *ret,
-                             struct rps_error *err)
-{
+    uint64_t samples = 0, complete = 0;
     int result;
 
-    sum_sides(comparison, side);
-    if (side[RPS_SIDE_A].runs == 0 || side[RPS_SIDE_B].runs == 0)
-        return 0;
-    result = join_code(comparison, &ret->code, err);
+    for (size_t i = 0; i < count; i++) {
+        samples += of[i].stack_count > 0 ? of[i].sampling.samples : 0;
+        complete += of[i].stack_count > 0 ? of[i].sampling.complete : 0;
+    }
+    rps_json_object(json, "code");
+    rps_json_uint64(json, "samples", samples);
+    rps_json_uint64(json, "complete", complete);
+    result = rps_page_put_calls(json, code, err);
+    rps_json_end(json);
+    return result;
+}
+
+int rps_code_page_joint(struct rps_json *json, const struct rps_page_joint *joint,
+                        struct rps_error *err)
+{
+    struct rps_code *of = calloc(joint->count + 1, sizeof(*of)); /* of each run */
+    struct rps_page_code code = {0};
+    int result = of ? join_code(joint, of, &code.code, err) : rps_error_memory(err);
+
     if (result == 0)
-        result = count_all(comparison, ret, err);
-    return result == 0 ? rps_page_make_code(ret, err) : result;
+        result = count_all(joint, of, &code, err);
+    if (result == 0)
+        result = rps_page_make_code(&code, err);
+    if (result == 0 && code.bins.cell_count > 0)
+        result = put_code(json, &code, of, joint->count, err);
+    rps_page_code_free(&code);
+    for (size_t i = 0; of && i < joint->count; i++)
+        rps_code_free(&of[i]);
+    free(of);
+    return result;
 }

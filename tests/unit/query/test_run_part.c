@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "rpistat/run_code.h"
+#include "rpistat/part_shares.h"
 
 static struct rps_phase phases_of_run[] = {
     {.first = 0, .last = 9, .label = 0},
@@ -19,7 +19,7 @@ static struct rps_phase phases_of_run[] = {
 };
 static const struct rps_phases phases = {.count = 3, .phase = phases_of_run, .label_count = 2};
 
-static void has_stretch(const struct rps_code_part *part, size_t i, uint64_t first, uint64_t last,
+static void has_stretch(const struct rps_run_part *part, size_t i, uint64_t first, uint64_t last,
                         size_t group)
 {
     assert_in_range(i, 0, part->count - 1);
@@ -30,28 +30,28 @@ static void has_stretch(const struct rps_code_part *part, size_t i, uint64_t fir
 
 static void phases_are_groups(void **state)
 {
-    struct rps_code_part part;
+    struct rps_run_part part;
 
     (void)state;
-    assert_int_equal(rps_code_part_of_phases(&phases, 1, &part, NULL), 0);
+    assert_int_equal(rps_run_part_of_phases(&phases, 1, &part, NULL), 0);
     assert_int_equal(part.group_count, 2);
     has_stretch(&part, 2, 20, 29, 0);
-    rps_code_part_free(&part);
-    assert_int_equal(rps_code_part_of_phases(&phases, 0, &part, NULL), 0);
+    rps_run_part_free(&part);
+    assert_int_equal(rps_run_part_of_phases(&phases, 0, &part, NULL), 0);
     assert_int_equal(part.group_count, 3);
     has_stretch(&part, 2, 20, 29, 2);
-    rps_code_part_free(&part);
+    rps_run_part_free(&part);
 }
 
 static void parts_are_cut(void **state)
 {
-    struct rps_code_stretch stretch[] = {{2, 4, 0}, {6, 12, 0}, {19, 40, 0}};
-    const struct rps_code_part other = {.count = 3, .stretch = stretch, .group_count = 1};
-    struct rps_code_part part;
+    struct rps_run_stretch stretch[] = {{2, 4, 0}, {6, 12, 0}, {19, 40, 0}};
+    const struct rps_run_part other = {.count = 3, .stretch = stretch, .group_count = 1};
+    struct rps_run_part part;
 
     (void)state;
-    assert_int_equal(rps_code_part_of_phases(&phases, 1, &part, NULL), 0);
-    assert_int_equal(rps_code_part_keep(&part, &other, NULL), 0);
+    assert_int_equal(rps_run_part_of_phases(&phases, 1, &part, NULL), 0);
+    assert_int_equal(rps_run_part_keep(&part, &other, NULL), 0);
     assert_int_equal(part.count, 5);
     has_stretch(&part, 0, 2, 4, 0);
     has_stretch(&part, 1, 6, 9, 0);
@@ -59,9 +59,9 @@ static void parts_are_cut(void **state)
     has_stretch(&part, 3, 19, 19, 1);
     has_stretch(&part, 4, 20, 29, 0);
     assert_int_equal(part.group_count, 2);
-    assert_int_equal(rps_code_part_keep(&part, &(struct rps_code_part){0}, NULL), 0);
+    assert_int_equal(rps_run_part_keep(&part, &(struct rps_run_part){0}, NULL), 0);
     assert_int_equal(part.count, 0);
-    rps_code_part_free(&part);
+    rps_run_part_free(&part);
 }
 
 static void names_of_phases(void **state)
@@ -73,32 +73,32 @@ static void names_of_phases(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++)
-        assert_int_equal(rps_code_phase_check(right[i], &err), 0);
+        assert_int_equal(rps_run_part_check(right[i], &err), 0);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        assert_int_equal(rps_code_phase_check(wrong[i], &err), RPS_USAGE);
+        assert_int_equal(rps_run_part_check(wrong[i], &err), RPS_USAGE);
 }
 
 static void words_of_a_group(void **state)
 {
-    struct rps_code_group group = {
+    struct rps_share_group group = {
         .samples = 100,
         .count = 1,
-        .top = {{.name = {.function = "solve", .module = "/bin/x", .file = "a/three.c", .line = 40},
+        .top = {{.name = {.name = "solve", .module = "/bin/x", .file = "a/three.c", .line = 40},
                  .share = .5}}};
     char text[64], little[8];
 
     (void)state;
-    assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "in solve (three.c:40)");
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in solve (three.c:40)");
     group.top[0].share = .344;
-    assert_string_equal(rps_code_group_text(text, sizeof(text), &group),
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
                         "34 % in solve (three.c:40)");
     group.top[0].name.line = 0;
-    assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "34 % in solve");
-    assert_string_equal(rps_code_group_text(little, sizeof(little), &group), "34 % in");
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "34 % in solve");
+    assert_string_equal(rps_share_group_text(little, sizeof(little), &group), "34 % in");
     group.top[0].share = NAN; /* of too few samples */
-    assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "");
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
     group.count = 0;
-    assert_string_equal(rps_code_group_text(text, sizeof(text), &group), "");
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
 }
 
 /* Fewer samples than the CPU time lets expect are told of, with the likely reason. */
@@ -108,55 +108,55 @@ static void samples_that_are_missing(void **state)
     char text[320];
 
     (void)state;
-    assert_float_equal(rps_code_expected(&sampling, 2.5), 250, 1e-9);
-    assert_false(rps_code_is_short(200, 250));
-    assert_true(rps_code_is_short(199, 250));
-    assert_false(rps_code_is_short(0, 19.9)); /* that is chance */
-    assert_true(rps_code_is_short(0, 20));
-    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 2, 2.5),
+    assert_float_equal(rps_samples_expected(&sampling, 2.5), 250, 1e-9);
+    assert_false(rps_samples_are_short(200, 250));
+    assert_true(rps_samples_are_short(199, 250));
+    assert_false(rps_samples_are_short(0, 19.9)); /* that is chance */
+    assert_true(rps_samples_are_short(0, 20));
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5),
                         "2 samples of 250 expected in 2.500 s of CPU time: processes that end "
                         "within 10 ms are not sampled.");
-    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 200, 2.5), "");
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 200, 2.5), "");
     sampling.lost = 1;
-    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 2, 2.5),
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5),
                         "2 samples of 250 expected in 2.500 s of CPU time: some were lost, or the "
                         "kernel stopped sampling for a moment.");
     strcpy(sampling.event, "task-clock:u");
-    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 2, 2.5),
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5),
                         "2 samples of at most 250 in 2.500 s of CPU time: the kernel's part of it "
                         "may not be sampled here.");
     strcpy(sampling.event, "cycles");
-    assert_float_equal(rps_code_expected(&sampling, 2.5), 250, 1e-9);
-    assert_true(isnan(rps_code_expected(&sampling, NAN)));
+    assert_float_equal(rps_samples_expected(&sampling, 2.5), 250, 1e-9);
+    assert_true(isnan(rps_samples_expected(&sampling, NAN)));
     strcpy(sampling.event, "page-faults");
-    assert_true(isnan(rps_code_expected(&sampling, 2.5)));
+    assert_true(isnan(rps_samples_expected(&sampling, 2.5)));
     strcpy(sampling.event, "cycles");
     sampling.frequency = 0; /* by a threshold */
-    assert_true(isnan(rps_code_expected(&sampling, 2.5)));
-    assert_false(rps_code_is_short(2, NAN));
-    assert_string_equal(rps_code_short_text(text, sizeof(text), &sampling, 2, 2.5), "");
+    assert_true(isnan(rps_samples_expected(&sampling, 2.5)));
+    assert_false(rps_samples_are_short(2, NAN));
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5), "");
 }
 
 /* What a line of text has no room for goes from the name, at a whole character. */
 static void long_names_are_cut(void **state)
 {
     char long_name[300] = "", text[128], expected[128];
-    struct rps_function_name name = {
-        .function = long_name, .module = "/bin/x", .file = "a/three.c", .line = 40};
+    struct rps_share_name name = {
+        .name = long_name, .module = "/bin/x", .file = "a/three.c", .line = 40};
 
     (void)state;
     for (size_t i = 0; i < 140; i += 2)
         strcpy(long_name + i, "\xc3\xa9");
-    rps_code_function_text(text, sizeof(text), &name);
+    rps_share_name_text(text, sizeof(text), &name);
     snprintf(expected, sizeof(expected), "%.110s... (three.c:40)", long_name);
     assert_string_equal(text, expected);
     name.line = 0;
     snprintf(expected, sizeof(expected), "%.124s...", long_name);
-    assert_string_equal(rps_code_function_text(text, sizeof(text), &name), expected);
+    assert_string_equal(rps_share_name_text(text, sizeof(text), &name), expected);
     long_name[114] = '\0'; /* just fits */
     name.line = 40;
     snprintf(expected, sizeof(expected), "%s (three.c:40)", long_name);
-    assert_string_equal(rps_code_function_text(text, sizeof(text), &name), expected);
+    assert_string_equal(rps_share_name_text(text, sizeof(text), &name), expected);
 }
 
 int main(void)

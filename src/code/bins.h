@@ -4,8 +4,8 @@
  * Bins are a grid with the boundaries of the picture's phases between its lines, so that what a
  * phase has is exact however wide the bins are.
  */
-#ifndef RPISTAT_SHOW_CODE_BINS_H
-#define RPISTAT_SHOW_CODE_BINS_H
+#ifndef RPISTAT_CODE_BINS_H
+#define RPISTAT_CODE_BINS_H
 
 #include "rpistat/picture.h"
 #include "rpistat/code.h"

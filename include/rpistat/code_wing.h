@@ -1,0 +1,16 @@
+/*
+ * The wing that says which code ran, as cli sees it: what it gives the core, and its own command's
+ * parts beside that.
+ */
+#ifndef RPISTAT_CODE_WING_H
+#define RPISTAT_CODE_WING_H
+
+#include "rpistat/export.h"
+#include "rpistat/wing.h"
+
+extern const struct rps_wing rps_code_wing;
+
+/* Its formats, which are those of `rpistat code`, too. */
+extern const struct rps_export_format rps_export_folded, rps_export_pprof;
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * Named shares of a part of a run: which functions, or programs, the samples of each of its groups
+ * were in. What takes samples finds them (rpistat/wing.h); text, legends, pictures and comparisons
+ * name phases through these alone.
+ */
+#ifndef RPISTAT_PART_SHARES_H
+#define RPISTAT_PART_SHARES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/sample.h"
+#include "rpistat/cpus.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+#include "rpistat/run_part.h"
+#include "rpistat/store.h"
+
+/* Fewer samples tell no shares. */
+#define RPS_SHARES_SAMPLES_MIN 20
+
+struct rps_share_name {
+    const char *name;     /* a function, or a program */
+    const char *module;   /* path; "" of programs */
+    const char *file;     /* of the source; "" not known */
+    int line, is_unnamed; /* where most samples were, 0 not known; 1: `name` is an address */
+};
+
+/* What a group's samples were in most: functions of the program, for which the kernel's work
+ * counts. Where the run is of several processes, and code without names has more of the group than
+ * any function, their programs: a library's name would say nothing of them. */
+#define RPS_SHARES_TOP 5
+
+struct rps_share_group {
+    uint64_t samples;
+    int by_program; /* 1: top has programs */
+    int count;      /* of top */
+    struct rps_share_top {
+        struct rps_share_name name;
+        double share; /* of the group's samples, 0 ... 1; NaN: these are too few to tell */
+    } top[RPS_SHARES_TOP];
+};
+
+struct rps_part_shares {
+    struct rps_sampling sampling; /* of the run */
+    uint64_t sample_count;        /* of all groups */
+    size_t group_count, name_count;
+    struct rps_share_group *group;         /* owned; names borrow from these: */
+    struct rps_share_name *name, *program; /* owned; the functions of the run; programs */
+    uint64_t *samples;                     /* owned; samples[group * name_count + name] */
+    void *texts;                           /* owned; what the names point into */
+    void (*texts_free)(void *texts);
+};
+
+/* The shares of each group of a part, from the wing of the reader: 1, or 0 and nothing where no
+ * samples were taken. Errors: the store's. Free in any case. */
+int rps_part_shares_find(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
+                         const struct rps_cpus *cpus, struct rps_part_shares *ret,
+                         struct rps_error *err);
+
+/* The same of phases, a group each label. */
+int rps_part_shares_of_labels(struct rps_reader *reader, int64_t run_id,
+                              const struct rps_phases *phases, const struct rps_cpus *cpus,
+                              struct rps_part_shares *ret, struct rps_error *err);
+void rps_part_shares_free(struct rps_part_shares *shares);
+
+/* The share, 0 ... 1, that so many samples are of all; NaN where these are too few. */
+double rps_shares_part(uint64_t samples, uint64_t all);
+
+/* "solve (three.c:40)", without the line where it is not known; for a sentence. A name that `size`,
+ * 128 or more, does not hold is cut, the line is not; returns ret. */
+char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *name);
+
+/* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in
+ * ..."; "" where samples are too few to tell. For a sentence; not longer than size; returns ret. */
+char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
+
+/* The samples that so much CPU time should have; at most so many where only a part of it may be
+ * sampled ("cpu-clock:u"). NaN where that is not known: samples of other events, by a threshold. */
+double rps_samples_expected(const struct rps_sampling *sampling, double cpu_s);
+
+/* Are there clearly fewer, below .8? Of a few samples that is chance. */
+int rps_samples_are_short(uint64_t samples, double expected);
+
+/* Where they are, a sentence with the likely reason; else "". Returns ret. */
+char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *sampling,
+                             uint64_t samples, double cpu_s);
+
+#endif

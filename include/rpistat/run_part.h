@@ -1,0 +1,74 @@
+/*
+ * A part of a run: stretches of its periods. Each belongs to a group, as a phase to its label, which
+ * counts for itself.
+ */
+#ifndef RPISTAT_RUN_PART_H
+#define RPISTAT_RUN_PART_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/cpus.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+#include "rpistat/store.h"
+
+struct rps_run_stretch {
+    uint64_t first, last; /* numbers of its periods, both inclusive */
+    size_t group;
+};
+
+struct rps_run_part {
+    size_t count;
+    struct rps_run_stretch *stretch; /* owned; ascending, without overlap */
+    size_t group_count;
+};
+
+/* Which part: what all members that are set have in common. All zero but to_ns: INT64_MAX, the
+ * whole run. */
+struct rps_part_choice {
+    int64_t from_ns, to_ns;
+    const char *phase;  /* "B": whenever it comes; "B.2": the second time; "3", "2-4": by their
+                           numbers, from 0; NULL: any */
+    const char *region; /* periods wholly inside it; NULL: any */
+    const struct rps_phases *phases; /* of the run, borrowed; NULL: rps_run_phases_get, when a phase
+                                        is asked for */
+};
+
+/*
+ * The part that was chosen, as one group; without a period in it, it is empty. Errors: the store's;
+ * no such phase or region; RPS_USAGE when `phase` is none.
+ */
+int rps_run_part_choose(struct rps_reader *reader, int64_t run_id,
+                        const struct rps_part_choice *choice, struct rps_run_part *ret,
+                        struct rps_error *err);
+
+/* The phases, a group each, or a group each label. RPS_FAILED without memory. */
+int rps_run_part_of_phases(const struct rps_phases *phases, int by_label, struct rps_run_part *ret,
+                           struct rps_error *err);
+
+/* RPS_USAGE when the text means no phase, as in rps_part_choice. */
+int rps_run_part_check(const char *text, struct rps_error *err);
+
+/* Keep what both have, in the groups of `part`. RPS_FAILED without memory. */
+int rps_run_part_keep(struct rps_run_part *part, const struct rps_run_part *other,
+                      struct rps_error *err);
+
+void rps_run_part_free(struct rps_run_part *part);
+
+/* Of a group; NaN where it has no periods. */
+struct rps_part_time {
+    double off_cpu; /* share of its time, 0 ... 1, in which nothing of the run was on a CPU, and so
+                       nothing was sampled. Of a recording by CPU: in which its CPUs were idle */
+    double cpu_s;   /* CPU time, s */
+};
+
+/* The time of each group, in a new array (free()). The part was chosen, or kept to what was, by
+ * `choice`, of which the times alone are looked at: no period outside them is read. Errors: the
+ * store's. */
+int rps_run_part_time(struct rps_reader *reader, int64_t run_id,
+                      const struct rps_part_choice *choice, const struct rps_run_part *part,
+                      const struct rps_cpus *cpus, struct rps_part_time **ret,
+                      struct rps_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/* What the files of the wing have for its table (wing.c). */
+#ifndef RPISTAT_CODE_WING_PARTS_H
+#define RPISTAT_CODE_WING_PARTS_H
+
+#include "rpistat/signal.h"
+#include "rpistat/wing.h"
+
+extern const struct rps_signal_provider rps_code_signals;
+
+/* Members of struct rps_wing. */
+int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *options,
+                   struct rps_error *err);
+int rps_code_page(struct rps_json *json, const struct rps_picture *picture, struct rps_error *err);
+int rps_code_page_joint(struct rps_json *json, const struct rps_page_joint *joint,
+                        struct rps_error *err);
+
+#endif

@@ -1,0 +1,505 @@
+/*
+ * What a comparison says, as a document: the answer, what was compared, the changes and the
+ * functions, remarks.
+ *
+ * The changes are one table with the same columns in every form. Programs get a row a figure and
+ * row of the comparison; people first how long the phases are, in rows as a table of phases has
+ * them, then each other figure once: of the whole, and below it of the phases in which it says most.
+ */
+#include "rpistat/comparison_output.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "words.h"
+
+#define FIGURES_MOST   4  /* that are said of a kind of phases */
+#define FUNCTIONS_MOST 3  /* of a kind of phases */
+#define NOTABLE        .1 /* of the time of a row: a function's difference between two runs */
+#define CELL_MOST      32 /* columns of a figure's name */
+#define NAME_MOST      48 /* of a function's */
+
+/* Tables that the columns below belong to. */
+enum {
+    TO_PROGRAMS = 1 << 0,
+    TO_PHASES = 1 << 1,    /* people's, of the elapsed time */
+    TO_FIGURES = 1 << 2,   /* people's, of all other figures */
+    TO_FUNCTIONS = 1 << 3, /* people's */
+};
+
+struct column {
+    struct rps_column is;
+    int people; /* the tables in which they see it */
+};
+
+static const struct column row_columns[] = {
+    {{.name = "label", .heading = "Phase"}, TO_PHASES},
+    {{.name = "a_times", .heading = "Times", .kind = RPS_VALUE_INT, .drop = 2}, TO_PHASES},
+    {{.name = "b_times", .kind = RPS_VALUE_INT}, 0},
+    {{.name = "a_start_s", .heading = "Start", .kind = RPS_VALUE_CLOCK, .drop = 1}, TO_PHASES},
+    {{.name = "b_start_s", .kind = RPS_VALUE_CLOCK}, 0},
+    {{.name = "name", .heading = "Figure", .width_max = CELL_MOST}, TO_FIGURES},
+    {{.name = "kind"}, 0},
+};
+
+#define PLACE_COLUMNS 5 /* the first, of the row alone */
+
+static const struct column function_columns[] = {
+    {{.heading = "Phase"}, TO_FUNCTIONS},
+    {{.name = "name", .heading = "Function", .width_max = NAME_MOST}, TO_FUNCTIONS},
+    {{.name = "module"}, 0},
+    {{.name = "file"}, 0},
+    {{.name = "line", .kind = RPS_VALUE_INT}, 0},
+    {{.name = "a_share", .kind = RPS_VALUE_NUMBER}, 0},
+    {{.name = "b_share", .kind = RPS_VALUE_NUMBER}, 0},
+};
+
+#define TO_PEOPLE (TO_PHASES | TO_FIGURES | TO_FUNCTIONS)
+
+/* Of a change, behind either of these. A heading "A" or "B" is what the side is called. */
+static const struct column change_columns[] = {
+    {{.name = "unit"}, 0},
+    {{.name = "a", .heading = "A", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
+    {{.name = "b", .heading = "B", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
+    {{.name = "change", .heading = "Change", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
+    {{.name = "change_low", .heading = "95 % interval", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
+    {{.name = "change_high", .kind = RPS_VALUE_NUMBER}, 0},
+    {{.name = "p", .kind = RPS_VALUE_NUMBER}, 0},
+    {{.name = "p_corrected", .kind = RPS_VALUE_NUMBER}, 0},
+    {{.name = "tested_by"}, 0},
+    {{.name = "reason"}, 0},
+    {{.name = "verdict", .heading = "Verdict", .width_max = CELL_MOST}, TO_PEOPLE},
+};
+
+static const struct column share_column = {
+    {.name = "share_of_change", .heading = "Share of change", RPS_VALUE_NUMBER, .drop = 3},
+    TO_PHASES};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void add_columns(struct rps_block *block, const struct rps_comparison *comparison, int table,
+                        const struct column *column, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct rps_column one = column[i].is;
+
+        if (table == TO_PROGRAMS)
+            one.heading = NULL;
+        else
+            one.name = NULL;
+        if (!(column[i].people & table))
+            one.heading = NULL;
+        else if (strcmp(column[i].is.heading, "A") == 0)
+            one.heading = comparison->name[RPS_SIDE_A];
+        else if (strcmp(column[i].is.heading, "B") == 0)
+            one.heading = comparison->name[RPS_SIDE_B];
+        rps_block_column(block, one);
+    }
+}
+
+static struct rps_block *add_table(struct rps_document *document,
+                                   const struct rps_comparison *comparison, int table)
+{
+    struct rps_block *block =
+        rps_document_block(document, table == TO_PROGRAMS ? "changes" : NULL, NULL, 0);
+
+    add_columns(block, comparison, table, row_columns, COUNT(row_columns));
+    add_columns(block, comparison, table, change_columns, COUNT(change_columns));
+    add_columns(block, comparison, table, &share_column, 1);
+    block->indent = 2;
+    block->fixed = 1;
+    return block;
+}
+
+/* --- a change --------------------------------------------------------------------------------- */
+
+static const char *kind_name(enum rps_comparison_kind kind)
+{
+    return kind == RPS_FIGURE_TOTAL ? "event" : kind == RPS_FIGURE_METRIC ? "metric" : "time";
+}
+
+static const char *basis_name(enum rps_change_basis basis)
+{
+    return basis == RPS_CHANGE_GROUPS     ? "groups"
+           : basis == RPS_CHANGE_BASELINE ? "baseline"
+           : basis == RPS_CHANGE_RUNS     ? "within runs"
+                                          : NULL;
+}
+
+static const char *reason_name(const struct rps_change *change)
+{
+    return change->basis != RPS_CHANGE_NONE   ? NULL
+           : change->why == RPS_CHANGE_SINGLE ? "one run a side"
+           : change->why == RPS_CHANGE_SHORT  ? "too short"
+                                              : "no value";
+}
+
+/* What is known of one side alone has words in place of its change. Without says_verdict people read
+ * none. */
+static void put_change(struct rps_block *block, const struct rps_comparison_figure *figure,
+                       const struct rps_change *change, const char *alone, int says_verdict)
+{
+    const struct rps_comparison_words words =
+        rps_comparison_words(block->document->arena, figure, change);
+    int has_verdict = rps_comparison_verdict(change) != RPS_VERDICT_NONE;
+
+    rps_put_text(block, figure->unit);
+    rps_put_number(block, change->a)->words = words.a;
+    rps_put_number(block, change->b)->words = words.b;
+    rps_put_number(block, change->ratio)->words = alone ? alone : words.change;
+    rps_put_number(block, change->low)->words = words.interval;
+    rps_put_number(block, change->high);
+    rps_put_number(block, change->p);
+    rps_put_number(block, change->adjusted);
+    rps_put_text(block, basis_name(change->basis));
+    rps_put_text(block, reason_name(change));
+    rps_put_text(block, has_verdict ? words.verdict : NULL)->words =
+        says_verdict ? words.verdict : "";
+}
+
+/* --- changes of figures ----------------------------------------------------------------------- */
+
+/* Rates are told from totals of the same label by their unit. */
+static void put_name(struct rps_block *block, const struct rps_comparison_figure *figure)
+{
+    int is_rate = figure->kind == RPS_FIGURE_METRIC && strncmp(figure->unit, "/", 1) == 0;
+
+    rps_put_text(block, figure->name);
+    rps_put_words(block, "%s%s%s", figure->label[0] ? figure->label : figure->name,
+                  is_rate ? " " : "", is_rate ? figure->unit : "");
+}
+
+static const char *label_of(const struct rps_comparison_row *row, char text[RPS_PHASE_LABEL_SIZE])
+{
+    return row->label >= 0 ? rps_phase_label(row->label, text) : NULL;
+}
+
+/* People read when it is first seen on either side. */
+static void put_place(struct rps_block *block, const struct rps_comparison_row *row)
+{
+    int64_t start_ns = row->a_start_ns < 0 && !block->name ? row->b_start_ns : row->a_start_ns;
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    rps_put_text(block, label_of(row, label))->words = row->label < 0 ? "all" : NULL;
+    rps_put_int(block, (int64_t)row->a_times, 1)->words = row->label < 0 ? "" : NULL;
+    if (row->a_times == 0 || row->b_times == 0)
+        rps_put_words(block, "%zu", row->a_times + row->b_times);
+    else if (row->a_times != row->b_times)
+        rps_put_words(block, "%zu, %zu", row->a_times, row->b_times);
+    rps_put_int(block, (int64_t)row->b_times, 1);
+    rps_put_int(block, start_ns, start_ns >= 0)->words = row->label < 0 ? "" : NULL;
+    rps_put_int(block, row->b_start_ns, row->b_start_ns >= 0);
+}
+
+static void put_row(struct rps_block *block, const struct rps_comparison *comparison, size_t row,
+                    size_t figure)
+{
+    const struct rps_comparison_row *of = &comparison->row[row];
+    const struct rps_comparison_figure *is = &comparison->figure[figure];
+    const char *alone = of->a_times > 0 && of->b_times > 0 ? NULL
+                        : of->a_times > 0                  ? comparison->name[RPS_SIDE_A]
+                                                           : comparison->name[RPS_SIDE_B];
+    double share =
+        is->kind == RPS_FIGURE_TIME ? rps_comparison_share_of_change(comparison, row) : NAN;
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    put_place(block, of);
+    put_name(block, is);
+    if (row > 0)
+        rps_put_words(block, "  phase %s", label_of(of, label));
+    rps_put_text(block, kind_name(is->kind));
+    put_change(block, is, &of->change[figure],
+               alone ? rps_arena_print(comparison->arena, "%s alone", alone) : NULL,
+               row == 0 || is->kind != RPS_FIGURE_TIME ||
+                   rps_comparison_is_changed(&of->change[figure]));
+    rps_put_number(block, share);
+    rps_put_words(block, isnan(share) ? "" : "%.0f %%", fabs(share) < .005 ? 0 : 100 * share);
+}
+
+static void put_all(struct rps_document *document, const struct rps_comparison *comparison)
+{
+    struct rps_block *block = add_table(document, comparison, TO_PROGRAMS);
+
+    for (size_t r = 0; r < comparison->row_count; r++) {
+        for (size_t f = 0; f < comparison->figure_count; f++)
+            put_row(block, comparison, r, f);
+    }
+}
+
+/* How long the phases are, and last all. */
+static void put_phases(struct rps_document *document, const struct rps_comparison *comparison)
+{
+    struct rps_block *block = add_table(document, comparison, TO_PHASES);
+    size_t elapsed = (size_t)rps_comparison_figure(comparison, "elapsed");
+
+    for (size_t r = 1; r < comparison->row_count; r++)
+        put_row(block, comparison, r, elapsed);
+    put_row(block, comparison, 0, elapsed);
+    rps_block_title(block, "Elapsed time");
+}
+
+/* Which figures of which rows people read: told[row * figure_count + figure]. */
+static char *choose_told(const struct rps_comparison_output *output)
+{
+    const struct rps_comparison *comparison = output->comparison;
+    size_t figures = comparison->figure_count, said[FIGURES_MOST];
+    char *told = rps_arena_get(comparison->arena, comparison->row_count * figures, 1);
+
+    for (size_t f = 0; f < figures; f++) {
+        const struct rps_change *whole = &comparison->row[0].change[f];
+
+        told[f] = output->all || ((whole->a != 0 || whole->b != 0) &&
+                                  !rps_comparison_is_said_by_total(comparison, 0, f));
+    }
+    for (size_t r = 1; r < rps_comparison_shown_rows(comparison); r++) {
+        if (comparison->row[r].a_times == 0 || comparison->row[r].b_times == 0)
+            continue;
+        memset(told + r * figures, output->all, figures);
+        for (size_t i = 0; i < FIGURES_MOST && !output->all; i++) {
+            said[i] = rps_comparison_telling(comparison, r, said, i);
+            if (said[i] == SIZE_MAX)
+                break;
+            told[r * figures + said[i]] = told[said[i]] = 1;
+        }
+    }
+    return told;
+}
+
+static void put_figures(struct rps_document *document, const struct rps_comparison_output *output,
+                        int has_phases)
+{
+    const struct rps_comparison *comparison = output->comparison;
+    struct rps_block *block = add_table(document, comparison, TO_FIGURES);
+    const char *told = choose_told(output);
+
+    for (size_t f = 0; f < comparison->figure_count; f++) {
+        if (has_phases && comparison->figure[f].kind == RPS_FIGURE_TIME)
+            continue;
+        for (size_t r = 0; r < comparison->row_count; r++) {
+            if (told[r * comparison->figure_count + f])
+                put_row(block, comparison, r, f);
+        }
+    }
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static void put_function(struct rps_block *block, const struct rps_comparison_row *row,
+                         const struct rps_comparison_function *function)
+{
+    static const struct rps_comparison_figure seconds = {.kind = RPS_FIGURE_CPU, .unit = "s"};
+    char name[512], label[RPS_PHASE_LABEL_SIZE];
+
+    rps_put_text(block, row->label >= 0 ? label_of(row, label) : "all");
+    rps_put_text(block, function->name.name);
+    rps_put_words(block, "%s", rps_share_name_text(name, sizeof(name), &function->name));
+    rps_put_text(block, function->name.module);
+    rps_put_text(block, function->name.file);
+    rps_put_int(block, function->name.line, function->name.line > 0);
+    rps_put_number(block, function->a_share);
+    rps_put_number(block, function->b_share);
+    put_change(block, &seconds, &function->seconds, NULL, 1);
+}
+
+/* Seconds in the functions of a row, of the side that has more of each. */
+static double seconds_of(const struct rps_comparison_row *row)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < row->function_count; i++)
+        sum += fmax(row->function[i].seconds.a, row->function[i].seconds.b);
+    return sum;
+}
+
+/* What is said of a function: that it changed, or how far two runs are apart in it, unless that is
+ * next to nothing of the row. */
+static int is_told(const struct rps_comparison_row *row, const struct rps_change *seconds)
+{
+    return rps_comparison_is_changed(seconds) ||
+           (rps_comparison_is_sayable(seconds) &&
+            fabs(seconds->b - seconds->a) >= NOTABLE * seconds_of(row));
+}
+
+static void put_functions(struct rps_document *document, const struct rps_comparison_output *output)
+{
+    const struct rps_comparison *comparison = output->comparison;
+    struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
+
+    add_columns(block, comparison, TO_FUNCTIONS, function_columns, COUNT(function_columns));
+    add_columns(block, comparison, TO_FUNCTIONS, change_columns, COUNT(change_columns));
+    block->indent = 2;
+    block->fixed = 2;
+    block->is_folded = 1;
+    for (size_t r = 0; r < rps_comparison_shown_rows(comparison); r++) {
+        const struct rps_comparison_row *row = &comparison->row[r];
+
+        for (size_t i = 0, said = 0; i < row->function_count; i++) {
+            if (!output->all &&
+                (!is_told(row, &row->function[i].seconds) || said == FUNCTIONS_MOST))
+                continue;
+            put_function(block, row, &row->function[i]);
+            said++;
+        }
+    }
+    if (rps_block_rows(block) > 0)
+        rps_block_title(block, "Functions, CPU time by their samples");
+}
+
+/* --- what only JSON has ----------------------------------------------------------------------- */
+
+static void put_runs(struct rps_document *document, const struct rps_comparison *comparison)
+{
+    static const struct rps_column columns[] = {
+        {.name = "side"},
+        {.name = "store"},
+        {.name = "run", .kind = RPS_VALUE_INT},
+        {.name = "uuid"},
+        {.name = "label"},
+        {.name = "command"},
+        {.name = "start", .kind = RPS_VALUE_TIME},
+        {.name = "elapsed_s", .kind = RPS_VALUE_DURATION},
+    };
+    struct rps_block *block = rps_document_block(document, "runs", columns, COUNT(columns));
+    char command[4096];
+
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        const struct rps_comparison_run *run = &comparison->run[i];
+
+        rps_put_texts(block, 2, run->side == RPS_SIDE_A ? "A" : "B", run->store);
+        rps_put_int(block, run->run_id, 1);
+        rps_put_texts(block, 3, run->run.uuid, run->run.label,
+                      rps_run_title(command, sizeof(command), &run->run));
+        rps_put_int(block, run->run.start_realtime_ns, run->run.start_realtime_ns >= 0);
+        rps_put_int(block, run->run.elapsed_ns, run->run.elapsed_ns >= 0);
+    }
+}
+
+static void put_figure_names(struct rps_document *document, const struct rps_comparison *comparison)
+{
+    static const struct rps_column columns[] = {
+        {.name = "name"}, {.name = "label"}, {.name = "kind"}, {.name = "unit"}};
+    struct rps_block *block = rps_document_block(document, "figures", columns, COUNT(columns));
+
+    for (size_t f = 0; f < comparison->figure_count; f++) {
+        const struct rps_comparison_figure *figure = &comparison->figure[f];
+
+        rps_put_texts(block, 4, figure->name, figure->label, kind_name(figure->kind), figure->unit);
+    }
+}
+
+/* The whole and the kinds of phases; what they are made of is among the changes. */
+static void put_parts(struct rps_document *document, const struct rps_comparison *comparison)
+{
+    struct rps_block *block = rps_document_block(document, "rows", NULL, 0);
+
+    add_columns(block, comparison, TO_PROGRAMS, row_columns, PLACE_COLUMNS);
+    rps_block_column(block, (struct rps_column){.name = "functions", .kind = RPS_VALUE_BLOCK});
+    for (size_t r = 0; r < comparison->row_count; r++) {
+        const struct rps_comparison_row *row = &comparison->row[r];
+        struct rps_block *functions;
+
+        put_place(block, row);
+        functions = rps_put_block(block, NULL, 0);
+        add_columns(functions, comparison, TO_PROGRAMS, function_columns, COUNT(function_columns));
+        add_columns(functions, comparison, TO_PROGRAMS, change_columns, COUNT(change_columns));
+        for (size_t i = 0; i < row->function_count; i++)
+            put_function(functions, row, &row->function[i]);
+    }
+}
+
+static void put_limits(struct rps_document *document, const struct rps_comparison_output *output)
+{
+    static const struct rps_column columns[] = {
+        {.name = "limit"},
+        {.name = "label"},
+        {.name = "name"},
+        {.name = "change", .kind = RPS_VALUE_NUMBER},
+        {.name = "p", .kind = RPS_VALUE_NUMBER},
+        {.name = "failed", .kind = RPS_VALUE_BOOL},
+    };
+    struct rps_block *block = rps_document_block(document, "limits", columns, COUNT(columns));
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    for (size_t i = 0; i < output->limit_count; i++) {
+        const struct rps_comparison_limit *limit = &output->limit[i];
+        const struct rps_comparison_row *row = &output->comparison->row[limit->row];
+
+        rps_put_texts(block, 3, limit->text, label_of(row, label),
+                      output->comparison->figure[limit->figure].name);
+        rps_put_number(block, row->change[limit->figure].ratio);
+        rps_put_number(block, row->change[limit->figure].p);
+        rps_put_int(block, limit->is_failed, 1);
+    }
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* What was compared, a line each that says something. */
+static void put_compared(struct rps_document *document, const struct rps_comparison *comparison)
+{
+    struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
+    const char *const line[][2] = {
+        {comparison->name[RPS_SIDE_A], rps_comparison_side_text(comparison, RPS_SIDE_A)},
+        {comparison->name[RPS_SIDE_B], rps_comparison_side_text(comparison, RPS_SIDE_B)},
+        {"Both", rps_comparison_command_text(comparison)},
+        {"Tested", rps_comparison_tested_text(comparison)},
+    };
+
+    for (size_t i = 0; i < COUNT(line); i++) {
+        if (line[i][1][0])
+            rps_block_wrap(block, 0, 2, "%s: %s", line[i][0], line[i][1]);
+    }
+}
+
+static void put_remarks(struct rps_document *document, const struct rps_comparison *comparison)
+{
+    struct rps_block *block = rps_document_block(document, "remarks", NULL, 0);
+
+    block->is_folded = 1;
+    if (comparison->remark_count > 0)
+        rps_block_title(block, "Remarks");
+    for (size_t i = 0; i < comparison->remark_count; i++)
+        rps_block_wrap(block, 2, 4, "%s", comparison->remark[i]);
+}
+
+/* Times have decimals that tell the periods of all runs apart. */
+static void look_at_times(struct rps_document *document, const struct rps_comparison *comparison)
+{
+    document->period_ns = RPS_NS_PER_S / 10;
+    for (size_t i = 0; i < comparison->run_count; i++) {
+        const struct rps_run *run = &comparison->run[i].run;
+
+        if (run->period_ns > 0 && run->period_ns < document->period_ns)
+            document->period_ns = run->period_ns;
+        if (run->elapsed_ns > document->length_ns)
+            document->length_ns = run->elapsed_ns;
+    }
+}
+
+void rps_comparison_put(struct rps_document *document, const struct rps_comparison_output *output)
+{
+    const struct rps_comparison *comparison = output->comparison;
+    const char *answer = rps_comparison_answer(comparison);
+    int has_phases = rps_comparison_shown_rows(comparison) > 1 &&
+                     rps_comparison_figure(comparison, "elapsed") >= 0;
+
+    document->csv = "changes";
+    look_at_times(document, comparison);
+    rps_put_text(rps_document_field(document, "answer", RPS_VALUE_TEXT), answer);
+    rps_put_text(rps_document_field(document, "a_name", RPS_VALUE_TEXT), comparison->name[0]);
+    rps_put_text(rps_document_field(document, "b_name", RPS_VALUE_TEXT), comparison->name[1]);
+    rps_block_title(rps_document_block(document, NULL, NULL, 0), "%s.", answer);
+    put_compared(document, comparison);
+    put_runs(document, comparison);
+    put_figure_names(document, comparison);
+    put_parts(document, comparison);
+    put_limits(document, output);
+    if (has_phases)
+        put_phases(document, comparison);
+    if (comparison->row_count > 0)
+        put_figures(document, output, has_phases);
+    put_functions(document, output);
+    put_remarks(document, comparison);
+    put_all(document, comparison);
+}

@@ -1,0 +1,110 @@
+/* The panel "Code" of a picture, whose shares a wing reads: its legend and its areas, one on another. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/picture_kinds.h"
+#include "rpistat/text.h"
+#include "rpistat/wing.h"
+
+#define CODE_CUT    32 /* characters of a name in a legend */
+#define CODE_SWATCH 14
+
+/* The legend: entries as wide as the longest name. */
+static void lay_out(struct rps_picture *picture)
+{
+    struct rps_picture_code *code = &picture->code;
+    double across = picture->width / picture->scale - picture->left - picture->right;
+    int longest = 1;
+
+    for (int line = 0; line < code->line_count; line++) {
+        int width = rps_text_width(code->name[line]);
+
+        longest = width > longest ? width : longest;
+    }
+    longest = longest < CODE_CUT ? longest : CODE_CUT;
+    code->entry = longest * RPS_PICTURE_CHARACTER + CODE_SWATCH + 24;
+    code->columns = across > 2 * code->entry ? (int)(across / code->entry) : 1;
+    code->columns = code->columns < code->line_count ? code->columns : code->line_count;
+    code->rows = code->line_count > 0 ? (code->line_count + code->columns - 1) / code->columns : 0;
+}
+
+int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
+                          struct rps_error *err)
+{
+    const struct rps_wing *wing = rps_reader_wing(picture->cpu_series.reader);
+    int result;
+
+    if (!wing || !wing->panel || options->code == RPS_PLOT_CODE_NONE ||
+        (options->code == RPS_PLOT_CODE_CHOSEN && picture->named))
+        return 0;
+    result = wing->panel(picture, options, err);
+    lay_out(picture);
+    return result;
+}
+
+void rps_picture_code_free(struct rps_picture_code *code)
+{
+    free(code->at);
+    free(code->share);
+    memset(code, 0, sizeof(*code));
+}
+
+double rps_picture_code_height(const struct rps_picture *picture)
+{
+    return picture->code.line_count > 0
+               ? RPS_PICTURE_CODE_HEIGHT + RPS_PICTURE_LEGEND_HEIGHT * picture->code.rows
+               : 0;
+}
+
+/* --- chart ------------------------------------------------------------------------------------ */
+
+static void add_legend(struct rps_chart *chart, const struct rps_picture *picture, double top)
+{
+    const struct rps_picture_code *code = &picture->code;
+    struct rps_layer like = {.kind = RPS_LAYER_BOXES};
+    char name[RPS_PICTURE_CODE_NAME];
+
+    for (int line = 0; line < code->line_count; line++) {
+        strcpy(name, code->name[line]);
+        rps_picture_cut_text(name, CODE_CUT);
+        like.ink = code->colour[line] < 0 ? (rps_ink)RPS_INK_GRID
+                                          : RPS_INK_LINE + (rps_ink)code->colour[line];
+        rps_chart_entry(chart, picture->left + line % code->columns * code->entry,
+                        top + line / code->columns * RPS_PICTURE_LEGEND_HEIGHT + 8, &like, name);
+    }
+}
+
+struct rps_panel *rps_picture_add_code(struct rps_chart *chart, const struct rps_picture *picture,
+                                       const struct rps_picture_overlay *overlay, double bottom)
+{
+    static const struct rps_picture_axis axis = {.to = 100, .step = 50, .scale = 1, .suffix = ""};
+    const struct rps_picture_code *code = &picture->code;
+    double top = bottom - rps_picture_code_height(picture) + RPS_PICTURE_HEADING;
+    struct rps_panel *panel = rps_picture_panel(
+        chart, picture, top + code->rows * RPS_PICTURE_LEGEND_HEIGHT, bottom - RPS_PICTURE_FLOOR);
+    double *below = rps_arena_get(chart->arena, code->step_count, sizeof(*below));
+
+    rps_chart_text(chart, picture->left, top - 11, RPS_LOOK_PLAIN, RPS_TEXT_NORMAL, RPS_INK_TEXT,
+                   code->title);
+    add_legend(chart, picture, top);
+    rps_picture_x_scale(chart, picture, 0, &panel->x);
+    rps_picture_scale(chart, &axis, &panel->y);
+    for (int line = 0; line < code->line_count; line++) {
+        struct rps_layer *layer = rps_chart_layer(
+            chart, panel, RPS_LAYER_BAND, rps_arena_print(chart->arena, "code-%d", line + 1),
+            code->colour[line] < 0 ? (rps_ink)RPS_INK_GRID
+                                   : RPS_INK_LINE + (rps_ink)code->colour[line]);
+
+        for (size_t i = 0; i < code->step_count; i++) {
+            double share = code->share[i * RPS_PICTURE_CODE_LINES + (size_t)line];
+            double above = fmin(below[i] + share, 100);
+
+            rps_chart_shape(chart, layer, code->at[i], below[i], 0, above);
+            rps_chart_shape(chart, layer, code->at[i + 1], below[i], 0, above);
+            below[i] = above;
+        }
+    }
+    rps_picture_over_areas(chart, panel, overlay);
+    return panel;
+}

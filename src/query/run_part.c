@@ -1,0 +1,329 @@
+/* Parts of a run: which of its periods, and how long these were on a CPU. */
+#include "rpistat/run_part.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/cpu_series.h"
+#include "rpistat/parse.h"
+#include "rpistat/profile.h"
+#include "rpistat/run_phases.h"
+#include "rpistat/run_regions.h"
+#include "rpistat/walk.h"
+
+/* --- stretches -------------------------------------------------------------------------------- */
+
+void rps_run_part_free(struct rps_run_part *part)
+{
+    free(part->stretch);
+    *part = (struct rps_run_part){0};
+}
+
+static int add_stretch(struct rps_run_part *part, uint64_t first, uint64_t last, size_t group,
+                       struct rps_error *err)
+{
+    struct rps_run_stretch *more = part->stretch;
+
+    if ((part->count & (part->count - 1)) == 0)
+        more = realloc(more, (part->count ? 2 * part->count : 1) * sizeof(*more));
+    if (!more)
+        return rps_error_memory(err);
+    part->stretch = more;
+    more[part->count++] = (struct rps_run_stretch){first, last, group};
+    if (part->group_count <= group)
+        part->group_count = group + 1;
+    return 0;
+}
+
+int rps_run_part_of_phases(const struct rps_phases *phases, int by_label, struct rps_run_part *ret,
+                           struct rps_error *err)
+{
+    struct rps_run_part part = {0};
+    int result = 0;
+
+    for (size_t i = 0; i < phases->count && result == 0; i++)
+        result = add_stretch(&part, phases->phase[i].first, phases->phase[i].last,
+                             by_label ? (size_t)phases->phase[i].label : i, err);
+    if (by_label)
+        part.group_count = (size_t)phases->label_count;
+    if (result == 0)
+        *ret = part;
+    else
+        rps_run_part_free(&part);
+    return result;
+}
+
+int rps_run_part_keep(struct rps_run_part *part, const struct rps_run_part *other,
+                      struct rps_error *err)
+{
+    struct rps_run_part both = {0};
+    int result = 0;
+
+    for (size_t i = 0, j = 0; i < part->count && j < other->count && result == 0;) {
+        const struct rps_run_stretch *x = &part->stretch[i], *y = &other->stretch[j];
+        uint64_t first = x->first > y->first ? x->first : y->first;
+        uint64_t last = x->last < y->last ? x->last : y->last;
+
+        if (first <= last)
+            result = add_stretch(&both, first, last, x->group, err);
+        if (x->last <= y->last)
+            i++;
+        else
+            j++;
+    }
+    both.group_count = part->group_count;
+    rps_run_part_free(part);
+    *part = both;
+    return result;
+}
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
+/* Phases that are meant: of a label, any time it comes or the number's (from 1); or by numbers. */
+struct meant {
+    int label; /* -1: by numbers */
+    uint64_t first, last;
+};
+
+static int parse_phase(const char *text, struct meant *ret, struct rps_error *err)
+{
+    const char *behind = text + strcspn(text, ".-");
+    char name[RPS_PHASE_LABEL_SIZE];
+    size_t length = (size_t)(behind - text);
+
+    *ret = (struct meant){.last = UINT64_MAX};
+    snprintf(name, sizeof(name), "%.*s", (int)(length < sizeof(name) ? length : 0), text);
+    ret->label = rps_phase_label_parse(name);
+    if (ret->label >= 0) {
+        if (!*behind)
+            return 0;
+        if (*behind == '.' &&
+            rps_parse_uint64("phase", behind + 1, 1, INT64_MAX, &ret->first, NULL) == 0) {
+            ret->last = ret->first;
+            return 0;
+        }
+    } else if (rps_parse_uint64("phase", name, 0, INT64_MAX, &ret->first, NULL) == 0) {
+        ret->last = ret->first;
+        if (!*behind || (*behind == '-' && rps_parse_uint64("phase", behind + 1, ret->first,
+                                                            INT64_MAX, &ret->last, NULL) == 0))
+            return 0;
+    }
+    return rps_error_set(err, RPS_USAGE,
+                         "'%s' is no phase; write B, or B.2 for the second time that B comes, or "
+                         "2-4 for those of these numbers, from 0",
+                         text);
+}
+
+int rps_run_part_check(const char *text, struct rps_error *err)
+{
+    struct meant meant;
+
+    return parse_phase(text, &meant, err);
+}
+
+static int choose_phases(const struct rps_phases *phases, int64_t run_id, const char *text,
+                         struct rps_run_part *ret, struct rps_error *err)
+{
+    char last[RPS_PHASE_LABEL_SIZE];
+    struct meant meant;
+    uint64_t times = 0;
+    int result = parse_phase(text, &meant, err);
+
+    for (size_t i = 0; i < phases->count && result == 0; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        uint64_t number = meant.label < 0 ? i : phase->label == meant.label ? ++times : UINT64_MAX;
+
+        if (number != UINT64_MAX && number >= meant.first && number <= meant.last)
+            result = add_stretch(ret, phase->first, phase->last, 0, err);
+    }
+    if (result < 0 || ret->count > 0)
+        return result;
+    return rps_error_set(
+        err, RPS_FAILED,
+        "run %" PRId64 " has no phase '%s'; it has %zu, A to %s, and `rpistat "
+        "phases` lists them",
+        run_id, text, phases->count,
+        rps_phase_label(phases->label_count > 0 ? phases->label_count - 1 : 0, last));
+}
+
+static int keep_phases(struct rps_reader *reader, int64_t run_id,
+                       const struct rps_part_choice *choice, struct rps_run_part *part,
+                       struct rps_error *err)
+{
+    struct rps_phase_levels levels = {0};
+    struct rps_run_part chosen = {0};
+    int result = choice->phases ? 1 : rps_run_phases_get(reader, run_id, &levels, NULL, err);
+
+    if (result == 0)
+        result = rps_error_set(err, RPS_FAILED,
+                               "the phases of run %" PRId64 " are not known: find them with "
+                               "`rpistat phases -r %" PRId64 "` first",
+                               run_id, run_id);
+    if (result > 0)
+        result = choose_phases(choice->phases ? choice->phases : rps_phase_levels_shown(&levels),
+                               run_id, choice->phase, &chosen, err);
+    if (result == 0)
+        result = rps_run_part_keep(part, &chosen, err);
+    rps_run_part_free(&chosen);
+    rps_phase_levels_free(&levels);
+    return result;
+}
+
+/* --- regions ---------------------------------------------------------------------------------- */
+
+static int add_period(struct rps_run_part *part, const struct rps_period *period,
+                      struct rps_error *err)
+{
+    struct rps_run_stretch *before = part->count > 0 ? &part->stretch[part->count - 1] : NULL;
+
+    if (before && before->last + 1 == period->period) {
+        before->last = rps_period_last(period);
+        return 0;
+    }
+    return add_stretch(part, period->period, rps_period_last(period), 0, err);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct rps_run_stretch *x = a, *y = b;
+
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Periods come CPU by CPU: in order, and what overlaps as one. */
+static void put_in_order(struct rps_run_part *part)
+{
+    size_t kept = 0;
+
+    if (part->count > 0)
+        qsort(part->stretch, part->count, sizeof(*part->stretch), by_first);
+    for (size_t i = 0; i < part->count; i++) {
+        struct rps_run_stretch next = part->stretch[i];
+
+        if (kept > 0 && next.first <= part->stretch[kept - 1].last) {
+            if (next.last > part->stretch[kept - 1].last)
+                part->stretch[kept - 1].last = next.last;
+        } else {
+            part->stretch[kept++] = next;
+        }
+    }
+    part->count = kept;
+}
+
+static int keep_region(struct rps_reader *reader, int64_t run_id,
+                       const struct rps_part_choice *choice, struct rps_run_part *part,
+                       struct rps_error *err)
+{
+    static const struct rps_cpus all = {0};
+    struct rps_run_regions regions = {0};
+    struct rps_cpu_series series = {0};
+    struct rps_walk walk = {.series = &series, .way = RPS_CPUS_EACH};
+    struct rps_run_part chosen = {0};
+    struct rps_notes marks = {0};
+    int result =
+        rps_cpu_series_open(&series, reader, run_id, choice->from_ns, choice->to_ns, &all, err);
+
+    if (result == 0)
+        result = rps_reader_marks(reader, run_id, &marks, err);
+    if (result == 0)
+        result = rps_run_regions_find(&marks, choice->from_ns, choice->to_ns, &regions, err);
+    if (result == 0)
+        result = rps_run_regions_choose(&regions, run_id, choice->region, err);
+    if (result == 0)
+        result = rps_run_region_keep(&series, &regions.region[0], err);
+    while (rps_walk_next(&walk, &result, err))
+        result = add_period(&chosen, walk.period, err);
+    put_in_order(&chosen);
+    if (result == 0)
+        result = rps_run_part_keep(part, &chosen, err);
+    rps_run_part_free(&chosen);
+    rps_notes_free(&marks);
+    rps_run_regions_free(&regions);
+    rps_cpu_series_free(&series);
+    return result;
+}
+
+int rps_run_part_choose(struct rps_reader *reader, int64_t run_id,
+                        const struct rps_part_choice *choice, struct rps_run_part *ret,
+                        struct rps_error *err)
+{
+    struct rps_run_part part = {0};
+    uint64_t first = 0, last = INT64_MAX;
+    int result = 1;
+
+    if (choice->from_ns > 0 || choice->to_ns < INT64_MAX)
+        result =
+            rps_reader_periods(reader, run_id, choice->from_ns, choice->to_ns, &first, &last, err);
+    if (result > 0)
+        result = add_stretch(&part, first, last, 0, err);
+    if (result == 0 && choice->phase)
+        result = keep_phases(reader, run_id, choice, &part, err);
+    if (result == 0 && choice->region)
+        result = keep_region(reader, run_id, choice, &part, err);
+    part.group_count = 1;
+    if (result == 0)
+        *ret = part;
+    else
+        rps_run_part_free(&part);
+    return result;
+}
+
+/* --- time on and off the CPU ------------------------------------------------------------------ */
+
+/* By the profile's labels: a group is one. */
+static int find_time(struct rps_reader *reader, int64_t run_id,
+                     const struct rps_part_choice *choice, const struct rps_phases *phases,
+                     const struct rps_cpus *cpus, struct rps_part_time *time, struct rps_error *err)
+{
+    struct rps_cpus sum = {.way = RPS_CPUS_SUM, .cpu = cpus->cpu, .count = cpus->count};
+    struct rps_cpu_series series = {0};
+    struct rps_profile profile = {0};
+    int result =
+        rps_cpu_series_open(&series, reader, run_id, choice->from_ns, choice->to_ns, &sum, err);
+
+    if (result == 0)
+        result = rps_profile_run(reader, run_id, choice->from_ns, choice->to_ns, &sum, phases,
+                                 &profile, err);
+    for (int g = 0; g < phases->label_count && result == 0; g++) {
+        const struct rps_profile_label *label = &profile.label[g];
+
+        if (label->seconds > 0)
+            time[g] = (struct rps_part_time){
+                fmax(0, 1 - label->cpu_s / label->seconds / (series.by_cpu ? series.count : 1)),
+                label->cpu_s};
+    }
+    rps_profile_free(&profile);
+    rps_cpu_series_free(&series);
+    return result;
+}
+
+int rps_run_part_time(struct rps_reader *reader, int64_t run_id,
+                      const struct rps_part_choice *choice, const struct rps_run_part *part,
+                      const struct rps_cpus *cpus, struct rps_part_time **ret,
+                      struct rps_error *err)
+{
+    struct rps_phases phases = {.count = part->count, .label_count = (int)part->group_count};
+    struct rps_part_time *time = calloc(part->group_count + 1, sizeof(*time));
+    int result = 0;
+
+    phases.phase = calloc(part->count + 1, sizeof(*phases.phase));
+    if (!time || !phases.phase)
+        result = rps_error_memory(err);
+    for (size_t g = 0; g < part->group_count && time; g++)
+        time[g] = (struct rps_part_time){NAN, NAN};
+    for (size_t i = 0; i < part->count && result == 0; i++)
+        phases.phase[i] = (struct rps_phase){.first = part->stretch[i].first,
+                                             .last = part->stretch[i].last,
+                                             .label = (int)part->stretch[i].group};
+    if (result == 0 && part->count > 0)
+        result = find_time(reader, run_id, choice, &phases, cpus, time, err);
+    if (result == 0)
+        *ret = time;
+    else
+        free(time);
+    rps_phases_free(&phases);
+    return result;
+}
