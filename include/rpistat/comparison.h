@@ -10,11 +10,13 @@
 
 #include "rpistat/arena.h"
 #include "rpistat/change.h"
+#include "rpistat/document.h"
 #include "rpistat/error.h"
 #include "rpistat/joint_phases.h"
 #include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
 #include "rpistat/plan.h"
+#include "rpistat/plot.h"
 #include "rpistat/run.h"
 #include "rpistat/store.h"
 
@@ -60,7 +62,7 @@ struct rps_comparison_row {
     int64_t a_start_ns, b_start_ns; /* of the first of them; -1: none */
     struct rps_change *change;      /* of each figure */
     size_t function_count;
-    struct rps_comparison_function *function; /* owned; by how much their time changed; none without
+    struct rps_comparison_function *function; /* by how much their time changed; none without
                                                  samples on both sides */
 };
 
@@ -78,9 +80,10 @@ struct rps_comparison {
     size_t row_count;
     struct rps_comparison_row *row; /* the whole, then kinds of phases by their label */
     size_t remark_count;
-    char **remark;         /* sentences on what could not be compared and what makes it doubtful:
+    char **remark; /* sentences on what could not be compared and what makes it doubtful:
                       other machines, other event sets, no samples on a side, time without phases */
-    struct rps_part_shares *shares; /* owned; of each run, a group each row, 0 being what is in no
+    struct rps_part_shares
+        *shares; /* each owned; of each run, a group each row, 0 being what is in no
                                        other; names of functions borrow from them. NULL: samples
                                        were not looked at */
 };
@@ -127,5 +130,66 @@ enum rps_comparison_verdict {
     RPS_VERDICT_MORE,
 };
 enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *change);
+
+/* --- what it says to people, in pull requests (Markdown) and to programs (JSON, CSV) ------------- */
+
+/* A limit that the user set to a change, and whether it is kept. */
+struct rps_comparison_limit {
+    const char *text;             /* as it was written: "C:cpi>+3%" */
+    char name[2 * RPS_NAME_SIZE]; /* of the figure, with its phase: "C:cpi" */
+    int is_above;                 /* 1: fails above `change`; 0: below it */
+    double change;                /* .03 is 3 % more */
+    size_t row, figure;
+    int is_failed;
+};
+
+struct rps_comparison_output {
+    const struct rps_comparison *comparison;
+    int all; /* 1: people read every figure of every row; 0: of phases time and what changed */
+    const struct rps_comparison_limit *limit; /* in JSON: "limits" */
+    size_t limit_count;
+};
+
+/*
+ * The answer in one sentence without its full stop: how much longer or shorter side B takes (or that
+ * no difference is shown, and how large it may be), which phase has most of it, and what changed
+ * there: a figure, a function. One run against one: "these runs differ", never that a change did
+ * it. Printable, whatever the names; numbers are in the thread's locale. It lies in the comparison's
+ * arena.
+ */
+const char *rps_comparison_answer(const struct rps_comparison *comparison);
+
+/*
+ * Put all there is to say: the answer, what was compared, how long the phases are with what came and
+ * went, the figures, functions, remarks; to programs every figure of every row (the table of the
+ * CSV). Numbers in texts are in the thread's locale.
+ */
+void rps_comparison_put(struct rps_document *document, const struct rps_comparison_output *output);
+
+/* --- pictures: both sides over time, with their phases -------------------------------------------- */
+
+enum rps_comparison_x {
+    RPS_COMPARISON_TIME,  /* as it is: seconds since each run's start */
+    RPS_COMPARISON_PHASE, /* phase-relative: matched phases lie over one another, each as
+                             wide as the mean of both sides */
+};
+
+struct rps_comparison_plot {
+    const struct rps_comparison *comparison;
+    const char *path; /* .png, .svg, .pdf by gnuplot; .html an interactive page */
+    const char *const
+        *metric; /* figures by name; NULL: CPU use and the metrics that changed most */
+    size_t metric_count;
+    enum rps_comparison_x x;
+    enum rps_theme theme;
+    int width, height;         /* in pixels; 0: as suits */
+    const char *keep;          /* folder that gnuplot's script and data are left in; NULL: none */
+    const char *script_folder; /* of the gnuplot scripts and the page's parts, as for rps_plot */
+    const char *temporary_folder; /* where gnuplot's folder is made; NULL or "": P_tmpdir */
+};
+
+/* Draw. All runs of a side thin, the one that stands for it bold; strips of the phases of both
+ * below. Errors: RPS_USAGE for an extension or metric that is not there; gnuplot's; the store's. */
+int rps_comparison_draw(const struct rps_comparison_plot *plot, struct rps_error *err);
 
 #endif

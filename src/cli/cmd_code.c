@@ -14,14 +14,15 @@
 #include "rpistat/naming.h"
 #include "rpistat/run_phases.h"
 
-#define AT_MOST_TEXT 20 /* rows of the text unless told otherwise */
+#define AT_MOST_TEXT 20 /* rows that people read unless told otherwise */
+#define FORMATS      RPS_DOCUMENT_FORMATS " folded pprof"
 
 struct settings {
     enum rps_shares_by by;
     int is_tree, is_stacks, is_resolving;
     uint64_t at_most; /* 0: not said */
     const char *cpus, *region;
-    enum rps_format format; /* or, above RPS_FORMAT_CSV: */
+    enum rps_format format; /* or, behind all of a document: */
     const struct rps_export_format *export;
     struct rps_texts binary;
 };
@@ -43,8 +44,7 @@ static const struct rps_option options[] = {
      AT(cpus), .check = rps_cpus_check},
     {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
      AT(region)},
-    {"format", 0, "NAME", "text, json, csv, folded or pprof", "text", RPS_OPTION_CHOICE, AT(format),
-     .words = RPS_FORMATS " folded pprof"},
+    {"format", 0, "NAME", FORMATS, "text", RPS_OPTION_CHOICE, AT(format), .words = FORMATS},
     {"resolve", 0, NULL, "look for names again, and keep them", NULL, RPS_OPTION_FLAG,
      AT(is_resolving), .is_once = 1},
     {"binaries", 0, "PATH", "of --resolve: a file or folder of programs", NULL, RPS_OPTION_LIST,
@@ -57,9 +57,10 @@ static int check_code(struct rps_cli *cli)
     struct settings *settings = cli->settings;
     int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
 
-    if (settings->format > RPS_FORMAT_CSV)
-        settings->export =
-            settings->format == RPS_FORMAT_CSV + 1 ? &rps_export_folded : &rps_export_pprof;
+    if ((int)settings->format >= rps_options_word(FORMATS, "folded"))
+        settings->export = (int)settings->format == rps_options_word(FORMATS, "folded")
+                               ? &rps_export_folded
+                               : &rps_export_pprof;
     if (settings->is_tree + settings->is_stacks > 1 ||
         ((settings->is_tree || settings->is_stacks) && settings->by != RPS_SHARES_FUNCTION))
         return rps_error_set(&cli->err, RPS_USAGE,
@@ -86,6 +87,12 @@ static int check_code(struct rps_cli *cli)
                              "--format %s is not for a terminal: name a file with -o",
                              settings->export->name);
     return 0;
+}
+
+/* Is it for people? */
+static int is_read(const struct settings *settings)
+{
+    return settings->format != RPS_FORMAT_JSON && settings->format != RPS_FORMAT_CSV;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -215,7 +222,7 @@ static int find_part_shares(struct rps_cli *cli, struct job *job)
                                    &job->time, &cli->err);
     if (result == 0)
         result = find_shares(cli, job);
-    if (result == 0 && settings->by < RPS_SHARES_PROCESS && settings->format == RPS_FORMAT_TEXT)
+    if (result == 0 && settings->by < RPS_SHARES_PROCESS && is_read(settings))
         result = find_programs(cli, job);
     if (result == 0)
         result = find_groups(cli, job);
@@ -250,7 +257,9 @@ static const char *part_text(const struct job *job, char *ret, size_t size)
 static int write_job(struct rps_cli *cli, const struct job *job)
 {
     const struct settings *settings = cli->settings;
-    int is_text = settings->format == RPS_FORMAT_TEXT, columns = 0;
+    int columns = 0;
+    struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
+    locale_t before = uselocale(cli->locale);
     char part[512];
     struct rps_code_output output = {
         .run = &job->run,
@@ -263,20 +272,22 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .shares = &job->shares,
         .calls = &job->calls,
         .at_most = settings->at_most > 0 ? (size_t)settings->at_most
-                   : is_text             ? AT_MOST_TEXT
+                   : is_read(settings)   ? AT_MOST_TEXT
                                          : 0,
         .programs = &job->programs,
         .time = job->time[0],
         .groups = job->groups_time ? &job->groups : NULL,
         .groups_time = job->groups_time,
-        .locale = cli->locale,
+        .is_read = is_read(settings),
+        .width = RPS_DOCUMENT_WIDTH,
     };
 
-    if (!is_text)
-        return rps_code_output_rows(cli->out, &output, settings->format, &cli->err);
     if (cli->out == stdout && rps_output_terminal(&columns, NULL))
         output.width = columns;
-    return rps_code_output_text(cli->out, &output, &cli->err);
+    rps_code_blocks(&document, &output);
+    uselocale(before);
+    rps_format_document(cli, &document, settings->format);
+    return 0;
 }
 
 static int run_code(struct rps_cli *cli, int argc, char **argv)

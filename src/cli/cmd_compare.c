@@ -10,7 +10,7 @@
 #include "format.h"
 #include "phases.h"
 #include "picture_options.h"
-#include "rpistat/comparison_plot.h"
+#include "rpistat/comparison.h"
 
 #define STATUS_BEYOND 3 /* a limit of --fail-if; nothing else ends with it */
 

@@ -73,7 +73,7 @@ static int set_locale(const char *option, const char *text, void *member, struct
 static const struct rps_option options[] = {
     {"format", 0, "NAME", "what a row is, see above", "wide", RPS_OPTION_OTHER, RPS_AT_SETTINGS,
      .set = set_format,
-     .words = "wide rates long long-rates every jsonl folded pprof openmetrics line-protocol"},
+     .words = "wide rates long long-rates every jsonl openmetrics line-protocol folded pprof"},
     {"rates", 0, NULL, "the same as --format rates", NULL, RPS_OPTION_FLAG, AT(is_rates)},
     {"long", 0, NULL, "the same as --format long; also with --rates", NULL, RPS_OPTION_FLAG,
      AT(is_long)},
@@ -243,10 +243,10 @@ const struct rps_command rps_command_export = {
                    "  long           a row an event and period\n"
                    "  long-rates     a row a derived figure and rotation\n"
                    "  every          a row a stretch of --every T, a column a derived figure\n"
-                   "  folded         a line a call stack of the samples, for flame graphs\n"
-                   "  pprof          a profile of the samples for pprof, with their phases\n"
                    "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
                    "  line-protocol  a line a measurement period, for InfluxDB and others\n"
+                   "  folded         a line a call stack of the samples, for flame graphs\n"
+                   "  pprof          a profile of the samples for pprof, with their phases\n"
                    "  jsonl          a row of the other format as a JSON object in a line",
     .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"

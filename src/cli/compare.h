@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "rpistat/comparison.h"
-#include "rpistat/comparison_output.h"
 #include "rpistat/error.h"
 
 /* --fail-if "[PHASE:]FIGURE>+N%" or "FIGURE<-N%". RPS_USAGE for another text. */

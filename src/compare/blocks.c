@@ -6,7 +6,7 @@
  * row of the comparison; people first how long the phases are, in rows as a table of phases has
  * them, then each other figure once: of the whole, and below it of the phases in which it says most.
  */
-#include "rpistat/comparison_output.h"
+#include "rpistat/comparison.h"
 
 #include <math.h>
 #include <string.h>

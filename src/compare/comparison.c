@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "match.h"
@@ -270,7 +269,7 @@ int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_cho
         rps_comparison_each_family(&work.comparison, correct);
     }
     if (result == 0 && !options->no_samples)
-        result = rps_comparison_find_functions(&work, err);
+        result = rps_comparison_find_functions(&work.comparison, err);
     if (result == 0) {
         rps_comparison_name_sides(&work.comparison);
         rps_comparison_remark_all(&work);
@@ -290,9 +289,6 @@ void rps_comparison_free(struct rps_comparison *comparison)
         if (comparison->shares)
             rps_part_shares_free(&comparison->shares[r]);
     }
-    for (size_t row = 0; row < comparison->row_count; row++)
-        free(comparison->row[row].function);
-    free(comparison->shares);
     *comparison = (struct rps_comparison){0};
 }
 

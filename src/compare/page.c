@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -253,49 +252,34 @@ static void put_sides(struct rps_json *json, const struct page *page)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-/* A bin is a row of a side: side * row_count + label + 1. */
-static int put_parts(struct rps_json *json, const struct rps_comparison *comparison,
-                     struct rps_page_joint_run *run, struct rps_run_part *part,
-                     struct rps_error *err)
+/* Where both sides have some. A bin is a row of a side: side * row_count + label + 1. */
+static int put_samples(struct rps_json *json, const struct rps_comparison *comparison,
+                       struct rps_error *err)
 {
     const struct rps_wing *wing = rps_reader_wing(comparison->run[0].reader);
+    size_t runs = comparison->run_count;
+    struct rps_run_part *part = rps_arena_get(comparison->arena, runs, sizeof(*part));
+    struct rps_page_joint_run *run = rps_arena_get(comparison->arena, runs, sizeof(*run));
     const struct rps_page_joint joint = {
-        .count = comparison->run_count,
+        .count = runs,
         .run = run,
         .bin_count = 2 * comparison->row_count,
         .named = &comparison->run[comparison->standing[RPS_SIDE_B]].run,
     };
-    int result = 0;
+    int has[2] = {0, 0};
 
-    for (size_t i = 0; i < comparison->run_count && result == 0; i++) {
+    for (size_t i = 0; i < runs; i++) {
         const struct rps_comparison_run *of = &comparison->run[i];
 
-        result = rps_comparison_part(&of->phases, comparison->row_count, &part[i], err);
+        for (int side = 0; side < 2; side++)
+            has[side] |= has_samples(comparison, i, side);
+        part[i] = rps_comparison_part(comparison->arena, &of->phases, comparison->row_count);
         run[i] = (struct rps_page_joint_run){of->reader, &of->run, &part[i],
                                              (size_t)of->side * comparison->row_count};
     }
-    return result == 0 && wing && wing->page_joint ? wing->page_joint(json, &joint, err) : result;
-}
-
-/* Where both sides have some. */
-static int put_samples(struct rps_json *json, const struct rps_comparison *comparison,
-                       struct rps_error *err)
-{
-    struct rps_page_joint_run *run = calloc(comparison->run_count, sizeof(*run));
-    struct rps_run_part *part = calloc(comparison->run_count, sizeof(*part));
-    int has[2] = {0, 0}, result = run && part ? 0 : rps_error_memory(err);
-
-    for (size_t i = 0; i < comparison->run_count; i++) {
-        for (int side = 0; side < 2; side++)
-            has[side] |= has_samples(comparison, i, side);
-    }
-    if (result == 0 && has[RPS_SIDE_A] && has[RPS_SIDE_B])
-        result = put_parts(json, comparison, run, part, err);
-    for (size_t i = 0; part && i < comparison->run_count; i++)
-        rps_run_part_free(&part[i]);
-    free(part);
-    free(run);
-    return result;
+    return has[RPS_SIDE_A] && has[RPS_SIDE_B] && wing && wing->page_joint
+               ? wing->page_joint(json, &joint, err)
+               : 0;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */

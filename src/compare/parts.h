@@ -5,7 +5,7 @@
 #ifndef RPISTAT_SHOW_COMPARISON_PARTS_H
 #define RPISTAT_SHOW_COMPARISON_PARTS_H
 
-#include "rpistat/comparison_plot.h"
+#include "rpistat/comparison.h"
 #include "rpistat/plan.h"
 #include "rpistat/series.h"
 

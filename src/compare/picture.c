@@ -5,7 +5,7 @@
  * It is a picture of runs as picture.h has it, whose metrics are the figures, a panel each, and
  * whose lines are the runs.
  */
-#include "rpistat/comparison_plot.h"
+#include "rpistat/comparison.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -23,58 +23,43 @@ struct cell {
     uint64_t samples;
 };
 
+/* All lies in the comparison's arena. */
 struct joining {
-    struct rps_comparison_work *work;
-    size_t count, room;
-    struct cell *cell;              /* owned */
-    uint64_t *of;                   /* owned; of[run * row_count + row]: all samples */
-    uint8_t *has;                   /* owned; of each run: samples by frequency */
-    struct rps_change_value *value; /* owned; scratch of each run, for one function */
-    uint64_t *samples;              /* owned; the same */
+    struct rps_comparison *comparison;
+    size_t count;
+    struct cell *cell;
+    uint64_t *of;                   /* of[run * row_count + row]: all samples */
+    uint8_t *has;                   /* of each run: samples by frequency */
+    struct rps_change_value *value; /* scratch of each run, for one function */
+    uint64_t *samples;              /* the same */
 };
 
 /* --- counting --------------------------------------------------------------------------------- */
 
-int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_run_part *ret,
-                        struct rps_error *err)
+struct rps_run_part rps_comparison_part(struct rps_arena *arena, const struct rps_phases *phases,
+                                        size_t rows)
 {
+    struct rps_run_part ret = {0, rps_arena_get(arena, 2 * phases->count + 1, sizeof(*ret.stretch)),
+                               rows};
     uint64_t from = 0;
 
-    *ret = (struct rps_run_part){0, calloc(2 * phases->count + 1, sizeof(*ret->stretch)), rows};
-    if (!ret->stretch)
-        return rps_error_memory(err);
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
 
         if (phase->first > from)
-            ret->stretch[ret->count++] = (struct rps_run_stretch){from, phase->first - 1, 0};
-        ret->stretch[ret->count++] =
+            ret.stretch[ret.count++] = (struct rps_run_stretch){from, phase->first - 1, 0};
+        ret.stretch[ret.count++] =
             (struct rps_run_stretch){phase->first, phase->last, (size_t)(phase->label + 1)};
         from = phase->last + 1;
     }
-    ret->stretch[ret->count++] = (struct rps_run_stretch){from, INT64_MAX, 0};
-    return 0;
-}
-
-static int add_cell(struct joining *joining, struct cell cell, struct rps_error *err)
-{
-    if (joining->count == joining->room) {
-        size_t room = joining->room ? 2 * joining->room : 256;
-        struct cell *more = realloc(joining->cell, room * sizeof(*more));
-
-        if (!more)
-            return rps_error_memory(err);
-        joining->cell = more;
-        joining->room = room;
-    }
-    joining->cell[joining->count++] = cell;
-    return 0;
+    ret.stretch[ret.count++] = (struct rps_run_stretch){from, INT64_MAX, 0};
+    return ret;
 }
 
 /* The cells of a run; the whole has the samples of all groups. */
-static int add_cells(struct joining *joining, size_t r, struct rps_error *err)
+static void add_cells(struct joining *joining, size_t r)
 {
-    const struct rps_part_shares *shares = &joining->work->comparison.shares[r];
+    const struct rps_part_shares *shares = &joining->comparison->shares[r];
     size_t rows = shares->group_count, names = shares->name_count;
     uint64_t *of = &joining->of[r * rows];
 
@@ -85,25 +70,25 @@ static int add_cells(struct joining *joining, size_t r, struct rps_error *err)
 
             for (size_t other = 1; other < rows && row == 0; other++)
                 cell.samples += shares->samples[other * names + n];
-            if (cell.samples > 0 && add_cell(joining, cell, err) < 0)
-                return RPS_FAILED;
+            if (cell.samples == 0)
+                continue;
+            joining->cell = rps_arena_grow(joining->comparison->arena, joining->cell,
+                                           joining->count, sizeof(cell));
+            joining->cell[joining->count++] = cell;
         }
     }
-    return 0;
 }
 
 static int find_shares(struct joining *joining, size_t r, struct rps_error *err)
 {
     static const struct rps_cpus all = {0};
-    struct rps_comparison *comparison = &joining->work->comparison;
+    struct rps_comparison *comparison = joining->comparison;
     const struct rps_comparison_run *run = &comparison->run[r];
-    struct rps_run_part part = {0};
-    int result = rps_comparison_part(&run->phases, comparison->row_count, &part, err);
+    struct rps_run_part part =
+        rps_comparison_part(comparison->arena, &run->phases, comparison->row_count);
+    int result =
+        rps_part_shares_find(run->reader, run->run_id, &part, &all, &comparison->shares[r], err);
 
-    if (result == 0)
-        result = rps_part_shares_find(run->reader, run->run_id, &part, &all, &comparison->shares[r],
-                                      err);
-    rps_run_part_free(&part);
     joining->has[r] =
         comparison->shares[r].sample_count > 0 && comparison->shares[r].sampling.frequency > 0;
     return result < 0 ? result : 0;
@@ -136,7 +121,7 @@ static int is_one(const struct joining *joining, size_t from, size_t to)
 
     for (size_t i = from; i < to; i++) {
         const struct cell *cell = &joining->cell[i];
-        const struct cell **first = &of[joining->work->comparison.run[cell->run].side];
+        const struct cell **first = &of[joining->comparison->run[cell->run].side];
 
         if (*first && compare_modules(*first, cell) != 0)
             return 0;
@@ -147,14 +132,14 @@ static int is_one(const struct joining *joining, size_t from, size_t to)
 
 static double frequency_of(const struct joining *joining, size_t run)
 {
-    return (double)joining->work->comparison.shares[run].sampling.frequency;
+    return (double)joining->comparison->shares[run].sampling.frequency;
 }
 
 /* The share of a side's samples in the row that are the function's. */
 static double share_of(const struct joining *joining, size_t row, enum rps_comparison_side side,
                        const uint64_t *samples)
 {
-    const struct rps_comparison *comparison = &joining->work->comparison;
+    const struct rps_comparison *comparison = joining->comparison;
     double part = 0, all = 0;
 
     for (size_t r = 0; r < comparison->run_count; r++) {
@@ -170,7 +155,7 @@ static double share_of(const struct joining *joining, size_t row, enum rps_compa
  * varies from run to run, which is more than the samples do by chance. */
 static struct rps_change change_of(struct joining *joining, size_t row, const uint64_t *samples)
 {
-    const struct rps_comparison *comparison = &joining->work->comparison;
+    const struct rps_comparison *comparison = joining->comparison;
     size_t a_count = comparison->a_count;
 
     for (size_t r = 0; r < comparison->run_count; r++) {
@@ -199,24 +184,12 @@ static int by_difference(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static int add_function(struct rps_comparison_row *row,
-                        const struct rps_comparison_function *function, struct rps_error *err)
-{
-    struct rps_comparison_function *more =
-        realloc(row->function, (row->function_count + 1) * sizeof(*more));
-
-    if (!more)
-        return rps_error_memory(err);
-    row->function = more;
-    more[row->function_count++] = *function;
-    return 0;
-}
-
 /* One function of one row: cells from ... to - 1. It is called as the last run that has it says. */
-static int join_function(struct joining *joining, size_t from, size_t to, struct rps_error *err)
+static void join_function(struct joining *joining, size_t from, size_t to)
 {
-    struct rps_comparison *comparison = &joining->work->comparison;
+    struct rps_comparison *comparison = joining->comparison;
     const struct cell *last = &joining->cell[from];
+    struct rps_comparison_row *row = &comparison->row[last->row];
     uint64_t *samples = joining->samples;
     struct rps_comparison_function function;
 
@@ -229,44 +202,43 @@ static int join_function(struct joining *joining, size_t from, size_t to, struct
     function.a_share = share_of(joining, last->row, RPS_SIDE_A, samples);
     function.b_share = share_of(joining, last->row, RPS_SIDE_B, samples);
     if (function.a_share < SHARE_MIN && function.b_share < SHARE_MIN)
-        return 0;
+        return;
     function.name = *last->name;
     function.seconds = change_of(joining, last->row, samples);
-    return add_function(&comparison->row[last->row], &function, err);
+    row->function =
+        rps_arena_grow(comparison->arena, row->function, row->function_count, sizeof(function));
+    row->function[row->function_count++] = function;
 }
 
 /* The functions in cells from ... to - 1, which have one name. */
-static int join_name(struct joining *joining, size_t from, size_t to, struct rps_error *err)
+static void join_name(struct joining *joining, size_t from, size_t to)
 {
     const struct cell *cell = joining->cell;
-    int one = is_one(joining, from, to), result = 0;
+    int one = is_one(joining, from, to);
     size_t next;
 
-    for (; from < to && result == 0; from = next) {
+    for (; from < to; from = next) {
         next = from + 1;
         while (next < to && cell[next].row == cell[from].row &&
                (one || compare_modules(&cell[next], &cell[from]) == 0))
             next++;
-        result = join_function(joining, from, next, err);
+        join_function(joining, from, next);
     }
-    return result;
 }
 
-static int join(struct joining *joining, struct rps_error *err)
+static void join(struct joining *joining)
 {
     const struct cell *cell = joining->cell;
-    int result = 0;
     size_t to;
 
     if (joining->count > 0)
         qsort(joining->cell, joining->count, sizeof(*cell), compare_cells);
-    for (size_t from = 0; from < joining->count && result == 0; from = to) {
+    for (size_t from = 0; from < joining->count; from = to) {
         to = from + 1;
         while (to < joining->count && strcmp(cell[to].name->name, cell[from].name->name) == 0)
             to++;
-        result = join_name(joining, from, to, err);
+        join_name(joining, from, to);
     }
-    return result;
 }
 
 static void correct(struct rps_comparison *comparison, size_t from, size_t to)
@@ -299,34 +271,10 @@ static void keep_most(struct rps_comparison *comparison)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-static int begin(struct joining *joining, struct rps_error *err)
-{
-    struct rps_comparison *comparison = &joining->work->comparison;
-    size_t runs = comparison->run_count;
-
-    comparison->shares = calloc(runs, sizeof(*comparison->shares));
-    joining->of = calloc(runs, comparison->row_count * sizeof(*joining->of));
-    joining->has = calloc(runs, sizeof(*joining->has));
-    joining->value = calloc(runs, sizeof(*joining->value));
-    joining->samples = calloc(runs, sizeof(*joining->samples));
-    return comparison->shares && joining->of && joining->has && joining->value && joining->samples
-               ? 0
-               : rps_error_memory(err);
-}
-
-static void end(struct joining *joining)
-{
-    free(joining->cell);
-    free(joining->of);
-    free(joining->has);
-    free(joining->value);
-    free(joining->samples);
-}
-
 /* Does a run of each side have samples? */
 static int both_have(const struct joining *joining)
 {
-    const struct rps_comparison *comparison = &joining->work->comparison;
+    const struct rps_comparison *comparison = joining->comparison;
     int has[2] = {0, 0};
 
     for (size_t r = 0; r < comparison->run_count; r++)
@@ -334,25 +282,30 @@ static int both_have(const struct joining *joining)
     return has[RPS_SIDE_A] && has[RPS_SIDE_B];
 }
 
-int rps_comparison_find_functions(struct rps_comparison_work *work, struct rps_error *err)
+int rps_comparison_find_functions(struct rps_comparison *comparison, struct rps_error *err)
 {
-    struct joining joining = {.work = work};
-    size_t runs = work->comparison.run_count;
-    int result = begin(&joining, err);
+    struct rps_arena *arena = comparison->arena;
+    size_t runs = comparison->run_count;
+    struct joining joining = {
+        .comparison = comparison,
+        .of = rps_arena_get(arena, runs * comparison->row_count, sizeof(*joining.of)),
+        .has = rps_arena_get(arena, runs, sizeof(*joining.has)),
+        .value = rps_arena_get(arena, runs, sizeof(*joining.value)),
+        .samples = rps_arena_get(arena, runs, sizeof(*joining.samples)),
+    };
+    int result = 0;
 
+    comparison->shares = rps_arena_get(arena, runs, sizeof(*comparison->shares));
     for (size_t r = 0; r < runs && result == 0; r++)
         result = find_shares(&joining, r, err);
-    if (result == 0 && both_have(&joining)) {
-        for (size_t r = 0; r < runs && result == 0; r++) {
-            if (joining.has[r])
-                result = add_cells(&joining, r, err);
-        }
-        if (result == 0)
-            result = join(&joining, err);
-        if (result == 0)
-            rps_comparison_each_family(&work->comparison, correct);
-        keep_most(&work->comparison);
+    if (result < 0 || !both_have(&joining))
+        return result;
+    for (size_t r = 0; r < runs; r++) {
+        if (joining.has[r])
+            add_cells(&joining, r);
     }
-    end(&joining);
-    return result;
+    join(&joining);
+    rps_comparison_each_family(comparison, correct);
+    keep_most(comparison);
+    return 0;
 }

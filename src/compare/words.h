@@ -3,7 +3,7 @@
 #ifndef RPISTAT_SHOW_COMPARISON_WORDS_H
 #define RPISTAT_SHOW_COMPARISON_WORDS_H
 
-#include "rpistat/comparison_output.h"
+#include "rpistat/comparison.h"
 
 /* Changes that are said as a factor: those of +100 % and more, or of -100 % and less. */
 #define RPS_COMPARISON_FACTOR_FROM  .995

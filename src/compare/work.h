@@ -61,13 +61,13 @@ size_t rps_comparison_family_end(const struct rps_comparison *comparison);
 typedef void rps_comparison_family(struct rps_comparison *comparison, size_t from, size_t to);
 void rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family);
 
-/* All of a run, whose phases have their rows, a group each row; group 0 is what is in no other.
- * RPS_FAILED without memory; *ret is for rps_run_part_free in any case. */
-int rps_comparison_part(const struct rps_phases *phases, size_t rows, struct rps_run_part *ret,
-                        struct rps_error *err);
+/* All of a run, whose phases have their rows, a group each row; group 0 is what is in no other. It
+ * lies in the arena. */
+struct rps_run_part rps_comparison_part(struct rps_arena *arena, const struct rps_phases *phases,
+                                        size_t rows);
 
 /* The functions of each row, and the correction of their changes. */
-int rps_comparison_find_functions(struct rps_comparison_work *work, struct rps_error *err);
+int rps_comparison_find_functions(struct rps_comparison *comparison, struct rps_error *err);
 
 /* What could not be compared, and what makes the comparison doubtful. */
 void rps_comparison_remark_all(struct rps_comparison_work *work);

@@ -71,6 +71,10 @@ void rps_database_close_beside(sqlite3 *db);
  * older format lacks is there, see schema.h. */
 int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *err);
 
+/* The part of it that opens a file by SQLite's name for it, read-only and with the guards, and reads
+ * nothing. Flags of sqlite3_open_v2 may be added. An SQLite code; *ret is to be closed in any case. */
+int rps_database_open_guarded(const char *name, int flags, sqlite3 **ret);
+
 /* 1 when db was opened as one that nobody writes (there is no shared memory), and somebody did. */
 int rps_database_has_changed(sqlite3 *db);
 

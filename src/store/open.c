@@ -88,14 +88,19 @@ static char *uri_of(const char *path, const char *query)
     return uri;
 }
 
+int rps_database_open_guarded(const char *name, int flags, sqlite3 **ret)
+{
+    int code = open_connection(name, SQLITE_OPEN_READONLY | flags, ret);
+
+    return code == SQLITE_OK ? guard(*ret) : code;
+}
+
 /* Open for reading and prove it by reading; an SQLite code, *ret is to be closed in any case. */
 static int open_and_read(const char *name, int flags, sqlite3 **ret)
 {
     sqlite3_int64 version;
-    int code = open_connection(name, SQLITE_OPEN_READONLY | flags, ret);
+    int code = rps_database_open_guarded(name, flags, ret);
 
-    if (code == SQLITE_OK)
-        code = guard(*ret);
     if (code == SQLITE_OK)
         code = rps_database_number(*ret, "PRAGMA user_version", &version);
     return code;

@@ -27,9 +27,6 @@
 #include "tables.h"
 #include "rpistat/rights.h"
 
-/* The longest text or record that is read from a store. */
-#define CELL_MAX_BYTES (4 * 1024 * 1024)
-
 struct repair {
     sqlite3 *from;
     int damaged; /* descriptor of a file that SQLite cannot read as a store; else -1 */
@@ -49,17 +46,13 @@ struct repair {
 static int open_refused(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
-    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-    int code = name ? sqlite3_open_v2(name, ret, flags, NULL) : SQLITE_NOMEM;
+    int code = name ? rps_database_open_guarded(name, 0, ret) : SQLITE_NOMEM;
 
     free(name);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_db_config(*ret, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-    sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, CELL_MAX_BYTES);
-    return rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;"
-                                   "PRAGMA writable_schema = ON");
+    sqlite3_db_config(*ret, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+    return rps_database_exec(*ret, "PRAGMA writable_schema = ON");
 }
 
 /* Hold one state of what was opened; it must have tables. An SQLite code. */

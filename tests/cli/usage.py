@@ -228,7 +228,7 @@ MISTAKES = [
     ("phases --separator ';'", 2, "add --csv"),
     # code
     ("code --by nosuch", 2, "'nosuch'", "function, line, module, process, thread"),
-    ("code --format xml", 2, "xml", "text, json, csv, folded, pprof"),
+    ("code --format xml", 2, "xml", "text, json, csv, markdown, html, folded, pprof"),
     ("code --tree --by thread", 2, "--tree", "leave out", "--by"),
     ("code --tree --stacks", 2, "one at a time"),
     ("code --binaries build", 2, "--binaries", "add --resolve"),
@@ -244,7 +244,7 @@ MISTAKES = [
     ("code", 1, "has no samples of its code", "--no-samples"),
     ("export --format folded", 1, "has no samples of its code", "--no-samples"),
     ("export --format pprof --rates -o x.pb", 2, "pprof", "leave out", "--rates"),
-    ("export --format xml", 2, "xml", "openmetrics, line-protocol, jsonl"),
+    ("export --format xml", 2, "xml", "openmetrics, line-protocol, folded, pprof, jsonl"),
     # pictures
     ("plot --x miles", 2, "--x", "miles", "time", "cycles"),
     ("plot --kind pie", 2, "'pie'", "time, phases, scatter, heat, pca"),

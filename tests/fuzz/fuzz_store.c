@@ -10,7 +10,7 @@
 #include "rpistat/check.h"
 #include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
-#include "rpistat/comparison_output.h"
+#include "rpistat/comparison.h"
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
 #include "rpistat/report.h"

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "code/bins.h"
+#include "rpistat/code_wing.h"
 #include "support/drawing.h"
 
 static struct fixture fixture;
@@ -176,6 +177,28 @@ static void test_characters(void **state)
     free(text);
 }
 
+/* A reader that nobody gave the wing has no samples, and says all else. */
+static void test_without_the_wing(void **state)
+{
+    char *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    rps_reader_use(fixture.reader, NULL);
+    text = draw_and_read((struct rps_plot_options){0}, "figure.gp");
+    assert_int_equal((int)drawing_number(text, "\ncode_lines = "), 0);
+    free(text);
+    text = draw_and_read((struct rps_plot_options){0}, "text.gp");
+    assert_non_null(strstr(text, "\n|A: like the rest\n|B: like the whole run\n"));
+    free(text);
+    drawing_must(&fixture, fixture_file(&fixture, "a.html"), (struct rps_plot_options){0});
+    text = drawing_text(fixture_file(&fixture, "a.html"), NULL);
+    assert_null(strstr(text, "\"counts\": "));
+    assert_non_null(strstr(text, "\"labels\": "));
+    free(text);
+    rps_reader_use(fixture.reader, &rps_code_wing);
+}
+
 /* --- the page --------------------------------------------------------------------------------- */
 
 /* Every bin has its calls: main is the root's, the others are main's, sys is called by rest. */
@@ -207,9 +230,13 @@ static void test_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_widen),         cmocka_unit_test(test_rename),
-        cmocka_unit_test(test_panel),         cmocka_unit_test(test_panel_by),
-        cmocka_unit_test(test_panel_of_part), cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_widen),
+        cmocka_unit_test(test_rename),
+        cmocka_unit_test(test_panel),
+        cmocka_unit_test(test_panel_by),
+        cmocka_unit_test(test_panel_of_part),
+        cmocka_unit_test(test_characters),
+        cmocka_unit_test(test_without_the_wing),
         cmocka_unit_test(test_page),
     };
 

@@ -1,5 +1,5 @@
 /* A comparison in words: made by hand, and the whole text as it was looked at. */
-#include "rpistat/comparison_output.h"
+#include "rpistat/comparison.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "support/drawing.h"
-#include "rpistat/comparison_plot.h"
+#include "rpistat/comparison.h"
 #include "rpistat/random.h"
 #include "compare/parts.h"
 

@@ -12,7 +12,7 @@
 
 #include "support/drawing.h"
 #include "rpistat/clock.h"
-#include "rpistat/comparison_plot.h"
+#include "rpistat/comparison.h"
 
 #define STACKS 30000
 

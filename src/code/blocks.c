@@ -1,0 +1,632 @@
+/*
+ * Which code ran, as a document: what was sampled and how far it can be trusted, then a table, a
+ * tree of calls or the stacks that were seen most, and the functions of each phase.
+ */
+#include "rpistat/code_output.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/share_block.h"
+#include "rpistat/text.h"
+#include "rpistat/words.h"
+
+#define NAME_LEAST   20  /* characters of a command, however narrow the terminal */
+#define MODULE_MOST  24  /* ... of a module */
+#define CALL_LEAST   .01 /* of a tree, of all samples */
+#define TOP_LEAST    .05 /* of a phase's samples, of functions beyond its first */
+#define TOP_TEXT     3   /* functions of a phase; programs */
+#define REASONS      3   /* modules of which it is said why they have no names */
+#define WHOLE_CHAINS .9  /* complete: calls can be trusted */
+#define WAY_SIZE     16384
+#define TEXT_SIZE    320
+
+/* What is filled: a document, of an output. */
+struct filling {
+    struct rps_document *document;
+    const struct rps_code_output *output;
+};
+
+static char *share_text(char ret[TEXT_SIZE], double share)
+{
+    snprintf(ret, TEXT_SIZE, isfinite(share) ? "%.1f %%" : "-", 100 * share);
+    return ret;
+}
+
+/* "12.5 %", and of too few samples for shares "3 of 9". */
+static char *of_samples_text(char ret[TEXT_SIZE], uint64_t samples, uint64_t all)
+{
+    if (all >= RPS_SHARES_SAMPLES_MIN)
+        return share_text(ret, rps_shares_part(samples, all));
+    snprintf(ret, TEXT_SIZE, "%" PRIu64 " of %" PRIu64, samples, all);
+    return ret;
+}
+
+/* "three.c:40", and "" where it is not known. */
+static const char *line_text(char ret[TEXT_SIZE], const char *file, int line)
+{
+    ret[0] = '\0';
+    if (line > 0)
+        snprintf(ret, TEXT_SIZE, "%.250s:%d", rps_text_file_name(file), line);
+    return ret;
+}
+
+/* --- what was sampled ------------------------------------------------------------------------- */
+
+static void say_sampling(const struct filling *filling, struct rps_block *head)
+{
+    const struct rps_code_output *output = filling->output;
+    const struct rps_sampling *s = &output->code->sampling;
+    uint64_t samples = output->shares->samples;
+    char share[TEXT_SIZE], often[TEXT_SIZE], off[TEXT_SIZE] = "";
+
+    if (s->frequency > 0)
+        snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU", s->frequency);
+    else
+        snprintf(often, sizeof(often), "one each %" PRIu64 " of them", s->threshold);
+    if (isfinite(output->time.off_cpu))
+        snprintf(off, sizeof(off), "; %.1f %% of the time off the CPU, where none are taken",
+                 100 * output->time.off_cpu);
+    rps_block_wrap(head, 0, 0, "%" PRIu64 " sample%s of %s, %s%s", samples, samples == 1 ? "" : "s",
+                   s->event, often, off);
+    if (samples < RPS_SHARES_SAMPLES_MIN)
+        rps_block_wrap(head, 0, 0, "These are too few for shares.");
+    if (rps_samples_short_text(share, sizeof(share), s, samples, output->time.cpu_s)[0])
+        rps_block_wrap(head, 0, 0, "%s", share);
+    if (s->lost > 0)
+        rps_block_wrap(head, 0, 0, "Lost: %s of the run's samples, for which there was no room.",
+                       of_samples_text(share, s->lost, s->samples + s->lost));
+    if (s->throttled > 0)
+        rps_block_wrap(head, 0, 0,
+                       "The kernel stopped sampling for a moment %" PRIu64
+                       " time%s: too many samples a second.",
+                       s->throttled, s->throttled == 1 ? "" : "s");
+}
+
+static void say_chains(const struct filling *filling, struct rps_block *head)
+{
+    const struct rps_sampling *s = &filling->output->code->sampling;
+    int whole = (double)s->complete >= WHOLE_CHAINS * (double)s->samples;
+    char complete[TEXT_SIZE];
+
+    if (strcmp(s->stacks, "none") == 0) {
+        rps_block_wrap(head, 0, 0,
+                       "Callers were not recorded (--stacks none): totals are those of the "
+                       "functions themselves.");
+        return;
+    }
+    if (s->samples >= RPS_SHARES_SAMPLES_MIN)
+        snprintf(complete, sizeof(complete), "%.0f %%",
+                 100 * rps_shares_part(s->complete, s->samples));
+    else
+        of_samples_text(complete, s->complete, s->samples);
+    rps_block_wrap(head, 0, 0, "Chains complete: %s%s.", complete,
+                   whole ? ""
+                         : "; the callers of the others are not known: trust what functions took "
+                           "themselves (self), not totals, trees and flame graphs. Build with "
+                           "-fno-omit-frame-pointer, or record with --stacks dwarf");
+}
+
+/* Of several processes, whose programs had most: functions do not say so where many have no
+ * names. */
+static void say_programs(const struct filling *filling, struct rps_block *head)
+{
+    const struct rps_shares *programs = filling->output->programs;
+    char text[TOP_TEXT * TEXT_SIZE] = "", share[TEXT_SIZE];
+    size_t used = 0;
+
+    if (!programs || programs->samples < RPS_SHARES_SAMPLES_MIN ||
+        !rps_shares_has_processes(filling->output->code))
+        return;
+    for (size_t i = 0; i < programs->count && i < TOP_TEXT; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%s%.200s %s", i > 0 ? ", " : "",
+                             programs->share[i].name,
+                             of_samples_text(share, programs->share[i].self, programs->samples));
+    rps_block_wrap(head, 0, 0, "Programs: %s%s.", text,
+                   programs->count > TOP_TEXT ? "; all of them: --by program" : "");
+}
+
+static void say_head(const struct filling *filling)
+{
+    const struct rps_code_output *output = filling->output;
+    struct rps_block *head = rps_document_block(filling->document, NULL, NULL, 0);
+    const char *part = output->part ? output->part : "";
+    int width = output->width - (int)strlen("Code of run , ") - rps_text_width(part) - 2;
+    char title[4096], cut[sizeof(title)], number[32];
+
+    width -= snprintf(number, sizeof(number), "%" PRId64, output->run->run_id);
+    width += part[0] ? 0 : 2;
+    rps_run_title(title, sizeof(title), output->run);
+    rps_words_cut(cut, sizeof(cut), title, width > NAME_LEAST ? width : NAME_LEAST);
+    rps_block_title(head, "Code of run %s, %s%s%s", number, cut, part[0] ? ", " : "", part);
+    say_sampling(filling, head);
+    if (output->by < RPS_SHARES_PROCESS && output->code->sampling.samples > 0)
+        say_chains(filling, head);
+    say_programs(filling, head);
+}
+
+static void put_sampling(const struct filling *filling)
+{
+    static const struct rps_column columns[] = {
+        {.name = "event"},
+        {"frequency", .kind = RPS_VALUE_INT},
+        {"threshold", .kind = RPS_VALUE_INT},
+        {.name = "callers"},
+        {"taken", .kind = RPS_VALUE_INT},
+        {"complete", .kind = RPS_VALUE_INT},
+        {"lost_samples", .kind = RPS_VALUE_INT},
+        {"throttled", .kind = RPS_VALUE_INT},
+        {"unmapped", .kind = RPS_VALUE_INT},
+    };
+    const struct rps_sampling *s = &filling->output->code->sampling;
+    struct rps_block *block = rps_document_block(filling->document, "sampling", columns,
+                                                 sizeof(columns) / sizeof(columns[0]));
+
+    block->is_object = 1;
+    rps_put_text(block, s->event);
+    rps_put_int(block, (int64_t)s->frequency, s->frequency > 0);
+    rps_put_int(block, (int64_t)s->threshold, s->threshold > 0);
+    rps_put_text(block, s->stacks);
+    rps_put_int(block, (int64_t)s->samples, 1);
+    rps_put_int(block, (int64_t)s->complete, 1);
+    rps_put_int(block, (int64_t)s->lost, 1);
+    rps_put_int(block, (int64_t)s->throttled, 1);
+    rps_put_int(block, (int64_t)s->unmapped, 1);
+}
+
+/* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
+static uint64_t count_unnamed(const struct rps_code_output *output)
+{
+    uint64_t samples = 0;
+
+    for (size_t i = 0; i < output->shares->count && output->by <= RPS_SHARES_LINE; i++) {
+        if (output->shares->share[i].how == RPS_LOCATION_NONE)
+            samples += output->shares->share[i].self;
+    }
+    return samples;
+}
+
+static void put_fields(const struct filling *filling)
+{
+    const struct rps_code_output *output = filling->output;
+    struct rps_document *document = filling->document;
+    char command[4096];
+
+    rps_put_int(rps_document_field(document, "run", RPS_VALUE_INT), output->run->run_id, 1);
+    rps_put_text(rps_document_field(document, "command", RPS_VALUE_TEXT),
+                 rps_run_title(command, sizeof(command), output->run));
+    rps_put_text(rps_document_field(document, "part", RPS_VALUE_TEXT), output->part);
+    rps_put_text(rps_document_field(document, "by", RPS_VALUE_TEXT), rps_code_by_names[output->by]);
+    put_sampling(filling);
+    rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT),
+                (int64_t)output->shares->samples, 1);
+    rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
+                   rps_samples_expected(&output->code->sampling, output->time.cpu_s));
+    rps_put_int(rps_document_field(document, "unnamed", RPS_VALUE_INT),
+                (int64_t)count_unnamed(output), output->by <= RPS_SHARES_LINE);
+    rps_put_number(rps_document_field(document, "off_cpu", RPS_VALUE_NUMBER), output->time.off_cpu);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+const char *const rps_code_by_names[] = {
+    [RPS_SHARES_FUNCTION] = "function",
+    [RPS_SHARES_LINE] = "line",
+    [RPS_SHARES_MODULE] = "module",
+    [RPS_SHARES_PROCESS] = "process",
+    [RPS_SHARES_THREAD] = "thread",
+    [RPS_SHARES_PROGRAM] = "program",
+    NULL,
+};
+
+static size_t rows_of(const struct rps_code_output *output, size_t count)
+{
+    return output->at_most > 0 && output->at_most < count ? output->at_most : count;
+}
+
+static void say_rest(const struct filling *filling, size_t count)
+{
+    size_t rows = rows_of(filling->output, count);
+
+    if (rows < count)
+        rps_document_say(filling->document, "and %zu more: --at-most", count - rows);
+}
+
+static struct rps_block *begin_shares(const struct filling *filling)
+{
+    static const char *const headings[] = {
+        [RPS_SHARES_FUNCTION] = "Function", [RPS_SHARES_LINE] = "Function",
+        [RPS_SHARES_MODULE] = "Module",     [RPS_SHARES_PROCESS] = "Process",
+        [RPS_SHARES_THREAD] = "Thread",     [RPS_SHARES_PROGRAM] = "Program",
+    };
+    enum rps_shares_by by = filling->output->by;
+    int is_table = filling->output->view == RPS_CODE_TABLE;
+    int is_function = is_table && by <= RPS_SHARES_LINE, is_task = by >= RPS_SHARES_PROCESS;
+    int has_pid = by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD;
+    const struct rps_column columns[] = {
+        {"name", is_table ? headings[by] : NULL, .place = 8},
+        {"self", is_table ? "Samples" : NULL, RPS_VALUE_INT, .place = 3},
+        {"self_share",
+         !is_table ? NULL
+         : is_task ? "Share"
+                   : "Self",
+         RPS_VALUE_SHARE, .place = 1},
+        {"total", .kind = RPS_VALUE_INT},
+        {"total_share", is_table && !is_task ? "Total" : NULL, RPS_VALUE_SHARE, .place = 2},
+        {"module", is_function ? "Module" : NULL, .place = 6, .width_max = MODULE_MOST},
+        {.name = "file"},
+        {"line", .kind = RPS_VALUE_INT},
+        {NULL, is_function ? "Line" : NULL, .place = 7, .width_max = TEXT_SIZE},
+        {"in_kernel", .kind = RPS_VALUE_BOOL},
+        {.name = "named_by"},
+        {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4},
+        {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5},
+    };
+    struct rps_block *block = rps_document_block(filling->document, "code", columns,
+                                                 sizeof(columns) / sizeof(columns[0]));
+
+    block->indent = 2;
+    return block;
+}
+
+static void put_shares(const struct filling *filling)
+{
+    const struct rps_code_output *output = filling->output;
+    const struct rps_shares *shares = output->shares;
+    struct rps_block *block = begin_shares(filling);
+    int is_task = output->by >= RPS_SHARES_PROCESS;
+    char line[TEXT_SIZE];
+
+    for (size_t i = 0; i < rows_of(output, shares->count); i++) {
+        const struct rps_share *share = &shares->share[i];
+
+        rps_put_text(block, share->name);
+        rps_put_int(block, (int64_t)share->self, 1);
+        rps_put_number(block, rps_shares_part(share->self, shares->samples));
+        rps_put_int(block, (int64_t)share->total, 1);
+        rps_put_number(block, rps_shares_part(share->total, shares->samples));
+        rps_put_text(block, share->module);
+        rps_put_words(block, "%s", rps_text_file_name(share->module));
+        rps_put_text(block, share->file);
+        rps_put_int(block, share->line, share->line > 0);
+        rps_put_text(block, line_text(line, share->file, share->line));
+        rps_put_words(block, "%s", line);
+        rps_put_int(block, share->is_kernel, !is_task);
+        rps_put_text(block, is_task || output->by == RPS_SHARES_MODULE
+                                ? NULL
+                                : rps_location_how_name(share->how));
+        rps_put_int(block, share->pid, share->pid >= 0);
+        rps_put_int(block, share->tid, share->tid >= 0);
+    }
+    if (output->view == RPS_CODE_TABLE)
+        say_rest(filling, shares->count);
+}
+
+/* Why frames of that module have no names; NULL: nobody has looked for them. */
+static const char *find_reason(const struct rps_code *code, const char *module)
+{
+    for (size_t i = 0; i < code->location_count; i++) {
+        const struct rps_location *at = &code->location[i];
+        int64_t own = code->frame[at->frame].module;
+
+        if (at->how == RPS_LOCATION_NONE && own >= 0 && strcmp(code->module[own].path, module) == 0)
+            return at->function;
+    }
+    return NULL;
+}
+
+/* The modules that most samples without names are in, each once. */
+static void say_reasons(const struct filling *filling, struct rps_block *block)
+{
+    const struct rps_shares *shares = filling->output->shares;
+    const char *said[REASONS];
+    int count = 0;
+
+    for (size_t i = 0; i < shares->count && count < REASONS; i++) {
+        const struct rps_share *share = &shares->share[i];
+        const char *reason = NULL;
+        int s = 0;
+
+        while (s < count && strcmp(said[s], share->module) != 0)
+            s++;
+        if (s == count && share->how == RPS_LOCATION_NONE && share->self > 0)
+            reason = find_reason(filling->output->code, share->module);
+        if (!reason)
+            continue;
+        said[count++] = share->module;
+        rps_block_line(block, "  %s: %s", share->module, reason);
+    }
+}
+
+static void say_unnamed(const struct filling *filling)
+{
+    uint64_t unnamed = count_unnamed(filling->output);
+    struct rps_block *block;
+    char share[TEXT_SIZE];
+
+    if (unnamed == 0)
+        return;
+    block = rps_document_block(filling->document, NULL, NULL, 0);
+    rps_block_wrap(block, 0, 0,
+                   "%s of the samples are in code without names (module+address): `rpistat code "
+                   "--resolve` looks for them again, with --binaries in files that you name.",
+                   of_samples_text(share, unnamed, filling->output->shares->samples));
+    say_reasons(filling, block);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static void put_calls(const struct filling *filling)
+{
+    static const struct rps_column columns[] = {
+        {"call", .kind = RPS_VALUE_INT},
+        {"caller", .kind = RPS_VALUE_INT},
+        {.name = "name"},
+        {"self", .kind = RPS_VALUE_INT},
+        {"total", .kind = RPS_VALUE_INT},
+        {"total_share", .kind = RPS_VALUE_SHARE},
+        {.name = "module"},
+        {.name = "file"},
+        {"line", .kind = RPS_VALUE_INT},
+        {"in_kernel", .kind = RPS_VALUE_BOOL},
+        {"inlined", .kind = RPS_VALUE_BOOL},
+    };
+    const struct rps_calls *calls = filling->output->calls;
+    struct rps_block *block = rps_document_block(filling->document, "calls", columns,
+                                                 sizeof(columns) / sizeof(columns[0]));
+
+    for (size_t node = 0; node < calls->count; node++) {
+        const struct rps_call *call = &calls->call[node];
+
+        rps_put_int(block, (int64_t)node, 1);
+        rps_put_int(block, (int64_t)call->parent, node > 0);
+        rps_put_text(block, call->function);
+        rps_put_int(block, (int64_t)call->self, 1);
+        rps_put_int(block, (int64_t)call->total, 1);
+        rps_put_number(block, rps_shares_part(call->total, calls->call[0].total));
+        rps_put_texts(block, 2, call->module, call->file);
+        rps_put_int(block, call->line, call->line > 0);
+        rps_put_int(block, call->is_kernel, node > 0);
+        rps_put_int(block, call->is_inlined, node > 0);
+    }
+}
+
+struct tree {
+    const struct rps_calls *calls;
+    struct rps_block *block;
+    size_t *order;  /* nodes by parent, most samples first */
+    size_t *callee; /* of each node where its next one is in `order` */
+    size_t *count;  /* how many it has */
+};
+
+static int by_parent(const void *a, const void *b, void *context)
+{
+    const struct rps_call *call = context;
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    if (call[x].parent != call[y].parent)
+        return call[x].parent < call[y].parent ? -1 : 1;
+    if (call[x].total != call[y].total)
+        return call[x].total < call[y].total ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+static void put_callee(const struct tree *tree, size_t node, int depth)
+{
+    const struct rps_call *call = &tree->calls->call[node];
+    uint64_t all = tree->calls->call[0].total;
+    char line[TEXT_SIZE];
+
+    rps_block_depth(tree->block, depth);
+    rps_put_number(tree->block, rps_shares_part(call->total, all));
+    if (call->self > 0)
+        rps_put_number(tree->block, rps_shares_part(call->self, all));
+    else
+        rps_put_blanks(tree->block, 1);
+    line_text(line, call->file, call->line);
+    rps_put_text(tree->block, call->function);
+    rps_put_words(tree->block, "%s%s%s%s", call->function, line[0] ? "  " : "", line,
+                  call->is_inlined ? " inlined" : "");
+}
+
+/* The nodes below one, without recursion: stacks may be deep. */
+static void put_callees(const struct tree *tree)
+{
+    const struct rps_call *call = tree->calls->call;
+    size_t node = 0;
+    int depth = 0;
+
+    for (;;) {
+        if (tree->count[node] > 0) {
+            size_t next = tree->order[tree->callee[node]++];
+
+            tree->count[node]--;
+            if (rps_shares_part(call[next].total, call[0].total) < CALL_LEAST) {
+                tree->count[node] = 0;
+                continue;
+            }
+            put_callee(tree, next, depth++);
+            node = next;
+        } else if (node == 0) {
+            break;
+        } else {
+            node = call[node].parent;
+            depth--;
+        }
+    }
+}
+
+/* For people: callers above, those of most samples first. */
+static void put_tree(const struct filling *filling)
+{
+    static const struct rps_column columns[] = {
+        {NULL, "Total", RPS_VALUE_SHARE, .place = 1},
+        {NULL, "Self", RPS_VALUE_SHARE, .place = 2},
+        {NULL, "Function", .place = 3},
+    };
+    const struct rps_calls *calls = filling->output->calls;
+    struct rps_arena *arena = filling->document->arena;
+    struct tree tree = {
+        .calls = calls,
+        .block = rps_document_block(filling->document, NULL, columns,
+                                    sizeof(columns) / sizeof(columns[0])),
+        .order = rps_arena_get(arena, calls->count, sizeof(*tree.order)),
+        .callee = rps_arena_get(arena, calls->count, sizeof(*tree.callee)),
+        .count = rps_arena_get(arena, calls->count, sizeof(*tree.count)),
+    };
+
+    tree.block->indent = 2;
+    for (size_t i = 1; i < calls->count; i++)
+        tree.order[i - 1] = i;
+    qsort_r(tree.order, calls->count - 1, sizeof(*tree.order), by_parent, calls->call);
+    for (size_t i = 0; i + 1 < calls->count; i++) {
+        size_t parent = calls->call[tree.order[i]].parent;
+
+        if (tree.count[parent]++ == 0)
+            tree.callee[parent] = i;
+    }
+    put_callees(&tree);
+}
+
+/* "main;solve;copy": a node and the way to it, made printable and cut at its beginning to what
+ * there is room for. */
+static char *way_text(char ret[WAY_SIZE], const struct rps_calls *calls, size_t node)
+{
+    char name[512];
+    size_t at = WAY_SIZE - 1;
+
+    ret[at] = '\0';
+    for (; node != 0; node = calls->call[node].parent) {
+        size_t length = strlen(rps_text_printable(name, sizeof(name), calls->call[node].function));
+
+        if (length + (ret[at] ? 1 : 0) + strlen("...;") > at) {
+            at -= strlen("...;");
+            memcpy(ret + at, "...;", strlen("...;"));
+            break;
+        }
+        if (ret[at])
+            ret[--at] = ';';
+        at -= length;
+        memcpy(ret + at, name, length);
+    }
+    memmove(ret, ret + at, WAY_SIZE - at);
+    return ret;
+}
+
+static int by_self(const void *a, const void *b, void *context)
+{
+    const struct rps_call *call = context;
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    if (call[x].self != call[y].self)
+        return call[x].self < call[y].self ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
+/* The nodes that have samples of their own, most first. */
+static void put_stacks(const struct filling *filling)
+{
+    static const struct rps_column columns[] = {
+        {"stack", "Stack", .place = 3},
+        {"self", "Samples", RPS_VALUE_INT, .place = 2},
+        {"self_share", "Share", RPS_VALUE_SHARE, .place = 1},
+    };
+    const struct rps_calls *calls = filling->output->calls;
+    const struct rps_call *call = calls->call;
+    struct rps_block *block = rps_document_block(filling->document, "stacks", columns,
+                                                 sizeof(columns) / sizeof(columns[0]));
+    size_t *order = rps_arena_get(filling->document->arena, calls->count, sizeof(*order));
+    size_t count = 0;
+    char way[WAY_SIZE];
+
+    block->indent = 2;
+    block->fixed = 3; /* stacks are as long as they are */
+    for (size_t i = 1; i < calls->count; i++) {
+        if (call[i].self > 0)
+            order[count++] = i;
+    }
+    qsort_r(order, count, sizeof(*order), by_self, calls->call);
+    for (size_t i = 0; i < rows_of(filling->output, count); i++) {
+        rps_put_text(block, way_text(way, calls, order[i]));
+        rps_put_int(block, (int64_t)call[order[i]].self, 1);
+        rps_put_number(block, rps_shares_part(call[order[i]].self, call[0].total));
+    }
+    say_rest(filling, count);
+}
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
+static char *top_text(char ret[TEXT_SIZE], const struct rps_share_group *group)
+{
+    char name[TEXT_SIZE];
+    size_t used = 0;
+
+    ret[0] = '\0';
+    for (int t = 0; t < group->count && t < TOP_TEXT && used < TEXT_SIZE; t++) {
+        if (t > 0 && group->top[t].share < TOP_LEAST)
+            break;
+        used += (size_t)snprintf(ret + used, TEXT_SIZE - used, "%s%s %.0f %%", t > 0 ? ", " : "",
+                                 rps_share_name_text(name, sizeof(name), &group->top[t].name),
+                                 100 * group->top[t].share);
+    }
+    if (group->samples < RPS_SHARES_SAMPLES_MIN)
+        snprintf(ret, TEXT_SIZE, "too few to tell");
+    return ret;
+}
+
+static void put_labels(const struct filling *filling)
+{
+    static const struct rps_column columns[] = {
+        {"label", "Phase", .place = 1},
+        {"off_cpu", "Off CPU", RPS_VALUE_SHARE, .place = 3},
+        {"samples", "Samples", RPS_VALUE_INT, .place = 2},
+        {"expected_samples", .kind = RPS_VALUE_NUMBER},
+        {"top", .kind = RPS_VALUE_BLOCK},
+        {NULL, "Functions", .place = 4},
+    };
+    const struct rps_part_shares *groups = filling->output->groups;
+    struct rps_block *block = rps_document_block(filling->document, "labels", columns,
+                                                 sizeof(columns) / sizeof(columns[0]));
+    char label[RPS_PHASE_LABEL_SIZE], text[TEXT_SIZE];
+
+    block->indent = 2;
+    if (groups && groups->group_count > 0)
+        rps_block_title(block,
+                        "By phase, the program's functions with the kernel's work for them:");
+    for (size_t g = 0; groups && g < groups->group_count; g++) {
+        const struct rps_share_group *group = &groups->group[g];
+        const struct rps_part_time *time = &filling->output->groups_time[g];
+
+        if (!isfinite(time->off_cpu)) /* the part has nothing of it */
+            continue;
+        rps_put_text(block, rps_phase_label((int)g, label));
+        rps_put_number(block, time->off_cpu);
+        rps_share_block_put(block, &groups->sampling, group, time->cpu_s);
+        rps_put_text(block, top_text(text, group));
+    }
+}
+
+void rps_code_blocks(struct rps_document *document, const struct rps_code_output *output)
+{
+    const struct filling filling = {document, output};
+
+    put_fields(&filling);
+    say_head(&filling);
+    if (!output->is_read || output->view == RPS_CODE_TABLE)
+        put_shares(&filling);
+    if (output->view == RPS_CODE_TREE && !output->is_read) {
+        put_calls(&filling);
+    } else if (output->view == RPS_CODE_TREE) {
+        put_tree(&filling);
+    } else if (output->view == RPS_CODE_STACKS) {
+        put_stacks(&filling);
+    }
+    document->csv = output->view == RPS_CODE_TREE     ? "calls"
+                    : output->view == RPS_CODE_STACKS ? "stacks"
+                                                      : "code";
+    say_unnamed(&filling);
+    put_labels(&filling);
+}
