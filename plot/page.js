@@ -9,6 +9,7 @@ if (document.documentElement.dataset.theme === "auto")
 globalThis.startPage = found => {
 /* What a comparison has none of. */
 const OF_A_RUN = { from: 0, phases: { label: [] }, levels: [], labels: [], marks: [], gaps: [], regions: [], figures: [], order: [],
+                   phaseTable: { head: [], right: [], rows: [], notes: [] },
                    run: [], duty: { x: [] }, codePanel: null, code: null, zeros: "" };
 const data = {};
 const root = document.documentElement;
@@ -954,25 +955,32 @@ function table(name, headings, rows) {
             element("tbody", {}, ...rows)));
 }
 
-function addTable(title, headings, rows, where = "tables") {
+function addTable(title, headings, rows, where = "tables", notes = []) {
     if (rows.length > 0)
-        document.getElementById(where).append(element("section", {}, element("h2", {}, title), table(title, headings, rows)));
+        document.getElementById(where).append(element("section", {}, element("h2", {}, title), table(title, headings, rows),
+            ...notes.map(note => element("p", { className: "hint" }, note))));
 }
 
 const rowHead = content => element("th", { scope: "row" }, content);
 
 function addPhaseTable() {
-    addTable("Phases in order of time", ["Phase", "Start", "Length", "Sure"], data.phases.map(phase => {
-        const button = element("button", { className: "link", title: "Zoom to this phase" }, swatch(data.labels[phase.label]));
+    const { head, right, rows, notes } = data.phaseTable, last = Math.max(0, rows.length - 1);
+    const cells = row => row.slice(1).map((text, i) => cell(text, right[i + 1] ? "number" : ""));
+    const lines = data.phases.map((phase, i) => {
+        const button = element("button", { className: "link", title: "Zoom to this phase" }, swatch(data.labels[phase.label]),
+            i < last && rows[i][0].endsWith("?") ? "?" : "");
         button.addEventListener("click", () => {
             const room = (phase.to - phase.from) * 0.08, figure = document.getElementById("figure");
             show(phase.from - room, phase.to + room);
             if (figure.getBoundingClientRect().bottom < 100)
                 figure.scrollIntoView();
         });
-        return element("tr", {}, rowHead(button), cell(clock(phase.start, 1), "number"),
-            cell(duration(phase.end - phase.start), "number"), cell(Math.round(100 * phase.confidence) + " %", "number"));
-    }));
+        return element("tr", {}, rowHead(button), ...cells(i < last ? rows[i] : [""]));
+    });
+    for (const row of rows.slice(last))
+        lines.push(element("tr", {}, rowHead(row[0]), ...cells(row)));
+    addTable("Phases in order of time", head, lines, "wide",
+        data.phases.length > last ? [...notes, "Figures are of the first " + last + " phases."] : notes);
 }
 
 /* A column a label, a row a figure, those first that tell the labels apart. */

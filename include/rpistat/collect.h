@@ -92,15 +92,12 @@ void rps_collect_free(struct rps_collect *collect);
 int rps_collect_add(struct rps_collect *collect, int track, const struct rps_period *period,
                     struct rps_error *err);
 
-/* End the adding and give what was collected to the caller, for rps_collected_free. There may be no
- * observation. Only once. */
-int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err);
-
 /*
- * End the collects of several runs, of one track each and made with `together`: ret[i] is what
- * collect[i] has, and signal s is the same in all of them. Signals are those that all have by name
- * and formula and that vary anywhere, or are another constant in one than in another; they are
- * transformed by what was seen in all.
+ * End the adding and give what was collected to the caller, ret[i] for rps_collected_free: of one,
+ * or of several runs, of one track each and made with `together`. There may be no observation. Only
+ * once. Of several ret[i] is what collect[i] has, and signal s is the same in all of them: those
+ * that all have by name and formula and that vary anywhere, or are another constant in one than in
+ * another; they are transformed by what was seen in all.
  */
 int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
                              struct rps_collected *ret, struct rps_error *err);

@@ -199,6 +199,16 @@ static inline size_t rps_block_rows(const struct rps_block *block)
  * equal into that of the first. */
 void rps_block_sort(struct rps_block *block, const char *column_name, int is_descending);
 
+/* Times as the document says them, in its arena: "00:03.2", and "42.0 s"; decimals of seconds. */
+char *rps_document_clock(const struct rps_document *document, int64_t ns);
+char *rps_document_duration(const struct rps_document *document, int64_t ns);
+int rps_document_decimals(const struct rps_document *document);
+
+/* Write the table as people read it into an object of JSON, for a page that makes its own of it:
+ * `head`, the headings; `right`, which columns are numbers; `rows`, the words of the cells; `notes`,
+ * what marks in them mean. */
+void rps_block_write_grid(const struct rps_block *block, struct rps_json *json);
+
 /* Write its first row as members of an object of JSON that somebody else writes. */
 void rps_block_write_members(const struct rps_block *block, struct rps_json *json);
 

@@ -1,6 +1,6 @@
 /*
  * The phases of several series of one set of signals, detected together: what is pure of
- * joint_phases.h.
+ * run_phases.h.
  */
 #ifndef RPISTAT_JOINT_H
 #define RPISTAT_JOINT_H

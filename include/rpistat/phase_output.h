@@ -1,16 +1,12 @@
-/*
- * A detection of phases written for people (tables), for programs (JSON), and its phases alone for
- * spreadsheets (CSV). Of a run or of a table of numbers.
- */
+/* A detection of phases as a document; of a run or of a table of numbers. */
 #ifndef RPISTAT_PHASE_OUTPUT_H
 #define RPISTAT_PHASE_OUTPUT_H
 
-#include <locale.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "rpistat/components.h"
 #include "rpistat/detect.h"
+#include "rpistat/document.h"
 #include "rpistat/error.h"
 #include "rpistat/levels.h"
 #include "rpistat/pattern.h"
@@ -41,8 +37,6 @@ struct rps_phase_output {
     const struct rps_part_shares *shares;    /* of each label; NULL: no samples */
     const struct rps_components *components; /* of the signals below; NULL: not asked for */
     const char *const *component_signal;     /* names of the signals they are made of */
-    locale_t locale;                         /* of the text; (locale_t)0: the C locale */
-    int width;                               /* of the text, in characters; 0: 100 */
 };
 
 /*
@@ -53,15 +47,18 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
                                   const char *const *signal, size_t signal_count);
 
-/* Tables: the phases in order of time, the distinct ones, outliers, and with components their
- * loadings. RPS_FAILED without memory or when a write failed, as below. */
-int rps_phase_output_text(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
+/* All of it: heading, both tables, what sets the kinds of phases apart, outliers, components. The
+ * document's times become those of the run. Its CSV is the phases. */
+void rps_phase_document(struct rps_document *document, const struct rps_phase_output *output);
 
-/* Everything there is to know, as one JSON object. What is not known is null. */
-int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
-
-/* The phases alone, a row each: "phase,label,first,last" and what else is known, behind it a column
- * a figure, NAME, and then NAME_low and NAME_high of each; numbers from 0. */
-int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err);
+/*
+ * The table of the phases alone, named "phases", in order of time: for programs numbers from 0,
+ * label, stretch and confidence, and in the group `figures` all figures of the profile with their
+ * intervals; people see those first that the words of labels name, and a last row "all". The
+ * document's times become those of the run. run NULL: rows of a table, which have no times.
+ */
+struct rps_block *rps_phase_block(struct rps_document *document, const struct rps_run *run,
+                                  const struct rps_phases *phases,
+                                  const struct rps_profile *profile);
 
 #endif

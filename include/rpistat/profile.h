@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/cpus.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
@@ -25,12 +26,13 @@ struct rps_figure {
     char panel[RPS_NAME_SIZE];    /* of the metric: those of one panel are parts of one thing; "" */
     double whole;                 /* over everything; NaN: never observed, as below */
     struct rps_interval interval; /* of it */
-    double rest;                  /* over everything but the main label; NaN without one */
+    double rest; /* over everything but the main label, which is tested against it: of the whole it
+                    would be most; NaN without one */
     struct rps_interval rest_interval;
     double spread; /* standard deviation of the observations */
     double inside; /* the same inside labels: root of the mean variance, weighted by observations */
-    double inside_cv; /* that by the mean of the whole, so that it never exceeds whole_cv */
-    double whole_cv;  /* coefficient of variation of all observations */
+    double explained; /* share of the variance that the labels explain: that lies between their
+                         means, 0 ... 1; NaN of what does not vary */
     double apart;     /* how much it tells labels apart: the deviation between them, by the mean or
                          the spread of all, whichever is larger, times the share of the variance
                          that lies between them; 0: not at all */
@@ -46,22 +48,23 @@ struct rps_profile_label {
 };
 
 struct rps_profile {
+    struct rps_arena *arena; /* owned; the arrays below are its */
     size_t figure_count;
-    struct rps_figure *figure; /* owned; in the order of the plan or table */
-    size_t *order;             /* owned; indices of figures: `cpi`, then those that tell labels
+    struct rps_figure *figure; /* in the order of the plan or table */
+    size_t *order;             /* indices of figures: `cpi`, then those that tell labels
                                         apart most, and do not say what those before them say */
     size_t phase_count;
     uint64_t periods;                    /* of all phases; or rows */
     int64_t length_ns;                   /* 0 without times */
-    double *phase;                       /* owned; phase[phase * figure_count + figure] */
-    struct rps_interval *phase_interval; /* owned; same places; of a table's columns there is none,
+    double *phase;                       /* phase[phase * figure_count + figure] */
+    struct rps_interval *phase_interval; /* same places; of a table's columns there is none,
                                             which is true of the others too */
     int label_count;
     int main_label;                     /* has more than half of everything; -1: none has */
-    struct rps_profile_label *label;    /* owned; of each label */
-    double *mean;                       /* owned; mean[label * figure_count + figure] */
-    struct rps_interval *mean_interval; /* owned; same places */
-    double *spread;                     /* owned; same places: standard deviation between the
+    struct rps_profile_label *label;    /* of each label */
+    double *mean;                       /* mean[label * figure_count + figure] */
+    struct rps_interval *mean_interval; /* same places */
+    double *spread;                     /* same places: standard deviation between the
                                         label's observations (rotations, rows) */
 };
 
@@ -76,10 +79,9 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
                     struct rps_profile *ret, struct rps_error *err);
 
 /* The profile of phases of signals, named by `name` (signal_count of them): means of what was seen,
- * an observation a row. RPS_FAILED without memory. */
-int rps_profile_signals(const struct rps_signals *signals, const char *const *name,
-                        const struct rps_phases *phases, struct rps_profile *ret,
-                        struct rps_error *err);
+ * an observation a row. */
+void rps_profile_signals(const struct rps_signals *signals, const char *const *name,
+                         const struct rps_phases *phases, struct rps_profile *ret);
 
 /*
  * The share of all phases, 0 ... 1, that a phase or label of this length has: of their time, or of
@@ -89,16 +91,19 @@ int rps_profile_signals(const struct rps_signals *signals, const char *const *na
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods);
 
 /*
- * What sets a label apart, by the figures that surely differ most: "3.1 x the page faults, CPI 2.4
- * for 1.1". It is compared with the whole run (or table), the main label with the rest: "unlike the
- * rest, ...". "like the whole run" where nothing differs by 15 %, "" where there is nothing to
- * compare with. At most three clauses, and of these beyond the first as many as fit into `room`
- * characters; 0: all. Behind them stands the label's place. Numbers are in the thread's locale.
- * Returns ret.
+ * What sets a label apart from the whole run (or table), by the figures that surely differ most:
+ * "3.1 x the page faults, CPI 2.4 (run: 1.1)". "like the whole run" where nothing differs by 15 %,
+ * "" where there is nothing to compare with. At most three clauses, and of these beyond the first
+ * as many as fit into `room` characters; 0: all. Behind them stands the label's place. Numbers are
+ * in the thread's locale. Returns ret.
  */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room);
+
+/* The figures that the words of a label name, and how many: the first is named first. */
+#define RPS_PROFILE_TOLD 3
+int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD]);
 
 /* Room for any remark. */
 #define RPS_PHASE_REMARK_SIZE 256

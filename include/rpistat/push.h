@@ -13,6 +13,7 @@
 
 struct rps_push_options {
     const char *url;        /* of remote write: http://HOST:8428, with or without /api/v1/write */
+    const char *store_path; /* of the run */
     const char *state_path; /* file of what was pushed, an SQLite database with a table pushed(url,
                                uuid, cpu, period); created when it is not there */
     int64_t every_ns;       /* a sample of each series for each such time; 0: each period, and 10 ms
@@ -42,9 +43,10 @@ struct rps_push_outcome {
 
 struct rps_push;
 
-/* Begin to push a run, from where the last push of it stopped. Reader and options are borrowed.
+/* Begin to push a run, from where the last push of it stopped. Reader and options are borrowed;
+ * the reader is closed and opened anew while phases are found.
  * Errors: the store's; an URL that cannot be one; no libcurl. */
-int rps_push_open(struct rps_push **ret, struct rps_reader *reader, int64_t run_id,
+int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run_id,
                   const struct rps_push_options *options, struct rps_error *err);
 
 /*

@@ -1,6 +1,7 @@
 /*
- * The phases of a recorded run: from the periods of its store to a detection with times and period
- * numbers, and what each phase is like beside the whole run.
+ * The phases of recorded runs: from the periods of their stores to a detection with times and period
+ * numbers. Those of several are detected together, their signals one behind the other, with a
+ * boundary between runs that is always there, and labels that mean the same in all of them.
  */
 #ifndef RPISTAT_RUN_PHASES_H
 #define RPISTAT_RUN_PHASES_H
@@ -8,13 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/components.h"
 #include "rpistat/cpus.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
+#include "rpistat/joint.h"
 #include "rpistat/phase.h"
-#include "rpistat/profile.h"
 #include "rpistat/phases.h"
+#include "rpistat/profile.h"
 #include "rpistat/store.h"
 
 /* Runs that are longer are not looked at unless the user asks for it (`rpistat phases`). */
@@ -31,6 +34,14 @@
 int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_phase_levels *ret,
                        char remark[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
 
+/* A run, and where it stands. */
+struct rps_run_at {
+    struct rps_reader *reader; /* borrowed */
+    int64_t run_id;
+};
+
+typedef char rps_signal_name[RPS_NAME_SIZE * 2]; /* "cpi", "cpi of CPU 2", "samples in solve" */
+
 struct rps_run_phases_options {
     int64_t from_ns, to_ns; /* the part of the run; 0 and INT64_MAX for all of it */
     struct rps_cpus cpus;   /* of a recording by CPU: RPS_CPUS_EACH gives a signal a metric and CPU;
@@ -43,11 +54,13 @@ struct rps_run_phases_options {
     struct rps_phases_options find;
 };
 
-/* A detection in a run, and what it was made of. */
+/* A detection, and what it was made of. */
 struct rps_run_phases {
-    struct rps_found_phases found; /* first, last and the outliers are period numbers; with
-                                      times */
-    int resolution;          /* level that the run was read at, rpistat/period.h; 0: as measured */
+    struct rps_arena *arena;       /* owned; arrays without an owner below are its */
+    struct rps_found_phases found; /* of one run; first, last and the outliers are period numbers;
+                                      with times */
+    struct rps_joint joint;        /* of several: of each its own period numbers and times */
+    int resolution; /* level that all runs were read at, rpistat/period.h; 0: as measured */
     int64_t periods_from_ns; /* from when on rows as measured are left, where the part begins before
                                 that, so that all of it was read at that level; else -1 */
     int64_t observation_ns;  /* usual length of an observation */
@@ -58,21 +71,36 @@ struct rps_run_phases {
                                  detector. Where event sets take turns, it is chosen so that each
                                  was on twice */
     size_t signal_count;
-    char (*signal)[RPS_NAME_SIZE * 2]; /* owned; names: "cpi", "cpi of CPU 2", "samples in solve" */
+    rps_signal_name *signal; /* of several runs those that all have by name and formula */
+    size_t missing_count;
+    rps_signal_name *missing; /* of several: those that some lack, which were not looked at */
 };
 
 /*
- * Detect the phases of a run, or of a part of it; nothing is stored. Errors: the store's; an
- * unknown metric (RPS_USAGE); a run or part without periods; CPUs that were not recorded.
+ * Detect the phases of a run, or of several together, or of a part of each; nothing is stored. Where
+ * one of several is so long, or thinned, that it is read at a level, all are; their samples are
+ * looked at where all have some, functions that matter in any; their metrics cannot be chosen. *ret
+ * is for rps_run_phases_free. Errors: the store's; an unknown metric, or a level that is not there
+ * (RPS_USAGE); a run or part without periods; CPUs that were not recorded.
  */
-int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
+int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
                           const struct rps_run_phases_options *options, struct rps_run_phases *ret,
                           struct rps_error *err);
 void rps_run_phases_free(struct rps_run_phases *found);
 
+/*
+ * The phases of a run, of the level that is shown, found in a process of its own, which opens the
+ * store anew, with the wing that may be NULL: for who lives on whatever becomes of it, and has no database open. options: detected
+ * so, and nothing that is stored counts; NULL: as rps_run_phases_get has them. *ret is for
+ * rps_phases_free. Returns as rps_run_phases_get.
+ */
+int rps_run_phases_apart(const char *path, const struct rps_wing *wing, int64_t run_id,
+                         const struct rps_run_phases_options *options, struct rps_phases *ret,
+                         struct rps_error *err);
+
 /* What is said of the whole of what was detected with these options, "" when nothing is
  * (rps_profile_remark). Errors: the store's. */
-int rps_run_phases_remark(struct rps_reader *reader, int64_t run_id,
+int rps_run_phases_remark(const struct rps_run_at *run,
                           const struct rps_run_phases_options *options,
                           const struct rps_run_phases *found, char ret[RPS_PHASE_REMARK_SIZE],
                           struct rps_error *err);
@@ -83,13 +111,14 @@ int rps_run_phases_remark(struct rps_reader *reader, int64_t run_id,
  * periods.
  */
 struct rps_run_components {
+    struct rps_arena *arena; /* owned; the arrays below are its */
     struct rps_components components;
-    int64_t *start_ns, *end_ns;      /* owned; of each observation */
-    uint64_t *cycle;                 /* owned; cycle timestamp at its end */
-    char (*name)[RPS_NAME_SIZE * 2]; /* owned; of each signal: "cpi", "cpi of CPU 2" */
+    int64_t *start_ns, *end_ns; /* of each observation */
+    uint64_t *cycle;            /* cycle timestamp at its end */
+    rps_signal_name *name;      /* of each signal */
 };
 
-int rps_run_components_find(struct rps_reader *reader, int64_t run_id,
+int rps_run_components_find(const struct rps_run_at *run,
                             const struct rps_run_phases_options *options, size_t component_max,
                             struct rps_run_components *ret, struct rps_error *err);
 void rps_run_components_free(struct rps_run_components *components);

@@ -136,9 +136,6 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
 int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
                              struct rps_error *err);
 
-/* Keep what the recorder's own CPU time was since rps_writer_end, ns. Errors: as above. */
-int rps_writer_set_recorder_after(struct rps_writer *writer, int64_t cpu_ns, struct rps_error *err);
-
 /* Close the store, and bring its log into the file, which is whole by itself then: who reads it is
  * waited for, for half a second. A run that was begun and not ended stays in state `recording`, to
  * be marked interrupted by the next opening. NULL is harmless. */
@@ -276,6 +273,7 @@ struct rps_run_edit {
     const struct rps_tag *tag; /* to add, or to put in place of those with their keys */
     int unset_count;
     const char *const *unset; /* keys of tags to take away; one that is not there is no error */
+    const int64_t *recorder_after_ns; /* as in struct rps_run; NULL: as it is */
 };
 
 /* Change a run of the store at path, in one transaction, also while it is recorded. Errors: those

@@ -537,11 +537,6 @@ int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
     return result;
 }
 
-int rps_collect_end(struct rps_collect *collect, struct rps_collected *ret, struct rps_error *err)
-{
-    return rps_collect_end_together(&collect, 1, ret, err);
-}
-
 int rps_collect_lacks(const struct rps_collect *collect, const struct rps_collect *other, size_t at,
                       const char **ret)
 {

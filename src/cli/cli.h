@@ -23,6 +23,7 @@
 #include "rpistat/run.h"
 #include "rpistat/sampler.h"
 #include "rpistat/store.h"
+#include "rpistat/wing.h"
 
 /* --- commands --------------------------------------------------------------------------------- */
 
@@ -195,7 +196,10 @@ void rps_output_message(const char *sentence);
  * lead to one. */
 int rps_output_is_file(int fd);
 
-/* Open a store to read, with the wings: rps_reader_open, and its errors. */
+/* The wing `code`; NULL: this program was built without it. */
+extern const struct rps_wing *const rps_cli_wing;
+
+/* Open a store to read, with the wing: rps_reader_open, and its errors. */
 int rps_cli_read(struct rps_reader **ret, const char *path, struct rps_error *err);
 
 /*

@@ -15,6 +15,7 @@
 #include "rpistat/run_phases.h"
 
 #define AT_MOST_TEXT 20 /* rows that people read unless told otherwise */
+#define TITLE_WIDTH  96 /* as wide as lines are that are broken */
 #define FORMATS      RPS_DOCUMENT_FORMATS " folded pprof"
 
 struct settings {
@@ -279,10 +280,10 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .groups = job->groups_time ? &job->groups : NULL,
         .groups_time = job->groups_time,
         .is_read = is_read(settings),
-        .width = RPS_DOCUMENT_WIDTH,
+        .width = TITLE_WIDTH,
     };
 
-    if (cli->out == stdout && rps_output_terminal(&columns, NULL))
+    if (cli->out == stdout && rps_output_terminal(&columns, NULL) && columns < TITLE_WIDTH)
         output.width = columns;
     rps_code_blocks(&document, &output);
     uselocale(before);

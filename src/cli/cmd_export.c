@@ -10,8 +10,8 @@
 
 #include "cli.h"
 #include "cpus.h"
+#include "rpistat/export.h"
 #include "rpistat/clock.h"
-#include "rpistat/code_wing.h"
 
 #define LOOK_MS 250 /* from one look at a run that goes on to the next */
 
@@ -24,8 +24,8 @@ struct settings {
 
 static int set_format(const char *option, const char *name, void *member, struct rps_error *err)
 {
-    const struct rps_export_format *const *const tables[] = {rps_export_formats,
-                                                             rps_code_wing.formats};
+    const struct rps_export_format *const *const tables[] = {
+        rps_export_formats, rps_cli_wing ? rps_cli_wing->formats : NULL};
     struct settings *settings = member;
     char names[128] = "";
 
@@ -34,7 +34,7 @@ static int set_format(const char *option, const char *name, void *member, struct
         return 0;
     }
     for (int t = 0; t < 2; t++) {
-        for (const struct rps_export_format *const *row = tables[t]; *row != NULL; row++) {
+        for (const struct rps_export_format *const *row = tables[t]; row && *row; row++) {
             size_t length = strlen(names);
 
             if (strcmp((*row)->name, name) == 0) {

@@ -51,7 +51,6 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
                         struct rps_phase_output *output, char **ret_parameters)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    int columns = 0;
 
     *ret_parameters =
         rps_phase_output_parameters(find, output->details, output->run ? settings->cpus : NULL,
@@ -60,23 +59,17 @@ static int add_settings(struct rps_cli *cli, const struct rps_phases_options *fi
         return rps_error_memory(&cli->err);
     output->method = find->detect.exact ? "exact" : "screened";
     output->parameters = *ret_parameters;
-    output->locale = cli->locale;
-    if (cli->out == stdout && rps_output_terminal(&columns, NULL))
-        output->width = columns;
     return 0;
 }
 
-static int write_output(struct rps_cli *cli, const struct rps_phase_output *output)
+static void write_output(struct rps_cli *cli, const struct rps_phase_output *output)
 {
-    static int (*const write[])(FILE *, const struct rps_phase_output *, struct rps_error *) = {
-        [RPS_FORMAT_TEXT] = rps_phase_output_text,
-        [RPS_FORMAT_JSON] = rps_phase_output_json,
-        [RPS_FORMAT_CSV] = rps_phase_output_csv,
-    };
     const struct rps_phases_settings *settings = cli->settings;
+    struct rps_document document = {.arena = cli->arena, .locale = cli->locale};
 
+    rps_phase_document(&document, output);
     rps_progress_end(cli);
-    return write[settings->format](cli->out, output, &cli->err);
+    rps_format_document(cli, &document, settings->format);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -125,6 +118,7 @@ static void store_detection(struct rps_cli *cli, const struct run_job *job,
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
+    const struct rps_run_at at = {cli->reader, cli->run_id};
     int result = rps_cpus_choose(cli, settings->cpus, &job->options.cpus, &job->cpu_list);
 
     job->options.from_ns = cli->from_ns;
@@ -137,8 +131,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     if (result == 0)
         result = rps_reader_run(cli->reader, cli->run_id, &job->run, &cli->err);
     if (result == 0)
-        result =
-            rps_run_phases_detect(cli->reader, cli->run_id, &job->options, &job->found, &cli->err);
+        result = rps_run_phases_detect(&at, 1, &job->options, &job->found, &cli->err);
     if (result == 0 && job->found.observation_count < OBSERVATIONS_MIN)
         result = rps_error_set(&cli->err, RPS_FAILED,
                                "run %" PRId64 " has %zu period%s there: phases need %d at least",
@@ -152,8 +145,8 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
         result = rps_part_shares_of_labels(cli->reader, cli->run_id, shown_of(&job->found.found),
                                            &job->options.cpus, &job->shares, &cli->err);
     if (result >= 0 && settings->components)
-        result = rps_run_components_find(cli->reader, cli->run_id, &job->options, COMPONENTS_MAX,
-                                         &job->components, &cli->err);
+        result = rps_run_components_find(&at, &job->options, COMPONENTS_MAX, &job->components,
+                                         &cli->err);
     if (result < 0)
         return result;
     job->signal =
@@ -192,13 +185,13 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
              rps_run_title(command, sizeof(command), &job->run));
     result = add_settings(cli, &find, &output, &parameters);
     if (result == 0)
-        result = rps_run_phases_remark(cli->reader, cli->run_id, &job->options, &job->found, remark,
-                                       &cli->err);
+        result = rps_run_phases_remark(&(struct rps_run_at){cli->reader, cli->run_id},
+                                       &job->options, &job->found, remark, &cli->err);
     output.remark = result == 0 && remark[0] ? remark : NULL;
     if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
         store_detection(cli, job, &output);
     if (result == 0)
-        result = write_output(cli, &output);
+        write_output(cli, &output);
     free(parameters);
     return result;
 }
@@ -275,7 +268,9 @@ static int profile_table(const void *context, const struct rps_phases *phases,
 {
     const struct table_job *job = context;
 
-    return rps_profile_signals(&job->table.signals, job->name, phases, ret, err);
+    (void)err;
+    rps_profile_signals(&job->table.signals, job->name, phases, ret);
+    return 0;
 }
 
 static int detect_table(struct rps_cli *cli, struct table_job *job)
@@ -325,7 +320,7 @@ static int phases_of_table(struct rps_cli *cli)
             result = rps_profile_remark(&job.found, 0, profile_table, &job, remark, &cli->err);
         output.remark = result == 0 && remark[0] ? remark : NULL;
         if (result == 0)
-            result = write_output(cli, &output);
+            write_output(cli, &output);
         free(parameters);
     }
     table_job_free(&job);

@@ -238,7 +238,7 @@ static int push_what_is_there(struct rps_cli *cli, struct one *one, int *ret_sto
 
     if (!one->push) {
         one->start_ns = rps_clock_monotonic_ns();
-        result = rps_push_open(&one->push, cli->reader, one->run_id, &settings->push, err);
+        result = rps_push_open(&one->push, &cli->reader, one->run_id, &settings->push, err);
         if (result < 0)
             return result;
     }
@@ -362,6 +362,7 @@ static int run_push(struct rps_cli *cli, int argc, char **argv)
     if (result == 0) {
         if (state)
             options_of->state_path = state;
+        options_of->store_path = cli->input;
         options_of->user = user;
         options_of->bearer = bearer;
         options_of->note = cli->quiet ? NULL : print_note;

@@ -24,6 +24,7 @@
 #include "rpistat/host.h"
 #include "rpistat/parse.h"
 #include "rpistat/report.h"
+#include "rpistat/subprocess.h"
 #include "rpistat/text.h"
 
 /* A file beside the store: rpistat.data gives rpistat.txt, other.data other.txt, anything else gets
@@ -336,29 +337,50 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     return rc;
 }
 
-static int write_report(struct rps_recording *r, struct rps_error *err)
+/* What is made of the run, in a process of its own: whether it is the last is told, and the CPU time
+ * that all this took is kept with it, unless its workload went on meanwhile. */
+static int make_report(void *context, FILE *out, struct rps_error *err)
 {
-    int64_t after_ns = r->before_end_ns;
+    const struct rps_recording *r = context;
+    int64_t after_ns = r->before_end_ns, last = 0;
     struct rps_report_options options = {
-        .to_ns = INT64_MAX, .locale = r->cli->locale, .after_ns = r->writer ? &after_ns : NULL};
+        .to_ns = INT64_MAX, .locale = r->cli->locale, .after_ns = r->outlived ? NULL : &after_ns};
+    const struct rps_run_edit edit = {.recorder_after_ns = options.after_ns};
     struct rps_reader *reader = NULL;
     struct rps_output output = {0};
     struct rps_error unheard;
-    int64_t last = 0;
     int rc;
 
     if ((rc = rps_cli_read(&reader, r->cli->output, err)) < 0)
         return rc;
-    r->is_last = rps_reader_find(reader, NULL, &last, err) == 0 && last == r->run.run_id;
+    if (rps_reader_find(reader, NULL, &last, &unheard) == 0 && last == r->run.run_id)
+        fputs("last", out);
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
         (rc = rps_report_write(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
     rps_output_abandon(&output);
     rps_reader_close(reader);
-    if (rc == 0 && r->writer)
-        rps_writer_set_recorder_after(r->writer, after_ns, &unheard);
+    if (rc == 0 && options.after_ns)
+        rps_store_edit_run(r->cli->output, r->run.run_id, &edit, &unheard);
+    return rc;
+}
+
+/* The store is whole by then, and stands whatever becomes of the report. */
+static int write_report(struct rps_recording *r, struct rps_error *err)
+{
+    char *told = NULL;
+    size_t size = 0;
+    int rc;
+
     rps_writer_close(r->writer);
     r->writer = NULL;
+    r->before_end_ns -= rps_clock_process_cpu_ns(); /* on the clock of that process */
+    rc = rps_subprocess_run("rpistat report", make_report, r, &told, &size, err);
+    if (rc < 0)
+        rps_error_prefix(err, rc, "run %lld is in the store, without a report",
+                         (long long)r->run.run_id);
+    r->is_last = rc == 0 && size > 0;
+    free(told);
     return rc;
 }
 
@@ -433,6 +455,7 @@ static void outlive(struct rps_recording *r)
 {
     struct rps_error unheard;
 
+    r->outlived = 1;
     rps_writer_close(r->writer); /* that may be long: the store is to be whole meanwhile */
     r->writer = NULL;
     rps_control_close(r->control); /* nobody obeys any more */

@@ -14,6 +14,7 @@
 #include "cli.h"
 #include "rpistat/clock.h"
 #include "rpistat/plot.h"
+#include "rpistat/subprocess.h"
 #include "rpistat/text.h"
 #include "screen.h"
 #include "watch_http.h"
@@ -65,7 +66,7 @@ static int look_again(struct watch *watch)
 {
     const struct settings *settings = watch->cli->settings;
 
-    return rps_watch_view_look(&watch->view, watch->cli->reader, watch->run_id, settings->last_ns,
+    return rps_watch_view_look(&watch->view, watch->cli->input, watch->run_id, settings->last_ns,
                                settings->every_ns, &watch->cli->err);
 }
 
@@ -110,21 +111,28 @@ static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE 
     return rps_plot_draw(watch->cli->reader, watch->run_id, plot, &watch->cli->err);
 }
 
-static int draw_characters(struct watch *watch, struct rps_plot_options plot)
+/* A drawing, in a process of its own: the terminal is set right again whatever becomes of it. */
+static int draw_apart(void *context, FILE *out, struct rps_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *frame = open_memstream(&text, &size);
-    int result;
+    struct watch *watch = context;
+    struct rps_cli *cli = watch->cli;
+    struct rps_plot_options plot = {
+        .from_ns = watch->view.from_ns,
+        .to_ns = watch->view.to_ns,
+        .output = watch->picture,
+        .script_folder = rps_output_scripts(),
+        .temporary_folder = getenv("TMPDIR"),
+        .no_phases = !watch->view.have_phases,
+        .phases = &watch->view.phases,
+    };
+    int result = rps_cli_read(&cli->reader, cli->input, &cli->err);
 
-    if (!frame)
-        return rps_error_memory(&watch->cli->err);
-    result = write_frame(watch, &plot, frame);
-    if (fclose(frame) != 0)
-        result = rps_error_memory(&watch->cli->err);
-    if (result == 0)
-        result = rps_screen_show(&watch->screen, text, &watch->cli->err);
-    free(text);
+    if (result == 0 && !watch->picture)
+        result = write_frame(watch, &plot, out);
+    else if (result == 0 && watch->view.have_rates)
+        result = rps_plot_draw(cli->reader, watch->run_id, &plot, &cli->err);
+    rps_reader_close(cli->reader);
+    *err = cli->err;
     return result;
 }
 
@@ -149,22 +157,17 @@ static int show_line(struct watch *watch)
 
 static int draw_view(struct watch *watch)
 {
-    struct rps_plot_options plot = {
-        .from_ns = watch->view.from_ns,
-        .to_ns = watch->view.to_ns,
-        .output = watch->picture,
-        .script_folder = rps_output_scripts(),
-        .temporary_folder = getenv("TMPDIR"),
-        .no_phases = !watch->view.have_phases,
-        .phases = &watch->view.phases,
-    };
-    int result = 0;
+    char *text = NULL;
+    size_t size = 0;
+    int result =
+        rps_subprocess_run("rpistat drawing", draw_apart, watch, &text, &size, &watch->cli->err);
 
-    if (!watch->picture)
-        return draw_characters(watch, plot);
-    if (watch->view.have_rates)
-        result = rps_plot_draw(watch->cli->reader, watch->run_id, &plot, &watch->cli->err);
-    return result == 0 && watch->screen.signal_fd > 0 ? show_line(watch) : result;
+    if (result == 0 && !watch->picture)
+        result = rps_screen_show(&watch->screen, text, &watch->cli->err);
+    else if (result == 0 && watch->screen.signal_fd > 0)
+        result = show_line(watch);
+    free(text);
+    return result;
 }
 
 /* --- following -------------------------------------------------------------------------------- */
@@ -190,14 +193,6 @@ static int draw_until_end(struct watch *watch, int *ret_quit)
             *ret_quit = rps_screen_wait(&watch->screen, pause_ns) == RPS_SCREEN_QUIT;
     } while (result == 0 && !*ret_quit);
     return result;
-}
-
-/* What a killed recorder left is brought in by opening the store. */
-static int open_again(struct rps_cli *cli)
-{
-    rps_reader_close(cli->reader);
-    cli->reader = NULL;
-    return rps_cli_read(&cli->reader, cli->input, &cli->err);
 }
 
 static void tell_end(const struct watch *watch, int followed)
@@ -240,8 +235,6 @@ static int watch_run(struct watch *watch)
         if (watch->line_shown)
             fputs("\r\033[K", stdout);
         if (result == 0 && !quit)
-            result = open_again(cli);
-        if (result == 0 && !quit)
             result = look_again(watch);
     }
     if (result == 0 && !quit)
@@ -279,6 +272,8 @@ static int run_watch(struct rps_cli *cli, int argc, char **argv)
         watch.picture = cli->output;
     rps_watch_view_init(&watch.view);
     result = rps_reader_find_live(cli->reader, cli->run_text, &watch.run_id, &cli->err);
+    rps_reader_close(cli->reader); /* it is open while it is read alone */
+    cli->reader = NULL;
     if (result == 0)
         result = settings->http ? serve(&watch) : watch_run(&watch);
     rps_watch_view_free(&watch.view);

@@ -16,13 +16,21 @@
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
 
+#ifdef RPS_HAS_CODE
+const struct rps_wing *const rps_cli_wing = &rps_code_wing;
+#else
+const struct rps_wing *const rps_cli_wing = NULL;
+#endif
+
 /* clang-format off */ /* a line each */
 const struct rps_command *const rps_commands[] = {
     &rps_command_record,
     &rps_command_runs,
     &rps_command_report,
     &rps_command_phases,
+#ifdef RPS_HAS_CODE
     &rps_command_code,
+#endif
     &rps_command_compare,
     &rps_command_plot,
     &rps_command_watch,
@@ -74,7 +82,7 @@ int rps_cli_read(struct rps_reader **ret, const char *path, struct rps_error *er
     int result = rps_reader_open(ret, path, err);
 
     if (result == 0)
-        rps_reader_use(*ret, &rps_code_wing);
+        rps_reader_use(*ret, rps_cli_wing);
     return result;
 }
 
@@ -163,7 +171,9 @@ int main(int argc, char **argv)
     struct rps_output standard = {.file = stdout};
     int result;
 
+#ifdef RPS_HAS_CODE
     rps_store_use(&rps_code_store);
+#endif
     rps_output_guard_streams();
     block_file_size(&cli.mask);
     if (rps_rights_begin(&cli.err) < 0) {

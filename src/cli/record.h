@@ -47,6 +47,7 @@ struct rps_recording {
     char **argv; /* NULL: no workload of our own */
     int simulated;
     int is_last;     /* no later run was begun in the store */
+    int outlived;    /* the workload went on when the recording had ended */
     int not_counted; /* the workload's counters are taken away at its start */
 
     const struct rps_record_turn *turn; /* as rps_record_once has it */

@@ -3,7 +3,7 @@
 #define RPISTAT_CLI_RUNS_EDIT_H
 
 #include "cli.h"
-#include "rpistat/rows.h"
+#include "rpistat/document.h"
 
 /* What --sort takes. */
 #define RPS_RUNS_COLUMNS "run label start state elapsed periods host command"

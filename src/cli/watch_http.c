@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/code_wing.h"
 #include "rpistat/live_page.h"
 #include "rpistat/signals.h"
 
@@ -36,7 +35,7 @@ int rps_watch_http(struct rps_cli *cli, int64_t run_id, int port)
     int signal_fd = -1, result;
     const struct rps_live_page_options options = {
         .store_path = cli->input,
-        .wing = &rps_code_wing,
+        .wing = rps_cli_wing,
         .run_id = run_id,
         .script_folder = rps_output_scripts(),
         .port = port,
@@ -46,8 +45,6 @@ int rps_watch_http(struct rps_cli *cli, int64_t run_id, int port)
     };
     sigset_t before;
 
-    rps_reader_close(cli->reader);
-    cli->reader = NULL;
     result = rps_signals_take(ending, sizeof(ending) / sizeof(ending[0]), &signal_fd, &before,
                               &cli->err);
     if (result < 0)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 
@@ -87,45 +88,50 @@ static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader,
     return result;
 }
 
-static int look_at_phases(struct rps_watch_view *view, struct rps_reader *reader,
-                          struct rps_error *err)
+static int look_at_phases(struct rps_watch_view *view, const char *path,
+                          const struct rps_wing *wing, struct rps_error *err)
 {
     const struct rps_run_phases_options options = {.from_ns = view->from_ns, .to_ns = view->to_ns};
     int64_t periods = (view->to_ns - view->from_ns) / (view->run.period_ns + 1);
-    struct rps_run_phases found;
-    struct rps_phases *shown;
+    struct rps_phases shown = {0};
     int result = 0;
 
     view->have_phases = 0;
     if (periods > RPS_RUN_PHASES_PERIODS_MAX)
         return 0;
-    if (rps_run_phases_detect(reader, view->run.run_id, &options, &found, err) < 0)
+    if (rps_run_phases_apart(path, wing, view->run.run_id, &options, &shown, err) < 0)
         return RPS_FAILED;
-    shown = rps_phase_levels_shown(&found.found.levels);
     if (view->from_ns > 0 && view->phases.count > 0)
-        result = rps_phases_keep_labels(shown, &view->phases, err);
+        result = rps_phases_keep_labels(&shown, &view->phases, err);
     if (result == 0) {
         rps_phases_free(&view->phases);
-        view->phases = *shown;
-        *shown = (struct rps_phases){0};
+        view->phases = shown;
+        shown = (struct rps_phases){0};
         view->have_phases = view->phases.count > 0;
     }
-    rps_run_phases_free(&found);
+    rps_phases_free(&shown);
     return result;
 }
 
-int rps_watch_view_look(struct rps_watch_view *view, struct rps_reader *reader, int64_t run_id,
+int rps_watch_view_look(struct rps_watch_view *view, const char *path, int64_t run_id,
                         int64_t last_ns, int64_t recent_ns, struct rps_error *err)
 {
-    int result = look_at_run(view, reader, run_id, err);
+    const struct rps_wing *wing = NULL;
+    struct rps_reader *reader = NULL;
+    int result = rps_cli_read(&reader, path, err);
 
-    if (result < 0 || view->run.elapsed_ns <= 0)
-        return result;
-    view->to_ns = view->run.elapsed_ns;
-    view->from_ns = view->to_ns > last_ns ? view->to_ns - last_ns : 0;
-    result = look_at_rates(view, reader, recent_ns, err);
-    if (result == 0 && view->have_rates)
-        result = look_at_phases(view, reader, err);
+    if (result == 0) {
+        wing = rps_reader_wing(reader);
+        result = look_at_run(view, reader, run_id, err);
+    }
+    if (result == 0 && view->run.elapsed_ns > 0) {
+        view->to_ns = view->run.elapsed_ns;
+        view->from_ns = view->to_ns > last_ns ? view->to_ns - last_ns : 0;
+        result = look_at_rates(view, reader, recent_ns, err);
+    }
+    rps_reader_close(reader);
+    if (result == 0 && view->run.elapsed_ns > 0 && view->have_rates)
+        result = look_at_phases(view, path, wing, err);
     return result;
 }
 

@@ -29,10 +29,10 @@ void rps_watch_view_init(struct rps_watch_view *view);
 /*
  * Look at a run as it is now: its last `last_ns`, rates of the last `recent_ns` (or of as much as
  * has every event set in it, when that is longer). The phases keep the labels of the look before;
- * while the last minutes are the whole run they have those that `rpistat phases` gives. The store's
- * errors.
+ * while the last minutes are the whole run they have those that `rpistat phases` gives. The store at
+ * path is open only while it is read. The store's errors.
  */
-int rps_watch_view_look(struct rps_watch_view *view, struct rps_reader *reader, int64_t run_id,
+int rps_watch_view_look(struct rps_watch_view *view, const char *path, int64_t run_id,
                         int64_t last_ns, int64_t recent_ns, struct rps_error *err);
 void rps_watch_view_free(struct rps_watch_view *view);
 

@@ -119,6 +119,14 @@ static const char *kind_name(enum rps_comparison_kind kind)
     return kind == RPS_FIGURE_TOTAL ? "event" : kind == RPS_FIGURE_METRIC ? "metric" : "time";
 }
 
+static const char *verdict_name(enum rps_comparison_verdict verdict)
+{
+    return verdict == RPS_VERDICT_LESS   ? "less"
+           : verdict == RPS_VERDICT_MORE ? "more"
+           : verdict == RPS_VERDICT_SAME ? "no difference shown"
+                                         : NULL;
+}
+
 static const char *basis_name(enum rps_change_basis basis)
 {
     return basis == RPS_CHANGE_GROUPS     ? "groups"
@@ -142,7 +150,7 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
 {
     const struct rps_comparison_words words =
         rps_comparison_words(block->document->arena, figure, change);
-    int has_verdict = rps_comparison_verdict(change) != RPS_VERDICT_NONE;
+    const char *verdict = verdict_name(rps_comparison_verdict(change));
 
     rps_put_text(block, figure->unit);
     rps_put_number(block, change->a)->words = words.a;
@@ -154,8 +162,7 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
     rps_put_number(block, change->adjusted);
     rps_put_text(block, basis_name(change->basis));
     rps_put_text(block, reason_name(change));
-    rps_put_text(block, has_verdict ? words.verdict : NULL)->words =
-        says_verdict ? words.verdict : "";
+    rps_put_text(block, verdict)->words = says_verdict ? words.verdict : "";
 }
 
 /* --- changes of figures ----------------------------------------------------------------------- */

@@ -136,8 +136,7 @@ static void label_run(struct rps_comparison *comparison, size_t r, struct rps_ph
     }
 }
 
-static int match(struct rps_comparison_work *work, struct rps_joint_phases *joint,
-                 struct rps_error *err)
+static int match(struct rps_comparison_work *work, struct rps_joint *joint, struct rps_error *err)
 {
     struct rps_comparison *comparison = &work->comparison;
     const struct rps_match_labels labels = {joint->label_count, joint->distance};
@@ -160,10 +159,12 @@ static int match(struct rps_comparison_work *work, struct rps_joint_phases *join
 
 static int find_rows(struct rps_comparison_work *work, struct rps_error *err)
 {
-    const struct rps_joint_options options = {work->options->level, work->options->no_samples};
+    const struct rps_run_phases_options options = {.to_ns = INT64_MAX,
+                                                   .cpus = {.way = RPS_CPUS_SUM},
+                                                   .no_samples = work->options->no_samples,
+                                                   .find.level = work->options->level};
     struct rps_comparison *comparison = &work->comparison;
-    struct rps_joint_run *run =
-        rps_arena_get(comparison->arena, comparison->run_count, sizeof(*run));
+    struct rps_run_at *run = rps_arena_get(comparison->arena, comparison->run_count, sizeof(*run));
     int result;
 
     if (work->options->no_phases) {
@@ -171,9 +172,9 @@ static int find_rows(struct rps_comparison_work *work, struct rps_error *err)
         return 0;
     }
     for (size_t r = 0; r < comparison->run_count; r++)
-        run[r] = (struct rps_joint_run){comparison->run[r].reader, comparison->run[r].run_id};
-    result = rps_joint_phases_find(run, comparison->run_count, &options, &work->joint, err);
-    return result == 0 ? match(work, &work->joint, err) : result;
+        run[r] = (struct rps_run_at){comparison->run[r].reader, comparison->run[r].run_id};
+    result = rps_run_phases_detect(run, comparison->run_count, &options, &work->phases, err);
+    return result == 0 ? match(work, &work->phases.joint, err) : result;
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -276,7 +277,7 @@ int rps_comparison_find(struct rps_arena *arena, const struct rps_comparison_cho
     }
     for (size_t r = 0; r < work.comparison.run_count; r++)
         rps_plan_free(work.run[r].plan);
-    rps_joint_phases_free(&work.joint);
+    rps_run_phases_free(&work.phases);
     *ret = work.comparison;
     return result;
 }

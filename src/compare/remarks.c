@@ -273,20 +273,20 @@ static void remark_doubts(struct rps_comparison_work *work)
 
 static void remark_signals(struct rps_comparison_work *work)
 {
-    const struct rps_joint_phases *joint = &work->joint;
+    const struct rps_run_phases *phases = &work->phases;
     const char *names = NULL;
 
-    for (size_t i = 0; i < joint->missing_count && i <= NAMES_MOST; i++)
-        names = join(work, names, i < NAMES_MOST ? joint->missing[i] : "...");
+    for (size_t i = 0; i < phases->missing_count && i <= NAMES_MOST; i++)
+        names = join(work, names, i < NAMES_MOST ? phases->missing[i] : "...");
     if (names)
         rps_comparison_remark(&work->comparison,
                               "Phases were found without %s, which not all runs have.", names);
-    if (joint->level > 0)
+    if (phases->resolution > 0)
         rps_comparison_remark(
             &work->comparison,
             "Phases were found in blocks of %d rotations of the event sets, of all runs: one of "
             "them was thinned to these, or is long.",
-            1 << (RPS_LEVEL_BITS * joint->level));
+            1 << (RPS_LEVEL_BITS * phases->resolution));
 }
 
 void rps_comparison_remark_all(struct rps_comparison_work *work)

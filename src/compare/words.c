@@ -161,12 +161,12 @@ const char *rps_comparison_verdict_text(const struct rps_change *change)
     case RPS_VERDICT_MORE:
         return "more";
     case RPS_VERDICT_SAME:
-        return "no difference shown";
+        return "not shown";
     case RPS_VERDICT_NONE:
         break;
     }
-    return change->why == RPS_CHANGE_SINGLE  ? "one run a side"
-           : change->why == RPS_CHANGE_SHORT ? "too short to tell"
+    return change->why == RPS_CHANGE_SINGLE  ? "untested"
+           : change->why == RPS_CHANGE_SHORT ? "too short"
                                              : "-";
 }
 

@@ -29,8 +29,8 @@ struct rps_compared_run {
 struct rps_comparison_work {
     struct rps_comparison comparison; /* owned */
     const struct rps_comparison_options *options;
-    struct rps_compared_run *run;  /* of each run of the comparison */
-    struct rps_joint_phases joint; /* owned */
+    struct rps_compared_run *run; /* of each run of the comparison */
+    struct rps_run_phases phases; /* owned; of all runs together */
 };
 
 static inline const struct rps_formula *rps_compared_formula(const struct rps_compared_run *run,

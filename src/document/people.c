@@ -37,8 +37,7 @@ static void write_time(char *ret, int64_t realtime_ns)
         strcpy(ret, "?");
 }
 
-/* Of seconds, so that periods can be told apart. */
-static int decimals_of_times(const struct rps_document *document)
+int rps_document_decimals(const struct rps_document *document)
 {
     int decimals = 0;
 
@@ -47,19 +46,23 @@ static int decimals_of_times(const struct rps_document *document)
     return decimals;
 }
 
-static void write_duration(char *ret, const struct rps_document *document, int64_t ns)
+char *rps_document_duration(const struct rps_document *document, int64_t ns)
 {
+    char text[RPS_TEXT_NUMBER_SIZE];
+
     if (document->length_ns > 0 && document->length_ns < SHORT_NS)
-        snprintf(ret, CELL_SIZE, "%.*f s", decimals_of_times(document), (double)ns / RPS_NS_PER_S);
-    else
-        rps_text_duration(ret, CELL_SIZE, ns);
+        return rps_arena_print(document->arena, "%.*f s", rps_document_decimals(document),
+                               (double)ns / RPS_NS_PER_S);
+    return rps_arena_text(document->arena, rps_text_duration(text, sizeof(text), ns));
 }
 
-static void write_clock(char *ret, const struct rps_document *document, int64_t ns)
+char *rps_document_clock(const struct rps_document *document, int64_t ns)
 {
-    rps_text_clock(ret, CELL_SIZE, ns, decimals_of_times(document));
-    if (document->length_ns > 0 && document->length_ns < HOUR_NS)
-        memmove(ret, ret + strlen("00:"), strlen(ret) - strlen("00:") + 1);
+    int has_no_hours = document->length_ns > 0 && document->length_ns < HOUR_NS;
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    rps_text_clock(text, sizeof(text), ns, rps_document_decimals(document));
+    return rps_arena_text(document->arena, text + (has_no_hours ? strlen("00:") : 0));
 }
 
 /* Three or four digits, whatever the size; 4 decimals at most. */
@@ -81,6 +84,15 @@ static const char *decimal_text(char *ret, double value, int decimals)
     return ret;
 }
 
+/* How far off a value is, in the value's decimals. */
+static const char *off_text(char *ret, double off, double value, int decimals)
+{
+    if (fabs(value) < 1e-4 || fabs(value) >= 1e9)
+        return decimal_text(ret, off, decimals);
+    snprintf(ret, CELL_SIZE, "%.*f", off > 0 ? decimals : 0, off);
+    return ret;
+}
+
 /* A figure and how sure it is: "2.14 ±0.04", "2.14 (1.20-3.80)" where that is wide, and "2.14 *"
  * where it was estimated and there is no interval; with its deviation "2.14 sd 0.2". */
 static void write_figure(char *ret, const struct rps_value *value)
@@ -95,7 +107,7 @@ static void write_figure(char *ret, const struct rps_value *value)
     used = (size_t)snprintf(ret, CELL_SIZE, "%.30s", decimal_text(number, value->real, decimals));
     if (has_ends && rps_interval_is_narrow(sure))
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, " ±%.30s",
-                                 decimal_text(number, rps_interval_half(sure), decimals));
+                                 off_text(number, rps_interval_half(sure), value->real, decimals));
     else if (has_ends)
         used +=
             (size_t)snprintf(ret + used, CELL_SIZE - used, " (%.3g-%.3g)", sure->low, sure->high);
@@ -103,7 +115,7 @@ static void write_figure(char *ret, const struct rps_value *value)
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, " *");
     if (isfinite(value->deviation))
         snprintf(ret + used, CELL_SIZE - used, " sd %.28s",
-                 decimal_text(number, value->deviation, decimals_for(value->real)));
+                 off_text(number, value->deviation, value->real, decimals_for(value->real)));
 }
 
 /* "a=1 b=2" */
@@ -154,11 +166,9 @@ static const char *words_of(const struct rps_document *document, enum rps_value_
         rps_text_size(ret, CELL_SIZE, (uint64_t)value->number);
         break;
     case RPS_VALUE_DURATION:
-        write_duration(ret, document, value->number);
-        break;
+        return rps_document_duration(document, value->number);
     case RPS_VALUE_CLOCK:
-        write_clock(ret, document, value->number);
-        break;
+        return rps_document_clock(document, value->number);
     }
     return ret;
 }

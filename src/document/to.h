@@ -7,8 +7,6 @@
 void rps_document_to_text(const struct rps_document *document, FILE *out, int columns);
 void rps_document_to_json(const struct rps_document *document, FILE *out);
 void rps_document_to_csv(const struct rps_document *document, FILE *out);
-/* Printable text. */
-void rps_document_escape_markdown(FILE *out, const char *text);
 /* Markup: 0 Markdown, 1 HTML, and so on in the order of RPS_DOCUMENT_FORMATS. */
 void rps_document_to_markup(const struct rps_document *document, FILE *out, int markup);
 

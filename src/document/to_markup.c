@@ -31,7 +31,7 @@ static int may_link(char before, char byte, char behind)
 }
 
 /* "@name" and "#12" are found in the finished page: a comment parts them. */
-void rps_document_escape_markdown(FILE *out, const char *text)
+static void escape_markdown(FILE *out, const char *text)
 {
     static const char marks[] = "\\`*_[]<>|~&$";
 
@@ -91,7 +91,7 @@ static const struct markup markups[] = {
         .rule_right = "| --: ",
         .rule_end = "|\n",
         .blank = "&nbsp;",
-        .escape = rps_document_escape_markdown,
+        .escape = escape_markdown,
     },
     {
         .document = {HTML_BEGIN, "</body></html>\n"},

@@ -243,10 +243,11 @@ int rps_picture_fill_pca(struct rps_picture *picture, struct rps_reader *reader,
         .metric = options->metric,
         .metric_count = options->metric_count,
     };
+    const struct rps_run_at at = {reader, picture->run.run_id};
     struct rps_run_components found;
     int result = 0;
 
-    if (rps_run_components_find(reader, picture->run.run_id, &wanted, 2, &found, err) < 0)
+    if (rps_run_components_find(&at, &wanted, 2, &found, err) < 0)
         return RPS_FAILED;
     picture->height =
         options->height > 0 ? options->height : (int)(PCA_SHAPE * (double)picture->width);

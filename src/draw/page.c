@@ -3,7 +3,7 @@
  * places.
  *
  * The data is JSON in a script element of a type that browsers do not run; the scripts are constant
- * files, and the page's policy allows them alone, by their hashes. Text from the store is only ever
+ * files, and the page's policy allows them alone, by their hashes (hashes.py). Text from the store is only ever
  * shown as text (page.js makes text nodes of it). In the JSON every '<' is written \u003c, so that
  * no text can end the element; '<' stands in strings only, where that is the same character.
  *
@@ -103,6 +103,8 @@ static int insert(const struct rps_page *page, const char *name, struct rps_erro
         insert_title(page);
     else if (strcmp(name, "theme") == 0)
         fputs(themes[page->theme], page->out);
+    else if (strcmp(name, "hashes") == 0)
+        fputs(rps_page_hashes, page->out);
     else if (strcmp(name, "connect") == 0)
         fputs(page->live ? " connect-src 'self';" : "", page->out);
     else if (strcmp(name, "live") == 0)

@@ -8,6 +8,9 @@
 
 #include "rpistat/picture.h"
 
+/* The hashes of all scripts that pages run: made of these by hashes.py. */
+extern const char rps_page_hashes[];
+
 /* Write the page of an open picture; errors name what could not be read or written. */
 int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
                    const struct rps_plot_options *options, struct rps_error *err);

@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "rpistat/page_parts.h"
+#include "rpistat/phase_output.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 #include "rpistat/wing.h"
 
 #define PAGE_BOXES 20000 /* phases of all levels: 0.3 MB */
+#define PAGE_TABLE 1000  /* phases of which the page has figures: 0.2 MB */
 
 void rps_page_put_number(struct rps_json *json, double value, int digits)
 {
@@ -246,6 +248,31 @@ static void put_levels(struct rps_json *json, const struct rps_picture *picture)
     }
     rps_json_end(json);
     rps_json_uint64(json, "shown", levels->shown);
+}
+
+/* The table of the phases that are in the picture, the first of them, as `rpistat phases` has it. */
+static void put_phase_table(struct rps_json *json, const struct rps_picture *picture,
+                            const struct rps_profile *profile)
+{
+    const struct rps_phases *all = &picture->phases;
+    struct rps_document document = {.arena = rps_arena_new()};
+    struct rps_phases shown = {.label_count = all->label_count};
+    struct rps_profile part = *profile;
+    size_t first = 0;
+
+    while (first < all->count &&
+           phase_value(picture, &all->phase[first], PHASE_TO) <= picture->from)
+        first++;
+    shown.phase = all->phase + first;
+    while (first + shown.count < all->count && shown.count < PAGE_TABLE &&
+           phase_value(picture, &shown.phase[shown.count], PHASE_FROM) < picture->to)
+        shown.count++;
+    part.phase += first * profile->figure_count;
+    part.phase_interval += first * profile->figure_count;
+    rps_json_object(json, "phaseTable");
+    rps_block_write_grid(rps_phase_block(&document, &picture->run, &shown, &part), json);
+    rps_json_end(json);
+    rps_arena_free(document.arena);
 }
 
 /* The ends of intervals, null where there is none. */
@@ -541,6 +568,8 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_duty(json, picture);
     put_phases(json, picture);
     put_levels(json, picture);
+    if (picture->has_phases)
+        put_phase_table(json, picture, profile);
     put_labels(json, picture, profile);
     put_figures(json, profile);
     put_notes(json, picture, "marks", &picture->marks);

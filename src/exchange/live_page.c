@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "http_server.h"
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/json.h"
 #include "rpistat/page.h"
@@ -77,6 +78,11 @@ static int write_data(const struct live *live, FILE *out, struct rps_error *err)
     return result;
 }
 
+static void end_without_memory(void)
+{
+    _exit(2);
+}
+
 /* Status 0: the data are written; 1: an error is, in their place. */
 static _Noreturn void make(const struct live *live)
 {
@@ -85,6 +91,7 @@ static _Noreturn void make(const struct live *live)
     int result;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    rps_arena_on_exhaustion(end_without_memory);
     if (!json.out)
         _exit(2);
     result = write_data(live, json.out, &err);

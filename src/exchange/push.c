@@ -35,7 +35,7 @@ struct track {
 };
 
 struct rps_push {
-    struct rps_reader *reader;
+    struct rps_reader **reader;
     int64_t run_id;
     const struct rps_push_options *options;
     struct rps_push_target target;
@@ -119,7 +119,7 @@ static int find_cpus(struct rps_push *push, struct rps_error *err)
     struct rps_cursor *cursor = NULL;
     struct rps_period row;
     int result =
-        rps_cursor_open(&cursor, push->reader, push->run_id, 0, INT64_MAX, RPS_LEVELS, err);
+        rps_cursor_open(&cursor, *push->reader, push->run_id, 0, INT64_MAX, RPS_LEVELS, err);
 
     while (result == 0 && (result = rps_cursor_next(cursor, &row, err)) > 0)
         result = find_track(push, row.cpu) ? 0 : add_track(push, row.cpu, err);
@@ -170,7 +170,7 @@ static int read_rows(struct rps_push *push, struct track *track, struct rps_erro
     struct rps_cursor *cursor = NULL;
     struct rps_period row;
     int result =
-        rps_cursor_open(&cursor, push->reader, push->run_id, track->from_ns, INT64_MAX, 0, err);
+        rps_cursor_open(&cursor, *push->reader, push->run_id, track->from_ns, INT64_MAX, 0, err);
 
     if (result < 0)
         return result;
@@ -202,7 +202,7 @@ static int read_cpu(struct rps_push *push, struct track *track, struct rps_error
 static int send_what_is_there(struct rps_push *push, int *ret_goes_on, struct rps_error *err)
 {
     struct rps_run run;
-    int result = rps_reader_run(push->reader, push->run_id, &run, err); /* before its periods */
+    int result = rps_reader_run(*push->reader, push->run_id, &run, err); /* before its periods */
 
     if (result < 0)
         return result;
@@ -220,12 +220,21 @@ static int send_what_is_there(struct rps_push *push, int *ret_goes_on, struct rp
 
 static int put_phases(struct rps_push *push, struct rps_error *err)
 {
-    struct rps_phase_levels levels = {0};
-    int result = rps_run_phases_get(push->reader, push->run_id, &levels, NULL, err);
+    const char *path = push->options->store_path;
+    const struct rps_wing *wing = rps_reader_wing(*push->reader);
+    struct rps_phases phases = {0};
+    struct rps_error unheard;
+    int result;
 
+    rps_reader_close(*push->reader);
+    *push->reader = NULL;
+    result = rps_run_phases_apart(path, wing, push->run_id, NULL, &phases, err);
     if (result > 0)
-        result = rps_time_totals_phases(push->totals, rps_phase_levels_shown(&levels), err);
-    rps_phase_levels_free(&levels);
+        result = rps_time_totals_phases(push->totals, &phases, err);
+    rps_phases_free(&phases);
+    if (rps_reader_open(push->reader, path, result < 0 ? &unheard : err) < 0)
+        return RPS_FAILED;
+    rps_reader_use(*push->reader, wing);
     return result;
 }
 
@@ -294,7 +303,7 @@ static int find_position(struct rps_push *push, struct rps_error *err)
     return result < 0 ? result : is_there(push, &push->outcome.present, err);
 }
 
-int rps_push_open(struct rps_push **ret, struct rps_reader *reader, int64_t run_id,
+int rps_push_open(struct rps_push **ret, struct rps_reader **reader, int64_t run_id,
                   const struct rps_push_options *options, struct rps_error *err)
 {
     struct rps_push *push = calloc(1, sizeof(*push));
@@ -310,9 +319,9 @@ int rps_push_open(struct rps_push **ret, struct rps_reader *reader, int64_t run_
     if (result == 0)
         result = rps_pushed_open(&push->pushed, options->state_path, err);
     if (result == 0)
-        result = rps_reader_run(reader, run_id, &push->run, err);
+        result = rps_reader_run(*reader, run_id, &push->run, err);
     if (result == 0)
-        result = rps_reader_plan(reader, run_id, &push->plan, err);
+        result = rps_reader_plan(*reader, run_id, &push->plan, err);
     if (result == 0)
         result = find_position(push, err);
     if (result < 0)

@@ -236,12 +236,15 @@ static int choose_all(struct choice *choice, struct rps_error *err)
 
 /* --- taking ----------------------------------------------------------------------------------- */
 
-/* A new run or CPU in an export: nothing goes on there. */
+/* A new run or CPU in an export: nothing goes on there. A run that has no CPUs says none. */
 static void mark_breaks(const struct choice *choice, uint8_t *broken)
 {
     for (size_t i = 1; i < choice->count; i++) {
-        for (size_t c = 0; c < 2; c++) /* run, cpu */
-            broken[i] |= value_at(choice, i, c) != value_at(choice, i - 1, c);
+        for (size_t c = 0; c < 2; c++) { /* run, cpu */
+            double before = value_at(choice, i - 1, c), value = value_at(choice, i, c);
+
+            broken[i] |= value != before && !(isnan(value) && isnan(before));
+        }
     }
 }
 

@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "profile_parts.h"
@@ -40,11 +39,11 @@ static double deviation(const struct rps_spread *spread)
 
 /* --- arrays ----------------------------------------------------------------------------------- */
 
-static double *not_known(size_t count)
+static double *not_known(struct rps_arena *arena, size_t count)
 {
-    double *value = malloc((count + 1) * sizeof(*value));
+    double *value = rps_arena_get(arena, count + 1, sizeof(*value));
 
-    for (size_t i = 0; value && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         value[i] = NAN;
     return value;
 }
@@ -75,66 +74,41 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
     return round(1000 * share) / 1000;
 }
 
-int rps_profile_init(struct rps_profile *profile, size_t figure_count,
-                     const struct rps_phases *phases)
+struct rps_spreads rps_profile_init(struct rps_profile *profile, size_t figure_count,
+                                    const struct rps_phases *phases)
 {
     size_t labels = (size_t)phases->label_count;
+    struct rps_arena *arena = rps_arena_new();
 
-    *profile = (struct rps_profile){.figure_count = figure_count,
+    *profile = (struct rps_profile){.arena = arena,
+                                    .figure_count = figure_count,
                                     .phase_count = phases->count,
                                     .label_count = phases->label_count,
                                     .main_label = -1};
-    profile->figure = calloc(figure_count + 1, sizeof(*profile->figure));
-    profile->order = calloc(figure_count + 1, sizeof(*profile->order));
-    profile->phase = not_known(phases->count * figure_count);
-    profile->label = calloc(labels + 1, sizeof(*profile->label));
-    profile->mean = not_known(labels * figure_count);
+    profile->figure = rps_arena_get(arena, figure_count + 1, sizeof(*profile->figure));
+    profile->order = rps_arena_get(arena, figure_count + 1, sizeof(*profile->order));
+    profile->phase = not_known(arena, phases->count * figure_count);
+    profile->label = rps_arena_get(arena, labels + 1, sizeof(*profile->label));
+    profile->mean = not_known(arena, labels * figure_count);
     profile->phase_interval =
-        calloc(phases->count * figure_count + 1, sizeof(*profile->phase_interval));
-    profile->mean_interval = calloc(labels * figure_count + 1, sizeof(*profile->mean_interval));
-    profile->spread = not_known(labels * figure_count);
-    if (!profile->figure || !profile->order || !profile->phase || !profile->label ||
-        !profile->mean || !profile->spread || !profile->phase_interval || !profile->mean_interval)
-        return -1;
+        rps_arena_get(arena, phases->count * figure_count + 1, sizeof(*profile->phase_interval));
+    profile->mean_interval =
+        rps_arena_get(arena, labels * figure_count + 1, sizeof(*profile->mean_interval));
+    profile->spread = not_known(arena, labels * figure_count);
     count_labels(profile, phases);
-    return 0;
+    return (struct rps_spreads){
+        .label = rps_arena_get(arena, labels * figure_count + 1, sizeof(struct rps_spread)),
+        .whole = rps_arena_get(arena, figure_count + 1, sizeof(struct rps_spread)),
+    };
 }
 
 void rps_profile_free(struct rps_profile *profile)
 {
-    free(profile->figure);
-    free(profile->order);
-    free(profile->phase);
-    free(profile->label);
-    free(profile->mean);
-    free(profile->phase_interval);
-    free(profile->mean_interval);
-    free(profile->spread);
+    rps_arena_free(profile->arena);
     memset(profile, 0, sizeof(*profile));
 }
 
-int rps_spreads_init(struct rps_spreads *spreads, const struct rps_profile *profile)
-{
-    size_t figures = profile->figure_count;
-
-    spreads->label = calloc((size_t)profile->label_count * figures + 1, sizeof(*spreads->label));
-    spreads->whole = calloc(figures + 1, sizeof(*spreads->whole));
-    return spreads->label && spreads->whole ? 0 : -1;
-}
-
-void rps_spreads_free(struct rps_spreads *spreads)
-{
-    free(spreads->label);
-    free(spreads->whole);
-}
-
 /* --- what follows ----------------------------------------------------------------------------- */
-
-/* Deviation over mean; 0 for a figure that is always 0, NaN for one that varies around 0. */
-static double variation(double spread, double mean)
-{
-    return spread == 0 ? 0 : mean == 0 ? NAN : spread / fabs(mean);
-}
 
 static void finish_figure(struct rps_profile *profile, const struct rps_spreads *spreads, size_t f)
 {
@@ -143,7 +117,6 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
     double inside = 0, between = 0, count = 0;
 
     figure->spread = deviation(whole);
-    figure->whole_cv = variation(figure->spread, whole->mean);
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;
         const struct rps_spread *label = &spreads->label[at];
@@ -157,11 +130,11 @@ static void finish_figure(struct rps_profile *profile, const struct rps_spreads 
         between += n * (label->mean - whole->mean) * (label->mean - whole->mean);
     }
     figure->inside = count > 0 ? sqrt(inside / count) : NAN;
-    figure->inside_cv = variation(figure->inside, whole->mean);
+    figure->explained = between + inside > 0 ? between / (between + inside) : NAN;
     figure->apart = 0;
     if (between > 0 && count > 0)
-        figure->apart = sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * between /
-                        (between + inside);
+        figure->apart =
+            sqrt(between / count) / fmax(fabs(whole->mean), figure->spread) * figure->explained;
 }
 
 /* How much of the one figure's differences between labels the other shows too: the squared
@@ -228,17 +201,13 @@ static void put_in_order(struct rps_profile *profile, double *told)
     }
 }
 
-int rps_profile_finish(struct rps_profile *profile, const struct rps_spreads *spreads)
+void rps_profile_finish(struct rps_profile *profile, const struct rps_spreads *spreads)
 {
-    double *told = calloc(profile->figure_count + 1, sizeof(*told));
+    double *told = rps_arena_get(profile->arena, profile->figure_count + 1, sizeof(*told));
 
-    if (!told)
-        return -1;
     for (size_t f = 0; f < profile->figure_count; f++)
         finish_figure(profile, spreads, f);
     put_in_order(profile, told);
-    free(told);
-    return 0;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -279,33 +248,17 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
     profile->figure[f].rest = profile->main_label >= 0 ? mean_of(&rest) : NAN;
 }
 
-int rps_profile_signals(const struct rps_signals *signals, const char *const *name,
-                        const struct rps_phases *phases, struct rps_profile *ret,
-                        struct rps_error *err)
+void rps_profile_signals(const struct rps_signals *signals, const char *const *name,
+                         const struct rps_phases *phases, struct rps_profile *ret)
 {
-    struct rps_profile profile;
-    struct rps_spreads spreads = {0};
-    int result;
+    struct rps_spreads spreads = rps_profile_init(ret, signals->signal_count, phases);
 
-    if (rps_profile_init(&profile, signals->signal_count, phases) < 0 ||
-        rps_spreads_init(&spreads, &profile) < 0) {
-        rps_spreads_free(&spreads);
-        rps_profile_free(&profile);
-        return rps_error_memory(err);
-    }
     for (size_t s = 0; s < signals->signal_count; s++) {
-        struct rps_figure *figure = &profile.figure[s];
+        struct rps_figure *figure = &ret->figure[s];
 
         snprintf(figure->name, sizeof(figure->name), "%s", name[s]);
         snprintf(figure->label, sizeof(figure->label), "%s", name[s]);
-        profile_column(&profile, &spreads, phases, signals->value + s * signals->count, s);
+        profile_column(ret, &spreads, phases, signals->value + s * signals->count, s);
     }
-    result = rps_profile_finish(&profile, &spreads);
-    rps_spreads_free(&spreads);
-    if (result < 0) {
-        rps_profile_free(&profile);
-        return rps_error_memory(err);
-    }
-    *ret = profile;
-    return 0;
+    rps_profile_finish(ret, &spreads);
 }

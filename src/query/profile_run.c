@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "profile_parts.h"
@@ -22,11 +21,11 @@ struct work {
     const struct rps_phases *phases;
     struct rps_profile profile;
     struct rps_spreads spreads;
-    struct rps_tally whole, rest, *phase, *label; /* the arrays are owned; rest: see rps_figure */
+    struct rps_tally whole, rest, *phase, *label; /* rest: see rps_figure */
     struct rps_rotation rotation;
     size_t rotation_phase; /* NOWHERE: of several */
     size_t at;             /* where the last period was found */
-    double *operand;       /* owned */
+    double *operand;
 };
 
 /* The figure behind the metrics is the CPU use. */
@@ -155,19 +154,18 @@ static int work_begin(struct work *work, struct rps_error *err)
     const struct rps_plan *plan = work->plan;
     size_t phases = work->phases->count, labels = (size_t)work->phases->label_count;
     int figures = plan->metric_count + 1, result = 0;
+    struct rps_arena *arena;
 
     for (int m = 0; m < plan->metric_count; m++) {
         if (strcmp(plan->metric[m].name, RPS_COLLECT_CPU_USE) == 0)
             figures = plan->metric_count;
     }
-    if (rps_profile_init(&work->profile, (size_t)figures, work->phases) < 0 ||
-        rps_spreads_init(&work->spreads, &work->profile) < 0)
-        return rps_error_memory(err);
-    work->operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
-    work->phase = calloc(phases, sizeof(*work->phase));
-    work->label = calloc(labels, sizeof(*work->label));
-    if (!work->operand || !work->phase || !work->label)
-        return rps_error_memory(err);
+    work->spreads = rps_profile_init(&work->profile, (size_t)figures, work->phases);
+    arena = work->profile.arena;
+    work->operand =
+        rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
+    work->phase = rps_arena_get(arena, phases, sizeof(*work->phase));
+    work->label = rps_arena_get(arena, labels, sizeof(*work->label));
     name_figures(work);
     for (size_t i = 0; i < phases && result == 0; i++)
         result = rps_tally_init(&work->phase[i], plan, err);
@@ -189,11 +187,6 @@ static void work_free(struct work *work)
     rps_tally_free(&work->whole);
     rps_tally_free(&work->rest);
     rps_rotation_free(&work->rotation);
-    free(work->phase);
-    free(work->label);
-    free(work->operand);
-    rps_spreads_free(&work->spreads);
-    rps_profile_free(&work->profile);
 }
 
 int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
@@ -218,14 +211,13 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
     if (result == 0) {
         end_rotation(&work);
         evaluate_all(&work);
-        if (rps_profile_finish(&work.profile, &work.spreads) < 0)
-            result = rps_error_memory(err);
-    }
-    if (result == 0) {
-        *ret = work.profile;
-        work.profile = (struct rps_profile){0};
+        rps_profile_finish(&work.profile, &work.spreads);
     }
     work_free(&work);
+    if (result == 0)
+        *ret = work.profile;
+    else
+        rps_profile_free(&work.profile);
     rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
     return result;

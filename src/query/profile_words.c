@@ -1,9 +1,7 @@
 /*
- * What sets a label apart, in words: "3.1 x the page faults, CPI 2.4 for 1.1".
- *
- * A label is compared with the whole, whose figures stand below the phases. One that has more than
- * half of the whole would be compared with itself: it is compared with the rest, and the words say
- * so. What is said of all others can be looked up in the tables.
+ * What sets a label apart, in words: "3.1 x the page faults, CPI 2.4 (run: 1.1)". Each is compared
+ * with the whole, whose figures stand below those of the labels. That one surely differs is tested,
+ * of a label that has more than half of the whole, against the rest: the whole is mostly itself.
  *
  * How much a figure differs is the logarithm of the ratio, after both were raised by what a figure
  * of that unit must have to matter: two migrations a minute for one are not as much as a CPI of two
@@ -22,7 +20,6 @@
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 
-#define CLAUSES      3
 #define NO_FIGURE    SIZE_MAX
 #define LEAST        .14 /* log of 1.15: less is alike */
 #define LEAST_SPREAD .5  /* of columns, in standard deviations */
@@ -36,7 +33,6 @@
 struct pair {
     const struct rps_profile *profile;
     size_t label;
-    int rest;     /* 1: with the rest, 0: with the whole */
     double cpu;   /* by how much the CPU use differs; 0: not */
     int compared; /* 1: there were figures to compare */
     int unsure;   /* 1: some differ, but not surely */
@@ -58,9 +54,7 @@ static double value_of(const struct pair *pair, size_t f)
 
 static double base_of(const struct pair *pair, size_t f)
 {
-    const struct rps_figure *figure = &pair->profile->figure[f];
-
-    return pair->rest ? figure->rest : figure->whole;
+    return pair->profile->figure[f].whole;
 }
 
 /* --- how much figures differ ------------------------------------------------------------------ */
@@ -125,9 +119,11 @@ static struct range base_range(const struct pair *pair, size_t f)
 {
     const struct rps_profile *profile = pair->profile;
     const struct rps_figure *figure = &profile->figure[f];
-    uint64_t periods = profile->periods - (pair->rest ? profile->label[pair->label].periods : 0);
+    int is_main = (int)pair->label == profile->main_label;
+    uint64_t periods = profile->periods - (is_main ? profile->label[pair->label].periods : 0);
 
-    return range_of(pair->rest ? &figure->rest_interval : &figure->interval, base_of(pair, f),
+    return range_of(is_main ? &figure->rest_interval : &figure->interval,
+                    is_main ? figure->rest : figure->whole,
                     figure->spread * figure->spread / (double)periods);
 }
 
@@ -224,7 +220,7 @@ static void write_number(char *ret, size_t size, double value, double matters, i
         snprintf(ret, size, "0");
 }
 
-/* "CPI 2.4 for 1.1", with more digits where they are needed. */
+/* "CPI 2.4 (run: 1.1)", with more digits where they are needed. */
 static void write_values(char *ret, const struct pair *pair, size_t f, const char *name)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
@@ -238,8 +234,8 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
         if (strcmp(value, base) != 0)
             break;
     }
-    snprintf(ret, TEXT_SIZE, "%s %s%s%s for %s%s%s", name, value, unit[0] ? " " : "", unit, base,
-             unit[0] ? " " : "", unit);
+    snprintf(ret, TEXT_SIZE, "%s %s%s%s (%s: %s%s%s)", name, value, unit[0] ? " " : "", unit,
+             is_table(pair) ? "all" : "run", base, unit[0] ? " " : "", unit);
 }
 
 /* "3.1 x the page faults", "1/12 of the page faults", "no page faults". */
@@ -251,8 +247,6 @@ static void write_ratio(char *ret, const struct pair *pair, size_t f, const char
     rps_words_times(times, sizeof(times), ratio >= .095 ? ratio : 1 / ratio);
     if (ratio == 0)
         snprintf(ret, TEXT_SIZE, "no %s", name);
-    else if (isinf(ratio))
-        snprintf(ret, TEXT_SIZE, "all the %s", name);
     else if (ratio > 1000)
         snprintf(ret, TEXT_SIZE, "over 1000 x the %s", name);
     else if (ratio >= .095)
@@ -285,9 +279,7 @@ static void write_alike(char ret[RPS_PROFILE_WORDS_SIZE], const struct pair *pai
     if (pair->unsure)
         strcpy(ret, "nothing counted sets it apart for sure");
     else if (pair->compared)
-        strcpy(ret, pair->rest       ? "like the rest"
-                    : is_table(pair) ? "like the whole"
-                                     : "like the whole run");
+        strcpy(ret, is_table(pair) ? "like the whole" : "like the whole run");
 }
 
 /* Compare all figures; 0: there is nothing to compare with. */
@@ -297,7 +289,6 @@ static int compare(struct pair *pair)
 
     if (profile->label_count < 2 || profile->label[pair->label].periods == 0)
         return 0;
-    pair->rest = (int)pair->label == profile->main_label;
     for (size_t f = 0; f < profile->figure_count; f++) {
         double found = sure_difference(pair, f);
 
@@ -307,32 +298,37 @@ static int compare(struct pair *pair)
     return 1;
 }
 
+int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD])
+{
+    struct pair pair = {.profile = profile, .label = (size_t)label};
+    int count = 0;
+
+    if (!compare(&pair))
+        return 0;
+    while (count < RPS_PROFILE_TOLD && (ret[count] = choose(&pair, ret, count)) != NO_FIGURE)
+        count++;
+    return count;
+}
+
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
                         int label, int room)
 {
     struct pair pair = {.profile = profile, .label = (size_t)label};
     const char *place = profile->label[label].place;
     int behind = place[0] ? rps_text_width(place) + 2 : 0;
-    size_t said[CLAUSES];
+    size_t told[RPS_PROFILE_TOLD];
     char clause[TEXT_SIZE];
 
     ret[0] = '\0';
     if (!compare(&pair))
         return ret;
-    for (int i = 0; i < CLAUSES; i++) {
+    for (int i = 0, count = rps_profile_told(profile, label, told); i < count; i++) {
         size_t used = strlen(ret);
 
-        said[i] = choose(&pair, said, i);
-        if (said[i] == NO_FIGURE)
-            break;
-        write_clause(clause, &pair, said[i]);
+        write_clause(clause, &pair, told[i]);
         if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) + behind > room)
             break;
-        snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s",
-                 i > 0       ? ", "
-                 : pair.rest ? "unlike the rest, "
-                             : "",
-                 clause);
+        snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);
     }
     if (!ret[0])
         write_alike(ret, &pair);

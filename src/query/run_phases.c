@@ -1,141 +1,119 @@
 /*
- * The phases of a run: its periods become signals, the detector's observations become period
- * numbers and times again.
+ * The phases of one run or of several: their periods become signals, the detector's observations
+ * become period numbers and times again.
  */
 #include "rpistat/run_phases.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/collect.h"
-#include "rpistat/cpu_series.h"
-#include "rpistat/signal.h"
-#include "rpistat/wing.h"
-#include "run_collect.h"
+#include "rpistat/subprocess.h"
+#include "run_signals.h"
 
-/* --- collecting ------------------------------------------------------------------------------- */
+/* --- from observations to periods ------------------------------------------------------------- */
 
-/* The names that were asked for: those of the plan, and behind them those of samples. */
-struct names {
-    const char **name; /* owned */
-    size_t metric_count, sample_count;
-};
-
-static int split_names(const struct rps_run_phases_options *options,
-                       const struct rps_signal_provider *provider, struct names *ret,
-                       struct rps_error *err)
+static void place(struct rps_phases *phases, const struct rps_collected *collected)
 {
-    *ret = (struct names){.name = calloc(options->metric_count + 1, sizeof(*ret->name))};
-    if (!ret->name)
-        return rps_error_memory(err);
-    for (size_t i = 0; i < options->metric_count; i++) {
-        size_t behind = options->metric_count - 1 - ret->sample_count;
+    for (size_t i = 0; i < phases->count; i++) {
+        struct rps_phase *phase = &phases->phase[i];
 
-        if (provider && provider->is_name(options->metric[i])) {
-            ret->name[behind] = options->metric[i];
-            ret->sample_count++;
-        } else {
-            ret->name[ret->metric_count++] = options->metric[i];
-        }
+        phase->start_ns = collected->start_ns[phase->first];
+        phase->end_ns = collected->end_ns[phase->last];
+        phase->earliest = collected->first[phase->earliest];
+        phase->latest = collected->first[phase->latest];
+        phase->first = collected->first[phase->first];
+        phase->last = collected->last[phase->last];
     }
-    return 0;
+    for (size_t i = 0; i < phases->outlier_count; i++)
+        phases->outlier[i] = collected->first[phases->outlier[i]];
 }
 
-/* as_shown: by rotation, and rates as they are shown; not for the detector, and without samples. */
-static int collect_run(struct rps_reader *reader, const struct rps_run *run,
-                       const struct rps_run_phases_options *options, int as_shown,
-                       struct rps_collected *ret, struct rps_error *err)
+static void place_all(struct rps_run_phases *found, const struct rps_run_signals *signals)
 {
-    struct rps_collect_options collect = {
-        .by_rotation = as_shown, .as_shown = as_shown, .period_ns = run->period_ns};
-    const struct rps_wing *wing = rps_reader_wing(reader);
-    const struct rps_signal_provider *provider = wing ? wing->signals : NULL;
-    struct rps_chosen_signals samples = {0};
-    struct rps_cpu_series cpu_series = {0};
-    struct rps_plan *plan = NULL;
-    struct rps_collect *walked = NULL;
-    struct names names = {0};
-    int result = split_names(options, provider, &names, err);
+    const struct rps_collected *collected = &signals->collected[0];
+    size_t count = collected->signals.count;
 
-    if (result == 0)
-        result = rps_reader_plan(reader, run->run_id, &plan, err);
-    collect.plan = plan;
-    collect.name = names.name;
-    collect.name_count = names.metric_count;
-    if (result == 0)
-        result = rps_cpu_series_open(&cpu_series, reader, run->run_id, options->from_ns,
-                                     options->to_ns, &options->cpus, err);
-    if (result == 0 && cpu_series.count == 0)
-        result = rps_cpu_series_none(&cpu_series, err);
-    if (result == 0 && options->no_samples && names.sample_count > 0)
-        result = rps_error_set(err, RPS_USAGE, "--no-samples leaves nothing of '%s'",
-                               names.name[names.metric_count]);
-    if (result == 0 && provider && !as_shown && !options->no_samples &&
-        (names.sample_count > 0 || options->metric_count == 0))
-        result = provider->choose(
-            &(struct rps_signal_run){reader, run->run_id, cpu_series.first, cpu_series.last}, 1,
-            &options->cpus, names.name + names.metric_count, names.sample_count, &samples, err);
-    if (result == 0) {
-        rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1 + (int)samples.count);
-        result = rps_cpu_series_choose_thinned(&cpu_series, err);
+    for (size_t r = 0; r < found->joint.run_count; r++)
+        place(&found->joint.run[r], &signals->collected[r]);
+    for (size_t i = 0; i < found->found.levels.count; i++)
+        place(&found->found.levels.level[i], collected);
+    found->observation_count = count;
+    if (count > 0)
+        found->observation_ns =
+            (collected->end_ns[count - 1] - collected->start_ns[0]) / (int64_t)count;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static rps_signal_name *name_signals(struct rps_arena *arena, const struct rps_collected *collected)
+{
+    size_t count = collected->signals.signal_count;
+    rps_signal_name *name = rps_arena_get(arena, count + 1, sizeof(*name));
+
+    for (size_t s = 0; s < count; s++)
+        memcpy(name[s], collected->signal[s].name, sizeof(*name));
+    return name;
+}
+
+static void add_missing(struct rps_run_phases *found, const char *name)
+{
+    for (size_t i = 0; i < found->missing_count; i++) {
+        if (strcmp(found->missing[i], name) == 0)
+            return;
     }
-    if (result == 0) {
-        collect.level = cpu_series.resolution;
-        collect.by_rotation = as_shown || collect.level > 0;
-        result = rps_run_collect_walk(reader, &cpu_series, &options->cpus, &collect, &walked, err);
+    found->missing =
+        rps_arena_grow(found->arena, found->missing, found->missing_count, sizeof(*found->missing));
+    snprintf(found->missing[found->missing_count++], sizeof(*found->missing), "%s", name);
+}
+
+/* What any run has and another lacks. */
+static void find_missing(const struct rps_run_signals *signals, struct rps_run_phases *found)
+{
+    const char *name;
+
+    for (size_t r = 0; r < signals->count; r++) {
+        for (size_t other = 0; other < signals->count; other++) {
+            int lacks = 0;
+
+            for (size_t at = 0; lacks >= 0; at++) {
+                lacks = rps_collect_lacks(signals->member[r].collect,
+                                          signals->member[other].collect, at, &name);
+                if (lacks > 0)
+                    add_missing(found, name);
+            }
+        }
     }
-    if (result == 0)
-        result = rps_collect_end(walked, ret, err);
-    if (result == 0 && samples.count > 0) {
-        if (names.metric_count == 0 && names.sample_count > 0) /* they alone */
-            ret->signals.signal_count = 0;
-        result = provider->add(&samples, 0, ret, err);
-    }
-    rps_collect_free(walked);
-    if (provider)
-        provider->free(&samples);
-    rps_cpu_series_free(&cpu_series);
-    rps_plan_free(plan);
-    free(names.name);
-    return result;
+    if (signals->samples.having > 0 && signals->samples.having < signals->count)
+        add_missing(found, "samples");
 }
 
 /* --- detecting -------------------------------------------------------------------------------- */
 
-static void place(struct rps_run_phases *found, const struct rps_collected *collected)
+/*
+ * The shortest phase, in periods: what was asked for, or 0, the detector's choice. Where sets take
+ * turns every metric must be seen twice: a value that stands alone looks like a phase without any
+ * noise.
+ */
+static size_t shortest(const struct rps_run_phases_options *options,
+                       const struct rps_run_signals *signals)
 {
-    size_t count = collected->signals.count;
+    size_t most = 0;
 
-    found->observation_count = count;
-    found->observation_ns =
-        (collected->end_ns[count - 1] - collected->start_ns[0]) / (int64_t)count;
-    for (size_t i = 0; i < found->found.levels.count; i++)
-        rps_run_collect_place(&found->found.levels.level[i], collected);
-}
-
-static int name_signals(const struct rps_collected *collected, struct rps_run_phases *found,
-                        struct rps_error *err)
-{
-    found->signal_count = collected->signals.signal_count;
-    found->signal = calloc(found->signal_count + 1, sizeof(*found->signal));
-    if (!found->signal)
-        return rps_error_memory(err);
-    for (size_t s = 0; s < found->signal_count; s++)
-        snprintf(found->signal[s], sizeof(found->signal[s]), "%s", collected->signal[s].name);
-    return 0;
-}
-
-/* The shortest phase, in periods: what was asked for, or 0, the detector's choice. */
-static size_t shortest(const struct rps_run_phases_options *options, const struct rps_run *run,
-                       const struct rps_collected *collected)
-{
     if (options->find.detect.min_length > 0)
         return options->find.detect.min_length;
-    if (options->min_length_ns > 0 && run->period_ns > 0)
-        return (size_t)((options->min_length_ns - 1) / run->period_ns + 1);
-    return rps_run_collect_shortest(run, collected);
+    for (size_t r = 0; r < signals->count; r++) {
+        const struct rps_collected *collected = &signals->collected[r];
+        const struct rps_run *run = &signals->member[r].run;
+        size_t least = 0;
+
+        if (options->min_length_ns > 0 && run->period_ns > 0)
+            least = (size_t)((options->min_length_ns - 1) / run->period_ns + 1);
+        else if (collected->set_count > 1 && collected->level == 0)
+            least = (size_t)rps_run_periods_with(run, collected->set_count, 2) + 1;
+        most = least > most ? least : most;
+    }
+    return most;
 }
 
 /* Periods as observations, which are blocks where the run was read at a level. */
@@ -147,70 +125,71 @@ static size_t in_observations(size_t periods, const struct rps_collected *collec
     return collected->level > 0 ? (periods + block - 1) / block : periods;
 }
 
-void rps_run_phases_free(struct rps_run_phases *found)
-{
-    rps_found_phases_free(&found->found);
-    free(found->signal);
-    memset(found, 0, sizeof(*found));
-}
-
 /* From when on the part would be seen period by period; -1: it is, or nowhere. */
-static int periods_from(struct rps_reader *reader, const struct rps_run_phases_options *options,
-                        struct rps_run_phases *found, int64_t run_id, struct rps_error *err)
+static int periods_from(const struct rps_run_at *run, const struct rps_run_phases_options *options,
+                        int64_t *ret_ns, struct rps_error *err)
 {
-    int result = rps_reader_thinned(reader, run_id, &found->periods_from_ns, err);
+    int result = rps_reader_thinned(run->reader, run->run_id, ret_ns, err);
 
-    if (found->periods_from_ns <= options->from_ns || found->periods_from_ns >= options->to_ns)
-        found->periods_from_ns = -1;
+    if (*ret_ns <= options->from_ns || *ret_ns >= options->to_ns)
+        *ret_ns = -1;
     return result;
 }
 
-static int detect_run(struct rps_reader *reader, const struct rps_run *run,
-                      const struct rps_run_phases_options *options, struct rps_run_phases *ret,
-                      struct rps_error *err)
+static int find_phases(const struct rps_run_signals *signals,
+                       const struct rps_run_phases_options *options, struct rps_run_phases *found,
+                       struct rps_error *err)
 {
+    const struct rps_signals **of_run =
+        rps_arena_get(found->arena, signals->count, sizeof(*of_run));
     struct rps_phases_options find = options->find;
-    struct rps_collected collected = {0};
-    struct rps_run_phases found = {0};
-    int result = collect_run(reader, run, options, 0, &collected, err);
 
-    found.min_length = shortest(options, run, &collected);
-    find.detect.min_length = in_observations(found.min_length, &collected);
-    found.resolution = collected.level;
+    for (size_t r = 0; r < signals->count; r++)
+        of_run[r] = &signals->collected[r].signals;
+    found->min_length = shortest(options, signals);
+    find.detect.min_length = in_observations(found->min_length, &signals->collected[0]);
+    return signals->count == 1 ? rps_phases_find(of_run[0], &find, &found->found, err)
+                               : rps_joint_find(of_run, signals->count, &find, &found->joint, err);
+}
+
+int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
+                          const struct rps_run_phases_options *options, struct rps_run_phases *ret,
+                          struct rps_error *err)
+{
+    struct rps_run_phases found = {.arena = rps_arena_new()};
+    struct rps_run_signals signals;
+    int result = rps_run_signals_collect(found.arena, run, count, options, 0, &signals, err);
+
     if (result == 0)
-        result = periods_from(reader, options, &found, run->run_id, err);
+        result = periods_from(&run[0], options, &found.periods_from_ns, err);
     if (result == 0)
-        result = rps_phases_find(&collected.signals, &find, &found.found, err);
+        result = find_phases(&signals, options, &found, err);
     if (result == 0) {
-        place(&found, &collected);
-        result = name_signals(&collected, &found, err);
+        place_all(&found, &signals);
+        found.resolution = signals.collected[0].level;
+        found.signal_count = signals.collected[0].signals.signal_count;
+        found.signal = name_signals(found.arena, &signals.collected[0]);
+        find_missing(&signals, &found);
     }
+    rps_run_signals_free(&signals);
     if (result == 0)
         *ret = found;
     else
         rps_run_phases_free(&found);
-    rps_collected_free(&collected);
     return result;
 }
 
-int rps_run_phases_detect(struct rps_reader *reader, int64_t run_id,
-                          const struct rps_run_phases_options *options, struct rps_run_phases *ret,
-                          struct rps_error *err)
+void rps_run_phases_free(struct rps_run_phases *found)
 {
-    struct rps_run run;
-    int result = rps_reader_run(reader, run_id, &run, err);
-
-    if (result < 0)
-        return result;
-    result = detect_run(reader, &run, options, ret, err);
-    rps_run_free(&run);
-    return result;
+    rps_found_phases_free(&found->found);
+    rps_joint_free(&found->joint);
+    rps_arena_free(found->arena);
+    memset(found, 0, sizeof(*found));
 }
 
 /* What a run is profiled by. */
 struct profiling {
-    struct rps_reader *reader;
-    int64_t run_id;
+    const struct rps_run_at *run;
     const struct rps_run_phases_options *options;
 };
 
@@ -219,16 +198,16 @@ static int profile(const void *context, const struct rps_phases *phases, struct 
 {
     const struct profiling *of = context;
 
-    return rps_profile_run(of->reader, of->run_id, of->options->from_ns, of->options->to_ns,
-                           &of->options->cpus, phases, ret, err);
+    return rps_profile_run(of->run->reader, of->run->run_id, of->options->from_ns,
+                           of->options->to_ns, &of->options->cpus, phases, ret, err);
 }
 
-int rps_run_phases_remark(struct rps_reader *reader, int64_t run_id,
+int rps_run_phases_remark(const struct rps_run_at *run,
                           const struct rps_run_phases_options *options,
                           const struct rps_run_phases *found, char ret[RPS_PHASE_REMARK_SIZE],
                           struct rps_error *err)
 {
-    const struct profiling of = {reader, run_id, options};
+    const struct profiling of = {run, options};
 
     return rps_profile_remark(&found->found, found->observation_ns, profile, &of, ret, err);
 }
@@ -268,6 +247,7 @@ static int detect_small(struct rps_reader *reader, const struct rps_run *run,
                         struct rps_phase_levels *ret, char *remark, struct rps_error *err)
 {
     const struct rps_run_phases_options options = {.to_ns = INT64_MAX};
+    const struct rps_run_at at = {reader, run->run_id};
     struct rps_run_phases found;
     struct rps_run_summary summary;
     int result = rps_reader_summary(reader, run->run_id, &summary, err);
@@ -276,11 +256,11 @@ static int detect_small(struct rps_reader *reader, const struct rps_run *run,
         return result;
     if (summary.rows == 0 || summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
         return 0;
-    result = detect_run(reader, run, &options, &found, err);
+    result = rps_run_phases_detect(&at, 1, &options, &found, err);
     if (result < 0)
         return result;
     if (remark)
-        result = rps_run_phases_remark(reader, run->run_id, &options, &found, remark, err);
+        result = rps_run_phases_remark(&at, &options, &found, remark, err);
     if (result == 0) {
         *ret = found.found.levels;
         found.found.levels = (struct rps_phase_levels){0};
@@ -305,56 +285,103 @@ int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_pha
     return result;
 }
 
+/* --- in a process of its own ------------------------------------------------------------------ */
+
+struct asked {
+    const char *path;
+    const struct rps_wing *wing;
+    int64_t run_id;
+    const struct rps_run_phases_options *options;
+};
+
+static int find_shown(struct rps_reader *reader, const struct asked *asked, FILE *out,
+                      struct rps_error *err)
+{
+    const struct rps_run_at at = {reader, asked->run_id};
+    struct rps_run_phases found = {0};
+    const struct rps_phases *shown;
+    int result = asked->options
+                     ? rps_run_phases_detect(&at, 1, asked->options, &found, err)
+                     : rps_run_phases_get(reader, asked->run_id, &found.found.levels, NULL, err);
+
+    if (result > 0 || (result == 0 && asked->options)) {
+        shown = rps_phase_levels_shown(&found.found.levels);
+        fwrite(&shown->label_count, sizeof(shown->label_count), 1, out);
+        fwrite(shown->phase, sizeof(*shown->phase), shown->count, out);
+        result = 1;
+    }
+    rps_run_phases_free(&found);
+    return result;
+}
+
+static int open_and_find(void *context, FILE *out, struct rps_error *err)
+{
+    const struct asked *asked = context;
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, asked->path, err);
+
+    if (result == 0) {
+        rps_reader_use(reader, asked->wing);
+        result = find_shown(reader, asked, out, err);
+    }
+    rps_reader_close(reader);
+    return result;
+}
+
+int rps_run_phases_apart(const char *path, const struct rps_wing *wing, int64_t run_id,
+                         const struct rps_run_phases_options *options, struct rps_phases *ret,
+                         struct rps_error *err)
+{
+    struct asked asked = {path, wing, run_id, options};
+    char *text = NULL;
+    size_t size = 0, head = sizeof(ret->label_count);
+    int result = rps_subprocess_run("rpistat phases", open_and_find, &asked, &text, &size, err);
+
+    if (result <= 0) {
+        free(text);
+        return result;
+    }
+    *ret = (struct rps_phases){.count = (size - head) / sizeof(*ret->phase)};
+    memcpy(&ret->label_count, text, head);
+    ret->phase = memmove(text, text + head, size - head);
+    return result;
+}
+
 /* --- principal components --------------------------------------------------------------------- */
 
 void rps_run_components_free(struct rps_run_components *components)
 {
     rps_components_free(&components->components);
-    free(components->start_ns);
-    free(components->end_ns);
-    free(components->cycle);
-    free(components->name);
+    rps_arena_free(components->arena);
     memset(components, 0, sizeof(*components));
 }
 
-/* Times and names of what was collected, taken over. */
-static int take_over(struct rps_collected *collected, struct rps_run_components *found,
-                     struct rps_error *err)
-{
-    struct rps_run_phases names = {0};
-
-    if (name_signals(collected, &names, err) < 0)
-        return RPS_FAILED;
-    found->name = names.signal;
-    found->start_ns = collected->start_ns;
-    found->end_ns = collected->end_ns;
-    found->cycle = collected->cycle;
-    collected->start_ns = collected->end_ns = NULL;
-    collected->cycle = NULL;
-    return 0;
-}
-
-int rps_run_components_find(struct rps_reader *reader, int64_t run_id,
+int rps_run_components_find(const struct rps_run_at *run,
                             const struct rps_run_phases_options *options, size_t component_max,
                             struct rps_run_components *ret, struct rps_error *err)
 {
-    struct rps_collected collected = {0};
-    struct rps_run_components found = {0};
-    struct rps_run run;
-    int result = rps_reader_run(reader, run_id, &run, err);
+    struct rps_run_components found = {.arena = rps_arena_new()};
+    struct rps_run_signals signals;
+    int result = rps_run_signals_collect(found.arena, run, 1, options, 1, &signals, err);
+    struct rps_collected *collected = &signals.collected[0];
 
-    if (result < 0)
-        return result;
-    result = collect_run(reader, &run, options, 1, &collected, err);
     if (result == 0)
-        result = rps_components_find(&collected.signals, component_max, &found.components, err);
-    if (result == 0)
-        result = take_over(&collected, &found, err);
+        result = rps_components_find(&collected->signals, component_max, &found.components, err);
+    if (result == 0) {
+        size_t count = collected->signals.count;
+
+        found.name = name_signals(found.arena, collected);
+        found.start_ns = rps_arena_get(found.arena, count, sizeof(*found.start_ns));
+        found.end_ns = rps_arena_get(found.arena, count, sizeof(*found.end_ns));
+        found.cycle = rps_arena_get(found.arena, count, sizeof(*found.cycle));
+        memcpy(found.start_ns, collected->start_ns, count * sizeof(*found.start_ns));
+        memcpy(found.end_ns, collected->end_ns, count * sizeof(*found.end_ns));
+        memcpy(found.cycle, collected->cycle, count * sizeof(*found.cycle));
+    }
+    rps_run_signals_free(&signals);
     if (result == 0)
         *ret = found;
     else
         rps_run_components_free(&found);
-    rps_collected_free(&collected);
-    rps_run_free(&run);
     return result;
 }

@@ -1,14 +1,27 @@
-/* Detections of phases for programs: JSON and CSV. */
-#include "rpistat/output_file.h"
+/*
+ * Detections of phases as documents: the phases in order of time, the distinct ones, what sets
+ * these apart, outliers, principal components.
+ *
+ * Both tables have the same figures, in the same order: the profile's first, those that the words
+ * name and the CPU use, then the others. The distinct phases have all that are named, however short
+ * lines are; what else there is no room for is left out of text.
+ */
 #include "rpistat/phase_output.h"
 
+#include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/report_parts.h"
-#include "rpistat/rows.h"
+#include "rpistat/clock.h"
+#include "rpistat/collect.h"
+#include "rpistat/share_block.h"
 #include "rpistat/text.h"
+
+#define LEVELS_BESIDE 6   /* levels that are named on either side of the one that is shown */
+#define OUTLIERS_MAX  12  /* that are named, as stretches */
+#define LABEL_SURE    .75 /* below it, a label has a question mark */
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -53,248 +66,533 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
     return rps_json_close(&json);
 }
 
-/* --- JSON and CSV ----------------------------------------------------------------------------- */
+/* --- figures ---------------------------------------------------------------------------------- */
 
-/* How sure the figures of one row are: of those that were counted in turns. */
-static void put_intervals(struct rps_json *json, const struct rps_profile *profile,
-                          const struct rps_interval *interval)
+/* The CPU use, or what the words of some label name. */
+static int is_told(const struct rps_profile *profile, size_t f)
 {
-    rps_json_object(json, "intervals");
-    for (size_t f = 0; f < profile->figure_count; f++) {
-        if (interval[f].certainty <= RPS_CERTAINTY_COUNTED)
-            continue;
-        rps_json_object(json, profile->figure[f].name);
-        rps_json_double(json, "low", interval[f].low);
-        rps_json_double(json, "high", interval[f].high);
-        rps_json_text(json, "certainty", rps_certainty_name(interval[f].certainty));
-        rps_json_end(json);
-    }
-    rps_json_end(json);
-}
+    size_t told[RPS_PROFILE_TOLD];
 
-/* The figures of one row of a profile's matrix, by name. */
-static void put_figures(struct rps_json *json, const char *name, const struct rps_profile *profile,
-                        const double *value)
-{
-    rps_json_object(json, name);
-    for (size_t f = 0; f < profile->figure_count; f++)
-        rps_json_double(json, profile->figure[f].name, value[f]);
-    rps_json_end(json);
-}
-
-/* A figure's name in a CSV, NAME_metric where the row has that name already. */
-static void name_figure(char *ret, size_t size, const struct rps_figure *figure, const char *suffix)
-{
-    static const char *const own[] = {"phase",    "label",   "first",      "last",
-                                      "earliest", "latest",  "confidence", "label_confidence",
-                                      "share",    "start_s", "end_s",      "start",
-                                      "end"};
-    const char *kind = "";
-
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        if (!suffix[0] && strcmp(own[i], figure->name) == 0)
-            kind = "_metric";
-    }
-    snprintf(ret, size, "%s%s%s", figure->name, kind, suffix);
-}
-
-/* The figures of a phase as cells, the ends of their intervals behind them. */
-static void put_cells(struct rps_rows *rows, const struct rps_profile *profile, const double *value,
-                      const struct rps_interval *interval)
-{
-    char name[RPS_NAME_SIZE + 16];
-
-    for (size_t f = 0; f < profile->figure_count; f++) {
-        name_figure(name, sizeof(name), &profile->figure[f], "");
-        rps_rows_double(rows, name, value[f]);
-    }
-    for (size_t f = 0; f < profile->figure_count; f++) {
-        int known = interval[f].certainty > RPS_CERTAINTY_COUNTED;
-
-        name_figure(name, sizeof(name), &profile->figure[f], "_low");
-        rps_rows_double(rows, name, known ? interval[f].low : NAN);
-        name_figure(name, sizeof(name), &profile->figure[f], "_high");
-        rps_rows_double(rows, name, known ? interval[f].high : NAN);
-    }
-}
-
-/* The row of a phase; number 0 gives a CSV its names. */
-static void put_phase(struct rps_rows *rows, const struct rps_phase_output *output, size_t i)
-{
-    const struct rps_phase *phase = &output->phases->phase[i];
-    const struct rps_profile *profile = output->profile;
-    size_t at = i * profile->figure_count;
-    char label[RPS_PHASE_LABEL_SIZE];
-
-    rps_rows_row(rows);
-    rps_rows_uint(rows, "phase", i, 1);
-    rps_rows_text(rows, "label", rps_phase_label(phase->label, label));
-    rps_rows_uint(rows, "first", phase->first, 1);
-    rps_rows_uint(rows, "last", phase->last, 1);
-    rps_rows_uint(rows, "earliest", phase->earliest, 1);
-    rps_rows_uint(rows, "latest", phase->latest, 1);
-    rps_rows_double(rows, "confidence", phase->confidence);
-    rps_rows_double(rows, "label_confidence", phase->label_confidence);
-    rps_rows_double(rows, "share",
-                    rps_profile_share(profile, phase->end_ns - phase->start_ns,
-                                      phase->last - phase->first + 1));
-    if (output->run)
-        rps_rows_stretch(rows, output->run, phase->start_ns, phase->end_ns);
-    if (rows->json) {
-        put_figures(rows->json, "figures", profile, profile->phase + at);
-        put_intervals(rows->json, profile, profile->phase_interval + at);
-    } else {
-        put_cells(rows, profile, profile->phase + at, profile->phase_interval + at);
-    }
-    rps_rows_end_row(rows);
-}
-
-static void put_phases(struct rps_rows *rows, const struct rps_phase_output *output)
-{
-    if (rps_rows_begin(rows, "phases"))
-        put_phase(rows, output, 0);
-    for (size_t i = 0; i < output->phases->count; i++)
-        put_phase(rows, output, i);
-    rps_rows_end(rows);
-}
-
-static void put_labels(struct rps_rows *rows, const struct rps_phase_output *output)
-{
-    struct rps_json *json = rows->json;
-    const struct rps_profile *profile = output->profile;
-    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
-
-    rps_json_array(json, "labels");
     for (int l = 0; l < profile->label_count; l++) {
-        size_t at = (size_t)l * profile->figure_count;
-
-        rps_json_object(json, NULL);
-        rps_json_text(json, "label", rps_phase_label(l, label));
-        rps_json_uint64(json, "occurrences", profile->label[l].occurrences);
-        rps_json_uint64(json, "length", profile->label[l].periods);
-        if (output->run)
-            rps_json_seconds(json, "time_s", profile->label[l].length_ns);
-        rps_json_double(
-            json, "share",
-            rps_profile_share(profile, profile->label[l].length_ns, profile->label[l].periods));
-        if (rps_profile_words(words, profile, l, 0)[0])
-            rps_json_text(json, "words", words);
-        else
-            rps_json_null(json, "words");
-        if (output->shares)
-            rps_report_rows_group(rows, &output->shares->sampling, &output->shares->group[l],
-                                  profile->label[l].cpu_s);
-        put_figures(json, "mean", profile, profile->mean + at);
-        put_intervals(json, profile, profile->mean_interval + at);
-        put_figures(json, "spread", profile, profile->spread + at);
-        rps_json_end(json);
+        for (int i = 0, count = rps_profile_told(profile, l, told); i < count; i++) {
+            if (told[i] == f)
+                return 1;
+        }
     }
-    rps_json_end(json);
+    return strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0;
 }
 
-static void put_whole(struct rps_json *json, const struct rps_profile *profile)
+/* A column each, for people behind those that stand. `keeps_told`: those that are told are never
+ * left out. */
+static void add_figures(struct rps_block *block, const struct rps_profile *profile,
+                        const char *group, int keeps_told)
 {
-    rps_json_array(json, "figures");
+    int place = (int)block->column_count, count = (int)profile->figure_count;
+    int *rank = rps_arena_get(block->document->arena, profile->figure_count + 1, sizeof(*rank));
+
+    for (int i = 0; i < count; i++)
+        rank[profile->order[i]] = i + (i == 0 || is_told(profile, profile->order[i]) ? 0 : count);
     for (size_t f = 0; f < profile->figure_count; f++) {
         const struct rps_figure *figure = &profile->figure[f];
 
-        rps_json_object(json, NULL);
-        rps_json_text(json, "name", figure->name);
-        rps_json_text(json, "label", figure->label);
-        rps_json_text(json, "unit", figure->unit[0] ? figure->unit : NULL);
-        rps_json_double(json, "whole", figure->whole);
-        if (figure->interval.certainty > RPS_CERTAINTY_COUNTED) {
-            rps_json_double(json, "low", figure->interval.low);
-            rps_json_double(json, "high", figure->interval.high);
-            rps_json_text(json, "certainty", rps_certainty_name(figure->interval.certainty));
-        }
-        rps_json_double(json, "spread", figure->spread);
-        rps_json_double(json, "spread_inside", figure->inside);
-        rps_json_double(json, "variation", figure->whole_cv);
-        rps_json_double(json, "variation_inside", figure->inside_cv);
-        rps_json_double(json, "apart", figure->apart);
-        rps_json_end(json);
+        rps_block_column(block,
+                         (struct rps_column){
+                             .name = figure->name,
+                             .heading = figure->label[0] ? figure->label : figure->name,
+                             .kind = RPS_VALUE_FIGURE,
+                             .unit = figure->unit,
+                             .group = group,
+                             .has_interval = 1,
+                             .has_deviation = keeps_told,
+                             .place = place + rank[f],
+                             .shown = RPS_SHOWN_IF_KNOWN,
+                             .drop = keeps_told && is_told(profile, f) ? 0 : 2 * count - rank[f],
+                         });
     }
-    rps_json_end(json);
 }
 
-static void put_components(struct rps_json *json, const struct rps_phase_output *output)
+/* A row of a profile's matrices; spread NULL: there is none. */
+static void put_figures(struct rps_block *block, const struct rps_profile *profile,
+                        const double *value, const struct rps_interval *interval,
+                        const double *spread)
+{
+    for (size_t f = 0; f < profile->figure_count; f++)
+        rps_put_figure(block, value[f], &interval[f])->deviation = spread ? spread[f] : NAN;
+}
+
+/* Put how long a phase or label is: of a table how many rows. */
+static void put_length(struct rps_block *block, const struct rps_run *run, int64_t length_ns,
+                       uint64_t rows)
+{
+    rps_put_int(block, run ? length_ns : (int64_t)rows, 1);
+}
+
+/* The last row, for people: everything. The length stands before the figures; `before`: columns
+ * before the label. */
+static void put_all(struct rps_block *block, const struct rps_run *run,
+                    const struct rps_profile *profile, int before)
+{
+    block->people_rows = 1;
+    rps_put_blanks(block, before);
+    rps_put_text(block, "all");
+    rps_put_blanks(block, (int)(block->column_count - profile->figure_count) - before - 2);
+    put_length(block, run, profile->length_ns, profile->periods);
+    for (size_t f = 0; f < profile->figure_count; f++)
+        rps_put_figure(block, profile->figure[f].whole, &profile->figure[f].interval);
+}
+
+/* --- the phases in order of time -------------------------------------------------------------- */
+
+/* How far off the boundary may be. */
+static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
+                            const struct rps_phase *phase)
+{
+    uint64_t before = phase->first - phase->earliest, behind = phase->latest - phase->first;
+    uint64_t off = before > behind ? before : behind;
+
+    rps_put_blanks(block, 1);
+    if (off > 0 && run)
+        rps_put_words(block, "±%.*f", rps_document_decimals(block->document),
+                      (double)off * (double)run->period_ns / RPS_NS_PER_S);
+    else if (off > 0)
+        rps_put_words(block, "±%" PRIu64, off);
+}
+
+static void put_phase(struct rps_block *block, const struct rps_run *run,
+                      const struct rps_profile *profile, const struct rps_phase *phase)
+{
+    int64_t length_ns = phase->end_ns - phase->start_ns;
+    uint64_t rows = phase->last - phase->first + 1;
+    int has_clock = run && run->start_realtime_ns >= 0;
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    rps_put_text(block, rps_phase_label(phase->label, label))->doubtful =
+        phase->label_confidence < LABEL_SURE;
+    rps_put_int(block, (int64_t)phase->first, 1);
+    put_uncertainty(block, run, phase);
+    rps_put_int(block, (int64_t)phase->last, 1);
+    rps_put_int(block, (int64_t)phase->earliest, 1);
+    rps_put_int(block, (int64_t)phase->latest, 1);
+    rps_put_number(block, phase->confidence);
+    rps_put_words(block, phase->first > 0 ? "%.0f %%" : "", 100 * phase->confidence);
+    rps_put_number(block, phase->label_confidence);
+    rps_put_number(block, rps_profile_share(profile, length_ns, rows));
+    rps_put_int(block, phase->start_ns, 1);
+    rps_put_int(block, phase->end_ns, 1);
+    rps_put_int(block, run ? run->start_realtime_ns + phase->start_ns : 0, has_clock);
+    rps_put_int(block, run ? run->start_realtime_ns + phase->end_ns : 0, has_clock);
+    put_length(block, run, length_ns, rows);
+}
+
+/* The document's times are those of the run. */
+static void set_times(struct rps_document *document, const struct rps_run *run,
+                      const struct rps_phases *phases)
+{
+    document->period_ns = run ? run->period_ns : 0;
+    document->length_ns = run && phases->count > 0 ? phases->phase[phases->count - 1].end_ns : 0;
+}
+
+struct rps_block *rps_phase_block(struct rps_document *document, const struct rps_run *run,
+                                  const struct rps_phases *phases,
+                                  const struct rps_profile *profile)
+{
+    const struct rps_column columns[] = {
+        {"phase", .kind = RPS_VALUE_INT},
+        {"label", "Phase", .place = 1},
+        {"first", run ? NULL : "First", RPS_VALUE_INT, .place = 2},
+        {NULL, "", .place = 3},
+        {"last", run ? NULL : "Last", RPS_VALUE_INT, .place = 4},
+        {"earliest", .kind = RPS_VALUE_INT},
+        {"latest", .kind = RPS_VALUE_INT},
+        {"confidence", "Sure", RPS_VALUE_SHARE, .place = 5},
+        {"label_confidence", .kind = RPS_VALUE_SHARE},
+        {"share", "Share", RPS_VALUE_SHARE, .place = 7},
+        {run ? "start_s" : NULL, run ? "Start" : NULL, RPS_VALUE_CLOCK, .place = 2},
+        {run ? "end_s" : NULL, run ? "End" : NULL, RPS_VALUE_CLOCK, .place = 4},
+        {run ? "start" : NULL, .kind = RPS_VALUE_TIME},
+        {run ? "end" : NULL, .kind = RPS_VALUE_TIME},
+        {run ? "length_s" : "length", run ? "Length" : "Rows",
+         run ? RPS_VALUE_DURATION : RPS_VALUE_INT, .place = 6},
+    };
+    struct rps_block *block =
+        rps_document_block(document, "phases", columns, sizeof(columns) / sizeof(columns[0]));
+
+    set_times(document, run, phases);
+    block->indent = 2;
+    block->fixed = run ? 7 : 6;
+    add_figures(block, profile, "figures", 0);
+    for (size_t i = 0; i < phases->count; i++) {
+        size_t at = i * profile->figure_count;
+
+        rps_put_int(block, (int64_t)i, 1);
+        put_phase(block, run, profile, &phases->phase[i]);
+        put_figures(block, profile, profile->phase + at, profile->phase_interval + at, NULL);
+    }
+    put_all(block, run, profile, 1);
+    return block;
+}
+
+/* --- the distinct phases ---------------------------------------------------------------------- */
+
+/* How much of each figure's variation the phases explain; for people. */
+static void put_explained(struct rps_block *block, const struct rps_profile *profile)
+{
+    rps_put_text(block, "explained");
+    rps_put_blanks(block, (int)(block->column_count - profile->figure_count) - 1);
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        rps_put_blanks(block, 1);
+        if (isfinite(profile->figure[f].explained))
+            rps_put_words(block, "%.0f %%", 100 * profile->figure[f].explained);
+    }
+    block->people_rows++;
+    rps_block_line(block, "explained: how much of a figure's variation lies between the phases.");
+}
+
+static void add_labels(struct rps_document *document, const struct rps_phase_output *output)
+{
+    const struct rps_profile *profile = output->profile;
+    const struct rps_run *run = output->run;
+    const struct rps_column columns[] = {
+        {"label", "Phase", .place = 1},
+        {"occurrences", "Times", RPS_VALUE_INT, .place = 2},
+        {run ? "length" : NULL, .kind = RPS_VALUE_INT},
+        {"share", "Share", RPS_VALUE_SHARE, .place = 4},
+        {.name = "words"},
+        {output->shares ? "samples" : NULL, .kind = RPS_VALUE_INT},
+        {output->shares ? "expected_samples" : NULL, .kind = RPS_VALUE_NUMBER},
+        {output->shares ? "top" : NULL, .kind = RPS_VALUE_BLOCK},
+        {run ? "time_s" : "length", run ? "Time" : "Rows", run ? RPS_VALUE_DURATION : RPS_VALUE_INT,
+         .place = 3},
+    };
+    struct rps_block *block =
+        rps_document_block(document, "labels", columns, sizeof(columns) / sizeof(columns[0]));
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
+
+    block->indent = 2;
+    block->fixed = 1;
+    add_figures(block, profile, "mean", 1);
+    for (int l = 0; l < profile->label_count; l++) {
+        const struct rps_profile_label *of = &profile->label[l];
+        size_t at = (size_t)l * profile->figure_count;
+
+        rps_put_text(block, rps_phase_label(l, label));
+        rps_put_int(block, (int64_t)of->occurrences, 1);
+        rps_put_int(block, (int64_t)of->periods, 1);
+        rps_put_number(block, rps_profile_share(profile, of->length_ns, of->periods));
+        rps_put_text(block, rps_profile_words(words, profile, l, 0));
+        if (output->shares)
+            rps_share_block_put(block, &output->shares->sampling, &output->shares->group[l],
+                                of->cpu_s);
+        else
+            rps_put_blanks(block, 3);
+        put_length(block, run, of->length_ns, of->periods);
+        put_figures(block, profile, profile->mean + at, profile->mean_interval + at,
+                    profile->spread + at);
+    }
+    put_all(block, run, profile, 0);
+    if (profile->label_count > 1)
+        put_explained(block, profile);
+}
+
+/* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)". */
+static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
+{
+    const struct rps_share_group *group = &output->shares->group[l];
+    double expected =
+        rps_samples_expected(&output->shares->sampling, output->profile->label[l].cpu_s);
+    size_t used = strlen(rps_share_group_text(ret, size, group));
+
+    if (rps_samples_are_short(group->samples, expected))
+        snprintf(ret + used, size - used, "%s(%" PRIu64 " of %.0f samples)", used ? " " : "",
+                 group->samples, expected);
+    return ret;
+}
+
+/* A line a label: what sets it apart, and its function. Numbers are people's. */
+static void add_words(struct rps_document *document, const struct rps_phase_output *output)
+{
+    const struct rps_profile *profile = output->profile;
+    locale_t before = (locale_t)0;
+    struct rps_block *block;
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[256] = "";
+
+    if (profile->label_count < 2)
+        return;
+    block = rps_document_block(document, NULL, NULL, 0);
+    rps_block_title(block, "What sets them apart from the whole%s:", output->run ? " run" : "");
+    if (document->locale != (locale_t)0)
+        before = uselocale(document->locale);
+    for (int l = 0; l < profile->label_count; l++) {
+        rps_profile_words(words, profile, l, 0);
+        if (output->shares)
+            code_text(code, sizeof(code), output, l);
+        rps_block_wrap(block, 2, 5, "%s: %s%s%s", rps_phase_label(l, label), words,
+                       words[0] && code[0] ? ", " : "", code);
+    }
+    if (before != (locale_t)0)
+        uselocale(before);
+}
+
+/* Whether the labels have the samples that their CPU time lets expect. */
+static void add_samples(struct rps_document *document, const struct rps_phase_output *output)
+{
+    const struct rps_part_shares *shares = output->shares;
+    double cpu_s = 0;
+    char text[320];
+
+    for (int l = 0; l < output->profile->label_count; l++)
+        cpu_s += output->profile->label[l].cpu_s;
+    if (shares && rps_samples_short_text(text, sizeof(text), &shares->sampling,
+                                         shares->sample_count, cpu_s)[0])
+        rps_block_line(rps_document_block(document, NULL, NULL, 0), "%s", text);
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+static void add_whole(struct rps_document *document, const struct rps_profile *profile)
+{
+    static const struct rps_column columns[] = {
+        {.name = "name"},
+        {.name = "label"},
+        {.name = "unit"},
+        {"whole", .kind = RPS_VALUE_FIGURE, .has_interval = 1},
+        {"spread", .kind = RPS_VALUE_FIGURE},
+        {"explained", .kind = RPS_VALUE_SHARE},
+        {"apart", .kind = RPS_VALUE_NUMBER},
+    };
+    struct rps_block *block =
+        rps_document_block(document, "figures", columns, sizeof(columns) / sizeof(columns[0]));
+
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        const struct rps_figure *figure = &profile->figure[f];
+
+        rps_put_texts(block, 3, figure->name, figure->label, figure->unit);
+        rps_put_figure(block, figure->whole, &figure->interval);
+        rps_put_number(block, figure->spread);
+        rps_put_number(block, figure->explained);
+        rps_put_number(block, figure->apart);
+    }
+}
+
+/* When an observation of a phase begins. */
+static int64_t time_of(const struct rps_phases *phases, uint64_t number)
+{
+    const struct rps_phase *phase = phases->phase, *end = phase + phases->count - 1;
+
+    while (phase < end && number > phase->last)
+        phase++;
+    return phase->start_ns +
+           (int64_t)((double)(phase->end_ns - phase->start_ns) * (double)(number - phase->first) /
+                     (double)(phase->last - phase->first + 1));
+}
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* "00:03.2", "00:03.2-00:03.5", of a table "32", "32-35" */
+static char *stretch_text(struct rps_document *document, const struct rps_phase_output *output,
+                          uint64_t first, uint64_t last)
+{
+    const char *ends[2];
+
+    for (int i = 0; i < 2; i++)
+        ends[i] = output->run
+                      ? rps_document_clock(document, time_of(output->phases, i == 0 ? first : last))
+                      : rps_arena_print(document->arena, "%" PRIu64, i == 0 ? first : last);
+    return rps_arena_print(document->arena, "%s%s%s", ends[0], last > first ? "-" : "",
+                           last > first ? ends[1] : "");
+}
+
+/* A row a stretch of outliers; for people a sentence. */
+static void add_outliers(struct rps_document *document, const struct rps_phase_output *output)
+{
+    const struct rps_phases *phases = output->phases;
+    const uint64_t *outlier = phases->outlier;
+    const struct rps_column columns[] = {
+        {"first", .kind = RPS_VALUE_INT},
+        {"last", .kind = RPS_VALUE_INT},
+        {output->run ? "start_s" : NULL, .kind = RPS_VALUE_CLOCK},
+        {output->run ? "end_s" : NULL, .kind = RPS_VALUE_CLOCK},
+    };
+    struct rps_block *block = rps_document_block(document, "outliers", columns, 4);
+    const char *text = "";
+
+    for (size_t i = 0, last; i < phases->outlier_count; i = last + 1) {
+        for (last = i; last + 1 < phases->outlier_count && outlier[last + 1] == outlier[last] + 1;)
+            last++;
+        if (rps_block_rows(block) < OUTLIERS_MAX)
+            text = rps_arena_print(document->arena, "%s%s%s", text, i > 0 ? ", " : "",
+                                   stretch_text(document, output, outlier[i], outlier[last]));
+        else if (rps_block_rows(block) == OUTLIERS_MAX)
+            text = rps_arena_print(document->arena, "%s, and %zu more", text,
+                                   phases->outlier_count - i);
+        rps_put_int(block, (int64_t)outlier[i], 1);
+        rps_put_int(block, (int64_t)outlier[last], 1);
+        rps_put_int(block, time_of(phases, outlier[i]), 1);
+        rps_put_int(block, time_of(phases, outlier[last] + 1), 1);
+    }
+    if (phases->outlier_count > 0)
+        rps_document_say(document, "%zu outlier%s, %ss like none around them: %s.",
+                         phases->outlier_count, plural(phases->outlier_count), output->unit, text);
+}
+
+static void add_components(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_components *components = output->components;
+    static const struct rps_column columns[] = {
+        {NULL, "Component", .kind = RPS_VALUE_INT},
+        {"share", "Variance", RPS_VALUE_SHARE, .place = 1},
+    };
+    struct rps_block *block = rps_document_block(document, "components", columns, 2);
 
-    rps_json_array(json, "components");
+    rps_block_title(block, "Principal components");
+    rps_block_wrap(block, 0, 0,
+                   "The directions in which the signals vary together: how much of the variance "
+                   "each has, and its correlation with each signal.");
+    block->indent = 2;
+    block->fixed = 1;
+    for (size_t s = 0; s < components->signal_count; s++)
+        rps_block_column(block, (struct rps_column){.name = output->component_signal[s],
+                                                    .heading = output->component_signal[s],
+                                                    .kind = RPS_VALUE_FIGURE,
+                                                    .group = "loadings",
+                                                    .place = 2});
     for (size_t c = 0; c < components->component_count; c++) {
-        rps_json_object(json, NULL);
-        rps_json_double(json, "share", components->share[c]);
-        rps_json_object(json, "loadings");
-        for (size_t s = 0; s < components->signal_count; s++)
-            rps_json_double(json, output->component_signal[s],
-                            components->loading[c * components->signal_count + s]);
-        rps_json_end(json);
-        rps_json_end(json);
+        rps_put_int(block, (int64_t)c + 1, 1);
+        rps_put_number(block, components->share[c]);
+        for (size_t s = 0; s < components->signal_count; s++) {
+            double loading = components->loading[c * components->signal_count + s];
+
+            rps_put_number(block, loading);
+            rps_put_words(block, "%.2f", loading);
+        }
     }
-    rps_json_end(json);
 }
 
-static void put_levels(struct rps_json *json, const struct rps_phase_output *output)
+/* The other levels; where they are many, those around the one that is shown, and the finest. */
+static void say_levels(struct rps_block *block, const struct rps_phase_output *output)
 {
-    rps_json_array(json, "levels");
-    for (size_t at = 0; at < output->level_count; at++) {
-        rps_json_object(json, NULL);
-        rps_json_uint64(json, "phases", output->level[at].stretches);
-        rps_json_double(json, "lost", output->level[at].lost);
-        rps_json_bool(json, "shown", at == output->level_shown);
-        rps_json_end(json);
+    size_t fine = output->level_count - 1, shown = output->level_shown, last = fine;
+    char *text = NULL;
+
+    if (output->level_count < 2 || (output->level_count == 2 && output->level[0].stretches == 1))
+        return;
+    if (shown == fine)
+        last--;
+    for (size_t at = shown > LEVELS_BESIDE ? shown - LEVELS_BESIDE : 0; at <= last; at++) {
+        if (at != shown && (at <= shown + LEVELS_BESIDE || at == fine))
+            text = rps_arena_print(block->document->arena, "%s%s%zu%s", text ? text : "",
+                                   !text        ? ""
+                                   : at == last ? " and "
+                                                : ", ",
+                                   output->level[at].stretches, at == fine ? " (fine)" : "");
     }
-    rps_json_end(json);
+    rps_block_wrap(block, 0, 0, "Other levels have %s phases: --level N", text);
 }
 
-int rps_phase_output_json(FILE *out, const struct rps_phase_output *output, struct rps_error *err)
+/* A time that --from takes, not before the one that is said. */
+static void say_thinned(struct rps_block *block, int64_t from_ns)
 {
-    const struct rps_run *run = output->run;
-    struct rps_json *json;
-    struct rps_rows rows;
+    int decimals = rps_document_decimals(block->document);
+    int64_t unit = RPS_NS_PER_S;
 
-    if (rps_rows_open(&rows, out, RPS_FORMAT_JSON, err) < 0)
-        return RPS_FAILED;
-    json = rows.json;
-    rps_rows_text(&rows, "of", output->title);
-    rps_rows_int(&rows, "run", run ? run->run_id : 0, run != NULL);
-    rps_rows_text(&rows, "unit", output->unit);
+    if (from_ns < 0)
+        return;
+    for (int i = 0; i < decimals; i++)
+        unit /= 10;
+    from_ns += (unit - from_ns % unit) % unit;
+    rps_block_line(block, "Periods only since %s: --from %.*fs",
+                   rps_document_clock(block->document, from_ns), decimals,
+                   (double)from_ns / RPS_NS_PER_S);
+}
+
+static void add_heading(struct rps_document *document, const struct rps_phase_output *output)
+{
+    struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
+    const char *length = "", *unit = output->unit;
+
+    if (output->run)
+        length = rps_arena_print(document->arena, " (%s)",
+                                 rps_document_duration(document, output->profile->length_ns));
     if (output->block > 0)
-        rps_json_uint64(json, "block_rotations", (uint64_t)output->block);
-    if (run)
-        rps_rows_seconds(&rows, "periods_from_s", output->periods_from_ns,
-                         output->periods_from_ns >= 0);
-    rps_json_uint64(json, "observations", output->observations);
-    if (run)
-        rps_rows_seconds(&rows, "period_s", run->period_ns, run->period_ns > 0);
-    rps_json_text(json, "method", output->method);
-    rps_json_raw(json, "parameters", output->parameters);
-    put_levels(json, output);
-    rps_json_text(json, "remark", output->remark);
-    put_phases(&rows, output);
-    put_labels(&rows, output);
-    put_whole(json, output->profile);
-    rps_json_array(json, "outliers");
-    for (size_t i = 0; i < output->phases->outlier_count; i++)
-        rps_json_uint64(json, NULL, output->phases->outlier[i]);
-    rps_json_end(json);
-    if (output->components)
-        put_components(json, output);
-    if (rps_rows_close(&rows, 0, err) < 0)
-        return RPS_FAILED;
-    return rps_output_written(out, "the phases", err);
+        unit = rps_arena_print(document->arena, "block%s of %d rotation",
+                               plural(output->observations), output->block);
+    rps_block_title(block, "Phases of %s", output->title);
+    rps_block_line(block,
+                   "%zu phase%s of %d kind%s, found in %" PRIu64 " %s%s%s of %zu signal%s, %zu of "
+                   "which vary on their own",
+                   output->phases->count, plural(output->phases->count),
+                   output->phases->label_count, plural((uint64_t)output->phases->label_count),
+                   output->observations, unit, plural(output->block > 0 ? 2 : output->observations),
+                   length, output->signal_count, plural(output->signal_count),
+                   output->details->used_signal_count);
+    say_thinned(block, output->periods_from_ns);
+    say_levels(block, output);
+    if (output->remark)
+        rps_block_wrap(block, 0, 0, "%c%s.", toupper((unsigned char)output->remark[0]),
+                       output->remark + 1);
 }
 
-int rps_phase_output_csv(FILE *out, const struct rps_phase_output *output, struct rps_error *err)
+/* What only programs read. */
+static void add_settings(struct rps_document *document, const struct rps_phase_output *output)
 {
-    struct rps_rows rows;
+    static const struct rps_column level[] = {{"phases", .kind = RPS_VALUE_INT},
+                                              {"lost", .kind = RPS_VALUE_SHARE},
+                                              {"shown", .kind = RPS_VALUE_BOOL}};
+    const struct rps_run *run = output->run;
+    const struct rps_column columns[] = {
+        {.name = "of"},
+        {"run", .kind = RPS_VALUE_INT},
+        {.name = "unit"},
+        {output->block > 0 ? "block_rotations" : NULL, .kind = RPS_VALUE_INT},
+        {run ? "periods_from_s" : NULL, .kind = RPS_VALUE_CLOCK},
+        {"observations", .kind = RPS_VALUE_INT},
+        {run ? "period_s" : NULL, .kind = RPS_VALUE_DURATION},
+        {.name = "method"},
+        {"parameters", .kind = RPS_VALUE_JSON},
+        {.name = "remark"},
+    };
+    struct rps_block *block =
+        rps_document_block(document, NULL, columns, sizeof(columns) / sizeof(columns[0]));
 
-    if (rps_rows_open(&rows, out, RPS_FORMAT_CSV, err) < 0)
-        return RPS_FAILED;
-    put_phases(&rows, output);
-    if (rps_rows_close(&rows, 0, err) < 0)
-        return RPS_FAILED;
-    return rps_output_written(out, "the phases", err);
+    rps_put_text(block, output->title);
+    rps_put_int(block, run ? run->run_id : 0, run != NULL);
+    rps_put_text(block, output->unit);
+    rps_put_int(block, output->block, 1);
+    rps_put_int(block, output->periods_from_ns, output->periods_from_ns >= 0);
+    rps_put_int(block, (int64_t)output->observations, 1);
+    rps_put_int(block, run ? run->period_ns : 0, run && run->period_ns > 0);
+    rps_put_texts(block, 3, output->method, output->parameters, output->remark);
+    block = rps_document_block(document, "levels", level, 3);
+    for (size_t at = 0; at < output->level_count; at++) {
+        rps_put_int(block, (int64_t)output->level[at].stretches, 1);
+        rps_put_number(block, output->level[at].lost);
+        rps_put_int(block, at == output->level_shown, 1);
+    }
+}
+
+void rps_phase_document(struct rps_document *document, const struct rps_phase_output *output)
+{
+    const struct rps_phases *phases = output->phases;
+    int is_doubtful = 0;
+
+    document->csv = "phases";
+    document->width = RPS_DOCUMENT_WIDTH;
+    set_times(document, output->run, phases);
+    for (size_t i = 0; i < phases->count; i++)
+        is_doubtful |= phases->phase[i].label_confidence < LABEL_SURE;
+    add_settings(document, output);
+    add_heading(document, output);
+    rps_phase_block(document, output->run, phases, output->profile);
+    if (is_doubtful)
+        rps_document_say(document, "?: the phase may well be of another kind.");
+    add_labels(document, output);
+    add_words(document, output);
+    add_samples(document, output);
+    add_whole(document, output->profile);
+    add_outliers(document, output);
+    if (output->components)
+        add_components(document, output);
 }

@@ -86,8 +86,11 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
     }
     code = rps_database_do(store.db,
                            "UPDATE run SET label = CASE WHEN ?2 THEN ?3 ELSE label END,"
-                           " tags = json_patch(tags, ?4) WHERE run_id = ?1",
-                           "iitt", run_id, (int64_t)(edit->label != NULL), edit->label, patch);
+                           " tags = json_patch(tags, ?4), recorder_after_ns = CASE WHEN ?5 THEN ?6"
+                           " ELSE recorder_after_ns END WHERE run_id = ?1",
+                           "iittii", run_id, (int64_t)(edit->label != NULL), edit->label, patch,
+                           (int64_t)(edit->recorder_after_ns != NULL),
+                           edit->recorder_after_ns ? *edit->recorder_after_ns : 0);
     if (code != SQLITE_OK)
         result = rps_reader_error(&store, code, err);
     else if (sqlite3_changes(store.db) == 0)

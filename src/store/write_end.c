@@ -171,19 +171,6 @@ int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *p
     return result;
 }
 
-int rps_writer_set_recorder_after(struct rps_writer *writer, int64_t cpu_ns, struct rps_error *err)
-{
-    int code, result;
-
-    if (rps_writer_hold(writer, err) < 0)
-        return RPS_FAILED;
-    code = rps_write_run_after(writer->db, writer->run_id, cpu_ns);
-    result =
-        code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
-    rps_writer_release(writer);
-    return result;
-}
-
 void rps_writer_close(struct rps_writer *writer)
 {
     if (!writer)

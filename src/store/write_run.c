@@ -252,12 +252,6 @@ int rps_write_run_sums(sqlite3 *db, int64_t run_id, int set_count, const struct 
     return code;
 }
 
-int rps_write_run_after(sqlite3 *db, int64_t run_id, int64_t cpu_ns)
-{
-    return rps_database_do(db, "UPDATE run SET recorder_after_ns = ?2 WHERE run_id = ?1", "ii",
-                           run_id, cpu_ns);
-}
-
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
                       const struct rps_set_sum *sum)
 {

@@ -37,9 +37,6 @@ int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *pl
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
                       const struct rps_set_sum *sum);
 
-/* What the recorder's CPU time was since then, of a run that is there. */
-int rps_write_run_after(sqlite3 *db, int64_t run_id, int64_t cpu_ns);
-
 /* Write the estimates of the plan's events and metrics, of those that have one, in a transaction. An
  * SQLite code. */
 int rps_write_run_estimates(sqlite3 *db, int64_t run_id, const struct rps_plan *plan);

@@ -170,7 +170,7 @@ def test_text():
     assert re.fullmatch(r"Code of run 1, /usr/bin/work x+\.\.\.", title) and len(title) == 60, title
     assert all(len(line) <= 100 for line in lines), lines
     title = code("A.2").stdout.splitlines()[0]
-    assert title.endswith("x..., phase A.2") and len(title) == 100, title
+    assert title.endswith("x..., phase A.2") and len(title) == 96, title
     with store:
         store.execute("UPDATE run SET command = ? WHERE run_id = 1", [before])
     store.close()

@@ -167,7 +167,13 @@ def test_keyboard():
 
 
 def test_tables():
-    """all phases are in their table, which is as wide as the window or scrolls by itself; values are a table"""
+    """all phases are in their table, which is as wide as the window or scrolls by itself, with the cells that
+    `rpistat phases` has; values are a table"""
+    told = [[part.strip() for part in line.strip("|\n").split("|")] for line in
+            expect(FOLDER.call("phases", "--no-samples", "--format", "markdown", "-r", "1"), 0).stdout.splitlines() if line[:1] == "|"]
+    found = table_of(opened(**WIDE), "Phases in order of time")
+    assert len(found) > 3 and found == [row for row in told[2:] if len(row) == len(told[0])][:len(found)], (found, told)
+    assert any("±" in cell for cell in found[0][6:]), found
     def many(data):
         count = 600
         data["phases"] = {"label": [i % 2 for i in range(count)], "confidence": [1] * count,
@@ -233,7 +239,7 @@ def test_print():
     if shutil.which("pdftotext"):
         text = subprocess.run(["pdftotext", "-layout", FOLDER / "page.pdf", "-"], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
-        for word in ["calm" if "calm" in text else "sim:script.sim", "Phases in order of time", "00:00:20.0",
+        for word in ["calm" if "calm" in text else "sim:script.sim", "Phases in order of time", "00:20.0",
                      "Figures of the whole run", "Exit status"]:
             assert word in text, (word, text)
         assert "Whole run" not in text
@@ -466,7 +472,7 @@ def test_compare_rows():
     a, b, _, verdict = figures["DC miss ratio"]
     assert re.match("19|20", a) and re.match("[78]", b) and verdict == "less", figures
     found = table_of(browser, "Functions of phase B, CPU time")
-    assert found[0][0] == "solve" and found[0][4] == "one run a side", found
+    assert found[0][0] == "solve" and found[0][4] == "untested", found
     assert functions(browser)[0][0] == "solve", functions(browser)
     browser.evaluate("document.querySelectorAll('#rows button')[2].focus()")
     browser.key("ArrowUp")

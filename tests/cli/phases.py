@@ -75,7 +75,7 @@ def test_csv():
             for cell, expected in ((name, value), (name + "_low", sure.get("low")),
                                    (name + "_high", sure.get("high"))):
                 assert (float(row[cell]) if row[cell] else None) == expected, (cell, row, phase)
-        assert len(row) == 13 + 3 * len(phase["figures"]) > 30, row
+        assert len(row) == 14 + 3 * len(phase["figures"]) > 30, row
 
 
 def test_text():
@@ -124,7 +124,7 @@ def test_json():
     assert labels["A"]["occurrences"] == 2 and labels["C"]["occurrences"] == 1, labels
     assert abs(labels["A"]["time_s"] - 17) < 0.7, labels
     misses = [f for f in found["figures"] if f["name"] == "dc_miss_ratio"][0]
-    assert misses["variation_inside"] < 0.2 * misses["variation"], misses
+    assert 0.96 < misses["explained"] < 1, misses
     assert found["parameters"]["sensitivity"] == 0, found["parameters"]
 
 
@@ -132,21 +132,25 @@ def test_words():
     """what sets each label apart from the run, in text and in JSON; of one kind alone nothing"""
     words = {label["label"]: label["words"]
              for label in json.loads(phases("--format", "json").stdout)["labels"]}
-    assert words["A"].startswith("unlike the rest, 0.11 x the main miss rate, DC miss ratio 4.0 % for "), words
-    assert re.match(r"2\.[12] x the main miss rate, DC miss ratio 20 % for ", words["B"]), words
-    assert words["C"] == "CPU use 0 % for 88 %", words
+    assert re.match(r"0\.2\d x the main miss rate, DC miss ratio 4\.0 % \(run: \S+ %\)", words["A"]), words
+    assert re.match(r"2\.[12] x the main miss rate, DC miss ratio 20 % \(run: ", words["B"]), words
+    assert words["C"] == "CPU use 0 % (run: 88 %)", words
     lines = phases().stdout.splitlines()
-    told = lines[lines.index("What sets them apart from the whole run:") + 1:][:4]
-    assert told[1:] == ["  B: " + words["B"], "  C: " + words["C"], ""], told
-    # as many clauses as fit into 100 columns
-    assert words["A"].endswith(", CPU use 100 % for 74 %") and len("  A: " + words["A"]) > 100, words
-    assert "  A: " + words["A"] == told[0] + ", CPU use 100 % for 74 %", told
+    told = lines[lines.index("What sets them apart from the whole run:") + 1:]
+    told = " ".join(" ".join(told[:told.index("")] if "" in told else told).split())
+    assert told == " ".join("%s: %s" % (label, words[label]) for label in "ABC"), told
+    # what is named stands in the table of the distinct phases, with that of the run
+    tables = json.loads(phases("--format", "json").stdout)
+    whole = {figure["name"]: figure["whole"] for figure in tables["figures"]}
+    assert "(run: %.0f %%)" % whole["cpu_use"] in words["C"], whole
+    headings = "\n".join(lines[lines.index(next(line for line in lines if "Times" in line)) - 4:][:40])
+    assert all(part in headings for part in ("Main miss", "DC miss", "CPU use (%)", "  all ", "explained")), headings
     alone = ["--from", "phase:C", "--to", "phase:C"]
     assert "sets them apart" not in phases(*alone).stdout
     assert json.loads(phases("--format", "json", *alone).stdout)["labels"][0]["words"] is None
     FOLDER.write("two.csv", table())
     text = phases("--csv", "two.csv").stdout
-    assert re.search(r"apart from the whole:\n  A: unlike the rest, level \S+ for \S+\n  B: level", text), text
+    assert re.search(r"apart from the whole:\n  A: level \S+ \(all: \S+\)\n  B: level", text), text
 
 
 def test_formats_are_the_c_locales():
@@ -162,7 +166,7 @@ def test_formats_are_the_c_locales():
 def test_components():
     """--pca: loadings of each metric, and how much of the variance there is in each component"""
     text = phases("--pca").stdout
-    assert "Principal components" in text and "of the variance" in text, text
+    assert "Principal components" in text and "  Component  Variance  " in text, text
     found = json.loads(phases("--pca", "--format", "json").stdout)["components"]
     assert sum(component["share"] for component in found) <= 1, found
     # what happens together lies on one side of a component
@@ -329,13 +333,15 @@ def test_exports():
 
 
 def test_variation():
-    """what varies inside the phases never exceeds what varies in the whole run"""
+    """what the phases explain of what varies is a share of it; of what tells them apart most of it"""
     with Folder() as folder:
         folder.write("nap.sim", "phase work 20s instructions=200M\nsleep 20s\nphase rest 100ms instructions=1k\n"
                      "sleep 20s\nphase work 20s instructions=200M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:nap.sim"), 0)
-        for figure in json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["figures"]:
-            assert figure["variation"] is None or figure["variation_inside"] <= figure["variation"], figure
+        figures = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["figures"]
+        for figure in figures:
+            assert figure["explained"] is None or 0 <= figure["explained"] <= 1, figure
+        assert max(figure["explained"] or 0 for figure in figures if figure["apart"] > .5) > .9, figures
 
 
 def test_drift():

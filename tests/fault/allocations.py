@@ -14,7 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
 
-from program import Folder, environment, expect, tap  # noqa: E402
+from program import Folder, counting, environment, expect, tap  # noqa: E402
 
 LIBRARY = os.path.abspath(sys.argv[2])
 CASES = int(sys.argv[3]) if len(sys.argv) > 3 else 30
@@ -94,6 +94,27 @@ def fail_each(arguments, existing=False):
               "without" % (" ".join(arguments), len(numbers), total, failed), flush=True)
 
 
+def end_without_report():
+    """The process that makes the report has no memory, from any point on: the recording stands, and
+    has the status of its workload."""
+    said = 0
+    with Folder() as folder:
+        for number in [1, 3, 10, 30, 100, 300, 1000]:
+            store = "end%d.data" % number
+            answer = call(folder, [*counting(), "-o", store, "--", "sh", "-c", "exit 3"],
+                          RPISTAT_FAULT_ALLOC="%d+" % number,
+                          RPISTAT_FAULT_PROCESS="rpistat report")
+            assert answer.returncode == 3, "%d: %s" % (number, answer.stderr)
+            lines = [line for line in answer.stderr.splitlines() if "without a report" in line]
+            assert len(lines) <= 1 and all(
+                line.startswith("rpistat: run 1 is in the store, without a report: out of memory")
+                for line in lines), answer.stderr
+            said += len(lines)
+            expect(folder.call("check", "-i", store), 0)
+            assert run_of(folder / store)[0][0] == "complete"
+    assert said >= 4, said
+
+
 COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
             ["compare", "--format", "json"],
             ["check"], ["check", "--repair", "-o", "NAME.new"],
@@ -102,6 +123,7 @@ COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
             ["events", "--pmu", "sim:script.sim", "--sets", "arm1176"], ["plot", "-o", "NAME.svg"],
             ["plot", "-o", "NAME.html"], ["watch", "--once"]]
 
-tap.main([("%s without memory" % " ".join(RECORD), fail_each, RECORD),
+tap.main([("a recording's end without memory", end_without_report),
+          ("%s without memory" % " ".join(RECORD), fail_each, RECORD),
           ("%s into a store without memory" % " ".join(RECORD), fail_each, RECORD, True)]
          + [("%s without memory" % " ".join(command), fail_each, command) for command in COMMANDS])

@@ -3,6 +3,7 @@
  * reads of counters, as the environment says. Other programs that rpistat starts are left alone.
  *
  *     RPISTAT_FAULT_ALLOC=N     the N-th allocation fails (from 1); "N+": that and all that follow
+ *     RPISTAT_FAULT_PROCESS=NAME allocations in the process of that name alone are counted, and fail
  *     RPISTAT_FAULT_READ=N:KIND every N-th read of a counter is a KIND: "eintr", "short", "eio",
  *                               "zero"
  *     RPISTAT_FAULT_COUNT=FILE  where to write how many allocations and reads of counters there
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* glibc's own, under the names that it keeps for this */
@@ -29,6 +31,7 @@ static struct {
     unsigned long alloc_at, read_each;
     bool alloc_on;
     char read_kind[8];
+    const char *process; /* NULL: any */
     ssize_t (*read)(int fd, void *data, size_t size);
     atomic_ulong allocs, reads;
 } fault;
@@ -49,6 +52,7 @@ __attribute__((constructor)) static void begin(void)
         fault.read_each = strtoul(read_text, &end, 10);
         snprintf(fault.read_kind, sizeof(fault.read_kind), "%s", *end ? end + 1 : "");
     }
+    fault.process = getenv("RPISTAT_FAULT_PROCESS");
     fault.active = true;
 }
 
@@ -71,8 +75,11 @@ __attribute__((destructor)) static void report(void)
 static bool alloc_fails(void)
 {
     unsigned long number;
+    char name[16];
 
     if (!fault.active)
+        return false;
+    if (fault.process && (prctl(PR_GET_NAME, name) < 0 || strcmp(name, fault.process) != 0))
         return false;
     number = atomic_fetch_add(&fault.allocs, 1) + 1;
     if (number != fault.alloc_at && (!fault.alloc_on || number < fault.alloc_at))

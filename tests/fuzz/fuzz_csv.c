@@ -30,6 +30,7 @@ static void detect(const struct rps_csv_signals *table)
                                       .details = &details,
                                       .profile = &profile,
                                       .component_signal = name};
+    struct rps_document document = {.arena = rps_arena_new()};
     struct rps_signals even = {0};
     struct rps_error err;
 
@@ -37,14 +38,15 @@ static void detect(const struct rps_csv_signals *table)
     for (size_t i = 0; i < table->signals.signal_count; i++)
         name[i] = table->name[i];
     if (rps_csv_signals_even(table, &even, &err) == 0 &&
-        rps_detect(&even, &options, &phases, &details, &err) == 0 &&
-        rps_profile_signals(&table->signals, name, &phases, &profile, &err) == 0) {
+        rps_detect(&even, &options, &phases, &details, &err) == 0) {
+        rps_profile_signals(&table->signals, name, &phases, &profile);
         if (rps_components_find(&table->signals, 3, &components, &err) == 0)
             output.components = &components;
-        rps_phase_output_text(fuzz_sink(), &output, &err);
-        rps_phase_output_json(fuzz_sink(), &output, &err);
-        rps_phase_output_csv(fuzz_sink(), &output, &err);
+        rps_phase_document(&document, &output);
+        for (int format = RPS_FORMAT_TEXT; format <= RPS_FORMAT_MARKDOWN + 1; format++)
+            rps_document_write(&document, fuzz_sink(), format, 0);
     }
+    rps_arena_free(document.arena);
     rps_components_free(&components);
     rps_profile_free(&profile);
     rps_phases_free(&phases);

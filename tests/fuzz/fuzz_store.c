@@ -115,6 +115,7 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     const struct rps_export_options export = {.to_ns = INT64_MAX, .separator = ',', .decimal = '.'};
     const struct rps_report_options report = {.to_ns = INT64_MAX, .explain = 1};
     const struct rps_run_phases_options phases = {.to_ns = INT64_MAX};
+    const struct rps_run_at at = {reader, run_id};
     struct rps_run_components components = {0};
     struct rps_run_phases found = {0};
     struct rps_phase_levels stored = {0};
@@ -134,9 +135,9 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
         rps_export_run(*format, fuzz_sink(), reader, run_id, &export, &err);
     if (rps_run_phases_get(reader, run_id, &stored, NULL, &err) > 0)
         rps_phase_levels_free(&stored);
-    if (rps_run_phases_detect(reader, run_id, &phases, &found, &err) == 0)
+    if (rps_run_phases_detect(&at, 1, &phases, &found, &err) == 0)
         rps_run_phases_free(&found);
-    if (rps_run_components_find(reader, run_id, &phases, 3, &components, &err) == 0)
+    if (rps_run_components_find(&at, &phases, 3, &components, &err) == 0)
         rps_run_components_free(&components);
     draw(reader, run_id, picture);
 }

@@ -299,6 +299,8 @@ void drawing_story(struct fixture *fixture)
     detected(fixture, levels, 3, 1);
 }
 
+#ifdef RPS_HAS_CODE
+
 /* Modules, stacks with a frame each, and threads of drawing_samples. */
 static void write_code(struct fixture *fixture)
 {
@@ -362,6 +364,19 @@ void drawing_samples(struct fixture *fixture)
     name_code(fixture);
     drawing_detected(fixture, phase, 2);
 }
+
+#else
+
+void drawing_samples(struct fixture *fixture)
+{
+    fixture_write(fixture);
+    fixture_read(fixture);
+    fixture_end(fixture);
+    print_message("# built without samples of the code\n");
+    skip();
+}
+
+#endif
 
 char *drawing_characters(struct fixture *fixture, struct rps_plot_options options)
 {

@@ -12,11 +12,13 @@
 #include "rpistat/clock.h"
 #include "rpistat/code_wing.h"
 
+#ifdef RPS_HAS_CODE
 /* As main does. */
 __attribute__((constructor)) static void use_wing(void)
 {
     rps_store_use(&rps_code_store);
 }
+#endif
 
 static void must(int result, const struct rps_error *err)
 {
@@ -116,7 +118,9 @@ void fixture_read(struct fixture *fixture)
     rps_writer_close(fixture->writer);
     fixture->writer = NULL;
     must(rps_reader_open(&fixture->reader, fixture->path, &err), &err);
+#ifdef RPS_HAS_CODE
     rps_reader_use(fixture->reader, &rps_code_wing);
+#endif
 }
 
 const char *fixture_file(struct fixture *fixture, const char *name)

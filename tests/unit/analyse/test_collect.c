@@ -93,7 +93,7 @@ static struct rps_collected end(struct rps_collect *collect)
     struct rps_collected collected;
     struct rps_error err;
 
-    if (rps_collect_end(collect, &collected, &err) < 0)
+    if (rps_collect_end_together(&collect, 1, &collected, &err) < 0)
         fail_msg("%s", err.message);
     rps_collect_free(collect);
     return collected;

@@ -115,7 +115,7 @@ static struct rps_collected end(struct series *series)
     struct rps_collected collected;
     struct rps_error err;
 
-    if (rps_collect_end(series->collect, &collected, &err) < 0)
+    if (rps_collect_end_together(&series->collect, 1, &collected, &err) < 0)
         fail_msg("%s", err.message);
     rps_collect_free(series->collect);
     rps_plan_free(series->plan);

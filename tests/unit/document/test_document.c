@@ -210,6 +210,7 @@ static void test_lines(void **state)
 
 static const struct rps_interval surely = {RPS_CERTAINTY_INTERVAL, 2, 1.96, 2.04, .5};
 static const struct rps_interval widely = {RPS_CERTAINTY_INTERVAL, 2, 1.2, 3.8, .5};
+static const struct rps_interval exactly = {RPS_CERTAINTY_INTERVAL, 2, 2 - 1e-9, 2 + 1e-9, .5};
 static const struct rps_interval rarely = {RPS_CERTAINTY_BURSTS, 2, NAN, NAN, .5};
 
 /* Two phases of a run with figures of all kinds, and a row for people alone. */
@@ -247,7 +248,7 @@ static void put_phases(struct rps_document *document)
     rps_put_blanks(block, 1);
     rps_put_int(block, 20 * S, 1);
     rps_put_blanks(block, 1);
-    rps_put_number(block, 2);
+    rps_put_figure(block, 2, &exactly);
     rps_put_blanks(block, 1);
     rps_block_line(block, "Below.");
 }
@@ -265,7 +266,7 @@ static void test_figures(void **state)
                    "  Phase    Start  Length   Share              (%)             CPI\n"
                    "  A      00:00.0   5.0 s  25.0 %  12.35 * sd 0.50      2.00 \u00b10.04\n"
                    "  B?     00:05.0  15.0 s  75.0 %                -  2.00 (1.2-3.8)\n"
-                   "  all             20.0 s                                    2.000\n"
+                   "  all             20.0 s                             2.000 \u00b10.000\n"
                    "Below.\n"
                    "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n"
                    "\n*: counted in turns, too rare or in too few periods for an interval.\n"
@@ -285,7 +286,7 @@ static void test_figures(void **state)
                    "  Phase             CPI\n"
                    "  A          2.00 \u00b10.04\n"
                    "  B?     2.00 (1.2-3.8)\n"
-                   "  all             2.000\n"
+                   "  all      2.000 \u00b10.000\n"
                    "Below.\n"
                    "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n");
 }
@@ -398,7 +399,7 @@ static void test_markup(void **state)
                    "<details><summary>More</summary>\n\nLast \\\\x1b\n\n</details>\n");
     put_markup(&document);
     assert_ends(&document, RPS_FORMAT_MARKDOWN + 1, 0,
-                "<h2>Of &amp;x</h2>\n<ul>\n<li>One.</li>\n<li>@two</li>\n</ul>\n\n<table>\n"
+                "<h2>Of &amp;x</h2>\n\n<ul>\n<li>One.</li>\n<li>@two</li>\n</ul>\n\n<table>\n"
                 "<tr><th>A_b</th><th class=\"n\">N (&lt;s&gt;)</th></tr>\n"
                 "<tr><td>&nbsp;&nbsp;in|side</td><td class=\"n\">1</td></tr>\n"
                 "<tr><td colspan=\"99\">between</td></tr>\n"

@@ -175,6 +175,21 @@ static void test_own_exports(void **state)
               "cycles cpi");
 }
 
+/* An export of a run without CPUs: nothing stands in its cpu. */
+static void test_own_export_without_cpus(void **state)
+{
+    struct rps_csv_signals signals =
+        read_text("run,cpu,period,time_s,length_s,cycle,cycles,set,a\n"
+                  "1,,0,0.0,0.1,700,700,0,11\n1,,1,0.1,0.1,1500,800,0,22\n"
+                  "2,,0,0.0,0.1,900,900,0,15\n2,,1,0.1,0.1,1800,900,0,16\n");
+
+    (void)state;
+    assert_non_null(signals.signals.broken);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(signals.signals.broken[i], i == 2);
+    rps_csv_signals_free(&signals);
+}
+
 static void test_chosen_columns(void **state)
 {
     static const char *const both[] = {"b", "time"}, *const number[] = {"2"}, *const none[] = {"x"};
@@ -368,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_comments),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_own_exports),
+        cmocka_unit_test(test_own_export_without_cpus),
         cmocka_unit_test(test_chosen_columns),
         cmocka_unit_test(test_no_table),
         cmocka_unit_test(test_many_columns),

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "rpistat/joint_phases.h"
 #include "compare/match.h"
 #include "rpistat/random.h"
+#include "rpistat/run_phases.h"
 
 /* What a workload does: letters, n periods each. Upper case: that much work; X is as B, but with
  * other misses; Z sleeps. */
@@ -63,29 +63,29 @@ static void make_run(struct fixture *fixture, const struct stretch *stretch, uin
     fixture_read(fixture);
 }
 
-static struct rps_joint_phases find_with(struct fixture *fixture, size_t count,
-                                         const struct rps_joint_options *options)
+static struct rps_run_phases find_with(struct fixture *fixture, size_t count,
+                                       const struct rps_run_phases_options *options)
 {
-    struct rps_joint_run run[8];
-    struct rps_joint_phases joint;
+    struct rps_run_at run[8];
+    struct rps_run_phases found;
     struct rps_error err;
 
     for (size_t r = 0; r < count; r++)
-        run[r] = (struct rps_joint_run){fixture[r].reader, fixture[r].run_id};
-    if (rps_joint_phases_find(run, count, options, &joint, &err) < 0)
+        run[r] = (struct rps_run_at){fixture[r].reader, fixture[r].run_id};
+    if (rps_run_phases_detect(run, count, options, &found, &err) < 0)
         fail_msg("%s", err.message);
-    return joint;
+    return found;
 }
 
-static struct rps_joint_phases find(struct fixture *fixture, size_t count)
+static struct rps_run_phases find(struct fixture *fixture, size_t count)
 {
-    return find_with(fixture, count, &(struct rps_joint_options){0});
+    return find_with(fixture, count, &(struct rps_run_phases_options){.to_ns = INT64_MAX});
 }
 
-static void end_all(struct rps_joint_phases *joint, struct fixture *fixture, size_t count)
+static void end_all(struct rps_run_phases *found, struct fixture *fixture, size_t count)
 {
-    rps_joint_phases_free(joint);
-    rps_joint_phases_free(joint);
+    rps_run_phases_free(found);
+    rps_run_phases_free(found);
     for (size_t r = 0; r < count; r++)
         fixture_end(&fixture[r]);
 }
@@ -123,30 +123,35 @@ static void check_run(const struct rps_phases *phases, const struct stretch *str
 
 static const struct stretch program[] = {{'B', 60}, {'A', 60}, {'Z', 40}, {'B', 60}, {0, 0}};
 
+static struct rps_phases *phases_of(const struct rps_run_phases *found, size_t count, size_t r)
+{
+    return count == 1 ? rps_phase_levels_shown(&found->found.levels) : &found->joint.run[r];
+}
+
 /* As many phases as each has alone, at the same places, with the same labels; of five runs too. */
 static void test_same(void **state)
 {
     struct fixture fixture[5];
-    struct rps_joint_phases joint;
+    struct rps_run_phases found;
 
     (void)state;
     for (uint64_t r = 0; r < 5; r++)
         make_run(&fixture[r], program, r);
     for (size_t count = 1; count <= 5; count += 2) {
-        joint = find(fixture, count);
-        assert_int_equal(joint.run_count, count);
-        assert_int_equal(joint.label_count, 3);
+        found = find(fixture, count);
+        assert_int_equal(found.joint.run_count, count == 1 ? 0 : count);
+        assert_int_equal(phases_of(&found, count, 0)->label_count, 3);
         for (size_t r = 0; r < count; r++) {
-            check_run(&joint.run[r], program);
+            check_run(phases_of(&found, count, r), program);
             for (size_t k = 0; k < 4; k++)
-                assert_int_equal(joint.run[r].phase[k].label, (int)k % 3);
+                assert_int_equal(phases_of(&found, count, r)->phase[k].label, (int)k % 3);
         }
-        assert_true(joint.signal_count >= 4);
-        assert_true(has(joint.signal, joint.signal_count, "cpi"));
-        assert_int_equal(joint.missing_count, 0);
-        rps_joint_phases_free(&joint);
+        assert_true(found.signal_count >= 4);
+        assert_true(has(found.signal, found.signal_count, "cpi"));
+        assert_int_equal(found.missing_count, 0);
+        rps_run_phases_free(&found);
     }
-    end_all(&joint, fixture, 5);
+    end_all(&found, fixture, 5);
 }
 
 /* One phase became another and longer, one came: matched by their order. */
@@ -155,7 +160,7 @@ static void test_changed(void **state)
     static const struct stretch after[] = {{'B', 60}, {'X', 90}, {'Z', 40},
                                            {'C', 50}, {'B', 60}, {0, 0}};
     struct fixture fixture[2];
-    struct rps_joint_phases joint;
+    struct rps_run_phases found;
     struct rps_arena *arena = rps_arena_new();
     struct rps_matching matching;
     struct rps_match_labels labels;
@@ -164,27 +169,28 @@ static void test_changed(void **state)
     (void)state;
     make_run(&fixture[0], program, 1);
     make_run(&fixture[1], after, 2);
-    joint = find(fixture, 2);
-    check_run(&joint.run[0], program);
-    check_run(&joint.run[1], after);
-    labels = (struct rps_match_labels){joint.label_count, joint.distance};
-    for (int x = 0; x < joint.label_count; x++) {
-        assert_true(joint.distance[x * joint.label_count + x] == 0);
-        for (int y = 0; y < joint.label_count; y++) {
-            double distance = joint.distance[x * joint.label_count + y];
+    found = find(fixture, 2);
+    check_run(&found.joint.run[0], program);
+    check_run(&found.joint.run[1], after);
+    labels = (struct rps_match_labels){found.joint.label_count, found.joint.distance};
+    for (int x = 0; x < found.joint.label_count; x++) {
+        assert_true(found.joint.distance[x * found.joint.label_count + x] == 0);
+        for (int y = 0; y < found.joint.label_count; y++) {
+            double distance = found.joint.distance[x * found.joint.label_count + y];
 
             assert_true(x == y || (distance > 0 && distance <= 1));
-            assert_true(distance == joint.distance[y * joint.label_count + x]);
+            assert_true(distance == found.joint.distance[y * found.joint.label_count + x]);
         }
     }
     assert_int_equal(
-        rps_match_runs(arena, joint.run, (const int[]){0, 1}, 2, &labels, &matching, &err), 0);
+        rps_match_runs(arena, found.joint.run, (const int[]){0, 1}, 2, &labels, &matching, &err),
+        0);
     assert_int_equal(matching.row_count, 4);
     assert_int_equal(matching.row_of[1][1], matching.row_of[0][1]);
     assert_int_equal(matching.row[matching.row_of[1][3]].a, -1);
     assert_int_equal(matching.row_of[1][4], matching.row_of[0][3]);
     rps_arena_free(arena);
-    end_all(&joint, fixture, 2);
+    end_all(&found, fixture, 2);
 }
 
 /* One phase each, and different: the join is no phase. Shorter and longer ones go together. */
@@ -192,55 +198,55 @@ static void test_one_phase(void **state)
 {
     static const struct stretch a[] = {{'A', 100}, {0, 0}}, b[] = {{'B', 150}, {0, 0}};
     struct fixture fixture[3];
-    struct rps_joint_phases joint;
+    struct rps_run_phases found;
 
     (void)state;
     make_run(&fixture[0], a, 1);
     make_run(&fixture[1], b, 2);
     make_run(&fixture[2], program, 3);
-    joint = find(fixture, 2);
-    check_run(&joint.run[0], a);
-    check_run(&joint.run[1], b);
-    assert_int_equal(joint.label_count, 2);
-    rps_joint_phases_free(&joint);
-    joint = find(fixture, 3);
-    check_run(&joint.run[0], a);
-    check_run(&joint.run[1], b);
-    check_run(&joint.run[2], program);
-    assert_int_equal(joint.run[0].phase[0].label, joint.run[2].phase[1].label);
-    assert_int_equal(joint.run[1].phase[0].label, joint.run[2].phase[0].label);
-    end_all(&joint, fixture, 3);
+    found = find(fixture, 2);
+    check_run(&found.joint.run[0], a);
+    check_run(&found.joint.run[1], b);
+    assert_int_equal(found.joint.label_count, 2);
+    rps_run_phases_free(&found);
+    found = find(fixture, 3);
+    check_run(&found.joint.run[0], a);
+    check_run(&found.joint.run[1], b);
+    check_run(&found.joint.run[2], program);
+    assert_int_equal(found.joint.run[0].phase[0].label, found.joint.run[2].phase[1].label);
+    assert_int_equal(found.joint.run[1].phase[0].label, found.joint.run[2].phase[0].label);
+    end_all(&found, fixture, 3);
 }
 
 static void test_level(void **state)
 {
-    struct rps_joint_options options = {.level.at_most = 2};
-    struct rps_joint_run run[2];
+    struct rps_run_phases_options options = {.to_ns = INT64_MAX, .find.level.at_most = 2};
+    struct rps_run_at run[2];
     struct fixture fixture[2];
-    struct rps_joint_phases joint;
+    struct rps_run_phases found;
     struct rps_error err;
 
     (void)state;
     make_run(&fixture[0], program, 1);
     make_run(&fixture[1], program, 2);
-    joint = find_with(fixture, 2, &options);
-    assert_true(joint.run[0].count <= 2 && joint.run[1].count <= 2);
-    rps_joint_phases_free(&joint);
-    options = (struct rps_joint_options){.level.size = 4};
-    joint = find_with(fixture, 2, &options);
-    check_run(&joint.run[1], program);
-    options.level.size = 77;
+    found = find_with(fixture, 2, &options);
+    assert_true(found.joint.run[0].count <= 2 && found.joint.run[1].count <= 2);
+    rps_run_phases_free(&found);
+    options = (struct rps_run_phases_options){.to_ns = INT64_MAX, .find.level.size = 4};
+    found = find_with(fixture, 2, &options);
+    check_run(&found.joint.run[1], program);
+    options.find.level.size = 77;
     for (size_t r = 0; r < 2; r++)
-        run[r] = (struct rps_joint_run){fixture[r].reader, fixture[r].run_id};
-    assert_int_equal(rps_joint_phases_find(run, 2, &options, &(struct rps_joint_phases){0}, &err),
+        run[r] = (struct rps_run_at){fixture[r].reader, fixture[r].run_id};
+    assert_int_equal(rps_run_phases_detect(run, 2, &options, &(struct rps_run_phases){0}, &err),
                      RPS_USAGE);
-    end_all(&joint, fixture, 2);
+    end_all(&found, fixture, 2);
 }
 
 static void test_other_events(void **state)
 {
     struct fixture fixture[2];
-    struct rps_joint_phases joint;
+    struct rps_run_phases found;
     uint64_t seed = 3, count[8] = {0};
 
     (void)state;
@@ -254,35 +260,38 @@ static void test_other_events(void **state)
         fixture_period(&fixture[1], (uint64_t)(1e6 * jitter(&seed)), count);
     }
     fixture_read(&fixture[1]);
-    joint = find(fixture, 2);
-    assert_int_equal(joint.signal_count, 1);
-    assert_string_equal(joint.signal[0], "cpu_use");
-    assert_true(has(joint.missing, joint.missing_count, "cpi"));
-    assert_true(has(joint.missing, joint.missing_count, "minor_fault_rate"));
-    assert_false(has(joint.missing, joint.missing_count, "cpu_use"));
-    check_run(&joint.run[1], (const struct stretch[]){{'B', 40}, {'Z', 40}, {0, 0}});
-    end_all(&joint, fixture, 2);
+    found = find(fixture, 2);
+    assert_int_equal(found.signal_count, 1);
+    assert_string_equal(found.signal[0], "cpu_use");
+    assert_true(has(found.missing, found.missing_count, "cpi"));
+    assert_true(has(found.missing, found.missing_count, "minor_fault_rate"));
+    assert_false(has(found.missing, found.missing_count, "cpu_use"));
+    check_run(&found.joint.run[1], (const struct stretch[]){{'B', 40}, {'Z', 40}, {0, 0}});
+    end_all(&found, fixture, 2);
 }
 
 static void test_none(void **state)
 {
     static const struct stretch nothing[] = {{0, 0}};
     struct fixture fixture[2];
-    struct rps_joint_run run[2];
-    struct rps_joint_phases joint = {0};
+    struct rps_run_at run[2];
+    struct rps_run_phases found = {0};
     struct rps_error err;
 
     (void)state;
     make_run(&fixture[0], program, 1);
     make_run(&fixture[1], nothing, 2);
     for (size_t r = 0; r < 2; r++)
-        run[r] = (struct rps_joint_run){fixture[r].reader, fixture[r].run_id};
-    assert_int_equal(rps_joint_phases_find(run, 2, &(struct rps_joint_options){0}, &joint, &err),
+        run[r] = (struct rps_run_at){fixture[r].reader, fixture[r].run_id};
+    assert_int_equal(rps_run_phases_detect(run, 2,
+                                           &(struct rps_run_phases_options){.to_ns = INT64_MAX},
+                                           &found, &err),
                      RPS_FAILED);
     assert_non_null(strstr(err.message, "no"));
     run[1].run_id = 77;
-    assert_true(rps_joint_phases_find(run, 2, &(struct rps_joint_options){0}, &joint, &err) < 0);
-    end_all(&joint, fixture, 2);
+    assert_true(rps_run_phases_detect(run, 2, &(struct rps_run_phases_options){.to_ns = INT64_MAX},
+                                      &found, &err) < 0);
+    end_all(&found, fixture, 2);
 }
 
 /* --- by CPU, and samples ---------------------------------------------------------------------- */
@@ -293,7 +302,7 @@ static void test_by_cpu(void **state)
     static const struct stretch steady[] = {{'B', 120}, {0, 0}};
     static const struct stretch change[] = {{'B', 60}, {'A', 60}, {0, 0}};
     struct fixture fixture[2];
-    struct rps_joint_phases joint;
+    struct rps_run_phases found;
 
     (void)state;
     for (uint64_t r = 0; r < 2; r++) {
@@ -309,10 +318,10 @@ static void test_by_cpu(void **state)
         }
         fixture_read(&fixture[r]);
     }
-    joint = find(fixture, 2);
-    check_run(&joint.run[0], change);
-    check_run(&joint.run[1], change);
-    end_all(&joint, fixture, 2);
+    found = find(fixture, 2);
+    check_run(&found.joint.run[0], change);
+    check_run(&found.joint.run[1], change);
+    end_all(&found, fixture, 2);
 }
 
 /* A run in which the counters show nothing; the samples of 60 periods are in each of these
@@ -361,35 +370,36 @@ static void make_sampled(struct fixture *fixture, const char *functions, uint64_
 static void test_samples(void **state)
 {
     struct fixture fixture[3];
-    struct rps_joint_phases joint;
+    struct rps_run_phases found;
 
     (void)state;
     make_sampled(&fixture[0], "xyx", 1);
     make_sampled(&fixture[1], "yxz", 2);
     make_run(&fixture[2], program, 3);
-    joint = find(fixture, 2);
-    assert_true(has(joint.signal, joint.signal_count, "samples in x"));
-    assert_true(has(joint.signal, joint.signal_count, "samples in z"));
-    assert_int_equal(joint.run[0].count, 3);
-    assert_int_equal(joint.run[1].count, 3);
-    assert_int_equal(joint.label_count, 3);
-    assert_int_equal(joint.run[0].phase[0].label, 0);
-    assert_int_equal(joint.run[0].phase[2].label, 0);
-    assert_int_equal(joint.run[1].phase[0].label, 1);
-    assert_int_equal(joint.run[1].phase[1].label, 0);
-    assert_int_equal(joint.run[1].phase[2].label, 2);
-    rps_joint_phases_free(&joint);
+    found = find(fixture, 2);
+    assert_true(has(found.signal, found.signal_count, "samples in x"));
+    assert_true(has(found.signal, found.signal_count, "samples in z"));
+    assert_int_equal(found.joint.run[0].count, 3);
+    assert_int_equal(found.joint.run[1].count, 3);
+    assert_int_equal(found.joint.label_count, 3);
+    assert_int_equal(found.joint.run[0].phase[0].label, 0);
+    assert_int_equal(found.joint.run[0].phase[2].label, 0);
+    assert_int_equal(found.joint.run[1].phase[0].label, 1);
+    assert_int_equal(found.joint.run[1].phase[1].label, 0);
+    assert_int_equal(found.joint.run[1].phase[2].label, 2);
+    rps_run_phases_free(&found);
 
-    joint = find_with(fixture, 2, &(struct rps_joint_options){.no_samples = 1});
-    assert_false(has(joint.signal, joint.signal_count, "samples in x"));
-    assert_int_equal(joint.missing_count, 0);
-    assert_int_equal(joint.run[0].count, 1);
-    rps_joint_phases_free(&joint);
+    found = find_with(fixture, 2,
+                      &(struct rps_run_phases_options){.to_ns = INT64_MAX, .no_samples = 1});
+    assert_false(has(found.signal, found.signal_count, "samples in x"));
+    assert_int_equal(found.missing_count, 0);
+    assert_int_equal(found.joint.run[0].count, 1);
+    rps_run_phases_free(&found);
 
-    joint = find(fixture, 3);
-    assert_false(has(joint.signal, joint.signal_count, "samples in x"));
-    assert_true(has(joint.missing, joint.missing_count, "samples"));
-    end_all(&joint, fixture, 3);
+    found = find(fixture, 3);
+    assert_false(has(found.signal, found.signal_count, "samples in x"));
+    assert_true(has(found.missing, found.missing_count, "samples"));
+    end_all(&found, fixture, 3);
 }
 
 int main(void)

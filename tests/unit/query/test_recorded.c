@@ -117,7 +117,8 @@ static struct rps_run_phases detect(struct fixture *fixture, int fine)
     struct rps_run_phases found;
     struct rps_error err;
 
-    if (rps_run_phases_detect(fixture->reader, fixture->run_id, &options, &found, &err) < 0)
+    if (rps_run_phases_detect(&(struct rps_run_at){fixture->reader, fixture->run_id}, 1, &options,
+                              &found, &err) < 0)
         fail_msg("%s", err.message);
     return found;
 }

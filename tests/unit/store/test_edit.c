@@ -236,7 +236,8 @@ static void labels_and_tags(void **state)
     static char quote[] = "q\"uote", value[] = "a\"b\\", host[] = "host", b[] = "b";
     static const struct rps_tag tags[] = {{quote, value}, {host, b}};
     static const char *const unset[] = {"k", "absent"};
-    const struct rps_run_edit edit = {NULL, 2, tags, 2, unset}, label = {.label = "new \xff"};
+    const struct rps_run_edit edit = {NULL, 2, tags, 2, unset, NULL}, label = {.label = "new \xff"};
+    const struct rps_run_edit after = {.recorder_after_ns = &(int64_t){77}};
     const char *path = fixture_path(state, "s");
     struct rps_error err;
 
@@ -246,7 +247,10 @@ static void labels_and_tags(void **state)
     assert_string_equal(fixture_text(path, "SELECT label FROM run"), "old");
     assert_string_equal(fixture_text(path, "SELECT tags FROM run"),
                         "{\"host\":\"b\",\"q\\\"uote\":\"a\\\"b\\\\\"}");
+    assert_int_equal(rps_store_edit_run(path, 1, &after, &err), 0);
+    assert_string_equal(fixture_text(path, "SELECT label FROM run"), "old");
     assert_int_equal(rps_store_edit_run(path, 1, &label, &err), 0);
+    assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run"), 77);
     assert_string_equal(fixture_text(path, "SELECT label FROM run"), "new \xef\xbf\xbd");
     assert_int_equal(fixture_number(path, "SELECT length(tags) FROM run"), 31);
     assert_int_equal(rps_store_edit_run(path, 2, &label, &err), RPS_FAILED);
