@@ -292,7 +292,8 @@ static void write_tics(FILE *file, const char *axis, const struct rps_scale *sca
             fputs(*c == '%' ? "%%" : (char[]){*c, '\0'}, file);
         fprintf(file, "\" (%.17g)", scale->tic[i].at);
     }
-    fprintf(file, ") @%s\n", quiet ? "quiet_tics" : "tics");
+    fprintf(file, ") @%s%s\n", quiet ? "quiet_tics" : "tics",
+            axis[0] == 'x' ? " offset 0, 0.15" : "");
 }
 
 static void write_axes(const struct rps_panel *panel, FILE *file)
