@@ -61,12 +61,13 @@ enum rps_value_kind {
 };
 
 struct rps_value {
-    int known;         /* 0: null in JSON, empty in CSV, "-" for people */
-    int doubtful;      /* 1: people read a question mark behind it; the filler says why in a line */
-    int64_t number;    /* BOOL, TIME, INT, BYTES, DURATION, CLOCK */
-    double real;       /* NUMBER, FIGURE, SHARE */
-    const char *text;  /* TEXT, JSON */
-    const char *words; /* what people read in its place; NULL: what follows of the kind */
+    int known;      /* 0: null in JSON, empty in CSV, "-" for people */
+    int doubtful;   /* 1: people read a question mark behind it; the filler says why in a line */
+    int64_t number; /* BOOL, TIME, INT, BYTES, DURATION, CLOCK; where it is real and whole, all its
+                          digits for programs, 0: `real` */
+    double real;    /* NUMBER, FIGURE, SHARE */
+    const char *text;         /* TEXT, JSON */
+    const char *words;        /* what people read in its place; NULL: what follows of the kind */
     struct rps_interval sure; /* certainty NONE: nobody asks. People read "±0.04", a range or "*",
                                  and below the table, once a document, what these mean */
     double deviation;         /* standard deviation; NaN: none. People read "sd 0.2" */

@@ -1,32 +1,51 @@
-/*
- * What the parts of the report share: the report being written, and how its lines are laid
- * out.
- */
+/* What the parts of the report share: the report that is being made, and what is reported. */
 #ifndef RPISTAT_SHOW_REPORT_PARTS_H
 #define RPISTAT_SHOW_REPORT_PARTS_H
 
-#include "rpistat/report.h"
-#include "rpistat/rows.h"
 #include "rpistat/part_shares.h"
+#include "rpistat/profile.h"
+#include "rpistat/report.h"
+#include "rpistat/run_phases.h"
+#include "rpistat/run_regions.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
-#include "rpistat/run_regions.h"
 
-#define RPS_REPORT_LABEL_WIDTH  20 /* of "Label:", in the blocks */
-#define RPS_REPORT_SYSTEM_WIDTH 26 /* of "Label:", above the blocks */
-#define RPS_REPORT_TEXT_WIDTH   78
 #define RPS_REPORT_NUMBER_SIZE  80 /* room for one number in any locale */
+#define RPS_REPORT_LABEL_SIZE   (2 * RPS_NAME_SIZE + 16)
+#define RPS_REPORT_EXPLAIN_SIZE (RPS_NAME_SIZE + RPS_EXPLAIN_SIZE + 4)
 
 struct rps_report;
+
+/* The clock event, an event or a metric; texts are the plan's. */
+struct rps_report_item {
+    const struct rps_event *event;   /* NULL: a metric */
+    const struct rps_metric *metric; /* NULL: an event */
+    int set, slot;                   /* of an event; set -1: the clock event */
+    const char *label, *unit, *family;
+};
+
+/* What it came to over a tally. */
+struct rps_report_value {
+    int is_counted; /* 1: an event, and counted */
+    uint64_t count;
+    int has_estimate;
+    uint64_t estimate; /* scaled, rounded down */
+    double number;     /* the same, or that of the metric; NaN: not known, or hardly counted */
+    struct rps_interval sure;
+};
 
 /* What is to be done with a remark: a sentence, or several. */
 typedef void rps_report_tell(struct rps_report *report, const char *remark);
 
 struct rps_report {
-    FILE *out;
+    struct rps_document *document; /* or NULL, and: */
+    FILE *out;                     /* of the layout of 2013 */
+    int plain;                     /* 1: it is that layout, without intervals */
     const struct rps_report_options *options;
     struct rps_run run;
     struct rps_plan *plan;
+    struct rps_report_item *item; /* owned; the clock event, then family by family */
+    size_t item_count;
     struct rps_cpu_series cpu_series;
     struct rps_tally tally;      /* of all CPUs added up */
     struct rps_tally *cpu_tally; /* owned; of each CPU, or NULL: not asked for */
@@ -37,80 +56,101 @@ struct rps_report {
     struct rps_run_summary summary;
     struct rps_part_shares shares; /* a group, the part that is reported; none without samples */
     double cpu_s;                  /* of that part, of which samples may be */
-    double *operand;               /* of the plan's formulas */
+    struct rps_phase_levels levels;
+    const struct rps_phases *phases;     /* of the run, as they are shown; NULL: not known, */
+    struct rps_error no_phases;          /* and why, if that is an error */
+    char remark[RPS_PHASE_REMARK_SIZE];  /* on all of them */
+    struct rps_profile profile;          /* of the part; without figures: not known */
+    struct rps_part_shares label_shares; /* a group each label, in the part */
+    double *operand;                     /* of the plan's formulas */
     rps_report_tell *tell;
-    int titled;           /* the title of the remarks is printed */
-    struct rps_rows rows; /* of a report for programs */
+    int titled;               /* the title of the remarks is printed */
+    struct rps_block *fields; /* those that are being put */
 };
 
-/* --- lines (report_lines.c); their writes fail silently, the stream remembers ----------------- */
+/* --- what is reported (figures.c) ------------------------------------------------------------- */
+
+/* List the items. RPS_FAILED without memory. */
+int rps_report_list(struct rps_report *report, struct rps_error *err);
+
+/* What one came to; report->operand has the tally's operands, for metrics. */
+struct rps_report_value rps_report_value(const struct rps_report *report,
+                                         const struct rps_report_item *item,
+                                         const struct rps_tally *tally);
+
+/* The items of one family are first ... end - 1, events first; periods of their sets. */
+size_t rps_report_family_end(const struct rps_report *report, size_t first);
+uint64_t rps_report_family_periods(const struct rps_report *report, size_t first, size_t end);
+
+/* Its label, with the unit where it does not count things; the heading of a column by the clock
+ * event; "Label: explanation", "" where none is asked for. All return ret. */
+char *rps_report_label(const struct rps_report_item *item, char ret[RPS_REPORT_LABEL_SIZE]);
+char *rps_report_per_clock(const struct rps_report *report, char ret[RPS_REPORT_LABEL_SIZE]);
+char *rps_report_explain(const struct rps_report *report, const struct rps_report_item *item,
+                         char ret[RPS_REPORT_EXPLAIN_SIZE]);
+
+/* --- fields (fields.c) ------------------------------------------------------------------------ */
 
 /* A number with the locale's separators in a buffer of RPS_REPORT_NUMBER_SIZE; returns it. */
 char *rps_report_count(char *ret, uint64_t count);
 char *rps_report_figure(char *ret, int decimals, double figure);
 
-/* "  Label:    " to `width`, with at least one blank behind the colon. */
-void rps_report_label(struct rps_report *report, const char *label, int width);
-
-/* A line of a label and a text; none when the text is "". */
-void rps_report_field(struct rps_report *report, const char *label, const char *text);
-
-/* A text of words, wrapped: the first line behind `indent` blanks, the others two further in. */
-void rps_report_wrapped(struct rps_report *report, const char *text, int indent);
-
 /* Label of the clock event; its unit when it does not count cycles, else "". */
 const char *rps_report_clock_label(const struct rps_report *report);
 const char *rps_report_clock_unit(const struct rps_report *report);
 
-/* What is to be done with one event of a family; `context` is the caller's. */
-typedef void rps_report_event(struct rps_report *report, const struct rps_event *event, int set,
-                              int slot, void *context);
+/* When the run began, by the clock of the reader's zone; "" not known. Returns ret. */
+char *rps_report_start(const struct rps_report *report, char ret[RPS_REPORT_NUMBER_SIZE]);
 
-/* Call each for the events of a family, or of all families when it is NULL. */
-void rps_report_each(struct rps_report *report, const char *family, rps_report_event *each,
-                     void *context);
+/* "System information" and "Run". */
+void rps_report_machine(struct rps_report *report);
+void rps_report_run(struct rps_report *report);
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* 1 when the family is not that of an event before (set, slot), or of a metric before `metric`. */
-int rps_report_family_is_new(const struct rps_plan *plan, const char *family, int set, int slot,
-                             int metric);
+/* What the report begins with: lines of a sentence each; what they say of phases is read before, as
+ * far as it can be (answer.c). Returns ret. */
+void rps_report_read_phases(struct rps_report *report);
+char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE]);
 
-/* "Performance events": the blocks of all families (report_blocks.c). */
-int rps_report_print_events(struct rps_report *report, struct rps_error *err);
+/* All of it in the layout of 2013 (layout_2013.c). RPS_FAILED without memory, or when it could not
+ * be written. */
+int rps_report_print(struct rps_report *report, struct rps_error *err);
 
-/* "CPU by CPU": tables with a row a CPU (report_tables.c); nothing without cpu_tally. */
-int rps_report_print_cpus(struct rps_report *report, struct rps_error *err);
+/* Blocks of the document (blocks.c): what programs read of the run, the figures, tables with a row
+ * a CPU or region, marks and gaps. */
+void rps_report_members(struct rps_report *report);
+void rps_report_figures(struct rps_report *report);
+void rps_report_cpus(struct rps_report *report, struct rps_document *document);
+void rps_report_regions(struct rps_report *report);
+void rps_report_notes(struct rps_report *report);
 
-/* The tables with a row a region, and what must be known of them; the marks that are not of
- * regions. Nothing where there are none, and in the layout of 2013 (report_tables.c). */
-int rps_report_print_regions(struct rps_report *report, struct rps_error *err);
-void rps_report_print_marks(struct rps_report *report);
-
-/* Find the functions that the samples were in; say them, where there are any (shares.c). */
+/* Find the functions that the samples were in; put them, where there are any (shares.c). */
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err);
-void rps_report_print_shares(struct rps_report *report);
+void rps_report_shares(struct rps_report *report);
+
+/* The same in a sentence without its full stop: the first functions of all of it with their shares;
+ * those that have most of a label. "" where samples are too few to tell. Returns ret. */
+char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size);
+char *rps_report_shares_of_label(const struct rps_report *report, int label, char *ret,
+                                 size_t size);
 
 /* Of JSON: the samples of a group of so much CPU time and how many were expected; the array `top`,
  * its functions. */
 void rps_report_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
                            const struct rps_share_group *group, double cpu_s);
 
-/* 1 when the part that is reported has something of a mark or gap (report_data.c). */
-int rps_report_has_note(const struct rps_report *report, const struct rps_note *note);
+/* --- remarks (remarks.c) ---------------------------------------------------------------------- */
 
 /* The mean period, ns, of a run whose periods the recorder stretched because switching event sets
  * took too long; 0 of all others. */
 int64_t rps_report_stretched_ns(const struct rps_report *report);
 
-/* Tell what the reader must know to trust the figures, if anything (report_remarks.c). */
+/* Tell what the reader must know to trust the figures, if anything. */
 void rps_report_remarks(struct rps_report *report, rps_report_tell *tell);
 
 /* Why the event was not counted; "": it was, or the remarks have a reason for all. */
 const char *rps_report_reason(const struct rps_report *report, const struct rps_event *event,
                               int set, int slot);
-
-/* All of it as JSON, or its figures as CSV (report_data.c). */
-int rps_report_write_data(struct rps_report *report, struct rps_error *err);
 
 #endif

@@ -337,14 +337,18 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     return rc;
 }
 
-/* What is made of the run, in a process of its own: whether it is the last is told, and the CPU time
- * that all this took is kept with it, unless its workload went on meanwhile. */
+/* What is made of the run, in a process of its own: whether it is the last is told, + or -, and behind
+ * that the lines of the answer; and the CPU time that all this took is kept with it, unless its
+ * workload went on meanwhile. */
 static int make_report(void *context, FILE *out, struct rps_error *err)
 {
     const struct rps_recording *r = context;
+    char answer[RPS_REPORT_ANSWER_SIZE];
     int64_t after_ns = r->before_end_ns, last = 0;
-    struct rps_report_options options = {
-        .to_ns = INT64_MAX, .locale = r->cli->locale, .after_ns = r->outlived ? NULL : &after_ns};
+    struct rps_report_options options = {.to_ns = INT64_MAX,
+                                         .locale = r->cli->locale,
+                                         .answer = answer,
+                                         .after_ns = r->outlived ? NULL : &after_ns};
     const struct rps_run_edit edit = {.recorder_after_ns = options.after_ns};
     struct rps_reader *reader = NULL;
     struct rps_output output = {0};
@@ -353,40 +357,38 @@ static int make_report(void *context, FILE *out, struct rps_error *err)
 
     if ((rc = rps_cli_read(&reader, r->cli->output, err)) < 0)
         return rc;
-    if (rps_reader_find(reader, NULL, &last, &unheard) == 0 && last == r->run.run_id)
-        fputs("last", out);
+    rps_reader_find(reader, NULL, &last, &unheard);
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
-        (rc = rps_report_write(output.file, reader, r->run.run_id, &options, err)) == 0)
+        (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
     rps_output_abandon(&output);
     rps_reader_close(reader);
+    if (rc == 0)
+        fprintf(out, "%c%s", last == r->run.run_id ? '+' : '-', answer);
     if (rc == 0 && options.after_ns)
         rps_store_edit_run(r->cli->output, r->run.run_id, &edit, &unheard);
     return rc;
 }
 
 /* The store is whole by then, and stands whatever becomes of the report. */
-static int write_report(struct rps_recording *r, struct rps_error *err)
+static int write_report(struct rps_recording *r, char **ret_told, struct rps_error *err)
 {
-    char *told = NULL;
     size_t size = 0;
     int rc;
 
     rps_writer_close(r->writer);
     r->writer = NULL;
     r->before_end_ns -= rps_clock_process_cpu_ns(); /* on the clock of that process */
-    rc = rps_subprocess_run("rpistat report", make_report, r, &told, &size, err);
+    rc = rps_subprocess_run("rpistat report", make_report, r, ret_told, &size, err);
     if (rc < 0)
         rps_error_prefix(err, rc, "run %lld is in the store, without a report",
                          (long long)r->run.run_id);
-    r->is_last = rc == 0 && size > 0;
-    free(told);
     return rc;
 }
 
 /* A command that reads the run, as the user would type it; output: its -o, or NULL. */
-static char *reading_command(const struct rps_recording *r, const char *command, const char *output,
-                             char *ret, size_t size)
+static char *reading_command(const struct rps_recording *r, int is_last, const char *command,
+                             const char *output, char *ret, size_t size)
 {
     char number[24];
     const char *argv[] = {program_invocation_name, command, NULL, NULL, NULL, NULL, NULL, NULL};
@@ -396,7 +398,7 @@ static char *reading_command(const struct rps_recording *r, const char *command,
         argv[argc++] = "-i";
         argv[argc++] = r->cli->output;
     }
-    if (!r->is_last) {
+    if (!is_last) {
         snprintf(number, sizeof(number), "%lld", (long long)r->run.run_id);
         argv[argc++] = "-r";
         argv[argc++] = number;
@@ -408,26 +410,23 @@ static char *reading_command(const struct rps_recording *r, const char *command,
     return rps_text_command(ret, size, argc, (char *const *)(uintptr_t)argv);
 }
 
-/* Two lines on a terminal, when the workload has left it: where the recording is, and what to type
- * next. Fewer than four periods have no phases, and none has no picture. */
-static void show_summary(const struct rps_recording *r)
+/* Two lines on a terminal, when the workload has left it: what ran, as the report told it, and what
+ * to type next. No period has no picture. */
+static void show_summary(const struct rps_recording *r, const char *told)
 {
-    unsigned long long count = r->period_count;
-    char text[4096], elapsed[RPS_TEXT_NUMBER_SIZE], run[32] = "", first[1024], second[1024] = "";
+    int is_last = told[0] == '+';
+    char text[4096], run[32] = "", report[1024], plot[1024] = "";
     char *page = path_beside(r->cli->output, ".html");
 
     if (page && !r->cli->quiet && !r->turn && rps_record_has_terminal()) {
         if (r->run.run_id > 1)
             snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
-        snprintf(text, sizeof(text), "%s%llu period%s in %s; store %s, report %s", run, count,
-                 count == 1 ? "" : "s",
-                 rps_text_duration(elapsed, sizeof(elapsed), r->run.elapsed_ns), r->cli->output,
-                 r->report_path);
+        snprintf(text, sizeof(text), "%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
         rps_output_message(text);
-        reading_command(r, count < 4 ? "report" : "phases", NULL, first, sizeof(first));
-        if (count > 0)
-            reading_command(r, "plot", page, second, sizeof(second));
-        snprintf(text, sizeof(text), "next: %s%s%s", first, count > 0 ? "; " : "", second);
+        reading_command(r, is_last, "report", NULL, report, sizeof(report));
+        if (r->period_count > 0)
+            reading_command(r, is_last, "plot", page, plot, sizeof(plot));
+        snprintf(text, sizeof(text), "next: %s%s%s", report, plot[0] ? "; " : "", plot);
         rps_output_message(text);
     }
     free(page);
@@ -472,6 +471,7 @@ static void outlive(struct rps_recording *r)
 static int record(struct rps_recording *r, struct rps_error *err)
 {
     enum rps_loop_end end = RPS_LOOP_WORKLOAD;
+    char *told = NULL;
     int rc, failed;
 
     r->keeps_notes = r->argv && isatty(STDERR_FILENO);
@@ -497,11 +497,13 @@ static int record(struct rps_recording *r, struct rps_error *err)
     say_notes(r);
     if (failed || rc < 0)
         return RPS_FAILED;
-    if ((rc = write_report(r, err)) == 0)
-        show_summary(r);
-    else if (!r->argv)
+    rc = write_report(r, &told, err);
+    if (rc == 0)
+        show_summary(r, told);
+    free(told);
+    if (rc < 0 && !r->argv)
         return rc;
-    else /* the run is in the store, and what the workload said counts */
+    if (rc < 0) /* the run is in the store, and what the workload said counts */
         rps_output_message(err->message);
     return exit_status(r);
 }

@@ -6,6 +6,9 @@
 #include "format.h"
 #include "rpistat/report.h"
 
+/* The word behind those of documents. */
+#define FORMAT_2013 (RPS_FORMAT_MARKDOWN + 2)
+
 struct settings {
     int explain;
     const char *cpus, *region;
@@ -19,36 +22,47 @@ static const struct rps_option options[] = {
      AT(explain)},
     {"cpu", 0, "CPUS", "of a recording by CPU: each, sum or a list", "sum", RPS_OPTION_TEXT,
      AT(cpus), .check = rps_cpus_check, .words = "each sum"},
-    {"format", 0, "FORMAT", "text, json, csv, or 2013: no intervals", "text", RPS_OPTION_CHOICE,
-     AT(format), .words = RPS_FORMATS " 2013"},
+    {"format", 0, "FORMAT", RPS_DOCUMENT_FORMATS ", or 2013", "text", RPS_OPTION_CHOICE, AT(format),
+     .words = RPS_DOCUMENT_FORMATS " 2013"},
     {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
      AT(region)},
     {NULL},
 };
 
-/* In the order of the words. */
-static const enum rps_report_layout layouts[] = {RPS_REPORT_INTERVALS, RPS_REPORT_JSON,
-                                                 RPS_REPORT_CSV, RPS_REPORT_2013};
+static int write_report(struct rps_cli *cli, struct rps_report_options *report,
+                        enum rps_format format)
+{
+    struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
+
+    if (format == FORMAT_2013)
+        return rps_report_write_2013(cli->out, cli->reader, cli->run_id, report, &cli->err);
+    report->figures = format == RPS_FORMAT_CSV;
+    if (format == RPS_FORMAT_JSON || format == RPS_FORMAT_CSV)
+        report->locale = (locale_t)0;
+    document.locale = report->locale;
+    if (rps_report_fill(&document, cli->reader, cli->run_id, report, &cli->err) < 0)
+        return RPS_FAILED;
+    rps_format_document(cli, &document, format);
+    return 0;
+}
 
 static int run_report(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
     struct rps_report_options report = {
-        .layout = layouts[settings->format],
         .from_ns = cli->from_ns,
         .to_ns = cli->to_ns,
         .locale = cli->locale,
         .explain = settings->explain,
         .region = settings->region,
     };
-
     int *list = NULL;
     int result = rps_cpus_choose(cli, settings->cpus, &report.cpus, &list);
 
     (void)argc;
     (void)argv;
     if (result == 0)
-        result = rps_report_write(cli->out, cli->reader, cli->run_id, &report, &cli->err);
+        result = write_report(cli, &report, settings->format);
     free(list);
     return result;
 }

@@ -46,7 +46,6 @@ struct rps_recording {
     char *report_path;
     char **argv; /* NULL: no workload of our own */
     int simulated;
-    int is_last;     /* no later run was begun in the store */
     int outlived;    /* the workload went on when the recording had ended */
     int not_counted; /* the workload's counters are taken away at its start */
 

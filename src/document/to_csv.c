@@ -75,7 +75,10 @@ static void write_value(struct rps_csv_writer *csv, const struct rps_column *col
     case RPS_VALUE_NUMBER:
     case RPS_VALUE_FIGURE:
     case RPS_VALUE_SHARE:
-        rps_csv_double(csv, value->real);
+        if (value->number != 0)
+            rps_csv_int64(csv, value->number);
+        else
+            rps_csv_double(csv, value->real);
         break;
     case RPS_VALUE_DURATION:
     case RPS_VALUE_CLOCK:

@@ -46,7 +46,10 @@ static void write_value(struct rps_json *json, const struct rps_column *column,
     case RPS_VALUE_NUMBER:
     case RPS_VALUE_FIGURE:
     case RPS_VALUE_SHARE:
-        rps_json_double(json, name, value->real);
+        if (value->number != 0)
+            rps_json_int64(json, name, value->number);
+        else
+            rps_json_double(json, name, value->real);
         break;
     case RPS_VALUE_DURATION:
     case RPS_VALUE_CLOCK:

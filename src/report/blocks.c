@@ -1,476 +1,510 @@
 /*
- * The blocks of the report, one a family of events: counts, estimates, periods, derived figures.
- *
- * The format strings of 2013 are kept to the blank: counts "%'lld", estimates "  [%'lld]", derived
- * figures "%-7.3f" with the unit right behind. Families, not sets, make the blocks: a set may have
- * been merged with others to fit more counters, and the report must read the same.
+ * The blocks of a report's document: figures, tables with a row a CPU or region, marks and gaps.
+ * CPUs and regions go down and not across, so that 64 of them are as easy to compare as two.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/interval_text.h"
 #include "rpistat/report_parts.h"
+#include "rpistat/run_block.h"
 #include "rpistat/text.h"
 
-static int is_software(const struct rps_event *event)
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define MARKS_MOST      30 /* that people read */
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+/* A stretch of the run: start_s, end_s, and the times on the clock that these come to. */
+#define STRETCH_COLUMNS                                                                            \
+    {"start_s", .kind = RPS_VALUE_CLOCK}, {"end_s", .kind = RPS_VALUE_CLOCK},                      \
+        {"start", .kind = RPS_VALUE_TIME},                                                         \
+    {                                                                                              \
+        "end", .kind = RPS_VALUE_TIME                                                              \
+    }
+
+static void put_stretch(struct rps_block *block, const struct rps_run *run, int64_t start_ns,
+                        int64_t end_ns)
 {
-    return event->type == RPS_EVENT_SOFTWARE || event->type == RPS_EVENT_TRACEPOINT;
+    int has_clock = run->start_realtime_ns >= 0;
+
+    rps_put_int(block, start_ns, 1);
+    rps_put_int(block, end_ns, 1);
+    rps_put_int(block, run->start_realtime_ns + start_ns, has_clock);
+    rps_put_int(block, run->start_realtime_ns + end_ns, has_clock);
 }
 
-struct family_sum {
-    uint64_t periods; /* of the sets that hold an event of the family */
-    int last_set;
-    int events, software;
+void rps_report_members(struct rps_report *report)
+{
+    static const struct rps_column columns[] = {
+        STRETCH_COLUMNS,
+        {"widened", .kind = RPS_VALUE_BOOL},
+        {"periods", .kind = RPS_VALUE_INT},
+        {"missed", .kind = RPS_VALUE_INT},
+        {"stretched_s", .kind = RPS_VALUE_DURATION},
+        {"thinned_s", .kind = RPS_VALUE_CLOCK},
+    };
+    static const struct rps_column cpu = {"", .kind = RPS_VALUE_INT};
+    const struct rps_tally *tally = &report->tally;
+    int64_t stretched_ns = rps_report_stretched_ns(report);
+    struct rps_block *block = rps_run_block(report->document, "run");
+
+    block->is_object = 1;
+    for (size_t c = 0; c < block->column_count; c++)
+        block->column[c].heading = NULL; /* people read the fields */
+    rps_run_block_put(block, &report->run, &report->summary);
+    block = rps_document_block(report->document, "cpus", &cpu, 1);
+    for (int i = 0; report->cpu_series.by_cpu && i < report->cpu_series.count; i++)
+        rps_put_int(block, report->cpu_series.cpu[i], 1);
+    block = rps_document_block(report->document, NULL, columns, COUNT_OF(columns));
+    put_stretch(block, &report->run, tally->start_ns, tally->end_ns);
+    rps_put_int(block, report->cpu_series.widened, 1);
+    rps_put_int(block, (int64_t)tally->periods, 1);
+    rps_put_int(block, (int64_t)tally->missed, 1);
+    rps_put_int(block, stretched_ns, stretched_ns > 0);
+    rps_put_int(block, report->thinned_ns, report->thinned_ns >= 0);
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+/* Of what was counted all the time, which needs no scaling, people read the count alone. */
+static const struct rps_column figure_columns[] = {
+    {"run", .kind = RPS_VALUE_INT},
+    {"cpu", .kind = RPS_VALUE_INT},
+    {.name = "kind"},
+    {.name = "name"},
+    {"label", "", RPS_VALUE_TEXT, .place = 1},
+    {.name = "role"},
+    {.name = "family"},
+    {.name = "set"},
+    {.name = "unit"},
+    {"count", "Counted", RPS_VALUE_INT, .place = 2},
+    {"value", "Value", RPS_VALUE_FIGURE, .has_interval = 1, .place = 3},
+    {.place = 4}, /* how sure that is, where something is not */
+    {"periods", .kind = RPS_VALUE_INT},
+    {"per_s", "Per second", RPS_VALUE_NUMBER, .place = 5},
+    {.kind = RPS_VALUE_NUMBER, .place = 6, .drop = 1}, /* rps_report_per_clock */
+    {.name = "state"},
+    {.name = "reason"},
+    {NULL}, /* explain */
 };
 
-static void sum_event(struct rps_report *report, const struct rps_event *event, int set, int slot,
-                      void *context)
-{
-    struct family_sum *sum = context;
+#define SURE      11
+#define PER_CLOCK 14
+#define EXPLAIN   17
 
-    (void)slot;
-    sum->events++;
-    sum->software += is_software(event);
-    if (event->state == RPS_EVENT_MEASURED && set != sum->last_set) {
-        sum->periods += report->tally.set[set].periods;
-        sum->last_set = set;
-    }
+/* "± 2.1 %", "120 to 180", or why there is none. */
+static char *sure_text(char ret[RPS_INTERVAL_TEXT_SIZE], const struct rps_interval *sure,
+                       int decimals)
+{
+    char low[RPS_REPORT_NUMBER_SIZE], high[RPS_REPORT_NUMBER_SIZE];
+
+    if (sure->certainty != RPS_CERTAINTY_INTERVAL)
+        return rps_interval_words(ret, sure);
+    if (rps_interval_is_narrow(sure))
+        return rps_interval_percent(ret, sure);
+    snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%.40s to %.40s",
+             rps_report_figure(low, decimals, rps_interval_round(sure->low)),
+             rps_report_figure(high, decimals, rps_interval_round(sure->high)));
+    return ret;
 }
 
-static struct family_sum sum_family(struct rps_report *report, const char *family)
+/* The value for people, with its unit if it is a metric. */
+static void put_value(struct rps_block *block, const struct rps_report_item *item,
+                      const struct rps_report_value *value)
 {
-    struct family_sum sum = {0, -1, 0, 0};
-
-    rps_report_each(report, family, sum_event, &sum);
-    return sum;
-}
-
-static void print_explain(struct rps_report *report, const char *label, const char *explain)
-{
-    char text[RPS_NAME_SIZE + RPS_EXPLAIN_SIZE + 4];
-
-    if (!report->options->explain || !explain[0])
-        return;
-    snprintf(text, sizeof(text), "%s: %s", label, explain);
-    rps_report_wrapped(report, text, 4);
-}
-
-static void explain_event(struct rps_report *report, const struct rps_event *event, int set,
-                          int slot, void *context)
-{
-    (void)set;
-    (void)slot;
-    (void)context;
-    print_explain(report, event->label, event->explain);
-}
-
-static void find_certainty(struct rps_report *report, const struct rps_event *event, int set,
-                           int slot, void *context)
-{
-    enum rps_certainty *least = context;
-
-    (void)report;
-    (void)set;
-    (void)slot;
-    if (event->state == RPS_EVENT_MEASURED && event->whole.certainty > *least)
-        *least = event->whole.certainty;
-}
-
-/* How sure the least sure event is; RPS_CERTAINTY_NONE when none was counted, or nothing is to be
- * said about it. */
-static enum rps_certainty least_sure(struct rps_report *report)
-{
-    enum rps_certainty least = RPS_CERTAINTY_NONE;
-
-    if (report->options->layout == RPS_REPORT_INTERVALS)
-        rps_report_each(report, NULL, find_certainty, &least);
-    return least;
-}
-
-/* What stands behind a raw count: its scaled estimate, how sure it is, or why there is none. */
-static void print_estimate(struct rps_report *report, const struct rps_interval *interval,
-                           uint64_t raw, uint64_t estimate)
-{
-    char scaled[RPS_REPORT_NUMBER_SIZE], text[RPS_INTERVAL_TEXT_SIZE], low[RPS_REPORT_NUMBER_SIZE],
-        high[RPS_REPORT_NUMBER_SIZE];
-    int plain = report->options->layout == RPS_REPORT_2013;
-
-    rps_report_count(scaled, estimate);
-    if (plain && interval->certainty != RPS_CERTAINTY_HARDLY)
-        fprintf(report->out, "  [%s]", scaled);
-    else if (interval->certainty == RPS_CERTAINTY_COUNTED && estimate != raw)
-        fprintf(report->out, "  [%s]", scaled);
-    else if (interval->certainty == RPS_CERTAINTY_ONCE)
-        fprintf(report->out, "  [%s, %s]", scaled, rps_interval_words(text, interval));
-    else if (interval->certainty == RPS_CERTAINTY_COUNTED)
-        return;
-    else if (interval->certainty != RPS_CERTAINTY_INTERVAL)
-        fprintf(report->out, "  %s", rps_interval_words(text, interval));
-    else if (rps_interval_is_narrow(interval))
-        fprintf(report->out, "  [%s %s]", scaled, rps_interval_percent(text, interval));
-    else
-        fprintf(report->out, "  [%s, %s to %s]", scaled,
-                rps_report_figure(low, 0, rps_interval_round(interval->low)),
-                rps_report_figure(high, 0, rps_interval_round(interval->high)));
-}
-
-static void print_event(struct rps_report *report, const struct rps_event *event, int set, int slot,
-                        void *context)
-{
+    int is_count = value->has_estimate && value->estimate == value->count &&
+                   value->sure.certainty <= RPS_CERTAINTY_COUNTED;
     char number[RPS_REPORT_NUMBER_SIZE];
-    uint64_t raw, estimate;
 
-    (void)context;
-    rps_report_label(report, event->label, RPS_REPORT_LABEL_WIDTH);
-    if (event->state == RPS_EVENT_MEASURED &&
-        rps_tally_estimate_u64(&report->tally, set, slot, &estimate)) {
-        raw = report->tally.set[set].count[slot];
-        fputs(rps_report_count(number, raw), report->out);
-        print_estimate(report, &event->whole, raw, estimate);
-    } else {
-        fputs("not counted", report->out);
-    }
-    fputc('\n', report->out);
-}
-
-static void print_family_periods(struct rps_report *report, const char *family, uint64_t periods)
-{
-    char label[RPS_NAME_SIZE + 16], number[RPS_REPORT_NUMBER_SIZE];
-
-    snprintf(label, sizeof(label), family[0] ? "%s periods" : "%sPeriods", family);
-    rps_report_label(report, label, RPS_REPORT_LABEL_WIDTH);
-    fprintf(report->out, "%s\n", rps_report_count(number, periods));
-}
-
-/* The unit behind a figure, after one blank. */
-static void print_unit(struct rps_report *report, const char *unit)
-{
-    if (unit[0])
-        fputc(' ', report->out);
-    rps_text_print(report->out, unit);
-}
-
-/* A figure with its interval, both in its unit. */
-static void print_sure(struct rps_report *report, const struct rps_metric *metric)
-{
-    const struct rps_interval *whole = &metric->whole;
-    int has_interval = whole->certainty == RPS_CERTAINTY_INTERVAL;
-    int narrow = has_interval && rps_interval_is_narrow(whole);
-    char text[RPS_INTERVAL_TEXT_SIZE];
-
-    fprintf(report->out, "%.3f", whole->value);
-    if (narrow)
-        fprintf(report->out, " ± %.3f", rps_interval_half(whole));
-    else if (has_interval)
-        fprintf(report->out, ", %.3f to %.3f", whole->low, whole->high);
-    print_unit(report, metric->unit);
-    if (rps_interval_words(text, whole)[0])
-        fprintf(report->out, ", %s", text);
-}
-
-static void print_metric(struct rps_report *report, const struct rps_metric *metric)
-{
-    rps_report_label(report, metric->label, RPS_REPORT_LABEL_WIDTH);
-    if (!isfinite(metric->whole.value)) {
-        fputs("not known", report->out);
-    } else if (metric->whole.certainty == RPS_CERTAINTY_HARDLY) {
-        fputs("hardly counted", report->out);
-    } else if (report->options->layout == RPS_REPORT_INTERVALS) {
-        print_sure(report, metric);
-    } else {
-        /* in the layout of 2013 the blank before a "%" is one of these seven characters */
-        fprintf(report->out, "%-*.3f", strcmp(metric->unit, "%") == 0 ? 6 : 7, metric->whole.value);
-        print_unit(report, metric->unit);
-    }
-    fputc('\n', report->out);
-}
-
-static void print_metrics(struct rps_report *report, const char *family)
-{
-    for (int i = 0; i < report->plan->metric_count; i++) {
-        if (strcmp(report->plan->metric[i].family, family) == 0)
-            print_metric(report, &report->plan->metric[i]);
-    }
-}
-
-static void explain_family(struct rps_report *report, const char *family)
-{
-    if (!report->options->explain)
-        return;
-    fputc('\n', report->out);
-    rps_report_each(report, family, explain_event, NULL);
-    for (int i = 0; i < report->plan->metric_count; i++) {
-        const struct rps_metric *metric = &report->plan->metric[i];
-
-        if (strcmp(metric->family, family) == 0)
-            print_explain(report, metric->label, metric->explain);
-    }
-}
-
-/* --- software events: a table ----------------------------------------------------------------- */
-
-#define TABLE_COLUMNS 6
-#define TABLE_CELL    RPS_REPORT_NUMBER_SIZE
-
-struct table {
-    int rows, room;
-    int width[TABLE_COLUMNS];
-    char (*cell)[TABLE_COLUMNS][TABLE_CELL]; /* owned; `room` rows */
-};
-
-static void table_measure(struct table *table, int row)
-{
-    for (int c = 0; c < TABLE_COLUMNS; c++) {
-        int width = rps_text_width(table->cell[row][c]);
-
-        if (width > table->width[c])
-            table->width[c] = width;
-    }
-}
-
-static void table_head(struct rps_report *report, struct table *table, const char *family)
-{
-    char(*cell)[TABLE_CELL] = table->cell[table->rows++];
-    const char *unit = rps_report_clock_unit(report);
-    char per[RPS_NAME_SIZE + 16];
-
-    rps_text_printable(cell[0], TABLE_CELL, family[0] ? family : "Events");
-    snprintf(cell[1], TABLE_CELL, "Count");
-    snprintf(cell[2], TABLE_CELL, report->plan->set_count > 1 ? "Scaled" : "%s", "");
-    snprintf(cell[3], TABLE_CELL, "%s",
-             least_sure(report) > RPS_CERTAINTY_COUNTED ? "95 % interval" : "");
-    snprintf(cell[4], TABLE_CELL, "Per second");
-    if (strcmp(unit, "ns") == 0)
-        snprintf(per, sizeof(per), "Per ms of CPU");
+    rps_put_figure(block, value->number, &value->sure)->number =
+        value->has_estimate && isfinite(value->number) ? (int64_t)value->estimate : 0;
+    if (!isfinite(value->number))
+        rps_put_words(block, "%s",
+                      isnan(value->sure.value) && (item->metric || item->set < 0) ? "not known"
+                                                                                  : "");
+    else if (item->metric)
+        rps_put_words(block, "%s%s%s", rps_report_figure(number, 3, value->number),
+                      item->unit[0] ? " " : "", item->unit);
     else
-        snprintf(per, sizeof(per), "Per million %s", unit[0] ? unit : "cycles");
-    rps_text_printable(cell[5], TABLE_CELL, per);
-    table_measure(table, table->rows - 1);
+        rps_put_words(block, "%s", is_count ? "" : rps_report_count(number, value->estimate));
 }
 
-/* How sure the scaled estimate beside it is. */
-static void table_sure(struct rps_report *report, const struct rps_interval *interval, char *ret)
+/* By a second, or by a million of the clock event, where people have a column for it. */
+static void put_rate(struct rps_block *block, double number, double by, int decimals)
 {
-    char text[RPS_INTERVAL_TEXT_SIZE], low[RPS_REPORT_NUMBER_SIZE / 3],
-        high[RPS_REPORT_NUMBER_SIZE / 3];
+    char text[RPS_REPORT_NUMBER_SIZE];
 
-    rps_interval_words(text, interval);
-    if (report->options->layout == RPS_REPORT_2013 && interval->certainty != RPS_CERTAINTY_HARDLY)
-        return;
-    if (interval->certainty == RPS_CERTAINTY_INTERVAL && rps_interval_is_narrow(interval)) {
-        rps_interval_percent(text, interval);
-    } else if (interval->certainty == RPS_CERTAINTY_INTERVAL) {
-        rps_report_figure(low, 0, rps_interval_round(interval->low));
-        rps_report_figure(high, 0, rps_interval_round(interval->high));
-        snprintf(text, sizeof(text), "%s to %s", low, high);
+    rps_put_number(block, by > 0 ? number / by : NAN);
+    rps_put_words(block, "%s",
+                  isfinite(number) && by > 0 ? rps_report_figure(text, decimals, number / by) : "");
+}
+
+static void put_figure(struct rps_report *report, struct rps_block *block,
+                       const struct rps_report_item *item, const struct rps_tally *tally,
+                       int32_t cpu)
+{
+    struct rps_report_value value = rps_report_value(report, item, tally);
+    const struct rps_event *event = item->event;
+    int is_clock = event && item->set < 0;
+    double rate = event && isfinite(value.number) ? value.sure.value : NAN;
+    char label[RPS_REPORT_LABEL_SIZE], sure[RPS_INTERVAL_TEXT_SIZE], text[RPS_REPORT_NUMBER_SIZE];
+
+    rps_put_int(block, report->run.run_id, 1);
+    rps_put_int(block, cpu, 1);
+    rps_put_texts(block, 3,
+                  is_clock ? "clock"
+                  : event  ? "event"
+                           : "metric",
+                  event ? event->name : item->metric->name, item->label);
+    rps_put_words(block, "%s", rps_report_label(item, label));
+    rps_put_texts(block, 4, event ? event->role : "", is_clock ? "" : item->family,
+                  event && !is_clock ? report->plan->set[item->set].name : "",
+                  is_clock ? event->unit : item->unit);
+    rps_put_int(block, (int64_t)value.count, value.is_counted);
+    rps_put_words(block, "%s",
+                  value.is_counted ? rps_report_count(text, value.count)
+                  : event          ? "not counted"
+                                   : "");
+    put_value(block, item, &value);
+    rps_put_text(block, sure_text(sure, &value.sure, event ? 0 : 3));
+    rps_put_words(block, "%s", sure);
+    rps_put_int(block,
+                (int64_t)(is_clock ? tally->periods
+                          : event  ? tally->set[item->set].periods
+                                   : 0),
+                is_clock || (event && event->state == RPS_EVENT_MEASURED));
+    put_rate(block, rate, report->operand[RPS_OPERAND_SECONDS], 1);
+    put_rate(block, is_clock ? NAN : rate, report->operand[RPS_OPERAND_CLOCK] / 1e6, 3);
+    rps_put_text(block, event ? rps_event_states[event->state] : "");
+    rps_put_text(block,
+                 event && !is_clock ? rps_report_reason(report, event, item->set, item->slot) : "");
+    rps_put_text(block, event ? event->explain : item->metric->explain);
+}
+
+static void put_figures(struct rps_report *report, struct rps_block *block,
+                        const struct rps_tally *tally, int32_t cpu)
+{
+    if (report->options->explain)
+        block->column[EXPLAIN].name = "explain";
+    rps_tally_operands(tally, report->plan, report->operand);
+    for (size_t i = 0; i < report->item_count; i++)
+        put_figure(report, block, &report->item[i], tally, cpu);
+}
+
+static void put_family(struct rps_report *report, struct rps_block *block, size_t first)
+{
+    size_t end = rps_report_family_end(report, first);
+    uint64_t periods = rps_report_family_periods(report, first, end);
+    const char *family = report->item[first].family;
+    char number[RPS_REPORT_NUMBER_SIZE], text[RPS_REPORT_EXPLAIN_SIZE];
+
+    if (report->item[first].event)
+        rps_block_line(block, "  %s, %s period%s", family[0] ? family : "Events",
+                       rps_report_count(number, periods), periods == 1 ? "" : "s");
+    else
+        rps_block_line(block, "  %s", family[0] ? family : "Figures");
+    for (size_t i = first; i < end; i++)
+        put_figure(report, block, &report->item[i], &report->tally, RPS_CPU_ALL);
+    for (size_t i = first; i < end; i++) {
+        if (rps_report_explain(report, &report->item[i], text)[0])
+            rps_block_wrap(block, 4, 6, "%s", text);
     }
-    snprintf(ret, TABLE_CELL, "%.*s", TABLE_CELL - 1, text);
 }
 
-static void table_event(struct rps_report *report, const struct rps_event *event, int set, int slot,
-                        void *context)
+/* What is scaled, and units that are none. */
+static void put_legend(struct rps_report *report, struct rps_block *block)
 {
-    struct table *table = context;
-    char(*cell)[TABLE_CELL] = table->cell[table->rows++];
-    double estimate = rps_tally_estimate(&report->tally, set, slot);
-    double seconds = report->operand[RPS_OPERAND_SECONDS];
-    double millions = report->operand[RPS_OPERAND_CLOCK] / 1e6;
-    int counts_things = event->unit[0] == '\0' || strcmp(event->unit, "events") == 0;
-    char label[2 * RPS_NAME_SIZE + 8];
+    int scaled = report->plan->set_count > 1 || rps_tally_clock_is_scaled(&report->tally), pti = 0;
 
-    snprintf(label, sizeof(label), counts_things ? "%s%s" : "%s (%s)", event->label,
-             counts_things ? "" : event->unit);
-    rps_text_printable(cell[0], TABLE_CELL, label);
-    if (event->state != RPS_EVENT_MEASURED || isnan(estimate)) {
-        snprintf(cell[1], TABLE_CELL, "not counted");
-    } else {
-        rps_report_count(cell[1], report->tally.set[set].count[slot]);
-        table_sure(report, &event->whole, cell[3]);
-        if (event->whole.certainty != RPS_CERTAINTY_HARDLY) {
-            if (report->plan->set_count > 1)
-                rps_report_figure(cell[2], 0, floor(estimate));
-            if (seconds > 0)
-                rps_report_figure(cell[4], 1, estimate / seconds);
-            if (millions > 0)
-                rps_report_figure(cell[5], 3, estimate / millions);
-        }
-    }
-    table_measure(table, table->rows - 1);
-}
-
-static void table_print(struct rps_report *report, const struct table *table)
-{
-    for (int row = 0; row < table->rows; row++) {
-        char(*cell)[TABLE_CELL] = table->cell[row];
-        int pending = 0;
-
-        fprintf(report->out, "  %s", cell[0]);
-        pending = table->width[0] - rps_text_width(cell[0]);
-        for (int c = 1; c < TABLE_COLUMNS; c++) {
-            if (table->width[c] == 0)
-                continue;
-            pending += 2 + table->width[c] - rps_text_width(cell[c]);
-            if (!cell[c][0])
-                continue;
-            fprintf(report->out, "%*s%s", pending, "", cell[c]);
-            pending = 0;
-        }
-        fputc('\n', report->out);
-    }
-}
-
-static int print_software(struct rps_report *report, const char *family, int events,
-                          struct rps_error *err)
-{
-    struct table table = {0};
-
-    table.room = events + 1;
-    table.cell = calloc((size_t)table.room, sizeof(*table.cell));
-    if (!table.cell)
-        return rps_error_memory(err);
-    table_head(report, &table, family);
-    rps_report_each(report, family, table_event, &table);
-    table_print(report, &table);
-    free(table.cell);
-    return 0;
-}
-
-/* --- all blocks ------------------------------------------------------------------------------- */
-
-static void print_clock(struct rps_report *report)
-{
-    char number[RPS_REPORT_NUMBER_SIZE];
-    uint64_t scaled;
-
-    rps_report_label(report, rps_report_clock_label(report), RPS_REPORT_LABEL_WIDTH);
-    fputs(rps_report_count(number, report->tally.clock), report->out);
-    if (rps_tally_clock_is_scaled(&report->tally)) {
-        if (rps_tally_clock_u64(&report->tally, &scaled))
-            fprintf(report->out, "  [%s]", rps_report_count(number, scaled));
-        else
-            fputs("  [not known]", report->out);
-    }
-    if (rps_report_clock_unit(report)[0])
-        fputc(' ', report->out);
-    rps_text_print(report->out, rps_report_clock_unit(report));
-    fputc('\n', report->out);
-}
-
-static int print_block(struct rps_report *report, const char *family, int first,
-                       struct rps_error *err)
-{
-    struct family_sum sum = sum_family(report, family);
-    int software = sum.events > 0 && sum.software == sum.events;
-
-    if (!first || software)
-        fputc('\n', report->out);
-    if (software) {
-        if (print_software(report, family, sum.events, err) < 0)
-            return RPS_FAILED;
-        fputc('\n', report->out);
-    } else {
-        rps_report_each(report, family, print_event, NULL);
-    }
-    if (sum.events > 0)
-        print_family_periods(report, family, sum.periods);
-    print_metrics(report, family);
-    explain_family(report, family);
-    return 0;
-}
-
-int rps_report_family_is_new(const struct rps_plan *plan, const char *family, int set, int slot,
-                             int metric)
-{
-    for (int i = 0; i <= set && i < plan->set_count; i++) {
-        int end = i < set ? plan->set[i].event_count : slot;
-
-        for (int s = 0; s < end; s++) {
-            if (strcmp(plan->set[i].event[s].family, family) == 0)
-                return 0;
-        }
-    }
-    for (int m = 0; m < metric; m++) {
-        if (strcmp(plan->metric[m].family, family) == 0)
-            return 0;
-    }
-    return 1;
-}
-
-static int print_blocks(struct rps_report *report, struct rps_error *err)
-{
-    const struct rps_plan *plan = report->plan;
-    int first = 1;
-
-    fputc('\n', report->out);
-    print_clock(report);
-    for (int i = 0; i < plan->set_count; i++) {
-        for (int s = 0; s < plan->set[i].event_count; s++) {
-            const char *family = plan->set[i].event[s].family;
-
-            if (!rps_report_family_is_new(plan, family, i, s, 0))
-                continue;
-            if (print_block(report, family, first, err) < 0)
-                return RPS_FAILED;
-            first = 0;
-        }
-    }
-    for (int m = 0; m < plan->metric_count; m++) {
-        const char *family = plan->metric[m].family;
-
-        if (!rps_report_family_is_new(plan, family, plan->set_count, 0, m))
-            continue;
-        if (print_block(report, family, first, err) < 0)
-            return RPS_FAILED;
-        first = 0;
-    }
-    return 0;
-}
-
-static const char *sure_legend(struct rps_report *report)
-{
-    enum rps_certainty least = least_sure(report);
-
-    if (least == RPS_CERTAINTY_NONE || least == RPS_CERTAINTY_SCALED)
-        return "";
-    return least > RPS_CERTAINTY_COUNTED
-               ? ", ± its 95 % interval; without brackets: counted all the time"
-               : "; all events were counted all the time: no intervals";
-}
-
-/* Does the event's line have its estimate in brackets? Those of software have a table. */
-static void find_brackets(struct rps_report *report, const struct rps_event *event, int set,
-                          int slot, void *context)
-{
-    struct family_sum sum = sum_family(report, event->family);
-
-    (void)set;
-    (void)slot;
-    *(int *)context |= event->state == RPS_EVENT_MEASURED && sum.software < sum.events;
-}
-
-/* What the symbols mean that the blocks use. */
-static void print_legend(struct rps_report *report)
-{
-    const struct rps_plan *plan = report->plan;
-    int brackets = rps_tally_clock_is_scaled(&report->tally), pti = 0;
-
-    rps_report_each(report, NULL, find_brackets, &brackets);
-    for (int m = 0; m < plan->metric_count; m++)
-        pti |= strcmp(plan->metric[m].unit, "PTI") == 0;
-    if (brackets)
-        fprintf(report->out, "  [ ... ] = scaled event count%s\n", sure_legend(report));
+    for (int m = 0; m < report->plan->metric_count; m++)
+        pti |= strcmp(report->plan->metric[m].unit, "PTI") == 0;
+    if (scaled)
+        rps_block_line(block, "  Value: scaled to what counting all the time would have seen.");
     if (pti)
-        fprintf(report->out, "  PTI     = per thousand instructions\n");
+        rps_block_line(block, "  PTI: per thousand instructions.");
 }
 
-int rps_report_print_events(struct rps_report *report, struct rps_error *err)
+/* People read the run's; those of single CPUs they have in a table of their own. */
+void rps_report_figures(struct rps_report *report)
 {
-    char number[RPS_REPORT_NUMBER_SIZE];
+    struct rps_block *block =
+        rps_document_block(report->document, "figures", figure_columns, COUNT_OF(figure_columns));
+    char per_clock[RPS_REPORT_LABEL_SIZE];
+    int unsure = 0;
 
-    fprintf(report->out, "\nPerformance events\n");
-    print_legend(report);
-    rps_report_label(report, "Total periods", RPS_REPORT_LABEL_WIDTH);
-    fprintf(report->out, "%s\n", rps_report_count(number, report->tally.periods));
-    return print_blocks(report, err);
+    for (size_t i = 0; i < report->item_count; i++)
+        unsure |= rps_report_value(report, &report->item[i], &report->tally).sure.certainty >
+                  RPS_CERTAINTY_COUNTED;
+    block->column[SURE].heading = unsure ? "95 % interval" : NULL;
+    block->column[PER_CLOCK].heading =
+        rps_arena_text(report->document->arena, rps_report_per_clock(report, per_clock));
+    block->column[EXPLAIN].name = report->options->explain ? "explain" : NULL;
+    rps_block_title(block, "Performance events");
+    block->indent = 4;
+    block->fixed = 1;
+    put_legend(report, block);
+    rps_tally_operands(&report->tally, report->plan, report->operand);
+    put_figure(report, block, &report->item[0], &report->tally, RPS_CPU_ALL);
+    for (size_t first = 1; first < report->item_count; first = rps_report_family_end(report, first))
+        put_family(report, block, first);
+    if (!report->cpu_tally)
+        return;
+    block =
+        rps_document_block(report->document, "figures", figure_columns, COUNT_OF(figure_columns));
+    for (size_t c = 0; c < block->column_count; c++)
+        block->column[c].heading = NULL;
+    for (int i = 0; i < report->cpu_series.count; i++)
+        put_figures(report, block, &report->cpu_tally[i], report->cpu_series.cpu[i]);
+}
+
+/* --- CPUs and regions: a row each, a column a figure ------------------------------------------ */
+
+static int has_column(const struct rps_report_item *item)
+{
+    return item->metric || item->set < 0 || item->event->state == RPS_EVENT_MEASURED;
+}
+
+static void add_columns(struct rps_report *report, struct rps_block *block, int place)
+{
+    for (size_t i = 0; i < report->item_count; i++) {
+        const struct rps_report_item *item = &report->item[i];
+        int is_plain = strcmp(item->unit, "events") == 0 || strcmp(item->unit, "cycles") == 0;
+
+        if (has_column(item))
+            rps_block_column(block, (struct rps_column){.heading = item->label,
+                                                        .unit = is_plain ? "" : item->unit,
+                                                        .kind = RPS_VALUE_NUMBER,
+                                                        .place = place});
+    }
+    block->indent = 2;
+    block->fixed = 1;
+}
+
+/* The scaled estimate, and how sure it is. */
+static void put_cells(struct rps_report *report, struct rps_block *block,
+                      const struct rps_tally *tally)
+{
+    char number[RPS_REPORT_NUMBER_SIZE], sure[RPS_INTERVAL_TEXT_SIZE];
+
+    rps_tally_operands(tally, report->plan, report->operand);
+    for (size_t i = 0; i < report->item_count; i++) {
+        const struct rps_report_item *item = &report->item[i];
+        struct rps_report_value value = rps_report_value(report, item, tally);
+
+        if (!has_column(item))
+            continue;
+        rps_put_number(block, tally->periods > 0 ? value.number : NAN);
+        if (tally->periods == 0 || !isfinite(value.number))
+            continue;
+        if (item->metric)
+            rps_report_figure(number, 3, value.number);
+        else
+            rps_report_count(number, value.estimate);
+        if (report->plain || (item->event && item->set < 0))
+            sure[0] = '\0';
+        else if (value.sure.certainty == RPS_CERTAINTY_INTERVAL)
+            rps_interval_percent(sure, &value.sure);
+        else
+            rps_interval_words(sure, &value.sure);
+        rps_put_words(block, "%s%s%s", number, sure[0] ? " " : "", sure);
+    }
+}
+
+/* Behind a title. What is counted all the time needs no scaling. */
+static const char *scaled_note(const struct rps_report *report)
+{
+    return report->plan->set_count > 1 || rps_tally_clock_is_scaled(&report->tally)
+               ? " (event counts are scaled)"
+               : "";
+}
+
+void rps_report_cpus(struct rps_report *report, struct rps_document *document)
+{
+    static const struct rps_column columns[] = {{NULL, "CPU", .width_min = 6}};
+    struct rps_block *block;
+    char name[16];
+
+    if (!report->cpu_tally)
+        return;
+    block = rps_document_block(document, NULL, columns, 1);
+    rps_block_title(block, "CPU by CPU%s", scaled_note(report));
+    add_columns(report, block, 1);
+    for (int i = 0; i <= report->cpu_series.count; i++) {
+        int is_all = i == report->cpu_series.count;
+
+        snprintf(name, sizeof(name), "%d", is_all ? 0 : (int)report->cpu_series.cpu[i]);
+        rps_put_text(block, is_all ? "all" : name);
+        put_cells(report, block, is_all ? &report->tally : &report->cpu_tally[i]);
+    }
+}
+
+static void put_region(struct rps_report *report, struct rps_block *block, size_t number)
+{
+    const struct rps_run_region *region = &report->regions.region[number];
+    const struct rps_tally *tally = &report->region_tally[number];
+    char text[RPS_REPORT_NUMBER_SIZE];
+    struct rps_block *figures;
+
+    rps_put_text(block, region->name);
+    rps_put_int(block, (int64_t)region->entered, 1);
+    rps_put_words(block, "%s", rps_report_count(text, region->entered));
+    rps_put_int(block, (int64_t)region->marked, 1);
+    rps_put_int(block, (int64_t)region->open, 1);
+    rps_put_int(block, (int64_t)region->at_once, region->marked > 0);
+    rps_put_words(block, "%s", region->at_once > 0 ? rps_report_count(text, region->at_once) : "-");
+    rps_put_int(block, region->time_ns, 1);
+    rps_put_words(block, "%s", rps_report_figure(text, 3, (double)region->time_ns / RPS_NS_PER_S));
+    rps_put_int(block, (int64_t)tally->periods, 1);
+    rps_put_words(block, "%s", rps_report_count(text, tally->periods));
+    rps_put_int(block, tally->length_ns, 1);
+    rps_put_words(block, "%s", rps_report_figure(text, 3, (double)tally->length_ns / RPS_NS_PER_S));
+    figures = rps_put_block(block, figure_columns, COUNT_OF(figure_columns));
+    if (tally->periods > 0)
+        put_figures(report, figures, tally, RPS_CPU_ALL);
+    if (!report->options->region) /* else people have no columns */
+        put_cells(report, block, tally);
+}
+
+/* A sentence for all regions of which something is true. */
+static void tell_regions(struct rps_report *report, struct rps_block *block,
+                         int (*is)(const struct rps_report *, size_t), const char *before,
+                         const char *behind)
+{
+    char *text = NULL;
+
+    for (size_t i = 0; i < report->regions.count; i++) {
+        if (is(report, i))
+            text = rps_arena_print(report->document->arena, "%s%s%s", text ? text : before,
+                                   text ? ", " : "", report->regions.region[i].name);
+    }
+    if (text)
+        rps_block_wrap(block, 2, 4, "%s%s", text, behind);
+}
+
+static int is_short(const struct rps_report *report, size_t number)
+{
+    return report->region_tally[number].periods == 0 && report->regions.region[number].entered > 0;
+}
+
+static int is_frequent(const struct rps_report *report, size_t number)
+{
+    return report->regions.region[number].entered > report->regions.region[number].marked;
+}
+
+static int is_open(const struct rps_report *report, size_t number)
+{
+    return report->regions.region[number].open > 0;
+}
+
+/* In a block of its own, behind the table. */
+static void tell_of_regions(struct rps_report *report)
+{
+    struct rps_block *block = rps_document_block(report->document, NULL, NULL, 0);
+    char behind[256], period[RPS_TEXT_NUMBER_SIZE];
+
+    snprintf(behind, sizeof(behind),
+             ": no measurement period (%s) lies wholly inside. Record with a shorter --period, or "
+             "let the program count them itself (rps_region_report).",
+             rps_text_duration(period, sizeof(period), report->run.period_ns));
+    tell_regions(report, block, is_short, "Too short for figures: ", behind);
+    tell_regions(report, block, is_frequent, "Entered too often to be marked each time: ",
+                 ". Periods and figures are of the entries that were marked.");
+    tell_regions(report, block, is_open, "Begun without an end: ", ". Such entries are left out.");
+    if (report->regions.more)
+        rps_block_wrap(block, 2, 4, "There are further regions; these are the first.");
+}
+
+void rps_report_regions(struct rps_report *report)
+{
+    static const struct rps_column columns[] = {
+        {"name", "Region", .place = 0},
+        {"entered", "Times entered", RPS_VALUE_INT, .place = 0},
+        {"marked", .kind = RPS_VALUE_INT},
+        {"not_ended", .kind = RPS_VALUE_INT},
+        {"at_once", "At once", RPS_VALUE_INT, .place = 1},
+        {"time_s", "Time in it", RPS_VALUE_DURATION, .unit = "s"},
+        {"periods", "Periods inside", RPS_VALUE_INT, .place = 2},
+        {"inside_s", "Their time", RPS_VALUE_DURATION, .unit = "s", .place = 2},
+        {"figures", .kind = RPS_VALUE_BLOCK},
+    };
+    struct rps_block *block =
+        rps_document_block(report->document, "regions", columns, COUNT_OF(columns));
+
+    if (report->options->region) /* it is what is reported */
+        for (size_t c = 0; c < block->column_count; c++)
+            block->column[c].heading = NULL;
+    else
+        add_columns(report, block, 3);
+    if (report->regions.count > 0 && !report->options->region) {
+        rps_block_title(block, "Regions of the program%s", scaled_note(report));
+        rps_block_wrap(block, 2, 4,
+                       "Times are the program's own. Events and figures are of the measurement "
+                       "periods that lie wholly inside a region, and of all that the workload did "
+                       "in these: in other threads, and in regions within, too.");
+    }
+    for (size_t i = 0; i < report->regions.count; i++)
+        put_region(report, block, i);
+    if (report->regions.count > 0 && !report->options->region)
+        tell_of_regions(report);
+}
+
+/* --- marks and gaps --------------------------------------------------------------------------- */
+
+/* 1 when the part that is reported has something of it. A mark has no length. */
+static int has_note(const struct rps_report *report, const struct rps_note *note)
+{
+    int64_t end_ns = note->start_ns + note->length_ns;
+
+    return note->start_ns < report->options->to_ns && end_ns >= report->options->from_ns &&
+           (note->length_ns == 0 || end_ns > report->options->from_ns);
+}
+
+/* Marks that are not of regions. */
+static void tell_marks(struct rps_report *report, struct rps_block *block)
+{
+    size_t listed = 0, all = 0;
+    char at[RPS_TEXT_NUMBER_SIZE];
+
+    for (size_t i = 0; i < report->marks.count; i++) {
+        const struct rps_note *mark = &report->marks.note[i];
+
+        if (!has_note(report, mark) || rps_run_regions_is_mark(mark->text) || all++ >= MARKS_MOST)
+            continue;
+        if (listed++ == 0)
+            rps_block_title(block, "Marks");
+        rps_block_line(block, "  %s  %s", rps_text_clock(at, sizeof(at), mark->start_ns, 3),
+                       mark->text);
+    }
+    if (all > listed)
+        rps_block_line(block, "  and %zu more; --format json lists all", all - listed);
+}
+
+void rps_report_notes(struct rps_report *report)
+{
+    static const struct rps_column gaps[] = {
+        {"cpu", .kind = RPS_VALUE_INT}, STRETCH_COLUMNS, {.name = "reason"}};
+    static const struct rps_column marks[] = {STRETCH_COLUMNS, {.name = "text"}};
+    struct rps_block *block = rps_document_block(report->document, "gaps", gaps, COUNT_OF(gaps));
+
+    for (size_t i = 0; i < report->gaps.count; i++) {
+        const struct rps_note *gap = &report->gaps.note[i];
+
+        if (!has_note(report, gap))
+            continue;
+        rps_put_int(block, gap->cpu, 1);
+        put_stretch(block, &report->run, gap->start_ns, gap->start_ns + gap->length_ns);
+        rps_put_text(block, gap->text);
+    }
+    block = rps_document_block(report->document, "marks", marks, COUNT_OF(marks));
+    tell_marks(report, block);
+    for (size_t i = 0; i < report->marks.count; i++) {
+        const struct rps_note *mark = &report->marks.note[i];
+
+        if (!has_note(report, mark))
+            continue;
+        put_stretch(block, &report->run, mark->start_ns, mark->start_ns + mark->length_ns);
+        rps_put_text(block, mark->text);
+    }
 }

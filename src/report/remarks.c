@@ -68,17 +68,15 @@ const char *rps_report_reason(const struct rps_report *report, const struct rps_
     return "it was on a counter, which could not be read";
 }
 
-static void remark_not_counted(struct rps_report *report, const struct rps_event *event, int set,
-                               int slot, void *context)
+static void remark_not_counted(struct rps_report *report, const struct rps_report_item *item)
 {
-    const char *reason = rps_report_reason(report, event, set, slot);
+    const char *reason = rps_report_reason(report, item->event, item->set, item->slot);
     size_t length = strlen(reason);
 
-    (void)context;
     if (length == 0)
         return;
     length -= reason[length - 1] == '.';
-    remark(report, "Not counted: %s: %.*s.", event->label, (int)length, reason);
+    remark(report, "Not counted: %s: %.*s.", item->label, (int)length, reason);
 }
 
 struct name_list {
@@ -95,25 +93,18 @@ static void add_name(struct name_list *list, const char *name)
     list->count++;
 }
 
-static void list_user_only(struct rps_report *report, const struct rps_event *event, int set,
-                           int slot, void *context)
-{
-    (void)report;
-    (void)set;
-    (void)slot;
-    if (event->state != RPS_EVENT_MEASURED || strcmp(event->modifiers, "u") != 0 ||
-        strstr(event->spec, ":u"))
-        return; /* or it was asked for */
-    add_name(context, event->label);
-}
-
+/* The clock event is the first. */
 static void remark_user_only(struct rps_report *report)
 {
     struct name_list list = {"", 0, 0};
 
-    if (strcmp(report->plan->clock.modifiers, "u") == 0)
-        list_user_only(report, &report->plan->clock, 0, 0, &list);
-    rps_report_each(report, NULL, list_user_only, &list);
+    for (size_t i = 0; i < report->item_count; i++) {
+        const struct rps_event *event = report->item[i].event;
+
+        if (event && event->state == RPS_EVENT_MEASURED && strcmp(event->modifiers, "u") == 0 &&
+            !strstr(event->spec, ":u")) /* else it was asked for */
+            add_name(&list, event->label);
+    }
     if (list.count > 0 && !has_no_counts(report))
         remark(report,
                "Counted without the kernel (:u): %s. To count the kernel too, lower "
@@ -151,27 +142,23 @@ static void remark_coverage(struct rps_report *report)
     }
 }
 
-static void list_not_read(struct rps_report *report, const struct rps_event *event, int set,
-                          int slot, void *context)
-{
-    const struct rps_set_tally *tally = &report->tally.set[set];
-    struct name_list *list = context;
-    double share;
-
-    if (event->state != RPS_EVENT_MEASURED || tally->counted[slot] == 0 ||
-        tally->counted_ns[slot] >= tally->running_ns)
-        return;
-    share = 1 - (double)tally->counted_ns[slot] / (double)tally->running_ns;
-    list->share = share > list->share ? share : list->share;
-    add_name(list, event->label);
-}
-
 /* A reading that failed is in neither the counts nor their time. */
 static void remark_not_read(struct rps_report *report)
 {
     struct name_list list = {"", 0, 0};
 
-    rps_report_each(report, NULL, list_not_read, &list);
+    for (size_t i = 1; i < report->item_count; i++) {
+        const struct rps_report_item *item = &report->item[i];
+        const struct rps_set_tally *tally = &report->tally.set[item->set];
+        double share;
+
+        if (!item->event || item->event->state != RPS_EVENT_MEASURED ||
+            tally->counted[item->slot] == 0 || tally->counted_ns[item->slot] >= tally->running_ns)
+            continue;
+        share = 1 - (double)tally->counted_ns[item->slot] / (double)tally->running_ns;
+        list.share = share > list.share ? share : list.share;
+        add_name(&list, item->label);
+    }
     if (list.count > 0 && is_import(report))
         remark(report,
                "Without values for up to %.2g %% of the time: %s: %s. That time is left out of the "
@@ -194,10 +181,10 @@ static void remark_clock(struct rps_report *report)
         return;
     if (is_import(report))
         remark(report,
-               "%s has values for %.1f %% of the time: %s. [ ... ] and all figures made of it are "
+               "%s has values for %.1f %% of the time: %s. %s and all figures made of it are "
                "scaled for that.",
                label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns,
-               file_lacks(report));
+               file_lacks(report), report->plain ? "[ ... ]" : "Its value");
     else if (tally->clock_running_ns == 0)
         remark(report,
                "%s never had a counter: another program or the NMI watchdog held it. What is "
@@ -206,8 +193,9 @@ static void remark_clock(struct rps_report *report)
     else
         remark(report,
                "%s had a counter for %.1f %% of the time, another program or the NMI watchdog "
-               "held it meanwhile: [ ... ] and all figures made of it are scaled for that.",
-               label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns);
+               "held it meanwhile: %s and all figures made of it are scaled for that.",
+               label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns,
+               report->plain ? "[ ... ]" : "its value");
 }
 
 /* A set that was on for a sliver of the run tells nothing about the rest. */
@@ -231,19 +219,18 @@ static void remark_hardly(struct rps_report *report)
 }
 
 /* What counting took of the workload, where that was measured. */
-static void remark_cost(struct rps_report *report, const struct rps_event *event, int set, int slot,
-                        void *context)
+static void remark_cost(struct rps_report *report, const struct rps_report_item *item)
 {
     const struct rps_tally *tally = &report->tally;
-    double cost_ns = (double)event->cost_ns * rps_tally_estimate(tally, set, slot);
+    double cost_ns =
+        (double)item->event->cost_ns * rps_tally_estimate(tally, item->set, item->slot);
 
-    (void)context;
-    if (event->cost_ns <= 0 || !(cost_ns > 0) || tally->enabled_ns == 0)
+    if (item->event->cost_ns <= 0 || !(cost_ns > 0) || tally->enabled_ns == 0)
         return;
     remark(report,
            "Slower for being counted: %s, by about %lld ns each (measured when the recording "
            "began), in all about %.1f %% of %s.",
-           event->label, (long long)event->cost_ns, 100 * cost_ns / (double)tally->enabled_ns,
+           item->label, (long long)item->event->cost_ns, 100 * cost_ns / (double)tally->enabled_ns,
            report->cpu_series.by_cpu ? "the CPUs' time" : "the workload's CPU time");
 }
 
@@ -303,8 +290,8 @@ static void remark_thinned(struct rps_report *report)
 /* Where it was too much to read period by period; see choose_resolution in report.c. */
 static void remark_blocks(struct rps_report *report)
 {
-    if (report->options->layout != RPS_REPORT_2013 && report->plan->set_count > 1 &&
-        !report->options->region && report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
+    if (!report->plain && report->plan->set_count > 1 && !report->options->region &&
+        report->cpu_series.periods > RPS_CPU_SERIES_FINE_PERIODS)
         remark(report, "The intervals come from blocks of rotations and not from single "
                        "periods, of which there are too many: they are rather too wide.");
 }
@@ -348,13 +335,17 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     char number[RPS_REPORT_NUMBER_SIZE];
 
     report->tell = tell;
-    rps_report_each(report, NULL, remark_not_counted, NULL);
+    for (size_t i = 1; i < report->item_count; i++)
+        if (report->item[i].event)
+            remark_not_counted(report, &report->item[i]);
     remark_user_only(report);
     remark_clock(report);
     remark_coverage(report);
     remark_not_read(report);
     remark_hardly(report);
-    rps_report_each(report, NULL, remark_cost, NULL);
+    for (size_t i = 1; i < report->item_count; i++)
+        if (report->item[i].event)
+            remark_cost(report, &report->item[i]);
     remark_gaps(report);
     if (tally->missed > 0)
         remark(report,

@@ -1,200 +1,16 @@
 /*
- * The report: as text, it has the layout and labels of 2013, which people parse, around what is
- * known today. This file reads the run and prints what stands above the blocks.
- *
- * Everything is read from the store before anything is printed, so that the reader's locale is in
- * force around the printing only.
+ * The report of a run: read from the store, and put into a document, or written in the layout of
+ * 2013. All is read before anything is put, so that the reader's locale is in force around that only.
  */
 #include "rpistat/report.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "rpistat/report_parts.h"
-#include "rpistat/clock.h"
-#include "rpistat/text.h"
 
-/* --- the head --------------------------------------------------------------------------------- */
-
-static void print_head(struct rps_report *report)
-{
-    static const char stars[] = "***************************************************************\n";
-    time_t start = (time_t)(report->run.start_realtime_ns / RPS_NS_PER_S);
-    char command[4096], date[64];
-    struct tm local;
-
-    rps_run_title(command, sizeof(command), &report->run);
-    fputs(stars, report->out);
-    fprintf(report->out, "rpistat: %s\n", command);
-    if (localtime_r(&start, &local) &&
-        strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &local) > 0)
-        fprintf(report->out, "%s\n", date);
-    fputs(stars, report->out);
-}
-
-static void print_system(struct rps_report *report)
-{
-    const struct rps_run *run = &report->run;
-    char text[RPS_RUN_TEXT_SIZE + RPS_NAME_SIZE];
-
-    fprintf(report->out, "\nSystem information\n");
-    if (run->cpu_count > 0)
-        fprintf(report->out, "  %-*s%d\n", RPS_REPORT_SYSTEM_WIDTH,
-                "Number of processors:", run->cpu_count);
-    rps_report_field(report, "Processor", run->cpu_model);
-    rps_report_field(report, "Host", run->host);
-    rps_report_field(report, "Kernel", run->kernel);
-    if (run->counter_count > 0)
-        snprintf(text, sizeof(text), "%s, %d counter%s beside the clock event", run->pmu,
-                 run->counter_count, run->counter_count == 1 ? "" : "s");
-    else
-        snprintf(text, sizeof(text), "%s", run->pmu);
-    rps_report_field(report, "Counters", text);
-    if (strcmp(rps_report_clock_label(report), "Cycles") != 0) {
-        snprintf(text, sizeof(text), "%s (%s)", rps_report_clock_label(report),
-                 rps_report_clock_unit(report)[0] ? rps_report_clock_unit(report) : "cycles");
-        rps_report_field(report, "Clock event", text);
-    }
-}
-
-static void print_state(struct rps_report *report)
-{
-    const struct rps_run *run = &report->run;
-
-    if (run->state == RPS_RUN_RECORDING)
-        rps_report_field(report, "State", "recording: the figures are those so far");
-    else if (run->state == RPS_RUN_INTERRUPTED)
-        rps_report_field(report, "State",
-                         "interrupted: the recorder was stopped; the periods it kept are good");
-    rps_report_field(report, "Recording ended", run->end_reason);
-    if (run->exit_signal > 0)
-        fprintf(report->out, "  %-*s%d (%s)\n", RPS_REPORT_SYSTEM_WIDTH,
-                "Ended by signal:", run->exit_signal, strsignal(run->exit_signal));
-    else if (run->exit_status >= 0)
-        fprintf(report->out, "  %-*s%d\n", RPS_REPORT_SYSTEM_WIDTH,
-                "Exit status:", run->exit_status);
-}
-
-static void print_own_cost(struct rps_report *report)
-{
-    const struct rps_run *run = &report->run;
-    double percent = 100.0 * (double)run->recorder_cpu_ns / (double)run->elapsed_ns;
-    int64_t after_ns = run->recorder_after_ns;
-
-    if (report->options->after_ns)
-        after_ns = *report->options->after_ns =
-            rps_clock_process_cpu_ns() - *report->options->after_ns;
-    if (run->recorder_cpu_ns <= 0)
-        return;
-    fprintf(report->out, "  %-*s%.3f s while recording", RPS_REPORT_SYSTEM_WIDTH,
-            "Recorder's CPU time:", (double)run->recorder_cpu_ns / RPS_NS_PER_S);
-    if (run->elapsed_ns > 0)
-        fprintf(report->out, percent < 10 ? " (%.2g %% of it)" : " (%.0f %% of it)", percent);
-    if (after_ns >= 0)
-        fprintf(report->out, ", %.3f s afterwards (names, report)",
-                (double)after_ns / RPS_NS_PER_S);
-    fputc('\n', report->out);
-}
-
-static void print_part(struct rps_report *report)
-{
-    char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
-
-    if (report->options->from_ns <= 0 && report->options->to_ns == INT64_MAX)
-        return;
-    rps_text_clock(from, sizeof(from), report->tally.start_ns, 3);
-    rps_text_clock(to, sizeof(to), report->tally.end_ns, 3);
-    fprintf(report->out, "  %-*s%s to %s%s\n", RPS_REPORT_SYSTEM_WIDTH, "Part reported:", from, to,
-            report->cpu_series.widened ? ", widened to what was not thinned away" : "");
-}
-
-static void print_region(struct rps_report *report)
-{
-    const struct rps_run_region *region = report->regions.region; /* the only one */
-    char entered[RPS_REPORT_NUMBER_SIZE], time[RPS_TEXT_NUMBER_SIZE], inside[RPS_TEXT_NUMBER_SIZE],
-        text[RPS_NAME_SIZE + 256];
-
-    if (!report->options->region)
-        return;
-    snprintf(text, sizeof(text), "%s, entered %s time%s, %s in it, of which %s in whole periods",
-             region->name, rps_report_count(entered, region->entered),
-             region->entered == 1 ? "" : "s",
-             rps_text_duration(time, sizeof(time), region->time_ns),
-             rps_text_duration(inside, sizeof(inside), report->tally.length_ns));
-    rps_report_field(report, "Region reported", text);
-}
-
-static void print_cpus(struct rps_report *report)
-{
-    char name[RPS_CPU_SERIES_TEXT_SIZE], text[RPS_CPU_SERIES_TEXT_SIZE + 16];
-
-    rps_cpu_series_name(name, &report->cpu_series);
-    snprintf(text, sizeof(text), "%s%s", name, report->cpu_series.count > 1 ? ", added up" : "");
-    rps_report_field(report, "Recorded by CPU", text);
-}
-
-static void print_period(struct rps_report *report)
-{
-    char nominal[RPS_TEXT_NUMBER_SIZE], mean[RPS_TEXT_NUMBER_SIZE];
-    int64_t stretched_ns = rps_report_stretched_ns(report);
-
-    if (report->run.period_ns <= 0)
-        return;
-    rps_text_duration(nominal, sizeof(nominal), report->run.period_ns);
-    fprintf(report->out, "  %-*s%s", RPS_REPORT_SYSTEM_WIDTH, "Measurement period:", nominal);
-    if (stretched_ns > 0)
-        fprintf(report->out, ", stretched to %s (mean)",
-                rps_text_duration(mean, sizeof(mean), stretched_ns));
-    fputc('\n', report->out);
-}
-
-static void print_order(struct rps_report *report)
-{
-    if (report->run.order_seed >= 0)
-        fprintf(report->out, "  %-*srandom, another one each rotation (seed %lld)\n",
-                RPS_REPORT_SYSTEM_WIDTH, "Order of event sets:", (long long)report->run.order_seed);
-}
-
-static void print_run(struct rps_report *report)
-{
-    const struct rps_run *run = &report->run;
-    char text[RPS_TEXT_NUMBER_SIZE];
-
-    fprintf(report->out, "\nRun\n");
-    fprintf(report->out, "  %-*s%lld\n", RPS_REPORT_SYSTEM_WIDTH,
-            "Number:", (long long)run->run_id);
-    rps_report_field(report, "Label", run->label);
-    for (int i = 0; i < run->tag_count; i++) {
-        rps_report_label(report, i == 0 ? "Tags" : "    ", RPS_REPORT_SYSTEM_WIDTH);
-        rps_text_print(report->out, run->tag[i].key);
-        fputs(" = ", report->out);
-        rps_text_print(report->out, run->tag[i].value);
-        fputc('\n', report->out);
-    }
-    if (run->elapsed_ns >= 0)
-        rps_report_field(report, "Elapsed time",
-                         rps_text_duration(text, sizeof(text), run->elapsed_ns));
-    print_part(report);
-    print_region(report);
-    print_cpus(report);
-    print_period(report);
-    print_order(report);
-    print_state(report);
-    print_own_cost(report);
-}
-
-static void print_remark(struct rps_report *report, const char *remark)
-{
-    if (!report->titled)
-        fprintf(report->out, "\nRemarks\n");
-    report->titled = 1;
-    rps_report_wrapped(report, remark, 2);
-}
-
-/* --- putting it together ---------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* The tallies of the single CPUs, where they are to be shown. */
 static int read_cpus(struct rps_report *report, struct rps_error *err)
@@ -272,8 +88,6 @@ static int read_insides(struct rps_report *report, struct rps_error *err)
 
 static int read_regions(struct rps_report *report, struct rps_error *err)
 {
-    if (report->options->layout == RPS_REPORT_2013)
-        return 0;
     report->region_tally = calloc(report->regions.count + 1, sizeof(*report->region_tally));
     if (!report->region_tally)
         return rps_error_memory(err);
@@ -322,8 +136,7 @@ static int is_of_these_rows(const struct rps_report *report)
 /* Sums are the same at every level; intervals come from the differences of single periods. */
 static void choose_resolution(struct rps_report *report)
 {
-    if ((report->options->layout == RPS_REPORT_2013 && !report->options->region) ||
-        is_concluded(report))
+    if ((report->plain && !report->options->region) || is_concluded(report))
         report->cpu_series.resolution = RPS_LEVELS;
     else
         rps_cpu_series_choose_signals(&report->cpu_series, 1);
@@ -352,11 +165,12 @@ static int keep_region(struct rps_report *report, struct rps_error *err)
     return rps_run_region_keep(&report->cpu_series, &report->regions.region[0], err);
 }
 
-static int report_read(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
-                       struct rps_error *err)
+static int read_run(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
+                    struct rps_error *err)
 {
     if (rps_reader_run(reader, run_id, &report->run, err) < 0 ||
         rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
+        rps_report_list(report, err) < 0 ||
         rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
         rps_reader_marks(reader, run_id, &report->marks, err) < 0 ||
         rps_reader_summary(reader, run_id, &report->summary, err) < 0 ||
@@ -387,37 +201,13 @@ static int report_read(struct rps_report *report, struct rps_reader *reader, int
     return 0;
 }
 
-static int report_print(struct rps_report *report, struct rps_error *err)
-{
-    print_head(report);
-    print_system(report);
-    print_run(report);
-    if (rps_report_print_events(report, err) < 0 || rps_report_print_cpus(report, err) < 0 ||
-        rps_report_print_regions(report, err) < 0)
-        return RPS_FAILED;
-    rps_report_print_shares(report);
-    rps_report_print_marks(report);
-    rps_report_remarks(report, print_remark);
-    return 0;
-}
-
-static int report_write(struct rps_report *report, struct rps_error *err)
-{
-    int is_text = report->options->layout <= RPS_REPORT_INTERVALS;
-
-    if ((is_text ? report_print(report, err) : rps_report_write_data(report, err)) < 0)
-        return RPS_FAILED;
-    if (fflush(report->out) != 0 || ferror(report->out))
-        return rps_error_set(
-            err, RPS_FAILED,
-            "the report could not be written: %s; make room, or choose another place with -o",
-            strerror(errno));
-    return 0;
-}
-
 static void report_free(struct rps_report *report)
 {
     free(report->operand);
+    free(report->item);
+    rps_profile_free(&report->profile);
+    rps_phase_levels_free(&report->levels);
+    rps_part_shares_free(&report->label_shares);
     rps_part_shares_free(&report->shares);
     for (size_t i = 0; report->region_tally && i < report->regions.count; i++)
         rps_tally_free(&report->region_tally[i]);
@@ -434,42 +224,101 @@ static void report_free(struct rps_report *report)
     rps_run_free(&report->run);
 }
 
-int rps_report_write(FILE *out, struct rps_reader *reader, int64_t run_id,
-                     const struct rps_report_options *options, struct rps_error *err)
-{
-    struct rps_report report = {.out = out, .options = options};
-    locale_t c_locale = (locale_t)0, before;
-    int result = RPS_FAILED;
+/* --- putting ---------------------------------------------------------------------------------- */
 
-    rps_run_init(&report.run);
-    if (report_read(&report, reader, run_id, err) < 0 || read_regions(&report, err) < 0 ||
-        rps_report_read_shares(&report, err) < 0)
-        goto done;
-    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c_locale) {
-        rps_error_memory(err);
-        goto done;
+static void put_answer(struct rps_report *report)
+{
+    char text[RPS_REPORT_ANSWER_SIZE], *rest = rps_report_answer(report, text);
+    struct rps_block *block = rps_document_field(report->document, "answer", RPS_VALUE_TEXT);
+
+    rps_put_text(block, text);
+    while (*rest)
+        rps_block_wrap(block, 0, 2, "%s", strsep(&rest, "\n"));
+}
+
+static void put_remark(struct rps_report *report, const char *remark)
+{
+    if (rps_block_rows(report->fields) == 0)
+        rps_block_title(report->fields, "Remarks");
+    rps_put_text(report->fields, remark);
+    rps_block_wrap(report->fields, 2, 4, "%s", remark);
+}
+
+static int fill(struct rps_report *report, struct rps_error *err)
+{
+    static const struct rps_column texts = {.name = ""};
+
+    (void)err;
+    report->document->csv = "figures";
+    put_answer(report);
+    rps_report_members(report);
+    rps_report_machine(report);
+    rps_report_run(report);
+    rps_report_figures(report);
+    rps_report_cpus(report, report->document);
+    rps_report_regions(report);
+    rps_report_shares(report);
+    rps_report_notes(report);
+    report->fields = rps_document_block(report->document, "remarks", &texts, 1);
+    rps_report_remarks(report, put_remark);
+    return 0;
+}
+
+/* Read the run, and with the locale of its numbers have it put. */
+static int make(struct rps_report *report, struct rps_reader *reader, int64_t run_id,
+                int (*put)(struct rps_report *, struct rps_error *), struct rps_error *err)
+{
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
+    const struct rps_report_options *options = report->options;
+    int result = c_locale ? 0 : rps_error_memory(err);
+
+    rps_run_init(&report->run);
+    if (result == 0)
+        result = read_run(report, reader, run_id, err);
+    if (result == 0 && !report->plain)
+        result = read_regions(report, err);
+    if (result == 0 && !report->plain && !options->figures) {
+        rps_report_read_phases(report);
+        result = rps_report_read_shares(report, err);
     }
-    before = uselocale(options->locale && options->layout <= RPS_REPORT_INTERVALS ? options->locale
-                                                                                  : c_locale);
-    result = report_write(&report, err);
-    uselocale(before);
-done:
+    if (result == 0) {
+        before = uselocale(options->locale ? options->locale : c_locale);
+        result = put(report, err);
+        if (options->answer)
+            rps_report_answer(report, options->answer);
+        uselocale(before);
+    }
     if (c_locale)
         freelocale(c_locale);
-    report_free(&report);
+    report_free(report);
     return result;
+}
+
+int rps_report_fill(struct rps_document *document, struct rps_reader *reader, int64_t run_id,
+                    const struct rps_report_options *options, struct rps_error *err)
+{
+    struct rps_report report = {.document = document, .options = options};
+
+    return make(&report, reader, run_id, fill, err);
+}
+
+int rps_report_write_2013(FILE *out, struct rps_reader *reader, int64_t run_id,
+                          const struct rps_report_options *options, struct rps_error *err)
+{
+    struct rps_report report = {.out = out, .options = options, .plain = 1};
+
+    return make(&report, reader, run_id, rps_report_print, err);
 }
 
 int rps_report_conclude(struct rps_reader *reader, int64_t run_id, struct rps_plan **ret,
                         struct rps_error *err)
 {
-    const struct rps_report_options options = {.layout = RPS_REPORT_INTERVALS, .to_ns = INT64_MAX};
+    const struct rps_report_options options = {.to_ns = INT64_MAX};
     struct rps_report report = {.options = &options};
     int result;
 
     rps_run_init(&report.run);
-    result = report_read(&report, reader, run_id, err);
+    result = read_run(&report, reader, run_id, err);
     if (result == 0) {
         *ret = report.plan;
         report.plan = NULL;

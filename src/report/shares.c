@@ -6,6 +6,26 @@
 #include "rpistat/report_parts.h"
 #include "rpistat/text.h"
 
+#define TOLD    3  /* functions of the run in a sentence */
+#define MOST    .5 /* of a phase's samples are said by so many functions that have them, */
+#define MOST_OF 2  /* but not by more */
+
+/* Of each label, in what it has in common with the part. */
+static int read_labels(struct rps_report *report, const struct rps_run_part *part,
+                       struct rps_error *err)
+{
+    struct rps_run_part labels = {0};
+    int result = rps_run_part_of_phases(report->phases, 1, &labels, err);
+
+    if (result == 0)
+        result = rps_run_part_keep(&labels, part, err);
+    if (result == 0)
+        result = rps_part_shares_find(report->cpu_series.reader, report->run.run_id, &labels,
+                                      &report->options->cpus, &report->label_shares, err);
+    rps_run_part_free(&labels);
+    return result;
+}
+
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 {
     const struct rps_report_options *options = report->options;
@@ -16,40 +36,91 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
     struct rps_run_part part = {0};
     int result;
 
-    if (options->layout == RPS_REPORT_2013)
-        return 0;
     rps_tally_operands(&report->tally, report->plan, report->operand);
     report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
     result = rps_run_part_choose(reader, run_id, &choice, &part, err);
     if (result == 0)
         result = rps_part_shares_find(reader, run_id, &part, &options->cpus, &report->shares, err);
+    if (result > 0 && report->phases)
+        result = read_labels(report, &part, err);
     rps_run_part_free(&part);
     return result < 0 ? result : 0;
 }
 
-void rps_report_print_shares(struct rps_report *report)
+void rps_report_shares(struct rps_report *report)
+{
+    static const struct rps_column columns[] = {
+        {.name = "name"}, {"self_share", .kind = RPS_VALUE_SHARE}, {.name = "module"},
+        {.name = "file"}, {"line", .kind = RPS_VALUE_INT},
+    };
+    const struct rps_share_group *group = report->shares.group;
+    const char *event = report->shares.sampling.event;
+    struct rps_document *document = report->document;
+    struct rps_block *top;
+    char *text = NULL, name[128];
+
+    if (report->shares.group_count == 0)
+        return;
+    rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)group->samples, 1);
+    rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
+                   rps_samples_expected(&report->shares.sampling, report->cpu_s));
+    top = rps_document_block(document, "top", columns, sizeof(columns) / sizeof(columns[0]));
+    for (int t = 0; t < group->count; t++) {
+        const struct rps_share_name *function = &group->top[t].name;
+
+        rps_put_text(top, function->name);
+        rps_put_number(top, group->top[t].share);
+        rps_put_texts(top, 2, function->module, function->file);
+        rps_put_int(top, function->line, function->line > 0);
+        if (isfinite(group->top[t].share))
+            text = rps_arena_print(
+                document->arena, "%s%s%s %.1f %%", text ? text : "", text ? ", " : "",
+                rps_share_name_text(name, sizeof(name), function), 100 * group->top[t].share);
+    }
+    if (group->samples == 0)
+        return;
+    if (report->shares.sampling.frequency > 0)
+        event = NULL; /* those of page faults say nothing of the time */
+    rps_block_title(top, "Where %s %s (%" PRIu64 " samples; see `rpistat code`)",
+                    event ? event : "the time", event ? "were" : "went", group->samples);
+    rps_block_wrap(top, 2, 4, "%s", text ? text : "too few to tell");
+}
+
+char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)
 {
     const struct rps_share_group *group = report->shares.group;
-    char text[RPS_SHARES_TOP * 160 + 1], name[128];
     size_t used = 0;
 
-    if (report->shares.group_count == 0 || group->samples == 0)
-        return;
-    if (group->samples < RPS_SHARES_SAMPLES_MIN)
-        strcpy(text, "too few to tell");
-    for (int t = 0; t < group->count && used < sizeof(text) && isfinite(group->top[t].share); t++)
-        used +=
-            (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %.1f %%", t > 0 ? ", " : "",
-                             rps_share_name_text(name, sizeof(name), &group->top[t].name),
-                             100 * group->top[t].share);
-    if (report->shares.sampling.frequency > 0)
-        fprintf(report->out, "\nWhere the time went (%" PRIu64 " samples", group->samples);
-    else /* those of page faults say nothing of the time */
-        fprintf(report->out, "\nWhere %s were (%" PRIu64 " samples",
-                rps_text_printable(name, sizeof(name), report->shares.sampling.event),
-                group->samples);
-    fputs("; see `rpistat code`)\n", report->out);
-    rps_report_wrapped(report, text, 2);
+    ret[0] = '\0';
+    if (report->shares.group_count == 0 || report->shares.sampling.frequency <= 0)
+        return ret;
+    for (int t = 0; t < group->count && t < TOLD && isfinite(group->top[t].share); t++)
+        used += (size_t)snprintf(ret + used, size - used, "%s%.100s %.0f %%",
+                                 t > 0 ? ", " : "Its time on a CPU: ", group->top[t].name.name,
+                                 100 * group->top[t].share);
+    if (used > 0)
+        snprintf(ret + used, size - used, " (%" PRIu64 " samples)", group->samples);
+    return ret;
+}
+
+char *rps_report_shares_of_label(const struct rps_report *report, int label, char *ret, size_t size)
+{
+    const struct rps_share_group *group = report->label_shares.group + label;
+    double share = 0;
+    size_t used = 0;
+
+    ret[0] = '\0';
+    if ((size_t)label >= report->label_shares.group_count ||
+        report->label_shares.sampling.frequency <= 0)
+        return ret;
+    for (int t = 0; t < group->count && t < MOST_OF && share < MOST; t++) {
+        if (!isfinite(group->top[t].share))
+            break;
+        share += group->top[t].share;
+        used += (size_t)snprintf(ret + used, size - used, "%s%.100s", t > 0 ? ", " : "",
+                                 group->top[t].name.name);
+    }
+    return ret;
 }
 
 void rps_report_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,

@@ -355,6 +355,37 @@ def test_report():
     assert top[0]["name"] == "load" and top[0]["self_share"] == .5, top
 
 
+def test_answer():
+    """the report begins with the answer, in text and in JSON: of the run, a part, too few samples"""
+    def answer(*which):
+        text = expect(FOLDER.call("report", *which), 0).stdout.split("\n\nSystem")[0]
+        found = json.loads(expect(FOLDER.call("report", *which, "--format", "json"), 0).stdout)["answer"]
+        assert " ".join(text.split()) == " ".join(found.split()), (text, found)
+        return found.splitlines()
+    assert answer("-r", "1") == [
+        "sim:script.sim ran for 32.0 s, 28.0 s of it on a CPU (88 %), exit status 0.",
+        "5 phases of 3 kinds: A (load) 16.0 s, B (solve;\\x1b[31m) 12.0 s, C (hardly on a CPU) 4.000 s.",
+        "Its time on a CPU: load 50 %, solve;\\x1b[31m 39 %, main 6 % (2800 samples).",
+        "Changed most: main miss rate, 4.45 PTI in B, 0.50 PTI in A (run: 2.20 PTI)."], answer("-r", "1")
+    assert answer("-r", "1", "--from", "8s", "--to", "10s") == [
+        "2.000 s of sim:script.sim, 2.000 s of it on a CPU (100 %).",
+        "One phase: what was counted stays alike throughout.",
+        "Its time on a CPU: solve;\\x1b[31m 90 %, load 10 % (200 samples)."], answer("-r", "1", "--from", "8s", "--to", "10s")
+    few = answer("-r", "1", "--from", "0s", "--to", "100ms")
+    assert len(few) == 1 and few[0].startswith("0.100 s of sim:script.sim, "), few
+    bare = answer("-r", "bare")
+    assert len(bare) == 2 and bare[0].startswith("sim:script.sim ran for 2.000 s, "), bare
+    with Folder() as folder:  # phases that make no sense are no reason to have no report
+        folder.write("script.sim", SCRIPT)
+        folder.record("-q")
+        expect(folder.call("phases"), 0)
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("DELETE FROM detection")
+        store.close()
+        text = expect(folder.call("report"), 0).stdout
+        assert "Its phases are not known: the store rpistat.data is damaged" in text and "\n    Cycles " in text, text
+
+
 def test_programs():
     """of several processes whose code has mostly no names the programs are named, not libraries; of one process the modules"""
     with Folder() as folder:
@@ -401,6 +432,6 @@ def test_without():
 prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
-              test_report, test_pprof, test_phases, test_programs, test_without])
+              test_report, test_answer, test_pprof, test_phases, test_programs, test_without])
 finally:
     FOLDER.__exit__()

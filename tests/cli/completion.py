@@ -16,7 +16,7 @@ LIMIT = 60  # seconds that only a shell that hangs takes
 CASES = [
     ("rpistat re", ["record", "report"], ["runs"]),
     ("rpistat report --fo", ["--format="], ["--from="]),
-    ("rpistat report --format ", ["text", "2013"], ["html"]),
+    ("rpistat report --format ", ["text", "html", "2013"], ["svg"]),
     ("rpistat report --from ", ["phase:", "mark:"], []),
     ("rpistat report --input=./oth", ["./other.data"], []),
     ("rpistat export --format=", ["wide", "rates", "long"], ["text"]),

@@ -200,7 +200,7 @@ def test_runs():
 
 def lines_of(text, label):
     return [line for line in text.splitlines()
-            if re.match(r"  %s(:| \(|  )" % re.escape(label), line)]
+            if re.match(r"    %s( \(|  )" % re.escape(label), line)]
 
 
 def is_near(number, value):
@@ -246,10 +246,11 @@ def check_report(found, text):
     labels = {figure["label"] for figure in figures}
     block = text[text.index("\nPerformance events"):].split("\n\nRemarks")[0].split("\nCPU by CPU")[0]
     block = block.split("\nRegions of")[0].split("\nWhere the time went")[0].split("\nMarks\n")[0]
-    for line in block.splitlines()[4:]:
-        label = re.match(r"  (.+?)(:| \(\w+\) |  )", line)
-        assert not label or label.group(1) in labels or "eriods" in label.group(1) or \
-            label.group(1) in {figure["family"] for figure in figures}, line
+    rows = block[block.index("\n    " + found["figures"][0]["label"]):]
+    for line in rows.splitlines():
+        label, family = re.match(r"    (\S.*?)( \(\w+\) |  )", line), re.match(r"  (\S.*?)(, [\d.,]+ periods?)?$", line)
+        assert label.group(1) in labels if label else not line or family.group(1) in {
+            figure["family"] or word for figure in figures for word in ("Events", "Figures")}, line
     assert re.search(r"Number: +%d\n" % found["run"]["run"], text), text
     assert re.search(r"Total periods: +%d\n" % found["periods"], text), text
     words = " ".join(text.split())

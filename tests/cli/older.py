@@ -15,6 +15,7 @@ SHOWN = {
            " recorder_cpu_ns recorder_after_ns".split(),
     "event": "name label family state estimate low high certainty share".split(),
     "metric": "metric_no label unit family panel value low high certainty share".split(),
+    "rollup": "length_ns enabled_ns idle_ns".split(), # the report's rates and times on a CPU
     "period": "rotation set_no start_ns length_ns cycles clock_running_ns idle_ns enabled_ns running_ns c0 c1".split(),
 }
 # Without these there is no run to speak of; no store was ever without them.

@@ -253,7 +253,7 @@ def test_heat_mean():
     """heat: the mean is the report's figure, not that of the columns; the scale has numbers"""
     texts, _ = heat("mean", "phase fast 10s instructions=350M\nphase slow 10s instructions=35M\n")
     report = expect(FOLDER.call("report", "-i", "mean.data"), 0).stdout
-    told = float(re.search(r"  CPI: +([0-9.]+)", report).group(1))
+    told = float(re.search(r"\n    CPI +([0-9.]+)", report).group(1))
     mean = [float(text.split(" sd ")[0]) for text in texts if " sd " in text and text[0].isdigit()][0]
     assert told < 4 and abs(mean - told) < 0.005 * told, (mean, told)  # of the columns: 11
     assert {"−2", "−1", "0", "+1", "+2", "× sd", "mean, sd"} <= set(texts), texts

@@ -432,8 +432,7 @@ def check_cpu_use(*options):
             # the rest is used, at least by what computed there
             assert number != cpu or enabled - idle >= computed - 2 * tick, (computed, found)
             report = expect(folder.call("report", "--cpu", str(number)), 0).stdout
-            use = [line.split()[2].rstrip("%") for line in report.replace("cpu_use", "CPU use").splitlines()
-                   if "CPU use:" in line]
+            use = re.findall(r"\n    (?:CPU use|cpu_use) +([\d.]+)", report)
             expected = 100 * (enabled - idle) / length
             assert abs(float(use[0]) - expected) < 0.002, (use, expected)
 

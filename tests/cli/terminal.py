@@ -2,13 +2,13 @@
 import contextlib
 import fcntl
 import functools
+import json
 import os
 import pty
 import re
 import select
 import shutil
 import signal
-import sqlite3
 import struct
 import subprocess
 import termios
@@ -267,7 +267,7 @@ def look_on(*scenes):
 def recorded(scene, shown, status=0):
     """The scene of a recording ends so, and showed that and the two lines: nothing else."""
     left = scene.end()
-    end = re.search(rb"rpistat: (run \d+: )?\d+ periods? in [^;\r]+; store \S+, report \S+\r\n"
+    end = re.search(rb"rpistat: (run \d+: )?[^\r]+( ran|, recorded) for [^\r]+\r\n"
                     rb"rpistat: next: .+; .+\r\n$", scene.shown)
     assert left == status and end, (left, scene.shown)
     before = scene.shown[:end.start()]
@@ -303,7 +303,7 @@ def test_terminal_job():
         assert scene.end() == 0
         assert re.fullmatch(
             rb"ready\r\n\^Z(\[1\][^\r]+Stopped[^\r]+\r\n)?stopped 148\r\n\r\n"
-            rb"\^Crpistat: \d+ periods in [^;]+; store job.data, report job.txt\r\nrpistat: next: \S+ phases -i job.data; \S+ plot -i job.data -o job.html\r\n"
+            rb"\^Crpistat: wait[^\r]* for [^\r]+\r\nrpistat: next: \S+ report -i job.data; \S+ plot -i job.data -o job.html\r\n"
             rb"left 130\r\n", scene.shown), scene.shown
 
 
@@ -434,21 +434,17 @@ def test_first_notes():
 
 
 def test_end_note():
-    """record: the note at the end counts measurement periods, however many CPUs have their own"""
+    """record: the first line at the end is the first sentence of the report, of CPUs too"""
     record = [*without_note(), "--period", "10ms", "-o", "cpus.data"]
     two = ["-C", "0,1", "--duration", "200ms"]
     if FOLDER.call(*record, *two).returncode != 0:
         raise tap.Skip("CPUs 0 and 1 cannot be counted")
     for what in [two, ["--", "sleep", "0.2"]]:
         status, shown = on_terminal(*record, *what, stdout=False, stderr=True)
-        said = re.search(r"(\d+) periods in (\S+ s);", shown)
+        said = re.search(r"rpistat: run \d+: (.+?)\r?\n", shown)
         assert status == 0 and said, shown
-        with contextlib.closing(sqlite3.connect(FOLDER / "cpus.data")) as store:
-            number = store.execute("SELECT count(DISTINCT period) FROM period WHERE run_id ="
-                                   " (SELECT max(run_id) FROM run)").fetchone()[0]
-        listed = FOLDER.call("runs", "-i", "cpus.data").stdout.splitlines()[-1]
-        assert int(said.group(1)) == number, (shown, number)
-        assert " %s  %7d  " % (said.group(2), number) in listed, (shown, listed)
+        report = json.loads(FOLDER.call("report", "-i", "cpus.data", "--format", "json").stdout)
+        assert said.group(1) + "." == report["answer"].splitlines()[0], (shown, report["answer"])
 
 
 with FOLDER:

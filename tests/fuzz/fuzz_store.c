@@ -125,7 +125,7 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     FILE *out = open_memstream(&text, &size);
 
     fuzz_expect(out != NULL, "out of memory");
-    rps_report_write(out, reader, run_id, &report, &err);
+    rps_report_write_2013(out, reader, run_id, &report, &err);
     fclose(out);
     fuzz_expect_printable(text);
     free(text);

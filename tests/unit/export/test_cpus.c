@@ -564,7 +564,7 @@ static char *report_text(struct fixture *fixture, struct rps_cpus cpus)
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    if (rps_report_write(out, fixture->reader, fixture->run_id, &options, &err) < 0)
+    if (rps_report_write_2013(out, fixture->reader, fixture->run_id, &options, &err) < 0)
         fail_msg("%s", err.message);
     fclose(out);
     return text;

@@ -507,14 +507,14 @@ static void whole_is_what_sql_says(const struct random_run *run, const struct su
     sqlite3_close(db);
 }
 
-/* What stands behind a label in the report; -1: no number. */
-static int64_t reported(const char *text, const char *label)
+/* What stands behind a label in the report, which `behind` ends; -1: no number. */
+static int64_t reported(const char *text, const char *label, const char *behind)
 {
     char line[96], *end;
     const char *at;
     int64_t ret;
 
-    snprintf(line, sizeof(line), "\n  %s: ", label);
+    snprintf(line, sizeof(line), "  %s%s ", label, behind);
     at = strstr(text, line);
     if (!at)
         fail_msg("no \"%s\" in the report", label);
@@ -522,25 +522,41 @@ static int64_t reported(const char *text, const char *label)
     return end > at + strlen(line) && (*end == '\n' || *end == ' ') ? ret : -1;
 }
 
-static void whole_is_what_is_reported(const struct random_run *run, const struct sums *sums,
-                                      enum rps_report_layout layout)
+static char *report_text(const struct random_run *run, int is_2013)
 {
-    const struct rps_report_options options = {.layout = layout, .to_ns = INT64_MAX};
-    const struct rps_plan *plan = run->fixture.plan;
+    const struct rps_report_options options = {.to_ns = INT64_MAX};
+    struct rps_document document = {.arena = rps_arena_new()};
+    struct rps_reader *reader = run->fixture.reader;
     struct rps_error err;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
 
     assert_non_null(out);
-    must(rps_report_write(out, run->fixture.reader, run->fixture.run_id, &options, &err), &err);
+    if (is_2013) {
+        must(rps_report_write_2013(out, reader, run->fixture.run_id, &options, &err), &err);
+    } else {
+        must(rps_report_fill(&document, reader, run->fixture.run_id, &options, &err), &err);
+        rps_document_write(&document, out, RPS_FORMAT_TEXT, 0);
+    }
     fclose(out);
+    rps_arena_free(document.arena);
+    return text;
+}
+
+static void whole_is_what_is_reported(const struct random_run *run, const struct sums *sums,
+                                      int is_2013)
+{
+    const struct rps_plan *plan = run->fixture.plan;
+    const char *behind = is_2013 ? ":" : "";
+    char *text = report_text(run, is_2013);
+
     if (run->options.cpus < 2)
-        assert_int_equal(reported(text, "Total periods"), sums->periods);
-    assert_int_equal(reported(text, "Cycles"), sums->cycles);
+        assert_int_equal(reported(text, "Total periods", ":"), sums->periods);
+    assert_int_equal(reported(text, "Cycles", behind), sums->cycles);
     for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++) {
-            int64_t count = reported(text, plan->set[n].event[s].label);
+            int64_t count = reported(text, plan->set[n].event[s].label, behind);
 
             if (sums->set[n].counted_ns[s] > 0)
                 assert_int_equal(count, sums->set[n].count[s]);
@@ -704,8 +720,8 @@ static void check(uint64_t seed)
         whole_is_its_parts(&run, &sums, &state);
         whole_is_its_cpus(&run, &sums);
         whole_is_what_sql_says(&run, &sums);
-        whole_is_what_is_reported(&run, &sums, RPS_REPORT_2013);
-        whole_is_what_is_reported(&run, &sums, RPS_REPORT_INTERVALS);
+        whole_is_what_is_reported(&run, &sums, 1);
+        whole_is_what_is_reported(&run, &sums, 0);
         for (int resolution = 0; resolution <= 2; resolution += 2) {
             rows = read_rows(&run, resolution, true);
             whole_is_its_rotations(&run, &rows, &sums);

@@ -1,4 +1,4 @@
-/* The report: the published figures of 2013, the layout, and honesty about what was not counted. */
+/* The report: the published figures of 2013, their layout, and honesty about what was not counted. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include "support/fixture.h"
 #include "rpistat/report.h"
 
+/* In the layout of 2013. */
 static char *report_text(struct fixture *fixture, const struct rps_report_options *options)
 {
     const struct rps_report_options all = {.to_ns = INT64_MAX};
@@ -21,9 +22,28 @@ static char *report_text(struct fixture *fixture, const struct rps_report_option
     struct rps_error err;
 
     assert_non_null(out);
-    if (rps_report_write(out, fixture->reader, fixture->run_id, options ? options : &all, &err) < 0)
+    if (rps_report_write_2013(out, fixture->reader, fixture->run_id, options ? options : &all,
+                              &err) < 0)
         fail_msg("%s", err.message);
     fclose(out);
+    return text;
+}
+
+static char *document_text(struct fixture *fixture)
+{
+    const struct rps_report_options all = {.to_ns = INT64_MAX};
+    struct rps_document document = {.arena = rps_arena_new(), .width = RPS_DOCUMENT_WIDTH};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct rps_error err;
+
+    assert_non_null(out);
+    if (rps_report_fill(&document, fixture->reader, fixture->run_id, &all, &err) < 0)
+        fail_msg("%s", err.message);
+    rps_document_write(&document, out, RPS_FORMAT_TEXT, 0);
+    fclose(out);
+    rps_arena_free(document.arena);
     return text;
 }
 
@@ -338,9 +358,6 @@ static void test_not_counted(void **state)
 
 /* --- how sure it is --------------------------------------------------------------------------- */
 
-static const struct rps_report_options intervals = {.layout = RPS_REPORT_INTERVALS,
-                                                    .to_ns = INT64_MAX};
-
 /* Four sets of two events; each event of a kind of its own. */
 static void begin_certainties(struct fixture *fixture)
 {
@@ -376,21 +393,22 @@ static void test_certainties(void **state)
 
     (void)state;
     write_certainties(&fixture);
-    text = report_text(&fixture, &intervals);
-    assert_holds(text, "\n  [ ... ] = scaled event count, ± its 95 % interval; without brackets: "
-                       "counted all the time\n");
-    assert_holds(text, "\n  Instructions:       20010  [60030 ± 0.03 %]\n");
-    assert_holds(text, "\n  IBUF stall cycles:  29000  [87000 ± 20 %]\n");
-    assert_holds(text, "\n  DC cached accesses: 20000  [60000 ± 0.01 %]\n");
-    assert_holds(text, "\n  DC misses:          400  rare bursts\n");
-    assert_holds(text, "\n  DC miss ratio:      2.000 %, rare bursts\n");
-    assert_holds(text, "\n  MicroTLB misses:    0  none seen in 33 % of the time\n");
-    assert_holds(text, "\n  Micro miss rate:    0.000 PTI, none seen in 33 % of the time\n");
-    assert_holds(text, "\n  Branches:           180  hardly counted\n");
-    assert_holds(text, "\n  Branch rate:        hardly counted\n");
+    text = document_text(&fixture);
+    assert_holds(text, "\n  Value: scaled to what counting all the time would have seen.\n");
+    assert_holds(text, "\n    Instructions          20010       60030  ± 0.03 % ");
+    assert_holds(text, "\n    IBUF stall cycles     29000       87000  ± 20 % ");
+    assert_holds(text, "\n    DC cached accesses    20000       60000  ± 0.01 % ");
+    assert_holds(text, "\n    DC misses               400        1200  rare bursts ");
+    assert_holds(text, "\n    DC miss ratio                   2.000 %  rare bursts\n");
+    assert_holds(text,
+                 "\n    MicroTLB misses           0           0  none seen in 33 % of the time ");
+    assert_holds(text,
+                 "\n    Micro miss rate               0.000 PTI  none seen in 33 % of the time\n");
+    assert_holds(text, "\n    Branches                180              hardly counted\n");
+    assert_holds(text, "\n    Branch rate                              hardly counted\n");
     assert_holds(text,
                  "\n  Set br was on counters for 1.7e-05 % of the time that the workload ran: "
-                 "too\n    little for an estimate.");
+                 "too little for an\n    estimate.");
     free(text);
     text = report_text(&fixture, &old);
     assert_holds(text, "\n  [ ... ] = scaled event count\n");
@@ -411,7 +429,7 @@ static void test_concluded(void **state)
 
     (void)state;
     write_certainties(&fixture);
-    before = report_text(&fixture, &intervals);
+    before = document_text(&fixture);
     fixture_end(&fixture);
 
     begin_certainties(&fixture);
@@ -424,11 +442,11 @@ static void test_concluded(void **state)
     rps_plan_free(plan);
     rps_writer_close(fixture.writer);
     fixture.writer = NULL;
-    after = report_text(&fixture, &intervals);
-    assert_holds(before, "\n  CPI:                5.014 ± 0.001\n");
-    assert_holds(after, "\n  CPI:                5.014 ± 0.252\n");
-    assert_string_equal(strstr(before, "\n  IBUF stall percent"),
-                        strstr(after, "\n  IBUF stall percent"));
+    after = document_text(&fixture);
+    assert_holds(before, "\n    CPI                               5.014  ± 0.03 %\n");
+    assert_holds(after, "\n    CPI                               5.014  ± 5.0 %\n");
+    assert_string_equal(strstr(before, "\n    IBUF stall percent"),
+                        strstr(after, "\n    IBUF stall percent"));
     free(before);
     free(after);
     fixture_end(&fixture);
@@ -448,10 +466,10 @@ static void test_all_the_time(void **state)
     for (int i = 0; i < 5; i++)
         fixture_period(&fixture, 5000, count);
     fixture_read(&fixture);
-    text = report_text(&fixture, &intervals);
-    assert_holds(text, "\n  [ ... ] = scaled event count; all events were counted all the time: no "
-                       "intervals\n");
-    assert_holds(text, "\n  Instructions:       5000\n");
+    text = document_text(&fixture);
+    assert_null(strstr(text, "scaled"));
+    assert_null(strstr(text, "interval"));
+    assert_holds(text, "\n    Instructions           5000 ");
     free(text);
     fixture_end(&fixture);
 }
@@ -682,9 +700,9 @@ static void test_failed_write(void **state)
     fixture_write(&fixture);
     fixture_period(&fixture, 5000, count);
     fixture_read(&fixture);
-    assert_int_equal(rps_report_write(full, fixture.reader, 1, &all, &err), RPS_FAILED);
+    assert_int_equal(rps_report_write_2013(full, fixture.reader, 1, &all, &err), RPS_FAILED);
     assert_holds(err.message, "could not be written");
-    assert_int_equal(rps_report_write(stderr, fixture.reader, 99, &all, &err), RPS_FAILED);
+    assert_int_equal(rps_report_write_2013(stderr, fixture.reader, 99, &all, &err), RPS_FAILED);
     fclose(full);
     fixture_end(&fixture);
 }

@@ -1,0 +1,304 @@
+/*
+ * What a report begins with: what ran, how long and how it ended; its phases; where the time went;
+ * what changed most. A sentence each, as far as the run has it.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "rpistat/report_parts.h"
+#include "rpistat/clock.h"
+#include "rpistat/collect.h"
+#include "rpistat/run_phases.h"
+#include "rpistat/text.h"
+#include "rpistat/words.h"
+
+#define COMMAND_MOST  56  /* characters of a command and what behind it says how it ran, */
+#define COMMAND_LEAST 32  /* and at least of the command */
+#define PERIODS_MIN   4   /* fewer have no phases */
+#define KINDS_MOST    6   /* of phases that are named */
+#define OFF_CPU       .02 /* of its time on a CPU: a phase that waited */
+#define APART         .1  /* a figure that tells the phases apart by less has not changed */
+
+#define LINE_END 2 /* bytes: ".\n" */
+
+struct words {
+    char text[RPS_REPORT_ANSWER_SIZE];
+    size_t used;
+};
+
+static void say(struct words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Names may be anybody's: they cannot begin a line. */
+static void say(struct words *words, const char *format, ...)
+{
+    char text[RPS_REPORT_ANSWER_SIZE], *to = words->text + words->used;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (words->used + LINE_END < sizeof(words->text))
+        words->used +=
+            strlen(rps_text_printable(to, sizeof(words->text) - words->used - LINE_END, text));
+}
+
+/* Of a line that has words. */
+static void end_line(struct words *words)
+{
+    size_t used = words->used;
+
+    if (used > 0 && words->text[used - 1] != '\n' && used + LINE_END < sizeof(words->text))
+        words->used += strlen(strcpy(words->text + used, ".\n"));
+}
+
+/* --- what ran --------------------------------------------------------------------------------- */
+
+static int is_part(const struct rps_report *report)
+{
+    return report->options->from_ns > 0 || report->options->to_ns < INT64_MAX ||
+           report->options->region;
+}
+
+/* The command, without the folders of its program. */
+static const char *title(char *ret, size_t size, const struct rps_run *run)
+{
+    const char *program = run->argc > 0 ? run->argv[0] : "";
+
+    if (run->argc == 0)
+        return run->target;
+    rps_run_title(ret, size, run);
+    return strncmp(ret, program, strlen(program)) == 0
+               ? ret + (rps_text_file_name(program) - program)
+               : ret;
+}
+
+static void say_what(struct words *words, const struct rps_report *report, int width)
+{
+    const struct rps_run *run = &report->run;
+    char command[4096], cut[COMMAND_MOST * 4 + 1], length[RPS_TEXT_NUMBER_SIZE];
+    int has_ended = run->exit_status >= 0 || run->exit_signal > 0;
+    int is_whole = !is_part(report) && run->elapsed_ns >= 0;
+
+    rps_text_duration(length, sizeof(length), is_whole ? run->elapsed_ns : report->tally.length_ns);
+    rps_words_cut(cut, sizeof(cut), title(command, sizeof(command), run), width);
+    if (is_part(report))
+        say(words, "%s of %s", length, cut);
+    else
+        say(words, "%s%s for %s%s", cut, has_ended ? " ran" : ", recorded", length,
+            run->state == RPS_RUN_RECORDING ? " so far" : "");
+    if (report->options->region)
+        say(words, ", inside region %s", report->options->region);
+}
+
+/* CPUs have their idle time, a workload the time that its threads were on a CPU. */
+static void say_cpu(struct words *words, const struct rps_report *report)
+{
+    double seconds = report->operand[RPS_OPERAND_SECONDS];
+    double cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS], share = cpu_s / seconds;
+    char time[RPS_TEXT_NUMBER_SIZE], percent[32];
+
+    if (!isfinite(share))
+        return;
+    if (report->cpu_series.by_cpu)
+        share /= report->cpu_series.count;
+    rps_text_duration(time, sizeof(time), (int64_t)(cpu_s * RPS_NS_PER_S));
+    snprintf(percent, sizeof(percent), share > 0 && share < .1 ? "%.2g %%" : "%.0f %%",
+             100 * share);
+    if (report->cpu_series.by_cpu)
+        say(words, ", busy for %s of it", percent);
+    else if (cpu_s <= 0)
+        say(words, ", never on a CPU");
+    else if (share > 1.005)
+        say(words, " with %s of CPU time (%.1f CPUs)", time, share);
+    else
+        say(words, ", %s of it on a CPU (%s)", time, percent);
+}
+
+static void say_end(struct words *words, const struct rps_run *run)
+{
+    if (run->state == RPS_RUN_INTERRUPTED)
+        say(words, "; the recorder was stopped");
+    else if (run->exit_signal > 0)
+        say(words, ", ended by signal %d (%s)", run->exit_signal, strsignal(run->exit_signal));
+    else if (run->exit_status >= 0)
+        say(words, ", exit status %d", run->exit_status);
+    else if (run->end_reason[0])
+        say(words, "; recording ended: %s", run->end_reason);
+}
+
+/* The command is cut where the line would be too long; all of it stands below. */
+static void say_run(struct words *words, const struct rps_report *report)
+{
+    struct words rest = {.used = 0};
+    int width;
+
+    say_cpu(&rest, report);
+    if (!is_part(report))
+        say_end(&rest, &report->run);
+    width = COMMAND_MOST - rps_text_width(rest.text);
+    say_what(words, report, width > COMMAND_LEAST ? width : COMMAND_LEAST);
+    say(words, "%s", rest.text);
+}
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
+void rps_report_read_phases(struct rps_report *report)
+{
+    const struct rps_report_options *options = report->options;
+    struct rps_reader *reader = report->cpu_series.reader;
+    int64_t run_id = report->run.run_id;
+    int result = 0;
+
+    if (!options->region && report->tally.periods >= PERIODS_MIN)
+        result =
+            rps_run_phases_get(reader, run_id, &report->levels, report->remark, &report->no_phases);
+    if (result <= 0)
+        return;
+    report->phases = rps_phase_levels_shown(&report->levels);
+    if (report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX &&
+        rps_profile_run(reader, run_id, options->from_ns, options->to_ns, &options->cpus,
+                        report->phases, &report->profile, &report->no_phases) < 0)
+        report->phases = NULL;
+}
+
+/* How long a label is there in the part, and how often. */
+static int64_t length_of(const struct rps_report *report, int label, size_t *times)
+{
+    int64_t length_ns = 0;
+
+    for (size_t i = 0; i < report->phases->count; i++) {
+        const struct rps_phase *phase = &report->phases->phase[i];
+        int64_t start_ns = phase->start_ns, end_ns = phase->end_ns;
+
+        if (start_ns < report->tally.start_ns)
+            start_ns = report->tally.start_ns;
+        if (end_ns > report->tally.end_ns)
+            end_ns = report->tally.end_ns;
+        if (phase->label == label && start_ns < end_ns) {
+            length_ns += end_ns - start_ns;
+            (*times)++;
+        }
+    }
+    return length_ns;
+}
+
+/* "A (solve) 12.4 s": by the functions that it was in, or that it was in none. */
+static void say_kind(struct words *words, const struct rps_report *report, int label,
+                     int64_t length_ns)
+{
+    const struct rps_profile_label *profile = report->profile.label;
+    char name[RPS_PHASE_LABEL_SIZE], time[RPS_TEXT_NUMBER_SIZE], code[256];
+
+    say(words, "%s ", rps_phase_label(label, name));
+    if (label < report->profile.label_count &&
+        profile[label].cpu_s < OFF_CPU * profile[label].seconds)
+        say(words, "(hardly on a CPU) ");
+    else if (rps_report_shares_of_label(report, label, code, sizeof(code))[0])
+        say(words, "(%s) ", code);
+    say(words, "%s", rps_text_duration(time, sizeof(time), length_ns));
+}
+
+static void say_phases(struct words *words, const struct rps_report *report)
+{
+    struct words named = {.used = 0};
+    size_t times = 0;
+    int kinds = 0;
+
+    for (int label = 0; label < report->phases->label_count; label++) {
+        int64_t length_ns = length_of(report, label, &times);
+
+        if (length_ns == 0 || ++kinds > KINDS_MOST)
+            continue;
+        say(&named, "%s", kinds > 1 ? ", " : "");
+        say_kind(&named, report, label, length_ns);
+    }
+    if (times == 1)
+        say(words, "One phase: %s",
+            report->remark[0] ? report->remark : "what was counted stays alike throughout");
+    if (times <= 1)
+        return;
+    say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);
+    if (kinds > KINDS_MOST)
+        say(words, " and %d more kinds", kinds - KINDS_MOST);
+    say(words, "%s%s", report->remark[0] ? "; " : "", report->remark);
+}
+
+/* --- what changed most ------------------------------------------------------------------------ */
+
+static void say_value(struct words *words, const struct rps_figure *figure, double value)
+{
+    char number[RPS_REPORT_NUMBER_SIZE];
+
+    rps_report_figure(number,
+                      fabs(value) >= 99.5 || value == 0 ? 0
+                      : fabs(value) >= 9.95             ? 1
+                                                        : 2,
+                      value);
+    say(words, "%s%s%s", number, figure->unit[0] ? " " : "", figure->unit);
+}
+
+/* The figure that tells the phases apart most, in the two kinds that lie farthest apart. */
+static void say_change(struct words *words, const struct rps_report *report)
+{
+    const struct rps_profile *profile = &report->profile;
+    const struct rps_figure *figure = NULL;
+    const double *mean = NULL;
+    char name[RPS_NAME_SIZE], label[RPS_PHASE_LABEL_SIZE];
+    int most = -1, least = -1;
+
+    for (size_t f = 0; f < profile->figure_count; f++) {
+        if (!figure || profile->figure[f].apart > figure->apart) {
+            figure = &profile->figure[f];
+            mean = &profile->mean[f];
+        }
+    }
+    if (!figure || !(figure->apart > APART))
+        return;
+    for (int l = 0; l < profile->label_count; l++) {
+        double value = mean[(size_t)l * profile->figure_count];
+
+        if (!isfinite(value))
+            continue;
+        if (most < 0 || value > mean[(size_t)most * profile->figure_count])
+            most = l;
+        if (least < 0 || value < mean[(size_t)least * profile->figure_count])
+            least = l;
+    }
+    if (most == least)
+        return;
+    say(words, "Changed most: %s, ", rps_words_name(name, figure->label, figure->name));
+    say_value(words, figure, mean[(size_t)most * profile->figure_count]);
+    say(words, " in %s, ", rps_phase_label(most, label));
+    say_value(words, figure, mean[(size_t)least * profile->figure_count]);
+    say(words, " in %s (%s: ", rps_phase_label(least, label),
+        is_part(report) ? "all of it" : "run");
+    say_value(words, figure, figure->whole);
+    say(words, ")");
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE])
+{
+    struct words words = {.used = 0};
+    char code[512];
+
+    rps_tally_operands(&report->tally, report->plan, report->operand);
+    say_run(&words, report);
+    end_line(&words);
+    if (report->phases)
+        say_phases(&words, report);
+    else if (report->no_phases.message[0])
+        say(&words, "Its phases are not known: %s", report->no_phases.message);
+    else if (report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX && !report->options->region)
+        say(&words, "Its phases are not known: `rpistat phases` finds and keeps them");
+    end_line(&words);
+    say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
+    end_line(&words);
+    if (report->phases)
+        say_change(&words, report);
+    end_line(&words);
+    strcpy(ret, words.text);
+    return ret;
+}

@@ -1,0 +1,227 @@
+/*
+ * The fields of the report: of the machine, and of the run. In the layout of 2013 they are lines of
+ * the stream, with control characters escaped; else rows of the document.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/report_parts.h"
+#include "rpistat/text.h"
+#include "rpistat/words.h"
+
+#define FIELD_WIDTH 26 /* of "Label:" */
+
+/* The flag ' is POSIX's, not ISO C's. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat"
+char *rps_report_count(char *ret, uint64_t count)
+{
+    snprintf(ret, RPS_REPORT_NUMBER_SIZE, "%'llu", (unsigned long long)count);
+    return ret;
+}
+
+char *rps_report_figure(char *ret, int decimals, double figure)
+{
+    snprintf(ret, RPS_REPORT_NUMBER_SIZE, "%'.*f", decimals, figure);
+    return ret;
+}
+#pragma GCC diagnostic pop
+
+const char *rps_report_clock_label(const struct rps_report *report)
+{
+    return rps_words_clock_label(&report->run, report->plan);
+}
+
+const char *rps_report_clock_unit(const struct rps_report *report)
+{
+    const char *unit = report->plan->clock.unit;
+
+    return strcmp(unit, "cycles") == 0 || strcmp(unit, "events") == 0 ? "" : unit;
+}
+
+static void begin(struct rps_report *report, const char *title)
+{
+    static const struct rps_column columns[] = {{NULL, "", .width_min = FIELD_WIDTH - 2},
+                                                {NULL, "", .place = 1}};
+
+    if (!report->document) {
+        fprintf(report->out, "\n%s\n", title);
+        return;
+    }
+    report->fields = rps_document_block(report->document, NULL, columns, 2);
+    report->fields->indent = 2;
+    rps_block_title(report->fields, "%s", title);
+}
+
+static void field(struct rps_report *report, const char *label, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* None when its text is "". */
+static void field(struct rps_report *report, const char *label, const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0)
+        text = NULL;
+    va_end(args);
+    if (text && text[0] && report->document) {
+        rps_put_texts(report->fields, 2, label, text);
+    } else if (text && text[0]) {
+        fprintf(report->out, "  %-*s", FIELD_WIDTH, label);
+        rps_text_print(report->out, text);
+        fputc('\n', report->out);
+    }
+    free(text);
+}
+
+/* --- the machine ------------------------------------------------------------------------------ */
+
+void rps_report_machine(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+    const char *clock = rps_report_clock_label(report), *unit = rps_report_clock_unit(report);
+
+    begin(report, "System information");
+    if (run->cpu_count > 0)
+        field(report, "Number of processors:", "%d", run->cpu_count);
+    field(report, "Processor:", "%s", run->cpu_model);
+    field(report, "Host:", "%s", run->host);
+    field(report, "Kernel:", "%s", run->kernel);
+    if (run->counter_count > 0)
+        field(report, "Counters:", "%s, %d counter%s beside the clock event", run->pmu,
+              run->counter_count, run->counter_count == 1 ? "" : "s");
+    else
+        field(report, "Counters:", "%s", run->pmu);
+    if (strcmp(clock, "Cycles") != 0)
+        field(report, "Clock event:", "%s (%s)", clock, unit[0] ? unit : "cycles");
+}
+
+char *rps_report_start(const struct rps_report *report, char ret[RPS_REPORT_NUMBER_SIZE])
+{
+    time_t start = (time_t)(report->run.start_realtime_ns / RPS_NS_PER_S);
+    struct tm local;
+
+    if (!localtime_r(&start, &local) ||
+        strftime(ret, RPS_REPORT_NUMBER_SIZE, "%a %b %e %H:%M:%S %Y", &local) == 0)
+        ret[0] = '\0';
+    return ret;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void put_state(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+
+    if (run->state == RPS_RUN_RECORDING)
+        field(report, "State:", "recording: the figures are those so far");
+    else if (run->state == RPS_RUN_INTERRUPTED)
+        field(report,
+              "State:", "interrupted: the recorder was stopped; the periods it kept are good");
+    field(report, "Recording ended:", "%s", run->end_reason);
+    if (run->exit_signal > 0)
+        field(report, "Ended by signal:", "%d (%s)", run->exit_signal, strsignal(run->exit_signal));
+    else if (run->exit_status >= 0)
+        field(report, "Exit status:", "%d", run->exit_status);
+}
+
+static void put_own_cost(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+    double percent = 100.0 * (double)run->recorder_cpu_ns / (double)run->elapsed_ns;
+    int64_t after_ns = run->recorder_after_ns;
+    char share[64] = "", after[64] = "";
+
+    if (report->options->after_ns)
+        after_ns = *report->options->after_ns =
+            rps_clock_process_cpu_ns() - *report->options->after_ns;
+    if (run->recorder_cpu_ns <= 0)
+        return;
+    if (run->elapsed_ns > 0)
+        snprintf(share, sizeof(share), percent < 10 ? " (%.2g %% of it)" : " (%.0f %% of it)",
+                 percent);
+    if (after_ns >= 0)
+        snprintf(after, sizeof(after), ", %.3f s afterwards (names, report)",
+                 (double)after_ns / RPS_NS_PER_S);
+    field(report, "Recorder's CPU time:", "%.3f s while recording%s%s",
+          (double)run->recorder_cpu_ns / RPS_NS_PER_S, share, after);
+}
+
+static void put_part(struct rps_report *report)
+{
+    char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
+
+    if (report->options->from_ns <= 0 && report->options->to_ns == INT64_MAX)
+        return;
+    rps_text_clock(from, sizeof(from), report->tally.start_ns, 3);
+    rps_text_clock(to, sizeof(to), report->tally.end_ns, 3);
+    field(report, "Part reported:", "%s to %s%s", from, to,
+          report->cpu_series.widened ? ", widened to what was not thinned away" : "");
+}
+
+static void put_region(struct rps_report *report)
+{
+    const struct rps_run_region *region = &report->regions.region[0]; /* the only one */
+    char entered[RPS_REPORT_NUMBER_SIZE], time[RPS_TEXT_NUMBER_SIZE], inside[RPS_TEXT_NUMBER_SIZE];
+
+    if (!report->options->region)
+        return;
+    field(report,
+          "Region reported:", "%s, entered %s time%s, %s in it, of which %s in whole periods",
+          region->name, rps_report_count(entered, region->entered), region->entered == 1 ? "" : "s",
+          rps_text_duration(time, sizeof(time), region->time_ns),
+          rps_text_duration(inside, sizeof(inside), report->tally.length_ns));
+}
+
+static void put_period(struct rps_report *report)
+{
+    char nominal[RPS_TEXT_NUMBER_SIZE], mean[RPS_TEXT_NUMBER_SIZE];
+    int64_t stretched_ns = rps_report_stretched_ns(report);
+
+    if (report->run.period_ns <= 0)
+        return;
+    rps_text_duration(nominal, sizeof(nominal), report->run.period_ns);
+    rps_text_duration(mean, sizeof(mean), stretched_ns);
+    if (stretched_ns > 0)
+        field(report, "Measurement period:", "%s, stretched to %s (mean)", nominal, mean);
+    else
+        field(report, "Measurement period:", "%s", nominal);
+}
+
+void rps_report_run(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+    char command[4096], name[RPS_CPU_SERIES_TEXT_SIZE], time[RPS_TEXT_NUMBER_SIZE],
+        number[RPS_REPORT_NUMBER_SIZE];
+
+    begin(report, "Run");
+    field(report, "Number:", "%lld", (long long)run->run_id);
+    if (report->document) {
+        field(report, "Command:", "%s", rps_run_title(command, sizeof(command), run));
+        field(report, "Started:", "%s", rps_report_start(report, number));
+    }
+    field(report, "Label:", "%s", run->label);
+    for (int i = 0; i < run->tag_count; i++)
+        field(report, i == 0 ? "Tags:" : "    :", "%s = %s", run->tag[i].key, run->tag[i].value);
+    if (run->elapsed_ns >= 0)
+        field(report, "Elapsed time:", "%s",
+              rps_text_duration(time, sizeof(time), run->elapsed_ns));
+    put_part(report);
+    put_region(report);
+    rps_cpu_series_name(name, &report->cpu_series);
+    field(report, "Recorded by CPU:", "%s%s", name,
+          report->cpu_series.count > 1 ? ", added up" : "");
+    put_period(report);
+    if (report->document)
+        field(report, "Total periods:", "%s", rps_report_count(number, report->tally.periods));
+    if (run->order_seed >= 0)
+        field(report, "Order of event sets:", "random, another one each rotation (seed %lld)",
+              (long long)run->order_seed);
+    put_state(report);
+    put_own_cost(report);
+}
