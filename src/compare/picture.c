@@ -322,13 +322,15 @@ static struct rps_panel *add_strip(struct drawing *drawing, struct rps_chart *ch
 {
     double top = bottom - (RPS_PICTURE_STRIP_HEIGHT - 3);
     struct rps_picture_overlay overlay;
+    char name[RPS_PICTURE_TEXT_SIZE];
 
     drawing->picture.phases = drawing->side[side];
     rps_picture_overlay_of_phases(chart, &drawing->picture, side == RPS_SIDE_A ? "a-" : "b-",
                                   &overlay);
+    snprintf(name, sizeof(name), "%s", drawing->plot->comparison->name[side]);
+    rps_picture_cut_text(name, (int)((drawing->picture.left - 9) / RPS_PICTURE_CHARACTER));
     rps_chart_text(chart, drawing->picture.left - 7, (top + bottom) / 2, RPS_LOOK_RIGHT,
-                   RPS_TEXT_NORMAL, RPS_INK_LINE + (rps_ink)side,
-                   side == RPS_SIDE_A ? "Side A" : "Side B");
+                   RPS_TEXT_NORMAL, RPS_INK_LINE + (rps_ink)side, name);
     return rps_picture_add_strip(chart, &drawing->picture, &overlay, top, bottom);
 }
 
