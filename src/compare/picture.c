@@ -8,7 +8,6 @@
 #include "rpistat/comparison.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -29,21 +28,18 @@ struct drawing {
     const struct rps_plot_options options; /* of the picture: its size */
     struct rps_comparison_series series;
     struct rps_picture picture; /* its plan and its series are those above */
-    struct rps_phases shade;    /* owned; what lies behind the panels, on the axis by phase */
-    struct rps_phases side[2];  /* owned; each side's strip */
-    struct rps_phases both;     /* owned; what the legend of labels names */
+    struct rps_phases shade;    /* what lies behind the panels, on the axis by phase */
+    struct rps_phases side[2];  /* each side's strip */
+    struct rps_phases both;     /* what the legend of labels names */
 };
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-static int reserve(struct rps_phases *phases, size_t count, struct rps_error *err)
+static void add(const struct drawing *drawing, struct rps_phases *phases, double from, double to,
+                int label)
 {
-    phases->phase = calloc(count + 1, sizeof(*phases->phase));
-    return phases->phase ? 0 : rps_error_memory(err);
-}
-
-static void add(struct rps_phases *phases, double from, double to, int label)
-{
+    phases->phase = rps_arena_grow(drawing->plot->comparison->arena, phases->phase, phases->count,
+                                   sizeof(*phases->phase));
     phases->phase[phases->count++] = (struct rps_phase){
         .start_ns = llround(from * RPS_NS_PER_S),
         .end_ns = llround(to * RPS_NS_PER_S),
@@ -63,38 +59,32 @@ static void fill_strip(struct drawing *drawing, enum rps_comparison_side side)
 
     if (drawing->plot->x == RPS_COMPARISON_TIME) {
         for (size_t i = 0; i < line->stretch_count; i++)
-            add(strip, line->stretch[i].from, line->stretch[i].to, line->stretch[i].label);
+            add(drawing, strip, line->stretch[i].from, line->stretch[i].to, line->stretch[i].label);
         return;
     }
     for (size_t i = 0; i < series->slot_count; i++) {
         const struct rps_comparison_slot *slot = &series->slot[i];
 
-        add(strip, slot->from, slot->to, slot->sides & 1 << side ? slot->label : -1);
+        add(drawing, strip, slot->from, slot->to, slot->sides & 1 << side ? slot->label : -1);
     }
 }
 
-static int fill_phases(struct drawing *drawing, struct rps_error *err)
+static void fill_phases(struct drawing *drawing)
 {
     const struct rps_comparison_series *series = &drawing->series;
-    size_t room = series->slot_count;
 
-    for (size_t r = 0; r < series->run_count; r++)
-        room += series->run[r].stretch_count;
-    if (reserve(&drawing->side[0], room, err) < 0 || reserve(&drawing->side[1], room, err) < 0 ||
-        reserve(&drawing->shade, room, err) < 0 || reserve(&drawing->both, 2 * room, err) < 0)
-        return RPS_FAILED;
     for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
         fill_strip(drawing, (enum rps_comparison_side)side);
         for (size_t i = 0; i < drawing->side[side].count; i++) {
             const struct rps_phase *phase = &drawing->side[side].phase[i];
 
-            add(&drawing->both, (double)phase->start_ns / RPS_NS_PER_S,
+            add(drawing, &drawing->both, (double)phase->start_ns / RPS_NS_PER_S,
                 (double)phase->end_ns / RPS_NS_PER_S, phase->label);
         }
     }
     for (size_t i = 0; i < series->slot_count && drawing->plot->x == RPS_COMPARISON_PHASE; i++)
-        add(&drawing->shade, series->slot[i].from, series->slot[i].to, series->slot[i].label);
-    return 0;
+        add(drawing, &drawing->shade, series->slot[i].from, series->slot[i].to,
+            series->slot[i].label);
 }
 
 /* --- series ----------------------------------------------------------------------------------- */
@@ -147,16 +137,16 @@ static int lay(const struct rps_comparison_series *all, size_t run, struct rps_s
 
 static int take_series(struct drawing *drawing, struct rps_error *err)
 {
+    struct rps_arena *arena = drawing->plot->comparison->arena;
     struct rps_comparison_series *series = &drawing->series;
     struct rps_picture *picture = &drawing->picture;
 
     picture->plan = series->plan;
     picture->panel_count = picture->panel_total = (int)series->figure_count;
     picture->line_count = (int)series->run_count;
-    picture->panel = calloc(series->figure_count, sizeof(*picture->panel));
-    picture->series = calloc(series->figure_count * series->run_count, sizeof(*picture->series));
-    if (!picture->panel || !picture->series)
-        return rps_error_memory(err);
+    picture->panel = rps_arena_get(arena, series->figure_count, sizeof(*picture->panel));
+    picture->series =
+        rps_arena_get(arena, series->figure_count * series->run_count, sizeof(*picture->series));
     for (size_t f = 0; f < series->figure_count; f++) {
         picture->panel[f] = (int)f;
         series->metric[f].panel[0] = '\0'; /* it has one of its own */
@@ -392,8 +382,9 @@ static int prepare(struct drawing *drawing, struct rps_error *err)
     picture->to =
         plot->x == RPS_COMPARISON_PHASE ? drawing->series.phase_length : drawing->series.length;
     picture->to = picture->to > 0 ? picture->to : 1;
-    if (take_series(drawing, err) < 0 || fill_phases(drawing, err) < 0)
+    if (take_series(drawing, err) < 0)
         return RPS_FAILED;
+    fill_phases(drawing);
     picture->has_phases = has_phases(plot->comparison);
     picture->phases = drawing->both;
     picture->below = RPS_PICTURE_LEGEND_HEIGHT;
@@ -418,18 +409,6 @@ static int draw_into(struct drawing *drawing, const struct rps_gnuplot_format *f
     return rps_gnuplot_draw(&picture, err);
 }
 
-static void drawing_free(struct drawing *drawing)
-{
-    rps_comparison_series_free(&drawing->series);
-    rps_phases_free(&drawing->shade);
-    rps_phases_free(&drawing->side[0]);
-    rps_phases_free(&drawing->side[1]);
-    rps_phases_free(&drawing->both);
-    free(drawing->picture.series);
-    free(drawing->picture.panel);
-    rps_arena_free(drawing->picture.arena);
-}
-
 static int draw_picture(const struct rps_comparison_plot *plot,
                         const struct rps_gnuplot_format *format, struct rps_error *err)
 {
@@ -447,7 +426,8 @@ static int draw_picture(const struct rps_comparison_plot *plot,
     if (result == 0)
         result = rps_output_file_finish(&file, err);
     rps_output_file_abandon(&file);
-    drawing_free(&drawing);
+    rps_comparison_series_free(&drawing.series);
+    rps_arena_free(drawing.picture.arena);
     return result;
 }
 
