@@ -122,23 +122,3 @@ char *rps_report_shares_of_label(const struct rps_report *report, int label, cha
     }
     return ret;
 }
-
-void rps_report_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
-                           const struct rps_share_group *group, double cpu_s)
-{
-    rps_rows_uint(rows, "samples", group->samples, 1);
-    rps_rows_double(rows, "expected_samples", rps_samples_expected(sampling, cpu_s));
-    rps_json_array(rows->json, "top");
-    for (int t = 0; t < group->count; t++) {
-        const struct rps_share_name *name = &group->top[t].name;
-
-        rps_json_object(rows->json, NULL);
-        rps_rows_text(rows, "name", name->name);
-        rps_rows_double(rows, "self_share", group->top[t].share);
-        rps_rows_text(rows, "module", name->module);
-        rps_rows_text(rows, "file", name->file);
-        rps_rows_int(rows, "line", name->line, name->line > 0);
-        rps_json_end(rows->json);
-    }
-    rps_json_end(rows->json);
-}
