@@ -30,7 +30,7 @@
 #include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/json.h"
-#include "rpistat/page.h"
+#include "live_data.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
 
@@ -49,7 +49,7 @@ struct live {
     char *page, *data; /* owned; data NULL: none yet */
     size_t page_size, data_size;
     int64_t number;           /* of the data */
-    struct rps_page_end made; /* up to where they reach, or those that are being made */
+    struct rps_live_end made; /* up to where they reach, or those that are being made */
     int64_t made_of_ns;       /* when the store had been written last */
     pid_t pid;                /* of the process that makes data; 0: none */
     int fd;                   /* that it writes to */
@@ -72,7 +72,7 @@ static int write_data(const struct live *live, FILE *out, struct rps_error *err)
 
     if (result == 0) {
         rps_reader_use(reader, live->options->wing);
-        result = rps_page_write_data(out, reader, live->options->run_id, &live->made, err);
+        result = rps_live_write_data(out, reader, live->options->run_id, &live->made, err);
     }
     rps_reader_close(reader);
     return result;
@@ -123,7 +123,7 @@ static int64_t written_ns(const char *path)
     return last_ns;
 }
 
-static void begin_data(struct live *live, const struct rps_page_end *end)
+static void begin_data(struct live *live, const struct rps_live_end *end)
 {
     live->fd = memfd_create("rpistat page", MFD_CLOEXEC);
     if (live->fd < 0)
@@ -187,7 +187,7 @@ static void end_data(struct live *live)
 
 /* Is there more than the data hold, and is it time? The run's end is told at once. After the end
  * the store still changes: functions get names, and the user may set a label. */
-static int is_due(const struct live *live, const struct rps_page_end *end)
+static int is_due(const struct live *live, const struct rps_live_end *end)
 {
     if (live->pid != 0 || end->end_ns == 0)
         return 0;
@@ -229,15 +229,15 @@ static void put_error(struct rps_http_page *ret, int status, const char *sentenc
 static int write_live_rows(struct live *live, int64_t after_ns, FILE *out, struct rps_error *err)
 {
     struct rps_reader *reader = NULL;
-    struct rps_page_end end = {0};
+    struct rps_live_end end = {0};
     int result = rps_reader_open(&reader, live->options->store_path, err);
 
     if (result == 0)
-        result = rps_page_find_end(reader, live->options->run_id, &end, err);
+        result = rps_live_find_end(reader, live->options->run_id, &end, err);
     if (after_ns == INT64_MAX)
         after_ns = end.end_ns;
     if (result == 0)
-        result = rps_page_write_rows(out, reader, live->options->run_id, after_ns, &end,
+        result = rps_live_write_rows(out, reader, live->options->run_id, after_ns, &end,
                                      live->number, err);
     rps_reader_close(reader);
     if (result == 0 && is_due(live, &end))
@@ -294,7 +294,7 @@ static int read_page(struct live *live, struct rps_error *err)
 
     if (!out)
         return rps_error_memory(err);
-    result = rps_page_write_live(out, live->options->script_folder, err);
+    result = rps_live_write_live(out, live->options->script_folder, err);
     live->page = rps_text_close(out, &live->page);
     return live->page || result < 0 ? result : rps_error_memory(err);
 }

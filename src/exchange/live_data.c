@@ -5,7 +5,7 @@
  * metric. A rotation is whole when a later one has begun: the writer takes the periods of all CPUs
  * in the order in which they were measured.
  */
-#include "rpistat/page.h"
+#include "live_data.h"
 
 #include <math.h>
 
@@ -22,7 +22,7 @@ static int put_nothing(struct rps_json *json, const void *context, struct rps_er
     return 0;
 }
 
-int rps_page_write_live(FILE *out, const char *script_folder, struct rps_error *err)
+int rps_live_write_live(FILE *out, const char *script_folder, struct rps_error *err)
 {
     const struct rps_page page = {.out = out,
                                   .output = "the page",
@@ -102,7 +102,7 @@ static int last_whole(struct rps_reader *reader, int64_t run_id, int64_t from_ns
     return got;
 }
 
-int rps_page_find_end(struct rps_reader *reader, int64_t run_id, struct rps_page_end *ret,
+int rps_live_find_end(struct rps_reader *reader, int64_t run_id, struct rps_live_end *ret,
                       struct rps_error *err)
 {
     struct rps_plan *plan = NULL;
@@ -111,7 +111,7 @@ int rps_page_find_end(struct rps_reader *reader, int64_t run_id, struct rps_page
 
     if (result < 0)
         return result;
-    *ret = (struct rps_page_end){run.state, run.elapsed_ns > 0 ? run.elapsed_ns : 0};
+    *ret = (struct rps_live_end){run.state, run.elapsed_ns > 0 ? run.elapsed_ns : 0};
     if (run.state == RPS_RUN_RECORDING && run.elapsed_ns > 0) {
         result = rps_reader_plan(reader, run_id, &plan, err);
         if (result == 0)
@@ -127,15 +127,15 @@ int rps_page_find_end(struct rps_reader *reader, int64_t run_id, struct rps_page
 
 /* --- data ------------------------------------------------------------------------------------- */
 
-static void put_head(struct rps_json *json, const struct rps_page_end *end)
+static void put_head(struct rps_json *json, const struct rps_live_end *end)
 {
     rps_json_object(json, NULL);
     rps_json_int64(json, "after", end->end_ns);
     rps_json_bool(json, "recording", end->state == RPS_RUN_RECORDING);
 }
 
-int rps_page_write_data(FILE *out, struct rps_reader *reader, int64_t run_id,
-                        const struct rps_page_end *end, struct rps_error *err)
+int rps_live_write_data(FILE *out, struct rps_reader *reader, int64_t run_id,
+                        const struct rps_live_end *end, struct rps_error *err)
 {
     const int recording = end->state == RPS_RUN_RECORDING;
     const struct rps_plot_options options = {
@@ -177,11 +177,11 @@ static int read_rows(struct rps_picture *picture, struct rps_reader *reader, int
     return result;
 }
 
-int rps_page_write_rows(FILE *out, struct rps_reader *reader, int64_t run_id, int64_t after_ns,
-                        const struct rps_page_end *end, int64_t data, struct rps_error *err)
+int rps_live_write_rows(FILE *out, struct rps_reader *reader, int64_t run_id, int64_t after_ns,
+                        const struct rps_live_end *end, int64_t data, struct rps_error *err)
 {
     struct rps_json json = {.out = out, .one_line = 1};
-    struct rps_page_end reached = *end;
+    struct rps_live_end reached = *end;
     struct rps_picture picture = {0};
     int result = 0;
 
