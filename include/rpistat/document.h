@@ -37,8 +37,15 @@
 
 #include "rpistat/arena.h"
 #include "rpistat/interval.h"
-#include "rpistat/rows.h"
+#include "rpistat/json.h"
 #include "rpistat/run.h"
+
+enum rps_format {
+    RPS_FORMAT_TEXT,
+    RPS_FORMAT_JSON,
+    RPS_FORMAT_CSV,
+    RPS_FORMAT_MARKDOWN, /* and what follows: the markups */
+};
 
 /* The words of enum rps_format for --format of a command that writes a document. Behind `csv` stand
  * markups: a further one is a word here and a row in document/to_markup.c. */

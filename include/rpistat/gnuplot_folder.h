@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "rpistat/chart.h"
 #include "rpistat/error.h"
 
 struct rps_gnuplot_format {
@@ -20,23 +21,18 @@ extern const struct rps_gnuplot_format rps_gnuplot_sixel;
 /* The format that a file's ending means: .png, .svg or .pdf; NULL: another. */
 const struct rps_gnuplot_format *rps_gnuplot_format(const char *path);
 
-/* Write figure.gp, text.gp and data into the folder. */
-typedef int rps_gnuplot_write(void *context, int folder_fd, struct rps_error *err);
-
 struct rps_gnuplot_picture {
     const struct rps_gnuplot_format *format;
-    const char *const *script;    /* the first is run, the others it loads; NULL ends them */
-    const char *script_folder;    /* where these are */
+    const struct rps_chart *chart;
+    const char *script_folder;    /* where the script is that draws it */
     const char *keep;             /* the folder, which stays then; NULL: a temporary one */
     const char *temporary_folder; /* where that is made; NULL or "": P_tmpdir */
-    rps_gnuplot_write *write;
-    void *context;
-    int out_fd; /* gnuplot writes the picture there */
+    int out_fd;                   /* gnuplot writes the picture there */
 };
 
 /*
- * Draw. A signal that ends the program does so when gnuplot has been ended and its folder removed.
- * Errors: those of `write`; gnuplot's, which may be missing; a folder or file that cannot be made,
+ * Draw a chart. A signal that ends the program does so when gnuplot has been ended and its folder removed.
+ * Errors: gnuplot's, which may be missing; a folder or file that cannot be made,
  * or that others can write.
  */
 int rps_gnuplot_draw(const struct rps_gnuplot_picture *picture, struct rps_error *err);

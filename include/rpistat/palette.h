@@ -8,11 +8,15 @@
 #ifndef RPISTAT_SHOW_PALETTE_H
 #define RPISTAT_SHOW_PALETTE_H
 
-#include "rpistat/plot.h"
-
 #define RPS_PALETTE_LINES  8
 #define RPS_PALETTE_LABELS 9 /* of further ones the areas are hatched, the points other shapes */
 #define RPS_PALETTE_TINTS  5 /* of a label's ink, for finer phases; further ones begin again */
+
+enum rps_theme {
+    RPS_THEME_CHOSEN, /* light; a page is as its reader's browser likes it */
+    RPS_THEME_LIGHT,
+    RPS_THEME_DARK,
+};
 
 /* Six hexadecimal digits each. */
 struct rps_palette {

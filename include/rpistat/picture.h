@@ -1,14 +1,13 @@
 /*
  * Pictures: what a picture of a run holds, before anybody draws it. A picture is read from the
- * store, binned to the width of the picture, and written as the files that the scripts of `plot/`
- * load.
+ * store and binned to its width; a kind of picture makes a chart of it (rpistat/chart.h).
  */
 #ifndef RPISTAT_SHOW_PICTURE_H
 #define RPISTAT_SHOW_PICTURE_H
 
 #include <stdio.h>
 
-#include "rpistat/palette.h"
+#include "rpistat/chart.h"
 #include "rpistat/phase.h"
 #include "rpistat/profile.h"
 #include "rpistat/plot.h"
@@ -24,6 +23,8 @@
 #define RPS_PICTURE_LEGEND_HEIGHT 17  /* of one row of a legend, or of marks, below the title */
 #define RPS_PICTURE_LEGEND_ENTRY  73  /* width of one entry of the CPUs' legend */
 #define RPS_PICTURE_LABEL_ENTRY   36  /* ... of the phases' legend */
+#define RPS_PICTURE_HEADING       24  /* above a panel, for its title */
+#define RPS_PICTURE_FLOOR         5   /* below it */
 #define RPS_PICTURE_STRIP_HEIGHT  22  /* of the phases' strip */
 #define RPS_PICTURE_FINER_HEIGHT  9   /* of the band of finer phases under it */
 #define RPS_PICTURE_DUTY_HEIGHT   40  /* of the share of time that was counted */
@@ -45,7 +46,7 @@ struct rps_cycle_map {
     double *time_s, *cycle; /* owned; ascending */
 };
 
-/* What sets labels apart, in a legend between title and panels: picture_words.c. */
+/* What sets labels apart, in a legend between title and panels: words.c. */
 #define RPS_PICTURE_WORDS_MOST 8
 
 struct rps_picture_words {
@@ -59,7 +60,7 @@ struct rps_picture_words {
     } word[RPS_PICTURE_WORDS_MOST];
 };
 
-/* The panel "Code", stacked: shares of the time, in steps: picture_code.c. */
+/* The panel "Code", stacked: shares of the time, in steps: code_panel.c. */
 #define RPS_PICTURE_CODE_LINES 8
 #define RPS_PICTURE_CODE_NAME  256
 
@@ -77,6 +78,7 @@ struct rps_picture_code {
 };
 
 struct rps_picture {
+    struct rps_arena *arena; /* owned */
     struct rps_run run;
     struct rps_plan *plan;
     enum rps_plot_kind kind;
@@ -92,7 +94,6 @@ struct rps_picture {
     double from, to; /* of the axis: s or clock ticks */
     struct rps_cycle_map cycle_map;
     int characters; /* 1: width and height are characters, not pixels */
-    int xml;        /* 1: gnuplot writes its texts into XML */
     int width, height;
     double scale;              /* of text and lines: 1 for 1200 pixels across */
     int left, right;           /* beside the panels, in pixels at scale 1 */
@@ -118,6 +119,30 @@ struct rps_picture {
     struct rps_notes marks, gaps;   /* marks of regions are in `regions` */
     struct rps_run_regions regions; /* those that have a row above the panels */
 };
+
+struct rps_picture_axis {
+    double from, to, step, scale;
+    const char *suffix;
+    double peak; /* the largest value when it lies above the axis, else 0 */
+};
+
+/* --- charts: fill.c --------------------------------------------------------------------------- */
+
+/* A chart of the picture's size, all of the picture's arena, with title and second line (which
+ * `remark` ends, and may be "") and what is nothing but zeros; with other titles. */
+struct rps_chart *rps_picture_chart(struct rps_picture *picture, const char *remark);
+struct rps_chart *rps_picture_titled_chart(struct rps_picture *picture, const char *title,
+                                           const char *second);
+
+/* A panel with the picture's room beside it. */
+struct rps_panel *rps_picture_panel(struct rps_chart *chart, const struct rps_picture *picture,
+                                    double top, double bottom);
+
+/* An axis with tics at its steps; of cycles or time, with texts or without. */
+void rps_picture_scale(struct rps_chart *chart, const struct rps_picture_axis *axis,
+                       struct rps_scale *ret);
+void rps_picture_x_scale(struct rps_chart *chart, const struct rps_picture *picture, int with_texts,
+                         struct rps_scale *ret);
 
 /* --- reading: picture.c ----------------------------------------------------------------------- */
 
@@ -151,7 +176,7 @@ struct rps_walk rps_picture_walk(const struct rps_picture *picture);
 /* Line `line` of a metric. */
 struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line);
 
-/* --- several CPUs: picture_cpus.c ------------------------------------------------------------- */
+/* --- several CPUs: cpus.c ------------------------------------------------------------- ------- */
 
 /* Added up, side by side, or as quantiles. RPS_USAGE where only a sum can be drawn. */
 int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
@@ -168,7 +193,7 @@ void rps_picture_drop_bands(struct rps_picture *picture);
 /* Rows of the CPUs' legend above the panels; 0 when there is none. */
 int rps_picture_legend_rows(const struct rps_picture *picture);
 
-/* --- phases, marks and gaps: picture_phases.c ------------------------------------------------- */
+/* --- phases, marks and gaps: strips.c ------------------------------------------------- ------- */
 
 int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
                             const struct rps_plot_options *options, struct rps_error *err);
@@ -200,13 +225,11 @@ struct rps_picture_box {
 };
 
 /*
- * The phases as boxes, in a new array (free()): one a phase, or where more than a quarter of the
- * `columns` across would be boundaries, the label that prevails in each column. *ret_exact (may be
- * NULL) tells which. RPS_FAILED without memory.
+ * The phases as boxes: one a phase, or where more than a quarter of the `columns` across would be
+ * boundaries, the label that prevails in each column. *ret_exact (may be NULL) tells which.
  */
-int rps_picture_boxes(const struct rps_picture *picture, size_t columns,
-                      struct rps_picture_box **ret, size_t *ret_count, int *ret_exact,
-                      struct rps_error *err);
+struct rps_picture_box *rps_picture_boxes(const struct rps_picture *picture, size_t columns,
+                                          size_t *ret_count, int *ret_exact);
 
 /* A phase's place in the picture; 0 when it has none. */
 int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
@@ -218,24 +241,23 @@ int rps_picture_needs_label_legend(const struct rps_picture *picture);
 /* Rows of texts above the panels: one a region, and one of marks and gaps where there are any. */
 int rps_picture_note_rows(const struct rps_picture *picture);
 
-/* --- other levels: picture_levels.c----------------------------------------------------------- */
+/* --- other levels: levels.c----------------------------------------------------------- -------- */
 
 /* The level whose phases stand in a band under the strip: the finest that can be seen in the
  * picture, if it tells more than the one that is shown; 0: none. */
 size_t rps_picture_finer(const struct rps_picture *picture);
 
 /*
- * The phases of a level in a new array (free()), with labels of the level that is shown: that of
- * the phase which a finer one is a part of; of a coarser one that which prevails in it. RPS_FAILED
- * without memory.
+ * The phases of a level, with labels of the level that is shown: that of the phase which a finer one
+ * is a part of; of a coarser one that which prevails in it.
  */
-int rps_picture_level_boxes(const struct rps_picture *picture, size_t level,
-                            struct rps_picture_box **ret, size_t *ret_count, struct rps_error *err);
+struct rps_picture_box *rps_picture_level_boxes(const struct rps_picture *picture, size_t level,
+                                                size_t *ret_count);
 
 /* Height of the strip and that band, in pixels at scale 1; 0 without phases. */
 int rps_picture_strip_height(const struct rps_picture *picture);
 
-/* --- code: picture_code.c --------------------------------------------------------------------- */
+/* --- code: code_panel.c --------------------------------------------------------------------- - */
 
 /* Read what the panel "Code" of a picture with bins shows, and lay out its legend; line_count stays
  * 0 where there is no such panel. */
@@ -246,46 +268,51 @@ void rps_picture_code_free(struct rps_picture_code *code);
 /* Height of the panel with its legend, in pixels at scale 1; 0 without it. */
 double rps_picture_code_height(const struct rps_picture *picture);
 
-/* Its numbers for figure.gp, with code.dat; and its texts. */
-int rps_picture_write_code(const struct rps_picture *picture, int folder_fd, FILE *file,
-                           struct rps_error *err);
-void rps_picture_write_code_texts(const struct rps_picture *picture, FILE *file);
+/* --- what lies on a chart's axis: overlay.c ---------------------------------------------- ---- */
 
-/* --- files: picture_files.c, picture_overlay.c, picture_text.c, picture_axis.c
- * --------------------- */
-
-/* Create a file in the folder, and close it; errors name it. */
-FILE *rps_picture_file(int folder_fd, const char *name, struct rps_error *err);
-int rps_picture_file_close(FILE *file, const char *name, struct rps_error *err);
-
-/* The numbers that all scripts need: size, colours. */
-void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file);
-void rps_picture_write_x_axis(const struct rps_picture *picture, FILE *file);
-
-/* Write phases, boundaries, marks and gaps: data files, numbers into `file`; and their texts. */
-int rps_picture_write_overlay(const struct rps_picture *picture, int folder_fd, FILE *file,
-                              struct rps_error *err);
-void rps_picture_write_overlay_texts(const struct rps_picture *picture, FILE *file);
-
-/* The lines of the files of a strip of phases; 0: there is no such file. */
-struct rps_picture_strip {
-    size_t phases, labels, bounds;
-    int exact; /* 1: a box a phase, see rps_picture_boxes */
+/* Layers over the picture's axis, which panels share. */
+struct rps_picture_overlay {
+    struct rps_layer *phases, *hatched, *edges, *bounds, *gaps, *marks;
+    size_t box_count;
+    struct rps_picture_box *box; /* of the phases */
+    int exact;                   /* 1: a box a phase, see rps_picture_boxes */
 };
 
-/* Write the files of the picture's phases, their names begin with `before`: those of label -1 are
- * grey. */
-int rps_picture_write_strip(const struct rps_picture *picture, int folder_fd, const char *before,
-                            struct rps_picture_strip *ret, struct rps_error *err);
+/* Make them; of a strip of phases alone, whose files' names begin with `before`: those of label -1
+ * are grey. */
+void rps_picture_overlay(struct rps_chart *chart, const struct rps_picture *picture,
+                         struct rps_picture_overlay *ret);
+void rps_picture_overlay_of_phases(struct rps_chart *chart, const struct rps_picture *picture,
+                                   const char *before, struct rps_picture_overlay *ret);
 
-/* The numbers of labels.gp: labels of the phases that are in the picture, as many as there is room
- * for, where rps_picture_needs_label_legend. */
-void rps_picture_write_label_legend(const struct rps_picture *picture, FILE *file);
+/* Draw phases and gaps behind what a panel gets next; boundaries, gaps and marks over areas that
+ * fill it. */
+void rps_picture_shade(struct rps_chart *chart, struct rps_panel *panel,
+                       const struct rps_picture_overlay *overlay);
+void rps_picture_over_areas(struct rps_chart *chart, struct rps_panel *panel,
+                            const struct rps_picture_overlay *overlay);
 
-/* Axes and number of lines of the panels; one series as a data file. */
-void rps_picture_write_panel_axes(const struct rps_picture *picture, FILE *file);
-int rps_picture_write_series(const struct rps_series *series, int folder_fd, const char *name,
-                             struct rps_error *err);
+/* A strip of phases with their letters; a legend of those that are in the picture, in a row around
+ * y. */
+struct rps_panel *rps_picture_add_strip(struct rps_chart *chart, const struct rps_picture *picture,
+                                        const struct rps_picture_overlay *overlay, double top,
+                                        double bottom);
+void rps_picture_add_label_legend(struct rps_chart *chart, const struct rps_picture *picture,
+                                  double y);
+
+/* Rows above the panels from `top` on: words, regions, texts of marks, legend, strip, finer phases.
+ * Returns where they end. */
+double rps_picture_add_rows(struct rps_chart *chart, const struct rps_picture *picture,
+                            const struct rps_picture_overlay *overlay, double top);
+
+/* The panel "Code" above `bottom`: code_panel.c. */
+struct rps_panel *rps_picture_add_code(struct rps_chart *chart, const struct rps_picture *picture,
+                                       const struct rps_picture_overlay *overlay, double bottom);
+
+/* A series as a line, with dots of that size where it would not be seen: fill_time.c. */
+struct rps_layer *rps_picture_add_line(struct rps_chart *chart, struct rps_panel *panel,
+                                       const struct rps_series *series, const char *file,
+                                       rps_ink ink, double dot);
 
 /* The text of a mark or a gap, and where it stands. */
 #define RPS_PICTURE_NOTE_SIZE 120
@@ -299,15 +326,10 @@ struct rps_picture_note {
 int rps_picture_next_note(const struct rps_picture *picture, size_t *mark, size_t *gap,
                           struct rps_picture_note *ret);
 
-/* One line of text.gp. */
-void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const char *text);
+/* Characters that fit across the picture at `px` pixels high. */
+int rps_picture_characters_across(const struct rps_picture *picture, double px);
 
-/* The same cut to what fits across the picture at `px` pixels high. */
-void rps_picture_write_cut_line(const struct rps_picture *picture, FILE *file, const char *text,
-                                double px);
-
-/* Title and second line, each as a line of text.gp; `remark` (may be "") ends the second line. */
-void rps_picture_write_titles(const struct rps_picture *picture, const char *remark, FILE *file);
+/* The second line; `remark` (may be "") ends it. */
 char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark,
                            char text[RPS_PICTURE_TEXT_SIZE]);
 char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTURE_TEXT_SIZE]);
@@ -325,9 +347,6 @@ int rps_picture_name_left_out(const struct rps_picture *picture, int from,
 /* Name the metrics of no panel that are marked RPS_PICTURE_ZERO, in zeros and zero_rows. */
 void rps_picture_name_zeros(struct rps_picture *picture);
 
-/* The last lines of text.gp: zeros. */
-void rps_picture_write_zeros(const struct rps_picture *picture, FILE *file);
-
 /* What a metric's panel would be called if it were alone in it: with its unit. */
 char *rps_picture_metric_title(const struct rps_metric *metric, char text[RPS_PICTURE_TEXT_SIZE]);
 
@@ -339,12 +358,6 @@ void rps_picture_cut_text(char *text, int most);
 
 /* Metrics in a panel. */
 int rps_picture_panel_lines(const struct rps_picture *picture, int panel);
-
-struct rps_picture_axis {
-    double from, to, step, scale;
-    const char *suffix;
-    double peak; /* the largest value when it lies above the axis, else 0 */
-};
 
 /* The smallest of 1, 2, 5 times a power of ten that is not below step. */
 double rps_picture_round_step(double step);
@@ -372,7 +385,7 @@ int rps_picture_x_tic(const struct rps_picture *picture, int64_t *next,
 /* The moment of real time of a place on the axis of time. */
 int64_t rps_picture_moment_ns(const struct rps_picture *picture, double place);
 
-/* --- in characters: picture_characters.c ------------------------------------------------------ */
+/* --- in characters: to_characters.c ------------------------------------------------------ ---- */
 
 /*
  * Draw an open picture of characters over time: lines of dots, eight a character, with short axes,

@@ -1,5 +1,5 @@
 /*
- * What is drawn of a run: each kind fills the folder for a script of its own.
+ * What is drawn of a run: each kind makes a chart of its own.
  */
 #ifndef RPISTAT_SHOW_PICTURE_KINDS_H
 #define RPISTAT_SHOW_PICTURE_KINDS_H
@@ -7,17 +7,15 @@
 #include "rpistat/picture.h"
 #include "rpistat/profile.h"
 
-/* Write figure.gp, text.gp and data of an open picture into the folder. RPS_FAILED where the run
- * has not what the picture is about: phases, two metrics, ... */
-typedef int rps_picture_write_kind(struct rps_picture *picture, struct rps_reader *reader,
-                                   const struct rps_plot_options *options, int folder_fd,
-                                   struct rps_error *err);
+/* Make the figure of an open picture, all of the picture's arena. RPS_FAILED where the run has not
+ * what the picture is about: phases, two metrics, ... */
+typedef int rps_picture_fill(struct rps_picture *picture, struct rps_reader *reader,
+                             const struct rps_plot_options *options, struct rps_chart **ret,
+                             struct rps_error *err);
 
-rps_picture_write_kind rps_picture_write_time;
-rps_picture_write_kind rps_picture_write_profile;
-rps_picture_write_kind rps_picture_write_scatter;
-rps_picture_write_kind rps_picture_write_heat;
-rps_picture_write_kind rps_picture_write_pca;
+#define RPS_PICTURE_FILL(kind, name, help) rps_picture_fill rps_picture_fill_##name;
+RPS_PLOT_KINDS(RPS_PICTURE_FILL)
+#undef RPS_PICTURE_FILL
 
 /* The profile of the picture's phases; of one phase, A, for all of a run that has none. */
 int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *reader,
@@ -28,8 +26,8 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
 void rps_picture_choose_words(struct rps_picture *picture, const struct rps_profile *profile,
                               const struct rps_plot_options *options);
 
-/* Write the numbers of words.gp, and its texts. */
-void rps_picture_write_words(const struct rps_picture *picture, FILE *file);
-void rps_picture_write_words_texts(const struct rps_picture *picture, FILE *file);
+/* Draw them from `top` on, in pixels at scale 1; returns their height. */
+double rps_picture_add_words(struct rps_chart *chart, const struct rps_picture *picture,
+                             double top);
 
 #endif

@@ -11,30 +11,27 @@
 #include "rpistat/bins.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
+#include "rpistat/palette.h"
 #include "rpistat/phase.h"
 #include "rpistat/store.h"
 
+/* Kinds of pictures: in C, as `--kind` takes it, its line of the help; draw/fill_NAME.c makes it. */
+#define RPS_PLOT_KINDS(KIND)                                                                       \
+    KIND(TIME, time, "time     panels of metrics over time, phases shaded")                        \
+    KIND(PHASES, phases, "phases   the distinct phases side by side, metric by metric")            \
+    KIND(SCATTER, scatter, "scatter  two metrics against each other, coloured by phase")           \
+    KIND(HEAT, heat, "heat     a map of all metrics over time")                                    \
+    KIND(PCA, pca, "pca      principal components over time, and against each other")
+
 enum rps_plot_kind {
-    RPS_PLOT_TIME,    /* panels of metrics under a common axis, phases shaded */
-    RPS_PLOT_PHASES,  /* the distinct phases side by side, metric by metric */
-    RPS_PLOT_SCATTER, /* two metrics, a point a rotation of the event sets, coloured by phase */
-    RPS_PLOT_HEAT,    /* metrics x time, each as its distance from its mean */
-    RPS_PLOT_PCA,     /* the two first principal components: over time, and against each other */
-    RPS_PLOT_KIND_COUNT,
+#define RPS_PLOT_KIND(kind, name, help) RPS_PLOT_##kind,
+    RPS_PLOT_KINDS(RPS_PLOT_KIND)
+#undef RPS_PLOT_KIND
+        RPS_PLOT_KIND_COUNT,
 };
 
-struct rps_plot_kind_info {
-    const char *name;    /* as `--kind` takes it */
-    const char *summary; /* one line for the help */
-};
-
-extern const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT];
-
-enum rps_theme {
-    RPS_THEME_CHOSEN, /* light; a page is as its reader's browser likes it */
-    RPS_THEME_LIGHT,
-    RPS_THEME_DARK,
-};
+/* As `--kind` takes it. */
+extern const char *const rps_plot_kind_names[RPS_PLOT_KIND_COUNT];
 
 /* What the panel "Code" of a run with samples shows shares of. */
 enum rps_plot_code {

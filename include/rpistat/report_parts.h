@@ -135,11 +135,6 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
 char *rps_report_shares_of_label(const struct rps_report *report, int label, char *ret,
                                  size_t size);
 
-/* Of JSON: the samples of a group of so much CPU time and how many were expected; the array `top`,
- * its functions. */
-void rps_report_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
-                           const struct rps_share_group *group, double cpu_s);
-
 /* --- remarks (remarks.c) ---------------------------------------------------------------------- */
 
 /* The mean period, ns, of a run whose periods the recorder stretched because switching event sets

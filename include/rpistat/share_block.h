@@ -5,6 +5,10 @@
 #include "rpistat/document.h"
 #include "rpistat/part_shares.h"
 
+/* A block "top": the group's functions. */
+struct rps_block *rps_share_block_top(struct rps_document *document,
+                                      const struct rps_share_group *group);
+
 /* Put what the group has, of so much CPU time, into columns of kinds INT, NUMBER and BLOCK: samples
  * (people read "120 of 400" where clearly more were expected), how many were expected, its
  * functions. */

@@ -30,10 +30,13 @@ static const struct rps_picture_size character_size = {"characters", 40, 12, 100
 
 #define AT(member) RPS_AT(struct settings, member)
 
-/* Words of kinds and code are in the order of their enums (rpistat/plot.h). */
+#define WORD(kind, name, help) " " #name
+#define HELP(kind, name, help) "\n  " help
+
+/* Words of code are in the order of its enum (rpistat/plot.h). */
 static const struct rps_option options[] = {
     {"kind", 0, "KIND", "what is drawn, see above", "time", RPS_OPTION_CHOICE, AT(kind),
-     .words = "time phases scatter heat pca"},
+     .words = RPS_PLOT_KINDS(WORD) + 1},
     {"metric", 0, "LIST", "these metrics only, separated by commas", NULL, RPS_OPTION_NAMES,
      AT(metric)},
     {"panel", 0, "TEXT", "only panels with TEXT in their title; repeatable", NULL, RPS_OPTION_LIST,
@@ -159,12 +162,7 @@ const struct rps_command rps_command_plot = {
     .description = "Draw a run: panels of derived figures under one axis, with its phases. Needs\n"
                    "gnuplot, but for an interactive page (.html) and in the terminal (-o -).\n"
                    "\n"
-                   "Kinds:\n"
-                   "  time     panels of metrics over time, phases shaded\n"
-                   "  phases   the distinct phases side by side, metric by metric\n"
-                   "  scatter  two metrics against each other, coloured by phase\n"
-                   "  heat     a map of all metrics over time\n"
-                   "  pca      principal components over time, and against each other",
+                   "Kinds:" RPS_PLOT_KINDS(HELP),
     .examples = "  rpistat plot -o run.svg\n"
                 "  rpistat plot -o run.html                   a page to zoom and look around in\n"
                 "  rpistat plot --x clock                     by the clock on the wall\n"

@@ -175,5 +175,5 @@ int rps_output_colour(void)
 
 const char *rps_output_scripts(void)
 {
-    return access(RPS_PLOT_FOLDER "/run.gp", R_OK) == 0 ? RPS_PLOT_FOLDER : RPS_PLOT_SOURCE_FOLDER;
+    return access(RPS_PLOT_FOLDER "/draw.gp", R_OK) == 0 ? RPS_PLOT_FOLDER : RPS_PLOT_SOURCE_FOLDER;
 }

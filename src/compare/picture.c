@@ -8,7 +8,6 @@
 #include "rpistat/comparison.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -24,29 +23,23 @@
 #define COMPARISON_STRIP_SPACE 8  /* between panels and strips */
 #define COMPARISON_NAME_LEFT   30 /* of a side's name in the legend, for its line */
 
-static const char *const scripts[] = {"compare.gp", "common.gp", "axis.gp",
-                                      "title.gp",   "labels.gp", NULL};
-
 struct drawing {
     const struct rps_comparison_plot *plot;
     const struct rps_plot_options options; /* of the picture: its size */
     struct rps_comparison_series series;
     struct rps_picture picture; /* its plan and its series are those above */
-    struct rps_phases shade;    /* owned; what lies behind the panels, on the axis by phase */
-    struct rps_phases side[2];  /* owned; each side's strip */
-    struct rps_phases both;     /* owned; what the legend of labels names */
+    struct rps_phases shade;    /* what lies behind the panels, on the axis by phase */
+    struct rps_phases side[2];  /* each side's strip */
+    struct rps_phases both;     /* what the legend of labels names */
 };
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-static int reserve(struct rps_phases *phases, size_t count, struct rps_error *err)
+static void add(const struct drawing *drawing, struct rps_phases *phases, double from, double to,
+                int label)
 {
-    phases->phase = calloc(count + 1, sizeof(*phases->phase));
-    return phases->phase ? 0 : rps_error_memory(err);
-}
-
-static void add(struct rps_phases *phases, double from, double to, int label)
-{
+    phases->phase = rps_arena_grow(drawing->plot->comparison->arena, phases->phase, phases->count,
+                                   sizeof(*phases->phase));
     phases->phase[phases->count++] = (struct rps_phase){
         .start_ns = llround(from * RPS_NS_PER_S),
         .end_ns = llround(to * RPS_NS_PER_S),
@@ -66,38 +59,32 @@ static void fill_strip(struct drawing *drawing, enum rps_comparison_side side)
 
     if (drawing->plot->x == RPS_COMPARISON_TIME) {
         for (size_t i = 0; i < line->stretch_count; i++)
-            add(strip, line->stretch[i].from, line->stretch[i].to, line->stretch[i].label);
+            add(drawing, strip, line->stretch[i].from, line->stretch[i].to, line->stretch[i].label);
         return;
     }
     for (size_t i = 0; i < series->slot_count; i++) {
         const struct rps_comparison_slot *slot = &series->slot[i];
 
-        add(strip, slot->from, slot->to, slot->sides & 1 << side ? slot->label : -1);
+        add(drawing, strip, slot->from, slot->to, slot->sides & 1 << side ? slot->label : -1);
     }
 }
 
-static int fill_phases(struct drawing *drawing, struct rps_error *err)
+static void fill_phases(struct drawing *drawing)
 {
     const struct rps_comparison_series *series = &drawing->series;
-    size_t room = series->slot_count;
 
-    for (size_t r = 0; r < series->run_count; r++)
-        room += series->run[r].stretch_count;
-    if (reserve(&drawing->side[0], room, err) < 0 || reserve(&drawing->side[1], room, err) < 0 ||
-        reserve(&drawing->shade, room, err) < 0 || reserve(&drawing->both, 2 * room, err) < 0)
-        return RPS_FAILED;
     for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
         fill_strip(drawing, (enum rps_comparison_side)side);
         for (size_t i = 0; i < drawing->side[side].count; i++) {
             const struct rps_phase *phase = &drawing->side[side].phase[i];
 
-            add(&drawing->both, (double)phase->start_ns / RPS_NS_PER_S,
+            add(drawing, &drawing->both, (double)phase->start_ns / RPS_NS_PER_S,
                 (double)phase->end_ns / RPS_NS_PER_S, phase->label);
         }
     }
     for (size_t i = 0; i < series->slot_count && drawing->plot->x == RPS_COMPARISON_PHASE; i++)
-        add(&drawing->shade, series->slot[i].from, series->slot[i].to, series->slot[i].label);
-    return 0;
+        add(drawing, &drawing->shade, series->slot[i].from, series->slot[i].to,
+            series->slot[i].label);
 }
 
 /* --- series ----------------------------------------------------------------------------------- */
@@ -150,16 +137,16 @@ static int lay(const struct rps_comparison_series *all, size_t run, struct rps_s
 
 static int take_series(struct drawing *drawing, struct rps_error *err)
 {
+    struct rps_arena *arena = drawing->plot->comparison->arena;
     struct rps_comparison_series *series = &drawing->series;
     struct rps_picture *picture = &drawing->picture;
 
     picture->plan = series->plan;
     picture->panel_count = picture->panel_total = (int)series->figure_count;
     picture->line_count = (int)series->run_count;
-    picture->panel = calloc(series->figure_count, sizeof(*picture->panel));
-    picture->series = calloc(series->figure_count * series->run_count, sizeof(*picture->series));
-    if (!picture->panel || !picture->series)
-        return rps_error_memory(err);
+    picture->panel = rps_arena_get(arena, series->figure_count, sizeof(*picture->panel));
+    picture->series =
+        rps_arena_get(arena, series->figure_count * series->run_count, sizeof(*picture->series));
     for (size_t f = 0; f < series->figure_count; f++) {
         picture->panel[f] = (int)f;
         series->metric[f].panel[0] = '\0'; /* it has one of its own */
@@ -175,14 +162,7 @@ static int take_series(struct drawing *drawing, struct rps_error *err)
     return 0;
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
-
-static int write_strip(struct drawing *drawing, const struct rps_phases *phases, const char *before,
-                       int folder_fd, struct rps_picture_strip *ret, struct rps_error *err)
-{
-    drawing->picture.phases = *phases;
-    return rps_picture_write_strip(&drawing->picture, folder_fd, before, ret, err);
-}
+/* --- chart ------------------------------------------------------------------------------------ */
 
 /* What a side is called, half as wide as the picture at most. */
 static char *side_name(const struct drawing *drawing, enum rps_comparison_side side,
@@ -196,66 +176,26 @@ static char *side_name(const struct drawing *drawing, enum rps_comparison_side s
     return ret;
 }
 
-static int write_numbers(struct drawing *drawing, int folder_fd, struct rps_error *err)
-{
-    const struct rps_picture *picture = &drawing->picture;
-    const struct rps_comparison *comparison = drawing->plot->comparison;
-    struct rps_picture_strip shade, a, b;
-    char name[RPS_PICTURE_TEXT_SIZE];
-    FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
-    int result;
-
-    if (!file)
-        return RPS_FAILED;
-    rps_picture_write_canvas(picture, file);
-    rps_picture_write_x_axis(picture, file);
-    rps_picture_write_panel_axes(picture, file);
-    fprintf(file,
-            "runs = %zu\na_count = %zu\narray standing[2] = [%zu, %zu]\nlegend_rows = 1\n"
-            "b_left = %g\n",
-            drawing->series.run_count, comparison->a_count, comparison->standing[RPS_SIDE_A] + 1,
-            comparison->standing[RPS_SIDE_B] + 1,
-            14 + 2 * COMPARISON_NAME_LEFT +
-                RPS_PICTURE_CHARACTER * rps_text_width(side_name(drawing, RPS_SIDE_A, name)));
-    rps_picture_write_label_legend(picture, file);
-    result = write_strip(drawing, &drawing->shade, "", folder_fd, &shade, err);
-    if (result == 0)
-        result = write_strip(drawing, &drawing->side[0], "a-", folder_fd, &a, err);
-    if (result == 0)
-        result = write_strip(drawing, &drawing->side[1], "b-", folder_fd, &b, err);
-    if (result == 0)
-        fprintf(file,
-                "phases = %zu\nbounds = %zu\na_bounds = %zu\na_labels = %zu\nb_bounds = %zu\n"
-                "b_labels = %zu\n",
-                shade.phases, shade.bounds, a.bounds, a.labels, b.bounds, b.labels);
-    fprintf(file,
-            "strips = %d\nstrip_space = %d\nstrip = 0\nfiner = 0\nedges = 0\ngaps = 0\nmarks = 0\n"
-            "note_rows = 0\n",
-            picture->has_phases, COMPARISON_STRIP_SPACE);
-    return rps_picture_file_close(file, "figure.gp", err) < 0 ? RPS_FAILED : result;
-}
-
 /* "make -j2", or of two commands "./naive 512 against ./interchange 512". */
-static void write_title(const struct drawing *drawing, FILE *file)
+static void title_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_comparison *comparison = drawing->plot->comparison;
-    char a[RPS_PICTURE_TEXT_SIZE / 2 - 16], b[sizeof(a)], text[RPS_PICTURE_TEXT_SIZE];
+    char a[RPS_PICTURE_TEXT_SIZE / 2 - 16], b[sizeof(a)];
     int same;
 
     rps_run_title(a, sizeof(a), &comparison->run[0].run);
     rps_run_title(b, sizeof(b), &comparison->run[comparison->a_count].run);
     same = strcmp(a, b) == 0;
-    snprintf(text, sizeof(text), "%s%s%s", a, same ? "" : " against ", same ? "" : b);
-    rps_picture_write_cut_line(&drawing->picture, file, text, 16);
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%s%s", a, same ? "" : " against ", same ? "" : b);
 }
 
 /* "5 runs against 5 · 2.11 s against 1.45 s". */
-static void write_subtitle(const struct drawing *drawing, FILE *file)
+static void second_line_of(const struct drawing *drawing, char text[RPS_PICTURE_TEXT_SIZE])
 {
     const struct rps_comparison *comparison = drawing->plot->comparison;
     const struct rps_picture *picture = &drawing->picture;
     char fit[96] = "", a[RPS_TEXT_NUMBER_SIZE], b[RPS_TEXT_NUMBER_SIZE];
-    char text[RPS_PICTURE_TEXT_SIZE], elapsed[2 * RPS_TEXT_NUMBER_SIZE + 32] = "";
+    char elapsed[2 * RPS_TEXT_NUMBER_SIZE + 32] = "";
 
     if (picture->panel_total > picture->panel_count)
         snprintf(fit, sizeof(fit), "%d of %d panels fit; --metric chooses \xc2\xb7 ",
@@ -270,9 +210,8 @@ static void write_subtitle(const struct drawing *drawing, FILE *file)
         snprintf(elapsed, sizeof(elapsed), " \xc2\xb7 %s against %s", a, b);
         break;
     }
-    snprintf(text, sizeof(text), "%s%zu run%s against %zu%s", fit, comparison->a_count,
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%zu run%s against %zu%s", fit, comparison->a_count,
              comparison->a_count == 1 ? "" : "s", comparison->b_count, elapsed);
-    rps_picture_write_cut_line(picture, file, text, 12);
 }
 
 static int has_data(const struct drawing *drawing, int panel)
@@ -288,57 +227,132 @@ static int has_data(const struct drawing *drawing, int panel)
     return 0;
 }
 
-static int write_texts(const struct drawing *drawing, int folder_fd, struct rps_error *err)
+static struct rps_layer side_like(enum rps_comparison_side side)
 {
-    const struct rps_picture *picture = &drawing->picture;
-    FILE *file = rps_picture_file(folder_fd, "text.gp", err);
-    char text[RPS_PICTURE_TEXT_SIZE], heading[RPS_PICTURE_TEXT_SIZE + 16];
-
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# Title, second line, name of the x axis; names of the sides; each panel's "
-                  "heading. A line of text\n# is what follows its bar.\n$text << END\n");
-    write_title(drawing, file);
-    write_subtitle(drawing, file);
-    rps_picture_write_line(picture, file,
-                           drawing->plot->x == RPS_COMPARISON_PHASE
-                               ? "Time, phases over one another: each as wide as the mean of both "
-                                 "sides (hh:mm:ss)"
-                               : rps_picture_x_label(picture, text));
-    rps_picture_write_line(picture, file, side_name(drawing, RPS_SIDE_A, text));
-    rps_picture_write_line(picture, file, side_name(drawing, RPS_SIDE_B, text));
-    for (int p = 0; p < picture->panel_count; p++) {
-        snprintf(heading, sizeof(heading), "%s%s", rps_picture_heading(picture, p, text),
-                 has_data(drawing, p) ? "" : ": no data");
-        rps_picture_write_line(picture, file, heading);
-    }
-    fprintf(file, "END\n");
-    return rps_picture_file_close(file, "text.gp", err);
+    /* A can be seen behind B where they are alike */
+    return (struct rps_layer){.kind = RPS_LAYER_SEGMENTS,
+                              .ink = RPS_INK_LINE + (rps_ink)side,
+                              .weight = side == RPS_SIDE_A ? 2.5 : 1.6};
 }
 
-static int write_series(const struct drawing *drawing, int folder_fd, struct rps_error *err)
+/* What both sides are called. */
+static void add_legend(const struct drawing *drawing, struct rps_chart *chart, double y)
 {
-    const struct rps_picture *picture = &drawing->picture;
-    char name[64];
+    struct rps_layer a = side_like(RPS_SIDE_A), b = side_like(RPS_SIDE_B);
+    char text[RPS_PICTURE_TEXT_SIZE];
 
-    for (int p = 0; p < picture->panel_count; p++) {
-        for (int run = 0; run < picture->line_count; run++) {
-            snprintf(name, sizeof(name), "panel-%d-%d.dat", p + 1, run + 1);
-            if (rps_picture_write_series(rps_picture_series(picture, p, run), folder_fd, name,
-                                         err) < 0)
-                return RPS_FAILED;
-        }
-    }
-    return 0;
+    rps_chart_entry(chart, 14, y, &a, side_name(drawing, RPS_SIDE_A, text));
+    rps_chart_entry(chart,
+                    14 + 2 * COMPARISON_NAME_LEFT + RPS_PICTURE_CHARACTER * rps_text_width(text), y,
+                    &b, side_name(drawing, RPS_SIDE_B, text));
 }
 
-static int write_files(void *context, int folder_fd, struct rps_error *err)
+/* A run's line; the one that stands for its side is in front. */
+static void add_run(const struct drawing *drawing, struct rps_chart *chart, struct rps_panel *panel,
+                    int figure, size_t run, int stands)
 {
-    struct drawing *drawing = context;
+    enum rps_comparison_side side =
+        run < drawing->plot->comparison->a_count ? RPS_SIDE_A : RPS_SIDE_B;
+    struct rps_layer like = side_like(side);
+    const char *file = rps_arena_print(chart->arena, "panel-%d-%zu", figure + 1, run + 1);
+    const struct rps_series *series = rps_picture_series(&drawing->picture, figure, (int)run);
 
-    if (write_numbers(drawing, folder_fd, err) < 0 || write_texts(drawing, folder_fd, err) < 0)
-        return RPS_FAILED;
-    return write_series(drawing, folder_fd, err);
+    rps_picture_add_line(chart, panel, series, file, RPS_INK_VEIL(like.ink, stands ? 0 : 120),
+                         stands ? 0.35 : 0.3)
+        ->weight = stands ? like.weight : 0.8;
+}
+
+/* The others first, from both sides in turn, so that neither hides the other. */
+static void add_runs(const struct drawing *drawing, struct rps_chart *chart,
+                     struct rps_panel *panel, int figure)
+{
+    const struct rps_comparison *comparison = drawing->plot->comparison;
+    size_t runs = drawing->series.run_count, a_count = comparison->a_count;
+    const size_t *standing = comparison->standing;
+
+    for (size_t n = 0; n < runs; n++) {
+        if (n < a_count && n != standing[RPS_SIDE_A])
+            add_run(drawing, chart, panel, figure, n, 0);
+        if (n < runs - a_count && a_count + n != standing[RPS_SIDE_B])
+            add_run(drawing, chart, panel, figure, a_count + n, 0);
+    }
+    add_run(drawing, chart, panel, figure, standing[RPS_SIDE_A], 1);
+    add_run(drawing, chart, panel, figure, standing[RPS_SIDE_B], 1);
+}
+
+static struct rps_panel *add_panels(struct drawing *drawing, struct rps_chart *chart, double top,
+                                    double bottom)
+{
+    const struct rps_picture *picture = &drawing->picture;
+    double each = (bottom - top) / picture->panel_count;
+    struct rps_picture_overlay overlay;
+    struct rps_panel *panel = NULL;
+    char text[RPS_PICTURE_TEXT_SIZE];
+
+    drawing->picture.phases = drawing->shade;
+    rps_picture_overlay_of_phases(chart, picture, "", &overlay);
+    for (int p = 0; p < picture->panel_count; p++) {
+        struct rps_picture_axis axis = rps_picture_panel_axis(picture, p);
+
+        panel = rps_picture_panel(chart, picture, top + p * each + RPS_PICTURE_HEADING,
+                                  top + (p + 1) * each - RPS_PICTURE_FLOOR);
+        panel->heading =
+            rps_arena_print(chart->arena, "%s%s", rps_picture_heading(picture, p, text),
+                            has_data(drawing, p) ? "" : ": no data");
+        rps_picture_x_scale(chart, picture, 0, &panel->x);
+        rps_picture_scale(chart, &axis, &panel->y);
+        rps_picture_shade(chart, panel, &overlay);
+        add_runs(drawing, chart, panel, p);
+    }
+    return panel;
+}
+
+static struct rps_panel *add_strip(struct drawing *drawing, struct rps_chart *chart,
+                                   enum rps_comparison_side side, double bottom)
+{
+    double top = bottom - (RPS_PICTURE_STRIP_HEIGHT - 3);
+    struct rps_picture_overlay overlay;
+    char name[RPS_PICTURE_TEXT_SIZE];
+
+    drawing->picture.phases = drawing->side[side];
+    rps_picture_overlay_of_phases(chart, &drawing->picture, side == RPS_SIDE_A ? "a-" : "b-",
+                                  &overlay);
+    snprintf(name, sizeof(name), "%s", drawing->plot->comparison->name[side]);
+    rps_picture_cut_text(name, (int)((drawing->picture.left - 9) / RPS_PICTURE_CHARACTER));
+    rps_chart_text(chart, drawing->picture.left - 7, (top + bottom) / 2, RPS_LOOK_RIGHT,
+                   RPS_TEXT_NORMAL, RPS_INK_LINE + (rps_ink)side, name);
+    return rps_picture_add_strip(chart, &drawing->picture, &overlay, top, bottom);
+}
+
+static struct rps_chart *draw_runs(struct drawing *drawing)
+{
+    struct rps_picture *picture = &drawing->picture;
+    char title[RPS_PICTURE_TEXT_SIZE], second[RPS_PICTURE_TEXT_SIZE];
+    double top = RPS_PICTURE_HEAD + RPS_PICTURE_LEGEND_HEIGHT, bottom;
+    struct rps_chart *chart;
+    struct rps_panel *panel;
+
+    title_of(drawing, title);
+    second_line_of(drawing, second);
+    chart = rps_picture_titled_chart(picture, title, second);
+    bottom = chart->panel[0]->bottom - RPS_PICTURE_FOOT;
+    add_legend(drawing, chart, top - RPS_PICTURE_LEGEND_HEIGHT / 2.0 - 4);
+    if (rps_picture_needs_label_legend(picture)) {
+        top += RPS_PICTURE_LEGEND_HEIGHT;
+        rps_picture_add_label_legend(chart, picture, top - 9);
+    }
+    panel = add_panels(
+        drawing, chart, top,
+        bottom - (picture->has_phases ? COMPARISON_STRIP_SPACE + 2 * RPS_PICTURE_STRIP_HEIGHT : 0));
+    if (picture->has_phases) {
+        add_strip(drawing, chart, RPS_SIDE_A, bottom - RPS_PICTURE_STRIP_HEIGHT);
+        panel = add_strip(drawing, chart, RPS_SIDE_B, bottom);
+    }
+    rps_picture_x_scale(chart, picture, 1, &panel->x);
+    if (drawing->plot->x == RPS_COMPARISON_PHASE)
+        panel->x.label = "Time, phases over one another: each as wide as the mean of both "
+                         "sides (hh:mm:ss)";
+    return chart;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
@@ -349,16 +363,15 @@ static int has_phases(const struct rps_comparison *comparison)
            comparison->run[comparison->standing[RPS_SIDE_B]].phases.count > 0;
 }
 
-static int prepare(struct drawing *drawing, const struct rps_gnuplot_format *format,
-                   struct rps_error *err)
+static int prepare(struct drawing *drawing, struct rps_error *err)
 {
     const struct rps_comparison_plot *plot = drawing->plot;
     struct rps_picture *picture = &drawing->picture;
     double across;
     int result;
 
+    picture->arena = rps_arena_new();
     picture->palette = rps_palette(plot->theme);
-    picture->xml = strcmp(format->name, "svg") == 0;
     rps_picture_choose_width(picture, &drawing->options);
     across = picture->width - (picture->left + picture->right) * picture->scale;
     result = rps_comparison_series_read(plot, COMPARISON_PANELS,
@@ -369,8 +382,9 @@ static int prepare(struct drawing *drawing, const struct rps_gnuplot_format *for
     picture->to =
         plot->x == RPS_COMPARISON_PHASE ? drawing->series.phase_length : drawing->series.length;
     picture->to = picture->to > 0 ? picture->to : 1;
-    if (take_series(drawing, err) < 0 || fill_phases(drawing, err) < 0)
+    if (take_series(drawing, err) < 0)
         return RPS_FAILED;
+    fill_phases(drawing);
     picture->has_phases = has_phases(plot->comparison);
     picture->phases = drawing->both;
     picture->below = RPS_PICTURE_LEGEND_HEIGHT;
@@ -385,27 +399,14 @@ static int draw_into(struct drawing *drawing, const struct rps_gnuplot_format *f
 {
     const struct rps_gnuplot_picture picture = {
         .format = format,
-        .script = scripts,
+        .chart = draw_runs(drawing),
         .script_folder = drawing->plot->script_folder,
         .keep = drawing->plot->keep,
         .temporary_folder = drawing->plot->temporary_folder,
-        .write = write_files,
-        .context = drawing,
         .out_fd = out_fd,
     };
 
     return rps_gnuplot_draw(&picture, err);
-}
-
-static void drawing_free(struct drawing *drawing)
-{
-    rps_comparison_series_free(&drawing->series);
-    rps_phases_free(&drawing->shade);
-    rps_phases_free(&drawing->side[0]);
-    rps_phases_free(&drawing->side[1]);
-    rps_phases_free(&drawing->both);
-    free(drawing->picture.series);
-    free(drawing->picture.panel);
 }
 
 static int draw_picture(const struct rps_comparison_plot *plot,
@@ -416,7 +417,7 @@ static int draw_picture(const struct rps_comparison_plot *plot,
         .options = {.width = plot->width, .height = plot->height},
     };
     struct rps_output_file file = {0};
-    int result = prepare(&drawing, format, err);
+    int result = prepare(&drawing, err);
 
     if (result == 0)
         result = rps_output_file_open(&file, plot->path, 1, err);
@@ -425,7 +426,8 @@ static int draw_picture(const struct rps_comparison_plot *plot,
     if (result == 0)
         result = rps_output_file_finish(&file, err);
     rps_output_file_abandon(&file);
-    drawing_free(&drawing);
+    rps_comparison_series_free(&drawing.series);
+    rps_arena_free(drawing.picture.arena);
     return result;
 }
 

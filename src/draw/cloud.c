@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CLOUD_CELL_PX   3.0   /* points that near one another are one dot, where there are many */
 #define CLOUD_FEW       3000  /* points that are drawn one by one */
@@ -12,38 +11,19 @@
 #define CLOUD_FAR_TIMES 1.5   /* times the range of the others that is far */
 #define CLOUD_SKEWED    20 /* times the middle value that the largest are: logarithms are better */
 #define CLOUD_DECADES   6
+#define CLOUD_FEW_FAINT 64  /* transparency of one that is drawn by itself, of 255 */
 #define CLOUD_FAINT     150 /* transparency of a single point among many, of 255 */
 
-int rps_cloud_add(struct rps_cloud *cloud, double x, double y, int label, struct rps_error *err)
+void rps_cloud_add(struct rps_cloud *cloud, struct rps_arena *arena, double x, double y, int label)
 {
     if (!isfinite(x) || !isfinite(y))
-        return 0;
-    if (cloud->count == cloud->room) {
-        size_t room = cloud->room > 0 ? cloud->room + cloud->room / 2 : 1024;
-        float *grown_x = realloc(cloud->x, room * sizeof(*grown_x)), *grown_y;
-        uint16_t *grown_label;
-
-        cloud->x = grown_x ? grown_x : cloud->x;
-        grown_y = realloc(cloud->y, room * sizeof(*grown_y));
-        cloud->y = grown_y ? grown_y : cloud->y;
-        grown_label = realloc(cloud->label, room * sizeof(*grown_label));
-        cloud->label = grown_label ? grown_label : cloud->label;
-        if (!grown_x || !grown_y || !grown_label)
-            return rps_error_memory(err);
-        cloud->room = room;
-    }
+        return;
+    cloud->x = rps_arena_grow(arena, cloud->x, cloud->count, sizeof(*cloud->x));
+    cloud->y = rps_arena_grow(arena, cloud->y, cloud->count, sizeof(*cloud->y));
+    cloud->label = rps_arena_grow(arena, cloud->label, cloud->count, sizeof(*cloud->label));
     cloud->x[cloud->count] = (float)x;
     cloud->y[cloud->count] = (float)y;
     cloud->label[cloud->count++] = (uint16_t)label;
-    return 0;
-}
-
-void rps_cloud_free(struct rps_cloud *cloud)
-{
-    free(cloud->x);
-    free(cloud->y);
-    free(cloud->label);
-    memset(cloud, 0, sizeof(*cloud));
 }
 
 static int compare_floats(const void *a, const void *b)
@@ -53,10 +33,11 @@ static int compare_floats(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-struct rps_picture_axis rps_cloud_axis(const float *values, size_t count, int tics)
+static struct rps_picture_axis linear_axis(struct rps_arena *arena, const float *values,
+                                           size_t count, int tics)
 {
     size_t step = count / CLOUD_SAMPLE + 1, sampled = 0, far;
-    float *sample = calloc(count / step + 1, sizeof(*sample));
+    float *sample = rps_arena_get(arena, count / step + 1, sizeof(*sample));
     double least = INFINITY, most = -INFINITY, low, high, room;
 
     for (size_t i = 0; i < count; i++) {
@@ -65,7 +46,7 @@ struct rps_picture_axis rps_cloud_axis(const float *values, size_t count, int ti
         /* not fmin() and fmax(), at which gcc 12 for arm64 ends with an internal error (-O3) */
         least = value < least ? value : least;
         most = value > most ? value : most;
-        if (sample && i % step == 0)
+        if (i % step == 0)
             sample[sampled++] = values[i];
     }
     if (sampled > 0) {
@@ -79,19 +60,20 @@ struct rps_picture_axis rps_cloud_axis(const float *values, size_t count, int ti
         if (most > high + room)
             most = high;
     }
-    free(sample);
     if (least > 0 && least < 0.4 * most)
         least = 0;
     return rps_picture_axis(least, most, tics);
 }
 
-int rps_cloud_take_log(float *values, size_t count)
+/* Where nearly all values would lie at one end of the axis, make them their decimal logarithms; those
+ * below the decades that are drawn get the end of these. */
+static int take_log(struct rps_arena *arena, float *values, size_t count)
 {
     size_t step = count / CLOUD_SAMPLE + 1, sampled = 0;
-    float *sample = calloc(count / step + 1, sizeof(*sample));
+    float *sample = rps_arena_get(arena, count / step + 1, sizeof(*sample));
     int skewed = 0;
 
-    for (size_t i = 0; sample && i < count; i += step)
+    for (size_t i = 0; i < count; i += step)
         sample[sampled++] = values[i];
     if (sampled > 0) {
         double middle, high;
@@ -103,8 +85,52 @@ int rps_cloud_take_log(float *values, size_t count)
         for (size_t i = 0; skewed && i < count; i++)
             values[i] = (float)fmax(log10((double)values[i]), ceil(log10(high)) - CLOUD_DECADES);
     }
-    free(sample);
     return skewed;
+}
+
+/* Decades are labelled, with less room only some; nought is drawn at the end of the axis. */
+static void log_scale(struct rps_chart *chart, const float *values, size_t count, int tics,
+                      struct rps_scale *ret)
+{
+    double from = INFINITY, to = -INFINITY, step;
+    char text[RPS_PICTURE_TIC_SIZE];
+
+    for (size_t i = 0; i < count; i++) {
+        double low = floor((double)values[i] + 1e-6), high = ceil((double)values[i] - 1e-6);
+
+        /* not fmin() and fmax(), at which gcc 12 for arm64 ends with an internal error (-O3) */
+        from = low < from ? low : from;
+        to = high > to ? high : to;
+    }
+    if (to <= from)
+        to = from + 1;
+    *ret = (struct rps_scale){.from = from, .to = to, .shown = 1};
+    step = ceil((to - from) / tics);
+    for (double at = step * ceil(from / step); at <= to; at += step) {
+        snprintf(text, sizeof(text), "%s%g%s", at <= from ? "≤" : "",
+                 pow(10, at >= 9   ? at - 9
+                         : at >= 6 ? at - 6
+                         : at >= 4 ? at - 3
+                                   : at),
+                 at >= 9   ? " G"
+                 : at >= 6 ? " M"
+                 : at >= 4 ? " k"
+                           : "");
+        rps_chart_tic(chart, ret, at, text);
+    }
+}
+
+void rps_cloud_scale(struct rps_chart *chart, float *values, size_t count, int tics, int may_log,
+                     struct rps_scale *ret)
+{
+    struct rps_picture_axis axis;
+
+    if (may_log && take_log(chart->arena, values, count)) {
+        log_scale(chart, values, count, tics, ret);
+        return;
+    }
+    axis = linear_axis(chart->arena, values, count, tics);
+    rps_picture_scale(chart, &axis, ret);
 }
 
 /* --- thinning --------------------------------------------------------------------------------- */
@@ -129,16 +155,17 @@ static int compare_dots(const void *a, const void *b)
     return (p->y > q->y) - (p->y < q->y);
 }
 
-/* The points inside the axes, by label and cell. */
-static struct dot *make_dots(const struct rps_cloud *cloud, const struct rps_picture_axis *x,
-                             const struct rps_picture_axis *y, double across, double up,
-                             size_t *ret_count)
+/* The points inside the panel's axes, by label and cell. */
+static struct dot *make_dots(const struct rps_cloud *cloud, const struct rps_chart *chart,
+                             const struct rps_panel *panel, size_t *ret_count)
 {
-    double columns = fmax(1, across / CLOUD_CELL_PX), rows = fmax(1, up / CLOUD_CELL_PX);
-    struct dot *dot = calloc(cloud->count + 1, sizeof(*dot));
+    const struct rps_scale *x = &panel->x, *y = &panel->y;
+    double columns = fmax(1, (panel->right - panel->left) * chart->scale / CLOUD_CELL_PX);
+    double rows = fmax(1, (panel->bottom - panel->top) * chart->scale / CLOUD_CELL_PX);
+    struct dot *dot = rps_arena_get(chart->arena, cloud->count, sizeof(*dot));
     size_t count = 0;
 
-    for (size_t i = 0; dot && i < cloud->count; i++) {
+    for (size_t i = 0; i < cloud->count; i++) {
         double column = ((double)cloud->x[i] - x->from) / (x->to - x->from);
         double row = ((double)cloud->y[i] - y->from) / (y->to - y->from);
 
@@ -152,97 +179,73 @@ static struct dot *make_dots(const struct rps_cloud *cloud, const struct rps_pic
             .y = cloud->y[i],
         };
     }
-    if (dot)
-        qsort(dot, count, sizeof(*dot), compare_dots);
+    qsort(dot, count, sizeof(*dot), compare_dots);
     *ret_count = count;
     return dot;
 }
 
 /* Dots of one label in one cell, as one point; of few in all, each as it is. */
-static void write_cell(const struct rps_picture *picture, const struct dot *dot, size_t count,
-                       int few, FILE *file)
+static void add_cell(struct rps_chart *chart, struct rps_layer *layer, const struct dot *dot,
+                     size_t count, int few)
 {
-    const char *ink = picture->palette->ink[dot->label % RPS_PALETTE_LABELS];
-    double x = 0, y = 0, faint = few ? 64 : fmax(0, CLOUD_FAINT - 50 * log10((double)count));
+    rps_ink ink =
+        RPS_INK_VEIL(RPS_INK_POINT + dot->label,
+                     few ? CLOUD_FEW_FAINT : fmax(0, CLOUD_FAINT - 50 * log10((double)count)));
+    double x = 0, y = 0;
 
     for (size_t i = 0; i < count; i++) {
         x += (double)dot[i].x / (double)count;
         y += (double)dot[i].y / (double)count;
         if (few)
-            fprintf(file, "%.7g %.7g 0x%02X%s\n", (double)dot[i].x, (double)dot[i].y, (int)faint,
-                    ink);
+            rps_chart_shape(chart, layer, (double)dot[i].x, (double)dot[i].y, 0, 0)->ink = ink;
     }
     if (!few)
-        fprintf(file, "%.7g %.7g 0x%02X%s\n", x, y, (int)faint, ink);
+        rps_chart_shape(chart, layer, x, y, 0, 0)->ink = ink;
 }
 
-/* The middle of a label's points, by the median of each coordinate: in the thick of them. */
-static void write_middle(struct dot *dot, size_t count, FILE *file)
+/* Name the middle of a label's points, by the median of each coordinate: in the thick of them. */
+static void add_name(struct rps_chart *chart, struct rps_panel *panel, const struct dot *dot,
+                     size_t count)
 {
+    float *sorted = rps_arena_get(chart->arena, count, sizeof(*sorted));
     char text[RPS_PHASE_LABEL_SIZE];
-    float *sorted = calloc(count, sizeof(*sorted));
-    double middle[2] = {0, 0};
+    double middle[2];
 
-    for (int axis = 0; sorted && axis < 2; axis++) {
+    for (int axis = 0; axis < 2; axis++) {
         for (size_t i = 0; i < count; i++)
             sorted[i] = axis ? dot[i].y : dot[i].x;
         qsort(sorted, count, sizeof(*sorted), compare_floats);
         middle[axis] = (double)sorted[count / 2];
     }
-    if (sorted)
-        fprintf(file, "%.7g %.7g %s\n", middle[0], middle[1], rps_phase_label(dot->label, text));
-    free(sorted);
+    rps_chart_label(chart, panel, middle[0], middle[1], RPS_LOOK_BESIDE, RPS_INK_TEXT,
+                    rps_phase_label(dot->label, text));
 }
 
-static void write_dots(const struct rps_picture *picture, struct dot *dot, size_t count,
-                       FILE *points, FILE *middles, const char *name, FILE *numbers)
+size_t rps_cloud_draw(const struct rps_cloud *cloud, struct rps_chart *chart,
+                      struct rps_panel *panel, int named)
 {
-    int blocks = 0, few = count <= CLOUD_FEW;
+    size_t count = 0;
+    struct dot *dot = make_dots(cloud, chart, panel, &count);
+    int few = count <= CLOUD_FEW;
 
-    fprintf(numbers, "array %s_label[%d]\n", name,
-            picture->has_phases ? picture->phases.label_count : 1);
     for (size_t begin = 0, end; begin < count; begin = end) {
+        struct rps_layer *layer =
+            rps_chart_layer(chart, panel, RPS_LAYER_POINTS,
+                            rps_arena_print(chart->arena, "points-%d", dot[begin].label),
+                            RPS_INK_POINT + dot[begin].label);
+
+        layer->each = 1;
+        layer->shape_of = dot[begin].label;
+        layer->weight = few ? 0.8 : 0.5;
         for (end = begin + 1; end < count && dot[end].label == dot[begin].label;)
             end++;
-        if (blocks > 0)
-            fputs("\n\n", points);
         for (size_t from = begin, to; from < end; from = to) {
             for (to = from + 1; to < end && dot[to].cell == dot[from].cell;)
                 to++;
-            write_cell(picture, &dot[from], to - from, few, points);
+            add_cell(chart, layer, &dot[from], to - from, few);
         }
-        fprintf(numbers, "%s_label[%d] = %d\n", name, ++blocks, dot[begin].label);
-        write_middle(&dot[begin], end - begin, middles);
+        if (named)
+            add_name(chart, panel, &dot[begin], end - begin);
     }
-    fprintf(numbers, "%s_blocks = %d\n%s_few = %d\n", name, blocks, name, few);
-}
-
-int rps_cloud_write(const struct rps_cloud *cloud, const struct rps_picture *picture,
-                    const char *name, const struct rps_picture_axis *x,
-                    const struct rps_picture_axis *y, double across, double up, int folder_fd,
-                    FILE *numbers, struct rps_error *err)
-{
-    char file_name[64], middle_name[64];
-    FILE *points = NULL, *middles = NULL;
-    size_t count = 0;
-    struct dot *dot = make_dots(cloud, x, y, across, up, &count);
-    int result = dot ? 0 : rps_error_memory(err);
-
-    snprintf(file_name, sizeof(file_name), "%s.dat", name);
-    snprintf(middle_name, sizeof(middle_name), "%s-middle.dat", name);
-    if (result == 0) {
-        points = rps_picture_file(folder_fd, file_name, err);
-        middles = points ? rps_picture_file(folder_fd, middle_name, err) : NULL;
-        result = middles ? 0 : RPS_FAILED;
-    }
-    if (result == 0) {
-        write_dots(picture, dot, count, points, middles, name, numbers);
-        fprintf(numbers, "%s_outside = %zu\n", name, cloud->count - count);
-    }
-    if (points && rps_picture_file_close(points, file_name, err) < 0)
-        result = RPS_FAILED;
-    if (middles && rps_picture_file_close(middles, middle_name, err) < 0)
-        result = RPS_FAILED;
-    free(dot);
-    return result;
+    return cloud->count - count;
 }

@@ -9,35 +9,25 @@
 #include "rpistat/picture.h"
 
 struct rps_cloud {
-    size_t count, room;
-    float *x, *y;    /* owned */
-    uint16_t *label; /* owned */
+    size_t count;
+    float *x, *y; /* the arena's */
+    uint16_t *label;
 };
 
-int rps_cloud_add(struct rps_cloud *cloud, double x, double y, int label, struct rps_error *err);
-void rps_cloud_free(struct rps_cloud *cloud);
+/* What is not finite is left out. */
+void rps_cloud_add(struct rps_cloud *cloud, struct rps_arena *arena, double x, double y, int label);
 
 /*
  * The axis that shows the points' x (values = cloud->x) or y well: all of them, unless a few are
- * far away from all others.
+ * far away from all others. may_log: where nearly all would lie at one end, the values become their
+ * decimal logarithms.
  */
-struct rps_picture_axis rps_cloud_axis(const float *values, size_t count, int tics);
+void rps_cloud_scale(struct rps_chart *chart, float *values, size_t count, int tics, int may_log,
+                     struct rps_scale *ret);
 
-/*
- * Where nearly all points would lie at one end of the axis, replace the values by their decimal
- * logarithms and return 1; values below the six decades that are drawn get the end of these.
- */
-int rps_cloud_take_log(float *values, size_t count);
-
-/*
- * Write NAME.dat, a block of points for each label (x, y, colour; blocks are two empty lines
- * apart), and NAME-middle.dat (x, y, label: the middles of the labels' points). across x up are the
- * pixels of the panel. `numbers` gets NAME_blocks, NAME_label[] and NAME_outside, the points beyond
- * the axes.
- */
-int rps_cloud_write(const struct rps_cloud *cloud, const struct rps_picture *picture,
-                    const char *name, const struct rps_picture_axis *x,
-                    const struct rps_picture_axis *y, double across, double up, int folder_fd,
-                    FILE *numbers, struct rps_error *err);
+/* Draw the points into a panel with axes, a layer a label, and, where `named`, the labels in the
+ * middles of their points. Returns how many points are beyond the axes. */
+size_t rps_cloud_draw(const struct rps_cloud *cloud, struct rps_chart *chart,
+                      struct rps_panel *panel, int named);
 
 #endif

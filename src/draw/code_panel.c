@@ -1,4 +1,4 @@
-/* The panel "Code" of a picture, whose shares a wing reads: its legend, and what gnuplot draws. */
+/* The panel "Code" of a picture, whose shares a wing reads: its legend and its areas, one on another. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,59 +57,54 @@ double rps_picture_code_height(const struct rps_picture *picture)
                : 0;
 }
 
-/* --- for gnuplot ------------------------------------------------------------------------------ */
+/* --- chart ------------------------------------------------------------------------------------ */
 
-/* A row a side of each step: its place, 0, and the tops of the lines, one on another. */
-static int write_steps(const struct rps_picture_code *code, int folder_fd, struct rps_error *err)
+static void add_legend(struct rps_chart *chart, const struct rps_picture *picture, double top)
 {
-    static const char name[] = "code.dat";
-    FILE *file = rps_picture_file(folder_fd, name, err);
+    const struct rps_picture_code *code = &picture->code;
+    struct rps_layer like = {.kind = RPS_LAYER_BOXES};
+    char name[RPS_PICTURE_CODE_NAME];
 
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# position 0 tops\n");
-    for (size_t i = 0; i < 2 * code->step_count; i++) {
-        double top = 0;
+    for (int line = 0; line < code->line_count; line++) {
+        strcpy(name, code->name[line]);
+        rps_picture_cut_text(name, CODE_CUT);
+        like.ink = code->colour[line] < 0 ? (rps_ink)RPS_INK_GRID
+                                          : RPS_INK_LINE + (rps_ink)code->colour[line];
+        rps_chart_entry(chart, picture->left + line % code->columns * code->entry,
+                        top + line / code->columns * RPS_PICTURE_LEGEND_HEIGHT + 8, &like, name);
+    }
+}
 
-        fprintf(file, "%.12g 0", code->at[(i + 1) / 2]);
-        for (int line = 0; line < code->line_count; line++) {
-            top += code->share[i / 2 * RPS_PICTURE_CODE_LINES + (size_t)line];
-            fprintf(file, " %.5g", fmin(top, 100));
+struct rps_panel *rps_picture_add_code(struct rps_chart *chart, const struct rps_picture *picture,
+                                       const struct rps_picture_overlay *overlay, double bottom)
+{
+    static const struct rps_picture_axis axis = {.to = 100, .step = 50, .scale = 1, .suffix = ""};
+    const struct rps_picture_code *code = &picture->code;
+    double top = bottom - rps_picture_code_height(picture) + RPS_PICTURE_HEADING;
+    struct rps_panel *panel = rps_picture_panel(
+        chart, picture, top + code->rows * RPS_PICTURE_LEGEND_HEIGHT, bottom - RPS_PICTURE_FLOOR);
+    double *below = rps_arena_get(chart->arena, code->step_count, sizeof(*below));
+
+    rps_chart_text(chart, picture->left, top - 11, RPS_LOOK_PLAIN, RPS_TEXT_NORMAL, RPS_INK_TEXT,
+                   code->title);
+    add_legend(chart, picture, top);
+    rps_picture_x_scale(chart, picture, 0, &panel->x);
+    rps_picture_scale(chart, &axis, &panel->y);
+    for (int line = 0; line < code->line_count; line++) {
+        struct rps_layer *layer = rps_chart_layer(
+            chart, panel, RPS_LAYER_BAND, rps_arena_print(chart->arena, "code-%d", line + 1),
+            code->colour[line] < 0 ? (rps_ink)RPS_INK_GRID
+                                   : RPS_INK_LINE + (rps_ink)code->colour[line]);
+
+        for (size_t i = 0; i < code->step_count; i++) {
+            double share = code->share[i * RPS_PICTURE_CODE_LINES + (size_t)line];
+            double above = fmin(below[i] + share, 100);
+
+            rps_chart_shape(chart, layer, code->at[i], below[i], 0, above);
+            rps_chart_shape(chart, layer, code->at[i + 1], below[i], 0, above);
+            below[i] = above;
         }
-        fputc('\n', file);
     }
-    return rps_picture_file_close(file, name, err);
-}
-
-int rps_picture_write_code(const struct rps_picture *picture, int folder_fd, FILE *file,
-                           struct rps_error *err)
-{
-    const struct rps_picture_code *code = &picture->code;
-
-    fprintf(file, "code_lines = %d\ncode_px = %g\n", code->line_count,
-            rps_picture_code_height(picture));
-    if (code->line_count == 0)
-        return 0;
-    fprintf(file, "code_columns = %d\ncode_rows = %d\ncode_entry = %.6g\n", code->columns,
-            code->rows, code->entry);
-    fprintf(file, "array code_colour[%d] = [", code->line_count);
-    for (int line = 0; line < code->line_count; line++)
-        fprintf(file, "%s\"#%s\"", line ? ", " : "",
-                code->colour[line] < 0 ? picture->palette->grid
-                                       : picture->palette->line[code->colour[line]]);
-    fprintf(file, "]\n");
-    return write_steps(code, folder_fd, err);
-}
-
-void rps_picture_write_code_texts(const struct rps_picture *picture, FILE *file)
-{
-    const struct rps_picture_code *code = &picture->code;
-    char text[RPS_PICTURE_CODE_NAME];
-
-    for (int line = -1; line < code->line_count && code->line_count > 0; line++) {
-        snprintf(text, sizeof(text), "%s", line < 0 ? code->title : code->name[line]);
-        if (line >= 0)
-            rps_picture_cut_text(text, CODE_CUT);
-        rps_picture_write_line(picture, file, text);
-    }
+    rps_picture_over_areas(chart, panel, overlay);
+    return panel;
 }

@@ -27,6 +27,7 @@
 #define HEAT_LEFT      190
 #define HEAT_NARROW    118 /* of a narrow picture */
 #define HEAT_RIGHT     136
+#define HEAT_NAME      7 /* between a row and its names */
 
 /* The deviation of independent values is this many times their neighbours' median distance: of
  * normal ones 1 / (0.6745 * sqrt(2)). */
@@ -89,9 +90,10 @@ static int read_figures(const struct rps_picture *picture, struct row *row, stru
     const struct rps_plan *plan = picture->plan;
     struct rps_cpu_series cpu_series = picture->cpu_series;
     struct rps_walk walk = {.series = &cpu_series, .way = RPS_CPUS_SUM};
-    double *operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*operand));
+    double *operand =
+        rps_arena_get(picture->arena, (size_t)rps_plan_operand_count(plan), sizeof(*operand));
     struct rps_tally tally = {0};
-    int result = operand ? rps_tally_init(&tally, plan, err) : rps_error_memory(err);
+    int result = rps_tally_init(&tally, plan, err);
 
     cpu_series.resolution = RPS_LEVELS; /* sums are the same at every level */
     while (rps_walk_next(&walk, &result, err))
@@ -101,33 +103,24 @@ static int read_figures(const struct rps_picture *picture, struct row *row, stru
     for (int m = 0; m < plan->metric_count && result == 0; m++)
         row[m].figure = rps_formula_value(&plan->metric[m].formula, operand);
     rps_tally_free(&tally);
-    free(operand);
     return result;
 }
 
-/* A row of each metric that is drawn, in a new array (free()). */
+/* A row of each metric. */
 static int read_rows(const struct rps_picture *picture, struct row **ret, struct rps_error *err)
 {
-    size_t metrics = (size_t)picture->plan->metric_count, most = 0;
-    struct row *row = calloc(metrics + 1, sizeof(*row));
-    double *distance;
-    int result;
+    int metrics = picture->plan->metric_count;
+    struct row *row = rps_arena_get(picture->arena, (size_t)metrics + 1, sizeof(*row));
 
-    for (size_t m = 0; m < metrics; m++) {
-        size_t count = rps_picture_series(picture, (int)m, 0)->count;
+    if (read_figures(picture, row, err) < 0)
+        return RPS_FAILED;
+    for (int m = 0; m < metrics; m++) {
+        const struct rps_series *series = rps_picture_series(picture, m, 0);
 
-        most = count > most ? count : most;
+        fill_row(&row[m], series, rps_arena_get(picture->arena, series->count + 1, sizeof(double)));
     }
-    distance = calloc(most + 1, sizeof(*distance));
-    result = row && distance ? read_figures(picture, row, err) : rps_error_memory(err);
-    for (size_t m = 0; m < metrics && result == 0; m++)
-        fill_row(&row[m], rps_picture_series(picture, (int)m, 0), distance);
-    free(distance);
-    if (result == 0)
-        *ret = row;
-    else
-        free(row);
-    return result;
+    *ret = row;
+    return 0;
 }
 
 /* The distance from the figure in steps of colour. */
@@ -144,6 +137,11 @@ static double step_of(const struct row *row, double value)
     return round(distance / HEAT_STEP) * HEAT_STEP;
 }
 
+static rps_ink ink_of(double step)
+{
+    return RPS_INK_MAP + (rps_ink)lround((step + HEAT_MOST) / (2 * HEAT_MOST) * RPS_INK_MAP_STEPS);
+}
+
 /* Where point i ends and the next begins. */
 static double end_of(const struct rps_picture *picture, const struct rps_series *series, size_t i)
 {
@@ -152,8 +150,9 @@ static double end_of(const struct rps_picture *picture, const struct rps_series 
     return picture->to;
 }
 
-static void write_row(const struct rps_picture *picture, const struct rps_series *series,
-                      const struct row *row, int place, FILE *file)
+static void add_row(struct rps_chart *chart, const struct rps_picture *picture,
+                    const struct rps_series *series, const struct row *row, double top,
+                    double bottom, struct rps_layer *boxes)
 {
     double from = picture->from;
 
@@ -164,24 +163,9 @@ static void write_row(const struct rps_picture *picture, const struct rps_series
             i++;
         to = end_of(picture, series, i);
         if (isfinite(step))
-            fprintf(file, "%.12g %.12g %d %g\n", from, to, place, step);
+            rps_chart_shape(chart, boxes, from, top, to, bottom)->ink = ink_of(step);
         from = to;
     }
-}
-
-static int write_rows(const struct rps_picture *picture, const struct row *row, int folder_fd,
-                      struct rps_error *err)
-{
-    FILE *file = rps_picture_file(folder_fd, "heat.dat", err);
-
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# from to row spreads\n");
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        if (picture->panel[m] >= 0)
-            write_row(picture, rps_picture_series(picture, m, 0), &row[m], picture->panel[m], file);
-    }
-    return rps_picture_file_close(file, "heat.dat", err);
 }
 
 /* Every metric with values is a row of its own, from top to bottom, as far as there is room. */
@@ -210,59 +194,101 @@ static void choose_rows(struct rps_picture *picture, const struct rps_plot_optio
         picture->panel_count = fit;
 }
 
-static int write_numbers(const struct rps_picture *picture, int folder_fd, struct rps_error *err)
+static void name_row(struct rps_chart *chart, const struct rps_picture *picture,
+                     const struct rps_metric *metric, const struct row *row, double y)
 {
-    FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
-    int result;
-
-    if (!file)
-        return RPS_FAILED;
-    rps_picture_write_canvas(picture, file);
-    rps_picture_write_x_axis(picture, file);
-    result = rps_picture_write_overlay(picture, folder_fd, file, err);
-    fprintf(file, "rows = %d\nmost = %g\nrow_text_px = %d\n", picture->panel_count, HEAT_MOST,
-            HEAT_ROW_TEXT);
-    return rps_picture_file_close(file, "figure.gp", err) < 0 ? RPS_FAILED : result;
-}
-
-static int write_texts(const struct rps_picture *picture, const struct row *row, int folder_fd,
-                       struct rps_error *err)
-{
-    FILE *file = rps_picture_file(folder_fd, "text.gp", err);
     char figure[RPS_TEXT_NUMBER_SIZE], spread[RPS_TEXT_NUMBER_SIZE];
     char text[RPS_PICTURE_TEXT_SIZE];
 
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file,
-            "# Title, second line, name of the x axis; for each row its metric, and its mean and\n"
-            "# spread; texts of marks. A line of text is what follows its bar.\n$text << END\n");
-    rps_picture_write_titles(
-        picture, "each metric by its distance from its mean; plain where it is steady", file);
-    rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        if (picture->panel[m] < 0)
-            continue;
-        rps_picture_metric_title(&picture->plan->metric[m], text);
-        rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
-        rps_picture_write_line(picture, file, text);
-        snprintf(text, sizeof(text), "%s sd %s",
-                 rps_text_number(figure, sizeof(figure), row[m].figure),
-                 rps_text_number(spread, sizeof(spread), row[m].spread));
-        rps_picture_write_line(picture, file, text);
-    }
-    rps_picture_write_overlay_texts(picture, file);
-    rps_picture_write_zeros(picture, file);
-    fprintf(file, "END\n");
-    return rps_picture_file_close(file, "text.gp", err);
+    rps_picture_metric_title(metric, text);
+    rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
+    rps_chart_text(chart, picture->left - HEAT_NAME, y, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL,
+                   RPS_INK_TEXT, text);
+    snprintf(text, sizeof(text), "%s sd %s", rps_text_number(figure, sizeof(figure), row->figure),
+             rps_text_number(spread, sizeof(spread), row->spread));
+    rps_chart_text(chart, chart->panel[0]->right - picture->right + HEAT_NAME, y, RPS_LOOK_PLAIN,
+                   RPS_TEXT_NORMAL, RPS_INK_QUIET, text);
 }
 
-int rps_picture_write_heat(struct rps_picture *picture, struct rps_reader *reader,
-                           const struct rps_plot_options *options, int folder_fd,
-                           struct rps_error *err)
+/* What the colours mean, below the rows' names. */
+static void add_key(struct rps_chart *chart, double right, double bottom)
 {
-    struct row *row = NULL;
-    int result;
+    struct rps_panel *panel = rps_chart_panel(chart, 14, right, bottom - 22, bottom - 15);
+    struct rps_layer *boxes = rps_chart_layer(chart, panel, RPS_LAYER_BOXES, "key", 0);
+    int every = right - 14 < 110 ? 2 : 1;
+    char text[16];
+
+    panel->x = (struct rps_scale){.from = -HEAT_MOST, .to = HEAT_MOST};
+    panel->y = (struct rps_scale){.to = 1};
+    boxes->each = 1;
+    for (double at = -HEAT_MOST; at <= HEAT_MOST; at += HEAT_STEP)
+        rps_chart_shape(chart, boxes, fmax(-HEAT_MOST, at - HEAT_STEP / 2), 0,
+                        fmin(HEAT_MOST, at + HEAT_STEP / 2), 1)
+            ->ink = ink_of(at);
+    for (int n = -2; n <= 2; n += every) {
+        snprintf(text, sizeof(text), "%s%d", n < 0 ? "\xe2\x88\x92" : n > 0 ? "+" : "", abs(n));
+        rps_chart_text(chart, 14 + (right - 14) * (0.5 + n / (2 * HEAT_MOST)), bottom - 7,
+                       RPS_LOOK_CENTRE, RPS_TEXT_SMALL, RPS_INK_QUIET, text);
+    }
+    rps_chart_text(chart, right + 5, bottom - 18, RPS_LOOK_PLAIN, RPS_TEXT_SMALL, RPS_INK_QUIET,
+                   "\xc3\x97 sd");
+}
+
+static void add_rows(struct rps_chart *chart, const struct rps_picture *picture,
+                     const struct row *row, struct rps_panel *panel)
+{
+    struct rps_layer *boxes = rps_chart_layer(chart, panel, RPS_LAYER_BOXES, "heat", 0);
+    double height = (panel->bottom - panel->top) / picture->panel_count;
+    double gutter = height > 8 ? 0.06 : 0;
+    int step = (int)ceil(HEAT_ROW_TEXT / height); /* rows without room for a name have none */
+
+    boxes->each = 1;
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        int place = picture->panel[m];
+
+        if (place < 0)
+            continue;
+        add_row(chart, picture, rps_picture_series(picture, m, 0), &row[m], place + gutter,
+                place + 1 - gutter, boxes);
+        if (place % step == 0)
+            name_row(chart, picture, &picture->plan->metric[m], &row[m],
+                     panel->top + (place + 0.5) * height);
+    }
+}
+
+static struct rps_chart *draw_map(struct rps_picture *picture, const struct row *row)
+{
+    struct rps_chart *chart = rps_picture_chart(
+        picture, "each metric by its distance from its mean; plain where it is steady");
+    double bottom = chart->panel[0]->bottom - picture->zero_rows * RPS_PICTURE_LEGEND_HEIGHT, top;
+    struct rps_picture_overlay overlay;
+    struct rps_panel *panel;
+    struct rps_layer *plain;
+
+    rps_picture_overlay(chart, picture, &overlay);
+    top = rps_picture_add_rows(chart, picture, &overlay, RPS_PICTURE_HEAD);
+    panel = rps_picture_panel(chart, picture, top, bottom - RPS_PICTURE_FOOT);
+    rps_picture_x_scale(chart, picture, 1, &panel->x);
+    panel->y = (struct rps_scale){.from = picture->panel_count};
+    plain = rps_chart_layer(chart, panel, RPS_LAYER_SPANS, "unknown", RPS_INK_GRID);
+    rps_chart_shape(chart, plain, picture->from, 0, picture->to, 0);
+    add_rows(chart, picture, row, panel);
+    overlay.bounds->ink = RPS_INK_VEIL(RPS_INK_TEXT, 110);
+    overlay.bounds->weight = 0.8;
+    rps_chart_share(chart, panel, overlay.bounds);
+    rps_chart_share(chart, panel, overlay.gaps);
+    rps_chart_share(chart, panel, overlay.marks);
+    rps_chart_text(chart, panel->right + HEAT_NAME, top - 8, RPS_LOOK_PLAIN, RPS_TEXT_SMALL,
+                   RPS_INK_QUIET, "mean, sd");
+    add_key(chart, picture->left - 30, bottom);
+    return chart;
+}
+
+int rps_picture_fill_heat(struct rps_picture *picture, struct rps_reader *reader,
+                          const struct rps_plot_options *options, struct rps_chart **ret,
+                          struct rps_error *err)
+{
+    struct row *row;
 
     (void)reader;
     picture->left = picture->width / picture->scale < 700 ? HEAT_NARROW : HEAT_LEFT;
@@ -273,13 +299,8 @@ int rps_picture_write_heat(struct rps_picture *picture, struct rps_reader *reade
     if (picture->panel_count == 0)
         return rps_error_set(err, RPS_FAILED, "no metric of run %lld has a value there",
                              (long long)picture->run.run_id);
-    result = read_rows(picture, &row, err);
-    if (result == 0)
-        result = write_numbers(picture, folder_fd, err);
-    if (result == 0)
-        result = write_texts(picture, row, folder_fd, err);
-    if (result == 0)
-        result = write_rows(picture, row, folder_fd, err);
-    free(row);
-    return result;
+    if (read_rows(picture, &row, err) < 0)
+        return RPS_FAILED;
+    *ret = draw_map(picture, row);
+    return 0;
 }

@@ -3,7 +3,6 @@
  * that they make against each other, and what each metric has to do with them.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cloud.h"
@@ -13,37 +12,10 @@
 #define PCA_SHAPE    0.75 /* height of a picture of which only the width is known */
 #define PCA_TIME     0.36 /* share of the panel over time */
 #define PCA_LOADINGS 330  /* room for the loadings, from this width on: */
+#define PCA_NAMES    172  /* ... of which their names have so much */
 #define PCA_WIDE     700
 #define PCA_ROW      19
 #define PCA_BETWEEN  66
-
-/* Places in pixels at scale 1. */
-struct layout {
-    double top;     /* of the panel over time */
-    double time_up; /* its height */
-    double lower;   /* top of what stands below it */
-    double lower_up, points_across;
-    int loadings; /* rows */
-};
-
-static struct layout lay_out(const struct rps_picture *picture, size_t signals)
-{
-    double width = picture->width / picture->scale, height = picture->height / picture->scale;
-    struct layout layout = {.top = RPS_PICTURE_HEAD + RPS_PICTURE_LEGEND_HEIGHT};
-    int wide = width >= PCA_WIDE;
-
-    layout.top += rps_picture_strip_height(picture);
-    layout.top += RPS_PICTURE_LEGEND_HEIGHT *
-                  (rps_picture_needs_label_legend(picture) + rps_picture_note_rows(picture));
-    layout.time_up = PCA_TIME * (height - layout.top);
-    layout.lower = layout.top + layout.time_up + PCA_BETWEEN;
-    layout.lower_up = fmax(20, height - layout.lower - RPS_PICTURE_FOOT);
-    layout.points_across = width - picture->left - picture->right - (wide ? PCA_LOADINGS : 0);
-    layout.loadings = wide ? (int)(layout.lower_up / PCA_ROW) : 0;
-    if (layout.loadings > (int)signals)
-        layout.loadings = (int)signals;
-    return layout;
-}
 
 /* --- over time -------------------------------------------------------------------------------- */
 
@@ -54,22 +26,25 @@ static double position_of(const struct rps_picture *picture, const struct rps_ru
                                            : (double)(found->start_ns[i] + found->end_ns[i]) / 2e9;
 }
 
-/* Scores of a component brought to the width of the picture: column, mean, smallest, largest. */
-static int write_scores(const struct rps_picture *picture, const struct rps_run_components *found,
-                        int component, int folder_fd, struct rps_error *err)
+/* "Component 1 (52 %)". */
+static const char *component_name(struct rps_chart *chart, const struct rps_run_components *found,
+                                  int component)
+{
+    return rps_arena_print(chart->arena, "Component %d (%.0f %%)", component + 1,
+                           100 * found->components.share[component]);
+}
+
+/* Scores of a component brought to the width of the picture: mean, smallest and largest. */
+static void add_scores(struct rps_chart *chart, const struct rps_picture *picture,
+                       const struct rps_run_components *found, int component,
+                       struct rps_layer *band, struct rps_layer *line)
 {
     const double *score = &found->components.score[(size_t)component * found->components.count];
     double column = (picture->to - picture->from) / fmax(10, picture->width / 1.5);
-    char name[32];
-    FILE *file;
 
-    snprintf(name, sizeof(name), "component-%d.dat", component + 1);
-    file = rps_picture_file(folder_fd, name, err);
-    if (!file)
-        return RPS_FAILED;
     for (size_t begin = 0, end; begin < found->components.count; begin = end) {
         double from = position_of(picture, found, begin), at = 0, sum = 0, least = NAN, most = NAN;
-        size_t known = 0;
+        double known = 0;
 
         for (end = begin; end < found->components.count; end++) {
             double position = position_of(picture, found, end);
@@ -84,21 +59,47 @@ static int write_scores(const struct rps_picture *picture, const struct rps_run_
             least = fmin(least, score[end]);
             most = fmax(most, score[end]);
         }
-        if (known > 0)
-            fprintf(file, "%.12g %.7g %.7g %.7g\n", at / (double)known, sum / (double)known, least,
-                    most);
-        else
-            fputc('\n', file);
+        rps_chart_shape(chart, band, at / known, least, 0, most); /* NaN where none is known */
+        rps_chart_shape(chart, line, at / known, sum / known, 0, 0);
     }
-    return rps_picture_file_close(file, name, err);
+}
+
+static void add_time(struct rps_chart *chart, const struct rps_picture *picture,
+                     const struct rps_run_components *found, const struct rps_picture_overlay *over,
+                     struct rps_panel *panel, const struct rps_panel *points)
+{
+    struct rps_picture_axis y =
+        rps_picture_axis(fmin(points->x.from, points->y.from), fmax(points->x.to, points->y.to), 6);
+    struct rps_layer *layer[2][2];
+
+    rps_picture_x_scale(chart, picture, 1, &panel->x);
+    rps_picture_scale(chart, &y, &panel->y);
+    rps_picture_shade(chart, panel, over);
+    for (unsigned kind = 0; kind < 2; kind++) {
+        for (unsigned c = 0; c < 2; c++) {
+            layer[kind][c] = rps_chart_layer(
+                chart, panel, kind ? RPS_LAYER_LINE : RPS_LAYER_BAND,
+                rps_arena_print(chart->arena, "component-%u%s", c + 1, kind ? "" : "-band"),
+                RPS_INK_VEIL(RPS_INK_LINE + c, kind ? 0 : 160));
+            layer[kind][c]->weight = 1.5;
+        }
+    }
+    for (int c = 0; c < 2; c++) {
+        layer[1][c]->name = component_name(chart, found, c);
+        add_scores(chart, picture, found, c, layer[0][c], layer[1][c]);
+    }
+    rps_chart_share(chart, panel, over->marks);
 }
 
 /* --- points and loadings ---------------------------------------------------------------------- */
 
-static int make_cloud(const struct rps_picture *picture, const struct rps_run_components *found,
-                      struct rps_cloud *ret, struct rps_error *err)
+static void add_points(struct rps_chart *chart, const struct rps_picture *picture,
+                       const struct rps_run_components *found, struct rps_panel *panel)
 {
     const struct rps_components *components = &found->components;
+    struct rps_cloud cloud = {0};
+    char text[64];
+    size_t beyond;
 
     for (size_t i = 0; i < components->count; i++) {
         int64_t middle_ns = (found->start_ns[i] + found->end_ns[i]) / 2;
@@ -106,11 +107,20 @@ static int make_cloud(const struct rps_picture *picture, const struct rps_run_co
                         ? picture->phases.phase[rps_picture_phase_at(picture, middle_ns)].label
                         : 0;
 
-        if (rps_cloud_add(ret, components->score[i], components->score[components->count + i],
-                          label, err) < 0)
-            return RPS_FAILED;
+        rps_cloud_add(&cloud, chart->arena, components->score[i],
+                      components->score[components->count + i], label);
     }
-    return 0;
+    rps_cloud_scale(chart, cloud.x, cloud.count, panel->right - panel->left > 300 ? 6 : 3, 0,
+                    &panel->x);
+    rps_cloud_scale(chart, cloud.y, cloud.count, panel->bottom - panel->top > 200 ? 5 : 3, 0,
+                    &panel->y);
+    panel->x.label = component_name(chart, found, 0);
+    panel->heading = component_name(chart, found, 1);
+    beyond = rps_cloud_draw(&cloud, chart, panel, picture->has_phases);
+    snprintf(text, sizeof(text), "%zu beyond the axes", beyond);
+    if (beyond > 0)
+        rps_chart_text(chart, panel->right, panel->top - 12, RPS_LOOK_RIGHT, RPS_TEXT_SMALL,
+                       RPS_INK_QUIET, text);
 }
 
 /* What a signal has to do with the two components together. */
@@ -144,56 +154,6 @@ static void choose_signals(const struct rps_components *components, size_t *ret,
     }
 }
 
-static void write_loadings(const struct rps_components *components, const size_t *signal, int count,
-                           FILE *file)
-{
-    fprintf(file, "loadings = %d\n", count);
-    for (int c = 0; c < 2 && count > 0; c++) {
-        fprintf(file, "array loading_%d[%d] = [", c + 1, count);
-        for (int k = 0; k < count; k++)
-            fprintf(file, "%s%.4f", k ? ", " : "",
-                    components->loading[(size_t)c * components->signal_count + signal[k]]);
-        fprintf(file, "]\n");
-    }
-}
-
-static void write_axis(const char *name, const struct rps_picture_axis *axis, FILE *file)
-{
-    fprintf(file, "%s_from = %.17g\n%s_to = %.17g\n%s_step = %.17g\n", name, axis->from, name,
-            axis->to, name, axis->step);
-}
-
-static int write_numbers(const struct rps_picture *picture, const struct layout *layout,
-                         const struct rps_components *components, const size_t *signal,
-                         const struct rps_cloud *cloud, int folder_fd, struct rps_error *err)
-{
-    struct rps_picture_axis x =
-        rps_cloud_axis(cloud->x, cloud->count, layout->points_across > 300 ? 6 : 3);
-    struct rps_picture_axis y =
-        rps_cloud_axis(cloud->y, cloud->count, layout->lower_up > 200 ? 5 : 3);
-    FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
-    int result;
-
-    if (!file)
-        return RPS_FAILED;
-    rps_picture_write_canvas(picture, file);
-    rps_picture_write_x_axis(picture, file);
-    result = rps_picture_write_overlay(picture, folder_fd, file, err);
-    fprintf(file,
-            "time_top = %.6g\ntime_up = %.6g\nlower_top = %.6g\nlower_up = %.6g\n"
-            "points_across = %.6g\nrow_height = %d\n",
-            layout->top, layout->time_up, layout->lower, layout->lower_up, layout->points_across,
-            PCA_ROW);
-    write_axis("a", &x, file);
-    write_axis("b", &y, file);
-    write_loadings(components, signal, layout->loadings, file);
-    if (result == 0)
-        result = rps_cloud_write(cloud, picture, "points", &x, &y,
-                                 layout->points_across * picture->scale,
-                                 layout->lower_up * picture->scale, folder_fd, file, err);
-    return rps_picture_file_close(file, "figure.gp", err) < 0 ? RPS_FAILED : result;
-}
-
 /* The label of a metric where the signal is one; its own name else. */
 static const char *signal_label(const struct rps_picture *picture, const char *name)
 {
@@ -204,62 +164,77 @@ static const char *signal_label(const struct rps_picture *picture, const char *n
     return strcmp(name, "cpu_use") == 0 ? "CPU use" : name;
 }
 
-static int write_texts(const struct rps_picture *picture, const struct rps_run_components *found,
-                       const size_t *signal, int count, int folder_fd, struct rps_error *err)
+/* What the signals that there is room for have to do with the components: two bars each. */
+static void add_loadings(struct rps_chart *chart, const struct rps_picture *picture,
+                         const struct rps_run_components *found, double left, double right,
+                         double top, double bottom)
 {
     const struct rps_components *components = &found->components;
-    FILE *file = rps_picture_file(folder_fd, "text.gp", err);
+    int most = (int)((bottom - top) / PCA_ROW);
+    int count = most < (int)components->signal_count ? most : (int)components->signal_count;
+    size_t *signal = rps_arena_get(chart->arena, (size_t)count + 1, sizeof(*signal));
+    struct rps_panel *panel =
+        rps_chart_panel(chart, left, right, top, top + (double)count * PCA_ROW);
     char text[RPS_PICTURE_TEXT_SIZE];
 
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file,
-            "# Title, second line, name of the x axis; names of the two components; metrics;\n"
-            "# texts of marks. A line of text is what follows its bar.\n$text << END\n");
-    snprintf(text, sizeof(text),
-             "principal components of %zu signals, with their share of the variance",
-             components->signal_count);
-    rps_picture_write_titles(picture, text, file);
-    rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
-    for (int c = 0; c < 2; c++) {
-        snprintf(text, sizeof(text), "Component %d (%.0f %%)", c + 1, 100 * components->share[c]);
-        rps_picture_write_line(picture, file, text);
+    panel->x = (struct rps_scale){.from = -1, .to = 1};
+    panel->y = (struct rps_scale){.from = count};
+    choose_signals(components, signal, count);
+    for (unsigned c = 0; c < 2; c++) {
+        struct rps_layer *bars = rps_chart_layer(chart, panel, RPS_LAYER_BOXES,
+                                                 c ? "loading-2" : "loading-1", RPS_INK_LINE + c);
+
+        for (int k = 0; k < count; k++)
+            rps_chart_shape(chart, bars, 0, k + (c ? 0.5 : 0.12),
+                            components->loading[c * components->signal_count + signal[k]],
+                            k + (c ? 0.88 : 0.5));
     }
+    rps_chart_shape(chart, rps_chart_layer(chart, panel, RPS_LAYER_RULES, "nought", RPS_INK_AXIS),
+                    0, 0, 0, 0);
+    rps_chart_text(chart, right, top - 12, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL, RPS_INK_TEXT,
+                   "Correlation with the components");
     for (int k = 0; k < count; k++) {
         snprintf(text, sizeof(text), "%s", signal_label(picture, found->name[signal[k]]));
         rps_picture_cut_text(text, 22);
-        rps_picture_write_line(picture, file, text);
+        rps_chart_text(chart, left - 8, top + (k + 0.5) * PCA_ROW, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL,
+                       RPS_INK_TEXT, text);
     }
-    rps_picture_write_overlay_texts(picture, file);
-    fprintf(file, "END\n");
-    return rps_picture_file_close(file, "text.gp", err);
 }
 
-static int write_found(struct rps_picture *picture, const struct rps_run_components *found,
-                       int folder_fd, struct rps_error *err)
+static struct rps_chart *draw_found(struct rps_picture *picture,
+                                    const struct rps_run_components *found)
 {
-    struct layout layout = lay_out(picture, found->components.signal_count);
-    size_t *signal = calloc((size_t)layout.loadings + 1, sizeof(*signal));
-    struct rps_cloud cloud = {0};
-    int result = signal ? make_cloud(picture, found, &cloud, err) : rps_error_memory(err);
+    double right = picture->width / picture->scale - picture->right;
+    double bottom = picture->height / picture->scale - RPS_PICTURE_FOOT;
+    int wide = picture->width / picture->scale >= PCA_WIDE;
+    struct rps_picture_overlay overlay;
+    struct rps_panel *time, *points;
+    struct rps_chart *chart;
+    char remark[96];
+    double top, floor;
 
-    if (result == 0) {
-        choose_signals(&found->components, signal, layout.loadings);
-        result =
-            write_numbers(picture, &layout, &found->components, signal, &cloud, folder_fd, err);
-    }
-    if (result == 0)
-        result = write_texts(picture, found, signal, layout.loadings, folder_fd, err);
-    for (int c = 0; c < 2 && result == 0; c++)
-        result = write_scores(picture, found, c, folder_fd, err);
-    rps_cloud_free(&cloud);
-    free(signal);
-    return result;
+    snprintf(remark, sizeof(remark),
+             "principal components of %zu signals, with their share of the variance",
+             found->components.signal_count);
+    chart = rps_picture_chart(picture, remark);
+    rps_picture_overlay(chart, picture, &overlay);
+    top = rps_picture_add_rows(chart, picture, &overlay, RPS_PICTURE_HEAD) +
+          RPS_PICTURE_LEGEND_HEIGHT;
+    floor = top + PCA_TIME * (bottom + RPS_PICTURE_FOOT - top);
+    time = rps_picture_panel(chart, picture, top + 4, floor);
+    top = floor + PCA_BETWEEN;
+    points = rps_chart_panel(chart, picture->left, right - (wide ? PCA_LOADINGS : 0), top,
+                             fmax(top + 20, bottom));
+    add_points(chart, picture, found, points);
+    add_time(chart, picture, found, &overlay, time, points);
+    if (wide)
+        add_loadings(chart, picture, found, points->right + PCA_NAMES, right, top, points->bottom);
+    return chart;
 }
 
-int rps_picture_write_pca(struct rps_picture *picture, struct rps_reader *reader,
-                          const struct rps_plot_options *options, int folder_fd,
-                          struct rps_error *err)
+int rps_picture_fill_pca(struct rps_picture *picture, struct rps_reader *reader,
+                         const struct rps_plot_options *options, struct rps_chart **ret,
+                         struct rps_error *err)
 {
     const struct rps_run_phases_options wanted = {
         .from_ns = options->from_ns,
@@ -270,7 +245,7 @@ int rps_picture_write_pca(struct rps_picture *picture, struct rps_reader *reader
     };
     const struct rps_run_at at = {reader, picture->run.run_id};
     struct rps_run_components found;
-    int result;
+    int result = 0;
 
     if (rps_run_components_find(&at, &wanted, 2, &found, err) < 0)
         return RPS_FAILED;
@@ -282,7 +257,7 @@ int rps_picture_write_pca(struct rps_picture *picture, struct rps_reader *reader
                                "components to draw",
                                (long long)picture->run.run_id);
     else
-        result = write_found(picture, &found, folder_fd, err);
+        *ret = draw_found(picture, &found);
     rps_run_components_free(&found);
     return result;
 }

@@ -1,14 +1,11 @@
 /*
- * Pictures of points: two metrics against each other (RPS_PLOT_SCATTER), and the two first
- * principal components (RPS_PLOT_PCA), in which the arrows of the metrics and the way over time are
- * drawn too.
+ * Two metrics against each other (RPS_PLOT_SCATTER), a point a rotation of the event sets.
  *
  * Which two metrics, when nobody says so: those in which the phases lie furthest apart, measured by
  * their spread inside phases. A pair of labels counts at most once, however far apart they are, so
  * that the second metric is one that separates what the first one does not.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cloud.h"
@@ -16,20 +13,14 @@
 #include "rpistat/run_phases.h"
 #include "rpistat/rotation.h"
 
-#define SCATTER_SHAPE    0.68 /* height of a picture of which only the width is known */
-#define SCATTER_LEFT     76
-#define SCATTER_FOOT     50
-#define SCATTER_HEAD     76
-#define SCATTER_LOADINGS 12 /* metrics whose part in the components is drawn */
+#define SCATTER_SHAPE 0.68 /* height of a picture of which only the width is known */
+#define SCATTER_LEFT  76
+#define SCATTER_FOOT  50
+#define SCATTER_HEAD  76
 
 static double clamp(double value, double least, double most)
 {
     return value < least ? least : value > most ? most : value;
-}
-
-static void choose_height(struct rps_picture *picture, const struct rps_plot_options *options)
-{
-    picture->height = options->height > 0 ? options->height : (int)(SCATTER_SHAPE * picture->width);
 }
 
 /* --- choosing two metrics --------------------------------------------------------------------- */
@@ -152,10 +143,10 @@ struct gathering {
     struct rps_cloud cloud;
     struct rps_rotation rotation;
     size_t hint;
-    double *operand; /* owned */
+    double *operand;
 };
 
-static int end_rotation(struct gathering *gathering, struct rps_error *err)
+static void end_rotation(struct gathering *gathering)
 {
     const struct rps_picture *picture = gathering->picture;
     const struct rps_tally *tally = &gathering->rotation.tally;
@@ -163,7 +154,7 @@ static int end_rotation(struct gathering *gathering, struct rps_error *err)
     int label = 0;
 
     if (tally->periods == 0)
-        return 0;
+        return;
     rps_tally_operands(tally, picture->plan, gathering->operand);
     for (int i = 0; i < 2; i++) {
         const struct rps_formula *formula = &picture->plan->metric[gathering->metric[i]].formula;
@@ -178,7 +169,7 @@ static int end_rotation(struct gathering *gathering, struct rps_error *err)
                 .phase[rps_picture_phase_of(picture, gathering->rotation.first, &gathering->hint)]
                 .label;
     rps_rotation_reset(&gathering->rotation);
-    return rps_cloud_add(&gathering->cloud, value[0], value[1], label, err);
+    rps_cloud_add(&gathering->cloud, picture->arena, value[0], value[1], label);
 }
 
 static int gather_points(const struct rps_picture *picture, const int metric[2],
@@ -188,137 +179,90 @@ static int gather_points(const struct rps_picture *picture, const int metric[2],
     struct rps_walk walk = rps_picture_walk(picture);
     int result = rps_rotation_init(&gathering.rotation, picture->plan, err);
 
-    gathering.operand =
-        calloc((size_t)rps_plan_operand_count(picture->plan), sizeof(*gathering.operand));
-    if (result == 0 && !gathering.operand)
-        result = rps_error_memory(err);
+    gathering.operand = rps_arena_get(picture->arena, (size_t)rps_plan_operand_count(picture->plan),
+                                      sizeof(*gathering.operand));
     while (rps_walk_next(&walk, &result, err)) {
         if (rps_rotation_ends(&gathering.rotation, walk.period))
-            result = end_rotation(&gathering, err);
+            end_rotation(&gathering);
         rps_rotation_add(&gathering.rotation, walk.period);
     }
     if (result == 0)
-        result = end_rotation(&gathering, err);
+        end_rotation(&gathering);
     *ret = gathering.cloud;
     rps_rotation_free(&gathering.rotation);
-    free(gathering.operand);
     return result;
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- figure ----------------------------------------------------------------------------------- */
 
-static void write_axis(const char *name, const struct rps_picture_axis *axis, FILE *file)
+/* Of the labels that have points. Without room for all, the letters among the points must do. */
+static void add_legend(struct rps_chart *chart, const struct rps_panel *panel)
 {
-    fprintf(file,
-            "%s_from = %.17g\n%s_to = %.17g\n%s_step = %.17g\n%s_scale = %g\n%s_suffix = \"%s\"\n",
-            name, axis->from, name, axis->to, name, axis->step, name, axis->scale, name,
-            axis->suffix);
-}
+    size_t entries = panel->layer_count;
+    double x = panel->right - (double)entries * RPS_PICTURE_LABEL_ENTRY;
+    char text[RPS_PHASE_LABEL_SIZE];
 
-/* The labels' names by their numbers, for legends. */
-static void write_label_names(const struct rps_picture *picture, FILE *file)
-{
-    int labels = picture->has_phases ? picture->phases.label_count : 0;
+    if (x < panel->right - chart->width / chart->scale + 320)
+        return;
+    for (size_t i = 0; i < entries; i++, x += RPS_PICTURE_LABEL_ENTRY) {
+        struct rps_layer like = *panel->layer[i];
 
-    fprintf(file, "legend = %d\nlabel_entry = %d\n", labels, RPS_PICTURE_LABEL_ENTRY);
-    if (labels > 0)
-        fprintf(file, "array label_name[%d]\n", labels);
-    for (int label = 0; label < labels; label++) {
-        char text[RPS_PHASE_LABEL_SIZE];
-
-        fprintf(file, "label_name[%d] = \"%s\"\n", label + 1, rps_phase_label(label, text));
+        like.weight = 0.8;
+        rps_chart_entry(chart, x, panel->top - 13, &like, rps_phase_label(like.shape_of, text));
     }
 }
 
-/* Decades are labelled, with less room only some. */
-static struct rps_picture_axis log_axis(const float *values, size_t count, int tics)
+static struct rps_chart *draw_points(struct rps_picture *picture, struct rps_cloud *cloud,
+                                     const int metric[2])
 {
-    struct rps_picture_axis axis = {INFINITY, -INFINITY, 1, 1, "", 0};
+    double width = picture->width / picture->scale, height = picture->height / picture->scale;
+    char text[RPS_PICTURE_TEXT_SIZE], remark[96];
+    struct rps_chart *chart;
+    struct rps_panel *panel;
+    size_t beyond;
 
-    for (size_t i = 0; i < count; i++) {
-        double low = floor((double)values[i] + 1e-6), high = ceil((double)values[i] - 1e-6);
-
-        /* not fmin() and fmax(), at which gcc 12 for arm64 ends with an internal error (-O3) */
-        axis.from = low < axis.from ? low : axis.from;
-        axis.to = high > axis.to ? high : axis.to;
-    }
-    if (axis.to <= axis.from)
-        axis.to = axis.from + 1;
-    axis.step = ceil((axis.to - axis.from) / tics);
-    return axis;
-}
-
-static int write_scatter_numbers(const struct rps_picture *picture, struct rps_cloud *cloud,
-                                 int folder_fd, struct rps_error *err)
-{
-    double across = picture->width - (SCATTER_LEFT + RPS_PICTURE_RIGHT) * picture->scale;
-    double up = picture->height - (SCATTER_HEAD + SCATTER_FOOT) * picture->scale;
-    int across_tics = (int)clamp(across / picture->scale / 90, 2, 10);
-    int up_tics = (int)clamp(up / picture->scale / 50, 2, 8);
-    int x_log = rps_cloud_take_log(cloud->x, cloud->count);
-    int y_log = rps_cloud_take_log(cloud->y, cloud->count);
-    struct rps_picture_axis x = x_log ? log_axis(cloud->x, cloud->count, across_tics)
-                                      : rps_cloud_axis(cloud->x, cloud->count, across_tics);
-    struct rps_picture_axis y = y_log ? log_axis(cloud->y, cloud->count, up_tics)
-                                      : rps_cloud_axis(cloud->y, cloud->count, up_tics);
-    FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
-    int result;
-
-    if (!file)
-        return RPS_FAILED;
-    rps_picture_write_canvas(picture, file);
-    fprintf(file, "plot_left_px = %d\nplot_head_px = %d\nplot_foot_px = %d\n", SCATTER_LEFT,
-            SCATTER_HEAD, SCATTER_FOOT);
-    fprintf(file, "x_log = %d\ny_log = %d\n", x_log, y_log);
-    write_axis("x", &x, file);
-    write_axis("y", &y, file);
-    write_label_names(picture, file);
-    result = rps_cloud_write(cloud, picture, "points", &x, &y, across, up, folder_fd, file, err);
-    return rps_picture_file_close(file, "figure.gp", err) < 0 ? RPS_FAILED : result;
-}
-
-static int write_scatter_texts(const struct rps_picture *picture, const struct rps_cloud *cloud,
-                               const int metric[2], int folder_fd, struct rps_error *err)
-{
-    FILE *file = rps_picture_file(folder_fd, "text.gp", err);
-    char text[RPS_PICTURE_TEXT_SIZE];
-
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# Title, second line, names of the axes. A line of text is what follows its "
-                  "bar.\n$text << END\n");
-    snprintf(text, sizeof(text), "%zu points, one a %s", cloud->count,
+    snprintf(remark, sizeof(remark), "%zu points, one a %s", cloud->count,
              picture->cpu_series.resolution > 0 ? "block"
              : picture->plan->set_count > 1     ? "rotation of the event sets"
                                                 : "period");
-    rps_picture_write_titles(picture, text, file);
-    for (int i = 0; i < 2; i++)
-        rps_picture_write_line(picture, file,
-                               rps_picture_metric_title(&picture->plan->metric[metric[i]], text));
-    fprintf(file, "END\n");
-    return rps_picture_file_close(file, "text.gp", err);
+    chart = rps_picture_chart(picture, remark);
+    panel = rps_chart_panel(chart, SCATTER_LEFT, width - RPS_PICTURE_RIGHT, SCATTER_HEAD,
+                            height - SCATTER_FOOT);
+    rps_cloud_scale(chart, cloud->x, cloud->count,
+                    (int)clamp((panel->right - panel->left) / 90, 2, 10), 1, &panel->x);
+    rps_cloud_scale(chart, cloud->y, cloud->count,
+                    (int)clamp((panel->bottom - panel->top) / 50, 2, 8), 1, &panel->y);
+    panel->x.label = rps_arena_text(
+        picture->arena, rps_picture_metric_title(&picture->plan->metric[metric[0]], text));
+    panel->heading = rps_arena_text(
+        picture->arena, rps_picture_metric_title(&picture->plan->metric[metric[1]], text));
+    beyond = rps_cloud_draw(cloud, chart, panel, picture->has_phases);
+    if (picture->has_phases)
+        add_legend(chart, panel);
+    snprintf(text, sizeof(text), "%zu beyond the axes", beyond);
+    if (beyond > 0)
+        rps_chart_text(chart, panel->right, panel->top + 9, RPS_LOOK_RIGHT, RPS_TEXT_SMALL,
+                       RPS_INK_QUIET, text);
+    return chart;
 }
 
-int rps_picture_write_scatter(struct rps_picture *picture, struct rps_reader *reader,
-                              const struct rps_plot_options *options, int folder_fd,
-                              struct rps_error *err)
+int rps_picture_fill_scatter(struct rps_picture *picture, struct rps_reader *reader,
+                             const struct rps_plot_options *options, struct rps_chart **ret,
+                             struct rps_error *err)
 {
     struct rps_cloud cloud = {0};
     int metric[2];
-    int result = choose(picture, reader, options, metric, err);
 
-    choose_height(picture, options);
-    if (result == 0)
-        result = gather_points(picture, metric, &cloud, err);
-    if (result == 0 && cloud.count == 0)
-        result =
-            rps_error_set(err, RPS_FAILED, "no rotation of run %lld has values of both %s and %s",
-                          (long long)picture->run.run_id, picture->plan->metric[metric[0]].name,
-                          picture->plan->metric[metric[1]].name);
-    if (result == 0)
-        result = write_scatter_numbers(picture, &cloud, folder_fd, err);
-    if (result == 0)
-        result = write_scatter_texts(picture, &cloud, metric, folder_fd, err);
-    rps_cloud_free(&cloud);
-    return result;
+    if (choose(picture, reader, options, metric, err) < 0)
+        return RPS_FAILED;
+    picture->height = options->height > 0 ? options->height : (int)(SCATTER_SHAPE * picture->width);
+    if (gather_points(picture, metric, &cloud, err) < 0)
+        return RPS_FAILED;
+    if (cloud.count == 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "no rotation of run %lld has values of both %s and %s",
+                             (long long)picture->run.run_id, picture->plan->metric[metric[0]].name,
+                             picture->plan->metric[metric[1]].name);
+    *ret = draw_points(picture, &cloud, metric);
+    return 0;
 }

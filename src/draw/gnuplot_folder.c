@@ -20,6 +20,8 @@
 
 #define FOLDER_PATH_SIZE 4096
 
+static const char script[] = "draw.gp";
+
 static const struct rps_gnuplot_format formats[] = {
     {".png", "png", "IEND", 4},
     {".svg", "svg", "</svg>", 6},
@@ -181,15 +183,6 @@ static int copy_script(struct folder *folder, const char *name, struct rps_error
     return result;
 }
 
-static int copy_scripts(struct folder *folder, struct rps_error *err)
-{
-    for (int i = 0; folder->picture->script[i]; i++) {
-        if (copy_script(folder, folder->picture->script[i], err) < 0)
-            return RPS_FAILED;
-    }
-    return 0;
-}
-
 /* For a kept folder: how to draw again after changing something. */
 static int write_redraw(struct folder *folder, struct rps_error *err)
 {
@@ -203,8 +196,8 @@ static int write_redraw(struct folder *folder, struct rps_error *err)
                 "# Draws this folder's figure again, after a change to %s or the data.\n"
                 "cd \"$(dirname \"$0\")\" || exit\n"
                 "gnuplot -d -c %s %s%s%s\n",
-                folder->picture->script[0], folder->picture->script[0], format->name,
-                terminal ? "" : " > figure", terminal ? "" : format->ending);
+                script, script, format->name, terminal ? "" : " > figure",
+                terminal ? "" : format->ending);
         if (fclose(file) == 0)
             return 0;
     }
@@ -231,7 +224,7 @@ static int is_whole(struct folder *folder)
 static int run_gnuplot(struct folder *folder, struct rps_error *err)
 {
     char said[RPS_GNUPLOT_SAID_SIZE];
-    int rc = rps_gnuplot_run(folder->fd, folder->picture->script[0], folder->picture->format->name,
+    int rc = rps_gnuplot_run(folder->fd, script, folder->picture->format->name,
                              folder->picture->out_fd, folder->stop_fd, err);
 
     if (rc == 0 && !is_whole(folder)) {
@@ -246,9 +239,11 @@ static int draw_in_folder(struct folder *folder, struct rps_error *err)
     int result = open_folder(folder, err);
 
     if (result == 0)
-        result = folder->picture->write(folder->picture->context, folder->fd, err);
+        result =
+            rps_chart_write(folder->picture->chart,
+                            strcmp(folder->picture->format->name, "svg") == 0, folder->fd, err);
     if (result == 0)
-        result = copy_scripts(folder, err);
+        result = copy_script(folder, script, err);
     if (result == 0 && folder->picture->keep)
         result = write_redraw(folder, err);
     if (result == 0)

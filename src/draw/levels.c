@@ -6,7 +6,6 @@
  * finer phase is a tint of the one that it is a part of, and parts that are alike have the same
  * tint wherever phases of that label come back.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/picture.h"
@@ -57,29 +56,10 @@ struct relabelling {
     const struct rps_phases *shown;
     size_t at; /* phase of it, in order of time */
     size_t part_labels;
-    int *tint;        /* owned; of each label shown, of each label of its parts: from 1, in turn */
-    int *tint_count;  /* owned; of each label shown */
-    uint64_t *length; /* owned; scratch: of each label shown */
+    int *tint;        /* of each label shown, of each label of its parts: from 1, in turn */
+    int *tint_count;  /* of each label shown */
+    uint64_t *length; /* scratch: of each label shown */
 };
-
-static int relabelling_make(struct relabelling *r, const struct rps_phases *shown,
-                            const struct rps_phases *phases, struct rps_error *err)
-{
-    size_t labels = (size_t)shown->label_count;
-
-    *r = (struct relabelling){.shown = shown, .part_labels = (size_t)phases->label_count};
-    r->tint = calloc(labels * r->part_labels + 1, sizeof(*r->tint));
-    r->tint_count = calloc(labels + 1, sizeof(*r->tint_count));
-    r->length = calloc(labels + 1, sizeof(*r->length));
-    return r->tint && r->tint_count && r->length ? 0 : rps_error_memory(err);
-}
-
-static void relabelling_free(struct relabelling *r)
-{
-    free(r->tint);
-    free(r->tint_count);
-    free(r->length);
-}
 
 /* Go on to the phase that is shown in this period. */
 static int label_at(struct relabelling *r, uint64_t period)
@@ -139,23 +119,21 @@ static size_t fill_boxes(const struct rps_picture *picture, const struct rps_pha
     return count;
 }
 
-int rps_picture_level_boxes(const struct rps_picture *picture, size_t level,
-                            struct rps_picture_box **ret, size_t *ret_count, struct rps_error *err)
+struct rps_picture_box *rps_picture_level_boxes(const struct rps_picture *picture, size_t level,
+                                                size_t *ret_count)
 {
-    const struct rps_phases *phases = &picture->levels.level[level];
-    struct rps_picture_box *box = calloc(phases->count + 1, sizeof(*box));
-    int finer = level > picture->levels.shown;
-    struct relabelling r;
-    int result = relabelling_make(&r, &picture->phases, phases, err);
+    const struct rps_phases *phases = &picture->levels.level[level], *shown = &picture->phases;
+    size_t labels = (size_t)shown->label_count, part_labels = (size_t)phases->label_count;
+    struct rps_arena *arena = picture->arena;
+    struct rps_picture_box *box = rps_arena_get(arena, phases->count + 1, sizeof(*box));
+    struct relabelling r = {
+        .shown = shown,
+        .part_labels = part_labels,
+        .tint = rps_arena_get(arena, labels * part_labels + 1, sizeof(*r.tint)),
+        .tint_count = rps_arena_get(arena, labels + 1, sizeof(*r.tint_count)),
+        .length = rps_arena_get(arena, labels + 1, sizeof(*r.length)),
+    };
 
-    if (result == 0 && !box)
-        result = rps_error_memory(err);
-    if (result == 0) {
-        *ret_count = fill_boxes(picture, phases, finer, &r, box);
-        *ret = box;
-    } else {
-        free(box);
-    }
-    relabelling_free(&r);
-    return result;
+    *ret_count = fill_boxes(picture, phases, level > picture->levels.shown, &r, box);
+    return box;
 }

@@ -223,17 +223,15 @@ static void put_boxes(struct rps_json *json, const struct rps_picture_box *box, 
  * picture, and of these the boundaries, labels and tints. Arrays of numbers, as there may be
  * thousands; of levels finer than the one that is shown only what there is room for.
  */
-static int put_levels(struct rps_json *json, const struct rps_picture *picture,
-                      struct rps_error *err)
+static void put_levels(struct rps_json *json, const struct rps_picture *picture)
 {
     const struct rps_phase_levels *levels = &picture->levels;
     size_t boxes = 0;
-    int result = 0;
 
     rps_json_array(json, "levels");
-    for (size_t at = 0; at < levels->count && result == 0; at++) {
+    for (size_t at = 0; at < levels->count; at++) {
         const struct rps_phases *phases = &levels->level[at];
-        struct rps_picture_box *box = NULL, unused;
+        struct rps_picture_box *box, unused;
         size_t count = 0, first = 0;
 
         boxes += phases->count;
@@ -241,17 +239,15 @@ static int put_levels(struct rps_json *json, const struct rps_picture *picture,
             break;
         while (first < phases->count && !rps_picture_place(picture, &phases->phase[first], &unused))
             first++;
-        result = rps_picture_level_boxes(picture, at, &box, &count, err);
+        box = rps_picture_level_boxes(picture, at, &count);
         rps_json_object(json, NULL);
         rps_json_uint64(json, "total", phases->count);
         rps_json_uint64(json, "first", first);
         put_boxes(json, box, count);
         rps_json_end(json);
-        free(box);
     }
     rps_json_end(json);
     rps_json_uint64(json, "shown", levels->shown);
-    return result;
 }
 
 /* The table of the phases that are in the picture, the first of them, as `rpistat phases` has it. */
@@ -554,7 +550,6 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
 {
     const struct rps_wing *wing = rps_reader_wing(picture->cpu_series.reader);
     char text[RPS_PICTURE_TEXT_SIZE];
-    int result;
 
     rps_json_text(json, "title", rps_run_title(text, sizeof(text), &picture->run));
     rps_json_text(json, "subtitle", rps_picture_subtitle(picture, "", text));
@@ -572,7 +567,7 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_panels(json, picture);
     put_duty(json, picture);
     put_phases(json, picture);
-    result = put_levels(json, picture, err);
+    put_levels(json, picture);
     if (picture->has_phases)
         put_phase_table(json, picture, profile);
     put_labels(json, picture, profile);
@@ -583,7 +578,5 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_run(json, picture);
     if (picture->code.line_count > 0)
         put_code_panel(json, &picture->code);
-    if (result == 0 && has_code && wing && wing->page)
-        result = wing->page(json, picture, err);
-    return result;
+    return has_code && wing && wing->page ? wing->page(json, picture, err) : 0;
 }

@@ -210,6 +210,7 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     int result;
 
     memset(picture, 0, sizeof(*picture));
+    picture->arena = rps_arena_new();
     rps_run_init(&picture->run);
     picture->kind = options->kind;
     picture->palette = rps_palette(options->theme);
@@ -521,5 +522,6 @@ void rps_picture_free(struct rps_picture *picture)
     rps_cpu_series_free(&picture->cpu_series);
     rps_plan_free(picture->plan);
     rps_run_free(&picture->run);
+    rps_arena_free(picture->arena);
     memset(picture, 0, sizeof(*picture));
 }

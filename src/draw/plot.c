@@ -20,13 +20,13 @@
 static const struct rps_gnuplot_format plot_page = {".html", "page", "</html>", 7};
 static const struct rps_gnuplot_format plot_characters = {"-", "characters", NULL, 0};
 
-const struct rps_plot_kind_info rps_plot_kinds[RPS_PLOT_KIND_COUNT] = {
-    [RPS_PLOT_TIME] = {"time", "panels of metrics over time, phases shaded"},
-    [RPS_PLOT_PHASES] = {"phases", "the distinct phases side by side, metric by metric"},
-    [RPS_PLOT_SCATTER] = {"scatter", "two metrics against each other, coloured by phase"},
-    [RPS_PLOT_HEAT] = {"heat", "a map of all metrics over time"},
-    [RPS_PLOT_PCA] = {"pca", "principal components over time, and against each other"},
-};
+const char *const rps_plot_kind_names[RPS_PLOT_KIND_COUNT] = {
+#define NAME(kind, name, help) #name,
+    RPS_PLOT_KINDS(NAME)};
+
+static rps_picture_fill *const fills[RPS_PLOT_KIND_COUNT] = {
+#define FILL(kind, name, help) rps_picture_fill_##name,
+    RPS_PLOT_KINDS(FILL)};
 
 const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT] = {
     [RPS_PLOT_CODE_CHOSEN] = "chosen",   [RPS_PLOT_CODE_FUNCTION] = "function",
@@ -34,33 +34,10 @@ const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT] = {
     [RPS_PLOT_CODE_PROGRAM] = "program", [RPS_PLOT_CODE_NONE] = "none",
 };
 
-/* The script of a kind, and what it loads. */
-#define PLOT_SCRIPTS_MAX 9
-
-struct plot_kind {
-    rps_picture_write_kind *write;
-    const char *script[PLOT_SCRIPTS_MAX]; /* the first is run; NULL ends them */
-};
-
-static const struct plot_kind plot_kinds[RPS_PLOT_KIND_COUNT] = {
-    [RPS_PLOT_TIME] = {rps_picture_write_time,
-                       {"run.gp", "common.gp", "axis.gp", "title.gp", "words.gp", "strip.gp",
-                        "labels.gp", "code.gp"}},
-    [RPS_PLOT_PHASES] = {rps_picture_write_profile,
-                         {"phases.gp", "common.gp", "title.gp", "words.gp"}},
-    [RPS_PLOT_SCATTER] = {rps_picture_write_scatter, {"scatter.gp", "common.gp", "title.gp"}},
-    [RPS_PLOT_HEAT] = {rps_picture_write_heat,
-                       {"heat.gp", "common.gp", "axis.gp", "title.gp", "strip.gp", "labels.gp"}},
-    [RPS_PLOT_PCA] = {rps_picture_write_pca,
-                      {"pca.gp", "common.gp", "axis.gp", "title.gp", "strip.gp", "labels.gp"}},
-};
-
 struct plot {
     const struct rps_plot_options *options;
     const struct rps_gnuplot_format *format;
-    const struct plot_kind *kind;
     struct rps_picture picture;
-    struct rps_reader *reader;
     struct rps_output_file file; /* the picture; all zero for a drawing in the terminal */
     int drawing_fd;              /* what gnuplot writes: the file's, or our own; -1 without it */
 };
@@ -136,7 +113,7 @@ static void plot_close(struct plot *plot)
 static int check(const struct plot *plot, struct rps_error *err)
 {
     const struct rps_plot_options *options = plot->options;
-    const char *kind = rps_plot_kinds[options->kind].name;
+    const char *kind = rps_plot_kind_names[options->kind];
 
     if (options->kind != RPS_PLOT_TIME && plot->format == &plot_characters)
         return rps_error_set(err, RPS_USAGE,
@@ -178,33 +155,27 @@ static int draw_page(struct plot *plot, struct rps_reader *reader, struct rps_er
     return result;
 }
 
-static int write_kind(void *context, int folder_fd, struct rps_error *err)
+static int draw_picture(struct plot *plot, struct rps_reader *reader, struct rps_error *err)
 {
-    struct plot *plot = context;
-
-    return plot->kind->write(&plot->picture, plot->reader, plot->options, folder_fd, err);
-}
-
-static int draw_picture(struct plot *plot, struct rps_error *err)
-{
-    const struct rps_gnuplot_picture picture = {
+    struct rps_gnuplot_picture picture = {
         .format = plot->format,
-        .script = plot->kind->script,
         .script_folder = plot->options->script_folder,
         .keep = plot->options->keep,
         .temporary_folder = plot->options->temporary_folder,
-        .write = write_kind,
-        .context = plot,
         .out_fd = plot->drawing_fd,
     };
+    struct rps_chart *chart;
 
+    if (fills[plot->options->kind](&plot->picture, reader, plot->options, &chart, err) < 0)
+        return RPS_FAILED;
+    picture.chart = chart;
     return rps_gnuplot_draw(&picture, err);
 }
 
 int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,
                   struct rps_error *err)
 {
-    struct plot plot = {.options = options, .reader = reader, .drawing_fd = -1};
+    struct plot plot = {.options = options, .drawing_fd = -1};
     int result;
 
     plot.format = format_of(options);
@@ -213,19 +184,17 @@ int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_pl
                              "%s: the ending must be .png, .svg, .pdf or .html (or the whole name "
                              "- for a drawing in the terminal)",
                              options->output);
-    plot.kind = &plot_kinds[options->kind];
     result = check(&plot, err);
     if (result == 0)
         result = rps_picture_open(&plot.picture, reader, run_id, options,
                                   plot.format == &plot_characters, err);
-    plot.picture.xml = strcmp(plot.format->name, "svg") == 0;
     if (result == 0)
         result = open_drawing(&plot, err);
     if (result == 0)
         result = plot.format == &plot_page ? draw_page(&plot, reader, err)
                  : plot.format == &plot_characters
                      ? rps_picture_draw_characters(&plot.picture, options, options->out, err)
-                     : draw_picture(&plot, err);
+                     : draw_picture(&plot, reader, err);
     if (result == 0)
         result = finish(&plot, err);
     plot_close(&plot);

@@ -223,26 +223,19 @@ static size_t column_boxes(const struct rps_picture *picture, size_t columns, do
     return count;
 }
 
-int rps_picture_boxes(const struct rps_picture *picture, size_t columns,
-                      struct rps_picture_box **ret, size_t *ret_count, int *ret_exact,
-                      struct rps_error *err)
+struct rps_picture_box *rps_picture_boxes(const struct rps_picture *picture, size_t columns,
+                                          size_t *ret_count, int *ret_exact)
 {
     int exact = picture->phases.count <= columns / 4 + 1;
     size_t room = exact ? picture->phases.count : columns;
-    struct rps_picture_box *box = calloc(room + 1, sizeof(*box));
-    double *length = calloc((size_t)picture->phases.label_count + 1, sizeof(*length));
+    struct rps_picture_box *box = rps_arena_get(picture->arena, room + 1, sizeof(*box));
+    double *length =
+        rps_arena_get(picture->arena, (size_t)picture->phases.label_count + 1, sizeof(*length));
 
-    if (!box || !length) {
-        free(box);
-        free(length);
-        return rps_error_memory(err);
-    }
     *ret_count = exact ? exact_boxes(picture, box) : column_boxes(picture, columns, length, box);
-    free(length);
-    *ret = box;
     if (ret_exact)
         *ret_exact = exact;
-    return 0;
+    return box;
 }
 
 int rps_picture_needs_label_legend(const struct rps_picture *picture)

@@ -30,56 +30,13 @@ void rps_picture_cut_text(char *text, int most)
 }
 
 /* Characters that fit across the picture at `px` pixels high. */
-static int characters_across(const struct rps_picture *picture, double px)
+int rps_picture_characters_across(const struct rps_picture *picture, double px)
 {
     double count = (picture->width / picture->scale - 28) / (px * 0.6);
 
     if (picture->characters)
         return picture->width - 2;
     return count < 10 ? 10 : count > 400 ? 400 : (int)count;
-}
-
-/* gnuplot escapes `<` and `&` in SVG, but lets `]]>` through, which XML has not in text, and what
- * looks like the number of a character. */
-static void print_for_xml(FILE *file, const char *text)
-{
-    char piece[2] = "";
-
-    for (const char *at = text; *at; at++) {
-        piece[0] = *at;
-        if (*at == '>' && at - text >= 2 && at[-1] == ']' && at[-2] == ']')
-            fputs("&#x3e;", file);
-        else
-            fputs(strncmp(at, "&#x", 3) == 0 ? "&#x26;" : piece, file);
-    }
-}
-
-/* What is printable already. */
-static void write_printable(const struct rps_picture *picture, FILE *file, const char *text)
-{
-    fputc('|', file);
-    if (picture->xml)
-        print_for_xml(file, text);
-    else
-        fputs(text, file);
-    fputc('\n', file);
-}
-
-void rps_picture_write_line(const struct rps_picture *picture, FILE *file, const char *text)
-{
-    char printable[4 * RPS_PICTURE_TEXT_SIZE];
-
-    write_printable(picture, file, rps_text_printable(printable, sizeof(printable), text));
-}
-
-void rps_picture_write_cut_line(const struct rps_picture *picture, FILE *file, const char *text,
-                                double px)
-{
-    char printable[RPS_PICTURE_TEXT_SIZE];
-
-    rps_text_printable(printable, sizeof(printable) - 8, text);
-    rps_picture_cut_text(printable, characters_across(picture, px));
-    write_printable(picture, file, printable);
 }
 
 static void append(char text[RPS_PICTURE_TEXT_SIZE], const char *more)
@@ -155,7 +112,7 @@ int rps_picture_name_left_out(const struct rps_picture *picture, int from,
 
 void rps_picture_name_zeros(struct rps_picture *picture)
 {
-    int most = characters_across(picture, 12), rows = 1, count = 0;
+    int most = rps_picture_characters_across(picture, 12), rows = 1, count = 0;
     char *text = picture->zeros, *line = text;
 
     strcpy(text, "Nothing but zeros:");
@@ -166,15 +123,6 @@ void rps_picture_name_zeros(struct rps_picture *picture)
         count++;
     }
     picture->zero_rows = count > 0 ? rows : 0;
-}
-
-void rps_picture_write_zeros(const struct rps_picture *picture, FILE *file)
-{
-    char text[RPS_PICTURE_TEXT_SIZE], *rest = text;
-
-    strcpy(text, picture->zeros);
-    for (int row = 0; row < picture->zero_rows; row++)
-        rps_picture_write_line(picture, file, strsep(&rest, "\n"));
 }
 
 char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark,
@@ -207,16 +155,6 @@ char *rps_picture_subtitle(const struct rps_picture *picture, const char *remark
         strncat(raw, part, RPS_PICTURE_TEXT_SIZE - strlen(raw) - 1);
     }
     return rps_text_printable(text, RPS_PICTURE_TEXT_SIZE - 8, raw);
-}
-
-void rps_picture_write_titles(const struct rps_picture *picture, const char *remark, FILE *file)
-{
-    char text[RPS_PICTURE_TEXT_SIZE];
-
-    rps_run_title(text, sizeof(text) - 8, &picture->run);
-    rps_picture_write_cut_line(picture, file, text, 16);
-    rps_picture_subtitle(picture, remark, text);
-    rps_picture_write_cut_line(picture, file, text, 12);
 }
 
 /* "Time of day, 2026-10-24 to 2026-10-26 (UTC+02:00, then UTC+01:00)". */

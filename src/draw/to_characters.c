@@ -18,7 +18,6 @@
  * What is not a panel and not the axis is left out, from below, before the last panel is.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/picture.h"
@@ -368,29 +367,22 @@ static void draw_band_of(struct drawing *drawing, int row, const char *name,
     }
 }
 
-static int draw_phases(struct drawing *drawing, int row, struct rps_error *err)
+static void draw_phases(struct drawing *drawing, int row)
 {
-    struct rps_picture_box *box = NULL;
-    size_t count = 0;
+    size_t count;
+    struct rps_picture_box *box =
+        rps_picture_boxes(drawing->picture, (size_t)drawing->columns, &count, NULL);
 
-    if (rps_picture_boxes(drawing->picture, (size_t)drawing->columns, &box, &count, NULL, err) < 0)
-        return RPS_FAILED;
     draw_band_of(drawing, row, "Phases", box, count, 1);
-    free(box);
-    return 0;
 }
 
-static int draw_finer(struct drawing *drawing, int row, struct rps_error *err)
+static void draw_finer(struct drawing *drawing, int row)
 {
-    struct rps_picture_box *box = NULL;
-    size_t count = 0;
+    size_t count;
+    struct rps_picture_box *box =
+        rps_picture_level_boxes(drawing->picture, rps_picture_finer(drawing->picture), &count);
 
-    if (rps_picture_level_boxes(drawing->picture, rps_picture_finer(drawing->picture), &box, &count,
-                                err) < 0)
-        return RPS_FAILED;
     draw_band_of(drawing, row, "finer", box, count, 0);
-    free(box);
-    return 0;
 }
 
 /* The line that has most of a step. */
@@ -483,17 +475,17 @@ static int draw_rows(struct drawing *drawing, int row, char *text, int rows)
     return row;
 }
 
-static int draw_below(struct drawing *drawing, struct rps_error *err)
+static void draw_below(struct drawing *drawing)
 {
     struct rps_picture *picture = drawing->picture;
     int row = first_row(drawing, picture->panel_count);
 
     draw_x_axis(drawing, row);
     row += AXIS_ROWS;
-    if (drawing->phases && draw_phases(drawing, row++, err) < 0)
-        return RPS_FAILED;
-    if (drawing->finer && draw_finer(drawing, row++, err) < 0)
-        return RPS_FAILED;
+    if (drawing->phases)
+        draw_phases(drawing, row++);
+    if (drawing->finer)
+        draw_finer(drawing, row++);
     if (drawing->code) {
         draw_code(drawing, row);
         row += CODE_ROWS;
@@ -502,7 +494,6 @@ static int draw_below(struct drawing *drawing, struct rps_error *err)
         draw_notes(drawing, row++);
     row = draw_rows(drawing, row, picture->zeros, drawing->zeros);
     draw_rows(drawing, row, drawing->left_out, drawing->names);
-    return 0;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -530,7 +521,6 @@ int rps_picture_draw_characters(struct rps_picture *picture, const struct rps_pl
                                 FILE *file, struct rps_error *err)
 {
     struct drawing drawing = {.picture = picture, .options = options};
-    int result;
 
     if (rps_picture_bin(picture, 0, err) < 0 || rps_picture_read_code(picture, options, err) < 0)
         return RPS_FAILED;
@@ -541,12 +531,10 @@ int rps_picture_draw_characters(struct rps_picture *picture, const struct rps_pl
     draw_titles(&drawing);
     for (int p = 0; p < picture->panel_count; p++)
         draw_panel(&drawing, p);
-    result = draw_below(&drawing, err);
-    if (result == 0)
-        rps_raster_write(&drawing.raster,
-                         (options->ascii ? RPS_RASTER_ASCII : 0) |
-                             (options->colour ? RPS_RASTER_COLOUR : 0),
-                         file);
+    draw_below(&drawing);
+    rps_raster_write(
+        &drawing.raster,
+        (options->ascii ? RPS_RASTER_ASCII : 0) | (options->colour ? RPS_RASTER_COLOUR : 0), file);
     rps_raster_free(&drawing.raster);
-    return result;
+    return 0;
 }

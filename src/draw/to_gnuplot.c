@@ -1,9 +1,10 @@
 /*
- * The files of a picture, which gnuplot loads.
+ * A figure for gnuplot: the files that plot/draw.gp loads.
  *
- * gnuplot runs what it loads, so text from the store must not reach it as code. figure.gp holds
- * numbers only; text.gp is one block of data, which gnuplot keeps as it is, each line behind a bar
- * so that no line can end the block. (A data file would not do: its reader takes quotes apart.)
+ * gnuplot runs what it loads, so text must not reach it as code. figure.gp and panels.gp hold
+ * numbers, names of our own files and tics; all other text is text.gp, one block of data which
+ * gnuplot keeps as it is, each line behind a bar so that no line can end the block, and is called
+ * by its number. (A data file would not do: its reader takes quotes apart.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,13 +13,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rpistat/picture_kinds.h"
+#include "rpistat/chart.h"
+#include "rpistat/picture.h"
+#include "rpistat/text.h"
 
-#define PICTURE_FEW 40 /* points of a series that are drawn as dots too */
+#define HEADING_PX 11 /* of its middle above the panel */
+#define LABEL_PX   37 /* ... of an axis' label below it */
+#define LEGEND_PX  17
+
+struct writer {
+    const struct rps_chart *chart;
+    int folder_fd;
+    FILE *panels, *texts;
+    int text_count;
+    int xml; /* 1: gnuplot writes its texts into XML */
+};
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-FILE *rps_picture_file(int folder_fd, const char *name, struct rps_error *err)
+static FILE *create(int folder_fd, const char *name, struct rps_error *err)
 {
     int fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -32,7 +45,7 @@ FILE *rps_picture_file(int folder_fd, const char *name, struct rps_error *err)
     return file;
 }
 
-int rps_picture_file_close(FILE *file, const char *name, struct rps_error *err)
+static int finish(FILE *file, const char *name, struct rps_error *err)
 {
     int failed = ferror(file);
 
@@ -42,226 +55,364 @@ int rps_picture_file_close(FILE *file, const char *name, struct rps_error *err)
     return 0;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------- */
+/* --- colours ---------------------------------------------------------------------------------- */
 
-void rps_picture_write_canvas(const struct rps_picture *picture, FILE *file)
+int rps_ink_is_repeated(rps_ink ink)
 {
-    const struct rps_palette *palette = picture->palette;
-
-    fprintf(file, "# The picture's numbers, written by rpistat plot; its text is in text.gp.\n");
-    fprintf(file, "width = %d\nheight = %d\nscale = %.6g\n", picture->width, picture->height,
-            picture->scale);
-    fprintf(file,
-            "left_px = %d\nright_px = %d\nhead_px = %d\nfoot_px = %d\nrow_px = %d\n"
-            "strip_px = %d\nfiner_px = %d\nduty_px = %d\n",
-            picture->left, picture->right, RPS_PICTURE_HEAD, RPS_PICTURE_FOOT,
-            RPS_PICTURE_LEGEND_HEIGHT, RPS_PICTURE_STRIP_HEIGHT, RPS_PICTURE_FINER_HEIGHT,
-            RPS_PICTURE_DUTY_HEIGHT);
-    fprintf(file, "zeros = %d\n", picture->zero_rows);
-    fprintf(file, "background = \"#%s\"\ndark = \"#%s\"\nquiet = \"#%s\"\n", palette->background,
-            palette->text, palette->quiet);
-    fprintf(file, "axis = \"#%s\"\ngrid = \"#%s\"\nfaint = \"#%s\"\n", palette->axis, palette->grid,
-            palette->faint);
-    fprintf(file, "low = \"#%s\"\nmiddle = \"#%s\"\nhigh = \"#%s\"\n", palette->low,
-            palette->middle, palette->high);
-    fprintf(file, "array colour[%d] = [", RPS_PALETTE_LINES);
-    for (int i = 0; i < RPS_PALETTE_LINES; i++)
-        fprintf(file, "%s\"%s\"", i ? ", " : "", palette->line[i]);
-    fprintf(file, "]\narray band[%d] = [", RPS_PALETTE_LABELS);
-    for (int i = 0; i < RPS_PALETTE_LABELS; i++)
-        fprintf(file, "%s\"%s\"", i ? ", " : "", palette->band[i]);
-    fprintf(file, "]\narray ink[%d] = [", RPS_PALETTE_LABELS);
-    for (int i = 0; i < RPS_PALETTE_LABELS; i++)
-        fprintf(file, "%s\"%s\"", i ? ", " : "", palette->ink[i]);
-    fprintf(file, "]\n");
+    return (ink & 0xff0000) == RPS_INK_BAND && (ink & 0xffff) >= RPS_PALETTE_LABELS;
 }
 
-void rps_picture_write_x_axis(const struct rps_picture *picture, FILE *file)
+static unsigned rgb_of(const char *hexadecimal)
 {
-    struct rps_picture_tic tic;
-
-    fprintf(file, "x_from = %.17g\n", picture->from);
-    fprintf(file, "x_to = %.17g\n", picture->to);
-    fprintf(file, "x_places = \"");
-    for (int64_t next = 0; rps_picture_x_tic(picture, &next, &tic);)
-        fprintf(file, "%.17g ", tic.at);
-    fprintf(file, "\"\nx_names = \"");
-    for (int64_t next = 0; rps_picture_x_tic(picture, &next, &tic);)
-        fprintf(file, "%s ", tic.text);
-    fprintf(file, "\"\n");
+    return (unsigned)strtoul(hexadecimal, NULL, 16);
 }
 
-void rps_picture_write_panel_axes(const struct rps_picture *picture, FILE *file)
+/* Between two colours. */
+static unsigned mixed(unsigned from, unsigned to, double share)
 {
-    int n = picture->panel_count;
+    unsigned ret = 0;
 
-    fprintf(file, "panels = %d\n", n);
-    fprintf(file, "array lines[%d]\narray y_from[%d]\narray y_to[%d]\narray y_step[%d]\n", n, n, n,
-            n);
-    fprintf(file, "array y_scale[%d]\narray y_suffix[%d]\n", n, n);
-    for (int p = 0; p < n; p++) {
-        struct rps_picture_axis axis = rps_picture_panel_axis(picture, p);
+    for (int bit = 0; bit < 24; bit += 8) {
+        double a = from >> bit & 0xff, b = to >> bit & 0xff;
 
-        fprintf(file, "lines[%d] = %d\n", p + 1, rps_picture_panel_lines(picture, p));
-        fprintf(file, "y_from[%d] = %.17g\n", p + 1, axis.from);
-        fprintf(file, "y_to[%d] = %.17g\n", p + 1, axis.to);
-        fprintf(file, "y_step[%d] = %.17g\n", p + 1, axis.step);
-        fprintf(file, "y_scale[%d] = %g\n", p + 1, axis.scale);
-        fprintf(file, "y_suffix[%d] = \"%s\"\n", p + 1, axis.suffix);
+        ret |= (unsigned)lround(a + share * (b - a)) << bit;
+    }
+    return ret;
+}
+
+static unsigned map_rgb(const struct rps_palette *palette, unsigned step)
+{
+    double share = 2.0 * step / RPS_INK_MAP_STEPS;
+
+    return share < 1 ? mixed(rgb_of(palette->low), rgb_of(palette->middle), share)
+                     : mixed(rgb_of(palette->middle), rgb_of(palette->high), share - 1);
+}
+
+/* As gnuplot has it: transparency, red, green and blue, from the highest byte on. */
+static unsigned argb_of(const struct rps_palette *palette, rps_ink ink)
+{
+    const char *const plain[] = {
+        [RPS_INK_TEXT] = palette->text,   [RPS_INK_QUIET] = palette->quiet,
+        [RPS_INK_AXIS] = palette->axis,   [RPS_INK_GRID] = palette->grid,
+        [RPS_INK_FAINT] = palette->faint, [RPS_INK_BACKGROUND] = palette->background,
+        [RPS_INK_ON_AREA] = "101010",     [RPS_INK_WHITE] = "FFFFFF",
+    };
+    unsigned at = ink & 0xffff, veil = ink & 0xff000000;
+
+    switch (ink & 0xff0000) {
+    case RPS_INK_LINE:
+        return veil | rgb_of(palette->line[at % RPS_PALETTE_LINES]);
+    case RPS_INK_BAND:
+        return veil | rgb_of(palette->band[at % RPS_PALETTE_LABELS]);
+    case RPS_INK_POINT:
+        return veil | rgb_of(palette->ink[at % RPS_PALETTE_LABELS]);
+    case RPS_INK_MAP:
+        return veil | map_rgb(palette, at);
+    default:
+        return veil | rgb_of(plain[at]);
     }
 }
 
-static int write_numbers(const struct rps_picture *picture, int folder_fd, struct rps_error *err)
+static void write_figure(const struct rps_chart *chart, FILE *file)
 {
-    static const char name[] = "figure.gp";
-    FILE *file = rps_picture_file(folder_fd, name, err);
-    int result;
+    const struct rps_palette *palette = chart->palette;
 
-    if (!file)
-        return RPS_FAILED;
-    rps_picture_write_canvas(picture, file);
-    rps_picture_write_x_axis(picture, file);
-    fprintf(file, "apart = %d\nquantile = %d\nlegend_rows = %d\nlegend_entry = %d\n",
-            picture->apart, picture->quantile, rps_picture_legend_rows(picture),
-            RPS_PICTURE_LEGEND_ENTRY);
-    rps_picture_write_panel_axes(picture, file);
-    fprintf(file, "duty = %d\n", picture->duty.count > 0);
-    result = rps_picture_write_overlay(picture, folder_fd, file, err);
-    rps_picture_write_words(picture, file);
-    if (result == 0)
-        result = rps_picture_write_code(picture, folder_fd, file, err);
-    return rps_picture_file_close(file, name, err) < 0 ? RPS_FAILED : result;
+    fprintf(file,
+            "# Size and colours of the chart, written by rpistat.\n"
+            "width = %d\nheight = %d\nscale = %.6g\n"
+            "background = \"#%s\"\ndark = \"#%s\"\nquiet = \"#%s\"\naxis = \"#%s\"\n"
+            "grid = \"#%s\"\n",
+            chart->width, chart->height, chart->scale, palette->background, palette->text,
+            palette->quiet, palette->axis, palette->grid);
 }
 
 /* --- texts ------------------------------------------------------------------------------------ */
 
-static void write_panel_texts(const struct rps_picture *picture, int panel, FILE *file)
+/* gnuplot escapes `<` and `&` in SVG, but lets `]]>` through, which XML has not in text, and what
+ * looks like the number of a character. */
+static void print_for_xml(FILE *file, const char *text)
 {
-    const char *unit = rps_picture_panel_unit(picture, panel);
-    char text[RPS_PICTURE_TEXT_SIZE];
-
-    rps_picture_write_line(picture, file, rps_picture_heading(picture, panel, text));
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        const struct rps_metric *metric = &picture->plan->metric[m];
-
-        if (picture->panel[m] != panel)
-            continue;
-        if (unit[0])
-            snprintf(text, sizeof(text), "%s", metric->label);
+    for (const char *at = text; *at; at++) {
+        if (*at == '>' && at - text >= 2 && at[-1] == ']' && at[-2] == ']')
+            fputs("&#x3e;", file);
+        else if (strncmp(at, "&#x", 3) == 0)
+            fputs("&#x26;", file);
         else
-            rps_picture_metric_title(metric, text);
-        for (int line = 0; line < picture->line_count; line++) {
-            if (picture->apart)
-                snprintf(text, sizeof(text), "CPU %d", (int)picture->cpu_series.cpu[line]);
-            rps_picture_write_line(picture, file, text);
-        }
+            fputc(*at, file);
     }
 }
 
-static int write_texts(const struct rps_picture *picture, int folder_fd, struct rps_error *err)
+/* Returns the number of its line. */
+static int put_text(struct writer *writer, const char *text)
 {
-    static const char name[] = "text.gp";
-    FILE *file = rps_picture_file(folder_fd, name, err);
-    char text[RPS_PICTURE_TEXT_SIZE];
+    char printable[4 * RPS_PICTURE_TEXT_SIZE];
 
-    if (!file)
-        return RPS_FAILED;
-    fprintf(
-        file,
-        "# Title, second line, name of the x axis; then each panel's heading and the names of its\n"
-        "# lines; then the texts of marks, the words of phases, and what is zero. A line of text "
-        "is\n"
-        "# what follows its bar.\n$text << END\n");
-    rps_picture_write_titles(picture, "", file);
-    rps_picture_write_line(picture, file, rps_picture_x_label(picture, text));
-    for (int p = 0; p < picture->panel_count; p++)
-        write_panel_texts(picture, p, file);
-    rps_picture_write_overlay_texts(picture, file);
-    rps_picture_write_words_texts(picture, file);
-    rps_picture_write_code_texts(picture, file);
-    rps_picture_write_zeros(picture, file);
-    fprintf(file, "END\n");
-    return rps_picture_file_close(file, name, err);
+    rps_text_printable(printable, sizeof(printable), text);
+    fputc('|', writer->texts);
+    if (writer->xml)
+        print_for_xml(writer->texts, printable);
+    else
+        fputs(printable, writer->texts);
+    fputc('\n', writer->texts);
+    return ++writer->text_count;
 }
 
-/* --- series ----------------------------------------------------------------------------------- */
+/* --- layers ----------------------------------------------------------------------------------- */
 
-int rps_picture_write_series(const struct rps_series *series, int folder_fd, const char *name,
-                             struct rps_error *err)
+/* Numbers of a row of data: x, y, X and Y for x2 and y2, and the way to them, w and h; gnuplot's
+ * columns of them; and its style, as one of those with lines, areas or points. */
+static const struct kind {
+    const char *numbers, *columns, *style;
+    enum { OF_LINES, OF_AREAS, OF_POINTS } of;
+} kinds[] = {
+    [RPS_LAYER_LINE] = {"xy", "1:2", "lines", OF_LINES},
+    [RPS_LAYER_BAND] = {"xyY", "1:2:3", "filledcurves", OF_AREAS},
+    [RPS_LAYER_BOXES] = {"xXyY", "1:3:1:2:3:4", "boxxyerror", OF_AREAS},
+    [RPS_LAYER_SPANS] = {"xX", "1:(low):1:2:(low):(high)", "boxxyerror", OF_AREAS},
+    [RPS_LAYER_RULES] = {"x", "1:(low):(0):(high - low)", "vectors nohead", OF_LINES},
+    [RPS_LAYER_SEGMENTS] = {"xywh", "1:2:3:4", "vectors nohead", OF_LINES},
+    [RPS_LAYER_POINTS] = {"xy", "1:2", "points", OF_POINTS},
+};
+
+static double number_of(const struct rps_shape *shape, char which)
 {
-    FILE *file = rps_picture_file(folder_fd, name, err);
-
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# position mean smallest largest dot low high\n");
-    for (size_t i = 0; i < series->count; i++) {
-        double value = series->value[i];
-
-        if (!isfinite(value)) {
-            fputc('\n', file); /* ends the line and the band */
-            continue;
-        }
-        fprintf(file, "%.12g %.9g %.9g %.9g ", series->position[i], value, series->min[i],
-                series->max[i]);
-        if (series->count <= PICTURE_FEW || rps_series_is_lone(series, i))
-            fprintf(file, "%.9g", value);
-        else
-            fputs("NaN", file);
-        if (isfinite(series->low[i]))
-            fprintf(file, " %.9g %.9g\n", series->low[i], series->high[i]);
-        else
-            fprintf(file, " %.9g %.9g\n", value, value);
+    switch (which) {
+    case 'x':
+        return shape->x;
+    case 'y':
+        return shape->y;
+    case 'X':
+        return shape->x2;
+    case 'Y':
+        return shape->y2;
+    case 'w':
+        return shape->x2 - shape->x;
+    default:
+        return shape->y2 - shape->y;
     }
-    return rps_picture_file_close(file, name, err);
 }
 
-static int write_panel(const struct rps_picture *picture, int panel, int folder_fd,
-                       struct rps_error *err)
+/* An empty row ends lines and bands. */
+static void write_shape(const struct writer *writer, const struct rps_layer *layer,
+                        const struct rps_shape *shape, FILE *file)
 {
-    int place = 1;
+    for (const char *which = kinds[layer->kind].numbers; *which && !isnan(shape->y); which++)
+        fprintf(file, "%s%.12g", which == kinds[layer->kind].numbers ? "" : " ",
+                number_of(shape, *which));
+    if (layer->each)
+        fprintf(file, " 0x%06X", argb_of(writer->chart->palette, shape->ink));
+    fputc('\n', file);
+}
 
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        for (int line = 0; picture->panel[m] == panel && line < picture->line_count; line++) {
-            char name[64];
+static int write_shapes(const struct writer *writer, const struct rps_layer *layer,
+                        struct rps_error *err)
+{
+    char name[64];
+    FILE *file;
 
-            snprintf(name, sizeof(name), "panel-%d-%d.dat", panel + 1, place++);
-            if (rps_picture_write_series(rps_picture_series(picture, m, line), folder_fd, name,
-                                         err) < 0)
+    snprintf(name, sizeof(name), "%s.dat", layer->file);
+    file = create(writer->folder_fd, name, err);
+    if (!file)
+        return RPS_FAILED;
+    for (size_t i = 0; i < layer->count; i++)
+        write_shape(writer, layer, &layer->shape[i], file);
+    return finish(file, name, err);
+}
+
+/* A clause of the plot command. */
+static void write_layer(struct writer *writer, const struct rps_layer *layer)
+{
+    static const char *const fills[] = {
+        [RPS_LOOK_PLAIN] = "solid",
+        [RPS_LOOK_HATCHED] = "transparent pattern 4",
+        [RPS_LOOK_UNSURE] = "transparent pattern 5",
+        [RPS_LOOK_GAP] = "transparent pattern 2",
+    };
+    const struct kind *kind = &kinds[layer->kind];
+    FILE *file = writer->panels;
+
+    fprintf(file, "'%s.dat' using %s", layer->file, kind->columns);
+    if (layer->each)
+        fprintf(file, ":(%u + int(strcol(%zu)))", layer->ink & 0xff000000,
+                strlen(kind->numbers) + 1);
+    fprintf(file, " with %s ", kind->style);
+    if (kind->of == OF_LINES)
+        fprintf(file, "linewidth %.3g dashtype %d linecolor ", layer->weight, layer->look + 1);
+    else if (kind->of == OF_AREAS)
+        fprintf(file, "fillstyle %s noborder fillcolor ", fills[layer->look]);
+    else
+        fprintf(file, "pointtype point_shape(%d) pointsize point_size(%g) linecolor ",
+                layer->shape_of, layer->weight);
+    if (layer->each)
+        fputs("rgb variable", file);
+    else
+        fprintf(file, "rgb '#%08X'", argb_of(writer->chart->palette, layer->ink));
+    if (layer->name)
+        fprintf(file, " title caption(%d)", put_text(writer, layer->name));
+    else
+        fputs(" notitle", file);
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+/* Not a style of plots, which would take quotes apart. */
+static void write_label(struct writer *writer, const struct rps_label *label, size_t number)
+{
+    static const char *const places[] = {
+        [RPS_LOOK_PLAIN] = "left",
+        [RPS_LOOK_CENTRE] = "center",
+        [RPS_LOOK_RIGHT] = "right",
+        [RPS_LOOK_BOXED] = "center boxed",
+        [RPS_LOOK_BESIDE] = "left boxed offset character 0.8, 0.7",
+    };
+    static const char *const fonts[] = {
+        [RPS_TEXT_NORMAL] = "",
+        [RPS_TEXT_SMALL] = " font small_font",
+        [RPS_TEXT_TITLE] = " font title_font",
+    };
+
+    fprintf(writer->panels,
+            "set label %zu caption(%d) at %.12g, %.9g front %s noenhanced%s textcolor rgb "
+            "'#%06X'\n",
+            number, put_text(writer, label->text), label->x, label->y, places[label->look],
+            fonts[label->size], argb_of(writer->chart->palette, label->ink));
+}
+
+/* --- panels ----------------------------------------------------------------------------------- */
+
+/* Tics are our own words, but gnuplot takes them for formats of numbers. */
+static void write_tics(FILE *file, const char *axis, const struct rps_scale *scale, int quiet)
+{
+    fprintf(file, "set %stics (", axis);
+    if (scale->tic_count == 0)
+        fprintf(file, "'' (%.17g)", scale->from);
+    for (size_t i = 0; i < scale->tic_count; i++) {
+        fputs(i ? ", \"" : "\"", file);
+        for (const char *c = scale->tic[i].text; *c; c++)
+            fputs(*c == '%' ? "%%" : (char[]){*c, '\0'}, file);
+        fprintf(file, "\" (%.17g)", scale->tic[i].at);
+    }
+    fprintf(file, ") @%s%s\n", quiet ? "quiet_tics" : "tics",
+            axis[0] == 'x' ? " offset 0, 0.15" : "");
+}
+
+static void write_axes(const struct rps_panel *panel, FILE *file)
+{
+    fprintf(file, "eval place(%.6g, %.6g, %.6g, %.6g)\n", panel->left, panel->right, panel->top,
+            panel->bottom);
+    fprintf(file,
+            "low = %.17g\nhigh = %.17g\nset xrange [%.17g : %.17g]\nset yrange [low : high]\n",
+            panel->y.from, panel->y.to, panel->x.from, panel->x.to);
+    if (panel->x.shown || panel->y.shown)
+        fprintf(file, "set border %d linestyle 101\nset grid linestyle 100\n",
+                panel->x.shown + 2 * panel->y.shown);
+    if (panel->x.shown)
+        write_tics(file, "x", &panel->x, 0);
+    if (panel->y.shown)
+        write_tics(file, "y", &panel->y, panel->quiet);
+}
+
+static void write_heading(struct writer *writer, const struct rps_panel *panel)
+{
+    double above = panel->top - HEADING_PX;
+    int names = 0;
+
+    for (size_t i = 0; i < panel->layer_count; i++)
+        names += panel->layer[i]->name != NULL;
+    if (names > 0)
+        fprintf(writer->panels,
+                "set key at screen across(%.6g), up(%.6g) right center horizontal Left reverse "
+                "noenhanced samplen 1.6 textcolor rgb dark\n",
+                panel->right, above);
+    if (panel->heading)
+        fprintf(writer->panels,
+                "set label 1 caption(%d) at screen across(%.6g), up(%.6g) left noenhanced%s\n",
+                put_text(writer, panel->heading), panel->left,
+                above - (panel->legend_below ? LEGEND_PX : 0),
+                panel->quiet ? " font small_font textcolor rgb quiet" : " textcolor rgb dark");
+    if (panel->x.label)
+        fprintf(writer->panels,
+                "set label 2 caption(%d) at screen across(%.6g), up(%.6g) center noenhanced "
+                "textcolor rgb quiet\n",
+                put_text(writer, panel->x.label), (panel->left + panel->right) / 2,
+                panel->bottom + LABEL_PX);
+}
+
+static void write_panel(struct writer *writer, const struct rps_panel *panel)
+{
+    const char *before = "plot ";
+
+    fputc('\n', writer->panels);
+    write_axes(panel, writer->panels);
+    write_heading(writer, panel);
+    for (size_t i = 0; i < panel->label_count; i++)
+        write_label(writer, &panel->label[i], i + 3);
+    for (size_t i = 0; i < panel->layer_count; i++) {
+        if (panel->layer[i]->count == 0)
+            continue;
+        fputs(before, writer->panels);
+        write_layer(writer, panel->layer[i]);
+        before = ", \\\n    ";
+    }
+    fputs(before[0] == 'p' ? "plot NaN notitle\n" : "\n", writer->panels);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* Has no layer before it the same file? */
+static int is_first(const struct rps_chart *chart, const struct rps_panel *panel, size_t at)
+{
+    const char *file = panel->layer[at]->file;
+
+    for (size_t p = 0; p < chart->panel_count; p++) {
+        const struct rps_panel *other = chart->panel[p];
+
+        for (size_t i = 0; i < other->layer_count; i++) {
+            if (other->layer[i]->count > 0 && strcmp(other->layer[i]->file, file) == 0)
+                return other == panel && i == at;
+        }
+    }
+    return 0;
+}
+
+static int write_panels(struct writer *writer, struct rps_error *err)
+{
+    const struct rps_chart *chart = writer->chart;
+
+    fputs("# Text, by the number of its line. A line of text is what follows its bar.\n"
+          "$text << END\n",
+          writer->texts);
+    for (size_t p = 0; p < chart->panel_count; p++) {
+        const struct rps_panel *panel = chart->panel[p];
+
+        for (size_t i = 0; i < panel->layer_count; i++) {
+            if (is_first(chart, panel, i) && write_shapes(writer, panel->layer[i], err) < 0)
                 return RPS_FAILED;
         }
+        write_panel(writer, panel);
     }
+    fputs("END\n", writer->texts);
     return 0;
 }
 
-static int read_words(struct rps_picture *picture, struct rps_reader *reader,
-                      const struct rps_plot_options *options, struct rps_error *err)
+int rps_chart_write(const struct rps_chart *chart, int xml, int folder_fd, struct rps_error *err)
 {
-    struct rps_profile profile;
+    struct writer writer = {.chart = chart, .folder_fd = folder_fd, .xml = xml};
+    FILE *file = create(folder_fd, "figure.gp", err);
+    int result = RPS_FAILED;
 
-    if (!picture->has_phases)
-        return 0;
-    if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
+    if (!file)
         return RPS_FAILED;
-    rps_picture_choose_words(picture, &profile, options);
-    rps_profile_free(&profile);
-    return 0;
-}
-
-int rps_picture_write_time(struct rps_picture *picture, struct rps_reader *reader,
-                           const struct rps_plot_options *options, int folder_fd,
-                           struct rps_error *err)
-{
-    if (rps_picture_bin(picture, 0, err) < 0 || rps_picture_read_code(picture, options, err) < 0 ||
-        read_words(picture, reader, options, err) < 0)
+    write_figure(chart, file);
+    if (finish(file, "figure.gp", err) < 0)
         return RPS_FAILED;
-    rps_picture_fit(picture, options);
-    if (write_numbers(picture, folder_fd, err) < 0 || write_texts(picture, folder_fd, err) < 0)
-        return RPS_FAILED;
-    for (int p = 0; p < picture->panel_count; p++) {
-        if (write_panel(picture, p, folder_fd, err) < 0)
-            return RPS_FAILED;
-    }
-    return picture->duty.count > 0
-               ? rps_picture_write_series(&picture->duty, folder_fd, "duty.dat", err)
-               : 0;
+    writer.panels = create(folder_fd, "panels.gp", err);
+    writer.texts = writer.panels ? create(folder_fd, "text.gp", err) : NULL;
+    if (writer.texts)
+        result = write_panels(&writer, err);
+    if (writer.texts && finish(writer.texts, "text.gp", err) < 0)
+        result = RPS_FAILED;
+    if (writer.panels && finish(writer.panels, "panels.gp", err) < 0)
+        result = RPS_FAILED;
+    return result;
 }

@@ -67,23 +67,16 @@ void rps_picture_choose_words(struct rps_picture *picture, const struct rps_prof
     words->rows = (words->count + words->columns - 1) / words->columns;
 }
 
-void rps_picture_write_words(const struct rps_picture *picture, FILE *file)
+double rps_picture_add_words(struct rps_chart *chart, const struct rps_picture *picture, double top)
 {
     const struct rps_picture_words *words = &picture->words;
+    struct rps_layer like = {.kind = RPS_LAYER_BOXES};
 
-    fprintf(file,
-            "words = %d\nwords_rows = %d\nwords_columns = %d\nwords_left = %.6g\n"
-            "words_entry = %.6g\n",
-            words->count, words->rows, words->columns, words->left, words->entry);
-    if (words->count > 0)
-        fprintf(file, "array words_label[%d] = [", words->count);
-    for (int i = 0; i < words->count; i++)
-        fprintf(file, "%s%d%s", i ? ", " : "", words->word[i].label,
-                i + 1 < words->count ? "" : "]\n");
-}
-
-void rps_picture_write_words_texts(const struct rps_picture *picture, FILE *file)
-{
-    for (int i = 0; i < picture->words.count; i++)
-        rps_picture_write_line(picture, file, picture->words.word[i].text);
+    for (int i = 0; i < words->count; i++) {
+        like.ink = RPS_INK_BAND + (rps_ink)words->word[i].label;
+        rps_chart_entry(chart, words->left + i % words->columns * words->entry,
+                        top + i / words->columns * RPS_PICTURE_LEGEND_HEIGHT + 8, &like,
+                        words->word[i].text);
+    }
+    return words->rows * RPS_PICTURE_LEGEND_HEIGHT;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "rpistat/report_parts.h"
+#include "rpistat/share_block.h"
 #include "rpistat/text.h"
 
 #define TOLD    3  /* functions of the run in a sentence */
@@ -49,10 +50,6 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 
 void rps_report_shares(struct rps_report *report)
 {
-    static const struct rps_column columns[] = {
-        {.name = "name"}, {"self_share", .kind = RPS_VALUE_SHARE}, {.name = "module"},
-        {.name = "file"}, {"line", .kind = RPS_VALUE_INT},
-    };
     const struct rps_share_group *group = report->shares.group;
     const char *event = report->shares.sampling.event;
     struct rps_document *document = report->document;
@@ -64,19 +61,12 @@ void rps_report_shares(struct rps_report *report)
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)group->samples, 1);
     rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
                    rps_samples_expected(&report->shares.sampling, report->cpu_s));
-    top = rps_document_block(document, "top", columns, sizeof(columns) / sizeof(columns[0]));
-    for (int t = 0; t < group->count; t++) {
-        const struct rps_share_name *function = &group->top[t].name;
-
-        rps_put_text(top, function->name);
-        rps_put_number(top, group->top[t].share);
-        rps_put_texts(top, 2, function->module, function->file);
-        rps_put_int(top, function->line, function->line > 0);
-        if (isfinite(group->top[t].share))
-            text = rps_arena_print(
-                document->arena, "%s%s%s %.1f %%", text ? text : "", text ? ", " : "",
-                rps_share_name_text(name, sizeof(name), function), 100 * group->top[t].share);
-    }
+    top = rps_share_block_top(document, group);
+    for (int t = 0; t < group->count && isfinite(group->top[t].share); t++)
+        text =
+            rps_arena_print(document->arena, "%s%s%s %.1f %%", text ? text : "", text ? ", " : "",
+                            rps_share_name_text(name, sizeof(name), &group->top[t].name),
+                            100 * group->top[t].share);
     if (group->samples == 0)
         return;
     if (report->shares.sampling.frequency > 0)
@@ -121,24 +111,4 @@ char *rps_report_shares_of_label(const struct rps_report *report, int label, cha
                                  group->top[t].name.name);
     }
     return ret;
-}
-
-void rps_report_rows_group(struct rps_rows *rows, const struct rps_sampling *sampling,
-                           const struct rps_share_group *group, double cpu_s)
-{
-    rps_rows_uint(rows, "samples", group->samples, 1);
-    rps_rows_double(rows, "expected_samples", rps_samples_expected(sampling, cpu_s));
-    rps_json_array(rows->json, "top");
-    for (int t = 0; t < group->count; t++) {
-        const struct rps_share_name *name = &group->top[t].name;
-
-        rps_json_object(rows->json, NULL);
-        rps_rows_text(rows, "name", name->name);
-        rps_rows_double(rows, "self_share", group->top[t].share);
-        rps_rows_text(rows, "module", name->module);
-        rps_rows_text(rows, "file", name->file);
-        rps_rows_int(rows, "line", name->line, name->line > 0);
-        rps_json_end(rows->json);
-    }
-    rps_json_end(rows->json);
 }

@@ -103,14 +103,20 @@ def test_views():
     store.close()
 
 
+def x_tics(panels):
+    """The names and places of the last axis to the right that has names."""
+    return [re.findall(r'"([^"]+)" \((.*?)\)', line) for line in panels.splitlines()
+            if line.startswith('set xtics ("') and '""' not in line][-1]
+
+
 def tics(*arguments):
     with tempfile.TemporaryDirectory() as keep:
         expect(FOLDER.call("plot", "-o", "x.svg", "--keep", keep, *arguments, env=HERE), 0)
-        with open(os.path.join(keep, "figure.gp"), encoding="utf-8") as file:
-            found = dict(line.rstrip("\n").split(" = ", 1) for line in file if " = " in line)
+        with open(os.path.join(keep, "panels.gp"), encoding="utf-8") as file:
+            found = x_tics(file.read())
         with open(os.path.join(keep, "text.gp"), encoding="utf-8") as file:
             text = file.read()
-    return found["x_names"].strip('"').split(), found["x_places"].strip('"').split(), text
+    return [name for name, _ in found], [place for _, place in found], text
 
 
 def test_plot():
@@ -137,8 +143,8 @@ def test_plot_days():
             store.execute("UPDATE run SET start_realtime_ns = ?", (1792847820 * 10**9,))
         store.close()
         expect(folder.call("plot", "--x", "clock", "--keep", "kept", env=HERE), 0)
-        kept = folder.read("kept/figure.gp").decode()
-        assert 'x_names = "18:00 2026-10-25 06:00 12:00 18:00 2026-10-26 "' in kept, kept
+        names = [name for name, _ in x_tics(folder.read("kept/panels.gp").decode())]
+        assert names == ["18:00", "2026-10-25", "06:00", "12:00", "18:00", "2026-10-26"], names
         days = list(csv.DictReader(io.StringIO(expect(folder.call(
             "export", "--every", "1d", "--clock", env=HERE), 0).stdout)))
         assert [day["time"] for day in days[1:]] == \

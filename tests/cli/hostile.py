@@ -604,7 +604,7 @@ def test_kept_folder():
         os.mkdir(folder / "open")
         os.chmod(folder / "open", 0o777)
         refused(folder.call(*draw, "open"), 1, "a folder of your own")
-        for name in ("figure.gp", "text.gp", "run.gp", "redraw.sh", "gnuplot.log"):
+        for name in ("figure.gp", "panels.gp", "text.gp", "draw.gp", "redraw.sh", "gnuplot.log"):
             os.mkdir(folder / ("own-" + name))
             folder.link(os.path.join("own-" + name, name))
             answer = folder.call(*draw, "own-" + name)

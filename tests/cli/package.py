@@ -56,7 +56,7 @@ def test_package():
         dpkg = ("dpkg", "--root=" + root, "--log=/dev/null", "--force-depends", "--force-not-root")
         run(*dpkg, "-i", package)
         installed = files(root)
-        for end in ("bin/rpistat", "man1/rpistat.1.gz", "rpistat/plot/run.gp", "rpistat/plot/page.html",
+        for end in ("bin/rpistat", "man1/rpistat.1.gz", "rpistat/plot/draw.gp", "rpistat/plot/page.html",
                     "rpistat/region.h", "pkgconfig/rpistat.pc", "doc/rpistat/copyright", "doc/rpistat/rpistat.config"):
             assert any(name.endswith(end) for name in installed), (end, installed)
         program, = [name for name in installed if name.endswith("bin/rpistat")]

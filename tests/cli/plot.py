@@ -213,10 +213,16 @@ def heat(name, script):
     expect(FOLDER.call("record", "-q", "--pmu", "sim:%s.sim" % name, "-o", name + ".data"), 0)
     texts = svg("-i", name + ".data", "--kind", "heat", "--keep", name)
     rows = {}
-    for line in FOLDER.read(name + "/heat.dat").decode().splitlines()[1:]:
-        start, end, row, spreads = map(float, line.split())
-        rows.setdefault(int(row), []).append((start, end, spreads))
+    for line in FOLDER.read(name + "/heat.dat").decode().splitlines():
+        start, end, row, _, colour = line.split()
+        rows.setdefault(int(float(row)), []).append((float(start), float(end), spreads_of(colour)))
     return texts, rows
+
+
+def spreads_of(colour):
+    """Of a colour between 2166AC, F7F7F7 and B2182B (two and a half spreads)."""
+    red, blue = int(colour[2:4], 16), int(colour[6:8], 16)
+    return 2.5 * (blue - 0xf7) / (0x2b - 0xf7) if blue < red else 2.5 * (red - 0xf7) / (0xf7 - 0x21)
 
 
 def test_heat_noise():

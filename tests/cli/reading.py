@@ -230,7 +230,7 @@ def test_cpu_use():
             ["1,B,20,34", "2,C,35,49", "3,A,50,59"], phases
         expect(folder.call("plot", "--keep", "kept", "--no-phases"), 0)
         drawn = [float(line.split()[1])
-                 for line in folder.read("kept/panel-1-1.dat").decode().splitlines()[1:]]
+                 for line in folder.read("kept/panel-1-1.dat").decode().splitlines()]
         assert drawn == IDLE_USE, drawn
         with store:  # not known of one period: nor of its rotation, and of the whole
             store.execute("UPDATE period SET idle_ns = NULL WHERE period = 30")

@@ -85,6 +85,26 @@ double drawing_number(const char *text, const char *name)
     return strtod(at + strlen(name), NULL);
 }
 
+int drawing_panels(const char *panels)
+{
+    return drawing_count(panels, "set label 1 caption(");
+}
+
+double drawing_panel_end(const char *panels, int number)
+{
+    static const char range[] = "\nhigh = ";
+    const char *at = panels, *before = NULL, *end = panels;
+
+    for (int i = 0; i < number && end; i++)
+        end = strstr(end + 1, "set border 3 ");
+    if (!end)
+        fail_msg("there is no panel %d in %s", number, panels);
+    for (; (at = strstr(at, range)) != NULL && at < end; at++)
+        before = at;
+    assert_non_null(before);
+    return strtod(before + strlen(range), NULL);
+}
+
 /* --- golden pictures -------------------------------------------------------------------------- */
 
 static int is_data(const struct dirent *entry)
@@ -92,7 +112,7 @@ static int is_data(const struct dirent *entry)
     const char *ending = strrchr(entry->d_name, '.');
 
     return strcmp(entry->d_name, "figure.gp") == 0 || strcmp(entry->d_name, "text.gp") == 0 ||
-           (ending && strcmp(ending, ".dat") == 0);
+           strcmp(entry->d_name, "panels.gp") == 0 || (ending && strcmp(ending, ".dat") == 0);
 }
 
 /* All data files of a kept folder in the order of their names; free it. */

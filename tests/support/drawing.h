@@ -27,6 +27,11 @@ int drawing_count(const char *text, const char *part);
 /* The number behind a name that must be in the text. */
 double drawing_number(const char *text, const char *name);
 
+/* Of a kept panels.gp: panels with a heading; where the y axis ends of number n, from 1, of those
+ * with both axes. */
+int drawing_panels(const char *panels);
+double drawing_panel_end(const char *panels, int number);
+
 /*
  * Compare a picture with the golden files in tests/data/plot: NAME.txt holds the data files of its
  * kept folder, one after another, NAME.svg what gnuplot made of them, which is compared where

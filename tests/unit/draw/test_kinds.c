@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "support/drawing.h"
+#include "rpistat/picture_kinds.h"
 #include "rpistat/plot.h"
 
 #define GOLDEN_WIDTH 640
@@ -51,7 +52,7 @@ static void test_golden(void **state)
     strcpy(path, fixture_file(&fixture, "a.svg"));
     options.keep = keep;
     drawing_must(&fixture, path, options);
-    snprintf(name, sizeof(name), "%s-%s", golden->samples ? "code" : rps_plot_kinds[kind].name,
+    snprintf(name, sizeof(name), "%s-%s", golden->samples ? "code" : rps_plot_kind_names[kind],
              theme == RPS_THEME_DARK ? "dark" : "light");
     drawing_golden(name, keep, path);
     fixture_end(&fixture);
@@ -80,8 +81,9 @@ static char *draw_and_read(struct fixture *fixture, struct rps_plot_options opti
 
     strcpy(keep, fixture_file(fixture, "keep"));
     options.keep = keep;
-    drawing_must(fixture, fixture_file(fixture, "a.svg"), options);
     snprintf(file, sizeof(file), "%s/%s", keep, name);
+    unlink(file);
+    drawing_must(fixture, fixture_file(fixture, "a.svg"), options);
     return access(file, R_OK) == 0 ? drawing_text(file, NULL) : NULL;
 }
 
@@ -104,13 +106,16 @@ static void test_many_labels(void **state)
     drawing_detected(&fixture, phase, 14);
     text = draw_and_read(&fixture, (struct rps_plot_options){0}, "phases.dat");
     assert_int_equal(drawing_count(text, "\n"), 14);
-    assert_int_equal(drawing_count(text, " 1\n"), 5);
-    assert_int_equal(drawing_count(text, " 0x77AADD "), 2); /* A and J */
+    assert_int_equal(drawing_count(text, " 0x77AADD\n"), 2); /* A and J */
     free(text);
-    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "phase_legend = "), 14); /* N is one period long */
-    assert_non_null(strstr(text, "label_name[14] = \"N\"\n"));
-    assert_int_equal((int)drawing_number(text, "\nlabels = "), 13);
+    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "hatched.dat");
+    assert_int_equal(drawing_count(text, "\n"), 5);
+    free(text);
+    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "text.gp");
+    for (char label = 'A'; label <= 'N'; label++) /* in the legend; in the strip but for N, which is
+                                                     one period long */
+        assert_int_equal(drawing_count(text, (char[]){'\n', '|', label, '\n', '\0'}),
+                         label < 'N' ? 2 : 1);
     free(text);
     fixture_end(&fixture);
 }
@@ -139,17 +144,15 @@ static void test_crowded_phases(void **state)
     at = text;
     while (sscanf(at, "%lf %lf", &from, &to) == 2) {
         assert_true(fabs(from - before) < 1e-6);
-        of_a += strncmp(strstr(at, "0x"), "0xAC77AADD", 10) == 0 ? to - from : 0;
+        of_a += strncmp(strstr(at, "0x"), "0x77AADD", 8) == 0 ? to - from : 0;
         before = to;
         at = strchr(at, '\n') + 1;
     }
     assert_true(fabs(before - 800) < 1e-6);
     assert_true(of_a > 700); /* nearly every column is mostly A */
     free(text);
-    text = draw_and_read(&fixture, (struct rps_plot_options){.width = 400, .height = 250},
-                         "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\nbounds = "), 0);
-    free(text);
+    assert_null(draw_and_read(&fixture, (struct rps_plot_options){.width = 400, .height = 250},
+                              "bounds.dat"));
     fixture_end(&fixture);
     free(phase);
 }
@@ -180,13 +183,12 @@ static void test_phases_on_cycles(void **state)
     assert_int_equal((uint64_t)strtod(text, NULL), cycle);
     free(text);
     text = draw_and_read(&fixture, (struct rps_plot_options){.from_ns = INT64_C(4000000000)},
-                         "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\nphases = "), 1);
-    assert_int_equal((int)drawing_number(text, "\nbounds = "), 0);
+                         "phases.dat");
+    assert_int_equal(drawing_count(text, "\n"), 1);
     free(text);
-    text = draw_and_read(&fixture, (struct rps_plot_options){.no_phases = 1}, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\nstrip = "), 0);
-    free(text);
+    assert_null(draw_and_read(&fixture, (struct rps_plot_options){.from_ns = INT64_C(4000000000)},
+                              "bounds.dat"));
+    assert_null(draw_and_read(&fixture, (struct rps_plot_options){.no_phases = 1}, "phases.dat"));
     fixture_end(&fixture);
 }
 
@@ -204,14 +206,14 @@ static void test_chosen_metrics(void **state)
     (void)state;
     drawing_need_gnuplot();
     begin_run(&fixture, 80);
-    text = draw_and_read(&fixture, options, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\npanels = "), 1);
+    text = draw_and_read(&fixture, options, "panels.gp");
+    assert_int_equal(drawing_panels(text), 1);
     free(text);
     options.panel = panel;
     options.panel_count = 1;
-    text = draw_and_read(&fixture, options, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\npanels = "), 2);
-    assert_int_equal((int)drawing_number(text, "\nlines[2] = "), 2);
+    text = draw_and_read(&fixture, options, "panels.gp");
+    assert_int_equal(drawing_panels(text), 2);
+    assert_int_equal(drawing_count(text, " title caption("), 2); /* of the second */
     free(text);
     options.panel = empty;
     assert_int_equal(drawing_draw(&fixture, "a.svg", options, &err), RPS_USAGE);
@@ -236,15 +238,19 @@ static void test_panels_that_fit(void **state)
     (void)state;
     drawing_need_gnuplot();
     begin_run(&fixture, 80);
+    text = draw_and_read(&fixture, small, "panels.gp");
+    assert_in_range(drawing_panels(text), 2, 4);
+    free(text);
     text = draw_and_read(&fixture, small, "figure.gp");
-    assert_in_range((int)drawing_number(text, "\npanels = "), 2, 4);
     assert_true(drawing_number(text, "\nscale = ") > 0.7);
     free(text);
     text = draw_and_read(&fixture, small, "text.gp");
     assert_non_null(strstr(text, " of 6 panels fit; --panel chooses"));
     free(text);
+    text = draw_and_read(&fixture, large, "panels.gp");
+    assert_int_equal(drawing_panels(text), 6);
+    free(text);
     text = draw_and_read(&fixture, large, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\npanels = "), 6);
     assert_true(drawing_number(text, "\nscale = ") > 3);
     free(text);
     text = draw_and_read(&fixture, large, "text.gp");
@@ -277,16 +283,17 @@ static void test_scatter_thins(void **state)
     }
     fixture_read(&fixture);
     drawing_detected(&fixture, phase, 2);
-    text = draw_and_read(&fixture, options, "points.dat");
+    text = draw_and_read(&fixture, options, "points-0.dat");
     assert_in_range(drawing_count(text, " 0x"), 2000, 7900);
-    assert_non_null(strstr(text, "\n\n\n")); /* B has a block of its own */
     free(text);
-    text = draw_and_read(&fixture, options, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "points_blocks = "), 2);
-    assert_int_equal((int)drawing_number(text, "points_outside = "), 0);
-    assert_int_equal((int)drawing_number(text, "x_log = "), 0);
+    text = draw_and_read(&fixture, options, "points-1.dat"); /* B has a layer of its own */
+    assert_in_range(drawing_count(text, " 0x"), 1, 1);
+    free(text);
+    text = draw_and_read(&fixture, options, "panels.gp");
+    assert_null(strstr(text, "\"≤")); /* no logarithms */
     free(text);
     text = draw_and_read(&fixture, options, "text.gp");
+    assert_null(strstr(text, "beyond the axes"));
     assert_non_null(strstr(text, "|8000 points, one a rotation of the event sets"));
     free(text);
     fixture_end(&fixture);
@@ -318,8 +325,8 @@ static void test_scatter_chooses(void **state)
     assert_non_null(strstr(text, "|DC miss ratio (%)\n"));
     free(text);
     text =
-        draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_SCATTER}, "figure.gp");
-    assert_true(strstr(text, "x_log = 1\n") || strstr(text, "y_log = 1\n"));
+        draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_SCATTER}, "panels.gp");
+    assert_non_null(strstr(text, "\"≤"));
     free(text);
     fixture_end(&fixture);
 }
@@ -335,7 +342,7 @@ static void test_profile(void **state)
     fixture_begin(&fixture, "arm1176");
     drawing_story(&fixture);
     text = draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_PHASES}, "cells.dat");
-    assert_int_equal(drawing_count(text, "\n"), 1 + 3 * 8); /* seven metrics and CPU use */
+    assert_int_equal(drawing_count(text, "\n"), 3 * 8); /* seven metrics and CPU use */
     free(text);
     text = draw_and_read(
         &fixture, (struct rps_plot_options){.kind = RPS_PLOT_PHASES, .width = 400, .height = 250},
@@ -343,6 +350,25 @@ static void test_profile(void **state)
     assert_non_null(strstr(text, " of 8 figures and 3 of 3 labels fit"));
     free(text);
     fixture_end(&fixture);
+}
+
+static void check_words(struct fixture *fixture, struct rps_plot_options options, int rows,
+                        const char *labels)
+{
+    struct rps_picture picture;
+    struct rps_chart *chart;
+    struct rps_error err;
+    char found[RPS_PICTURE_WORDS_MOST + 1] = "";
+
+    options.to_ns = INT64_MAX;
+    if (rps_picture_open(&picture, fixture->reader, fixture->run_id, &options, 0, &err) < 0 ||
+        rps_picture_fill_time(&picture, fixture->reader, &options, &chart, &err) < 0)
+        fail_msg("%s", err.message);
+    for (int i = 0; i < picture.words.count; i++)
+        found[i] = (char)('A' + picture.words.word[i].label);
+    assert_string_equal(found, labels);
+    assert_int_equal(picture.words.rows, rows);
+    rps_picture_free(&picture);
 }
 
 /* Words of the labels that last longest, one or two a row; each label with words needs no legend
@@ -359,10 +385,7 @@ static void test_words(void **state)
     drawing_need_gnuplot();
     fixture_begin(&fixture, "arm1176");
     drawing_story(&fixture);
-    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\nwords = "), 3);
-    assert_int_equal((int)drawing_number(text, "\nwords_rows = "), 2);
-    free(text);
+    check_words(&fixture, (struct rps_plot_options){0}, 2, "ABC");
     text = draw_and_read(&fixture, narrow, "text.gp");
     assert_non_null(strstr(text, "\n|B: CPI 1.5 (run: 3.2)\n")); /* the second clause has no room */
     assert_non_null(strstr(text, "\n|C: CPI 17 (run: 3.2)\n"));
@@ -371,12 +394,8 @@ static void test_words(void **state)
                          "text.gp");
     assert_non_null(strstr(text, "\n|B: CPI 1.5 (run: 3.2)\n"));
     free(text);
-    text = draw_and_read(&fixture, low, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\nwords = "), 0);
-    free(text);
-    text = draw_and_read(&fixture, (struct rps_plot_options){.no_phases = 1}, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\nwords = "), 0);
-    free(text);
+    check_words(&fixture, low, 0, "");
+    check_words(&fixture, (struct rps_plot_options){.no_phases = 1}, 0, "");
     for (size_t i = 0; i < 12; i++) { /* L has one period, A ... C fewer than the others */
         phase[i].first = i < 3 ? 10 * i : 30 + 22 * (i - 3);
         phase[i].last = i < 2 ? 10 * i + 9 : i == 2 ? 29 : i == 11 ? 239 : 30 + 22 * (i - 2) - 1;
@@ -385,11 +404,10 @@ static void test_words(void **state)
     phase[10].last = 238;
     phase[11].first = 239;
     drawing_detected(&fixture, phase, 12);
-    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\nwords = "), 8);
-    assert_int_equal((int)drawing_number(text, "\nwords_rows = "), 4);
-    assert_int_equal((int)drawing_number(text, "phase_legend = "), 12); /* L has no room */
-    assert_non_null(strstr(text, "\narray words_label[8] = [3, 4, 5, 6, 7, 8, 9, 10]\n"));
+    check_words(&fixture, (struct rps_plot_options){0}, 4, "DEFGHIJK");
+    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "text.gp");
+    assert_int_equal(drawing_count(text, "\n|K\n"), 2); /* in the legend and in the strip */
+    assert_int_equal(drawing_count(text, "\n|L\n"), 1); /* has no room there */
     free(text);
     fixture_end(&fixture);
 }
@@ -412,13 +430,13 @@ static void test_zeros(void **state)
     fixture_read(&fixture);
     text = draw_and_read(&fixture, (struct rps_plot_options){0}, "text.gp");
     assert_non_null(
-        strstr(text, "\n|Nothing but zeros: Context switches, CPU migrations, Block I/O\nEND"));
+        strstr(text, "\n|Nothing but zeros: Context switches, CPU migrations, Block I/O\n"));
     assert_non_null(strstr(text, "|Major faults\n")); /* in one panel with the minor ones */
     free(text);
-    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "figure.gp");
-    assert_int_equal((int)drawing_number(text, "\npanels = "), 3);
-    assert_int_equal((int)drawing_number(text, "y_to[2] = "), 3000000);
-    assert_non_null(strstr(text, "y_scale[2] = 1e+06\ny_suffix[2] = \" M\"\n"));
+    text = draw_and_read(&fixture, (struct rps_plot_options){0}, "panels.gp");
+    assert_int_equal(drawing_panels(text), 3);
+    assert_int_equal((int)drawing_panel_end(text, 2), 3000000);
+    assert_non_null(strstr(text, "\"3 M\" (3000000)"));
     free(text);
     text = draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_HEAT}, "text.gp");
     assert_non_null(
@@ -518,7 +536,7 @@ static void test_little_to_draw(void **state)
             if (result < 0)
                 assert_true(strlen(err.message) > 20 && !strstr(err.message, "gnuplot"));
             else if (sleeps && (kind == RPS_PLOT_SCATTER || kind == RPS_PLOT_PCA))
-                fail_msg("%s drew nothing", rps_plot_kinds[kind].name);
+                fail_msg("%s drew nothing", rps_plot_kind_names[kind]);
         }
         fixture_end(&fixture);
     }

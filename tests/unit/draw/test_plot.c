@@ -159,7 +159,7 @@ static void test_keep(void **state)
     assert_string_equal(first, "");
     free(first);
     first = drawing_text(fixture_file(&fixture, "keep/panel-1-1.dat"), NULL);
-    assert_int_equal(drawing_count(first, "\n"), 1 + 50);
+    assert_int_equal(drawing_count(first, "\n"), 50);
     free(first);
     fixture_end(&fixture);
 }
@@ -178,8 +178,8 @@ static void test_panels_without_data(void **state)
     strcpy(keep, fixture_file(&fixture, "keep"));
     strcpy(path, fixture_file(&fixture, "a.svg"));
     drawing_must(&fixture, path, (struct rps_plot_options){.keep = keep});
-    text = drawing_text(fixture_file(&fixture, "keep/figure.gp"), NULL);
-    assert_non_null(strstr(text, "\npanels = 4\n"));
+    text = drawing_text(fixture_file(&fixture, "keep/panels.gp"), NULL);
+    assert_int_equal(drawing_panels(text), 4);
     free(text);
     text = drawing_text(path, NULL);
     assert_null(strstr(text, "ranch"));
@@ -253,9 +253,9 @@ static void test_peak(void **state)
     strcpy(keep, fixture_file(&fixture, "keep"));
     drawing_must(&fixture, fixture_file(&fixture, "a.svg"),
                  (struct rps_plot_options){.keep = keep});
-    text = drawing_text(fixture_file(&fixture, "keep/figure.gp"), NULL);
-    assert_true(drawing_number(text, "y_to[4] = ") < 2000); /* TLB misses; 90,000 in the peak */
-    assert_true(drawing_number(text, "y_to[3] = ") >= 90);  /* DC miss ratio: 1 %, once 90 % */
+    text = drawing_text(fixture_file(&fixture, "keep/panels.gp"), NULL);
+    assert_true(drawing_panel_end(text, 4) < 2000); /* TLB misses; 90,000 in the peak */
+    assert_true(drawing_panel_end(text, 3) >= 90);  /* DC miss ratio: 1 %, once 90 % */
     free(text);
     text = drawing_text(fixture_file(&fixture, "keep/text.gp"), NULL);
     assert_non_null(strstr(text, "|TLB misses per 1,000 instructions; peak above: 90000\n"));
@@ -369,7 +369,7 @@ static void test_gnuplot_fails(void **state)
         const char *script, *words;
     } cases[] = {
         {NULL, "gnuplot was not found: install it"},
-        {"#!/bin/sh\necho '\"run.gp\" line 3: something odd' >&2\nexit 1\n",
+        {"#!/bin/sh\necho '\"draw.gp\" line 3: something odd' >&2\nexit 1\n",
          "line 3: something odd"},
         {"#!/bin/sh\nprintf 'half a picture'\nexit 0\n", "could not draw"},
         {"#!/bin/sh\nprintf 'IEND'\nexit 1\n", "could not draw"},

@@ -6,7 +6,6 @@
  * The figures that tell the phases apart most come first, and those without room are left out.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/picture_kinds.h"
@@ -19,15 +18,16 @@
 #define PROFILE_CELL_LEAST 74
 #define PROFILE_LEFT       170
 #define PROFILE_NARROW     132
-#define PROFILE_HALF_MOST  5 /* power of two at the ends of a cell: figures 32 times the run's */
+#define PROFILE_CELL       0.86 /* of a cell's width that its bar may have */
+#define PROFILE_HALF_MOST  5    /* power of two at the ends of a cell: figures 32 times the run's */
 
 struct grid {
     const struct rps_profile *profile;
     size_t rows;    /* figures that are drawn, in the profile's order */
-    size_t *figure; /* owned; of each row */
+    size_t *figure; /* of each row */
     size_t row_total;
     int columns, column_total; /* labels */
-    int *label;                /* owned; of each column: most time first, shown by label */
+    int *label;                /* of each column: most time first, shown by label */
 };
 
 static double mean_of(const struct grid *grid, size_t row, int label)
@@ -120,7 +120,7 @@ static void choose_columns(const struct rps_picture *picture, struct grid *grid)
     }
 }
 
-/* --- files ------------------------------------------------------------------------------------ */
+/* --- chart ------------------------------------------------------------------------------------ */
 
 /* How many times the run's figure, as a power of two; NaN where that says nothing. */
 static double times(double value, double whole)
@@ -153,32 +153,36 @@ static double place(double power, double half)
     return fmin(1, fmax(0, 0.5 + power / half / 2));
 }
 
-static int write_cells(const struct rps_picture *picture, const struct grid *grid, int folder_fd,
-                       struct rps_error *err)
+static void add_cells(struct rps_chart *chart, const struct grid *grid, struct rps_panel *panel)
 {
-    FILE *file = rps_picture_file(folder_fd, "cells.dat", err);
+    struct rps_layer *bars = rps_chart_layer(chart, panel, RPS_LAYER_BOXES, "cells", 0);
+    struct rps_layer *spreads = rps_chart_layer(chart, panel, RPS_LAYER_SEGMENTS, "spreads",
+                                                RPS_INK_VEIL(RPS_INK_TEXT, 64));
     double half = half_width(grid);
 
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file, "# row column bar spread-from spread-to colour value\n");
+    bars->each = 1;
+    spreads->weight = 1.2;
     for (size_t r = 0; r < grid->rows; r++) {
-        double whole = grid->profile->figure[grid->figure[r]].whole;
+        double whole = grid->profile->figure[grid->figure[r]].whole, y = (double)r;
 
         for (int c = 0; c < grid->columns; c++) {
             double mean = mean_of(grid, r, grid->label[c]);
             double spread = isfinite(mean) ? spread_of(grid, r, grid->label[c]) : NAN;
-            char number[RPS_TEXT_NUMBER_SIZE];
+            char number[RPS_TEXT_NUMBER_SIZE] = "-";
 
-            fprintf(file, "%zu %d %.6g %.6g %.6g 0x%s \"%s\"\n", r, c,
-                    place(times(mean, whole), half),
-                    place(times(spread > mean ? 0 : mean - spread, whole), half),
-                    place(times(mean + spread, whole), half),
-                    picture->palette->band[grid->label[c] % RPS_PALETTE_LABELS],
-                    isfinite(mean) ? rps_text_number(number, sizeof(number), mean) : "-");
+            if (isfinite(mean))
+                rps_text_number(number, sizeof(number), mean);
+            rps_chart_shape(chart, bars, c + PROFILE_CELL / 2, y + 0.14,
+                            c + PROFILE_CELL * place(times(mean, whole), half), y + 0.50)
+                ->ink = RPS_INK_BAND + (rps_ink)grid->label[c];
+            rps_chart_shape(
+                chart, spreads,
+                c + PROFILE_CELL * place(times(spread > mean ? 0 : mean - spread, whole), half),
+                y + 0.32, c + PROFILE_CELL * place(times(mean + spread, whole), half), y + 0.32);
+            rps_chart_label(chart, panel, c + PROFILE_CELL / 2, y + 0.76, RPS_LOOK_BOXED,
+                            RPS_INK_TEXT, number);
         }
     }
-    return rps_picture_file_close(file, "cells.dat", err);
 }
 
 static int has_spreads(const struct grid *grid)
@@ -192,70 +196,88 @@ static int has_spreads(const struct grid *grid)
     return 0;
 }
 
-static int write_numbers(const struct rps_picture *picture, const struct grid *grid, int folder_fd,
-                         struct rps_error *err)
-{
-    FILE *file = rps_picture_file(folder_fd, "figure.gp", err);
-
-    if (!file)
-        return RPS_FAILED;
-    rps_picture_write_canvas(picture, file);
-    fprintf(file, "profile_head_px = %d\nprofile_foot_px = %d\nrows = %zu\ncolumns = %d\n",
-            head_of(picture), PROFILE_FOOT, grid->rows, grid->columns);
-    rps_picture_write_words(picture, file);
-    fprintf(file, "half = %.0f\nspreads = %d\n", exp2(half_width(grid)), has_spreads(grid));
-    fprintf(file, "array label[%d] = [", grid->columns);
-    for (int c = 0; c < grid->columns; c++)
-        fprintf(file, "%s%d", c ? ", " : "", grid->label[c]);
-    fprintf(file, "]\n");
-    return rps_picture_file_close(file, "figure.gp", err);
-}
-
-static void write_column_text(const struct rps_picture *picture, const struct grid *grid, int label,
-                              FILE *file)
+static void name_columns(struct rps_chart *chart, const struct grid *grid,
+                         const struct rps_panel *panel)
 {
     const struct rps_profile *profile = grid->profile;
-    const struct rps_profile_label *of = &profile->label[label];
-    char text[64], name[RPS_PHASE_LABEL_SIZE];
+    double width = (panel->right - panel->left) / grid->columns, top = panel->top;
 
-    rps_picture_write_line(picture, file, rps_phase_label(label, name));
-    snprintf(text, sizeof(text), "%.1f %% \xc2\xb7 %zu\xc3\x97",
-             100 * rps_profile_share(profile, of->length_ns, of->periods), of->occurrences);
-    rps_picture_write_line(picture, file, text);
+    for (int c = 0; c < grid->columns; c++) {
+        const struct rps_profile_label *of = &profile->label[grid->label[c]];
+        double left = panel->left + c * width, middle = left + PROFILE_CELL / 2 * width;
+        char text[64], name[RPS_PHASE_LABEL_SIZE];
+
+        rps_chart_box(chart, left, top - 38, left + PROFILE_CELL * width, top - 20,
+                      RPS_INK_BAND + (rps_ink)grid->label[c]);
+        rps_chart_text(chart, middle, top - 29, RPS_LOOK_CENTRE, RPS_TEXT_NORMAL, RPS_INK_ON_AREA,
+                       rps_phase_label(grid->label[c], name));
+        snprintf(text, sizeof(text), "%.1f %% \xc2\xb7 %zu\xc3\x97",
+                 100 * rps_profile_share(profile, of->length_ns, of->periods), of->occurrences);
+        rps_chart_text(chart, middle, top - 10, RPS_LOOK_CENTRE, RPS_TEXT_SMALL, RPS_INK_QUIET,
+                       text);
+    }
 }
 
-static int write_texts(const struct rps_picture *picture, const struct grid *grid, int folder_fd,
-                       struct rps_error *err)
+static void name_rows(struct rps_chart *chart, const struct rps_picture *picture,
+                      const struct grid *grid, const struct rps_panel *panel)
 {
-    FILE *file = rps_picture_file(folder_fd, "text.gp", err);
-    char text[RPS_PICTURE_TEXT_SIZE] = "", number[RPS_TEXT_NUMBER_SIZE];
+    double height = (panel->bottom - panel->top) / (double)grid->rows, x = panel->left - 9;
+    char text[RPS_PICTURE_TEXT_SIZE], number[RPS_TEXT_NUMBER_SIZE];
 
-    if (!file)
-        return RPS_FAILED;
-    fprintf(file,
-            "# Title, second line; of each column its label and how often it came; of each\n"
-            "# row its name and the whole run's figure; the words of phases. A line of text is\n"
-            "# what follows its bar.\n$text << END\n");
-    if (grid->rows < grid->row_total || grid->columns < grid->column_total)
-        snprintf(text, sizeof(text), "%zu of %zu figures and %d of %d labels fit", grid->rows,
-                 grid->row_total, grid->columns, grid->column_total);
-    rps_picture_write_titles(picture, text, file);
-    for (int c = 0; c < grid->columns; c++)
-        write_column_text(picture, grid, grid->label[c], file);
     for (size_t r = 0; r < grid->rows; r++) {
         const struct rps_figure *figure = &grid->profile->figure[grid->figure[r]];
+        double y = panel->top + ((double)r + 0.5) * height;
 
         snprintf(text, sizeof(text), figure->unit[0] ? "%s (%s)" : "%s", figure->label,
                  figure->unit);
         rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
-        rps_picture_write_line(picture, file, text);
+        rps_chart_text(chart, x, y - 7, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL, RPS_INK_TEXT, text);
         snprintf(text, sizeof(text), "run: %s",
                  rps_text_number(number, sizeof(number), figure->whole));
-        rps_picture_write_line(picture, file, text);
+        rps_chart_text(chart, x, y + 7, RPS_LOOK_RIGHT, RPS_TEXT_SMALL, RPS_INK_QUIET, text);
     }
-    rps_picture_write_words_texts(picture, file);
-    fprintf(file, "END\n");
-    return rps_picture_file_close(file, "text.gp", err);
+}
+
+/* Lines below the rows, and the whole run's in the middle of each column. */
+static void add_lines(struct rps_chart *chart, const struct grid *grid, struct rps_panel *panel)
+{
+    struct rps_layer *below =
+        rps_chart_layer(chart, panel, RPS_LAYER_SEGMENTS, "rows", RPS_INK_GRID);
+    struct rps_layer *middle = rps_chart_layer(chart, panel, RPS_LAYER_RULES, "run", RPS_INK_AXIS);
+
+    below->weight = 0.6;
+    middle->weight = 0.8;
+    for (size_t r = 1; r <= grid->rows; r++)
+        rps_chart_shape(chart, below, 0, (double)r, grid->columns - 1 + PROFILE_CELL, (double)r);
+    for (int c = 0; c < grid->columns; c++)
+        rps_chart_shape(chart, middle, c + PROFILE_CELL / 2, 0, 0, 0);
+}
+
+static struct rps_chart *draw_grid(struct rps_picture *picture, const struct grid *grid)
+{
+    double half = exp2(half_width(grid));
+    struct rps_chart *chart;
+    struct rps_panel *panel;
+    char text[128] = "";
+
+    if (grid->rows < grid->row_total || grid->columns < grid->column_total)
+        snprintf(text, sizeof(text), "%zu of %zu figures and %d of %d labels fit", grid->rows,
+                 grid->row_total, grid->columns, grid->column_total);
+    chart = rps_picture_chart(picture, text);
+    rps_picture_add_words(chart, picture, RPS_PICTURE_HEAD - 2);
+    panel =
+        rps_picture_panel(chart, picture, head_of(picture), chart->panel[0]->bottom - PROFILE_FOOT);
+    panel->x = (struct rps_scale){.to = grid->columns};
+    panel->y = (struct rps_scale){.from = (double)grid->rows};
+    add_lines(chart, grid, panel);
+    add_cells(chart, grid, panel);
+    name_columns(chart, grid, panel);
+    name_rows(chart, picture, grid, panel);
+    snprintf(text, sizeof(text), "Bars: times the whole run's figure (upright line), 1/%g to %g.%s",
+             half, half, has_spreads(grid) ? " Thin lines: spread." : "");
+    rps_chart_text(chart, picture->left, chart->panel[0]->bottom - 12, RPS_LOOK_PLAIN,
+                   RPS_TEXT_SMALL, RPS_INK_QUIET, text);
+    return chart;
 }
 
 int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *reader,
@@ -279,13 +301,13 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
     return result < 0 ? result : 0;
 }
 
-int rps_picture_write_profile(struct rps_picture *picture, struct rps_reader *reader,
-                              const struct rps_plot_options *options, int folder_fd,
-                              struct rps_error *err)
+int rps_picture_fill_phases(struct rps_picture *picture, struct rps_reader *reader,
+                            const struct rps_plot_options *options, struct rps_chart **ret,
+                            struct rps_error *err)
 {
     struct rps_profile profile = {0};
     struct grid grid = {.profile = &profile};
-    int result;
+    int result = 0;
 
     if (!picture->has_phases)
         return rps_error_set(err, RPS_FAILED,
@@ -293,26 +315,19 @@ int rps_picture_write_profile(struct rps_picture *picture, struct rps_reader *re
                              "them, also in long runs",
                              (long long)picture->run.run_id, (long long)picture->run.run_id);
     picture->left = picture->width / picture->scale < 700 ? PROFILE_NARROW : PROFILE_LEFT;
-    result = rps_picture_profile(picture, reader, options, &profile, err);
-    if (result == 0) {
-        grid.figure = calloc(profile.figure_count + 1, sizeof(*grid.figure));
-        grid.label = calloc((size_t)profile.label_count + 1, sizeof(*grid.label));
-        result = grid.figure && grid.label ? 0 : rps_error_memory(err);
-    }
-    if (result == 0) {
-        rps_picture_choose_words(picture, &profile, options);
-        choose_rows(picture, options, &grid);
-        choose_columns(picture, &grid);
-        if (grid.rows == 0 || grid.columns == 0)
-            result = rps_error_set(err, RPS_FAILED, "no metric of run %lld has a value there",
-                                   (long long)picture->run.run_id);
-    }
-    if (result == 0 && (write_numbers(picture, &grid, folder_fd, err) < 0 ||
-                        write_texts(picture, &grid, folder_fd, err) < 0 ||
-                        write_cells(picture, &grid, folder_fd, err) < 0))
-        result = RPS_FAILED;
-    free(grid.figure);
-    free(grid.label);
+    if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
+        return RPS_FAILED;
+    grid.figure = rps_arena_get(picture->arena, profile.figure_count + 1, sizeof(*grid.figure));
+    grid.label =
+        rps_arena_get(picture->arena, (size_t)profile.label_count + 1, sizeof(*grid.label));
+    rps_picture_choose_words(picture, &profile, options);
+    choose_rows(picture, options, &grid);
+    choose_columns(picture, &grid);
+    if (grid.rows == 0 || grid.columns == 0)
+        result = rps_error_set(err, RPS_FAILED, "no metric of run %lld has a value there",
+                               (long long)picture->run.run_id);
+    else
+        *ret = draw_grid(picture, &grid);
     rps_profile_free(&profile);
     return result;
 }

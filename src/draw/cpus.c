@@ -22,7 +22,7 @@ int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
     if (picture->kind != RPS_PLOT_TIME && way == RPS_CPUS_EACH && count > 1)
         return rps_error_set(err, RPS_USAGE,
                              "--cpu each: --kind %s draws the CPUs added up; leave one of them out",
-                             rps_plot_kinds[picture->kind].name);
+                             rps_plot_kind_names[picture->kind]);
     if (picture->kind != RPS_PLOT_TIME || count <= 1 || way == RPS_CPUS_SUM ||
         (way == RPS_CPUS_CHOSEN && count > few))
         return 0;

@@ -1,20 +1,23 @@
-# What all pictures share: terminal, colours, text and the axis of time or cycles. `format` is png,
-# svg, pdf or sixel.
+# Draws a figure: its panels, one after another.
 #
-# Scripts are run in a folder that rpistat plot has filled (keep one with --keep DIR):
+#     gnuplot -d -c draw.gp FORMAT > PICTURE        FORMAT: png, svg, pdf or sixel
 #
-#     figure.gp        numbers: size, colours, axes, what each panel holds
-#     text.gp          text: title, headings, legends; never interpreted
-#     *.dat            series, and what lies behind them
+# It is run in a folder that rpistat has filled (keep one with --keep DIR):
+#
+#     figure.gp        size and colours
+#     panels.gp        of each panel its place, axes and layers
+#     text.gp          text, by the number of its line; never interpreted
+#     *.dat            the shapes of layers
 #
 # Lengths are pixels at scale 1; px is what one of them is in this picture.
 
+format = ARG1
 load "figure.gp"
 load "text.gp"
 set encoding utf8
 
 # Each line of $text has a bar in front, so that none can end the block.
-caption(n) = $text[n][2:*]
+caption(n) = $text[int(n)][2:*]
 
 # --- terminal ---------------------------------------------------------------------------------
 
@@ -44,35 +47,28 @@ if (format eq "png") {
 
 # --- style ------------------------------------------------------------------------------------
 
-line_colour(n) = "#" . colour[(n - 1) % 8 + 1]
-line_dash(n) = n > 8 ? 2 : 1                    # the second eight are dashed
-band_colour(n) = "#" . band[n % 9 + 1]          # of phases: label 0 is A
-ink_colour(n) = "#" . ink[n % 9 + 1]
 array shape[6] = [7, 5, 9, 13, 11, 15]          # of points: filled circle, square, triangles, ...
 point_size(s) = format eq "svg" ? 0.6 * scale * s : s   # gnuplot's SVG does not scale them
 point_shape(n) = shape[n % 6 + 1]
-veiled(alpha, c) = sprintf("#%02X%s", alpha, c[2:*])
 
 set style line 100 linecolor rgb grid linewidth 0.6
 set style line 101 linecolor rgb axis linewidth 0.8
-set border 3 linestyle 101
-set tics nomirror scale 0.6 textcolor rgb dark
 set style fill noborder
-set boxwidth 1
-set key textcolor rgb dark
+set style textbox opaque noborder fillcolor rgb background margins 0.6, 0.4
 
 # --- places -----------------------------------------------------------------------------------
 
 px = 1.0 * scale
-across(x) = 1.0 * x / width
-up(y) = 1 - 1.0 * y / height
-left = left_px * px
-right = width - right_px * px
-floor_y = height - zeros * row_px * px      # above the lines that name what is nothing but zeros
-narrow = width / scale < 760        # legends go below the headings then
+across(x) = x * px / width
+up(y) = 1 - y * px / height
+place(left, right, top, bottom) = sprintf("unset key; unset label; unset xtics; unset ytics; " \
+    . "unset border; unset grid; set lmargin at screen %.9g; set rmargin at screen %.9g; " \
+    . "set tmargin at screen %.9g; set bmargin at screen %.9g", \
+    across(left), across(right), up(top), up(bottom))
+tics = "scale 0.6 nomirror noenhanced textcolor rgb dark"
+quiet_tics = "scale 0.6 nomirror noenhanced font small_font textcolor rgb quiet"
 
-# --- tics -------------------------------------------------------------------------------------
-
-log_label(v) = v >= 9 ? sprintf("%g G", 10**(v - 9)) : v >= 6 ? sprintf("%g M", 10**(v - 6)) : \
-    v >= 4 ? sprintf("%g k", 10**(v - 3)) : sprintf("%g", 10**v)
-y_label(y, scale, suffix) = y == 0 ? "0" : sprintf("%g", y / scale) . suffix
+set multiplot
+load "panels.gp"
+unset multiplot
+unset output

@@ -1,0 +1,219 @@
+/* Charts: what is written of them for gnuplot, and that gnuplot draws any. */
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "support/drawing.h"
+#include "rpistat/chart.h"
+#include "rpistat/gnuplot_folder.h"
+
+#define HOSTILE "\"`touch pwned`' @tics %d\nEND"
+
+struct made {
+    struct fixture fixture; /* for its folder */
+    struct rps_arena *arena;
+    struct rps_chart *chart;
+    struct rps_panel *panel;
+};
+
+static void begin(struct made *made)
+{
+    fixture_begin(&made->fixture, "arm1176");
+    made->arena = rps_arena_new();
+    made->chart = rps_chart_new(made->arena, rps_palette(RPS_THEME_LIGHT), 600, 300, 0.5);
+    made->panel = rps_chart_panel(made->chart, 50, 1150, 100, 500);
+    made->panel->x = (struct rps_scale){.from = -1, .to = 2, .shown = 1, .label = HOSTILE};
+    made->panel->y = (struct rps_scale){.from = 10, .to = 30, .shown = 1};
+}
+
+static void end(struct made *made)
+{
+    rps_arena_free(made->arena);
+    fixture_end(&made->fixture);
+}
+
+/* A file of the chart; free it. */
+static char *written(struct made *made, int xml, const char *name)
+{
+    int folder = open(made->fixture.folder, O_RDONLY | O_DIRECTORY);
+    struct rps_error err;
+
+    assert_true(folder >= 0);
+    if (rps_chart_write(made->chart, xml, folder, &err) < 0)
+        fail_msg("%s", err.message);
+    close(folder);
+    return drawing_text(fixture_file(&made->fixture, name), NULL);
+}
+
+static void expect(struct made *made, const char *name, const char *text)
+{
+    char *found = written(made, 0, name);
+
+    assert_string_equal(found, text);
+    free(found);
+}
+
+static struct rps_layer *add(struct made *made, enum rps_layer_kind kind, const char *file)
+{
+    struct rps_layer *layer =
+        rps_chart_layer(made->chart, made->panel, kind, file, RPS_INK_LINE + 1);
+
+    rps_chart_shape(made->chart, layer, 0, 12, 1, 20);
+    return layer;
+}
+
+/* What a row holds, by the kind; a gap is an empty one; colours are those of shapes where they have
+ * some. */
+static void test_rows(void **state)
+{
+    struct made made;
+    struct rps_layer *layer;
+
+    (void)state;
+    begin(&made);
+    layer = add(&made, RPS_LAYER_LINE, "line");
+    rps_chart_shape(made.chart, layer, 1, NAN, 0, 0);
+    rps_chart_shape(made.chart, layer, 2, 0.25, 0, 0);
+    expect(&made, "line.dat", "0 12\n\n2 0.25\n");
+    add(&made, RPS_LAYER_BAND, "band");
+    expect(&made, "band.dat", "0 12 20\n");
+    add(&made, RPS_LAYER_RULES, "rules");
+    expect(&made, "rules.dat", "0\n");
+    add(&made, RPS_LAYER_SEGMENTS, "segments");
+    expect(&made, "segments.dat", "0 12 1 8\n");
+    layer = add(&made, RPS_LAYER_BOXES, "boxes");
+    layer->each = 1;
+    layer->shape[0].ink = RPS_INK_BAND + 1 + RPS_PALETTE_LABELS;
+    rps_chart_shape(made.chart, layer, 1, 2, 3, 4)->ink = RPS_INK_MAP + RPS_INK_MAP_STEPS;
+    expect(&made, "boxes.dat", "0 1 12 20 0xEEDD88\n1 3 2 4 0xB2182B\n");
+    layer = add(&made, RPS_LAYER_SPANS, "spans");
+    layer->each = 1;
+    layer->shape[0].ink = RPS_INK_VEIL(RPS_INK_POINT, 0x60);
+    expect(&made, "spans.dat", "0 1 0x602F6DB5\n");
+    end(&made);
+}
+
+/* A layer in two panels is one file; one without shapes is none. */
+static void test_shared(void **state)
+{
+    struct made made;
+    struct rps_panel *other;
+    char *text;
+
+    (void)state;
+    begin(&made);
+    other = rps_chart_panel(made.chart, 50, 1150, 520, 560);
+    other->y.to = 1;
+    rps_chart_share(made.chart, other, add(&made, RPS_LAYER_SPANS, "spans"));
+    rps_chart_layer(made.chart, other, RPS_LAYER_LINE, "nothing", 0);
+    expect(&made, "spans.dat", "0 1\n");
+    text = written(&made, 0, "panels.gp");
+    assert_int_equal(drawing_count(text, "'spans.dat' using 1:(low):1:2:(low):(high) with"), 2);
+    assert_int_equal(drawing_count(text, "\nplot "), 3);
+    assert_null(strstr(text, "nothing"));
+    assert_non_null(strstr(text, "eval place(50, 1150, 520, 560)\nlow = 0\nhigh = 1\n"));
+    free(text);
+    end(&made);
+}
+
+/* Text is data; tics are our own, and no formats. */
+static void test_text(void **state)
+{
+    struct made made;
+    char *text;
+
+    (void)state;
+    begin(&made);
+    made.panel->heading = HOSTILE;
+    add(&made, RPS_LAYER_LINE, NULL)->name = "a name]]>";
+    rps_chart_label(made.chart, made.panel, 1, 15, RPS_LOOK_BOXED, RPS_INK_TEXT, HOSTILE);
+    rps_chart_tic(made.chart, &made.panel->y, 20, "20 %");
+    text = written(&made, 1, "panels.gp");
+    assert_null(strstr(text, "pwned"));
+    assert_non_null(strstr(text, "set ytics (\"20 %%\" (20))"));
+    free(text);
+    text = written(&made, 1, "text.gp");
+    assert_int_equal(drawing_count(text, "\n|\"`touch pwned`' @tics %d\\nEND\n"), 3);
+    assert_int_equal(drawing_count(text, "\nEND\n"), 1);
+    assert_non_null(strstr(text, "\n|a name]]&#x3e;\n"));
+    free(text);
+    text = written(&made, 0, "text.gp");
+    assert_non_null(strstr(text, "\n|a name]]>\n"));
+    free(text);
+    end(&made);
+}
+
+/* Entries of a legend that look alike are one layer; a box of a label beyond the colours is
+ * hatched. */
+static void test_legend(void **state)
+{
+    struct rps_layer like = {.kind = RPS_LAYER_BOXES, .ink = RPS_INK_BAND};
+    struct rps_panel *figure;
+    struct made made;
+
+    (void)state;
+    begin(&made);
+    figure = made.chart->panel[0];
+    rps_chart_entry(made.chart, 10, 20, &like, "A");
+    rps_chart_entry(made.chart, 50, 20, &like, "A again");
+    assert_int_equal(figure->layer_count, 1);
+    assert_int_equal(figure->layer[0]->count, 2);
+    like.ink += RPS_PALETTE_LABELS;
+    rps_chart_entry(made.chart, 90, 20, &like, "J");
+    assert_int_equal(figure->layer_count, 3);
+    assert_int_equal(figure->layer[2]->look, RPS_LOOK_HATCHED);
+    assert_int_equal(figure->label_count, 3);
+    assert_true(figure->label[2].x > 100);
+    end(&made);
+}
+
+/* gnuplot draws all kinds and looks, and text as it is. */
+static void test_drawn(void **state)
+{
+    static const char *const name[] = {"a", "b", "c", "d", "e", "f", "g"};
+    struct made made;
+    struct rps_error err;
+    struct rps_gnuplot_picture picture = {.format = rps_gnuplot_format("a.svg"),
+                                          .script_folder = TEST_PLOT_FOLDER};
+    char path[1024], *text;
+
+    (void)state;
+    drawing_need_gnuplot();
+    begin(&made);
+    for (int kind = RPS_LAYER_LINE; kind <= RPS_LAYER_POINTS; kind++)
+        add(&made, (enum rps_layer_kind)kind, name[kind]);
+    add(&made, RPS_LAYER_BOXES, NULL)->look = RPS_LOOK_GAP;
+    rps_chart_tic(made.chart, &made.panel->x, -1, "minus one");
+    for (int look = RPS_LOOK_CENTRE; look <= RPS_LOOK_BESIDE; look++)
+        rps_chart_label(made.chart, made.panel, 1, 15, (enum rps_look)look, RPS_INK_TEXT, HOSTILE);
+    strcpy(path, fixture_file(&made.fixture, "drawn.svg"));
+    picture.chart = made.chart;
+    picture.out_fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_true(picture.out_fd >= 0);
+    if (rps_gnuplot_draw(&picture, &err) < 0)
+        fail_msg("%s", err.message);
+    close(picture.out_fd);
+    text = drawing_text(path, NULL);
+    assert_in_range(drawing_count(text, ">\"`touch pwned`' @tics %d\\nEND</text>"), 5,
+                    7); /* some write what is boxed twice */
+    assert_non_null(strstr(text, "minus one</text>"));
+    free(text);
+    end(&made);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),   cmocka_unit_test(test_shared), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_legend), cmocka_unit_test(test_drawn),
+    };
+
+    return cmocka_run_group_tests_name("draw/chart", tests, NULL, NULL);
+}
