@@ -2,8 +2,8 @@
  * CPU series: the periods of a run that the user wants to look at, to be walked (rpistat/walk.h) CPU
  * by CPU or added up.
  */
-#ifndef RPISTAT_SHOW_CPU_SERIES_H
-#define RPISTAT_SHOW_CPU_SERIES_H
+#ifndef RPISTAT_CPU_SERIES_H
+#define RPISTAT_CPU_SERIES_H
 
 #include "rpistat/cpus.h"
 #include "rpistat/store.h"

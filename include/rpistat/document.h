@@ -217,9 +217,6 @@ int rps_document_decimals(const struct rps_document *document);
  * what marks in them mean. */
 void rps_block_write_grid(const struct rps_block *block, struct rps_json *json);
 
-/* Write its first row as members of an object of JSON that somebody else writes. */
-void rps_block_write_members(const struct rps_block *block, struct rps_json *json);
-
 /* Write it; the stream is to be asked whether all could be. `columns` are those of the terminal
  * that people's text goes to; 0: none. */
 void rps_document_write(const struct rps_document *document, FILE *out, enum rps_format format,

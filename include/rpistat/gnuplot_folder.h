@@ -2,8 +2,8 @@
  * A picture by gnuplot: a folder is filled with a figure's files and the scripts, and gnuplot draws
  * there.
  */
-#ifndef RPISTAT_SHOW_GNUPLOT_FOLDER_H
-#define RPISTAT_SHOW_GNUPLOT_FOLDER_H
+#ifndef RPISTAT_GNUPLOT_FOLDER_H
+#define RPISTAT_GNUPLOT_FOLDER_H
 
 #include <stdio.h>
 

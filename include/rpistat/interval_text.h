@@ -1,6 +1,6 @@
 /* Intervals as people read them. */
-#ifndef RPISTAT_SHOW_INTERVAL_TEXT_H
-#define RPISTAT_SHOW_INTERVAL_TEXT_H
+#ifndef RPISTAT_INTERVAL_TEXT_H
+#define RPISTAT_INTERVAL_TEXT_H
 
 #include "rpistat/interval.h"
 

@@ -1,8 +1,8 @@
 /*
  * The parts of a page, and of its data.
  */
-#ifndef RPISTAT_SHOW_PAGE_PARTS_H
-#define RPISTAT_SHOW_PAGE_PARTS_H
+#ifndef RPISTAT_PAGE_PARTS_H
+#define RPISTAT_PAGE_PARTS_H
 
 #include "rpistat/picture_kinds.h"
 #include "rpistat/json.h"

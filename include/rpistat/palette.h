@@ -5,8 +5,8 @@
  * behind dark text, in an order that alternates light and dark ones so that neighbours differ on
  * paper too; a point of a phase has a stronger ink of the same hue.
  */
-#ifndef RPISTAT_SHOW_PALETTE_H
-#define RPISTAT_SHOW_PALETTE_H
+#ifndef RPISTAT_PALETTE_H
+#define RPISTAT_PALETTE_H
 
 #define RPS_PALETTE_LINES  8
 #define RPS_PALETTE_LABELS 9 /* of further ones the areas are hatched, the points other shapes */

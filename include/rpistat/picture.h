@@ -2,8 +2,8 @@
  * Pictures: what a picture of a run holds, before anybody draws it. A picture is read from the
  * store and binned to its width; a kind of picture makes a chart of it (rpistat/chart.h).
  */
-#ifndef RPISTAT_SHOW_PICTURE_H
-#define RPISTAT_SHOW_PICTURE_H
+#ifndef RPISTAT_PICTURE_H
+#define RPISTAT_PICTURE_H
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /*
  * What is drawn of a run: each kind makes a chart of its own.
  */
-#ifndef RPISTAT_SHOW_PICTURE_KINDS_H
-#define RPISTAT_SHOW_PICTURE_KINDS_H
+#ifndef RPISTAT_PICTURE_KINDS_H
+#define RPISTAT_PICTURE_KINDS_H
 
 #include "rpistat/picture.h"
 #include "rpistat/profile.h"

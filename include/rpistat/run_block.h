@@ -12,8 +12,4 @@ struct rps_block *rps_run_block(struct rps_document *document, const char *name)
 void rps_run_block_put(struct rps_block *block, const struct rps_run *run,
                        const struct rps_run_summary *summary);
 
-/* Write that row alone, within an object of JSON. */
-void rps_run_block_write(struct rps_json *json, const struct rps_run *run,
-                         const struct rps_run_summary *summary);
-
 #endif

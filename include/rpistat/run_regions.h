@@ -6,8 +6,8 @@
  * Marks do not say which thread made them. An end belongs to the newest begin that has none: what
  * all entries take together, and when anybody was in it, is right whichever they belong to.
  */
-#ifndef RPISTAT_SHOW_RUN_REGIONS_H
-#define RPISTAT_SHOW_RUN_REGIONS_H
+#ifndef RPISTAT_RUN_REGIONS_H
+#define RPISTAT_RUN_REGIONS_H
 
 #include <stddef.h>
 #include <stdint.h>

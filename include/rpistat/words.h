@@ -1,6 +1,6 @@
 /* Words and numbers inside sentences, for all that say something of figures. */
-#ifndef RPISTAT_SHOW_WORDS_H
-#define RPISTAT_SHOW_WORDS_H
+#ifndef RPISTAT_WORDS_H
+#define RPISTAT_WORDS_H
 
 #include <stddef.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
 #include "rpistat/naming.h"
-#include "rpistat/tracker.h"
+#include "tracker.h"
 
 /* The store is told so often of what sampling came to. */
 #define STATUS_NS RPS_NS_PER_S

@@ -7,7 +7,7 @@
  * no meaning, and would be a frame of its own each time.
  */
 #include "rpistat/text.h"
-#include "rpistat/tracker.h"
+#include "tracker.h"
 
 #include <fnmatch.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define RPISTAT_CODE_TRACKER_PARTS_H
 
 #include "intern.h"
-#include "rpistat/tracker.h"
+#include "tracker.h"
 #include "simulated.h"
 #include "unwinder.h"
 

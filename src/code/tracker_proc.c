@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/tracker.h"
+#include "tracker.h"
 
 /* A line of /proc/PID/maps; only what can be executed matters. */
 static void add_map(struct rps_tracker *tracker, pid_t pid, char *line)

@@ -2,8 +2,8 @@
  * What picture and page of a comparison share: the runs over time, and the axis on which matched
  * phases lie over one another.
  */
-#ifndef RPISTAT_SHOW_COMPARISON_PARTS_H
-#define RPISTAT_SHOW_COMPARISON_PARTS_H
+#ifndef RPISTAT_COMPARE_PARTS_H
+#define RPISTAT_COMPARE_PARTS_H
 
 #include "rpistat/comparison.h"
 #include "rpistat/plan.h"

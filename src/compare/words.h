@@ -1,7 +1,7 @@
 /* What the document of a comparison, its page and its answer share: figures, changes, and what was
  * compared, in words. Numbers have the decimal sign of the locale in force. */
-#ifndef RPISTAT_SHOW_COMPARISON_WORDS_H
-#define RPISTAT_SHOW_COMPARISON_WORDS_H
+#ifndef RPISTAT_COMPARE_WORDS_H
+#define RPISTAT_COMPARE_WORDS_H
 
 #include "rpistat/comparison.h"
 

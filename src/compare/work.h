@@ -2,8 +2,8 @@
  * What the files that make a comparison share: of each run what it counted and what its figures
  * are in every row.
  */
-#ifndef RPISTAT_SHOW_COMPARISON_WORK_H
-#define RPISTAT_SHOW_COMPARISON_WORK_H
+#ifndef RPISTAT_COMPARE_WORK_H
+#define RPISTAT_COMPARE_WORK_H
 
 #include "rpistat/comparison.h"
 #include "rpistat/run_part.h"

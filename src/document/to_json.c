@@ -151,7 +151,7 @@ static void write_members(struct rps_json *json, const struct rps_block *block, 
     }
 }
 
-void rps_block_write_members(const struct rps_block *block, struct rps_json *json)
+static void write_first(const struct rps_block *block, struct rps_json *json)
 {
     if (rps_block_rows(block) > 0)
         write_members(json, block, 0);
@@ -175,7 +175,7 @@ static void write_block(struct rps_json *json, const char *name, const struct rp
 {
     if (block->is_object) {
         rps_json_object(json, name);
-        rps_block_write_members(block, json);
+        write_first(block, json);
     } else {
         rps_json_array(json, name);
         write_rows(json, block);
@@ -224,7 +224,7 @@ void rps_document_to_json(const struct rps_document *document, FILE *out)
     rps_json_object(&json, NULL);
     for (const struct rps_block *block = document->first; block; block = block->next) {
         if (!block->name) {
-            rps_block_write_members(block, &json);
+            write_first(block, &json);
         } else if (block->is_object || !block->next || !block->next->name ||
                    strcmp(block->next->name, block->name) != 0) {
             write_block(&json, block->name, block);

@@ -3,8 +3,8 @@
  * one dot stands for all of a label in a few pixels, and its opacity tells how many there are: no
  * point is left out because there were others before it.
  */
-#ifndef RPISTAT_SHOW_CLOUD_H
-#define RPISTAT_SHOW_CLOUD_H
+#ifndef RPISTAT_DRAW_CLOUD_H
+#define RPISTAT_DRAW_CLOUD_H
 
 #include "rpistat/picture.h"
 

@@ -1,8 +1,8 @@
 /*
  * Running gnuplot.
  */
-#ifndef RPISTAT_SHOW_GNUPLOT_H
-#define RPISTAT_SHOW_GNUPLOT_H
+#ifndef RPISTAT_DRAW_GNUPLOT_H
+#define RPISTAT_DRAW_GNUPLOT_H
 
 #include "rpistat/error.h"
 

@@ -1,8 +1,8 @@
 /*
  * The interactive page: one file that needs nothing else, and asks no network for anything.
  */
-#ifndef RPISTAT_SHOW_PAGE_H
-#define RPISTAT_SHOW_PAGE_H
+#ifndef RPISTAT_DRAW_PAGE_H
+#define RPISTAT_DRAW_PAGE_H
 
 #include <stdio.h>
 

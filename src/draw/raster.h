@@ -3,8 +3,8 @@
  * four down, as the braille characters of Unicode have them. Pure: what comes out depends on what
  * was drawn alone.
  */
-#ifndef RPISTAT_SHOW_RASTER_H
-#define RPISTAT_SHOW_RASTER_H
+#ifndef RPISTAT_DRAW_RASTER_H
+#define RPISTAT_DRAW_RASTER_H
 
 #include <stdint.h>
 #include <stdio.h>

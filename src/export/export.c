@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/export_columns.h"
+#include "formats.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
 #include "rpistat/walk.h"

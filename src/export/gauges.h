@@ -1,6 +1,6 @@
 /* What an import's gauges were, of which a store keeps value x time (exchange/import_columns.c). */
-#ifndef RPISTAT_SHOW_GAUGES_H
-#define RPISTAT_SHOW_GAUGES_H
+#ifndef RPISTAT_EXPORT_GAUGES_H
+#define RPISTAT_EXPORT_GAUGES_H
 
 #include "rpistat/error.h"
 #include "rpistat/period.h"

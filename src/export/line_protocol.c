@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/export_columns.h"
+#include "formats.h"
 #include "gauges.h"
 #include "rpistat/text.h"
 #include "rpistat/time_series.h"

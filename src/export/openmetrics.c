@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/export_columns.h"
+#include "formats.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/time_series.h"
 

@@ -14,7 +14,7 @@
 
 #include "gauges.h"
 #include "rpistat/arena.h"
-#include "rpistat/export_columns.h"
+#include "formats.h"
 #include "rpistat/tally.h"
 #include "sheet.h"
 

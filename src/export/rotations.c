@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "rpistat/arena.h"
-#include "rpistat/export_columns.h"
+#include "formats.h"
 #include "rpistat/rotation.h"
 #include "rpistat/wall.h"
 #include "sheet.h"

@@ -1,6 +1,6 @@
 /* A CSV file as numbers: what csv_signals.c chooses signals from. */
-#ifndef RPISTAT_SHOW_CSV_TABLE_H
-#define RPISTAT_SHOW_CSV_TABLE_H
+#ifndef RPISTAT_QUERY_CSV_TABLE_H
+#define RPISTAT_QUERY_CSV_TABLE_H
 
 #include <stdint.h>
 

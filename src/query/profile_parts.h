@@ -1,6 +1,6 @@
 /* What profiles of runs and of tables share: spreads, and what follows from them. */
-#ifndef RPISTAT_SHOW_PROFILE_PARTS_H
-#define RPISTAT_SHOW_PROFILE_PARTS_H
+#ifndef RPISTAT_QUERY_PROFILE_PARTS_H
+#define RPISTAT_QUERY_PROFILE_PARTS_H
 
 #include "rpistat/profile.h"
 

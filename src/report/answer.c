@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "rpistat/report_parts.h"
+#include "parts.h"
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
 #include "rpistat/run_phases.h"

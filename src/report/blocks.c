@@ -7,7 +7,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/interval_text.h"
-#include "rpistat/report_parts.h"
+#include "parts.h"
 #include "rpistat/run_block.h"
 #include "rpistat/text.h"
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/report_parts.h"
+#include "parts.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/report_parts.h"
+#include "parts.h"
 
 /* 1 when the family is not that of an event before (set, slot), or of a metric before `metric`. */
 static int is_new(const struct rps_plan *plan, const char *family, int set, int slot, int metric)

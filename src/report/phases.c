@@ -308,11 +308,10 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
     return ret;
 }
 
-/* A line a label: what sets it apart, and its function. Numbers are people's. */
+/* A line a label: what sets it apart, and its function. */
 static void add_words(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_profile *profile = output->profile;
-    locale_t before = (locale_t)0;
     struct rps_block *block;
     char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[256] = "";
 
@@ -320,8 +319,6 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
         return;
     block = rps_document_block(document, NULL, NULL, 0);
     rps_block_title(block, "What sets them apart from the whole%s:", output->run ? " run" : "");
-    if (document->locale != (locale_t)0)
-        before = uselocale(document->locale);
     for (int l = 0; l < profile->label_count; l++) {
         rps_profile_words(words, profile, l, 0);
         if (output->shares)
@@ -329,8 +326,6 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
         rps_block_wrap(block, 2, 5, "%s: %s%s%s", rps_phase_label(l, label), words,
                        words[0] && code[0] ? ", " : "", code);
     }
-    if (before != (locale_t)0)
-        uselocale(before);
 }
 
 /* Whether the labels have the samples that their CPU time lets expect. */
@@ -575,6 +570,7 @@ static void add_settings(struct rps_document *document, const struct rps_phase_o
 
 void rps_phase_document(struct rps_document *document, const struct rps_phase_output *output)
 {
+    locale_t before = document->locale != (locale_t)0 ? uselocale(document->locale) : (locale_t)0;
     const struct rps_phases *phases = output->phases;
     int is_doubtful = 0;
 
@@ -595,4 +591,6 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     add_outliers(document, output);
     if (output->components)
         add_components(document, output);
+    if (before != (locale_t)0)
+        uselocale(before);
 }

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "rpistat/report_parts.h"
+#include "parts.h"
 #include "rpistat/text.h"
 
 /* A set on counters for less than this share of its time is worth a word. */

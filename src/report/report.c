@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/report_parts.h"
+#include "parts.h"
 
 /* --- reading ---------------------------------------------------------------------------------- */
 

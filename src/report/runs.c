@@ -92,14 +92,3 @@ void rps_run_block_put(struct rps_block *block, const struct rps_run *run,
     rps_put_tags(block, run->tag, run->tag_count);
     rps_put_list(block, (const char *const *)run->argv, (size_t)run->argc);
 }
-
-void rps_run_block_write(struct rps_json *json, const struct rps_run *run,
-                         const struct rps_run_summary *summary)
-{
-    struct rps_document document = {.arena = rps_arena_new()};
-    struct rps_block *block = rps_run_block(&document, NULL);
-
-    rps_run_block_put(block, run, summary);
-    rps_block_write_members(block, json);
-    rps_arena_free(document.arena);
-}

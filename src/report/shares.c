@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "rpistat/report_parts.h"
+#include "parts.h"
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 

@@ -176,8 +176,8 @@ def test_rates():
         rows = table("export", "--rates", "-i", name)
         assert len(rows) == 1 + (4500 if name == plain() else len(
             ask(name, "SELECT DISTINCT level, rotation FROM finest"))), len(rows)
-        for metric in ("cpi", "dc_miss_ratio", "branch_rate"):
-            column = rows[0].index(metric)
+        for metric, unit in (("cpi", ""), ("dc_miss_ratio", "_percent"), ("branch_rate", "_pti")):
+            column = rows[0].index(metric + unit)
             values = dict(ask(name, "SELECT rotation, value FROM rate WHERE run_id = 1"
                                     " AND metric = '%s' AND rotation %% 16 = 0" % metric))
             assert len(values) > 20, values

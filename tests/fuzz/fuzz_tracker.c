@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "rpistat/tracker.h"
+#include "code/tracker.h"
 
 struct told {
     int64_t modules, frames, stacks, tasks, counts;

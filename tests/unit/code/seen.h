@@ -2,7 +2,7 @@
 #ifndef RPISTAT_TEST_SEEN_H
 #define RPISTAT_TEST_SEEN_H
 
-#include "rpistat/tracker.h"
+#include "code/tracker.h"
 
 #define SEEN_MAX 400
 
@@ -19,7 +19,7 @@ struct seen {
         char name[64];
     } task[SEEN_MAX];
     size_t incomplete_count;
-    char incomplete[128]; /* the last path that was told so */
+    char incomplete[128];                   /* the last path that was told so */
     int64_t time_ns, last_stack, last_task; /* of the last sample */
     int32_t cpu;
 };

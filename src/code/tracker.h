@@ -4,8 +4,8 @@
  * process of its own, since the files may be hostile. Its memory grows with the code that was seen,
  * not with time.
  */
-#ifndef RPISTAT_TRACKER_H
-#define RPISTAT_TRACKER_H
+#ifndef RPISTAT_CODE_TRACKER_H
+#define RPISTAT_CODE_TRACKER_H
 
 #include <stdint.h>
 

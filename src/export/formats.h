@@ -1,6 +1,6 @@
 /* The export formats, for their table (export.c). */
-#ifndef RPISTAT_EXPORT_COLUMNS_H
-#define RPISTAT_EXPORT_COLUMNS_H
+#ifndef RPISTAT_EXPORT_FORMATS_H
+#define RPISTAT_EXPORT_FORMATS_H
 
 #include "rpistat/export.h"
 

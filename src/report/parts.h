@@ -1,6 +1,6 @@
 /* What the parts of the report share: the report that is being made, and what is reported. */
-#ifndef RPISTAT_SHOW_REPORT_PARTS_H
-#define RPISTAT_SHOW_REPORT_PARTS_H
+#ifndef RPISTAT_REPORT_PARTS_H
+#define RPISTAT_REPORT_PARTS_H
 
 #include "rpistat/part_shares.h"
 #include "rpistat/profile.h"
