@@ -27,8 +27,8 @@ char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Room for one thing more behind `count` of them, which were made one by one through this function:
- * it doubles at powers of two, and the old room stays the arena's. Returns where the array is now;
- * what is new in it is zero. */
+ * it doubles at powers of two, where the old room must not be used any more. Returns where the array
+ * is now; what is new in it is zero. */
 void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size);
 
 #endif

@@ -121,16 +121,39 @@ char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
     return text;
 }
 
+/* The pointer to the piece that the array has to itself; NULL where it is in one with others. */
+static struct piece **find_piece(struct rps_arena *arena, const void *array)
+{
+    for (struct piece **at = &arena->newest; *at; at = &(*at)->next) {
+        if ((const char *)*at + HEAD_SIZE == array)
+            return (*at)->size != PIECE_SIZE ? at : NULL;
+    }
+    return NULL;
+}
+
 void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size)
 {
+    struct piece **at, *piece;
+    size_t bytes;
     void *larger;
 
     if (count & (count - 1)) /* between powers of two there is room */
         return array;
     if (count > SIZE_MAX / 2)
         rps_arena_exhausted();
-    larger = rps_arena_get(arena, count ? 2 * count : 1, size);
-    if (count)
-        memcpy(larger, array, count * size);
-    return larger;
+    at = count > 0 && count * size > PIECE_SIZE / 4 ? find_piece(arena, array) : NULL;
+    if (!at) {
+        larger = rps_arena_get(arena, count ? 2 * count : 1, size);
+        if (count)
+            memcpy(larger, array, count * size);
+        return larger;
+    }
+    bytes = (*at)->size;
+    piece = bytes < SIZE_MAX / 2 - HEAD_SIZE ? realloc(*at, HEAD_SIZE + 2 * bytes) : NULL;
+    if (!piece)
+        rps_arena_exhausted();
+    piece->used = piece->size = 2 * bytes;
+    memset((char *)piece + HEAD_SIZE + bytes, 0, bytes);
+    *at = piece;
+    return (char *)piece + HEAD_SIZE;
 }

@@ -143,7 +143,7 @@ static void say_run(struct words *words, const struct rps_report *report)
 
 /* --- phases ----------------------------------------------------------------------------------- */
 
-void rps_report_read_phases(struct rps_report *report)
+int rps_report_read_phases(struct rps_report *report, struct rps_error *err)
 {
     const struct rps_report_options *options = report->options;
     struct rps_reader *reader = report->cpu_series.reader;
@@ -153,13 +153,15 @@ void rps_report_read_phases(struct rps_report *report)
     if (!options->region && report->tally.periods >= PERIODS_MIN)
         result =
             rps_run_phases_get(reader, run_id, &report->levels, report->remark, &report->no_phases);
-    if (result <= 0)
-        return;
-    report->phases = rps_phase_levels_shown(&report->levels);
-    if (report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX &&
-        rps_profile_run(reader, run_id, options->from_ns, options->to_ns, &options->cpus,
-                        report->phases, &report->profile, &report->no_phases) < 0)
+    report->phases = result > 0 ? rps_phase_levels_shown(&report->levels) : NULL;
+    if (report->phases && report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX)
+        result = rps_profile_run(reader, run_id, options->from_ns, options->to_ns, &options->cpus,
+                                 report->phases, &report->profile, &report->no_phases);
+    if (result < 0)
         report->phases = NULL;
+    if (result < 0 && rps_error_is_memory(&report->no_phases))
+        return rps_error_memory(err);
+    return 0;
 }
 
 /* How long a label is there in the part, and how often. */

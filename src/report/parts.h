@@ -109,8 +109,8 @@ void rps_report_run(struct rps_report *report);
 /* --- parts ------------------------------------------------------------------------------------ */
 
 /* What the report begins with: lines of a sentence each; what they say of phases is read before, as
- * far as it can be (answer.c). Returns ret. */
-void rps_report_read_phases(struct rps_report *report);
+ * far as it can be (answer.c): RPS_FAILED without memory alone. Returns ret. */
+int rps_report_read_phases(struct rps_report *report, struct rps_error *err);
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE]);
 
 /* All of it in the layout of 2013 (layout_2013.c). RPS_FAILED without memory, or when it could not

@@ -278,8 +278,9 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
     if (result == 0 && !report->plain)
         result = read_regions(report, err);
     if (result == 0 && !report->plain && !options->figures) {
-        rps_report_read_phases(report);
-        result = rps_report_read_shares(report, err);
+        result = rps_report_read_phases(report, err);
+        if (result == 0)
+            result = rps_report_read_shares(report, err);
     }
     if (result == 0) {
         before = uselocale(options->locale ? options->locale : c_locale);
