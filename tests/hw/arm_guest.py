@@ -142,7 +142,10 @@ exec 8<> /tmp/control 9<> /tmp/control.ack
 $record --delay off --control fifo:/tmp/control -o /out/all.data -- ./competitor 0 sh -c '
     ask() {{ echo $1 > /tmp/control; read answer < /tmp/control.ack; [ "$answer" = ack ]; }}
     ask enable; ./loop {few}; ask disable'
-for name in turns all; do ./rpistat report -i /out/$name.data > /out/$name.txt; done
+for name in turns all; do
+    ./rpistat report -i /out/$name.data > /out/$name.txt
+    ./rpistat report --format 2013 -i /out/$name.data > /out/$name-2013.txt
+done
 """
 
 VERIFY = """./rpistat verify --pmu hardware --sets four-sets.ini > /out/verify.txt 2>&1
@@ -511,8 +514,8 @@ def check_region_recorded():
 
 
 def reported(name, label):
-    """What the report of a recording says behind a label."""
-    lines = [line.split(":", 1)[1].split() for line in competition.text(name + ".txt").splitlines()
+    """What the report of a recording, in the layout of 2013, says behind a label."""
+    lines = [line.split(":", 1)[1].split() for line in competition.text(name + "-2013.txt").splitlines()
              if line.startswith("  %s:" % label)]
     assert len(lines) == 1, (label, lines)
     return lines[0]
