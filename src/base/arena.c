@@ -83,7 +83,7 @@ void *rps_arena_get(struct rps_arena *arena, size_t count, size_t size)
     size_t bytes;
     void *found;
 
-    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - HEAD_SIZE - ALIGNMENT)
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > PTRDIFF_MAX - HEAD_SIZE - ALIGNMENT)
         rps_arena_exhausted();
     bytes = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (!piece || bytes > piece->size - piece->used)
