@@ -297,6 +297,8 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
                                            &shares, err);
     if (result >= 0)
         rps_profile_place(ret, &shares);
+    else
+        rps_profile_free(ret);
     rps_part_shares_free(&shares);
     return result < 0 ? result : 0;
 }
