@@ -292,7 +292,9 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
     int result = rps_profile_run(reader, picture->run.run_id, options->from_ns, options->to_ns,
                                  &options->cpus, phases, ret, err);
 
-    if (result == 0 && picture->has_phases && options->code != RPS_PLOT_CODE_NONE)
+    if (result < 0)
+        return result;
+    if (picture->has_phases && options->code != RPS_PLOT_CODE_NONE)
         result = rps_part_shares_of_labels(reader, picture->run.run_id, phases, &options->cpus,
                                            &shares, err);
     if (result >= 0)
