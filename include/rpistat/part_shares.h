@@ -27,7 +27,7 @@ struct rps_share_name {
 };
 
 /* What a group's samples were in most: functions of the program, for which the kernel's work
- * counts. Where the run is of several processes, and code without names has more of the group than
+ * counts. Where the run is of several processes, and code without names has more of all groups than
  * any function, their programs: a library's name would say nothing of them. */
 #define RPS_SHARES_TOP 5
 

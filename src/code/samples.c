@@ -195,7 +195,7 @@ static int place_lines(struct rps_share_name *name, size_t count, const struct r
     return 0;
 }
 
-/* Programs for functions, in the groups that are to have them. */
+/* Programs for functions, in all groups. */
 static int find_programs(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
                          const struct rps_cpus *cpus, const struct rps_code *code,
                          struct rps_part_shares *shares, struct rps_error *err)
@@ -206,32 +206,41 @@ static int find_programs(struct rps_reader *reader, int64_t run_id, const struct
     if (result == 0)
         result = rps_code_counts_read(&counts, reader, run_id, part, cpus, code, 1, err);
     for (size_t g = 0; g < shares->group_count && result == 0; g++) {
-        if (shares->group[g].by_program)
-            fill_group(&shares->group[g], shares->program, &counts.seen[g * counts.key_count],
-                       counts.key_count);
+        shares->group[g].by_program = 1;
+        fill_group(&shares->group[g], shares->program, &counts.seen[g * counts.key_count],
+                   counts.key_count);
     }
     rps_code_counts_free(&counts);
     return result;
 }
 
-/* Returns whether some groups are to have programs. */
-static int make_groups(const struct rps_code *code, const struct rps_code_counts *counts,
-                       struct rps_part_shares *shares)
+/* 1 when all groups are to have programs: one kind of name for the whole part, as in the panel of a
+ * picture (panel.c). */
+static int is_by_program(const struct rps_code *code, const struct rps_code_counts *counts,
+                         const struct rps_part_shares *shares, struct rps_error *err)
 {
-    int several = rps_shares_has_processes(code), programs = 0;
+    uint64_t *all = calloc(counts->key_count + 1, sizeof(*all));
+    int result;
 
+    if (!all)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < shares->group_count * counts->key_count; i++)
+        all[i % counts->key_count] += counts->seen[i];
+    result = rps_shares_has_processes(code) &&
+             rps_shares_mostly_unnamed(shares->name, all, counts->key_count);
+    free(all);
+    return result;
+}
+
+static void make_groups(const struct rps_code_counts *counts, struct rps_part_shares *shares)
+{
     for (size_t g = 0; g < shares->group_count; g++) {
-        const uint64_t *seen = &counts->seen[g * counts->key_count];
         struct rps_share_group *group = &shares->group[g];
 
         group->samples = counts->of[g];
         shares->sample_count += group->samples;
-        group->by_program =
-            several && rps_shares_mostly_unnamed(shares->name, seen, counts->key_count);
-        programs |= group->by_program;
-        fill_group(group, shares->name, seen, counts->key_count);
+        fill_group(group, shares->name, &counts->seen[g * counts->key_count], counts->key_count);
     }
-    return programs;
 }
 
 int rps_code_part_shares(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
@@ -252,7 +261,11 @@ int rps_code_part_shares(struct rps_reader *reader, int64_t run_id, const struct
                      : rps_error_memory(err);
     if (result == 0)
         result = place_lines(ret->name, ret->name_count, code, counts.id, err);
-    if (result == 0 && make_groups(code, &counts, ret))
+    if (result == 0) {
+        make_groups(&counts, ret);
+        result = is_by_program(code, &counts, ret, err);
+    }
+    if (result > 0)
         result = find_programs(reader, run_id, part, cpus, code, ret, err);
     ret->samples = counts.seen;
     counts.seen = NULL;
