@@ -816,11 +816,21 @@ class Exchanged(Theirs):
         found = {name: os.stat(name, dir_fd=self.roots) for name in os.listdir(self.roots)}
         return {name: (status.st_uid, status.st_size) for name, status in found.items()}
 
-    def __exit__(self, *unused):
+    def stop(self):
+        """Nothing is exchanged any more, and the folders have their names; it must have gone on until now."""
         ended = os.waitpid(self.child, os.WNOHANG) != (0, 0)
         if not ended:
             os.kill(self.child, signal.SIGKILL)
             os.waitpid(self.child, 0)
+        self.child = 0
+        if os.stat(self / "theirs").st_ino != os.fstat(self.theirs).st_ino:
+            os.rename(self / "theirs", self / "other")
+            os.rename(self / "roots", self / "theirs")
+            os.rename(self / "other", self / "roots")
+        return ended
+
+    def __exit__(self, *unused):
+        ended = self.child != 0 and self.stop()
         os.close(self.roots)
         os.close(self.theirs)
         super().__exit__(*unused)
@@ -846,17 +856,20 @@ def test_exchanged_reader():
     with Exchanged(READER) as folder, Folder() as program:
         copy = shutil.copy(RPISTAT, program / "rpistat")
         os.chmod(program.path, 0o755)
-        read = 0
+
+        def read(command):
+            return subprocess.run([copy, command, "-i", "theirs/rpistat.data"], cwd=folder.path,
+                                  env=environment(), capture_output=True, check=False, timeout=60,
+                                  user=READER, group=READER, extra_groups=[])
         for i in range(30 if is_sanitized() else 60):
-            answer = subprocess.run([copy, ("runs", "report")[i % 2], "-i", "theirs/rpistat.data"], cwd=folder.path,
-                                    env=environment(), capture_output=True, check=False, timeout=60,
-                                    user=READER, group=READER, extra_groups=[])
-            read += answer.returncode == 0
+            read(("runs", "report")[i % 2])
             assert folder.state() == folder.before, (i, folder.state())
             found = {name: os.stat(name, dir_fd=folder.theirs, follow_symlinks=False).st_uid
                      for name in os.listdir(folder.theirs)}
             assert READER not in found.values(), (i, found)
-        assert read > 0
+        if folder.stop():
+            raise tap.Skip("folders cannot be exchanged here")
+        expect(read("runs"), 0)
 
 
 # A sanitizer takes many times as long, and what it looks for is the same in all of them.
