@@ -38,8 +38,4 @@ int rps_output_file_finish(struct rps_output_file *file, struct rps_error *err);
 /* Drop what was written. Harmless when nothing is open. */
 void rps_output_file_abandon(struct rps_output_file *file);
 
-/* 0 when all that was written to a stream has left it, else RPS_FAILED: "cannot write the phases:
- * see to the disk's free space", with `what` for "the phases". */
-int rps_output_written(FILE *out, const char *what, struct rps_error *err);
-
 #endif

@@ -39,8 +39,4 @@ void rps_found_phases_free(struct rps_found_phases *found);
 int rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end,
                     struct rps_phases *ret, struct rps_error *err);
 
-/* The end of the run of which `begin` is the first observation, where several stand one behind the
- * other. */
-size_t rps_signals_run_end(const struct rps_signals *signals, size_t begin);
-
 #endif

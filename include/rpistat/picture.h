@@ -359,9 +359,6 @@ void rps_picture_cut_text(char *text, int most);
 /* Metrics in a panel. */
 int rps_picture_panel_lines(const struct rps_picture *picture, int panel);
 
-/* The smallest of 1, 2, 5 times a power of ten that is not below step. */
-double rps_picture_round_step(double step);
-
 /* An axis from `from` to `to` with at most `tics` steps: widened to round numbers, and labelled
  * with a unit prefix. */
 struct rps_picture_axis rps_picture_axis(double from, double to, int tics);
@@ -369,8 +366,7 @@ struct rps_picture_axis rps_picture_axis(double from, double to, int tics);
 /* The axis of a panel of series. */
 struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture, int panel);
 
-/* The step of the axis of time or cycles, and the power of ten that it is labelled in. */
-double rps_picture_x_step(const struct rps_picture *picture);
+/* The power of ten that the axis of time or cycles is labelled in. */
 int rps_picture_x_power(const struct rps_picture *picture);
 
 struct rps_picture_tic {

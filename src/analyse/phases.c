@@ -41,7 +41,9 @@ int rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t en
     return 0;
 }
 
-size_t rps_signals_run_end(const struct rps_signals *signals, size_t begin)
+/* The end of the run of which `begin` is the first observation, where several stand one behind the
+ * other. */
+static size_t end_of_run(const struct rps_signals *signals, size_t begin)
 {
     size_t end = begin + 1;
 
@@ -61,7 +63,7 @@ static int pattern_at(const struct rps_levels *levels, const struct rps_signals 
         struct rps_phases part;
         struct rps_pattern pattern;
 
-        end = rps_signals_run_end(signals, begin);
+        end = end_of_run(signals, begin);
         result = rps_phases_part(&phases, begin, end, &part, err);
         if (result < 0)
             break;

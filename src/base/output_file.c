@@ -277,10 +277,3 @@ void rps_output_file_abandon(struct rps_output_file *file)
     free(file->path);
     memset(file, 0, sizeof(*file));
 }
-
-int rps_output_written(FILE *out, const char *what, struct rps_error *err)
-{
-    if (fflush(out) == 0 && !ferror(out))
-        return 0;
-    return rps_error_set(err, RPS_FAILED, "cannot write %s: see to the disk's free space", what);
-}

@@ -15,7 +15,7 @@ static double between(double value, double least, double most)
 }
 
 /* The smallest of 1, 2, 5 times a power of ten that is not below step. */
-double rps_picture_round_step(double step)
+static double round_step(double step)
 {
     double power = pow(10, floor(log10(step)));
 
@@ -33,7 +33,7 @@ static double round_clock_step(double step)
                                    600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
 
     if (step < 0.5001)
-        return rps_picture_round_step(step);
+        return round_step(step);
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
         if (step <= steps[i])
             return steps[i];
@@ -144,7 +144,7 @@ struct rps_picture_axis rps_picture_axis(double from, double to, int tics)
         }
         return axis;
     }
-    axis.step = rps_picture_round_step((to - from) / tics);
+    axis.step = round_step((to - from) / tics);
     /* 100.1 % does not deserve a tic at 150. */
     axis.from = fmin(from, axis.step * floor(from / axis.step + 0.02));
     axis.to = fmax(to, axis.step * ceil(to / axis.step - 0.02));
@@ -173,14 +173,15 @@ struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture
     return chosen;
 }
 
-double rps_picture_x_step(const struct rps_picture *picture)
+/* The step of the axis of time or cycles. */
+static double x_step(const struct rps_picture *picture)
 {
     double room = picture->characters
                       ? (picture->width - RPS_PICTURE_COLUMN_MARGIN) / 12.0
                       : (picture->width / picture->scale - picture->left - picture->right) / 105;
     double step = (picture->to - picture->from) / between(floor(room), 1, 1000);
 
-    return picture->axis == RPS_AXIS_TIME ? round_clock_step(step) : rps_picture_round_step(step);
+    return picture->axis == RPS_AXIS_TIME ? round_clock_step(step) : round_step(step);
 }
 
 int rps_picture_x_power(const struct rps_picture *picture)
@@ -212,7 +213,7 @@ static int clock_tic(const struct rps_picture *picture, double step, int64_t *ne
 
 int rps_picture_x_tic(const struct rps_picture *picture, int64_t *next, struct rps_picture_tic *ret)
 {
-    double step = rps_picture_x_step(picture);
+    double step = x_step(picture);
     int decimals = step < 1 ? (int)ceil(-log10(step) - 1e-9) : 0;
 
     if (picture->clock)

@@ -184,30 +184,15 @@ static void test_no_name(void **state)
     }
 }
 
-/* A full disk shows when the stream is flushed, or was flushed before. */
-static void test_written(void **state)
-{
-    FILE *out = fopen("file", "w"), *full = fopen("/dev/full", "w");
-    struct rps_error err;
-
-    (void)state;
-    assert_true(out && full && fputs("text", out) >= 0 && fputs("text", full) >= 0);
-    assert_int_equal(rps_output_written(out, "the text", &err), 0);
-    expect_content(open("file", O_RDONLY), "text");
-    assert_int_equal(rps_output_written(full, "the text", &err), RPS_FAILED);
-    assert_non_null(strstr(err.message, "cannot write the text: "));
-    assert_int_equal(rps_output_written(full, "the text", &err), RPS_FAILED);
-    fclose(full);
-    fclose(out);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_replaced), TEST(test_exchanged), TEST(test_exchanged_in_place),
-        TEST(test_no_name),  TEST(test_written),
+        TEST(test_replaced),
+        TEST(test_exchanged),
+        TEST(test_exchanged_in_place),
+        TEST(test_no_name),
     };
 
     return cmocka_run_group_tests_name("output_file", tests, NULL, NULL);
