@@ -9,7 +9,7 @@
 /* {0}: an empty message. */
 struct rps_protobuf {
     uint8_t *data; /* owned */
-    size_t size, room;
+    size_t size;
     int failed; /* there was no memory; what was put since is not there */
 };
 

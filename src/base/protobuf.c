@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
+
 enum { WIRE_VARINT, WIRE_DOUBLE, WIRE_BYTES };
 
 #define VARINT_MAX 10 /* bytes */
@@ -12,17 +14,12 @@ enum { WIRE_VARINT, WIRE_DOUBLE, WIRE_BYTES };
 /* Where so many bytes more have room, behind those that are there; NULL without memory. */
 static uint8_t *make_room_for_bytes(struct rps_protobuf *to, size_t size)
 {
-    if (to->size + size > to->room && !to->failed) {
-        size_t room = 2 * (to->size + size) + 64;
-        uint8_t *more = realloc(to->data, room);
+    uint8_t *more = to->failed ? NULL : rps_array_grow_by(to->data, to->size, size, 1);
 
-        to->failed = !more;
-        if (more) {
-            to->data = more;
-            to->room = room;
-        }
-    }
-    return to->failed ? NULL : to->data + to->size;
+    to->failed = !more;
+    if (more)
+        to->data = more;
+    return more ? more + to->size : NULL;
 }
 
 void rps_protobuf_bytes(struct rps_protobuf *to, const void *data, size_t size)

@@ -3,6 +3,7 @@
  * the old value is let go, so that a failed call changes nothing.
  */
 #include "rpistat/run.h"
+#include "rpistat/array.h"
 #include "rpistat/text.h"
 #include "rpistat/error.h"
 
@@ -88,8 +89,7 @@ static struct rps_tag *find_tag(const struct rps_run *run, const char *key)
 /* Append a tag that takes over key and value. */
 static int append_tag(struct rps_run *run, char *key, char *value)
 {
-    size_t count = (size_t)run->tag_count + 1;
-    struct rps_tag *tag = realloc(run->tag, count * sizeof(*tag));
+    struct rps_tag *tag = rps_array_grow(run->tag, (size_t)run->tag_count, sizeof(*tag));
 
     if (!tag)
         return RPS_FAILED;

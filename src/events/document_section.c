@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
+
 struct rps_document_seen {
     enum rps_section_kind kind;
     char id[RPS_NAME_SIZE];
@@ -29,7 +31,7 @@ struct rps_document_event {
 /* Append a zeroed element to a growing array and return it; NULL, and an error, without memory. */
 static void *grow_array(struct rps_document_reader *reader, void **array, int *count, size_t size)
 {
-    char *grown = realloc(*array, ((size_t)*count + 1) * size);
+    char *grown = rps_array_grow(*array, (size_t)*count, size);
 
     if (!grown) {
         rps_document_fail_memory(reader);

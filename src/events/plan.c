@@ -5,6 +5,7 @@
 #include "document.h"
 #include "names.h"
 
+#include "rpistat/array.h"
 #include "rpistat/text.h"
 
 #include <errno.h>
@@ -39,8 +40,7 @@ struct rps_plan *rps_plan_new(void)
 
 struct rps_event_set *rps_plan_add_set(struct rps_plan *plan)
 {
-    size_t count = (size_t)plan->set_count + 1;
-    struct rps_event_set *set = realloc(plan->set, count * sizeof(*set));
+    struct rps_event_set *set = rps_array_grow(plan->set, (size_t)plan->set_count, sizeof(*set));
 
     if (!set)
         return NULL;
@@ -52,8 +52,8 @@ struct rps_event_set *rps_plan_add_set(struct rps_plan *plan)
 
 struct rps_metric *rps_plan_add_metric(struct rps_plan *plan)
 {
-    size_t count = (size_t)plan->metric_count + 1;
-    struct rps_metric *metric = realloc(plan->metric, count * sizeof(*metric));
+    struct rps_metric *metric =
+        rps_array_grow(plan->metric, (size_t)plan->metric_count, sizeof(*metric));
 
     if (!metric)
         return NULL;

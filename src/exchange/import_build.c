@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "import_parts.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 
 /* Times and sums that a store holds, with room to spare. */
@@ -90,14 +91,12 @@ static struct rps_import_track *find_track(struct rps_import_builder *builder, i
         rps_import_refuse(builder, err, "there are more than %d CPUs", TRACKS_MAX);
         return NULL;
     }
-    if ((builder->track_count & (builder->track_count - 1)) == 0) { /* 0, 1, 2, 4, ... */
-        grown = realloc(builder->track, (2 * builder->track_count + 1) * sizeof(*grown));
-        if (!grown) {
-            rps_error_memory(err);
-            return NULL;
-        }
-        builder->track = grown;
+    grown = rps_array_grow(builder->track, builder->track_count, sizeof(*grown));
+    if (!grown) {
+        rps_error_memory(err);
+        return NULL;
     }
+    builder->track = grown;
     builder->track[builder->track_count] = (struct rps_import_track){.cpu = cpu};
     return &builder->track[builder->track_count++];
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "import_parts.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -36,7 +37,7 @@ static int add_column(struct rps_import_builder *builder, const struct rps_impor
     if (builder->column_count == RPS_IMPORT_COLUMNS_MAX)
         return rps_import_refuse(builder, err, "there are more than %d columns to import",
                                  RPS_IMPORT_COLUMNS_MAX);
-    grown = realloc(builder->column, ((size_t)builder->column_count + 1) * sizeof(*grown));
+    grown = rps_array_grow(builder->column, (size_t)builder->column_count, sizeof(*grown));
     if (!grown)
         return rps_error_memory(err);
     builder->column = grown;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "import_parts.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -34,7 +35,7 @@ static int add_track(struct rps_import_interval *interval, const char *name, str
     if (interval->track_count == TRACK_MAX)
         return rps_import_refuse(interval->builder, err, "there are more than %d names of CPUs",
                                  TRACK_MAX);
-    track = realloc(interval->track, (interval->track_count + 1) * sizeof(*track));
+    track = rps_array_grow(interval->track, interval->track_count, sizeof(*track));
     if (!track)
         return rps_error_memory(err);
     interval->track = track;
@@ -113,8 +114,7 @@ static int check_count(struct rps_import_interval *interval, const struct rps_im
 int rps_import_interval_add(struct rps_import_interval *interval,
                             const struct rps_import_datum *datum, struct rps_error *err)
 {
-    struct rps_import_gathered *gathered = interval->datum;
-    size_t room = 2 * interval->datum_room + 64;
+    struct rps_import_gathered *gathered;
     int column;
 
     if (check_count(interval, datum, err) < 0 ||
@@ -123,12 +123,10 @@ int rps_import_interval_add(struct rps_import_interval *interval,
     if (interval->datum_count == DATUM_MAX)
         return rps_import_refuse(interval->builder, err,
                                  "there are more than %d values of one interval", DATUM_MAX);
-    if (interval->datum_count == interval->datum_room) {
-        if (!(gathered = realloc(gathered, room * sizeof(*gathered))))
-            return rps_error_memory(err);
-        interval->datum = gathered;
-        interval->datum_room = room;
-    }
+    gathered = rps_array_grow(interval->datum, interval->datum_count, sizeof(*gathered));
+    if (!gathered)
+        return rps_error_memory(err);
+    interval->datum = gathered;
     gathered += interval->datum_count;
     gathered->datum = *datum;
     gathered->column = column;

@@ -24,7 +24,7 @@ struct rps_import_interval {
     int64_t start_ns, end_ns;
     size_t events, events_before; /* lines of events in this interval and the one before, where a
                                      reader counts them */
-    size_t datum_count, datum_room;
+    size_t datum_count;
     struct rps_import_gathered *datum; /* owned */
     size_t track_count, next_track;
     char **track; /* owned: what the file has in place of CPUs' numbers */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_phases.h"
 
@@ -100,7 +101,7 @@ static struct track *find_track(struct rps_push *push, int32_t cpu)
 
 static int add_track(struct rps_push *push, int32_t cpu, struct rps_error *err)
 {
-    struct track *grown = realloc(push->track, (push->track_count + 1) * sizeof(*grown));
+    struct track *grown = rps_array_grow(push->track, push->track_count, sizeof(*grown));
     int64_t noted = NO_PERIODS;
 
     if (!grown)

@@ -4,21 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
+
 static struct rps_push_series *find_series(struct rps_push_batch *batch, size_t number)
 {
     struct rps_push_series *grown;
-    size_t count = batch->series_count > 0 ? batch->series_count : 16;
+    size_t more = number + 1 - batch->series_count;
 
     if (number < batch->series_count)
         return &batch->series[number];
-    while (count <= number)
-        count *= 2;
-    grown = realloc(batch->series, count * sizeof(*grown));
+    grown = rps_array_grow_by(batch->series, batch->series_count, more, sizeof(*grown));
     if (!grown)
         return NULL;
-    memset(grown + batch->series_count, 0, (count - batch->series_count) * sizeof(*grown));
+    memset(grown + batch->series_count, 0, more * sizeof(*grown));
     batch->series = grown;
-    batch->series_count = count;
+    batch->series_count = number + 1;
     return &batch->series[number];
 }
 
@@ -27,18 +27,12 @@ int rps_push_batch_put(void *context, const struct rps_time_series *series, int6
 {
     struct rps_push_batch *batch = context;
     struct rps_push_series *of = find_series(batch, series->number);
+    struct rps_remote_sample *grown =
+        of ? rps_array_grow(of->sample, of->count, sizeof(*grown)) : NULL;
 
-    if (of && of->count == of->room) {
-        size_t room = of->room > 0 ? 2 * of->room : 16;
-        struct rps_remote_sample *grown = realloc(of->sample, room * sizeof(*grown));
-
-        if (!grown)
-            return rps_error_memory(err);
-        of->sample = grown;
-        of->room = room;
-    }
-    if (!of)
+    if (!grown)
         return rps_error_memory(err);
+    of->sample = grown;
     of->series = series;
     of->sample[of->count++] = (struct rps_remote_sample){time_ms, value};
     batch->count++;

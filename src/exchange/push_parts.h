@@ -12,7 +12,7 @@
 
 struct rps_push_series {
     const struct rps_time_series *series; /* borrowed */
-    size_t count, room;
+    size_t count;
     struct rps_remote_sample *sample; /* owned */
 };
 

@@ -57,8 +57,8 @@ int rps_remote_write_body(struct rps_protobuf *request, struct rps_protobuf *ret
         return rps_error_set(err, RPS_FAILED,
                              "pushing needs snappy, and " LIBRARY
                              " is not there: install it (Debian: libsnappy1v5)");
-    body.size = body.room = max_length(request->size);
-    body.data = malloc(body.room);
+    body.size = max_length(request->size);
+    body.data = malloc(body.size);
     if (!body.data || request->failed ||
         compress((const char *)request->data, request->size, (char *)body.data, &body.size) !=
             SNAPPY_OK) {

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 
 /* Attaching to a process is tried again so often, and for so long. */
@@ -150,7 +151,7 @@ static int add_place(struct rps_perf *perf, const struct rps_perf_place *wanted,
 {
     size_t sets = (size_t)perf->plan->set_count;
     struct rps_perf_place *place =
-        realloc(perf->place, (size_t)(perf->place_count + 1) * sizeof(*place));
+        rps_array_grow(perf->place, (size_t)perf->place_count, sizeof(*place));
     int rc;
 
     if (!place)
@@ -215,7 +216,6 @@ static int compare_tids(const void *a, const void *b)
 static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
 {
     struct threads list = {NULL, 0};
-    size_t room = 0;
     char path[64];
     struct dirent *entry;
     DIR *folder;
@@ -223,20 +223,17 @@ static int list_threads(pid_t pid, struct threads *ret, struct rps_error *err)
     snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
     folder = opendir(path);
     while (folder && (entry = readdir(folder))) {
-        pid_t tid = (pid_t)atoi(entry->d_name);
+        pid_t tid = (pid_t)atoi(entry->d_name), *grown;
 
         if (tid <= 0)
             continue;
-        if (list.count == room) {
-            pid_t *grown = realloc(list.tid, (room = room * 2 + 64) * sizeof(*grown));
-
-            if (!grown) {
-                free(list.tid);
-                closedir(folder);
-                return rps_error_memory(err);
-            }
-            list.tid = grown;
+        grown = rps_array_grow(list.tid, list.count, sizeof(*grown));
+        if (!grown) {
+            free(list.tid);
+            closedir(folder);
+            return rps_error_memory(err);
         }
+        list.tid = grown;
         list.tid[list.count++] = tid;
     }
     if (folder)

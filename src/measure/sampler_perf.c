@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "pmu_perf.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 
 /* A ring's size, and to what it is halved where a user may not lock as much memory. */
@@ -38,7 +39,7 @@
 
 struct descriptors {
     int *fd; /* owned */
-    size_t count, room;
+    size_t count;
 };
 
 struct sampler {
@@ -100,8 +101,7 @@ static int map_ring(struct rps_perf_ring *ring, struct rps_error *err)
 static int add_ring(struct sampler *sampler, int cpu, struct rps_error *err)
 {
     struct rps_perf_rings *rings = &sampler->rings;
-    struct rps_perf_ring *ring =
-        realloc(rings->ring, ((size_t)rings->count + 1) * sizeof(*rings->ring));
+    struct rps_perf_ring *ring = rps_array_grow(rings->ring, (size_t)rings->count, sizeof(*ring));
     const struct rps_perf_place own = {.cpu = cpu};
     struct perf_event_attr attr = sampler->hearing;
 
@@ -142,17 +142,13 @@ static int add_rings(struct sampler *sampler, const struct rps_target *target,
 
 static int keep(struct descriptors *list, int fd, struct rps_error *err)
 {
-    if (list->count == list->room) {
-        size_t room = list->room * 2 + 16;
-        int *grown = realloc(list->fd, room * sizeof(*grown));
+    int *grown = rps_array_grow(list->fd, list->count, sizeof(*grown));
 
-        if (!grown) {
-            close(fd);
-            return rps_error_memory(err);
-        }
-        list->fd = grown;
-        list->room = room;
+    if (!grown) {
+        close(fd);
+        return rps_error_memory(err);
     }
+    list->fd = grown;
     list->fd[list->count++] = fd;
     return 0;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/random.h"
 
 /* Samples that wait at most, as a ring has an end. */
@@ -79,16 +80,14 @@ static int is_in(const struct sim_stretches *list, int64_t time_ns)
 /* Room for one more that waits, or NULL. */
 static struct sim_taken *make_room_for_sample(struct sim_sampler *sampler)
 {
-    if (sampler->wait_count == sampler->wait_room) {
-        size_t room = sampler->wait_room ? 2 * sampler->wait_room : 64;
-        struct sim_taken *wait;
+    struct sim_taken *wait = NULL;
 
-        if (room > WAIT_MAX || !(wait = realloc(sampler->wait, room * sizeof(*wait))))
-            return NULL;
-        sampler->wait = wait;
-        sampler->wait_room = room;
-    }
-    return &sampler->wait[sampler->wait_count];
+    if (sampler->wait_count < WAIT_MAX)
+        wait = rps_array_grow(sampler->wait, sampler->wait_count, sizeof(*wait));
+    if (!wait)
+        return NULL;
+    sampler->wait = wait;
+    return &wait[sampler->wait_count];
 }
 
 static void take_sample(struct sim_sampler *sampler, size_t m, int64_t time_ns)

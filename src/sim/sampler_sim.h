@@ -34,7 +34,7 @@ struct sim_sampler {
     uint32_t *stack_drawn;  /* owned; of each stack how often it came of these */
     int *stack_line;        /* owned; of each stack the line that is next */
     struct sim_taken *wait; /* owned: what nobody took over yet, in order of time */
-    size_t wait_count, wait_room;
+    size_t wait_count;
 };
 
 /* Samples of the script's code; to be closed through *ret. RPS_USAGE for an event that is none,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/parse.h"
 
 #define LINE_NUMBER_MAX 10000000
@@ -16,7 +17,7 @@
 /* An array with one more element, zeroed, at its end; NULL without memory. */
 static void *grown(void *array, size_t count, size_t size)
 {
-    char *result = realloc(array, (count + 1) * size);
+    char *result = rps_array_grow(array, count, size);
 
     if (result)
         memset(result + count * size, 0, size);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/parse.h"
 
 #define WORD_MAX   64
@@ -127,17 +128,14 @@ static int parse_rates(struct parser *p, int count, char **word, uint32_t *rate,
 static int add_order(struct parser *p, uint32_t phase)
 {
     struct sim_script *s = p->script;
+    uint32_t *order;
 
     if (s->order_count >= ORDER_MAX)
         return wrong(p, "more than %u phases when repeats are written out", ORDER_MAX);
-    if ((s->order_count & (s->order_count + 1)) == 0) {
-        size_t room = (s->order_count + 1) * 2;
-        uint32_t *order = realloc(s->order, room * sizeof(*order));
-
-        if (!order)
-            return rps_error_memory(p->err);
-        s->order = order;
-    }
+    order = rps_array_grow(s->order, s->order_count, sizeof(*order));
+    if (!order)
+        return rps_error_memory(p->err);
+    s->order = order;
     s->order[s->order_count++] = phase;
     return 0;
 }
@@ -147,7 +145,7 @@ static int add_phase(struct parser *p, const char *name, const char *length, int
                      char **word)
 {
     struct sim_script *s = p->script;
-    struct sim_phase *phase = realloc(s->phase, (s->phase_count + 1) * sizeof(*phase));
+    struct sim_phase *phase = rps_array_grow(s->phase, s->phase_count, sizeof(*phase));
     int rc;
 
     if (!phase)
@@ -191,7 +189,7 @@ static int end_repeat(struct parser *p)
 static int add_stretch(struct parser *p, struct sim_stretches *list, const char *at,
                        const char *length)
 {
-    struct sim_stretch *item = realloc(list->item, (list->count + 1) * sizeof(*item));
+    struct sim_stretch *item = rps_array_grow(list->item, list->count, sizeof(*item));
     int rc;
 
     if (!item)
@@ -211,7 +209,7 @@ static int add_stretch(struct parser *p, struct sim_stretches *list, const char 
 static int add_switch(struct parser *p, int count, char **word)
 {
     struct sim_stretches *list = &p->script->switches;
-    struct sim_stretch *item = realloc(list->item, (list->count + 1) * sizeof(*item));
+    struct sim_stretch *item = rps_array_grow(list->item, list->count, sizeof(*item));
     int rc;
 
     if (!item)

@@ -18,6 +18,8 @@
 #include "period.h"
 #include "reader.h"
 
+#include "rpistat/array.h"
+
 void rps_detection_free(struct rps_detection *detection)
 {
     if (!detection)
@@ -146,7 +148,6 @@ struct reading {
     int64_t run_id;
     struct rps_detection detection;
     int64_t shown;
-    size_t level_room, phase_room, outlier_room;
 };
 
 static int refuse_detection(const struct rps_reader *reader, int64_t run_id, const char *what,
@@ -156,19 +157,6 @@ static int refuse_detection(const struct rps_reader *reader, int64_t run_id, con
                          "the store %s is damaged: the stored phases of run %" PRId64
                          " make no sense (%s); `rpistat phases` finds them again",
                          reader->path, run_id, what);
-}
-
-/* The array, moved where it had no room for one more; NULL without memory. */
-static void *with_room(void *array, size_t size, size_t count, size_t *room)
-{
-    size_t more = 2 * *room + 16;
-
-    if (count < *room)
-        return array;
-    array = realloc(array, more * size);
-    if (array)
-        *room = more;
-    return array;
 }
 
 static int read_head(void *context, sqlite3_stmt *stmt, struct rps_error *err)
@@ -236,11 +224,10 @@ static const char *read_phase(sqlite3_stmt *stmt, const struct rps_phases *phase
     return NULL;
 }
 
-static int add_phase(struct reading *r, struct rps_phases *phases, const struct rps_phase *phase,
+static int add_phase(struct rps_phases *phases, const struct rps_phase *phase,
                      struct rps_error *err)
 {
-    struct rps_phase *grown =
-        with_room(phases->phase, sizeof(*phase), phases->count, &r->phase_room);
+    struct rps_phase *grown = rps_array_grow(phases->phase, phases->count, sizeof(*phase));
 
     if (!grown)
         return rps_error_memory(err);
@@ -254,14 +241,12 @@ static int add_phase(struct reading *r, struct rps_phases *phases, const struct 
 static int add_level(struct reading *r, struct rps_error *err)
 {
     struct rps_phase_levels *levels = &r->detection.levels;
-    struct rps_phases *grown =
-        with_room(levels->level, sizeof(*grown), levels->count, &r->level_room);
+    struct rps_phases *grown = rps_array_grow(levels->level, levels->count, sizeof(*grown));
 
     if (!grown)
         return rps_error_memory(err);
     levels->level = grown;
     levels->level[levels->count++] = (struct rps_phases){0};
-    r->phase_room = 0;
     return 0;
 }
 
@@ -283,7 +268,7 @@ static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *e
         return result;
     why = read_phase(stmt, &levels->level[level], &phase);
     return why ? refuse_detection(r->reader, r->run_id, why, err)
-               : add_phase(r, &levels->level[level], &phase, err);
+               : add_phase(&levels->level[level], &phase, err);
 }
 
 /* All levels are of the same part of the run: else the end of one is lost. */
@@ -309,8 +294,7 @@ static int read_outlier(void *context, sqlite3_stmt *stmt, struct rps_error *err
 {
     struct reading *r = context;
     struct rps_phases *phases = &r->detection.levels.level[r->detection.levels.shown];
-    uint64_t *grown =
-        with_room(phases->outlier, sizeof(*grown), phases->outlier_count, &r->outlier_room);
+    uint64_t *grown = rps_array_grow(phases->outlier, phases->outlier_count, sizeof(*grown));
 
     if (!grown)
         return rps_error_memory(err);

@@ -13,6 +13,7 @@
 
 #include "database.h"
 #include "tables.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/period.h"
 
@@ -114,7 +115,7 @@ static int set_bounds(struct rps_downsample *d)
 /* Insert the track of a CPU before place t of the list, which is in order. */
 static int add_track(struct rps_downsample *d, size_t t, int64_t cpu)
 {
-    struct track *more = realloc(d->track, (d->track_count + 1) * sizeof(*more));
+    struct track *more = rps_array_grow(d->track, d->track_count, sizeof(*more));
 
     if (!more)
         return SQLITE_NOMEM;

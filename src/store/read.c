@@ -16,6 +16,7 @@
 #include "database.h"
 #include "heartbeat.h"
 #include "period.h"
+#include "rpistat/array.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
 
@@ -197,22 +198,17 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
 
 struct numbers {
     int64_t *number; /* owned */
-    size_t count, room;
+    size_t count;
 };
 
 static int add_number(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct numbers *numbers = context;
+    int64_t *more = rps_array_grow(numbers->number, numbers->count, sizeof(*more));
 
-    if (numbers->count == numbers->room) {
-        size_t room = 2 * numbers->room + 16;
-        int64_t *more = realloc(numbers->number, room * sizeof(*more));
-
-        if (!more)
-            return rps_error_memory(err);
-        numbers->number = more;
-        numbers->room = room;
-    }
+    if (!more)
+        return rps_error_memory(err);
+    numbers->number = more;
     numbers->number[numbers->count++] = sqlite3_column_int64(stmt, 0);
     return 0;
 }
@@ -505,7 +501,7 @@ static int add_note(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     struct rps_notes *notes = context;
     const char *text = (const char *)sqlite3_column_text(stmt, 2);
-    struct rps_note *note = realloc(notes->note, (notes->count + 1) * sizeof(*note));
+    struct rps_note *note = rps_array_grow(notes->note, notes->count, sizeof(*note));
 
     if (!note)
         return rps_error_memory(err);

@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 
 #include "period.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 
 /* Two periods follow one another when no more lies between them. */
@@ -158,7 +159,7 @@ static int close_all(struct rps_rollup *rollup, struct track *track)
 
 static struct track *add_track(struct rps_rollup *rollup, int32_t cpu)
 {
-    struct track *more = realloc(rollup->track, (rollup->track_count + 1) * sizeof(*more));
+    struct track *more = rps_array_grow(rollup->track, rollup->track_count, sizeof(*more));
 
     if (!more)
         return NULL;
