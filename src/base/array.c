@@ -19,7 +19,7 @@ void *rps_array_grow_by(void *array, size_t count, size_t more, size_t size)
 
     if (more == 0 || (room && room == room_for(count)))
         return array;
-    return room ? reallocarray(array, room, size) : NULL;
+    return room && room <= SIZE_MAX / 2 / size ? realloc(array, room * size) : NULL;
 }
 
 void *rps_array_grow(void *array, size_t count, size_t size)
