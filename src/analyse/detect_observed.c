@@ -16,6 +16,8 @@
 
 #include "detect_math.h"
 
+#include "rpistat/array.h"
+
 #define MEDIAN_REACH 3
 #define WINDOW       7
 
@@ -65,7 +67,7 @@ struct preparation {
     uint8_t *clipped;  /* owned; an observation each: an outlier in some signal */
     struct step *step; /* owned; an observation each */
     struct edge *edge; /* owned */
-    size_t edge_count, edge_room;
+    size_t edge_count;
 };
 
 /* What a signal is measured in. */
@@ -304,20 +306,16 @@ static int note_edge(struct preparation *job, size_t k, const struct unit *unit,
     const double *value = job->clean + k;
     double before, behind, limit = unit->limit, own;
     struct step *step = &job->step[at];
+    struct edge *grown;
 
     if (k < LEVEL || k + LEVEL >= unit->count || fabs(value[1] - value[-1]) <= 2 * limit ||
         !are_alike(value - LEVEL, limit, &before) || !are_alike(value + 1, limit, &behind) ||
         fabs(before - behind) <= 2 * limit)
         return 0;
-    if (job->edge_count == job->edge_room) {
-        size_t room = 2 * job->edge_room + 64;
-        struct edge *grown = realloc(job->edge, room * sizeof(*grown));
-
-        if (!grown)
-            return rps_error_memory(err);
-        job->edge = grown;
-        job->edge_room = room;
-    }
+    grown = rps_array_grow(job->edge, job->edge_count, sizeof(*grown));
+    if (!grown)
+        return rps_error_memory(err);
+    job->edge = grown;
     step->mixed |= fabs(*value - before) > limit && fabs(*value - behind) > limit &&
                    (*value > before) == (*value < behind);
     own = (*value - unit->centre) / unit->deviation;

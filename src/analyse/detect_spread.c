@@ -14,6 +14,8 @@
 #include "detect_choose.h"
 #include "detect_math.h"
 
+#include "rpistat/array.h"
+
 /* Fewer observations do not tell a variance. */
 #define LENGTH_MIN 8
 
@@ -39,7 +41,7 @@ struct splitting {
     struct rps_variance_change *found; /* owned; at those places */
     size_t count;                      /* of new ones */
     struct interval *interval;         /* owned */
-    size_t interval_count, room;
+    size_t interval_count;
 };
 
 static void splitting_free(struct splitting *s)
@@ -151,13 +153,10 @@ static int seed(struct splitting *s, size_t from, size_t to, struct rps_error *e
 
             if (found.gain <= s->penalty)
                 continue;
-            if (s->interval_count == s->room) {
-                s->room = 2 * s->room + 16;
-                more = realloc(s->interval, s->room * sizeof(*more));
-                if (!more)
-                    return rps_error_memory(err);
-                s->interval = more;
-            }
+            more = rps_array_grow(s->interval, s->interval_count, sizeof(*more));
+            if (!more)
+                return rps_error_memory(err);
+            s->interval = more;
             s->interval[s->interval_count++] = found;
         }
     }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rpistat/array.h"
 #include "rpistat/trust.h"
 
 #define FILE_MAX_BYTES 65536
@@ -89,7 +90,7 @@ static int parse_config_line(struct rps_config *config, int number, char *text,
     }
     line.section = *section;
     line.name = trim(text);
-    more = realloc(config->line, ((size_t)config->count + 1) * sizeof(*more));
+    more = rps_array_grow(config->line, (size_t)config->count, sizeof(*more));
     if (more == NULL)
         return rps_error_memory(err);
     config->line = more;

@@ -12,23 +12,20 @@
 #include <unistd.h>
 
 #include "cpus.h"
+#include "rpistat/array.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
 
 #define CGROUP_FOLDER "/sys/fs/cgroup"
 #define ONLINE_CPUS   "/sys/devices/system/cpu/online"
 
-/* The room doubles: it is full at every power of two. */
 static int add_int(int **list, int *count, int value, struct rps_error *err)
 {
-    if ((*count & (*count - 1)) == 0) {
-        size_t room = *count > 0 ? 2 * (size_t)*count : 1;
-        int *grown = realloc(*list, room * sizeof(*grown));
+    int *grown = rps_array_grow(*list, (size_t)*count, sizeof(*grown));
 
-        if (!grown)
-            return rps_error_memory(err);
-        *list = grown;
-    }
+    if (!grown)
+        return rps_error_memory(err);
+    *list = grown;
     (*list)[(*count)++] = value;
     return 0;
 }
@@ -107,7 +104,7 @@ static int open_process(struct rps_record_target *t, const char *text, struct rp
         return rc;
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    grown = realloc(t->pid, (size_t)(t->target.pid_count + 1) * sizeof(*grown));
+    grown = rps_array_grow(t->pid, (size_t)t->target.pid_count, sizeof(*grown));
     if (!grown)
         return rps_error_memory(err);
     t->pid = grown;
@@ -235,7 +232,7 @@ static int read_command(pid_t pid, struct rps_run *run, struct rps_error *err)
     snprintf(path, sizeof(path), "/proc/%ld/cmdline", (long)pid);
     file = fopen(path, "re");
     while (rc == 0 && file && getdelim(&word, &room, '\0', file) > 0) {
-        char **grown = realloc(argv, ((size_t)argc + 1) * sizeof(*argv));
+        char **grown = rps_array_grow(argv, (size_t)argc, sizeof(*argv));
 
         argv = grown ? grown : argv;
         if (!grown || !(argv[argc] = strdup(word)))

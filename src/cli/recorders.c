@@ -23,6 +23,7 @@
 
 #include "cli.h"
 #include "names.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -134,7 +135,7 @@ static int add(struct rps_recorders *list, const char *number, struct rps_error 
                               (long)recorder.pid, strerror(errno));
     }
     close(proc_fd);
-    more = found > 0 ? realloc(list->recorder, (list->count + 1) * sizeof(*more)) : NULL;
+    more = found > 0 ? rps_array_grow(list->recorder, list->count, sizeof(*more)) : NULL;
     if (!more) {
         recorder_free(&recorder);
         return found > 0 ? rps_error_memory(err) : found;

@@ -3,6 +3,7 @@
  * periods tell, at the resolution of the picture.
  */
 #include "bins.h"
+#include "rpistat/array.h"
 #include "rpistat/code_store.h"
 
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct filling {
     struct rps_code_bins *bins;
     size_t ids, room;
     struct knot *knot;
-    size_t knot_count, knot_room;
+    size_t knot_count;
 };
 
 /* --- when a period was ------------------------------------------------------------------------ */
@@ -33,18 +34,14 @@ static int add_knot(struct filling *filling, uint64_t period, int64_t time_ns,
                     struct rps_error *err)
 {
     const struct knot *last = filling->knot ? &filling->knot[filling->knot_count - 1] : NULL;
+    struct knot *grown;
 
     if (last && (period <= last->period || time_ns < last->time_ns))
         return 0;
-    if (filling->knot_count == filling->knot_room) {
-        size_t room = filling->knot_room ? 2 * filling->knot_room : 1024;
-        struct knot *grown = realloc(filling->knot, room * sizeof(*grown));
-
-        if (!grown)
-            return rps_error_memory(err);
-        filling->knot = grown;
-        filling->knot_room = room;
-    }
+    grown = rps_array_grow(filling->knot, filling->knot_count, sizeof(*grown));
+    if (!grown)
+        return rps_error_memory(err);
+    filling->knot = grown;
     filling->knot[filling->knot_count++] = (struct knot){period, time_ns};
     return 0;
 }
@@ -66,25 +63,23 @@ static int read_knots(struct filling *filling, struct rps_error *err)
     return result < 0 ? result : add_knot(filling, last + 1, end_ns, err);
 }
 
+static int is_knot_by(const void *knot, const void *period)
+{
+    return ((const struct knot *)knot)->period <= *(const uint64_t *)period;
+}
+
 /* The middle of a period; 0 when it is not in the picture. */
 static int find_time(const struct filling *filling, uint64_t period, int64_t *ret_ns)
 {
-    const struct knot *knot = filling->knot;
-    size_t low = 0, high = filling->knot_count - 1;
+    size_t at = rps_array_find(filling->knot, filling->knot_count, sizeof(*filling->knot),
+                               is_knot_by, &period);
+    const struct knot *a = filling->knot + at - 1, *b = filling->knot + at;
 
-    if (period < knot[0].period || period >= knot[high].period)
+    if (at == 0 || at == filling->knot_count)
         return 0;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (knot[middle].period <= period)
-            low = middle;
-        else
-            high = middle;
-    }
-    *ret_ns = knot[low].time_ns + (int64_t)(((double)(period - knot[low].period) + 0.5) /
-                                            (double)(knot[high].period - knot[low].period) *
-                                            (double)(knot[high].time_ns - knot[low].time_ns));
+    *ret_ns =
+        a->time_ns + (int64_t)(((double)(period - a->period) + 0.5) /
+                               (double)(b->period - a->period) * (double)(b->time_ns - a->time_ns));
     return 1;
 }
 
@@ -154,19 +149,17 @@ static int choose_edges(const struct filling *filling, size_t bin_count, struct 
     return 0;
 }
 
+static int is_edge_by(const void *edge_ns, const void *time_ns)
+{
+    return *(const int64_t *)edge_ns <= *(const int64_t *)time_ns;
+}
+
 static uint32_t bin_of(const struct rps_code_bins *bins, int64_t time_ns)
 {
-    size_t low = 0, high = bins->bin_count;
+    size_t at = rps_array_find(bins->edge_ns, bins->bin_count, sizeof(*bins->edge_ns), is_edge_by,
+                               &time_ns);
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (bins->edge_ns[middle] <= time_ns)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
+    return (uint32_t)(at > 0 ? at - 1 : 0);
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */

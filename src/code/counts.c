@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "rpistat/array.h"
 #include "rpistat/store_wing.h"
 
 /* Counts in a row, so that its text is not too long to be read. */
@@ -23,15 +24,11 @@ typedef struct rps_code_counts_entry entry;
 int rps_code_counts_add(struct rps_code_counts *counts, const struct rps_code_count *count,
                         bool is_task)
 {
-    if (counts->count == counts->room) {
-        size_t room = counts->room ? 2 * counts->room : 256;
-        entry *grown = realloc(counts->entry, room * sizeof(*grown));
+    entry *grown = rps_array_grow(counts->entry, counts->count, sizeof(*grown));
 
-        if (!grown)
-            return SQLITE_NOMEM;
-        counts->entry = grown;
-        counts->room = room;
-    }
+    if (!grown)
+        return SQLITE_NOMEM;
+    counts->entry = grown;
     counts->entry[counts->count++] = (entry){.level = count->level,
                                              .cpu = count->cpu,
                                              .period = (int64_t)count->period,

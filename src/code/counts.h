@@ -21,7 +21,7 @@ struct rps_code_counts_entry;
 /* Counts that wait to be written; zero it to begin with none. */
 struct rps_code_counts {
     struct rps_code_counts_entry *entry; /* owned: free() */
-    size_t count, room;
+    size_t count;
 };
 
 /* SQLITE_OK or SQLITE_NOMEM. */

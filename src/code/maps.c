@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
+
 #define MAPS_MAX 65536 /* vm.max_map_count as it is by default, rounded up */
 
 struct rps_space {
@@ -102,20 +104,15 @@ static struct rps_space *copy_space(const struct rps_space *space)
     return ret;
 }
 
+static int ends_by(const void *map, const void *address)
+{
+    return ((const struct rps_map *)map)->end <= *(const uint64_t *)address;
+}
+
 /* The first map that ends behind the address; count when none does. */
 static size_t find_behind(const struct rps_space *space, uint64_t address)
 {
-    size_t low = 0, high = space->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (space->map[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return rps_array_find(space->map, space->count, sizeof(*space->map), ends_by, &address);
 }
 
 /* Put `count` maps in the place of those from first to last - 1, whose users go. */

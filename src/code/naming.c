@@ -13,39 +13,29 @@
 #include <unistd.h>
 
 #include "naming_parts.h"
+#include "rpistat/array.h"
 #include "rpistat/text.h"
 
 #define KALLSYMS "/proc/kallsyms"
 
+static int is_below(const void *value, const void *address)
+{
+    return *(const uint64_t *)value < *(const uint64_t *)address;
+}
+
 size_t rps_naming_lower_bound(const uint64_t *ascending, size_t count, uint64_t address)
 {
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (ascending[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return rps_array_find(ascending, count, sizeof(*ascending), is_below, &address);
 }
 
 /* Room for `bytes` more of texts. */
 static int reserve_texts(struct rps_naming *naming, size_t bytes, struct rps_error *err)
 {
-    size_t room = naming->texts_room * 2;
-    char *grown;
+    char *grown = rps_array_grow_by(naming->texts, naming->texts_bytes, bytes, 1);
 
-    if (naming->texts && naming->texts_room - naming->texts_bytes >= bytes)
-        return 0;
-    room = room > naming->texts_bytes + bytes ? room : naming->texts_bytes + bytes;
-    grown = realloc(naming->texts, room);
     if (!grown)
         return rps_error_memory(err);
     naming->texts = grown;
-    naming->texts_room = room;
     return 0;
 }
 
@@ -80,16 +70,12 @@ int rps_naming_put(struct rps_naming *naming, size_t frame, const struct rps_loc
                    size_t count, struct rps_error *err)
 {
     size_t first = naming->location_count;
+    struct rps_naming_location *grown =
+        rps_array_grow_by(naming->location, first, count, sizeof(*grown));
 
-    if (naming->location_room < first + count) {
-        size_t room = 2 * (first + count);
-        struct rps_naming_location *grown = reallocarray(naming->location, room, sizeof(*grown));
-
-        if (!grown)
-            return rps_error_memory(err);
-        naming->location = grown;
-        naming->location_room = room;
-    }
+    if (!grown && count > 0)
+        return rps_error_memory(err);
+    naming->location = grown;
     for (size_t i = 0; i < count; i++) {
         struct rps_naming_location *put = &naming->location[first + i];
 

@@ -37,9 +37,9 @@ struct rps_naming {
         size_t count;
     } * frame; /* where the locations of each of the code's frames are */
     struct rps_naming_location *location;
-    size_t location_count, location_room;
+    size_t location_count;
     char *texts;
-    size_t texts_bytes, texts_room;
+    size_t texts_bytes;
     size_t recent[RPS_NAMING_RECENT]; /* by hash: texts that may be there already, plus one */
 };
 

@@ -9,6 +9,8 @@
 
 #include "naming_child.h"
 
+#include "rpistat/array.h"
+
 struct symbol {
     uint64_t start;
     uint64_t end;
@@ -18,21 +20,17 @@ struct symbol {
 };
 
 struct rps_symbols {
-    size_t count, room;
+    size_t count;
     struct symbol *symbol;
 };
 
 static int add(struct rps_symbols *symbols, const struct symbol *symbol)
 {
-    if (symbols->count == symbols->room) {
-        size_t room = symbols->room ? 2 * symbols->room : 1024;
-        struct symbol *grown = reallocarray(symbols->symbol, room, sizeof(*grown));
+    struct symbol *grown = rps_array_grow(symbols->symbol, symbols->count, sizeof(*grown));
 
-        if (!grown)
-            return -1;
-        symbols->symbol = grown;
-        symbols->room = room;
-    }
+    if (!grown)
+        return -1;
+    symbols->symbol = grown;
     symbols->symbol[symbols->count++] = *symbol;
     return 0;
 }
@@ -261,21 +259,19 @@ static char *make_name(const struct symbol *symbol)
     return plt;
 }
 
+static int begins_by(const void *symbol, const void *address)
+{
+    return ((const struct symbol *)symbol)->start <= *(const uint64_t *)address;
+}
+
 char *rps_symbols_find(const struct rps_symbols *symbols, uint64_t address)
 {
-    size_t low = 0, high = symbols->count;
+    size_t at = rps_array_find(symbols->symbol, symbols->count, sizeof(*symbols->symbol), begins_by,
+                               &address);
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (symbols->symbol[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low-- > 0 && symbols->symbol[low].reach > address) {
-        if (symbols->symbol[low].end > address)
-            return make_name(&symbols->symbol[low]);
+    while (at-- > 0 && symbols->symbol[at].reach > address) {
+        if (symbols->symbol[at].end > address)
+            return make_name(&symbols->symbol[at]);
     }
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/page_parts.h"
 #include "rpistat/run_code.h"
 #include "rpistat/text.h"
@@ -110,13 +111,11 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
 {
     const struct counting *counting = context;
     struct rps_code_bins *bins = counting->bins;
-    struct rps_code_cell *more = bins->cell;
-    size_t count = bins->cell_count;
+    struct rps_code_cell *more;
 
     if (id < 0 || (uint64_t)id >= counting->stack_count)
         return 0;
-    if ((count & (count - 1)) == 0)
-        more = realloc(more, (count ? 2 * count : 1) * sizeof(*more));
+    more = rps_array_grow(bins->cell, bins->cell_count, sizeof(*more));
     if (!more)
         return rps_error_memory(err);
     bins->cell = more;

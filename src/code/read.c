@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "counts.h"
+#include "rpistat/array.h"
 #include "rpistat/code_store.h"
 
 #define TEXTS_MAX (UINT64_C(64) << 20) /* bytes of all of them */
@@ -24,7 +25,7 @@ enum { MODULES, FRAMES, STACKS, TASKS, LOCATIONS, LISTS };
 /* An array that grows. */
 struct list {
     void *array; /* owned */
-    size_t count, room;
+    size_t count;
 };
 
 struct reading {
@@ -39,20 +40,13 @@ struct reading {
 /* Append `count` elements, which are for the caller to fill; NULL without memory. */
 static void *append(struct reading *r, struct list *list, size_t size, size_t count)
 {
-    size_t room = list->room ? list->room : 64;
-    void *grown;
+    void *grown = rps_array_grow_by(list->array, list->count, count, size);
 
-    while (room < list->count + count)
-        room *= 2;
-    if (room > list->room) {
-        grown = realloc(list->array, room * size);
-        if (!grown) {
-            r->no_memory = 1;
-            return NULL;
-        }
-        list->array = grown;
-        list->room = room;
+    if (!grown) {
+        r->no_memory = 1;
+        return NULL;
     }
+    list->array = grown;
     list->count += count;
     return (char *)list->array + (list->count - count) * size;
 }

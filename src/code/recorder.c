@@ -3,6 +3,7 @@
  * period that it lies in is known, and is counted when the next one comes: the sampler hands over
  * what is older than the period before.
  */
+#include "rpistat/array.h"
 #include "rpistat/code_recorder.h"
 
 #include <ctype.h>
@@ -40,9 +41,9 @@ struct recorder {
     struct rps_writer *writer;
     int64_t start_ns, told_ns; /* told: end of the period when the store was last told */
     struct sample *sample;     /* owned; in order of time */
-    size_t sample_count, sample_room;
+    size_t sample_count;
     struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
-    size_t span_count, span_room;
+    size_t span_count;
     uint64_t lost; /* for want of memory, or of a period */
 };
 
@@ -89,18 +90,13 @@ static void on_task(void *context, const struct rps_task *task)
 static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
 {
     struct recorder *samples = context;
+    struct sample *more = rps_array_grow(samples->sample, samples->sample_count, sizeof(*more));
 
-    if (samples->sample_count == samples->sample_room) {
-        size_t room = samples->sample_room ? 2 * samples->sample_room : 256;
-        struct sample *more = realloc(samples->sample, room * sizeof(*more));
-
-        if (!more) {
-            samples->lost++;
-            return;
-        }
-        samples->sample = more;
-        samples->sample_room = room;
+    if (!more) {
+        samples->lost++;
+        return;
     }
+    samples->sample = more;
     samples->sample[samples->sample_count++] =
         (struct sample){time_ns - samples->start_ns, cpu, 0, stack, task};
 }
@@ -249,6 +245,7 @@ static void take_period(void *self, const struct rps_period *period)
 {
     struct recorder *samples = self;
     int64_t end_ns = period->start_ns + period->length_ns;
+    struct span *more;
 
     if (samples->span_count > 0 && samples->span[samples->span_count - 1].end_ns < end_ns) {
         count_samples(samples, 0);
@@ -259,15 +256,10 @@ static void take_period(void *self, const struct rps_period *period)
             tell_store(samples);
         }
     }
-    if (samples->span_count == samples->span_room) {
-        size_t room = samples->span_room ? 2 * samples->span_room : 64;
-        struct span *more = realloc(samples->span, room * sizeof(*more));
-
-        if (!more)
-            return;
-        samples->span = more;
-        samples->span_room = room;
-    }
+    more = rps_array_grow(samples->span, samples->span_count, sizeof(*more));
+    if (!more)
+        return;
+    samples->span = more;
     samples->span[samples->span_count++] = (struct span){end_ns, period->cpu, period->period};
 }
 

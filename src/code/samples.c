@@ -1,4 +1,5 @@
 /* The samples of parts of a run: counted, and the shares of functions and programs in them. */
+#include "rpistat/array.h"
 #include "rpistat/run_code.h"
 
 #include <inttypes.h>
@@ -14,26 +15,24 @@ struct walk {
     void *context;
 };
 
+static int ends_before(const void *stretch, const void *period)
+{
+    return ((const struct rps_run_stretch *)stretch)->last < *(const uint64_t *)period;
+}
+
 /* The stretch that the period lies in, or NULL. */
 static const struct rps_run_stretch *find_stretch(struct walk *walk, uint64_t period)
 {
     const struct rps_run_stretch *stretch = walk->part->stretch;
-    size_t low = 0, high = walk->part->count;
+    size_t count = walk->part->count, at;
 
     if (period >= stretch[walk->at].first && period <= stretch[walk->at].last)
         return &stretch[walk->at];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (period > stretch[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == walk->part->count || period < stretch[low].first)
+    at = rps_array_find(stretch, count, sizeof(*stretch), ends_before, &period);
+    if (at == count || period < stretch[at].first)
         return NULL;
-    walk->at = low;
-    return &stretch[low];
+    walk->at = at;
+    return &stretch[at];
 }
 
 static int walk_count(void *context, const struct rps_code_count *count, struct rps_error *err)

@@ -1,4 +1,5 @@
 /* Trees of calls: the trie of stacks by functions, with the samples of each. */
+#include "rpistat/array.h"
 #include "rpistat/shares.h"
 
 #include <stdlib.h>
@@ -10,7 +11,6 @@ struct growing {
     const struct rps_share_index *index;
     struct rps_share_items nodes; /* number 0 is the root */
     struct rps_calls calls;
-    size_t room;
 };
 
 /* The node of entry e below `parent`; RPS_SHARE_NONE without memory. */
@@ -22,18 +22,14 @@ static size_t find_node(struct growing *growing, size_t parent, size_t e)
     const struct rps_share_key key = {
         .name = "", .file = "", .module = parent, .line = (int)index->item[e]};
     size_t node = rps_share_items_number(&growing->nodes, &key);
+    struct rps_call *more;
 
     if (node == RPS_SHARE_NONE || node < growing->calls.count)
         return node;
-    if (node >= growing->room) {
-        struct rps_call *more =
-            realloc(growing->calls.call, 2 * growing->room * sizeof(*growing->calls.call));
-
-        if (!more)
-            return RPS_SHARE_NONE;
-        growing->calls.call = more;
-        growing->room *= 2;
-    }
+    more = rps_array_grow(growing->calls.call, growing->calls.count, sizeof(*more));
+    if (!more)
+        return RPS_SHARE_NONE;
+    growing->calls.call = more;
     growing->calls.call[growing->calls.count++] = (struct rps_call){
         .parent = parent,
         .function = item->name,
@@ -66,8 +62,7 @@ static int grow_tree(struct growing *growing, const uint64_t *samples)
     uint64_t *within = rps_share_add_callees(code, samples);
     size_t *node = calloc(code->stack_count + 1, sizeof(*node)), at = 0;
 
-    growing->room = 64;
-    growing->calls.call = calloc(growing->room, sizeof(*growing->calls.call));
+    growing->calls.call = rps_array_grow(NULL, 0, sizeof(*growing->calls.call));
     if (!within || !node || !growing->calls.call ||
         rps_share_items_number(&growing->nodes, &root) == RPS_SHARE_NONE)
         at = RPS_SHARE_NONE;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
+
 void rps_simulated_free(struct rps_simulated *simulated)
 {
     for (size_t i = 0; i < simulated->count; i++) {
@@ -14,31 +16,26 @@ void rps_simulated_free(struct rps_simulated *simulated)
     *simulated = (struct rps_simulated){0};
 }
 
+static int begins_by(const void *symbol, const void *address)
+{
+    return ((const struct rps_simulated_symbol *)symbol)->start <= *(const uint64_t *)address;
+}
+
 /* How many symbols begin at or before the address. */
 static size_t count_before(const struct rps_simulated *simulated, uint64_t address)
 {
-    size_t low = 0, high = simulated->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (simulated->symbol[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return rps_array_find(simulated->symbol, simulated->count, sizeof(*simulated->symbol),
+                          begins_by, &address);
 }
 
 static int grow_symbols(struct rps_simulated *simulated)
 {
-    size_t room = 2 * simulated->room + 16;
-    struct rps_simulated_symbol *symbol = reallocarray(simulated->symbol, room, sizeof(*symbol));
+    struct rps_simulated_symbol *symbol =
+        rps_array_grow(simulated->symbol, simulated->count, sizeof(*symbol));
 
     if (!symbol)
         return -1;
     simulated->symbol = symbol;
-    simulated->room = room;
     return 0;
 }
 
@@ -54,8 +51,7 @@ int rps_simulated_add(struct rps_simulated *simulated, const struct rps_sample *
     };
     size_t at = count_before(simulated, start);
 
-    if (!symbol.name || !symbol.file ||
-        (simulated->count == simulated->room && grow_symbols(simulated) < 0)) {
+    if (!symbol.name || !symbol.file || grow_symbols(simulated) < 0) {
         free(symbol.name);
         free(symbol.file);
         return -1;

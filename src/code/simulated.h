@@ -16,7 +16,7 @@ struct rps_simulated_symbol {
 
 struct rps_simulated {
     struct rps_simulated_symbol *symbol; /* in order of start */
-    size_t count, room;
+    size_t count;
 };
 
 void rps_simulated_free(struct rps_simulated *simulated);

@@ -10,6 +10,7 @@
 
 #include "match.h"
 #include "parts.h"
+#include "rpistat/array.h"
 #include "rpistat/walk.h"
 #include "rpistat/bins.h"
 #include "rpistat/clock.h"
@@ -374,20 +375,18 @@ double rps_comparison_place(const struct rps_comparison_series *series, size_t r
     return slot->from + fmin(1, fmax(0, share)) * (slot->to - slot->from);
 }
 
+static int begins_by(const void *stretch, const void *time_s)
+{
+    return ((const struct rps_comparison_stretch *)stretch)->from <= *(const double *)time_s;
+}
+
 const struct rps_comparison_stretch *
 rps_comparison_stretch_at(const struct rps_comparison_line *line, double time_s)
 {
-    size_t low = 0, high = line->stretch_count;
+    size_t at = rps_array_find(line->stretch, line->stretch_count, sizeof(*line->stretch),
+                               begins_by, &time_s);
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (line->stretch[middle].from <= time_s)
-            low = middle;
-        else
-            high = middle;
-    }
-    return &line->stretch[low];
+    return &line->stretch[at > 0 ? at - 1 : 0];
 }
 
 /* --- all -------------------------------------------------------------------------------------- */

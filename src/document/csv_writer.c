@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -59,7 +60,7 @@ static const char *next_name(struct rps_csv_writer *csv)
 static void keep_name(struct rps_csv_writer *csv, const char *text)
 {
     size_t size = strlen(text) + 1;
-    char *grown = realloc(csv->names, csv->names_size + size);
+    char *grown = rps_array_grow_by(csv->names, csv->names_size, size, 1);
 
     if (!grown) {
         csv->no_memory = 1;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/picture.h"
 #include "rpistat/run_phases.h"
 
@@ -100,29 +101,28 @@ int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cyc
     return 0;
 }
 
+static int is_before_time(const void *at_s, const void *time_s)
+{
+    return *(const double *)at_s < *(const double *)time_s;
+}
+
 double rps_picture_position(const struct rps_picture *picture, int64_t time_ns)
 {
     const struct rps_cycle_map *cycle_map = &picture->cycle_map;
     double time_s = (double)time_ns / 1e9, share;
-    size_t low = 0, high = cycle_map->count;
+    size_t at;
 
     if (picture->axis == RPS_AXIS_TIME || cycle_map->count < 2)
         return time_s;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (cycle_map->time_s[middle] <= time_s)
-            low = middle;
-        else
-            high = middle;
-    }
-    if (time_s <= cycle_map->time_s[low])
-        return cycle_map->cycle[low];
-    if (low + 1 >= cycle_map->count)
+    at = rps_array_find(cycle_map->time_s, cycle_map->count, sizeof(*cycle_map->time_s),
+                        is_before_time, &time_s);
+    if (at == 0)
+        return cycle_map->cycle[0];
+    if (at == cycle_map->count)
         return picture->to;
     share =
-        (time_s - cycle_map->time_s[low]) / (cycle_map->time_s[low + 1] - cycle_map->time_s[low]);
-    return cycle_map->cycle[low] + share * (cycle_map->cycle[low + 1] - cycle_map->cycle[low]);
+        (time_s - cycle_map->time_s[at - 1]) / (cycle_map->time_s[at] - cycle_map->time_s[at - 1]);
+    return cycle_map->cycle[at - 1] + share * (cycle_map->cycle[at] - cycle_map->cycle[at - 1]);
 }
 
 size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, size_t *hint)
@@ -136,20 +136,18 @@ size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, 
     return *hint;
 }
 
+static int begins_by(const void *phase, const void *time_ns)
+{
+    return ((const struct rps_phase *)phase)->start_ns <= *(const int64_t *)time_ns;
+}
+
 size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
 {
     const struct rps_phases *phases = &picture->phases;
-    size_t low = 0, high = phases->count;
+    size_t at =
+        rps_array_find(phases->phase, phases->count, sizeof(*phases->phase), begins_by, &time_ns);
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (phases->phase[middle].start_ns <= time_ns)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return at > 0 ? at - 1 : 0;
 }
 
 /* --- boxes ------------------------------------------------------------------------------------ */

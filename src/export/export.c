@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "formats.h"
+#include "rpistat/array.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
 #include "rpistat/walk.h"
@@ -181,7 +182,7 @@ static struct seen *find_seen(struct follow *follow, int32_t cpu, struct rps_err
         if (follow->seen[i].cpu == cpu)
             return &follow->seen[i];
     }
-    grown = realloc(follow->seen, (follow->seen_count + 1) * sizeof(*grown));
+    grown = rps_array_grow(follow->seen, follow->seen_count, sizeof(*grown));
     if (!grown) {
         rps_error_memory(err);
         return NULL;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "formats.h"
+#include "rpistat/array.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/time_series.h"
 
@@ -98,7 +99,7 @@ static struct series *find_series(struct metrics_state *state, const struct rps_
 
     if (series->number < state->series_count)
         return &state->series[series->number];
-    grown = realloc(state->series, (series->number + 1) * sizeof(*grown));
+    grown = rps_array_grow(state->series, state->series_count, sizeof(*grown));
     if (!grown)
         return NULL;
     state->series = grown;

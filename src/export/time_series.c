@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "gauges.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
@@ -93,7 +94,7 @@ struct rps_time_totals {
 /* A harmless copy that lives as long as the totals; NULL without memory. */
 static const char *keep_text(struct rps_time_totals *totals, const char *text)
 {
-    char **grown = realloc(totals->text, (totals->text_count + 1) * sizeof(*grown));
+    char **grown = rps_array_grow(totals->text, totals->text_count, sizeof(*grown));
     char *cut = strndup(text, rps_text_cut(text, LABEL_VALUE_MAX));
     char *harmless = cut ? rps_text_harmless(cut) : NULL;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/text.h"
 
 /* Values that a detection holds, some 37 bytes each. */
@@ -28,7 +29,7 @@ static int is_asked(const struct rps_cpus *cpus, int32_t cpu)
 
 static int add_cpu(struct rps_cpu_series *series, int32_t cpu, struct rps_error *err)
 {
-    int32_t *grown = realloc(series->cpu, ((size_t)series->count + 1) * sizeof(*grown));
+    int32_t *grown = rps_array_grow(series->cpu, (size_t)series->count, sizeof(*grown));
 
     if (!grown)
         return rps_error_memory(err);
@@ -203,20 +204,17 @@ int rps_cpu_series_choose_thinned(struct rps_cpu_series *series, struct rps_erro
 
 /* --- spans --------------------------------------------------------------------------------- */
 
+static int begins_by(const void *span, const void *start_ns)
+{
+    return ((const struct rps_span *)span)->start_ns <= *(const int64_t *)start_ns;
+}
+
 int rps_spans_hold(const struct rps_spans *spans, int64_t start_ns, int64_t end_ns)
 {
-    size_t low = 0, high = spans->count;
+    size_t begun =
+        rps_array_find(spans->span, spans->count, sizeof(*spans->span), begins_by, &start_ns);
 
-    /* the last one that does not begin behind start_ns */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (spans->span[middle].start_ns <= start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && end_ns <= spans->span[low - 1].end_ns;
+    return begun > 0 && end_ns <= spans->span[begun - 1].end_ns;
 }
 
 /* --- names ------------------------------------------------------------------------------------ */

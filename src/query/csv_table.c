@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "rpistat/array.h"
 #include "rpistat/text.h"
 
 #define CHUNK_SIZE  65536
@@ -23,9 +24,8 @@
 struct parse {
     struct rps_csv_table *table;
     const char *origin;
-    size_t row_room; /* rows that fit into table->value */
-    size_t cell;     /* of the row that is being read */
-    int comment;     /* the row is one */
+    size_t cell; /* of the row that is being read */
+    int comment; /* the row is one */
     int failed;
     struct rps_error *err;
 };
@@ -200,14 +200,12 @@ static struct rps_csv_column *add_column(struct parse *parse, const char *cell, 
         parse->failed = 1;
         return NULL;
     }
-    if ((table->column_count & (table->column_count - 1)) == 0) { /* room is a power of two */
-        column = realloc(table->column, (2 * table->column_count + 1) * sizeof(*column));
-        if (!column) {
-            fail_memory(parse);
-            return NULL;
-        }
-        table->column = column;
+    column = rps_array_grow(table->column, table->column_count, sizeof(*column));
+    if (!column) {
+        fail_memory(parse);
+        return NULL;
     }
+    table->column = column;
     column = &table->column[table->column_count++];
     memset(column, 0, sizeof(*column));
     length = length < sizeof(text) - 1 ? length : sizeof(text) - 1;
@@ -221,16 +219,12 @@ static struct rps_csv_column *add_column(struct parse *parse, const char *cell, 
 static int grow(struct parse *parse)
 {
     struct rps_csv_table *table = parse->table;
-    size_t room = 2 * parse->row_room + 16;
-    double *value;
+    double *value =
+        rps_array_grow(table->value, table->row_count, table->column_count * sizeof(*value));
 
-    if (table->row_count < parse->row_room)
-        return 0;
-    value = realloc(table->value, room * table->column_count * sizeof(*value));
     if (!value)
         return -1;
     table->value = value;
-    parse->row_room = room;
     return 0;
 }
 

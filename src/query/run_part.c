@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/cpu_series.h"
 #include "rpistat/parse.h"
 #include "rpistat/profile.h"
@@ -25,10 +26,8 @@ void rps_run_part_free(struct rps_run_part *part)
 static int add_stretch(struct rps_run_part *part, uint64_t first, uint64_t last, size_t group,
                        struct rps_error *err)
 {
-    struct rps_run_stretch *more = part->stretch;
+    struct rps_run_stretch *more = rps_array_grow(part->stretch, part->count, sizeof(*more));
 
-    if ((part->count & (part->count - 1)) == 0)
-        more = realloc(more, (part->count ? 2 * part->count : 1) * sizeof(*more));
     if (!more)
         return rps_error_memory(err);
     part->stretch = more;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/walk.h"
@@ -95,10 +96,8 @@ struct finding {
 /* Room for one more in an array that doubles. NULL without memory: the array is as it was. */
 static void *grown(void *array, size_t count, size_t size, struct rps_error *err)
 {
-    void *more = array;
+    void *more = rps_array_grow(array, count, size);
 
-    if ((count & (count - 1)) == 0)
-        more = realloc(array, (count ? 2 * count : 1) * size);
     if (!more)
         rps_error_memory(err);
     return more;

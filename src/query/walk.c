@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+#include "rpistat/array.h"
+
 /* A CPU's rows, or those of all that are walked one by one. */
 struct source {
     struct rps_cursor *cursor; /* NULL: there are no more */
@@ -36,20 +38,18 @@ struct rps_walk_state {
     uint64_t cycle; /* the last cycle timestamp that was handed out */
 };
 
+static int is_cpu_below(const void *of_series, const void *cpu)
+{
+    return *(const int32_t *)of_series < *(const int32_t *)cpu;
+}
+
 /* The place of the CPU in the series; -1: it is none of it. */
 static int find_track(const struct rps_cpu_series *series, int32_t cpu)
 {
-    int low = 0, high = series->count;
+    int at = (int)rps_array_find(series->cpu, (size_t)series->count, sizeof(*series->cpu),
+                                 is_cpu_below, &cpu);
 
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-
-        if (series->cpu[middle] < cpu)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < series->count && series->cpu[low] == cpu ? low : -1;
+    return at < series->count && series->cpu[at] == cpu ? at : -1;
 }
 
 static int is_within(const struct rps_cpu_series *series, const struct rps_period *row)
