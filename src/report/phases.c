@@ -289,9 +289,10 @@ static void add_labels(struct rps_document *document, const struct rps_phase_out
         put_figures(block, profile, profile->mean + at, profile->mean_interval + at,
                     profile->spread + at);
     }
-    put_all(block, run, profile, 0);
-    if (profile->label_count > 1)
+    if (profile->label_count > 1) {
+        put_all(block, run, profile, 0);
         put_explained(block, profile);
+    }
 }
 
 /* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)". */
@@ -429,8 +430,10 @@ static void add_outliers(struct rps_document *document, const struct rps_phase_o
         rps_put_int(block, time_of(phases, outlier[last] + 1), 1);
     }
     if (phases->outlier_count > 0)
-        rps_document_say(document, "%zu outlier%s, %ss like none around them: %s.",
-                         phases->outlier_count, plural(phases->outlier_count), output->unit, text);
+        rps_document_say(
+            document, "%zu outlier%s, %s%s%s like none around %s: %s.", phases->outlier_count,
+            plural(phases->outlier_count), phases->outlier_count == 1 ? "a " : "", output->unit,
+            plural(phases->outlier_count), phases->outlier_count == 1 ? "it" : "them", text);
 }
 
 static void add_components(struct rps_document *document, const struct rps_phase_output *output)
@@ -506,8 +509,12 @@ static void say_thinned(struct rps_block *block, int64_t from_ns)
 static void add_heading(struct rps_document *document, const struct rps_phase_output *output)
 {
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
-    const char *length = "", *unit = output->unit;
+    const char *length = "", *unit = output->unit, *count = "1 phase";
 
+    if (output->phases->count > 1)
+        count = rps_arena_print(document->arena, "%zu phases of %d kind%s", output->phases->count,
+                                output->phases->label_count,
+                                plural((uint64_t)output->phases->label_count));
     if (output->run)
         length = rps_arena_print(document->arena, " (%s)",
                                  rps_document_duration(document, output->profile->length_ns));
@@ -515,14 +522,11 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
         unit = rps_arena_print(document->arena, "block%s of %d rotation",
                                plural(output->observations), output->block);
     rps_block_title(block, "Phases of %s", output->title);
-    rps_block_line(block,
-                   "%zu phase%s of %d kind%s, found in %" PRIu64 " %s%s%s of %zu signal%s, %zu of "
-                   "which vary on their own",
-                   output->phases->count, plural(output->phases->count),
-                   output->phases->label_count, plural((uint64_t)output->phases->label_count),
-                   output->observations, unit, plural(output->block > 0 ? 2 : output->observations),
-                   length, output->signal_count, plural(output->signal_count),
-                   output->details->used_signal_count);
+    rps_block_line(
+        block, "%s, found in %" PRIu64 " %s%s%s of %zu signal%s, %zu of which vary on their own",
+        count, output->observations, unit, plural(output->block > 0 ? 2 : output->observations),
+        length, output->signal_count, plural(output->signal_count),
+        output->details->used_signal_count);
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);
     if (output->remark)
@@ -572,6 +576,7 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
 {
     locale_t before = document->locale != (locale_t)0 ? uselocale(document->locale) : (locale_t)0;
     const struct rps_phases *phases = output->phases;
+    struct rps_block *block;
     int is_doubtful = 0;
 
     document->csv = "phases";
@@ -581,7 +586,9 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
         is_doubtful |= phases->phase[i].label_confidence < LABEL_SURE;
     add_settings(document, output);
     add_heading(document, output);
-    rps_phase_block(document, output->run, phases, output->profile);
+    block = rps_phase_block(document, output->run, phases, output->profile);
+    for (size_t c = 0; phases->count == 1 && c < block->column_count; c++)
+        block->column[c].heading = NULL; /* people find all of it in the table of labels */
     if (is_doubtful)
         rps_document_say(document, "?: the phase may well be of another kind.");
     add_labels(document, output);

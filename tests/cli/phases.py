@@ -351,7 +351,7 @@ def test_drift():
     with Folder() as folder:
         folder.write("t.csv", "\n".join(rows) + "\n")
         answer = expect(folder.call("phases", "--csv", "t.csv"), 0).stdout
-        assert "1 phase of 1 kind" in answer, answer
+        assert "1 phase, found in" in answer, answer
         match = re.search(r"^It drifts: load from (\S+) to (\S+)\.$", answer, re.M)
         assert match, answer
         assert abs(float(match.group(1)) - 11) < .3 and abs(float(match.group(2)) - 29) < .3, answer
