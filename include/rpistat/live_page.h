@@ -10,11 +10,8 @@
 
 #include "rpistat/error.h"
 
-struct rps_wing;
-
 struct rps_live_page_options {
     const char *store_path;
-    const struct rps_wing *wing; /* of its readers; NULL: none */
     int64_t run_id;
     const char *script_folder; /* where the page's parts are */
     int port;                  /* 0: any that is free */

@@ -174,7 +174,11 @@ void rps_picture_free(struct rps_picture *picture);
 struct rps_walk rps_picture_walk(const struct rps_picture *picture);
 
 /* Line `line` of a metric. */
-struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line);
+static inline struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric,
+                                                    int line)
+{
+    return &picture->series[metric * picture->line_count + line];
+}
 
 /* --- several CPUs: cpus.c ------------------------------------------------------------- ------- */
 

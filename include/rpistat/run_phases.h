@@ -90,11 +90,11 @@ void rps_run_phases_free(struct rps_run_phases *found);
 
 /*
  * The phases of a run, of the level that is shown, found in a process of its own, which opens the
- * store anew, with the wing that may be NULL: for who lives on whatever becomes of it, and has no database open. options: detected
+ * store anew: for who lives on whatever becomes of it, and has no database open. options: detected
  * so, and nothing that is stored counts; NULL: as rps_run_phases_get has them. *ret is for
  * rps_phases_free. Returns as rps_run_phases_get.
  */
-int rps_run_phases_apart(const char *path, const struct rps_wing *wing, int64_t run_id,
+int rps_run_phases_apart(const char *path, int64_t run_id,
                          const struct rps_run_phases_options *options, struct rps_phases *ret,
                          struct rps_error *err);
 

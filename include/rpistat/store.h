@@ -147,6 +147,9 @@ struct rps_reader;
 struct rps_cursor;
 struct rps_wing;
 
+/* What rps_store_use (rpistat/store_wing.h) was given for whoever reads a store; NULL: nothing. */
+const struct rps_wing *rps_store_used_wing(void);
+
 /*
  * Open the store at path read-only: no row is changed, nothing is migrated. What SQLite itself
  * needs in order to read a log it may do, but nothing beside a store that another user could
@@ -155,10 +158,6 @@ struct rps_wing;
  */
 int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err);
 
-/* Give the reader the wing (rpistat/wing.h) that whoever reads with it asks; borrowed. NULL, as at
- * first: none. */
-void rps_reader_use(struct rps_reader *reader, const struct rps_wing *wing);
-const struct rps_wing *rps_reader_wing(const struct rps_reader *reader);
 void rps_reader_close(struct rps_reader *reader);
 
 /* What `runs` shows of a run beside its metadata. */

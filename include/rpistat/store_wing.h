@@ -62,9 +62,12 @@ struct rps_store_wing {
     int (*repair)(struct sqlite3 *db, int64_t run_id, uint64_t last_period, uint64_t *ret_dropped);
 };
 
-/* From now on stores are read and written with this wing (borrowed; NULL: none). Once, before the
- * first store is opened: a program has the wing or not, whichever store it opens. */
-void rps_store_use(const struct rps_store_wing *wing);
+struct rps_wing;
+
+/* From now on stores are read and written with these tables, and whoever reads one finds the wing
+ * (rpistat/wing.h) with rps_store_used_wing; borrowed, NULL: none. Once, before the first store is
+ * opened: a program has the wing or not, whichever store it opens. */
+void rps_store_use(const struct rps_store_wing *tables, const struct rps_wing *wing);
 
 /* --- what a wing may use of the store --------------------------------------------------------- */
 

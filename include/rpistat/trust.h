@@ -22,9 +22,6 @@
  */
 int rps_trust_path(const char *path, char **ret, int *ret_folder, struct rps_error *err);
 
-/* 1 for a folder of /proc, whose links are the descriptors and folders of processes. */
-int rps_trust_in_proc(int folder);
-
 /* RPS_FAILED when root would be led by the file that was opened at path: it belongs to another
  * user, or others may write it. Of other users nothing is asked. */
 int rps_trust_own(const char *path, const struct stat *file, struct rps_error *err);

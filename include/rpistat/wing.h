@@ -1,5 +1,5 @@
 /*
- * What a wing gives the core. cli hands it over with each reader that it opens (rps_reader_use); no
+ * What a wing gives the core. cli hands it over before it opens a store (rps_store_use); no
  * room of the core includes a header of the wing. Every member may be NULL.
  */
 #ifndef RPISTAT_WING_H

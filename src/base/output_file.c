@@ -27,6 +27,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/trust.h"
+#include "walk.h"
 
 #define COPY_SIZE 65536
 
@@ -128,7 +129,7 @@ static int open_name(struct rps_output_file *file, int regular)
         return errno == ENOENT ? open_unnamed(file, NULL) : errno;
     if (S_ISDIR(there.st_mode))
         return EISDIR;
-    if (S_ISLNK(there.st_mode) && !rps_trust_in_proc(file->folder))
+    if (S_ISLNK(there.st_mode) && !rps_walk_in_proc(file->folder))
         return ELOOP; /* it was not there when the path was looked at */
     if (!S_ISREG(there.st_mode))
         return regular ? EINVAL : open_direct(file, &there);

@@ -9,19 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "walk.h"
-
-#define PROC_MAGIC 0x9fa0
-
-int rps_trust_in_proc(int folder)
-{
-    struct statfs status;
-
-    return fstatfs(folder, &status) == 0 && status.f_type == PROC_MAGIC;
-}
 
 /* A link on the way may also be the folder owner's, who could put another folder in its place. */
 static int check_link(const struct rps_walk *walk, const struct stat *link, int is_last,
@@ -57,7 +47,7 @@ static int look_at(struct rps_walk *walk, const struct stat *found, int is_last,
     struct rps_error *err = context;
 
     if (found && S_ISLNK(found->st_mode))
-        return rps_trust_in_proc(walk->folder) ? 0 : check_link(walk, found, is_last, err);
+        return rps_walk_in_proc(walk->folder) ? 0 : check_link(walk, found, is_last, err);
     return found && is_last && !S_ISDIR(found->st_mode) ? check_file(walk, found, err) : 0;
 }
 

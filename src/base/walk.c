@@ -5,12 +5,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "rpistat/trust.h"
+#define LINKS_MAX  40 /* Linux's own limit */
+#define PROC_MAGIC 0x9fa0
+#define FOLDER     (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-#define LINKS_MAX 40 /* Linux's own limit */
-#define FOLDER    (O_PATH | O_DIRECTORY | O_CLOEXEC)
+int rps_walk_in_proc(int folder)
+{
+    struct statfs status;
+
+    return fstatfs(folder, &status) == 0 && status.f_type == PROC_MAGIC;
+}
 
 /* The next folder is fd, or there is none. */
 static int enter(struct rps_walk *walk, int fd)
@@ -100,7 +107,7 @@ static int step(struct rps_walk *walk, rps_walk_look look, void *context)
         result = result != 0 ? result : 1;
     else if (fd < 0)
         result = fail(walk, number);
-    else if (S_ISLNK(status.st_mode) && !walk->reads_proc && rps_trust_in_proc(walk->folder))
+    else if (S_ISLNK(status.st_mode) && !walk->reads_proc && rps_walk_in_proc(walk->folder))
         result = is_last ? 1 : enter(walk, openat(walk->folder, name, FOLDER)); /* is no path */
     else if (S_ISLNK(status.st_mode))
         result = follow(walk, fd, before);

@@ -30,4 +30,7 @@ typedef int (*rps_walk_look)(struct rps_walk *walk, const struct stat *found, in
  */
 int rps_walk(struct rps_walk *walk, const char *path, rps_walk_look look, void *context);
 
+/* 1 for a folder of /proc, whose links are the descriptors and folders of processes. */
+int rps_walk_in_proc(int folder);
+
 #endif

@@ -82,8 +82,8 @@ extern const struct rps_command rps_command_events;
 extern const struct rps_command rps_command_verify;
 extern const struct rps_command rps_command_check;
 
-/* All commands in the order of the help; the last is NULL. */
-extern const struct rps_command *const rps_commands[];
+/* All commands in the order of the help; the last is NULL. main sets it. */
+extern const struct rps_command *const *rps_commands;
 
 /* What a command knows of its call. Texts are argv's or constant: never freed. */
 struct rps_cli {
@@ -154,10 +154,6 @@ struct rps_record_settings {
     uint64_t repeat;      /* --repeat: runs in a row */
 };
 
-/* The run function of `record`, in cmd_record.c. argv is the workload; argc is 0 when none was
- * given, which is right for a simulation only. */
-int rps_cmd_record(struct rps_cli *cli, int argc, char **argv);
-
 /* --- output ----------------------------------------------------------------------------------- */
 
 /* Standard output, or a file as rpistat/output_file.h has it. */
@@ -192,15 +188,12 @@ void rps_output_guard_streams(void);
 /* "rpistat: SENTENCE" on standard error, made printable. */
 void rps_output_message(const char *sentence);
 
+/* Is standard error a terminal, and no other job in front there? */
+int rps_output_has_terminal(void);
+
 /* 1 when what is written there reaches no terminal: a file, or a device that is none. A pipe may
  * lead to one. */
 int rps_output_is_file(int fd);
-
-/* The wing `code`; NULL: this program was built without it. */
-extern const struct rps_wing *const rps_cli_wing;
-
-/* Open a store to read, with the wing: rps_reader_open, and its errors. */
-int rps_cli_read(struct rps_reader **ret, const char *path, struct rps_error *err);
 
 /*
  * What takes long says on a terminal's standard error, from half a second on, what is done and for

@@ -195,12 +195,12 @@ static int find_sides(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     struct side *a = &job->side[RPS_SIDE_A], *b = &job->side[RPS_SIDE_B];
-    int result = rps_cli_read(&a->reader, a->store, &cli->err);
+    int result = rps_reader_open(&a->reader, a->store, &cli->err);
 
     if (result == 0 && job->is_one_store)
         b->reader = a->reader;
     else if (result == 0)
-        result = rps_cli_read(&b->reader, b->store, &cli->err);
+        result = rps_reader_open(&b->reader, b->store, &cli->err);
     for (int i = 0; i < 2 && result == 0; i++)
         result = rps_reader_find_group(job->side[i].reader, job->side[i].text, &job->side[i].run_id,
                                        &job->side[i].count, &cli->err);

@@ -32,26 +32,6 @@ static const struct rps_option options[] = {
     {NULL},
 };
 
-char *rps_events_encoding(char *ret, const struct rps_event *event)
-{
-    static const char *const type_name[] = {"hardware", "software", "tracepoint", "cache", "raw"};
-    char type[32];
-    int length;
-
-    ret[0] = '\0';
-    if (event->state != RPS_EVENT_MEASURED && event->type == 0 && event->config == 0)
-        return ret;
-    if (event->type < sizeof(type_name) / sizeof(type_name[0]))
-        snprintf(type, sizeof(type), "%s", type_name[event->type]);
-    else
-        snprintf(type, sizeof(type), "pmu %" PRIu32, event->type);
-    length = snprintf(ret, RPS_EVENTS_ENCODING_SIZE, "%s 0x%" PRIx64, type, event->config);
-    if (event->config1 != 0 || event->config2 != 0)
-        snprintf(ret + length, RPS_EVENTS_ENCODING_SIZE - (size_t)length,
-                 ",0x%" PRIx64 ",0x%" PRIx64, event->config1, event->config2);
-    return ret;
-}
-
 /* --- documents -------------------------------------------------------------------------------- */
 
 /* What a recording would count of the document, where that can be known. RPS_FAILED without

@@ -24,8 +24,9 @@ struct settings {
 
 static int set_format(const char *option, const char *name, void *member, struct rps_error *err)
 {
-    const struct rps_export_format *const *const tables[] = {
-        rps_export_formats, rps_cli_wing ? rps_cli_wing->formats : NULL};
+    const struct rps_wing *wing = rps_store_used_wing();
+    const struct rps_export_format *const *const tables[] = {rps_export_formats,
+                                                             wing ? wing->formats : NULL};
     struct settings *settings = member;
     char names[128] = "";
 

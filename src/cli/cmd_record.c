@@ -41,13 +41,6 @@ static char *path_beside(const char *store, const char *ending)
 
 /* --- before the run --------------------------------------------------------------------------- */
 
-int rps_record_has_terminal(void)
-{
-    pid_t in_front = tcgetpgrp(STDERR_FILENO);
-
-    return isatty(STDERR_FILENO) && (in_front < 0 || in_front == getpgrp());
-}
-
 static void keep_note(struct rps_recording *r, const char *sentence)
 {
     size_t size = strlen(sentence) + 1;
@@ -71,7 +64,7 @@ static void notice(void *context, const char *sentence)
     if (r->keeps_notes) {
         keep_note(r, sentence);
     } else {
-        if (!r->argv && rps_record_has_terminal())
+        if (!r->argv && rps_output_has_terminal())
             fputs("\r\033[K", stderr); /* where the status line stands */
         rps_output_message(sentence);
     }
@@ -136,15 +129,6 @@ static void show_fitting(const struct rps_recording *r)
             rps_output_message(text);
         }
     }
-}
-
-void rps_record_add_fitting(struct rps_recording *r, const char *before, const char *line)
-{
-    size_t used = strlen(r->run.fitting);
-
-    if (*line)
-        snprintf(r->run.fitting + used, sizeof(r->run.fitting) - used, "%s%s%s", used ? "\n" : "",
-                 before, line);
 }
 
 /* `rpistat stat ./x` records stat(1), which somebody who knows another tool may not mean. */
@@ -298,7 +282,7 @@ static void name_code(struct rps_recording *r)
     struct rps_error why;
     int rc;
 
-    if (rps_record_has_terminal())
+    if (rps_output_has_terminal())
         rps_progress_begin(r->cli, "finding the names of functions");
     rc = r->samples.name(r->samples.self, r->cli->output, r->run.run_id, &why);
     rps_progress_end(r->cli);
@@ -355,7 +339,7 @@ static int make_report(void *context, FILE *out, struct rps_error *err)
     struct rps_error unheard;
     int rc;
 
-    if ((rc = rps_cli_read(&reader, r->cli->output, err)) < 0)
+    if ((rc = rps_reader_open(&reader, r->cli->output, err)) < 0)
         return rc;
     rps_reader_find(reader, NULL, &last, &unheard);
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
@@ -418,7 +402,7 @@ static void show_summary(const struct rps_recording *r, const char *told)
     char text[4096], run[32] = "", report[1024], plot[1024] = "";
     char *page = path_beside(r->cli->output, ".html");
 
-    if (page && !r->cli->quiet && !r->turn && rps_record_has_terminal()) {
+    if (page && !r->cli->quiet && !r->turn && rps_output_has_terminal()) {
         if (r->run.run_id > 1)
             snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
         snprintf(text, sizeof(text), "%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
@@ -639,12 +623,4 @@ out:
         close(r.signal_fd);
     free(r.report_path);
     return rc;
-}
-
-int rps_cmd_record(struct rps_cli *cli, int argc, char **argv)
-{
-    const struct rps_record_settings *settings = cli->settings;
-
-    return settings->repeat > 0 ? rps_record_series(cli, argc, argv)
-                                : rps_record_once(cli, argc, argv, NULL);
 }

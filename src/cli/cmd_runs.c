@@ -5,20 +5,6 @@
 #include "runs_edit.h"
 #include "rpistat/run_block.h"
 
-int rps_runs_sort_parse(const char *option, const char *text, void *ret, struct rps_error *err)
-{
-    static const char *const name[] = {"run",       "label",   "start", "state",
-                                       "elapsed_s", "periods", "host",  "command"};
-    int is_descending = text[0] == '-';
-    int column = rps_options_word(RPS_RUNS_COLUMNS, text + is_descending);
-
-    if (column < 0)
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of the columns %s", option, text,
-                             RPS_RUNS_COLUMNS);
-    *(struct rps_runs_order *)ret = (struct rps_runs_order){name[column], is_descending};
-    return 0;
-}
-
 static int put_run(struct rps_cli *cli, int64_t run_id, struct rps_block *block)
 {
     struct rps_run_summary summary;

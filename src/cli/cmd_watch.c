@@ -125,7 +125,7 @@ static int draw_apart(void *context, FILE *out, struct rps_error *err)
         .no_phases = !watch->view.have_phases,
         .phases = &watch->view.phases,
     };
-    int result = rps_cli_read(&cli->reader, cli->input, &cli->err);
+    int result = rps_reader_open(&cli->reader, cli->input, &cli->err);
 
     if (result == 0 && !watch->picture)
         result = write_frame(watch, &plot, out);

@@ -12,7 +12,6 @@
 #include "rpistat/pmu.h"
 
 /* "hardware 0x1", "pmu 11 0x3c", with config1 and config2 where they are used. */
-#define RPS_EVENTS_ENCODING_SIZE 128
 
 /* A document of event sets, whose events have been tried. */
 struct rps_events_document {
@@ -37,9 +36,6 @@ struct rps_events_found {
     int event_count;
     struct rps_event *event; /* owned */
 };
-
-/* How the event is encoded, "" when that is not known. RPS_EVENTS_ENCODING_SIZE bytes. */
-char *rps_events_encoding(char *ret, const struct rps_event *event);
 
 /* Put all that was found into a document. */
 void rps_events_blocks(struct rps_document *document, const struct rps_events_found *found);

@@ -1,9 +1,11 @@
 /* `rpistat events`: what it says of what was found. Programs get one table of events, people one
  * for each document, with its sets and what they mean between the rows. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "events.h"
 
+#define ENCODING_SIZE  128
 #define ENCODING_WIDTH 20
 #define PLACE_EVENTS   1 /* people read first what can count */
 #define PLACE_OTHERS   2
@@ -67,17 +69,38 @@ static struct rps_block *add_events(struct rps_document *document,
     return block;
 }
 
+/* How the event is encoded, "" when that is not known. */
+static char *print_encoding(char ret[ENCODING_SIZE], const struct rps_event *event)
+{
+    static const char *const type_name[] = {"hardware", "software", "tracepoint", "cache", "raw"};
+    char type[32];
+    int length;
+
+    ret[0] = '\0';
+    if (event->state != RPS_EVENT_MEASURED && event->type == 0 && event->config == 0)
+        return ret;
+    if (event->type < sizeof(type_name) / sizeof(type_name[0]))
+        snprintf(type, sizeof(type), "%s", type_name[event->type]);
+    else
+        snprintf(type, sizeof(type), "pmu %" PRIu32, event->type);
+    length = snprintf(ret, ENCODING_SIZE, "%s 0x%" PRIx64, type, event->config);
+    if (event->config1 != 0 || event->config2 != 0)
+        snprintf(ret + length, ENCODING_SIZE - (size_t)length, ",0x%" PRIx64 ",0x%" PRIx64,
+                 event->config1, event->config2);
+    return ret;
+}
+
 /* document NULL: it was asked for by its name. */
 static void put_event(struct rps_block *block, const struct rps_events_found *found,
                       const struct rps_events_document *document, const struct rps_event_set *set,
                       const struct rps_event *event)
 {
-    char encoding[RPS_EVENTS_ENCODING_SIZE];
+    char encoding[ENCODING_SIZE];
 
     rps_put_texts(block, 2, document ? document->plan->name : NULL, set ? set->name : NULL);
     rps_put_int(block, set && !set->on_request, set != NULL);
     rps_put_texts(block, 6, event->name, event->spec, event->label, event->role, event->unit,
-                  rps_events_encoding(encoding, event));
+                  print_encoding(encoding, event));
     rps_put_int(block, event->state == RPS_EVENT_MEASURED, 1);
     put_counted(block, event);
     rps_put_texts(block, 2, event->modifiers, reason_of(document, event));

@@ -16,14 +16,8 @@
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
 
-#ifdef RPS_HAS_CODE
-const struct rps_wing *const rps_cli_wing = &rps_code_wing;
-#else
-const struct rps_wing *const rps_cli_wing = NULL;
-#endif
-
 /* clang-format off */ /* a line each */
-const struct rps_command *const rps_commands[] = {
+static const struct rps_command *const commands[] = {
     &rps_command_record,
     &rps_command_runs,
     &rps_command_report,
@@ -77,15 +71,6 @@ static int help(const char *name, struct rps_error *err)
     return 0;
 }
 
-int rps_cli_read(struct rps_reader **ret, const char *path, struct rps_error *err)
-{
-    int result = rps_reader_open(ret, path, err);
-
-    if (result == 0)
-        rps_reader_use(*ret, rps_cli_wing);
-    return result;
-}
-
 /* Open what the command reads, and where it writes. */
 static int open_files(struct rps_cli *cli, struct rps_output *output)
 {
@@ -96,7 +81,7 @@ static int open_files(struct rps_cli *cli, struct rps_output *output)
     if (input != RPS_INPUT_NONE)
         result = rps_output_differs(cli->input, cli->output, &cli->err);
     if (result == 0 && input >= RPS_INPUT_STORE)
-        result = rps_cli_read(&cli->reader, cli->input, &cli->err);
+        result = rps_reader_open(&cli->reader, cli->input, &cli->err);
     if (result == 0 && input == RPS_INPUT_RUN)
         result = rps_reader_find(cli->reader, cli->run_text, &cli->run_id, &cli->err);
     if (result == 0 && input == RPS_INPUT_RUN)
@@ -172,8 +157,9 @@ int main(int argc, char **argv)
     int result;
 
 #ifdef RPS_HAS_CODE
-    rps_store_use(&rps_code_store);
+    rps_store_use(&rps_code_store, &rps_code_wing);
 #endif
+    rps_commands = commands;
     rps_output_guard_streams();
     block_file_size(&cli.mask);
     if (rps_rights_begin(&cli.err) < 0) {

@@ -38,6 +38,8 @@ static const struct {
     {"--cpu", " --cpus "},
 };
 
+const struct rps_command *const *rps_commands;
+
 const struct rps_command *rps_names_command(const char *name)
 {
     for (int i = 0; rps_commands[i]; i++) {

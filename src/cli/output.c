@@ -108,6 +108,13 @@ void rps_output_message(const char *sentence)
     fprintf(stderr, "rpistat: %s\n", rps_text_printable(text, sizeof(text), sentence));
 }
 
+int rps_output_has_terminal(void)
+{
+    pid_t in_front = tcgetpgrp(STDERR_FILENO);
+
+    return isatty(STDERR_FILENO) && (in_front < 0 || in_front == getpgrp());
+}
+
 int rps_output_is_file(int fd)
 {
     struct stat file;

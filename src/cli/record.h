@@ -66,9 +66,6 @@ struct rps_recording {
 /* Record one run, of a series or (NULL) alone. Returns the exit status, or negative. */
 int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps_record_turn *turn);
 
-/* Is standard error a terminal, and no other job in front there? */
-int rps_record_has_terminal(void);
-
 /* Take the signals from a descriptor from now on; those that were ignored stay ignored. *ret_before
  * (or NULL): the mask as it was. */
 int rps_record_take_signals(int *ret_fd, sigset_t *ret_before, struct rps_error *err);

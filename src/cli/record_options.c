@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "cli.h"
+#include "record.h"
+#include "record_series.h"
 #include "rpistat/clock.h"
 #include "rpistat/parse.h"
 #include "rpistat/plan.h"
@@ -124,6 +126,15 @@ static int check_record(struct rps_cli *cli)
     return 0;
 }
 
+/* argv is the workload; argc is 0 when none was given. */
+static int record(struct rps_cli *cli, int argc, char **argv)
+{
+    const struct rps_record_settings *settings = cli->settings;
+
+    return settings->repeat > 0 ? rps_record_series(cli, argc, argv)
+                                : rps_record_once(cli, argc, argv, NULL);
+}
+
 const struct rps_command rps_command_record = {
     .name = "record",
     .summary = "record a program; the word 'record' may be left out",
@@ -151,5 +162,5 @@ const struct rps_command rps_command_record = {
     .options = options,
     .settings_size = sizeof(struct rps_record_settings),
     .check = check_record,
-    .run = rps_cmd_record,
+    .run = record,
 };

@@ -45,6 +45,15 @@ int rps_record_take_signals(int *ret_fd, sigset_t *ret_before, struct rps_error 
 }
 
 /* Signals have come. Returns 1 and *ret when the recording shall end now. */
+void rps_record_add_fitting(struct rps_recording *r, const char *before, const char *line)
+{
+    size_t used = strlen(r->run.fitting);
+
+    if (*line)
+        snprintf(r->run.fitting + used, sizeof(r->run.fitting) - used, "%s%s%s", used ? "\n" : "",
+                 before, line);
+}
+
 static int on_signal(void *context, enum rps_wake *ret)
 {
     struct rps_recording *r = context;

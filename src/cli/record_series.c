@@ -122,7 +122,7 @@ static void say_end(const struct series *s)
                  why, s->count, s->repeat);
         rps_output_message(text);
     }
-    if (s->count > 0 && !s->cli->quiet && rps_record_has_terminal())
+    if (s->count > 0 && !s->cli->quiet && rps_output_has_terminal())
         show_summary(s);
 }
 

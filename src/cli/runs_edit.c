@@ -12,6 +12,21 @@
 
 #define AT(member) RPS_AT(struct rps_runs_settings, member)
 
+/* The column of --sort, "start" or "-start". */
+static int parse_sort(const char *option, const char *text, void *ret, struct rps_error *err)
+{
+    static const char *const name[] = {"run",       "label",   "start", "state",
+                                       "elapsed_s", "periods", "host",  "command"};
+    int is_descending = text[0] == '-';
+    int column = rps_options_word(RPS_RUNS_COLUMNS, text + is_descending);
+
+    if (column < 0)
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is none of the columns %s", option, text,
+                             RPS_RUNS_COLUMNS);
+    *(struct rps_runs_order *)ret = (struct rps_runs_order){name[column], is_descending};
+    return 0;
+}
+
 const struct rps_option rps_runs_options[] = {
     {"run", 'r', "RUN", "this run, as RUN without -r; may be given again", NULL, RPS_OPTION_LIST,
      AT(run), .is_once = 1},
@@ -26,7 +41,7 @@ const struct rps_option rps_runs_options[] = {
     {"until", 0, "T", "only runs that began before T", NULL, RPS_OPTION_OTHER, AT(until_ns),
      .set = rps_time_ago_parse, .is_once = 1},
     {"sort", 0, "COLUMN", "by this column; -COLUMN: backwards", "run", RPS_OPTION_OTHER, AT(sort),
-     .set = rps_runs_sort_parse, .words = RPS_RUNS_COLUMNS},
+     .set = parse_sort, .words = RPS_RUNS_COLUMNS},
     {"set-label", 0, "TEXT", "give the runs another label", NULL, RPS_OPTION_TEXT, AT(set_label), 0,
      RPS_RUN_TEXT_SIZE - 1, .is_once = 1},
     {"set-tag", 0, "KEY=VALUE", "give them a tag; may be given again", NULL, RPS_OPTION_LIST,

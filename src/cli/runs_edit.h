@@ -33,9 +33,6 @@ int rps_runs_is_filtered(const struct rps_runs_settings *settings);
 /* 1 when the store is to be changed, and nothing listed. */
 int rps_runs_is_change(const struct rps_runs_settings *settings);
 
-/* The column of --sort, "start" or "-start", into a struct rps_runs_order: options set it. */
-int rps_runs_sort_parse(const char *option, const char *text, void *ret, struct rps_error *err);
-
 /*
  * Those of the runs that the options and the operands choose, in a new array (free()); all of them when nothing is asked for. RPS_FAILED for an operand or -r that means none.
  */

@@ -35,7 +35,6 @@ int rps_watch_http(struct rps_cli *cli, int64_t run_id, int port)
     int signal_fd = -1, result;
     const struct rps_live_page_options options = {
         .store_path = cli->input,
-        .wing = rps_cli_wing,
         .run_id = run_id,
         .script_folder = rps_output_scripts(),
         .port = port,

@@ -88,8 +88,7 @@ static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader,
     return result;
 }
 
-static int look_at_phases(struct rps_watch_view *view, const char *path,
-                          const struct rps_wing *wing, struct rps_error *err)
+static int look_at_phases(struct rps_watch_view *view, const char *path, struct rps_error *err)
 {
     const struct rps_run_phases_options options = {.from_ns = view->from_ns, .to_ns = view->to_ns};
     int64_t periods = (view->to_ns - view->from_ns) / (view->run.period_ns + 1);
@@ -99,7 +98,7 @@ static int look_at_phases(struct rps_watch_view *view, const char *path,
     view->have_phases = 0;
     if (periods > RPS_RUN_PHASES_PERIODS_MAX)
         return 0;
-    if (rps_run_phases_apart(path, wing, view->run.run_id, &options, &shown, err) < 0)
+    if (rps_run_phases_apart(path, view->run.run_id, &options, &shown, err) < 0)
         return RPS_FAILED;
     if (view->from_ns > 0 && view->phases.count > 0)
         result = rps_phases_keep_labels(&shown, &view->phases, err);
@@ -116,14 +115,11 @@ static int look_at_phases(struct rps_watch_view *view, const char *path,
 int rps_watch_view_look(struct rps_watch_view *view, const char *path, int64_t run_id,
                         int64_t last_ns, int64_t recent_ns, struct rps_error *err)
 {
-    const struct rps_wing *wing = NULL;
     struct rps_reader *reader = NULL;
-    int result = rps_cli_read(&reader, path, err);
+    int result = rps_reader_open(&reader, path, err);
 
-    if (result == 0) {
-        wing = rps_reader_wing(reader);
+    if (result == 0)
         result = look_at_run(view, reader, run_id, err);
-    }
     if (result == 0 && view->run.elapsed_ns > 0) {
         view->to_ns = view->run.elapsed_ns;
         view->from_ns = view->to_ns > last_ns ? view->to_ns - last_ns : 0;
@@ -131,7 +127,7 @@ int rps_watch_view_look(struct rps_watch_view *view, const char *path, int64_t r
     }
     rps_reader_close(reader);
     if (result == 0 && view->run.elapsed_ns > 0 && view->have_rates)
-        result = look_at_phases(view, path, wing, err);
+        result = look_at_phases(view, path, err);
     return result;
 }
 

@@ -23,45 +23,7 @@
 /* Of the clock on the wall: files on disks that do not answer, debuginfod. */
 #define WALL_NS (30 * RPS_NS_PER_S)
 
-/* A message: a frame of the group, and its locations, each followed by its texts without an end. */
-struct wire_frame {
-    uint32_t index;
-    uint32_t count;
-};
-
-struct wire_location {
-    int32_t line;
-    uint32_t how;
-    uint32_t function_bytes;
-    uint32_t file_bytes;
-};
-
-#define NONSENSE (-2)
-
-#define MESSAGE_BYTES_MAX                                                                          \
-    (sizeof(struct wire_frame) +                                                                   \
-     RPS_NAMING_DEPTH_MAX * (sizeof(struct wire_location) + 2 * (size_t)RPS_NAMING_TEXT_MAX))
-
 /* --- the child -------------------------------------------------------------------------------- */
-
-void rps_naming_tell(FILE *out, size_t index, const struct rps_location *location, size_t count)
-{
-    struct wire_frame frame = {(uint32_t)index, (uint32_t)count};
-
-    fwrite(&frame, sizeof(frame), 1, out);
-    for (size_t i = 0; i < count; i++) {
-        struct wire_location wire = {
-            .line = location[i].line,
-            .how = (uint32_t)location[i].how,
-            .function_bytes = (uint32_t)rps_text_cut(location[i].function, RPS_NAMING_TEXT_MAX),
-            .file_bytes = (uint32_t)rps_text_cut(location[i].file, RPS_NAMING_TEXT_MAX),
-        };
-
-        fwrite(&wire, sizeof(wire), 1, out);
-        fwrite(location[i].function, 1, wire.function_bytes, out);
-        fwrite(location[i].file, 1, wire.file_bytes, out);
-    }
-}
 
 static _Noreturn void name_in_child(const struct rps_naming *naming,
                                     const struct rps_naming_group *group, int image, int out_fd)
@@ -77,55 +39,6 @@ static _Noreturn void name_in_child(const struct rps_naming *naming,
 }
 
 /* --- the parent ------------------------------------------------------------------------------- */
-
-/* Take one text of `bytes` out of the message as a string of its own at *to. */
-static const char *take_text(const char **at, size_t bytes, char **to)
-{
-    char *text = *to;
-
-    memcpy(text, *at, bytes);
-    text[bytes] = '\0';
-    *at += bytes;
-    *to += bytes + 1;
-    return text;
-}
-
-/* Take the message at data. Returns its length; 0 when it is not whole yet; NONSENSE when it is
- * none; RPS_FAILED without memory. `texts` has room for its texts. */
-static ssize_t take_message(struct rps_naming *naming, const struct rps_naming_group *group,
-                            const char *data, size_t size, char *texts, struct rps_error *err)
-{
-    struct rps_location location[RPS_NAMING_DEPTH_MAX];
-    const char *at = data, *end = data + size;
-    struct wire_frame frame;
-    struct wire_location wire;
-
-    if (size < sizeof(frame))
-        return 0;
-    memcpy(&frame, at, sizeof(frame));
-    at += sizeof(frame);
-    if (frame.index >= group->count || frame.count == 0 || frame.count > RPS_NAMING_DEPTH_MAX)
-        return NONSENSE;
-    for (uint32_t i = 0; i < frame.count; i++) {
-        if ((size_t)(end - at) < sizeof(wire))
-            return 0;
-        memcpy(&wire, at, sizeof(wire));
-        at += sizeof(wire);
-        if (wire.line < 0 || wire.how >= RPS_LOCATION_HOWS || wire.how == RPS_LOCATION_MAP ||
-            wire.function_bytes == 0 || wire.function_bytes > RPS_NAMING_TEXT_MAX ||
-            wire.file_bytes > RPS_NAMING_TEXT_MAX)
-            return NONSENSE;
-        if ((size_t)(end - at) < (size_t)wire.function_bytes + wire.file_bytes)
-            return 0;
-        location[i].function = take_text(&at, wire.function_bytes, &texts);
-        location[i].file = take_text(&at, wire.file_bytes, &texts);
-        location[i].line = wire.line;
-        location[i].how = (enum rps_location_how)wire.how;
-    }
-    if (rps_naming_put(naming, group->frame[frame.index], location, frame.count, err) < 0)
-        return RPS_FAILED;
-    return at - data;
-}
 
 /* Wait for something to read until the deadline: 1 when there is, or the end. */
 static int wait_for_names(int fd, int64_t deadline_ns)
@@ -147,12 +60,12 @@ static int hear(struct rps_naming *naming, const struct rps_naming_group *group,
                 struct rps_error *err)
 {
     int64_t deadline_ns = rps_clock_monotonic_ns() + WALL_NS;
-    char *data = malloc(MESSAGE_BYTES_MAX), *texts = malloc(MESSAGE_BYTES_MAX);
+    char *data = malloc(RPS_NAMING_MESSAGE_MAX), *texts = malloc(RPS_NAMING_MESSAGE_MAX);
     size_t size = 0, heard = 0;
     int rc = data && texts ? 0 : rps_error_memory(err);
 
     while (rc == 0 && heard < RPS_CHILD_MEMORY_BYTES / 2 && wait_for_names(fd, deadline_ns)) {
-        ssize_t got = read(fd, data + size, MESSAGE_BYTES_MAX - size), taken;
+        ssize_t got = read(fd, data + size, RPS_NAMING_MESSAGE_MAX - size), taken;
         size_t used = 0;
 
         if (got < 0 && errno == EINTR)
@@ -161,9 +74,9 @@ static int hear(struct rps_naming *naming, const struct rps_naming_group *group,
             break;
         size += (size_t)got;
         heard += (size_t)got;
-        while ((taken = take_message(naming, group, data + used, size - used, texts, err)) > 0)
+        while ((taken = rps_naming_take(naming, group, data + used, size - used, texts, err)) > 0)
             used += (size_t)taken;
-        if (taken == NONSENSE)
+        if (taken == RPS_NAMING_NONSENSE)
             break;
         rc = (int)taken;
         memmove(data, data + used, size - used);

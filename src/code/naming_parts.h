@@ -43,6 +43,9 @@ struct rps_naming {
     size_t recent[RPS_NAMING_RECENT]; /* by hash: texts that may be there already, plus one */
 };
 
+/* Room for `bytes` more of texts. */
+int rps_naming_reserve(struct rps_naming *naming, size_t bytes, struct rps_error *err);
+
 /* Give a frame these locations, innermost first, in place of what it has. Texts are copied. */
 int rps_naming_put(struct rps_naming *naming, size_t frame, const struct rps_location *location,
                    size_t count, struct rps_error *err);

@@ -256,7 +256,7 @@ static void put_sides(struct rps_json *json, const struct page *page)
 static int put_samples(struct rps_json *json, const struct rps_comparison *comparison,
                        struct rps_error *err)
 {
-    const struct rps_wing *wing = rps_reader_wing(comparison->run[0].reader);
+    const struct rps_wing *wing = rps_store_used_wing();
     size_t runs = comparison->run_count;
     struct rps_run_part *part = rps_arena_get(comparison->arena, runs, sizeof(*part));
     struct rps_page_joint_run *run = rps_arena_get(comparison->arena, runs, sizeof(*run));

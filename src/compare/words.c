@@ -335,15 +335,6 @@ static const char *numbers_of(const struct rps_comparison *comparison,
     return numbers;
 }
 
-int rps_comparison_has_one_store(const struct rps_comparison *comparison)
-{
-    for (size_t i = 1; i < comparison->run_count; i++) {
-        if (strcmp(comparison->run[i].store, comparison->run[0].store) != 0)
-            return 0;
-    }
-    return 1;
-}
-
 static const char *cut(const struct rps_comparison *comparison, const char *text, int width)
 {
     size_t size = 4 * strlen(text) + 4;

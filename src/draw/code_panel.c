@@ -32,7 +32,7 @@ static void lay_out(struct rps_picture *picture)
 int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
                           struct rps_error *err)
 {
-    const struct rps_wing *wing = rps_reader_wing(picture->cpu_series.reader);
+    const struct rps_wing *wing = rps_store_used_wing();
     int result;
 
     if (!wing || !wing->panel || options->code == RPS_PLOT_CODE_NONE ||

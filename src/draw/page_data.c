@@ -548,7 +548,7 @@ static void put_code_panel(struct rps_json *json, const struct rps_picture_code 
 int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
                       const struct rps_profile *profile, int has_code, struct rps_error *err)
 {
-    const struct rps_wing *wing = rps_reader_wing(picture->cpu_series.reader);
+    const struct rps_wing *wing = rps_store_used_wing();
     char text[RPS_PICTURE_TEXT_SIZE];
 
     rps_json_text(json, "title", rps_run_title(text, sizeof(text), &picture->run));

@@ -338,11 +338,6 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
     return result;
 }
 
-struct rps_series *rps_picture_series(const struct rps_picture *picture, int metric, int line)
-{
-    return &picture->series[metric * picture->line_count + line];
-}
-
 /* --- panels ----------------------------------------------------------------------------------- */
 
 static int metric_has_data(const struct rps_picture *picture, int metric)

@@ -20,10 +20,6 @@
 static const struct rps_gnuplot_format plot_page = {".html", "page", "</html>", 7};
 static const struct rps_gnuplot_format plot_characters = {"-", "characters", NULL, 0};
 
-const char *const rps_plot_kind_names[RPS_PLOT_KIND_COUNT] = {
-#define NAME(kind, name, help) #name,
-    RPS_PLOT_KINDS(NAME)};
-
 static rps_picture_fill *const fills[RPS_PLOT_KIND_COUNT] = {
 #define FILL(kind, name, help) rps_picture_fill_##name,
     RPS_PLOT_KINDS(FILL)};

@@ -19,75 +19,72 @@
 #include "rpistat/text.h"
 
 #include <ini.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LINE_MAX_BYTES 512 /* more than the buffer of any inih that we have seen */
 
-static const char *const kind_names[RPS_SECTION_COUNT] = {
-    [RPS_SECTION_NONE] = "",       [RPS_SECTION_PLAN] = "plan", [RPS_SECTION_FAMILY] = "family",
-    [RPS_SECTION_EVENT] = "event", [RPS_SECTION_SET] = "set",   [RPS_SECTION_METRIC] = "metric",
-};
+/* --- the end of a section --------------------------------------------------------------------- */
 
-#define IN(kind) (1u << (kind))
+static void read_sections(struct rps_document_reader *reader);
 
-static const struct {
-    const char *key;
-    size_t size;    /* of the value, with its terminating 0 */
-    unsigned kinds; /* of section that may have it */
-} fields[RPS_KEY_COUNT] = {
-    [RPS_KEY_NAME] = {"name", RPS_NAME_SIZE, IN(RPS_SECTION_PLAN)},
-    [RPS_KEY_BASE] = {"base", RPS_NAME_SIZE, IN(RPS_SECTION_PLAN)},
-    [RPS_KEY_TITLE] = {"title", 2 * RPS_NAME_SIZE, IN(RPS_SECTION_PLAN)},
-    [RPS_KEY_MATCH] = {"match", RPS_MATCH_SIZE, IN(RPS_SECTION_PLAN)},
-    [RPS_KEY_EVENT] = {"event", RPS_SPEC_SIZE, IN(RPS_SECTION_EVENT)},
-    [RPS_KEY_EVENTS] = {"events", RPS_SECTION_EVENTS_SIZE, IN(RPS_SECTION_SET)},
-    [RPS_KEY_DEFAULT] = {"default", RPS_NAME_SIZE, IN(RPS_SECTION_SET)},
-    [RPS_KEY_FORMULA] = {"formula", sizeof(((struct rps_metric *)0)->formula_text),
-                         IN(RPS_SECTION_METRIC)},
-    [RPS_KEY_LABEL] = {"label", RPS_NAME_SIZE,
-                       IN(RPS_SECTION_FAMILY) | IN(RPS_SECTION_EVENT) | IN(RPS_SECTION_METRIC)},
-    [RPS_KEY_ROLE] = {"role", RPS_NAME_SIZE, IN(RPS_SECTION_EVENT)},
-    [RPS_KEY_UNIT] = {"unit", RPS_NAME_SIZE, IN(RPS_SECTION_EVENT) | IN(RPS_SECTION_METRIC)},
-    [RPS_KEY_FAMILY] = {"family", RPS_NAME_SIZE, IN(RPS_SECTION_EVENT) | IN(RPS_SECTION_METRIC)},
-    [RPS_KEY_PANEL] = {"panel", RPS_NAME_SIZE, IN(RPS_SECTION_METRIC)},
-    [RPS_KEY_EXPLAIN] = {"explain", RPS_EXPLAIN_SIZE,
-                         IN(RPS_SECTION_PLAN) | IN(RPS_SECTION_EVENT) | IN(RPS_SECTION_SET) |
-                             IN(RPS_SECTION_METRIC)},
-};
-
-void rps_document_fail(struct rps_document_reader *reader, int line, const char *format, ...)
+static void name_after_origin(struct rps_plan *plan, const char *origin)
 {
-    char message[512];
-    va_list arguments;
+    const char *base = rps_text_file_name(origin);
+    size_t length = strlen(base);
 
-    if (reader->result < 0)
+    if (length > 4 && strcmp(base + length - 4, ".ini") == 0)
+        length -= 4;
+    snprintf(plan->name, sizeof(plan->name), "%.*s", (int)length, base);
+}
+
+/* Read the document that the [plan] in the draft names as its base: what it says is then there, for
+ * this document to change. The base has a reader of its own, which works on the same plan and leaves
+ * its families and events to this one. */
+static void read_base(struct rps_document_reader *reader)
+{
+    const char *name = reader->draft.value[RPS_KEY_BASE];
+    const struct rps_embedded *document = rps_document_find(rps_embedded_sets, name);
+    int line = reader->draft.field_line[RPS_KEY_BASE];
+    struct rps_document_reader *base;
+
+    if (!document || reader->seen_count > 1) {
+        rps_document_fail(reader, line,
+                          document ? "base = %s must stand in the first section"
+                                   : "base = %s: no event sets are called so",
+                          name);
         return;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments);
-    va_end(arguments);
-    reader->error_line = line;
-    reader->result =
-        rps_error_set(reader->err, RPS_USAGE, "%s:%d: %s", reader->origin, line, message);
+    }
+    base = calloc(1, sizeof(*base));
+    if (!base) {
+        rps_document_fail_memory(reader);
+        return;
+    }
+    *base = (struct rps_document_reader){.origin = document->name,
+                                         .at = document->text,
+                                         .left = document->size,
+                                         .plan = reader->plan,
+                                         .err = reader->err};
+    read_sections(base);
+    name_after_origin(reader->plan, reader->origin);
+    reader->has_base = true;
+    reader->result = base->result;
+    reader->family = base->family;
+    reader->family_count = base->family_count;
+    reader->declared = base->declared;
+    reader->declared_count = base->declared_count;
+    free(base->seen);
+    free(base);
 }
 
-void rps_document_fail_memory(struct rps_document_reader *reader)
-{
-    if (reader->result == 0)
-        reader->result = rps_error_memory(reader->err);
-}
-
-bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_section_key field)
+static void end_section(struct rps_document_reader *reader)
 {
     const struct rps_document_draft *draft = &reader->draft;
 
-    if (draft->field_line[field] && draft->value[field][0])
-        return false;
-    rps_document_fail(reader, draft->line, "[%s %s] has no %s =", kind_names[draft->kind],
-                      draft->id, fields[field].key);
-    return true;
+    if (reader->result == 0 && draft->kind == RPS_SECTION_PLAN && draft->field_line[RPS_KEY_BASE])
+        read_base(reader);
+    rps_document_end_section(reader);
 }
 
 /* --- the beginning of a section --------------------------------------------------------------- */
@@ -95,7 +92,8 @@ bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_sectio
 static enum rps_section_kind find_kind(const char *name, size_t length)
 {
     for (int kind = RPS_SECTION_PLAN; kind < RPS_SECTION_COUNT; kind++) {
-        if (strlen(kind_names[kind]) == length && strncmp(kind_names[kind], name, length) == 0)
+        if (strlen(rps_section_kinds[kind]) == length &&
+            strncmp(rps_section_kinds[kind], name, length) == 0)
             return (enum rps_section_kind)kind;
     }
     return RPS_SECTION_NONE;
@@ -105,7 +103,7 @@ static enum rps_section_kind find_kind(const char *name, size_t length)
 static void check_id(struct rps_document_reader *reader)
 {
     const struct rps_document_draft *draft = &reader->draft;
-    const char *kind = kind_names[draft->kind];
+    const char *kind = rps_section_kinds[draft->kind];
     int line = draft->line;
 
     if (draft->kind == RPS_SECTION_PLAN && draft->id[0])
@@ -134,7 +132,7 @@ static void begin_section(struct rps_document_reader *reader, const char *line)
     const char *end = line + length;
     const char *rest = end + 1;
 
-    rps_document_end_section(reader);
+    end_section(reader);
     if (*end == '\0') {
         rps_document_fail(reader, reader->line, "the section has no closing ]");
         return;
@@ -157,7 +155,7 @@ static void begin_section(struct rps_document_reader *reader, const char *line)
                           (int)(length - 1), line + 1);
     else if ((size_t)(end - id) >= sizeof(draft->id))
         rps_document_fail(reader, reader->line, "the name of the %s is longer than %d characters",
-                          kind_names[draft->kind], RPS_NAME_SIZE - 1);
+                          rps_section_kinds[draft->kind], RPS_NAME_SIZE - 1);
     else {
         memcpy(draft->id, id, (size_t)(end - id));
         check_id(reader);
@@ -225,18 +223,18 @@ static int find_field(struct rps_document_reader *reader, const char *key)
     size_t length = 0;
 
     for (int i = 0; i < RPS_KEY_COUNT; i++) {
-        if (!(fields[i].kinds & IN(reader->draft.kind)))
+        if (!(rps_section_fields[i].kinds & RPS_SECTION_BIT(reader->draft.kind)))
             continue;
-        if (strcmp(fields[i].key, key) == 0)
+        if (strcmp(rps_section_fields[i].key, key) == 0)
             return i;
         length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
-                                   length ? ", " : "", fields[i].key);
+                                   length ? ", " : "", rps_section_fields[i].key);
     }
     if (reader->draft.kind == RPS_SECTION_NONE)
         rps_document_fail(reader, reader->line, "\"%s\" stands outside of a section", key);
     else
         rps_document_fail(reader, reader->line, "unknown key \"%s\" in [%s]: there are %s", key,
-                          kind_names[reader->draft.kind], known);
+                          rps_section_kinds[reader->draft.kind], known);
     return -1;
 }
 
@@ -271,7 +269,7 @@ static int next_value(void *context, const char *section, const char *key, const
     continued = reader->indented && field == draft->last_field;
     if (!continued && draft->field_line[field]) {
         rps_document_fail(reader, reader->line, "%s = is given twice in [%s %s]", key,
-                          kind_names[draft->kind], draft->id);
+                          rps_section_kinds[draft->kind], draft->id);
         return 0;
     }
     if (!continued)
@@ -279,9 +277,9 @@ static int next_value(void *context, const char *section, const char *key, const
     draft->last_field = field;
     length = strlen(draft->value[field]);
     added = length_without_comment(text);
-    if (length + (length > 0) + added >= fields[field].size) {
+    if (length + (length > 0) + added >= rps_section_fields[field].size) {
         rps_document_fail(reader, reader->line, "%s = is longer than %zu bytes", key,
-                          fields[field].size - 1);
+                          rps_section_fields[field].size - 1);
         return 0;
     }
     snprintf(draft->value[field] + length, RPS_SECTION_FIELD_SIZE - length, "%s%.*s",
@@ -292,16 +290,6 @@ static int next_value(void *context, const char *section, const char *key, const
 /* --- documents -------------------------------------------------------------------------------- */
 
 /* A plan is called like its file unless it says otherwise. */
-static void name_after_origin(struct rps_plan *plan, const char *origin)
-{
-    const char *base = rps_text_file_name(origin);
-    size_t length = strlen(base);
-
-    if (length > 4 && strcmp(base + length - 4, ".ini") == 0)
-        length -= 4;
-    snprintf(plan->name, sizeof(plan->name), "%.*s", (int)length, base);
-}
-
 /* All sections of the document. */
 static void read_sections(struct rps_document_reader *reader)
 {
@@ -316,45 +304,7 @@ static void read_sections(struct rps_document_reader *reader)
         reader->result = 0;
         rps_document_fail(reader, line, "not a section, and not of the form key = value");
     }
-    rps_document_end_section(reader);
-}
-
-/* The base has a reader of its own, which works on the same plan and leaves its families and
- * events to this one. */
-void rps_document_read_base(struct rps_document_reader *reader)
-{
-    const char *name = reader->draft.value[RPS_KEY_BASE];
-    const struct rps_embedded *document = rps_document_find(rps_embedded_sets, name);
-    int line = reader->draft.field_line[RPS_KEY_BASE];
-    struct rps_document_reader *base;
-
-    if (!document || reader->seen_count > 1) {
-        rps_document_fail(reader, line,
-                          document ? "base = %s must stand in the first section"
-                                   : "base = %s: no event sets are called so",
-                          name);
-        return;
-    }
-    base = calloc(1, sizeof(*base));
-    if (!base) {
-        rps_document_fail_memory(reader);
-        return;
-    }
-    *base = (struct rps_document_reader){.origin = document->name,
-                                         .at = document->text,
-                                         .left = document->size,
-                                         .plan = reader->plan,
-                                         .err = reader->err};
-    read_sections(base);
-    name_after_origin(reader->plan, reader->origin);
-    reader->has_base = true;
-    reader->result = base->result;
-    reader->family = base->family;
-    reader->family_count = base->family_count;
-    reader->declared = base->declared;
-    reader->declared_count = base->declared_count;
-    free(base->seen);
-    free(base);
+    end_section(reader);
 }
 
 static void read_document(struct rps_document_reader *reader)

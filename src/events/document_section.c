@@ -161,8 +161,6 @@ static void end_plan(struct rps_document_reader *reader)
 {
     struct rps_plan *plan = reader->plan;
 
-    if (is_given(reader, RPS_KEY_BASE))
-        rps_document_read_base(reader);
     copy_given(reader, RPS_KEY_NAME, plan->name, sizeof(plan->name));
     copy_given(reader, RPS_KEY_TITLE, plan->title, sizeof(plan->title));
     copy_given(reader, RPS_KEY_MATCH, plan->match, sizeof(plan->match));

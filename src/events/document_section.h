@@ -78,7 +78,21 @@ struct rps_document_reader {
     struct rps_error *err;
 };
 
-/* --- document.c ------------------------------------------------------------------------------- */
+/* --- document_draft.c ------------------------------------------------------------------------- */
+
+#define RPS_SECTION_BIT(kind) (1u << (kind))
+
+/* A key of sections. */
+struct rps_section_field {
+    const char *key;
+    size_t size;    /* of the value, with its terminating 0 */
+    unsigned kinds; /* of section that may have it, RPS_SECTION_BIT of each */
+};
+
+extern const struct rps_section_field rps_section_fields[RPS_KEY_COUNT];
+
+/* "plan", "family", ... */
+extern const char *const rps_section_kinds[RPS_SECTION_COUNT];
 
 /* Note an error; only the first counts. */
 void rps_document_fail(struct rps_document_reader *reader, int line, const char *format, ...)
@@ -86,10 +100,6 @@ void rps_document_fail(struct rps_document_reader *reader, int line, const char 
 
 /* The same, for want of memory. */
 void rps_document_fail_memory(struct rps_document_reader *reader);
-
-/* Read the document that the [plan] in the draft names as its base: what it says is then there, for
- * this document to change. */
-void rps_document_read_base(struct rps_document_reader *reader);
 
 /* True, and an error, when the section has no such key, or nothing behind its =. */
 bool rps_document_is_missing(struct rps_document_reader *reader, enum rps_section_key field);

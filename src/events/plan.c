@@ -1,9 +1,8 @@
 /*
- * Plans: their life, their operands, and the documents that are part of the program. Parsing is in
- * document.c, finding the encoding of an event in resolve.c.
+ * Plans: their life, and their operands. Parsing is in document.c, finding the encoding of an event
+ * in resolve.c.
  */
-#include "document.h"
-#include "names.h"
+#include "rpistat/plan.h"
 
 #include "rpistat/array.h"
 #include "rpistat/text.h"
@@ -14,9 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Nobody writes a set document of this size; /dev/zero would be one. */
-#define DOCUMENT_MAX_BYTES (1024 * 1024)
 
 const char *const rps_event_states[] = {
     [RPS_EVENT_MEASURED] = "measured",
@@ -204,81 +200,4 @@ int rps_plan_compile(struct rps_plan *plan, struct rps_error *err)
         metric->formula = nothing;
     }
     return 0;
-}
-
-/* --- documents by name ------------------------------------------------------------------------ */
-
-const char *const *rps_plan_names(void)
-{
-    return rps_embedded_sets_names;
-}
-
-static int unknown_name(const char *name, struct rps_error *err)
-{
-    char printable[RPS_NAME_SIZE], known[512];
-
-    return rps_error_set(err, RPS_USAGE,
-                         "no event sets are called \"%s\": there are %s; "
-                         "to read a file, give it as ./NAME or NAME.ini",
-                         rps_text_printable(printable, sizeof(printable), name),
-                         rps_names_join(rps_plan_names(), known, sizeof(known)));
-}
-
-/* Read a whole file of at most DOCUMENT_MAX_BYTES; *ret is for free(). */
-static int read_document(const char *name, char **ret, size_t *ret_size, struct rps_error *err)
-{
-    FILE *file = fopen(name, "re");
-    char *text = NULL;
-    size_t size = 0;
-    int result = RPS_USAGE;
-
-    if (!file)
-        return rps_error_set(err, RPS_USAGE,
-                             "cannot open the event sets %s: %s; `rpistat events` lists those that "
-                             "come with rpistat",
-                             name, strerror(errno));
-    text = malloc(DOCUMENT_MAX_BYTES + 1);
-    if (!text) {
-        result = rps_error_memory(err);
-        goto close;
-    }
-    size = fread(text, 1, DOCUMENT_MAX_BYTES + 1, file);
-    if (ferror(file)) {
-        rps_error_set(err, result, "cannot read the event sets %s: %s", name, strerror(errno));
-        goto close;
-    }
-    if (size > DOCUMENT_MAX_BYTES) {
-        rps_error_set(err, result, "the event sets %s are larger than 1 MiB: is it the right file?",
-                      name);
-        goto close;
-    }
-    *ret = text;
-    *ret_size = size;
-    text = NULL;
-    result = 0;
-close:
-    free(text);
-    fclose(file);
-    return result;
-}
-
-int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err)
-{
-    size_t length = strlen(name), size = 0;
-    bool is_file = strchr(name, '/') || (length >= 4 && strcmp(name + length - 4, ".ini") == 0);
-    const struct rps_embedded *embedded;
-    char *text = NULL;
-    int result;
-
-    if (is_file) {
-        result = read_document(name, &text, &size, err);
-        if (result == 0)
-            result = rps_plan_parse(name, text, size, ret, err);
-        free(text);
-        return result;
-    }
-    embedded = rps_document_find(rps_embedded_sets, name);
-    if (!embedded)
-        return unknown_name(name, err);
-    return rps_plan_parse(embedded->name, embedded->text, embedded->size, ret, err);
 }

@@ -70,10 +70,8 @@ static int write_data(const struct live *live, FILE *out, struct rps_error *err)
     struct rps_reader *reader = NULL;
     int result = rps_reader_open(&reader, live->options->store_path, err);
 
-    if (result == 0) {
-        rps_reader_use(reader, live->options->wing);
+    if (result == 0)
         result = rps_live_write_data(out, reader, live->options->run_id, &live->made, err);
-    }
     rps_reader_close(reader);
     return result;
 }

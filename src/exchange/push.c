@@ -222,20 +222,18 @@ static int send_what_is_there(struct rps_push *push, int *ret_goes_on, struct rp
 static int put_phases(struct rps_push *push, struct rps_error *err)
 {
     const char *path = push->options->store_path;
-    const struct rps_wing *wing = rps_reader_wing(*push->reader);
     struct rps_phases phases = {0};
     struct rps_error unheard;
     int result;
 
     rps_reader_close(*push->reader);
     *push->reader = NULL;
-    result = rps_run_phases_apart(path, wing, push->run_id, NULL, &phases, err);
+    result = rps_run_phases_apart(path, push->run_id, NULL, &phases, err);
     if (result > 0)
         result = rps_time_totals_phases(push->totals, &phases, err);
     rps_phases_free(&phases);
     if (rps_reader_open(push->reader, path, result < 0 ? &unheard : err) < 0)
         return RPS_FAILED;
-    rps_reader_use(*push->reader, wing);
     return result;
 }
 

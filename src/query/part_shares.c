@@ -18,7 +18,7 @@ int rps_part_shares_find(struct rps_reader *reader, int64_t run_id, const struct
                          const struct rps_cpus *cpus, struct rps_part_shares *ret,
                          struct rps_error *err)
 {
-    const struct rps_wing *wing = rps_reader_wing(reader);
+    const struct rps_wing *wing = rps_store_used_wing();
 
     *ret = (struct rps_part_shares){0};
     return wing && wing->shares ? wing->shares(reader, run_id, part, cpus, ret, err) : 0;

@@ -289,7 +289,6 @@ int rps_run_phases_get(struct rps_reader *reader, int64_t run_id, struct rps_pha
 
 struct asked {
     const char *path;
-    const struct rps_wing *wing;
     int64_t run_id;
     const struct rps_run_phases_options *options;
 };
@@ -320,19 +319,17 @@ static int open_and_find(void *context, FILE *out, struct rps_error *err)
     struct rps_reader *reader = NULL;
     int result = rps_reader_open(&reader, asked->path, err);
 
-    if (result == 0) {
-        rps_reader_use(reader, asked->wing);
+    if (result == 0)
         result = find_shown(reader, asked, out, err);
-    }
     rps_reader_close(reader);
     return result;
 }
 
-int rps_run_phases_apart(const char *path, const struct rps_wing *wing, int64_t run_id,
+int rps_run_phases_apart(const char *path, int64_t run_id,
                          const struct rps_run_phases_options *options, struct rps_phases *ret,
                          struct rps_error *err)
 {
-    struct asked asked = {path, wing, run_id, options};
+    struct asked asked = {path, run_id, options};
     char *text = NULL;
     size_t size = 0, head = sizeof(ret->label_count);
     int result = rps_subprocess_run("rpistat phases", open_and_find, &asked, &text, &size, err);

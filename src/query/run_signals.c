@@ -181,7 +181,7 @@ int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *ru
         .member = rps_arena_get(arena, count, sizeof(*ret->member)),
         .collected = rps_arena_get(arena, count, sizeof(*ret->collected)),
     };
-    wing = rps_reader_wing(run[0].reader);
+    wing = rps_store_used_wing();
     ret->provider = wing ? wing->signals : NULL;
     split_names(arena, ret->provider, &work);
     for (size_t r = 0; r < count && result == 0; r++)

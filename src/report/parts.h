@@ -99,6 +99,10 @@ char *rps_report_figure(char *ret, int decimals, double figure);
 const char *rps_report_clock_label(const struct rps_report *report);
 const char *rps_report_clock_unit(const struct rps_report *report);
 
+/* The mean period, ns, of a run whose periods the recorder stretched because switching event sets
+ * took too long; 0 of all others. */
+int64_t rps_report_stretched_ns(const struct rps_report *report);
+
 /* When the run began, by the clock of the reader's zone; "" not known. Returns ret. */
 char *rps_report_start(const struct rps_report *report, char ret[RPS_REPORT_NUMBER_SIZE]);
 
@@ -136,10 +140,6 @@ char *rps_report_shares_of_label(const struct rps_report *report, int label, cha
                                  size_t size);
 
 /* --- remarks (remarks.c) ---------------------------------------------------------------------- */
-
-/* The mean period, ns, of a run whose periods the recorder stretched because switching event sets
- * took too long; 0 of all others. */
-int64_t rps_report_stretched_ns(const struct rps_report *report);
 
 /* Tell what the reader must know to trust the figures, if anything. */
 void rps_report_remarks(struct rps_report *report, rps_report_tell *tell);

@@ -250,16 +250,6 @@ static void remark_gaps(struct rps_report *report)
     }
 }
 
-/* Periods that were late are longer without having been stretched. */
-int64_t rps_report_stretched_ns(const struct rps_report *report)
-{
-    const struct rps_tally *tally = &report->tally;
-    int64_t periods = (int64_t)(tally->periods + tally->missed);
-    int64_t mean_ns = periods > 0 ? tally->length_ns / periods : 0;
-
-    return report->run.period_ns > 0 && mean_ns > report->run.period_ns / 5 * 6 ? mean_ns : 0;
-}
-
 static void remark_stretched(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;

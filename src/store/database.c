@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "fields.h"
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
+#include "unchanging.h"
 
 /* What a query may do for a row, in steps of SQLite's virtual machine: a second or so. */
 #define STEPS_A_CALL 1000000
@@ -93,6 +95,13 @@ int rps_database_run(sqlite3_stmt *stmt)
     return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
+int rps_database_bind_text(sqlite3_stmt *stmt, int index, const char *text)
+{
+    char *repaired = rps_text_repaired(text ? text : "");
+
+    return repaired ? sqlite3_bind_text(stmt, index, repaired, -1, free) : SQLITE_NOMEM;
+}
+
 static int bind_values(sqlite3_stmt *stmt, const char *types, va_list values)
 {
     int code = SQLITE_OK;
@@ -103,7 +112,7 @@ static int bind_values(sqlite3_stmt *stmt, const char *types, va_list values)
         else if (*types == 'r')
             code = sqlite3_bind_double(stmt, i, va_arg(values, double));
         else if (*types == 't')
-            code = rps_fields_bind_text(stmt, i, va_arg(values, const char *));
+            code = rps_database_bind_text(stmt, i, va_arg(values, const char *));
         else
             code = sqlite3_bind_null(stmt, i);
     }
@@ -301,7 +310,7 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
 {
     const char *why = rps_database_reason(db, code);
 
-    if (db && rps_database_has_changed(db))
+    if (db && rps_unchanging_has_changed(db))
         return rps_error_set(err, RPS_FAILED,
                              "the store %s was changed while it was read: read it "
                              "again",

@@ -75,8 +75,8 @@ int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *er
  * nothing. Flags of sqlite3_open_v2 may be added. An SQLite code; *ret is to be closed in any case. */
 int rps_database_open_guarded(const char *name, int flags, sqlite3 **ret);
 
-/* 1 when db was opened as one that nobody writes (there is no shared memory), and somebody did. */
-int rps_database_has_changed(sqlite3 *db);
+/* Bind text, with U+FFFD for bytes that are not UTF-8. NULL is bound as ''. */
+int rps_database_bind_text(sqlite3_stmt *stmt, int index, const char *text);
 
 /*
  * Take away the empty log and the shared memory that reading leaves beside a store nobody writes.

@@ -10,13 +10,6 @@
 #include "database.h"
 #include "rpistat/text.h"
 
-int rps_fields_bind_text(sqlite3_stmt *stmt, int index, const char *text)
-{
-    char *repaired = rps_text_repaired(text ? text : "");
-
-    return repaired ? sqlite3_bind_text(stmt, index, repaired, -1, free) : SQLITE_NOMEM;
-}
-
 void rps_fields_copy_text(sqlite3_stmt *stmt, int column, char *ret, size_t size)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
@@ -95,9 +88,9 @@ static int bind_field(sqlite3_stmt *stmt, int index, const struct rps_field *fie
 {
     switch (field->kind) {
     case RPS_FIELD_TEXT:
-        return rps_fields_bind_text(stmt, index, member);
+        return rps_database_bind_text(stmt, index, member);
     case RPS_FIELD_POINTER:
-        return rps_fields_bind_text(stmt, index, *(char *const *)member);
+        return rps_database_bind_text(stmt, index, *(char *const *)member);
     case RPS_FIELD_INT:
         return bind_number(stmt, index, field, *(const int *)member);
     case RPS_FIELD_UINT32:

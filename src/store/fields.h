@@ -67,7 +67,4 @@ int rps_fields_run(sqlite3_stmt *stmt, const struct rps_field *field, enum rps_f
  * number outside its member's range is read as the nearest one that fits. */
 int rps_fields_read(sqlite3_stmt *stmt, int first, const struct rps_field *field, void *base);
 
-/* Bind text, with U+FFFD for bytes that are not UTF-8. NULL is bound as ''. */
-int rps_fields_bind_text(sqlite3_stmt *stmt, int index, const char *text);
-
 #endif

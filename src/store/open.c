@@ -22,6 +22,7 @@
 #include "path_check.h"
 #include "schema.h"
 #include "tables.h"
+#include "unchanging.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -175,34 +176,14 @@ static int take_log_up(const char *name)
     return code;
 }
 
-static int64_t mtime_ns(const struct stat *status)
-{
-    return status->st_mtim.tv_sec * RPS_NS_PER_S + status->st_mtim.tv_nsec;
-}
-
 /* Read a file that nobody is writing, as it seems: SQLite looks for no log, and takes no lock. What
  * the file was before is kept in its name. */
 static int open_unchanging(const char *name, sqlite3 **ret)
 {
-    struct stat status = {0};
-    char query[100];
+    char query[RPS_UNCHANGING_QUERY_SIZE];
 
-    stat(name, &status);
-    snprintf(query, sizeof(query), "?immutable=1&size=%jd&mtime=%jd", (intmax_t)status.st_size,
-             (intmax_t)mtime_ns(&status));
+    rps_unchanging_query(name, query);
     return open_and_read_uri(name, query, ret);
-}
-
-int rps_database_has_changed(sqlite3 *db)
-{
-    const char *name = sqlite3_db_filename(db, "main");
-    struct stat status;
-
-    if (!name || !sqlite3_uri_boolean(name, "immutable", 0))
-        return 0;
-    return stat(name, &status) != 0 || status.st_size != sqlite3_uri_int64(name, "size", -1) ||
-           mtime_ns(&status) != sqlite3_uri_int64(name, "mtime", -1) ||
-           rps_path_check_has_log(name);
 }
 
 static int is_there(const char *name, const char *end)

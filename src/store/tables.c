@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <strings.h>
 
+#include "rpistat/store.h"
+
 const struct rps_table rps_tables[RPS_TABLE_COUNT] = {
     {"run", 1, {"run_id"}, {1}, false},
     {"event_set", 2, {"run_id", "set_no"}, {1, 0}, false},
@@ -29,9 +31,17 @@ const struct rps_table rps_tables[RPS_TABLE_COUNT] = {
 
 const struct rps_store_wing *rps_store_wing;
 
-void rps_store_use(const struct rps_store_wing *wing)
+static const struct rps_wing *used_wing;
+
+void rps_store_use(const struct rps_store_wing *tables, const struct rps_wing *wing)
 {
-    rps_store_wing = wing;
+    rps_store_wing = tables;
+    used_wing = wing;
+}
+
+const struct rps_wing *rps_store_used_wing(void)
+{
+    return used_wing;
 }
 
 const struct rps_table *rps_table_find(const char *name)

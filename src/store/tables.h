@@ -22,7 +22,7 @@ struct rps_table {
 /* A table that describes rows of others comes before them: run is the first. */
 extern const struct rps_table rps_tables[RPS_TABLE_COUNT];
 
-/* What rps_store_use was given. */
+/* The tables that rps_store_use was given. */
 extern const struct rps_store_wing *rps_store_wing;
 
 /* The table of that name, in whatever case; NULL when there is none. */

@@ -47,7 +47,7 @@ static int insert_row(struct rps_writer *writer, sqlite3_stmt *stmt,
         code = sqlite3_bind_int64(stmt, i + 2, row->number[i]);
     for (int i = row->number_count + 2;
          i <= sqlite3_bind_parameter_count(stmt) && code == SQLITE_OK; i++) {
-        code = rps_fields_bind_text(stmt, i, text);
+        code = rps_database_bind_text(stmt, i, text);
         text += strlen(text) + 1;
     }
     return code == SQLITE_OK ? rps_database_run(stmt) : code;

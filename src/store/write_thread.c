@@ -23,9 +23,6 @@
 /* Records in one transaction, at most. */
 #define BATCH_MAX 4096
 
-/* With so many periods waiting the next commit is due, whatever --commit says. */
-#define DUE_PERIODS 4096
-
 /* Transactions of downsampling between two writes; a look comes every 256 periods, so that these
  * keep up. */
 #define DOWNSAMPLE_TRANSACTIONS 4
@@ -372,14 +369,6 @@ static bool is_saved(struct rps_writer *writer, int code)
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
-
-size_t rps_writer_due(const struct rps_writer *writer)
-{
-    size_t half = writer->ring.size / 2;
-    size_t due = DUE_PERIODS * rps_ring_bytes(sizeof(struct rps_period));
-
-    return half < due ? half : due;
-}
 
 /* Is a write due? If not, *ret_wait_ns: how long to sleep until one may be. */
 static bool is_due(struct rps_writer *writer, int64_t *ret_wait_ns)

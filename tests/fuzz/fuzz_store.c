@@ -210,9 +210,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < size; i++)
         sum += data[i];
     setenv("PATH", "/nonexistent", 1);
-    if (rps_reader_open(&reader, path, &err) == 0)
-        rps_reader_use(reader, &rps_code_wing);
-    if (reader && rps_reader_runs(reader, &run_id, &count, &err) == 0) {
+    rps_store_use(&rps_code_store, &rps_code_wing);
+    if (rps_reader_open(&reader, path, &err) == 0 &&
+        rps_reader_runs(reader, &run_id, &count, &err) == 0) {
         for (size_t i = 0; i < count && i < RUNS_MAX; i++) {
             read_notes(reader, run_id[i]);
             read_code(reader, run_id[i]);

@@ -16,7 +16,7 @@
 /* As main does. */
 __attribute__((constructor)) static void use_wing(void)
 {
-    rps_store_use(&rps_code_store);
+    rps_store_use(&rps_code_store, &rps_code_wing);
 }
 #endif
 
@@ -118,9 +118,6 @@ void fixture_read(struct fixture *fixture)
     rps_writer_close(fixture->writer);
     fixture->writer = NULL;
     must(rps_reader_open(&fixture->reader, fixture->path, &err), &err);
-#ifdef RPS_HAS_CODE
-    rps_reader_use(fixture->reader, &rps_code_wing);
-#endif
 }
 
 const char *fixture_file(struct fixture *fixture, const char *name)

@@ -177,14 +177,14 @@ static void test_characters(void **state)
     free(text);
 }
 
-/* A reader that nobody gave the wing has no samples, and says all else. */
+/* A program without the wing has no samples, and says all else. */
 static void test_without_the_wing(void **state)
 {
     char *text;
 
     (void)state;
     drawing_need_gnuplot();
-    rps_reader_use(fixture.reader, NULL);
+    rps_store_use(&rps_code_store, NULL);
     assert_null(draw_and_read((struct rps_plot_options){0}, "code-1.dat"));
     text = draw_and_read((struct rps_plot_options){0}, "text.gp");
     assert_non_null(strstr(text, "\n|A: like the whole run\n|B: like the whole run\n"));
@@ -194,7 +194,7 @@ static void test_without_the_wing(void **state)
     assert_null(strstr(text, "\"counts\": "));
     assert_non_null(strstr(text, "\"labels\": "));
     free(text);
-    rps_reader_use(fixture.reader, &rps_code_wing);
+    rps_store_use(&rps_code_store, &rps_code_wing);
 }
 
 /* --- the page --------------------------------------------------------------------------------- */

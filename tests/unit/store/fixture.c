@@ -16,7 +16,7 @@
 /* As main does. */
 __attribute__((constructor)) static void use_wing(void)
 {
-    rps_store_use(&rps_code_store);
+    rps_store_use(&rps_code_store, NULL);
 }
 #endif
 

@@ -1,0 +1,87 @@
+/* What the naming child tells its parent: messages over a pipe. */
+#include <string.h>
+
+#include "naming_child.h"
+#include "rpistat/text.h"
+
+/* A message: a frame of the group, and its locations, each followed by its texts without an end. */
+struct wire_frame {
+    uint32_t index;
+    uint32_t count;
+};
+
+struct wire_location {
+    int32_t line;
+    uint32_t how;
+    uint32_t function_bytes;
+    uint32_t file_bytes;
+};
+
+_Static_assert(sizeof(struct wire_frame) == 8 && sizeof(struct wire_location) == 16,
+               "RPS_NAMING_MESSAGE_MAX");
+
+void rps_naming_tell(FILE *out, size_t index, const struct rps_location *location, size_t count)
+{
+    struct wire_frame frame = {(uint32_t)index, (uint32_t)count};
+
+    fwrite(&frame, sizeof(frame), 1, out);
+    for (size_t i = 0; i < count; i++) {
+        struct wire_location wire = {
+            .line = location[i].line,
+            .how = (uint32_t)location[i].how,
+            .function_bytes = (uint32_t)rps_text_cut(location[i].function, RPS_NAMING_TEXT_MAX),
+            .file_bytes = (uint32_t)rps_text_cut(location[i].file, RPS_NAMING_TEXT_MAX),
+        };
+
+        fwrite(&wire, sizeof(wire), 1, out);
+        fwrite(location[i].function, 1, wire.function_bytes, out);
+        fwrite(location[i].file, 1, wire.file_bytes, out);
+    }
+}
+
+/* Take one text of `bytes` out of the message as a string of its own at *to. */
+static const char *take_text(const char **at, size_t bytes, char **to)
+{
+    char *text = *to;
+
+    memcpy(text, *at, bytes);
+    text[bytes] = '\0';
+    *at += bytes;
+    *to += bytes + 1;
+    return text;
+}
+
+ssize_t rps_naming_take(struct rps_naming *naming, const struct rps_naming_group *group,
+                        const char *data, size_t size, char *texts, struct rps_error *err)
+{
+    struct rps_location location[RPS_NAMING_DEPTH_MAX];
+    const char *at = data, *end = data + size;
+    struct wire_frame frame;
+    struct wire_location wire;
+
+    if (size < sizeof(frame))
+        return 0;
+    memcpy(&frame, at, sizeof(frame));
+    at += sizeof(frame);
+    if (frame.index >= group->count || frame.count == 0 || frame.count > RPS_NAMING_DEPTH_MAX)
+        return RPS_NAMING_NONSENSE;
+    for (uint32_t i = 0; i < frame.count; i++) {
+        if ((size_t)(end - at) < sizeof(wire))
+            return 0;
+        memcpy(&wire, at, sizeof(wire));
+        at += sizeof(wire);
+        if (wire.line < 0 || wire.how >= RPS_LOCATION_HOWS || wire.how == RPS_LOCATION_MAP ||
+            wire.function_bytes == 0 || wire.function_bytes > RPS_NAMING_TEXT_MAX ||
+            wire.file_bytes > RPS_NAMING_TEXT_MAX)
+            return RPS_NAMING_NONSENSE;
+        if ((size_t)(end - at) < (size_t)wire.function_bytes + wire.file_bytes)
+            return 0;
+        location[i].function = take_text(&at, wire.function_bytes, &texts);
+        location[i].file = take_text(&at, wire.file_bytes, &texts);
+        location[i].line = wire.line;
+        location[i].how = (enum rps_location_how)wire.how;
+    }
+    if (rps_naming_put(naming, group->frame[frame.index], location, frame.count, err) < 0)
+        return RPS_FAILED;
+    return at - data;
+}

@@ -1,0 +1,95 @@
+/* The reader: its connection, and the statements that its files ask. */
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unchanging.h"
+
+int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
+{
+    return rps_database_error(reader->db, code, reader->path, err);
+}
+
+int rps_reader_prepare(struct rps_reader *reader, const char *sql, int64_t run_id,
+                       sqlite3_stmt **ret, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = sqlite3_prepare_v2(reader->db, sql, -1, &stmt, NULL);
+
+    if (code != SQLITE_OK)
+        return rps_reader_error(reader, code, err);
+    if (sqlite3_bind_parameter_count(stmt) > 0)
+        sqlite3_bind_int64(stmt, 1, run_id);
+    *ret = stmt;
+    return 0;
+}
+
+int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
+{
+    int code = rps_database_step(stmt);
+
+    reader->limit.calls = 0;
+    if (code == SQLITE_DONE && rps_unchanging_has_changed(reader->db))
+        return SQLITE_BUSY_SNAPSHOT; /* who knows what was read */
+    return code;
+}
+
+int rps_reader_step_all(struct rps_reader *reader, sqlite3_stmt *stmt, rps_reader_row *row,
+                        void *context, struct rps_error *err)
+{
+    int code, result = 0;
+
+    while (result == 0 && (code = rps_reader_step(reader, stmt)) != SQLITE_DONE)
+        result = code == SQLITE_ROW ? row(context, stmt, err) : rps_reader_error(reader, code, err);
+    return result;
+}
+
+int rps_reader_each(struct rps_reader *reader, const char *sql, int64_t run_id, int64_t number,
+                    rps_reader_row *row, void *context, struct rps_error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int result = rps_reader_prepare(reader, sql, run_id, &stmt, err);
+
+    if (result == 0) {
+        if (sqlite3_bind_parameter_count(stmt) > 1)
+            sqlite3_bind_int64(stmt, 2, number);
+        result = rps_reader_step_all(reader, stmt, row, context, err);
+    }
+    sqlite3_finalize(stmt);
+    return result;
+}
+
+int rps_reader_open(struct rps_reader **ret, const char *path, struct rps_error *err)
+{
+    struct rps_reader *reader = calloc(1, sizeof(*reader));
+
+    if (!reader)
+        return rps_error_memory(err);
+    reader->path = strdup(path);
+    if (!reader->path) {
+        free(reader);
+        return rps_error_memory(err);
+    }
+    if (rps_database_open_read(path, &reader->db, err) < 0) {
+        rps_reader_close(reader);
+        return RPS_FAILED;
+    }
+    rps_database_limit_steps(reader->db, &reader->limit);
+    reader->keeps = 1;
+    *ret = reader;
+    return 0;
+}
+
+void rps_reader_close(struct rps_reader *reader)
+{
+    if (!reader)
+        return;
+    for (int i = 0; i < RPS_READER_KEPT_COUNT; i++)
+        sqlite3_finalize(reader->kept[i]);
+    sqlite3_close_v2(reader->db); /* waits for cursors that are still open */
+    if (reader->db)
+        rps_database_tidy(reader->path);
+    free(reader->path);
+    free(reader);
+}

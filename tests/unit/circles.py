@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""No file of src calls, through whatever others, one that calls it: files stand in an order.
+
+The order is read from what the compiler made: which object defines a name, and which asks for it.
+The argument is the folder of the build.
+"""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402
+
+
+def names(folder):
+    """Of each object below the folder the names that it defines, and those that it asks for."""
+    found = {}
+    for path, _, files in os.walk(folder):
+        for file in files:
+            if file.endswith(".o"):
+                lines = subprocess.run(["nm", "-gP", os.path.join(path, file)], check=True,
+                                       capture_output=True, text=True).stdout.splitlines()
+                words = [line.split() for line in lines]
+                found[os.path.join(os.path.basename(path), file)] = (
+                    {word[0] for word in words if word[1] in "TDBRC"},
+                    {word[0] for word in words if word[1] == "U"})
+    return found
+
+
+def arrows(found):
+    """For each object those that define what it asks for."""
+    owner = {name: file for file, (defined, _) in found.items() for name in defined}
+    return {file: {owner[name] for name in asked if name in owner} - {file}
+            for file, (_, asked) in found.items()}
+
+
+def circle(to):
+    """What is left when objects that ask for none of the others are taken away, again and again,
+    from either end."""
+    left = dict(to)
+    while True:
+        asked = {file for files in left.values() for file in files}
+        ends = [file for file in left if not left[file] or file not in asked]
+        if not ends:
+            return left
+        for file in ends:
+            del left[file]
+        left = {file: files - set(ends) for file, files in left.items()}
+
+
+def check_project():
+    """files of src stand in an order"""
+    found = names(os.path.join(sys.argv[1], "src"))
+    assert len(found) > 200, "only %d objects below %s" % (len(found), sys.argv[1])
+    left = circle(arrows(found))
+    assert not left, "\n" + "\n".join(
+        "%s asks %s for %s" % (file, other, " ".join(sorted(found[file][1] & found[other][0])))
+        for file in sorted(left) for other in sorted(left[file]))
+
+
+def check_notices():
+    """noticed: a circle of three; not: a file that two others ask for"""
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {}
+    assert sorted(circle({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"a"}})) == [
+        "a", "b", "c"]
+
+
+tap.main([check_project, check_notices])
