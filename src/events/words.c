@@ -56,8 +56,13 @@ void rps_words_wrap(FILE *out, const char *text, int width, int indent, int hang
 
     rps_text_printable(printable, sizeof(printable), text);
     for (char *word = strtok_r(printable, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        int length = rps_text_width(word);
+        int length;
 
+        while (rest && *rest == '%') { /* a number and its unit stay together */
+            rest[-1] = ' ';
+            strtok_r(NULL, " ", &rest);
+        }
+        length = rps_text_width(word);
         if (column > 0 && column + 1 + length > width) {
             fputc('\n', out);
             column = 0;
