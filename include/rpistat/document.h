@@ -198,6 +198,10 @@ void rps_block_wrap(struct rps_block *block, int indent, int hang, const char *f
 void rps_document_say(struct rps_document *document, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Print words, which are printable, in lines of at most `width` columns of a terminal: the first
+ * behind `indent` blanks, the others behind `hang`. "53 %" is one word. */
+void rps_document_break(FILE *out, const char *text, int width, int indent, int hang);
+
 static inline size_t rps_block_rows(const struct rps_block *block)
 {
     return block->column_count > 0 ? block->value_count / block->column_count : 0;

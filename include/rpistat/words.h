@@ -3,7 +3,6 @@
 #define RPISTAT_WORDS_H
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
@@ -21,9 +20,5 @@ char *rps_words_times(char *ret, size_t size, double ratio);
 /* Text made printable and cut to so many characters, the last three of which are then points.
  * Returns ret. */
 char *rps_words_cut(char *ret, size_t size, const char *text, int width);
-
-/* Words, made printable and wrapped at `width` characters: the first line behind `indent` blanks,
- * the others behind `hang`. */
-void rps_words_wrap(FILE *out, const char *text, int width, int indent, int hang);
 
 #endif

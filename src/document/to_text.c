@@ -220,27 +220,36 @@ static void print_cells(const struct page *page, char *const *cell)
     fputc('\n', page->out);
 }
 
-static void print_broken(const struct page *page, const char *text, int indent, int hang)
+/* Bytes of the word at text: with a "%" that stands behind it. */
+static size_t word_length(const char *text)
+{
+    size_t length = strcspn(text, " ");
+
+    return strncmp(text + length, " %", 2) == 0 ? length + 1 + strcspn(text + length + 1, " ")
+                                                : length;
+}
+
+void rps_document_break(FILE *out, const char *text, int width, int indent, int hang)
 {
     int column = 0;
 
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-        size_t length = strcspn(text, " ");
+        size_t length = word_length(text);
         char *word = strndup(text, length);
-        int width = word ? width_of(word) : (int)length;
+        int needed = word ? width_of(word) : (int)length;
 
         free(word);
-        if (column > 0 && column + 1 + width > page->line_limit) {
-            fputc('\n', page->out);
+        if (column > 0 && column + 1 + needed > width) {
+            fputc('\n', out);
             column = 0;
             indent = hang;
         }
-        fprintf(page->out, "%*s%.*s", column == 0 ? indent : 1, "", (int)length, text);
-        column += (column == 0 ? indent : 1) + width;
+        fprintf(out, "%*s%.*s", column == 0 ? indent : 1, "", (int)length, text);
+        column += (column == 0 ? indent : 1) + needed;
         text += length;
     }
     if (column > 0)
-        fputc('\n', page->out);
+        fputc('\n', out);
 }
 
 static void print_line(const struct page *page, const struct rps_line *line)
@@ -248,7 +257,7 @@ static void print_line(const struct page *page, const struct rps_line *line)
     const char *text = rps_document_printable(page->grid->block->document, line->text);
 
     if (line->hang >= 0)
-        print_broken(page, text, line->indent, line->hang);
+        rps_document_break(page->out, text, page->line_limit, line->indent, line->hang);
     else
         fprintf(page->out, "%s\n", text);
 }
@@ -310,7 +319,8 @@ static void print_grid(struct page *page, int columns)
     if (has_limit)
         fit(page, limit);
     if (block->title)
-        print_broken(page, rps_document_printable(document, block->title), 0, 0);
+        rps_document_break(page->out, rps_document_printable(document, block->title),
+                           page->line_limit, 0, 0);
     page->end = page->fixed;
     for (int is_first = 1; is_first || page->end < grid->column_count; is_first = 0) {
         page->first = page->end;

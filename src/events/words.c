@@ -47,30 +47,3 @@ char *rps_words_cut(char *ret, size_t size, const char *text, int width)
     memcpy(ret + at, "...", 4);
     return ret;
 }
-
-void rps_words_wrap(FILE *out, const char *text, int width, int indent, int hang)
-{
-    char printable[4 * RPS_EXPLAIN_SIZE];
-    char *rest = NULL;
-    int column = 0;
-
-    rps_text_printable(printable, sizeof(printable), text);
-    for (char *word = strtok_r(printable, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        int length;
-
-        while (rest && *rest == '%') { /* a number and its unit stay together */
-            rest[-1] = ' ';
-            strtok_r(NULL, " ", &rest);
-        }
-        length = rps_text_width(word);
-        if (column > 0 && column + 1 + length > width) {
-            fputc('\n', out);
-            column = 0;
-            indent = hang;
-        }
-        fprintf(out, "%*s%s", column == 0 ? indent : 1, "", word);
-        column += (column == 0 ? indent : 1) + length;
-    }
-    if (column > 0)
-        fputc('\n', out);
-}

@@ -200,6 +200,14 @@ static void print_family_periods(struct rps_report *report, size_t first, size_t
             rps_report_count(number, rps_report_family_periods(report, first, end)));
 }
 
+static void print_words(const struct rps_report *report, const char *text, int indent, int hang)
+{
+    char printable[4 * RPS_EXPLAIN_SIZE];
+
+    rps_text_printable(printable, sizeof(printable), text);
+    rps_document_break(report->out, printable, TEXT_WIDTH, indent, hang);
+}
+
 static void print_explanations(struct rps_report *report, size_t first, size_t end)
 {
     char text[RPS_REPORT_EXPLAIN_SIZE];
@@ -207,8 +215,7 @@ static void print_explanations(struct rps_report *report, size_t first, size_t e
     if (report->options->explain)
         fputc('\n', report->out);
     for (size_t i = first; i < end; i++)
-        rps_words_wrap(report->out, rps_report_explain(report, &report->item[i], text), TEXT_WIDTH,
-                       4, 6);
+        print_words(report, rps_report_explain(report, &report->item[i], text), 4, 6);
 }
 
 static int print_family(struct rps_report *report, size_t first, size_t end, struct rps_error *err)
@@ -260,7 +267,7 @@ static void print_remark(struct rps_report *report, const char *remark)
     if (!report->titled)
         fprintf(report->out, "\nRemarks\n");
     report->titled = 1;
-    rps_words_wrap(report->out, remark, TEXT_WIDTH, 2, 4);
+    print_words(report, remark, 2, 4);
 }
 
 static int print_events(struct rps_report *report, struct rps_error *err)

@@ -14,17 +14,18 @@ import tap  # noqa: E402
 
 def names(folder):
     """Of each object below the folder the names that it defines, and those that it asks for."""
-    found = {}
-    for path, _, files in os.walk(folder):
-        for file in files:
-            if file.endswith(".o"):
-                lines = subprocess.run(["nm", "-gP", os.path.join(path, file)], check=True,
-                                       capture_output=True, text=True).stdout.splitlines()
-                words = [line.split() for line in lines]
-                found[os.path.join(os.path.basename(path), file)] = (
-                    {word[0] for word in words if word[1] in "TDBRC"},
-                    {word[0] for word in words if word[1] == "U"})
-    return found
+    objects = [os.path.join(path, file) for path, _, files in os.walk(folder) for file in files
+               if file.endswith(".o")]
+    found = {name: (set(), set()) for name in objects}
+    lines = subprocess.run(["nm", "-gPA"] + objects, check=True, capture_output=True,
+                           text=True).stdout.splitlines()
+    for line in lines:
+        name, (word, kind, *_) = line.split(": ")[0], line.split(": ")[1].split()
+        if kind in "TDBRC":
+            found[name][0].add(word)
+        elif kind == "U":
+            found[name][1].add(word)
+    return {os.path.relpath(name, folder): names for name, names in found.items()}
 
 
 def arrows(found):
