@@ -963,9 +963,11 @@ function addTable(title, headings, rows, where = "tables", notes = []) {
 
 const rowHead = content => element("th", { scope: "row" }, content);
 
+/* All but the first of a row of a table that the document has made. */
+const gridCells = (row, right) => row.slice(1).map((text, i) => cell(text, right[i + 1] ? "number" : ""));
+
 function addPhaseTable() {
     const { head, right, rows, notes } = data.phaseTable, last = Math.max(0, rows.length - 1);
-    const cells = row => row.slice(1).map((text, i) => cell(text, right[i + 1] ? "number" : ""));
     const lines = data.phases.map((phase, i) => {
         const button = element("button", { className: "link", title: "Zoom to this phase" }, swatch(data.labels[phase.label]),
             i < last && rows[i][0].endsWith("?") ? "?" : "");
@@ -975,31 +977,21 @@ function addPhaseTable() {
             if (figure.getBoundingClientRect().bottom < 100)
                 figure.scrollIntoView();
         });
-        return element("tr", {}, rowHead(button), ...cells(i < last ? rows[i] : [""]));
+        return element("tr", {}, rowHead(button), ...gridCells(i < last ? rows[i] : [""], right));
     });
     for (const row of rows.slice(last))
-        lines.push(element("tr", {}, rowHead(row[0]), ...cells(row)));
+        lines.push(element("tr", {}, rowHead(row[0]), ...gridCells(row, right)));
     addTable("Phases in order of time", head, lines, "wide",
         data.phases.length > last ? [...notes, "Figures are of the first " + last + " phases."] : notes);
 }
 
-/* A column a label, a row a figure, those first that tell the labels apart. */
+/* A row a label, and those of all of them. */
 function addLabelTable() {
-    const labels = data.labels.filter(label => label.periods > 0);
-    const row = (name, content) => element("tr", {}, rowHead(name), ...labels.map(label => cell(content(label), "number")));
-    const rows = labels.length === 0 ? [] : [
-        row("Times", label => String(label.occurrences)), row("Time", label => duration(label.seconds)),
-        row("Share", label => (100 * label.share).toFixed(1) + " %")];
-    for (const index of labels.length === 0 ? [] : data.order) {
-        const figure = data.figures[index];
-        rows.push(row(figure.label + (figure.unit ? " (" + figure.unit + ")" : ""), label => {
-            const mean = label.mean[index], spread = label.spread[index], low = label.low[index], high = label.high[index];
-            const text = (low !== null && high !== null ? ", " + number(+low.toPrecision(3)) + " to " + number(+high.toPrecision(3)) : "") +
-                (spread !== null && mean !== null ? ", sd " + number(+spread.toPrecision(2)) : "");
-            return element("span", {}, number(mean), element("span", { className: "spread" }, text));
-        }));
-    }
-    addTable("What they are like", ["Figure", ...labels.map(swatch)], rows, "wide");
+    if (!data.labelTable)
+        return;
+    const { head, right, rows, notes } = data.labelTable;
+    addTable("What they are like", head, rows.map((row, i) => element("tr", {},
+        rowHead(i < data.labels.length ? swatch(data.labels[i]) : row[0]), ...gridCells(row, right))), "wide", notes);
 }
 
 function addTables() {

@@ -61,4 +61,12 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
                                   const struct rps_phases *phases,
                                   const struct rps_profile *profile);
 
+/* The table of the distinct phases, named "labels": a row each in the order of the labels, how often
+ * and how long, and in the group `mean` all figures with intervals and deviations; people see two
+ * rows more where there are two labels, "all" and how much of each figure they explain. run and
+ * shares may be NULL. */
+struct rps_block *rps_label_block(struct rps_document *document, const struct rps_run *run,
+                                  const struct rps_profile *profile,
+                                  const struct rps_part_shares *shares);
+
 #endif

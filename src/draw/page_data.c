@@ -250,9 +250,10 @@ static void put_levels(struct rps_json *json, const struct rps_picture *picture)
     rps_json_uint64(json, "shown", levels->shown);
 }
 
-/* The table of the phases that are in the picture, the first of them, as `rpistat phases` has it. */
-static void put_phase_table(struct rps_json *json, const struct rps_picture *picture,
-                            const struct rps_profile *profile)
+/* The table of the phases that are in the picture, the first of them, and that of the distinct ones,
+ * as `rpistat phases` has them. */
+static void put_tables(struct rps_json *json, const struct rps_picture *picture,
+                       const struct rps_profile *profile)
 {
     const struct rps_phases *all = &picture->phases;
     struct rps_document document = {.arena = rps_arena_new()};
@@ -272,29 +273,15 @@ static void put_phase_table(struct rps_json *json, const struct rps_picture *pic
     rps_json_object(json, "phaseTable");
     rps_block_write_grid(rps_phase_block(&document, &picture->run, &shown, &part), json);
     rps_json_end(json);
+    rps_json_object(json, "labelTable");
+    rps_block_write_grid(rps_label_block(&document, &picture->run, profile, NULL), json);
+    rps_json_end(json);
     rps_arena_free(document.arena);
-}
-
-/* The ends of intervals, null where there is none. */
-static void put_ends(struct rps_json *json, const struct rps_interval *interval, size_t count)
-{
-    for (int end = 0; end < 2; end++) {
-        rps_json_array(json, end ? "high" : "low");
-        for (size_t i = 0; i < count; i++)
-            rps_page_put_number(json,
-                                interval[i].certainty != RPS_CERTAINTY_INTERVAL ? NAN
-                                : end                                           ? interval[i].high
-                                                                                : interval[i].low,
-                                6);
-        rps_json_end(json);
-    }
 }
 
 static void put_labels(struct rps_json *json, const struct rps_picture *picture,
                        const struct rps_profile *profile)
 {
-    size_t figures = profile->figure_count;
-
     rps_json_array(json, "labels");
     for (int l = 0; picture->has_phases && l < profile->label_count; l++) {
         char name[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
@@ -304,15 +291,6 @@ static void put_labels(struct rps_json *json, const struct rps_picture *picture,
         rps_json_text(json, "words", rps_profile_words(words, profile, l, 0));
         rps_json_text(json, "colour", picture->palette->band[l % RPS_PALETTE_LABELS]);
         rps_json_bool(json, "hatched", l >= RPS_PALETTE_LABELS);
-        rps_json_uint64(json, "occurrences", profile->label[l].occurrences);
-        rps_json_uint64(json, "periods", profile->label[l].periods);
-        rps_json_double(json, "seconds", (double)profile->label[l].length_ns / 1e9);
-        rps_json_double(
-            json, "share",
-            rps_profile_share(profile, profile->label[l].length_ns, profile->label[l].periods));
-        put_numbers(json, "mean", &profile->mean[(size_t)l * figures], figures, 6);
-        put_ends(json, &profile->mean_interval[(size_t)l * figures], figures);
-        put_numbers(json, "spread", &profile->spread[(size_t)l * figures], figures, 6);
         rps_json_end(json);
     }
     rps_json_end(json);
@@ -328,10 +306,6 @@ static void put_figures(struct rps_json *json, const struct rps_profile *profile
         rps_json_double(json, "whole", profile->figure[f].whole);
         rps_json_end(json);
     }
-    rps_json_end(json);
-    rps_json_array(json, "order");
-    for (size_t f = 0; f < profile->figure_count; f++)
-        rps_json_uint64(json, NULL, profile->order[f]);
     rps_json_end(json);
 }
 
@@ -569,7 +543,7 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_phases(json, picture);
     put_levels(json, picture);
     if (picture->has_phases)
-        put_phase_table(json, picture, profile);
+        put_tables(json, picture, profile);
     put_labels(json, picture, profile);
     put_figures(json, profile);
     put_notes(json, picture, "marks", &picture->marks);

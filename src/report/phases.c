@@ -248,19 +248,19 @@ static void put_explained(struct rps_block *block, const struct rps_profile *pro
     rps_block_line(block, "explained: how much of a figure's variation lies between the phases.");
 }
 
-static void add_labels(struct rps_document *document, const struct rps_phase_output *output)
+struct rps_block *rps_label_block(struct rps_document *document, const struct rps_run *run,
+                                  const struct rps_profile *profile,
+                                  const struct rps_part_shares *shares)
 {
-    const struct rps_profile *profile = output->profile;
-    const struct rps_run *run = output->run;
     const struct rps_column columns[] = {
         {"label", "Phase", .place = 1},
         {"occurrences", "Times", RPS_VALUE_INT, .place = 2},
         {run ? "length" : NULL, .kind = RPS_VALUE_INT},
         {"share", "Share", RPS_VALUE_SHARE, .place = 4},
         {.name = "words"},
-        {output->shares ? "samples" : NULL, .kind = RPS_VALUE_INT},
-        {output->shares ? "expected_samples" : NULL, .kind = RPS_VALUE_NUMBER},
-        {output->shares ? "top" : NULL, .kind = RPS_VALUE_BLOCK},
+        {shares ? "samples" : NULL, .kind = RPS_VALUE_INT},
+        {shares ? "expected_samples" : NULL, .kind = RPS_VALUE_NUMBER},
+        {shares ? "top" : NULL, .kind = RPS_VALUE_BLOCK},
         {run ? "time_s" : "length", run ? "Time" : "Rows", run ? RPS_VALUE_DURATION : RPS_VALUE_INT,
          .place = 3},
     };
@@ -280,9 +280,8 @@ static void add_labels(struct rps_document *document, const struct rps_phase_out
         rps_put_int(block, (int64_t)of->periods, 1);
         rps_put_number(block, rps_profile_share(profile, of->length_ns, of->periods));
         rps_put_text(block, rps_profile_words(words, profile, l, 0));
-        if (output->shares)
-            rps_share_block_put(block, &output->shares->sampling, &output->shares->group[l],
-                                of->cpu_s);
+        if (shares)
+            rps_share_block_put(block, &shares->sampling, &shares->group[l], of->cpu_s);
         else
             rps_put_blanks(block, 3);
         put_length(block, run, of->length_ns, of->periods);
@@ -293,6 +292,7 @@ static void add_labels(struct rps_document *document, const struct rps_phase_out
         put_all(block, run, profile, 0);
         put_explained(block, profile);
     }
+    return block;
 }
 
 /* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)". */
@@ -591,7 +591,7 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
         block->column[c].heading = NULL; /* people find all of it in the table of labels */
     if (is_doubtful)
         rps_document_say(document, "?: the phase may well be of another kind.");
-    add_labels(document, output);
+    rps_label_block(document, output->run, output->profile, output->shares);
     add_words(document, output);
     add_samples(document, output);
     add_whole(document, output->profile);

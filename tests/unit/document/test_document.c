@@ -295,6 +295,27 @@ static void test_figures(void **state)
                    "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n");
 }
 
+/* Words for people in a column that nothing is known of do not show it. */
+static void test_unknown(void **state)
+{
+    static const struct rps_column unknown[] = {
+        {"name", "Name", .kind = RPS_VALUE_TEXT},
+        {"never", "Never", RPS_VALUE_NUMBER, .shown = RPS_SHOWN_IF_KNOWN},
+        {"rarely", "Rarely", RPS_VALUE_NUMBER, .shown = RPS_SHOWN_IF_KNOWN}};
+    struct rps_document document = {.arena = rps_arena_new()};
+    struct rps_block *block = rps_document_block(&document, "rows", unknown, 3);
+
+    (void)state;
+    rps_put_text(block, "a");
+    rps_put_number(block, NAN);
+    rps_put_number(block, NAN);
+    rps_put_text(block, "all");
+    rps_put_blanks(block, 1);
+    rps_put_number(block, 2);
+    block->people_rows = 1;
+    assert_written(&document, RPS_FORMAT_TEXT, 0, "Name  Rarely\na          -\nall        2\n");
+}
+
 static void test_groups(void **state)
 {
     struct rps_document document = {.arena = rps_arena_new()};
@@ -451,7 +472,7 @@ int main(void)
         cmocka_unit_test(test_csv),      cmocka_unit_test(test_lines),
         cmocka_unit_test(test_sorting),  cmocka_unit_test(test_figures),
         cmocka_unit_test(test_groups),   cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_markup),
+        cmocka_unit_test(test_markup),   cmocka_unit_test(test_unknown),
     };
 
     setlocale(LC_CTYPE, "C.UTF-8");

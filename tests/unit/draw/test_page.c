@@ -42,6 +42,9 @@ static void test_whole(void **state)
     assert_null(strstr(text, "@import"));
     assert_non_null(strstr(text, "\"title\": \"Cycles per instruction\""));
     assert_non_null(strstr(text, "\"earliest\": [0, 7.6, 11.8, 19.9]"));
+    assert_non_null(strstr(
+        text, "\"labelTable\": {\n    \"head\": [\"Phase\", \"Times\", \"Time\", \"Share\", "));
+    assert_non_null(strstr(text, "[\"explained\", "));
     free(text);
     text = draw_page(&fixture, (struct rps_plot_options){.theme = RPS_THEME_DARK, .no_phases = 1});
     assert_non_null(strstr(text, "data-theme=\"dark\""));
