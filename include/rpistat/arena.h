@@ -28,7 +28,7 @@ char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
 
 /* Room for one thing more behind `count` of them, which were made one by one through this function:
  * it doubles at powers of two, where the old room must not be used any more. Returns where the array
- * is now; what is new in it is zero. */
+ * is now; the new thing is zero. What is taken off its end again costs its room a second time. */
 void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size);
 
 #endif

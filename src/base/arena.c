@@ -131,29 +131,33 @@ static struct piece **find_piece(struct rps_arena *arena, const void *array)
     return NULL;
 }
 
-void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size)
+/* The array with room for twice as much; what is behind `count` is not set. */
+static void *double_room(struct rps_arena *arena, void *array, size_t count, size_t size)
 {
     struct piece **at, *piece;
     size_t bytes;
     void *larger;
 
-    if (count & (count - 1)) /* between powers of two there is room */
-        return array;
     if (count > SIZE_MAX / 2)
         rps_arena_exhausted();
     at = count > 0 && count * size > PIECE_SIZE / 4 ? find_piece(arena, array) : NULL;
     if (!at) {
         larger = rps_arena_get(arena, count ? 2 * count : 1, size);
-        if (count)
-            memcpy(larger, array, count * size);
-        return larger;
+        return count ? memcpy(larger, array, count * size) : larger;
     }
     bytes = (*at)->size;
     piece = bytes < SIZE_MAX / 2 - HEAD_SIZE ? realloc(*at, HEAD_SIZE + 2 * bytes) : NULL;
     if (!piece)
         rps_arena_exhausted();
     piece->used = piece->size = 2 * bytes;
-    memset((char *)piece + HEAD_SIZE + bytes, 0, bytes);
     *at = piece;
     return (char *)piece + HEAD_SIZE;
+}
+
+void *rps_arena_grow(struct rps_arena *arena, void *array, size_t count, size_t size)
+{
+    if ((count & (count - 1)) == 0) /* between powers of two there is room */
+        array = double_room(arena, array, count, size);
+    memset((char *)array + count * size, 0, size);
+    return array;
 }
