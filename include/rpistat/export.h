@@ -74,7 +74,7 @@ struct rps_export_format {
     void (*release)(struct rps_export_job *job);
 
     /* In place of all these, of formats that are not of periods: write that part of job->run, of
-     * which alone the job says more than the stream and the reader. 0 or negative. */
+     * which alone the job says more than the stream, the reader and the arena. 0 or negative. */
     int (*part)(struct rps_export_job *job, const struct rps_part_choice *choice,
                 const struct rps_cpus *cpus, struct rps_error *err);
     int is_binary;

@@ -45,24 +45,21 @@ struct rps_part_shares {
     struct rps_sampling sampling; /* of the run */
     uint64_t sample_count;        /* of all groups */
     size_t group_count, name_count;
-    struct rps_share_group *group;         /* owned; names borrow from these: */
-    struct rps_share_name *name, *program; /* owned; the functions of the run; programs */
-    uint64_t *samples;                     /* owned; samples[group * name_count + name] */
-    void *texts;                           /* owned; what the names point into */
-    void (*texts_free)(void *texts);
+    struct rps_share_group *group;
+    struct rps_share_name *name; /* the functions of the run */
+    uint64_t *samples;           /* samples[group * name_count + name] */
 };
 
-/* The shares of each group of a part, from the wing of the reader: 1, or 0 and nothing where no
- * samples were taken. Errors: the store's. Free in any case. */
-int rps_part_shares_find(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                         const struct rps_cpus *cpus, struct rps_part_shares *ret,
-                         struct rps_error *err);
+/* The shares of each group of a part, all of the arena, from the wing of the reader: 1, or 0 and
+ * nothing where no samples were taken. Errors: the store's. */
+int rps_part_shares_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         const struct rps_run_part *part, const struct rps_cpus *cpus,
+                         struct rps_part_shares *ret, struct rps_error *err);
 
 /* The same of phases, a group each label. */
-int rps_part_shares_of_labels(struct rps_reader *reader, int64_t run_id,
+int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                               const struct rps_phases *phases, const struct rps_cpus *cpus,
                               struct rps_part_shares *ret, struct rps_error *err);
-void rps_part_shares_free(struct rps_part_shares *shares);
 
 /* The share, 0 ... 1, that so many samples are of all; NaN where these are too few. */
 double rps_shares_part(uint64_t samples, uint64_t all);

@@ -71,8 +71,8 @@ struct rps_picture_code {
         [RPS_PICTURE_CODE_LINES]; /* number of a line's colour in the palette; -1: the grid's */
     char title[RPS_PICTURE_CODE_NAME];
     size_t step_count;
-    double *at;        /* owned; step_count + 1 places on the axis */
-    double *share;     /* owned; % of each line of each step */
+    double *at;        /* the picture's arena's; step_count + 1 places on the axis */
+    double *share;     /* the same; % of each line of each step */
     int rows, columns; /* of the legend */
     double entry;      /* ... and width of one of it, in pixels at scale 1 */
 };
@@ -267,7 +267,6 @@ int rps_picture_strip_height(const struct rps_picture *picture);
  * 0 where there is no such panel. */
 int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_options *options,
                           struct rps_error *err);
-void rps_picture_code_free(struct rps_picture_code *code);
 
 /* Height of the panel with its legend, in pixels at scale 1; 0 without it. */
 double rps_picture_code_height(const struct rps_picture *picture);

@@ -30,30 +30,25 @@ int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rp
 
 /* How often what stacks, or tasks, are told apart by was seen in each group of a part. */
 struct rps_code_counts {
-    int64_t *key; /* owned; of each stack, or task: its function, program, ...; -1: none. NULL: they
-                     are not told apart */
+    const int64_t *key; /* of each stack, or task: its function, program, ...; -1: none. NULL: they
+                           are not told apart */
     size_t key_count, ids;
-    uint64_t *seen; /* owned; seen[group * key_count + key] */
-    uint64_t *of;   /* owned; of each group: all samples, also those of no key */
-    uint64_t *id;   /* owned; of each stack, or task, in all groups: for rps_shares_find */
+    uint64_t *seen; /* seen[group * key_count + key] */
+    uint64_t *of;   /* of each group: all samples, also those of no key */
+    uint64_t *id;   /* of each stack, or task, in all groups: for rps_shares_find */
 };
 
-/* Count; `key` and `key_count` are there. Errors: the store's. Free in any case. */
-int rps_code_counts_read(struct rps_code_counts *counts, struct rps_reader *reader, int64_t run_id,
+/* Count; `key` and `key_count` are there, the rest is the arena's. Errors: the store's. */
+int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts,
+                         struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
+                         const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
+                         struct rps_error *err);
+
+/* The shares of each group of a part, all of the arena. Errors: the store's. */
+int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                          const struct rps_run_part *part, const struct rps_cpus *cpus,
-                         const struct rps_code *code, int tasks, struct rps_error *err);
-void rps_code_counts_free(struct rps_code_counts *counts);
-
-/* `id` of these alone, in a new array (free()). */
-int rps_run_code_counts(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                        const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
-                        uint64_t **ret, struct rps_error *err);
-
-/* The shares of each group of a part; texts are borrowed from the code. Errors: the store's. Free
- * in any case. */
-int rps_code_part_shares(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                         const struct rps_cpus *cpus, const struct rps_code *code,
-                         struct rps_part_shares *ret, struct rps_error *err);
+                         const struct rps_code *code, struct rps_part_shares *ret,
+                         struct rps_error *err);
 
 /* Were samples taken, or should have been? The script of a simulation may have no code. */
 int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
@@ -20,7 +21,7 @@ struct rps_run_stretch {
 
 struct rps_run_part {
     size_t count;
-    struct rps_run_stretch *stretch; /* owned; ascending, without overlap */
+    struct rps_run_stretch *stretch; /* ascending, without overlap */
     size_t group_count;
 };
 
@@ -36,25 +37,23 @@ struct rps_part_choice {
 };
 
 /*
- * The part that was chosen, as one group; without a period in it, it is empty. Errors: the store's;
- * no such phase or region; RPS_USAGE when `phase` is none.
+ * The part that was chosen, as one group, in the arena; without a period in it, it is empty. Errors:
+ * the store's; no such phase or region; RPS_USAGE when `phase` is none.
  */
-int rps_run_part_choose(struct rps_reader *reader, int64_t run_id,
+int rps_run_part_choose(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_part_choice *choice, struct rps_run_part *ret,
                         struct rps_error *err);
 
-/* The phases, a group each, or a group each label. RPS_FAILED without memory. */
-int rps_run_part_of_phases(const struct rps_phases *phases, int by_label, struct rps_run_part *ret,
-                           struct rps_error *err);
+/* The phases, a group each, or a group each label, in the arena. */
+struct rps_run_part rps_run_part_of_phases(struct rps_arena *arena, const struct rps_phases *phases,
+                                           int by_label);
 
 /* RPS_USAGE when the text means no phase, as in rps_part_choice. */
 int rps_run_part_check(const char *text, struct rps_error *err);
 
-/* Keep what both have, in the groups of `part`. RPS_FAILED without memory. */
-int rps_run_part_keep(struct rps_run_part *part, const struct rps_run_part *other,
-                      struct rps_error *err);
-
-void rps_run_part_free(struct rps_run_part *part);
+/* What both have, in the groups of `part`, in the arena. */
+struct rps_run_part rps_run_part_both(struct rps_arena *arena, const struct rps_run_part *part,
+                                      const struct rps_run_part *other);
 
 /* Of a group; NaN where it has no periods. */
 struct rps_part_time {
@@ -63,10 +62,9 @@ struct rps_part_time {
     double cpu_s;   /* CPU time, s */
 };
 
-/* The time of each group, in a new array (free()). The part was chosen, or kept to what was, by
- * `choice`, of which the times alone are looked at: no period outside them is read. Errors: the
- * store's. */
-int rps_run_part_time(struct rps_reader *reader, int64_t run_id,
+/* The time of each group, in the arena. The part was chosen, or kept to what was, by `choice`, of
+ * which the times alone are looked at: no period outside them is read. Errors: the store's. */
+int rps_run_part_time(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                       const struct rps_part_choice *choice, const struct rps_run_part *part,
                       const struct rps_cpus *cpus, struct rps_part_time **ret,
                       struct rps_error *err);

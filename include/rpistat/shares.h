@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/code.h"
-#include "rpistat/error.h"
 #include "rpistat/part_shares.h"
 
 enum rps_shares_by {
@@ -31,8 +31,7 @@ enum rps_unnamed {
 /* A function is what has one name in modules of one path, inlined or not. Code without a name is a
  * function, and a line, of its own for each address. */
 struct rps_share {
-    const char *name;   /* a function, a module's path, a process's name; borrowed from the code, or
-                           in `texts` */
+    const char *name;   /* a function, a module's path, a process's name */
     const char *module; /* path; "" of tasks and programs */
     const char *file;   /* of functions and lines; "" not known */
     int line;         /* of a line; of a function the one that most samples were at; 0 not known */
@@ -46,27 +45,22 @@ struct rps_share {
 struct rps_shares {
     uint64_t samples; /* all */
     size_t count;
-    struct rps_share *share; /* owned; most of self first, then total, then by name; none without
-                                samples */
-    char *texts;             /* owned */
+    struct rps_share
+        *share; /* most of self first, then total, then by name; none without samples */
 };
 
-/*
- * Shares of samples in linear time: samples[i] is how often stack i of the code was seen (or task
- * i: PROCESS and THREAD), as long as the code's stack_count (task_count). *ret is for
- * rps_shares_free; it borrows the code's texts. RPS_FAILED without memory.
- */
-int rps_shares_find(const struct rps_code *code, const uint64_t *samples, enum rps_shares_by by,
-                    struct rps_shares *ret, struct rps_error *err);
-void rps_shares_free(struct rps_shares *shares);
+/* Shares of samples in linear time: samples[i] is how often stack i of the code was seen (or task
+ * i: PROCESS and THREAD), as long as the code's stack_count (task_count). What is found, here and
+ * below, lies in the arena and borrows the code's texts. */
+struct rps_shares rps_shares_find(struct rps_arena *arena, const struct rps_code *code,
+                                  const uint64_t *samples, enum rps_shares_by by);
 
 /* The number of the function that is innermost in each stack, the innermost of the workload with
- * `user`, in a new array (free()) as long as stack_count; -1: none. Functions are numbered from 0
- * as they come; *ret_name gets their names, to be freed, which borrow the code's texts; their lines
- * are the first that were met. */
-int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed unnamed,
-                         int64_t **ret_function, struct rps_share_name **ret_name,
-                         size_t *ret_count, struct rps_error *err);
+ * `user`, as long as stack_count; -1: none. Functions are numbered from 0 as they come; *ret_name
+ * gets their names; their lines are the first that were met. */
+int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *code, int user,
+                              enum rps_unnamed unnamed, struct rps_share_name **ret_name,
+                              size_t *ret_count);
 
 /* Have those without a name together more of the samples than any that has one? */
 int rps_shares_mostly_unnamed(const struct rps_share_name *name, const uint64_t *samples,
@@ -75,11 +69,10 @@ int rps_shares_mostly_unnamed(const struct rps_share_name *name, const uint64_t 
 /* Were several processes seen? */
 int rps_shares_has_processes(const struct rps_code *code);
 
-/* The number of each task's program in a new array (free()) as long as task_count. Programs are the
- * names of processes, those of their first threads; *ret_name gets them, to be freed, without a
- * module. */
-int rps_shares_programs(const struct rps_code *code, int64_t **ret_program,
-                        struct rps_share_name **ret_name, size_t *ret_count, struct rps_error *err);
+/* The number of each task's program, as long as task_count. Programs are the names of processes,
+ * those of their first threads; *ret_name gets them, without a module. */
+int64_t *rps_shares_programs(struct rps_arena *arena, const struct rps_code *code,
+                             struct rps_share_name **ret_name, size_t *ret_count);
 
 /* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
 struct rps_call {
@@ -93,15 +86,13 @@ struct rps_call {
 
 struct rps_calls {
     size_t count;
-    struct rps_call *call; /* owned */
-    size_t *node;          /* owned; of each stack where it ends; SIZE_MAX: it has no samples */
-    char *texts;           /* owned */
+    struct rps_call *call;
+    size_t *node; /* of each stack where it ends; SIZE_MAX: it has no samples */
 };
 
 /* The tree of `samples` (of stacks, as above), frames of one function as one node; none without
- * samples but the root. It borrows the code's texts. RPS_FAILED without memory. */
-int rps_shares_calls(const struct rps_code *code, const uint64_t *samples, struct rps_calls *ret,
-                     struct rps_error *err);
-void rps_calls_free(struct rps_calls *calls);
+ * samples but the root. */
+struct rps_calls rps_shares_calls(struct rps_arena *arena, const struct rps_code *code,
+                                  const uint64_t *samples);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/collect.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
@@ -24,7 +25,7 @@ struct rps_signal_run {
 struct rps_chosen_signals {
     size_t count;  /* the same of all runs */
     size_t having; /* runs that have any such signals; of several there are none unless all have */
-    void *state;   /* the provider's */
+    const void *state; /* the provider's */
 };
 
 struct rps_signal_provider {
@@ -32,15 +33,15 @@ struct rps_signal_provider {
     int (*is_name)(const char *name);
 
     /* The signals that are worth it, in the same order for all runs; or, of one run, those that are
-     * named. Errors: the store's; RPS_USAGE for a name of which there is nothing. */
-    int (*choose)(const struct rps_signal_run *run, size_t count, const struct rps_cpus *cpus,
-                  const char *const *name, size_t name_count, struct rps_chosen_signals *ret,
-                  struct rps_error *err);
+     * named, in the arena; `run` lives as long. Errors: the store's; RPS_USAGE for a name of which
+     * there is nothing. */
+    int (*choose)(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
+                  const struct rps_cpus *cpus, const char *const *name, size_t name_count,
+                  struct rps_chosen_signals *ret, struct rps_error *err);
 
     /* Add them to what was collected of run[r], of the same CPUs added up. Errors: the store's. */
     int (*add)(const struct rps_chosen_signals *chosen, size_t r, struct rps_collected *collected,
                struct rps_error *err);
-    void (*free)(struct rps_chosen_signals *chosen);
 };
 
 #endif

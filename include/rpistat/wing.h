@@ -10,6 +10,7 @@
 
 #include "rpistat/error.h"
 
+struct rps_arena;
 struct rps_cpus;
 struct rps_export_format;
 struct rps_json;
@@ -26,8 +27,9 @@ struct rps_wing {
     const struct rps_export_format *const *formats; /* rpistat/export.h; the last is NULL */
 
     /* rps_part_shares_find, rpistat/part_shares.h. */
-    int (*shares)(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                  const struct rps_cpus *cpus, struct rps_part_shares *ret, struct rps_error *err);
+    int (*shares)(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                  const struct rps_run_part *part, const struct rps_cpus *cpus,
+                  struct rps_part_shares *ret, struct rps_error *err);
 
     /* Fill picture->code of a picture with bins; its line_count stays 0 where there is nothing to
      * show. Errors: the store's. */

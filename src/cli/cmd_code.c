@@ -129,57 +129,51 @@ struct job {
     struct rps_cpus cpus;
     int *cpu_list;
     struct rps_phase_levels levels;
-    struct rps_run_part part, labels;
+    struct rps_run_part part; /* the arena's, as all below */
     struct rps_shares shares;
     struct rps_calls calls;
     struct rps_shares programs;
     struct rps_part_shares groups;
-    struct rps_part_time *time, *groups_time; /* owned */
+    struct rps_part_time *time, *groups_time;
 };
 
 static void job_free(struct job *job)
 {
-    free(job->groups_time);
-    free(job->time);
-    rps_part_shares_free(&job->groups);
-    rps_shares_free(&job->programs);
-    rps_calls_free(&job->calls);
-    rps_shares_free(&job->shares);
-    rps_run_part_free(&job->labels);
-    rps_run_part_free(&job->part);
     rps_phase_levels_free(&job->levels);
     free(job->cpu_list);
     rps_code_free(&job->code);
     rps_run_free(&job->run);
 }
 
-/* Which programs ran, for tables of code. */
-static int find_programs(struct rps_cli *cli, struct job *job)
+/* How often each stack, or task, was seen in the part. */
+static int count(struct rps_cli *cli, const struct job *job, int tasks, uint64_t **ret)
 {
-    uint64_t *samples = NULL;
-    int result = rps_run_code_counts(cli->reader, cli->run_id, &job->part, &job->cpus, &job->code,
-                                     1, &samples, &cli->err);
+    struct rps_code_counts counts = {0};
+    int result = rps_code_counts_read(cli->arena, &counts, cli->reader, cli->run_id, &job->part,
+                                      &job->cpus, &job->code, tasks, &cli->err);
 
-    if (result == 0)
-        result =
-            rps_shares_find(&job->code, samples, RPS_SHARES_PROGRAM, &job->programs, &cli->err);
-    free(samples);
+    *ret = counts.id;
     return result;
 }
 
+/* The shares, and for people which programs ran, of tables of code. */
 static int find_shares(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     int tasks = settings->by >= RPS_SHARES_PROCESS;
-    uint64_t *samples = NULL;
-    int result = rps_run_code_counts(cli->reader, cli->run_id, &job->part, &job->cpus, &job->code,
-                                     tasks, &samples, &cli->err);
+    uint64_t *samples;
+    int result = count(cli, job, tasks, &samples);
 
+    if (result < 0)
+        return result;
+    job->shares = rps_shares_find(cli->arena, &job->code, samples, settings->by);
+    if (settings->is_tree || settings->is_stacks)
+        job->calls = rps_shares_calls(cli->arena, &job->code, samples);
+    if (tasks || !is_read(settings))
+        return 0;
+    result = count(cli, job, 1, &samples);
     if (result == 0)
-        result = rps_shares_find(&job->code, samples, settings->by, &job->shares, &cli->err);
-    if (result == 0 && (settings->is_tree || settings->is_stacks))
-        result = rps_shares_calls(&job->code, samples, &job->calls, &cli->err);
-    free(samples);
+        job->programs = rps_shares_find(cli->arena, &job->code, samples, RPS_SHARES_PROGRAM);
     return result;
 }
 
@@ -187,6 +181,7 @@ static int find_shares(struct rps_cli *cli, struct job *job)
 static int find_groups(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
+    struct rps_run_part labels;
     int result;
 
     if (job->choice.phase || settings->is_tree || settings->is_stacks ||
@@ -195,36 +190,31 @@ static int find_groups(struct rps_cli *cli, struct job *job)
     result = rps_run_phases_get(cli->reader, cli->run_id, &job->levels, NULL, &cli->err);
     if (result <= 0 || rps_phase_levels_shown(&job->levels)->label_count < 2)
         return result < 0 ? result : 0;
-    result =
-        rps_run_part_of_phases(rps_phase_levels_shown(&job->levels), 1, &job->labels, &cli->err);
+    labels = rps_run_part_of_phases(cli->arena, rps_phase_levels_shown(&job->levels), 1);
+    labels = rps_run_part_both(cli->arena, &labels, &job->part);
+    result = rps_code_part_shares(cli->arena, cli->reader, cli->run_id, &labels, &job->cpus,
+                                  &job->code, &job->groups, &cli->err);
     if (result == 0)
-        result = rps_run_part_keep(&job->labels, &job->part, &cli->err);
-    if (result == 0)
-        result = rps_code_part_shares(cli->reader, cli->run_id, &job->labels, &job->cpus,
-                                      &job->code, &job->groups, &cli->err);
-    if (result == 0)
-        result = rps_run_part_time(cli->reader, cli->run_id, &job->choice, &job->labels, &job->cpus,
-                                   &job->groups_time, &cli->err);
+        result = rps_run_part_time(cli->arena, cli->reader, cli->run_id, &job->choice, &labels,
+                                   &job->cpus, &job->groups_time, &cli->err);
     return result;
 }
 
 static int find_part_shares(struct rps_cli *cli, struct job *job)
 {
-    const struct settings *settings = cli->settings;
     int result;
 
     rps_progress_begin(cli, "looking at the code");
-    result = rps_run_part_choose(cli->reader, cli->run_id, &job->choice, &job->part, &cli->err);
+    result = rps_run_part_choose(cli->arena, cli->reader, cli->run_id, &job->choice, &job->part,
+                                 &cli->err);
     if (result == 0 && job->part.count == 0)
         result = rps_error_set(&cli->err, RPS_FAILED, "run %" PRId64 " has no period there",
                                cli->run_id);
     if (result == 0)
-        result = rps_run_part_time(cli->reader, cli->run_id, &job->choice, &job->part, &job->cpus,
-                                   &job->time, &cli->err);
+        result = rps_run_part_time(cli->arena, cli->reader, cli->run_id, &job->choice, &job->part,
+                                   &job->cpus, &job->time, &cli->err);
     if (result == 0)
         result = find_shares(cli, job);
-    if (result == 0 && settings->by < RPS_SHARES_PROCESS && is_read(settings))
-        result = find_programs(cli, job);
     if (result == 0)
         result = find_groups(cli, job);
     rps_progress_end(cli);

@@ -89,7 +89,6 @@ static void run_job_free(struct run_job *job)
 {
     free(job->component_signal);
     free(job->signal);
-    rps_part_shares_free(&job->shares);
     rps_run_components_free(&job->components);
     rps_profile_free(&job->profile);
     rps_run_phases_free(&job->found);
@@ -142,8 +141,9 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
             rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
                             shown_of(&job->found.found), &job->profile, &cli->err);
     if (result == 0)
-        result = rps_part_shares_of_labels(cli->reader, cli->run_id, shown_of(&job->found.found),
-                                           &job->options.cpus, &job->shares, &cli->err);
+        result = rps_part_shares_of_labels(cli->arena, cli->reader, cli->run_id,
+                                           shown_of(&job->found.found), &job->options.cpus,
+                                           &job->shares, &cli->err);
     if (result >= 0 && settings->components)
         result = rps_run_components_find(&at, &job->options, COMPONENTS_MAX, &job->components,
                                          &cli->err);

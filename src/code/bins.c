@@ -7,7 +7,6 @@
 #include "rpistat/code_store.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "rpistat/clock.h"
 
@@ -21,6 +20,7 @@ struct knot {
 };
 
 struct filling {
+    struct rps_arena *arena; /* of the bins */
     const struct rps_picture *picture;
     struct rps_code_bins *bins;
     size_t ids, room;
@@ -30,20 +30,15 @@ struct filling {
 
 /* --- when a period was ------------------------------------------------------------------------ */
 
-static int add_knot(struct filling *filling, uint64_t period, int64_t time_ns,
-                    struct rps_error *err)
+static void add_knot(struct filling *filling, uint64_t period, int64_t time_ns)
 {
     const struct knot *last = filling->knot ? &filling->knot[filling->knot_count - 1] : NULL;
-    struct knot *grown;
 
     if (last && (period <= last->period || time_ns < last->time_ns))
-        return 0;
-    grown = rps_array_grow(filling->knot, filling->knot_count, sizeof(*grown));
-    if (!grown)
-        return rps_error_memory(err);
-    filling->knot = grown;
+        return;
+    filling->knot =
+        rps_arena_grow(filling->arena, filling->knot, filling->knot_count, sizeof(*filling->knot));
     filling->knot[filling->knot_count++] = (struct knot){period, time_ns};
-    return 0;
 }
 
 static int read_knots(struct filling *filling, struct rps_error *err)
@@ -58,9 +53,11 @@ static int read_knots(struct filling *filling, struct rps_error *err)
             end_ns = rps_period_end_ns(walk.period);
             last = rps_period_last(walk.period);
         }
-        result = add_knot(filling, walk.period->period, walk.period->start_ns, err);
+        add_knot(filling, walk.period->period, walk.period->start_ns);
     }
-    return result < 0 ? result : add_knot(filling, last + 1, end_ns, err);
+    if (result == 0)
+        add_knot(filling, last + 1, end_ns);
+    return result;
 }
 
 static int is_knot_by(const void *knot, const void *period)
@@ -109,7 +106,7 @@ static void choose_grid(const struct filling *filling, size_t bin_count)
     }
 }
 
-static int choose_edges(const struct filling *filling, size_t bin_count, struct rps_error *err)
+static void choose_edges(const struct filling *filling, size_t bin_count)
 {
     const struct rps_picture *picture = filling->picture;
     struct rps_code_bins *bins = filling->bins;
@@ -118,14 +115,10 @@ static int choose_edges(const struct filling *filling, size_t bin_count, struct 
     int64_t from = filling->knot[0].time_ns;
     int64_t to = filling->knot[filling->knot_count - 1].time_ns;
     size_t count = bin_count + 1, kept = 0, own = 2 * phases;
-    int64_t *own_ns = calloc(own + 1, sizeof(*own_ns));
+    int64_t *own_ns = rps_arena_get(filling->arena, own, sizeof(*own_ns));
 
-    bins->edge_ns = calloc(bin_count + own + 1, sizeof(*bins->edge_ns));
-    bins->is_phase = calloc(bin_count + own + 1, sizeof(*bins->is_phase));
-    if (!own_ns || !bins->edge_ns || !bins->is_phase) {
-        free(own_ns);
-        return rps_error_memory(err);
-    }
+    bins->edge_ns = rps_arena_get(filling->arena, bin_count + own + 1, sizeof(*bins->edge_ns));
+    bins->is_phase = rps_arena_get(filling->arena, bin_count + own + 1, sizeof(*bins->is_phase));
     choose_grid(filling, bin_count);
     for (size_t i = 0; i < phases; i++) {
         own_ns[2 * i] = picture->phases.phase[i].start_ns;
@@ -145,8 +138,6 @@ static int choose_edges(const struct filling *filling, size_t bin_count, struct 
         bins->is_phase[i] =
             bsearch(&bins->edge_ns[i], own_ns, own, sizeof(*own_ns), compare_times) != NULL;
     bins->bin_count = kept - 1;
-    free(own_ns);
-    return 0;
 }
 
 static int is_edge_by(const void *edge_ns, const void *time_ns)
@@ -189,24 +180,19 @@ static void merge_cells(struct rps_code_bins *bins)
 }
 
 /* Room for one more: by adding up what comes twice, as long as that gives half of it. */
-static int make_room(struct filling *filling, struct rps_error *err)
+static void make_room(struct filling *filling)
 {
     struct rps_code_bins *bins = filling->bins;
-    size_t room = filling->room ? 2 * filling->room : CELLS_ROOM;
-    struct rps_code_cell *grown;
+    size_t size = sizeof(*bins->cell);
 
     if (bins->cell_count < filling->room)
-        return 0;
-    if (bins->cell_count > 0)
-        merge_cells(bins);
+        return;
+    merge_cells(bins);
     if (bins->cell_count < filling->room / 2)
-        return 0;
-    grown = realloc(bins->cell, room * sizeof(*grown));
-    if (!grown)
-        return rps_error_memory(err);
-    bins->cell = grown;
-    filling->room = room;
-    return 0;
+        return;
+    bins->cell = filling->room ? rps_arena_grow(filling->arena, bins->cell, filling->room, size)
+                               : rps_arena_get(filling->arena, CELLS_ROOM, size);
+    filling->room = filling->room ? 2 * filling->room : CELLS_ROOM;
 }
 
 static int add_count(void *context, const struct rps_code_count *count, struct rps_error *err)
@@ -215,11 +201,11 @@ static int add_count(void *context, const struct rps_code_count *count, struct r
     struct rps_code_bins *bins = filling->bins;
     int64_t time_ns;
 
+    (void)err;
     if (count->id < 0 || (uint64_t)count->id >= filling->ids ||
         !find_time(filling, count->period, &time_ns))
         return 0;
-    if (make_room(filling, err) < 0)
-        return RPS_FAILED;
+    make_room(filling);
     bins->cell[bins->cell_count++] =
         (struct rps_code_cell){bin_of(bins, time_ns), (uint32_t)count->id, count->samples};
     return 0;
@@ -239,24 +225,22 @@ static int read_counts(struct filling *filling, int tasks, struct rps_error *err
         query.cpu = series->cpu[i];
         result = rps_reader_code_counts(series->reader, series->run_id, &query, err);
     }
-    if (result == 0 && filling->bins->cell_count > 0)
-        merge_cells(filling->bins);
+    merge_cells(filling->bins);
     return result;
 }
 
-int rps_code_bins_read(const struct rps_picture *picture, size_t bin_count, int tasks, size_t ids,
-                       struct rps_code_bins *ret, struct rps_error *err)
+int rps_code_bins_read(struct rps_arena *arena, const struct rps_picture *picture, size_t bin_count,
+                       int tasks, size_t ids, struct rps_code_bins *ret, struct rps_error *err)
 {
-    struct filling filling = {.picture = picture, .bins = ret, .ids = ids};
+    struct filling filling = {.arena = arena, .picture = picture, .bins = ret, .ids = ids};
     int result;
 
     *ret = (struct rps_code_bins){0};
     result = read_knots(&filling, err);
     if (result == 0 && filling.knot_count > 1)
-        result = choose_edges(&filling, bin_count, err);
-    if (result == 0 && ret->bin_count > 0)
+        choose_edges(&filling, bin_count);
+    if (ret->bin_count > 0)
         result = read_counts(&filling, tasks, err);
-    free(filling.knot);
     return result;
 }
 
@@ -303,14 +287,6 @@ uint64_t rps_code_bins_samples(const struct rps_code_bins *bins)
     for (size_t i = 0; i < bins->cell_count; i++)
         samples += bins->cell[i].samples;
     return samples;
-}
-
-void rps_code_bins_free(struct rps_code_bins *bins)
-{
-    free(bins->edge_ns);
-    free(bins->is_phase);
-    free(bins->cell);
-    *bins = (struct rps_code_bins){0};
 }
 
 double rps_code_bins_expected(const struct rps_picture *picture, const struct rps_code_bins *bins,

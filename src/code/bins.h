@@ -17,16 +17,16 @@ struct rps_code_cell {
 
 struct rps_code_bins {
     size_t bin_count;           /* 0: the run has no samples */
-    int64_t *edge_ns;           /* owned; bin_count + 1 times, ascending */
-    uint8_t *is_phase;          /* owned; of each edge: 1 where a phase begins or ends */
-    struct rps_code_cell *cell; /* owned; in order of bin and id */
+    int64_t *edge_ns;           /* bin_count + 1 times, ascending */
+    uint8_t *is_phase;          /* of each edge: 1 where a phase begins or ends */
+    struct rps_code_cell *cell; /* in order of bin and id */
     size_t cell_count;
 };
 
-/* The bins of a picture, about so many: of stacks, or with `tasks` of tasks, of which the run has
- * `ids`. RPS_FAILED: the store's errors. Free in any case. */
-int rps_code_bins_read(const struct rps_picture *picture, size_t bin_count, int tasks, size_t ids,
-                       struct rps_code_bins *ret, struct rps_error *err);
+/* The bins of a picture, about so many, in the arena: of stacks, or with `tasks` of tasks, of which
+ * the run has `ids`. Errors: the store's. */
+int rps_code_bins_read(struct rps_arena *arena, const struct rps_picture *picture, size_t bin_count,
+                       int tasks, size_t ids, struct rps_code_bins *ret, struct rps_error *err);
 
 /* Give each cell another id, of the array, and add up those that are the same now; those of
  * SIZE_MAX go. */
@@ -37,8 +37,6 @@ int rps_code_bins_widen(struct rps_code_bins *bins);
 
 /* Of all bins together. */
 uint64_t rps_code_bins_samples(const struct rps_code_bins *bins);
-
-void rps_code_bins_free(struct rps_code_bins *bins);
 
 /* Samples that a bin would have if one CPU (of a recording by CPU: each) ran all the time; 0: not
  * known, as they were taken by a threshold. */

@@ -17,10 +17,9 @@ int rps_export_code(struct rps_export_job *job, const struct rps_part_choice *ch
     if (result == 0 || (result > 0 && code.stack_count == 0))
         result = rps_run_code_none(run_id, err);
     if (result > 0)
-        result = rps_run_part_choose(job->reader, run_id, choice, &part, err);
+        result = rps_run_part_choose(job->arena, job->reader, run_id, choice, &part, err);
     if (result == 0)
         result = write(job, &(struct rps_export_code){&code, &part, cpus}, err);
-    rps_run_part_free(&part);
     rps_code_free(&code);
     return result;
 }

@@ -3,7 +3,6 @@
  * and how often it was seen. What flame graphs (flamegraph.pl, speedscope, inferno) are made of.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "export.h"
 #include "rpistat/code_wing.h"
@@ -41,26 +40,21 @@ static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, siz
 static int write_folded(struct rps_export_job *job, const struct rps_export_code *of,
                         struct rps_error *err)
 {
-    struct rps_calls calls = {0};
-    uint64_t *samples = NULL;
-    size_t *way = NULL;
-    int result = rps_run_code_counts(job->reader, job->run->run_id, of->part, of->cpus, of->code, 0,
-                                     &samples, err);
+    struct rps_code_counts counts = {0};
+    struct rps_calls calls;
+    size_t *way;
+    int result = rps_code_counts_read(job->arena, &counts, job->reader, job->run->run_id, of->part,
+                                      of->cpus, of->code, 0, err);
 
-    if (result == 0)
-        result = rps_shares_calls(of->code, samples, &calls, err);
-    if (result == 0) {
-        way = malloc((calls.count + 1) * sizeof(*way));
-        result = way ? 0 : rps_error_memory(err);
-    }
-    for (size_t i = 1; i < calls.count && result == 0; i++) {
+    if (result < 0)
+        return result;
+    calls = rps_shares_calls(job->arena, of->code, counts.id);
+    way = rps_arena_get(job->arena, calls.count, sizeof(*way));
+    for (size_t i = 1; i < calls.count; i++) {
         if (calls.call[i].self > 0)
             put_stack(job->out, &calls, i, way);
     }
-    free(way);
-    rps_calls_free(&calls);
-    free(samples);
-    return result;
+    return 0;
 }
 
 static int folded_part(struct rps_export_job *job, const struct rps_part_choice *choice,

@@ -53,22 +53,11 @@ struct profile {
     const struct rps_export_code *of;
     struct rps_protobuf field, inner; /* being made; emptied when they are written */
     uint64_t string_count;
-    uint8_t *frame_used;   /* owned; of each frame, and of one that is not known */
-    size_t *function;      /* owned; of each location the number of its function, from 1 */
-    uint64_t *unit, *rest; /* owned; counts of a label, and of what is in none */
+    uint8_t *frame_used; /* of each frame, and of one that is not known */
+    size_t *function;    /* of each location the number of its function, from 1 */
     uint64_t phase_key;
     int failed;
 };
-
-static void profile_free(struct profile *profile)
-{
-    rps_protobuf_free(&profile->field);
-    rps_protobuf_free(&profile->inner);
-    free(profile->frame_used);
-    free(profile->function);
-    free(profile->unit);
-    free(profile->rest);
-}
 
 /* Write what was made as a field of the profile. */
 static void write_field(struct profile *profile, uint64_t field)
@@ -181,47 +170,50 @@ static void write_samples(struct profile *profile, const uint64_t *samples, cons
     }
 }
 
-static int count(struct profile *profile, const struct rps_run_part *part, uint64_t **ret,
-                 struct rps_error *err)
+/* How often each stack was seen in a part. */
+static int count(const struct profile *profile, struct rps_arena *arena,
+                 const struct rps_run_part *part, uint64_t **ret, struct rps_error *err)
 {
     const struct rps_export_code *of = profile->of;
+    struct rps_code_counts counts = {0};
+    int result = rps_code_counts_read(arena, &counts, profile->job->reader,
+                                      profile->job->run->run_id, part, of->cpus, of->code, 0, err);
 
-    free(*ret);
-    *ret = NULL;
-    return rps_run_code_counts(profile->job->reader, profile->job->run->run_id, part, of->cpus,
-                               of->code, 0, ret, err);
+    *ret = counts.id;
+    return result;
 }
 
 /* The samples of a label, which are taken from the rest. */
 static int write_label(struct profile *profile, const struct rps_phases *phases, int label,
-                       struct rps_error *err)
+                       uint64_t *rest, struct rps_error *err)
 {
+    struct rps_arena *arena = rps_arena_new();
     struct rps_run_part part = {0};
     char name[RPS_PHASE_LABEL_SIZE];
+    uint64_t *unit;
     int result = rps_run_part_choose(
-        profile->job->reader, profile->job->run->run_id,
+        arena, profile->job->reader, profile->job->run->run_id,
         &(struct rps_part_choice){
             .to_ns = INT64_MAX, .phase = rps_phase_label(label, name), .phases = phases},
         &part, err);
 
+    part = rps_run_part_both(arena, &part, profile->of->part);
     if (result == 0)
-        result = rps_run_part_keep(&part, profile->of->part, err);
-    if (result == 0)
-        result = count(profile, &part, &profile->unit, err);
+        result = count(profile, arena, &part, &unit, err);
     if (result == 0) {
         for (size_t s = 0; s < profile->of->code->stack_count; s++)
-            profile->rest[s] -=
-                profile->unit[s] < profile->rest[s] ? profile->unit[s] : profile->rest[s];
-        write_samples(profile, profile->unit, name);
+            rest[s] -= unit[s] < rest[s] ? unit[s] : rest[s];
+        write_samples(profile, unit, name);
     }
-    rps_run_part_free(&part);
+    rps_arena_free(arena);
     return result;
 }
 
 static int write_labels(struct profile *profile, struct rps_error *err)
 {
     struct rps_phase_levels levels = {0};
-    int result = count(profile, profile->of->part, &profile->rest, err);
+    uint64_t *rest;
+    int result = count(profile, profile->job->arena, profile->of->part, &rest, err);
 
     if (result == 0)
         result =
@@ -231,10 +223,10 @@ static int write_labels(struct profile *profile, struct rps_error *err)
 
         result = 0;
         for (int label = 0; label < phases->label_count && result == 0; label++)
-            result = write_label(profile, phases, label, err);
+            result = write_label(profile, phases, label, rest, err);
     }
     if (result == 0)
-        write_samples(profile, profile->rest, NULL);
+        write_samples(profile, rest, NULL);
     rps_phase_levels_free(&levels);
     return result;
 }
@@ -253,16 +245,13 @@ static int by_function(const void *a, const void *b, void *context)
 }
 
 /* A function each name and file; profile->function says which is whose. */
-static int write_functions(struct profile *profile, struct rps_error *err)
+static void write_functions(struct profile *profile)
 {
     const struct rps_code *code = profile->of->code;
-    size_t *order = malloc((code->location_count + 1) * sizeof(*order)), number = 0;
+    struct rps_arena *arena = profile->job->arena;
+    size_t *order = rps_arena_get(arena, code->location_count, sizeof(*order)), number = 0;
 
-    profile->function = calloc(code->location_count + 1, sizeof(*profile->function));
-    if (!order || !profile->function) {
-        free(order);
-        return rps_error_memory(err);
-    }
+    profile->function = rps_arena_get(arena, code->location_count, sizeof(*profile->function));
     for (size_t i = 0; i < code->location_count; i++)
         order[i] = i;
     qsort_r(order, code->location_count, sizeof(*order), by_function, (void *)code);
@@ -281,8 +270,6 @@ static int write_functions(struct profile *profile, struct rps_error *err)
         }
         profile->function[order[i]] = number;
     }
-    free(order);
-    return 0;
 }
 
 /* The frame of that number as a location, with the functions that *at and what follows have. */
@@ -341,22 +328,20 @@ static int write_pprof(struct rps_export_job *job, const struct rps_export_code 
                        struct rps_error *err)
 {
     struct profile profile = {.job = job, .of = of};
-    int result = 0;
+    int result;
 
-    profile.frame_used = calloc(of->code->frame_count + 1, 1);
-    if (!profile.frame_used)
-        return rps_error_memory(err);
+    profile.frame_used = rps_arena_get(job->arena, of->code->frame_count + 1, 1);
     write_head(&profile);
     result = write_labels(&profile, err);
-    if (result == 0)
-        result = write_functions(&profile, err);
     if (result == 0) {
+        write_functions(&profile);
         write_locations(&profile);
         write_mappings(&profile);
     }
-    if (result == 0 && profile.failed)
-        result = rps_error_memory(err);
-    profile_free(&profile);
+    if (profile.failed)
+        rps_arena_exhausted();
+    rps_protobuf_free(&profile.field);
+    rps_protobuf_free(&profile.inner);
     return result;
 }
 

@@ -21,19 +21,6 @@
 #define CODE_BINS  300      /* fewer tell nothing: rare calls go before */
 #define OTHERS     SIZE_MAX /* call of a place */
 
-void rps_page_code_free(struct rps_page_code *code)
-{
-    rps_code_bins_free(&code->bins);
-    free(code->place);
-    free(code->call);
-    free(code->caller);
-    free(code->others);
-    rps_calls_free(&code->calls);
-    rps_shares_free(&code->shares);
-    rps_code_free(&code->code);
-    memset(code, 0, sizeof(*code));
-}
-
 /* --- places ----------------------------------------------------------------------------------- */
 
 /* Give calls of so many samples a place of their own, and the callees of each that have fewer one
@@ -76,58 +63,37 @@ static int compare_totals(const void *a, const void *b)
 }
 
 /* The fewest samples of a call with a place of its own. */
-static int choose_least(const struct rps_calls *calls, uint64_t *ret, struct rps_error *err)
+static uint64_t choose_least(const struct rps_page_code *code)
 {
-    uint64_t *total = calloc(calls->count + 1, sizeof(*total));
+    const struct rps_calls *calls = &code->calls;
+    uint64_t *total = rps_arena_get(code->arena, calls->count, sizeof(*total));
 
-    if (!total)
-        return rps_error_memory(err);
     for (size_t i = 0; i < calls->count; i++)
         total[i] = calls->call[i].total;
     qsort(total, calls->count, sizeof(*total), compare_totals);
-    *ret = calls->count > CODE_CALLS ? total[CODE_CALLS] + 1 : 1;
-    free(total);
-    return 0;
-}
-
-/* Bins whose cells are of places, in *ret. */
-static int try_places(const struct rps_page_code *code, struct rps_code_bins *ret,
-                      struct rps_error *err)
-{
-    const struct rps_code_bins *bins = &code->bins;
-
-    *ret = *bins;
-    ret->cell = malloc((bins->cell_count + 1) * sizeof(*ret->cell));
-    if (!ret->cell)
-        return rps_error_memory(err);
-    if (bins->cell_count > 0)
-        memcpy(ret->cell, bins->cell, bins->cell_count * sizeof(*ret->cell));
-    rps_code_bins_rename(ret, code->place);
-    return 0;
+    return calls->count > CODE_CALLS ? total[CODE_CALLS] + 1 : 1;
 }
 
 /* Until everything is small enough: cells are of calls before, of places then. */
-static int make_small(struct rps_page_code *code, struct rps_error *err)
+static void make_small(struct rps_page_code *code)
 {
+    struct rps_code_cell *cell = rps_arena_get(code->arena, code->bins.cell_count, sizeof(*cell));
+    uint64_t least = choose_least(code);
     struct rps_code_bins bins;
-    uint64_t least;
-    int result = choose_least(&code->calls, &least, err);
 
-    while (result == 0) {
+    for (;;) {
         while (choose_places(code, least) > CODE_NAMES)
             least *= 2;
-        result = try_places(code, &bins, err);
-        if (result == 0 && bins.cell_count <= CODE_CELLS) {
-            free(code->bins.cell);
-            code->bins = bins;
+        bins = code->bins;
+        if (bins.cell_count > 0)
+            bins.cell = memcpy(cell, bins.cell, bins.cell_count * sizeof(*cell));
+        rps_code_bins_rename(&bins, code->place);
+        if (bins.cell_count <= CODE_CELLS)
             break;
-        }
-        if (result == 0)
-            free(bins.cell);
         if (code->bins.bin_count <= CODE_BINS || !rps_code_bins_widen(&code->bins))
             least *= 2;
     }
-    return result;
+    code->bins = bins;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -140,48 +106,34 @@ static int compare_shares(const void *a, const void *b)
     return result ? result : strcmp(x->name, y->name);
 }
 
-static int find_calls(struct rps_page_code *code, struct rps_error *err)
+void rps_page_make_code(struct rps_page_code *code)
 {
     const struct rps_code_bins *bins = &code->bins;
-    uint64_t *samples = calloc(code->code.stack_count + 1, sizeof(*samples));
-    int result;
+    struct rps_arena *arena = code->arena;
+    uint64_t *samples = rps_arena_get(arena, code->code->stack_count, sizeof(*samples));
+    size_t places;
 
-    if (!samples)
-        return rps_error_memory(err);
     for (size_t i = 0; i < bins->cell_count; i++)
         samples[bins->cell[i].id] += bins->cell[i].samples;
-    result = rps_shares_calls(&code->code, samples, &code->calls, err);
-    if (result == 0)
-        result = rps_shares_find(&code->code, samples, RPS_SHARES_FUNCTION, &code->shares, err);
-    if (result == 0)
-        qsort(code->shares.share, code->shares.count, sizeof(*code->shares.share), compare_shares);
-    free(samples);
-    return result;
-}
-
-int rps_page_make_code(struct rps_page_code *code, struct rps_error *err)
-{
-    int result = find_calls(code, err);
-
-    if (result < 0)
-        return result;
+    code->calls = rps_shares_calls(arena, code->code, samples);
+    code->shares = rps_shares_find(arena, code->code, samples, RPS_SHARES_FUNCTION);
+    qsort(code->shares.share, code->shares.count, sizeof(*code->shares.share), compare_shares);
     rps_code_bins_rename(&code->bins, code->calls.node);
-    code->place = calloc(code->calls.count + 1, sizeof(*code->place));
-    code->call = calloc(2 * code->calls.count + 1, sizeof(*code->call));
-    code->caller = calloc(2 * code->calls.count + 1, sizeof(*code->caller));
-    code->others = calloc(2 * code->calls.count + 1, sizeof(*code->others));
-    if (!code->place || !code->call || !code->caller || !code->others)
-        return rps_error_memory(err);
-    return make_small(code, err);
+    places = 2 * code->calls.count;
+    code->place = rps_arena_get(arena, code->calls.count, sizeof(*code->place));
+    code->call = rps_arena_get(arena, places, sizeof(*code->call));
+    code->caller = rps_arena_get(arena, places, sizeof(*code->caller));
+    code->others = rps_arena_get(arena, places, sizeof(*code->others));
+    make_small(code);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* The functions of the places: numbers in order of module and name. */
 struct functions {
-    const struct rps_call **call;   /* owned; in that order, one a function */
-    const struct rps_share **where; /* owned; of each its lines; NULL: not known */
-    int64_t *of;                    /* owned; of each place; -1: the root, -2: others */
+    const struct rps_call **call;   /* in that order, one a function */
+    const struct rps_share **where; /* of each its lines; NULL: not known */
+    int64_t *of;                    /* of each place; -1: the root, -2: others */
     size_t count;
 };
 
@@ -199,43 +151,41 @@ static int compare_functions(const void *a, const void *b)
     return result ? result : strcmp(x->function, y->function);
 }
 
-static int find_functions(const struct rps_page_code *code, struct functions *functions)
+static struct functions find_functions(const struct rps_page_code *code)
 {
-    size_t count = 0;
+    size_t places = code->place_count, count = 0;
+    struct functions ret = {
+        .call = rps_arena_get(code->arena, places, sizeof(*ret.call)),
+        .where = rps_arena_get(code->arena, places, sizeof(*ret.where)),
+        .of = rps_arena_get(code->arena, places, sizeof(*ret.of)),
+    };
 
-    functions->call = calloc(code->place_count + 1, sizeof(*functions->call));
-    functions->where = calloc(code->place_count + 1, sizeof(*functions->where));
-    functions->of = calloc(code->place_count + 1, sizeof(*functions->of));
-    if (!functions->call || !functions->where || !functions->of)
-        return RPS_FAILED;
-    for (size_t i = 1; i < code->place_count; i++) {
+    for (size_t i = 1; i < places; i++) {
         if (code->call[i] != OTHERS)
-            functions->call[count++] = &code->calls.call[code->call[i]];
+            ret.call[count++] = &code->calls.call[code->call[i]];
     }
-    qsort(functions->call, count, sizeof(*functions->call), compare_functions);
+    qsort(ret.call, count, sizeof(*ret.call), compare_functions);
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || compare_functions(&functions->call[i], &functions->call[i - 1]) != 0)
-            functions->call[functions->count++] = functions->call[i];
+        if (i == 0 || compare_functions(&ret.call[i], &ret.call[i - 1]) != 0)
+            ret.call[ret.count++] = ret.call[i];
     }
-    for (size_t i = 0; i < code->place_count; i++) {
+    for (size_t i = 0; i < places; i++) {
         const struct rps_call *call, **found;
 
-        functions->of[i] = i == 0 ? -1 : -2;
+        ret.of[i] = i == 0 ? -1 : -2;
         if (i == 0 || code->call[i] == OTHERS)
             continue;
         call = &code->calls.call[code->call[i]];
-        found = bsearch(&call, functions->call, functions->count, sizeof(*functions->call),
-                        compare_functions);
-        functions->of[i] = found - functions->call;
+        found = bsearch(&call, ret.call, ret.count, sizeof(*ret.call), compare_functions);
+        ret.of[i] = found - ret.call;
     }
-    for (size_t i = 0; i < functions->count; i++) {
-        const struct rps_share key = {.module = functions->call[i]->module,
-                                      .name = functions->call[i]->function};
+    for (size_t i = 0; i < ret.count; i++) {
+        const struct rps_share key = {.module = ret.call[i]->module, .name = ret.call[i]->function};
 
-        functions->where[i] = bsearch(&key, code->shares.share, code->shares.count,
-                                      sizeof(*code->shares.share), compare_shares);
+        ret.where[i] = bsearch(&key, code->shares.share, code->shares.count,
+                               sizeof(*code->shares.share), compare_shares);
     }
-    return 0;
+    return ret;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -296,7 +246,7 @@ static void put_places(struct rps_json *json, const struct rps_page_code *code,
 
 /* "3,1x4,2;;1": each bin's places, as the distance from the one before, and samples where they are
  * more than one. */
-static int put_counts(struct rps_json *json, const struct rps_code_bins *bins)
+static void put_counts(struct rps_json *json, const struct rps_code_bins *bins)
 {
     char *text = NULL;
     size_t size = 0, cell = 0;
@@ -320,11 +270,10 @@ static int put_counts(struct rps_json *json, const struct rps_code_bins *bins)
             failed |= fputc(';', out) == EOF;
     }
     failed |= out && fclose(out) != 0;
-    failed |= !text;
-    if (!failed)
-        rps_json_text(json, "counts", text);
+    if (failed || !text)
+        rps_arena_exhausted();
+    rps_json_text(json, "counts", text);
     free(text);
-    return failed ? RPS_FAILED : 0;
 }
 
 static void put_sampling(struct rps_json *json, const struct rps_picture *picture,
@@ -339,53 +288,47 @@ static void put_sampling(struct rps_json *json, const struct rps_picture *pictur
     rps_json_uint64(json, "lost", sampling->lost);
 }
 
-int rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code,
-                       struct rps_error *err)
+void rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code)
 {
-    struct functions functions = {0};
-    int result = find_functions(code, &functions);
+    struct functions functions = find_functions(code);
 
-    if (result == 0) {
-        put_functions(json, &functions);
-        put_places(json, code, &functions);
-        result = put_counts(json, &code->bins);
-    }
-    free(functions.call);
-    free(functions.where);
-    free(functions.of);
-    return result < 0 ? rps_error_memory(err) : 0;
+    put_functions(json, &functions);
+    put_places(json, code, &functions);
+    put_counts(json, &code->bins);
 }
 
 /* --- of a run --------------------------------------------------------------------------------- */
 
-static int read_code(const struct rps_picture *picture, struct rps_page_code *ret,
-                     struct rps_error *err)
+static void put_code(struct rps_json *json, const struct rps_picture *picture,
+                     struct rps_page_code *code)
 {
-    const struct rps_cpu_series *series = &picture->cpu_series;
-    int result = rps_reader_code(series->reader, series->run_id, &ret->code, err);
-
-    if (result <= 0 || ret->code.stack_count == 0) /* nothing was sampled */
-        return result < 0 ? result : 0;
-    result =
-        rps_code_bins_read(picture, picture->bin_count, 0, ret->code.stack_count, &ret->bins, err);
-    return result == 0 && ret->bins.bin_count > 0 ? rps_page_make_code(ret, err) : result;
+    rps_page_make_code(code);
+    if (rps_code_bins_samples(&code->bins) < RPS_SHARES_SAMPLES_MIN)
+        return;
+    rps_json_object(json, "code");
+    put_sampling(json, picture, &code->code->sampling);
+    rps_page_put_calls(json, code);
+    rps_json_array(json, "edges");
+    for (size_t i = 0; i <= code->bins.bin_count; i++)
+        rps_page_put_number(json, rps_picture_position(picture, code->bins.edge_ns[i]), 9);
+    rps_json_end(json);
+    rps_json_end(json);
 }
 
 int rps_code_page(struct rps_json *json, const struct rps_picture *picture, struct rps_error *err)
 {
-    struct rps_page_code code = {0};
-    int result = read_code(picture, &code, err);
+    const struct rps_cpu_series *series = &picture->cpu_series;
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_code of = {0};
+    struct rps_page_code code = {.arena = arena, .code = &of};
+    int result = rps_reader_code(series->reader, series->run_id, &of, err);
 
-    if (result == 0 && rps_code_bins_samples(&code.bins) >= RPS_SHARES_SAMPLES_MIN) {
-        rps_json_object(json, "code");
-        put_sampling(json, picture, &code.code.sampling);
-        result = rps_page_put_calls(json, &code, err);
-        rps_json_array(json, "edges");
-        for (size_t i = 0; i <= code.bins.bin_count; i++)
-            rps_page_put_number(json, rps_picture_position(picture, code.bins.edge_ns[i]), 9);
-        rps_json_end(json);
-        rps_json_end(json);
-    }
-    rps_page_code_free(&code);
+    if (result > 0) /* something was sampled */
+        result = rps_code_bins_read(arena, picture, picture->bin_count, 0, of.stack_count,
+                                    &code.bins, err);
+    if (result == 0 && code.bins.bin_count > 0)
+        put_code(json, picture, &code);
+    rps_code_free(&of);
+    rps_arena_free(arena);
     return result;
 }

@@ -5,10 +5,8 @@
  */
 #include "page.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
 #include "rpistat/page_parts.h"
 #include "rpistat/run_code.h"
 #include "rpistat/text.h"
@@ -74,9 +72,9 @@ static void append(struct rps_code *all, const struct rps_code *code, const stru
     all->module_count += code->module_count;
 }
 
-/* Read the code of each run, and make one of all; texts stay those of the runs. */
-static int join_code(const struct rps_page_joint *joint, struct rps_code *of, struct rps_code *ret,
-                     struct rps_error *err)
+/* Read the code of each run, and make one of all in the arena; texts stay those of the runs. */
+static int join_code(struct rps_arena *arena, const struct rps_page_joint *joint,
+                     struct rps_code *of, struct rps_code *ret, struct rps_error *err)
 {
     struct rps_code all = {0};
 
@@ -88,12 +86,10 @@ static int join_code(const struct rps_page_joint *joint, struct rps_code *of, st
         all.location_count += of[i].location_count;
         all.stack_count += of[i].stack_count;
     }
-    ret->module = calloc(all.module_count + 1, sizeof(*ret->module));
-    ret->frame = calloc(all.frame_count + 1, sizeof(*ret->frame));
-    ret->location = calloc(all.location_count + 1, sizeof(*ret->location));
-    ret->stack = calloc(all.stack_count + 1, sizeof(*ret->stack));
-    if (!ret->module || !ret->frame || !ret->location || !ret->stack)
-        return rps_error_memory(err);
+    ret->module = rps_arena_get(arena, all.module_count, sizeof(*ret->module));
+    ret->frame = rps_arena_get(arena, all.frame_count, sizeof(*ret->frame));
+    ret->location = rps_arena_get(arena, all.location_count, sizeof(*ret->location));
+    ret->stack = rps_arena_get(arena, all.stack_count, sizeof(*ret->stack));
     for (size_t i = 0; i < joint->count; i++)
         append(ret, &of[i], joint->run[i].run, joint->named);
     return 0;
@@ -102,6 +98,7 @@ static int join_code(const struct rps_page_joint *joint, struct rps_code *of, st
 /* --- counts ----------------------------------------------------------------------------------- */
 
 struct counting {
+    struct rps_arena *arena; /* of the bins */
     struct rps_code_bins *bins;
     size_t first_bin, first_stack, stack_count; /* of the run that is walked */
 };
@@ -111,39 +108,36 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
 {
     const struct counting *counting = context;
     struct rps_code_bins *bins = counting->bins;
-    struct rps_code_cell *more;
 
+    (void)err;
     if (id < 0 || (uint64_t)id >= counting->stack_count)
         return 0;
-    more = rps_array_grow(bins->cell, bins->cell_count, sizeof(*more));
-    if (!more)
-        return rps_error_memory(err);
-    bins->cell = more;
-    more[bins->cell_count++] =
+    bins->cell = rps_arena_grow(counting->arena, bins->cell, bins->cell_count, sizeof(*bins->cell));
+    bins->cell[bins->cell_count++] =
         (struct rps_code_cell){(uint32_t)(counting->first_bin + group),
                                (uint32_t)(counting->first_stack + (size_t)id), samples};
     return 0;
 }
 
 /* The bins stand for no time: nothing may make one of two. */
-static int make_bins(struct rps_code_bins *bins, size_t count, struct rps_error *err)
+static struct rps_code_bins make_bins(struct rps_arena *arena, size_t count)
 {
-    bins->bin_count = count;
-    bins->edge_ns = calloc(count + 1, sizeof(*bins->edge_ns));
-    bins->is_phase = malloc(count + 1);
-    if (!bins->edge_ns || !bins->is_phase)
-        return rps_error_memory(err);
-    memset(bins->is_phase, 1, count + 1);
-    return 0;
+    struct rps_code_bins bins = {.bin_count = count,
+                                 .edge_ns = rps_arena_get(arena, count + 1, sizeof(*bins.edge_ns)),
+                                 .is_phase = rps_arena_get(arena, count + 1, 1)};
+
+    memset(bins.is_phase, 1, count + 1);
+    return bins;
 }
 
 static int count_all(const struct rps_page_joint *joint, const struct rps_code *of,
                      struct rps_page_code *code, struct rps_error *err)
 {
     static const struct rps_cpus all = {0};
-    struct counting counting = {.bins = &code->bins};
-    int result = make_bins(&code->bins, joint->bin_count, err);
+    struct counting counting = {.arena = code->arena, .bins = &code->bins};
+    int result = 0;
 
+    code->bins = make_bins(code->arena, joint->bin_count);
     for (size_t i = 0; i < joint->count && result == 0; i++) {
         const struct rps_page_joint_run *run = &joint->run[i];
 
@@ -157,11 +151,10 @@ static int count_all(const struct rps_page_joint *joint, const struct rps_code *
     return result;
 }
 
-static int put_code(struct rps_json *json, const struct rps_page_code *code,
-                    const struct rps_code *of, size_t count, struct rps_error *err)
+static void put_code(struct rps_json *json, const struct rps_page_code *code,
+                     const struct rps_code *of, size_t count)
 {
     uint64_t samples = 0, complete = 0;
-    int result;
 
     for (size_t i = 0; i < count; i++) {
         samples += of[i].stack_count > 0 ? of[i].sampling.samples : 0;
@@ -170,27 +163,27 @@ static int put_code(struct rps_json *json, const struct rps_page_code *code,
     rps_json_object(json, "code");
     rps_json_uint64(json, "samples", samples);
     rps_json_uint64(json, "complete", complete);
-    result = rps_page_put_calls(json, code, err);
+    rps_page_put_calls(json, code);
     rps_json_end(json);
-    return result;
 }
 
 int rps_code_page_joint(struct rps_json *json, const struct rps_page_joint *joint,
                         struct rps_error *err)
 {
-    struct rps_code *of = calloc(joint->count + 1, sizeof(*of)); /* of each run */
-    struct rps_page_code code = {0};
-    int result = of ? join_code(joint, of, &code.code, err) : rps_error_memory(err);
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_code *of = rps_arena_get(arena, joint->count, sizeof(*of)); /* of each run */
+    struct rps_code all = {0};
+    struct rps_page_code code = {.arena = arena, .code = &all};
+    int result = join_code(arena, joint, of, &all, err);
 
     if (result == 0)
         result = count_all(joint, of, &code, err);
     if (result == 0)
-        result = rps_page_make_code(&code, err);
+        rps_page_make_code(&code);
     if (result == 0 && code.bins.cell_count > 0)
-        result = put_code(json, &code, of, joint->count, err);
-    rps_page_code_free(&code);
-    for (size_t i = 0; of && i < joint->count; i++)
+        put_code(json, &code, of, joint->count);
+    for (size_t i = 0; i < joint->count; i++)
         rps_code_free(&of[i]);
-    free(of);
+    rps_arena_free(arena);
     return result;
 }

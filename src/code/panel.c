@@ -9,7 +9,6 @@
 #include "wing.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bins.h"
@@ -25,54 +24,47 @@
 
 /* What the samples are told apart by: a number for each stack, or task. */
 struct keys {
-    int64_t *of;       /* owned; of each stack or task its key; -1: none */
-    uint64_t *samples; /* owned; of each key */
+    int64_t *of;       /* of each stack or task its key; -1: none */
+    uint64_t *samples; /* of each key */
     size_t ids, count;
-    struct rps_share_name *name; /* owned; of functions and programs */
+    struct rps_share_name *name; /* of functions and programs */
     int top[CODE_TOP];           /* keys with most samples, in that order */
     int top_count;
 };
-
-static void keys_free(struct keys *keys)
-{
-    free(keys->of);
-    free(keys->samples);
-    free(keys->name);
-}
 
 static int is_of_tasks(enum rps_plot_code by)
 {
     return by == RPS_PLOT_CODE_THREAD || by == RPS_PLOT_CODE_PROGRAM;
 }
 
-static int find_keys(const struct rps_code *code, enum rps_plot_code by, struct keys *keys,
-                     struct rps_error *err)
+static struct keys find_keys(struct rps_arena *arena, const struct rps_code *code,
+                             enum rps_plot_code by)
 {
-    keys->ids = is_of_tasks(by) ? code->task_count : code->stack_count;
-    if (by == RPS_PLOT_CODE_PROGRAM)
-        return rps_shares_programs(code, &keys->of, &keys->name, &keys->count, err);
-    if (by == RPS_PLOT_CODE_FUNCTION)
-        return rps_shares_functions(code, 1, RPS_UNNAMED_MODULE, &keys->of, &keys->name,
-                                    &keys->count, err);
-    keys->count = by == RPS_PLOT_CODE_THREAD ? code->task_count : code->module_count;
-    keys->of = calloc(keys->ids + 1, sizeof(*keys->of));
-    if (!keys->of)
-        return rps_error_memory(err);
-    for (size_t i = 0; i < keys->ids; i++) {
+    struct keys keys = {.ids = is_of_tasks(by) ? code->task_count : code->stack_count};
+
+    if (by == RPS_PLOT_CODE_PROGRAM) {
+        keys.of = rps_shares_programs(arena, code, &keys.name, &keys.count);
+        return keys;
+    }
+    if (by == RPS_PLOT_CODE_FUNCTION) {
+        keys.of = rps_shares_functions(arena, code, 1, RPS_UNNAMED_MODULE, &keys.name, &keys.count);
+        return keys;
+    }
+    keys.count = by == RPS_PLOT_CODE_THREAD ? code->task_count : code->module_count;
+    keys.of = rps_arena_get(arena, keys.ids, sizeof(*keys.of));
+    for (size_t i = 0; i < keys.ids; i++) {
         int64_t frame = by == RPS_PLOT_CODE_THREAD ? -1 : code->stack[i].frame;
 
-        keys->of[i] = by == RPS_PLOT_CODE_THREAD ? (int64_t)i
-                      : frame >= 0               ? code->frame[frame].module
-                                                 : -1;
+        keys.of[i] = by == RPS_PLOT_CODE_THREAD ? (int64_t)i
+                     : frame >= 0               ? code->frame[frame].module
+                                                : -1;
     }
-    return 0;
+    return keys;
 }
 
-static int find_top(struct keys *keys, const struct rps_code_bins *bins, struct rps_error *err)
+static void find_top(struct rps_arena *arena, struct keys *keys, const struct rps_code_bins *bins)
 {
-    keys->samples = calloc(keys->count + 1, sizeof(*keys->samples));
-    if (!keys->samples)
-        return rps_error_memory(err);
+    keys->samples = rps_arena_get(arena, keys->count, sizeof(*keys->samples));
     for (size_t i = 0; i < bins->cell_count; i++) {
         int64_t key = keys->of[bins->cell[i].id];
 
@@ -92,7 +84,6 @@ static int find_top(struct keys *keys, const struct rps_code_bins *bins, struct 
                 (size_t)(keys->top_count - place - 1) * sizeof(keys->top[0]));
         keys->top[place] = (int)key;
     }
-    return 0;
 }
 
 static void name_key(const struct rps_code *code, enum rps_plot_code by, const struct keys *keys,
@@ -156,17 +147,15 @@ static void add_step(struct rps_picture_code *code, const uint64_t *samples, dou
     code->at[code->step_count] = to;
 }
 
-static int make_steps(struct rps_picture *picture, const struct rps_code_bins *bins,
-                      const struct rps_sampling *sampling, const struct keys *keys,
-                      struct rps_error *err)
+static void make_steps(struct rps_picture *picture, const struct rps_code_bins *bins,
+                       const struct rps_sampling *sampling, const struct keys *keys)
 {
     struct rps_picture_code *code = &picture->code;
     size_t cell = 0;
 
-    code->at = calloc(bins->bin_count + 1, sizeof(*code->at));
-    code->share = calloc(bins->bin_count + 1, RPS_PICTURE_CODE_LINES * sizeof(*code->share));
-    if (!code->at || !code->share)
-        return rps_error_memory(err);
+    code->at = rps_arena_get(picture->arena, bins->bin_count + 1, sizeof(*code->at));
+    code->share = rps_arena_get(picture->arena, bins->bin_count,
+                                RPS_PICTURE_CODE_LINES * sizeof(*code->share));
     for (size_t from = 0, to; from < bins->bin_count; from = to) {
         uint64_t samples[CODE_TOP + 1] = {0};
         double expected = 0;
@@ -185,7 +174,6 @@ static int make_steps(struct rps_picture *picture, const struct rps_code_bins *b
         add_step(code, samples, expected, rps_picture_position(picture, bins->edge_ns[from]),
                  rps_picture_position(picture, bins->edge_ns[to]));
     }
-    return 0;
 }
 
 /* Keep the lines that have something of some step, and name them. */
@@ -232,25 +220,23 @@ static void give_title(struct rps_picture_code *code, enum rps_plot_code by,
 static int read_panel(struct rps_picture *picture, const struct rps_code *code,
                       enum rps_plot_code by, int is_chosen, struct rps_error *err)
 {
-    struct rps_code_bins bins = {0};
-    struct keys keys = {0};
-    int result = find_keys(code, by, &keys, err);
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_code_bins bins;
+    struct keys keys = find_keys(arena, code, by);
+    int result = rps_code_bins_read(arena, picture, picture->bin_count, is_of_tasks(by), keys.ids,
+                                    &bins, err);
 
     if (result == 0)
-        result =
-            rps_code_bins_read(picture, picture->bin_count, is_of_tasks(by), keys.ids, &bins, err);
-    if (result == 0)
-        result = find_top(&keys, &bins, err);
+        find_top(arena, &keys, &bins);
     if (result == 0 && is_chosen && rps_shares_has_processes(code) &&
         rps_shares_mostly_unnamed(keys.name, keys.samples, keys.count))
         result = 1;
     if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
-        result = make_steps(picture, &bins, &code->sampling, &keys, err);
+        make_steps(picture, &bins, &code->sampling, &keys);
         name_lines(&picture->code, code, by, &keys);
         give_title(&picture->code, by, &code->sampling);
     }
-    rps_code_bins_free(&bins);
-    keys_free(&keys);
+    rps_arena_free(arena);
     return result;
 }
 

@@ -80,41 +80,17 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     return 0;
 }
 
-int rps_code_counts_read(struct rps_code_counts *counts, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
-                         const struct rps_code *code, int tasks, struct rps_error *err)
+int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts,
+                         struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
+                         const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
+                         struct rps_error *err)
 {
     counts->ids = tasks ? code->task_count : code->stack_count;
-    counts->seen = calloc(part->group_count + 1, (counts->key_count + 1) * sizeof(*counts->seen));
-    counts->of = calloc(part->group_count + 1, sizeof(*counts->of));
-    counts->id = calloc(counts->ids + 1, sizeof(*counts->id));
-    if (!counts->seen || !counts->of || !counts->id)
-        return rps_error_memory(err);
+    counts->seen =
+        rps_arena_get(arena, part->group_count, counts->key_count * sizeof(*counts->seen));
+    counts->of = rps_arena_get(arena, part->group_count, sizeof(*counts->of));
+    counts->id = rps_arena_get(arena, counts->ids, sizeof(*counts->id));
     return rps_run_code_walk(reader, run_id, part, cpus, tasks, add_count, counts, err);
-}
-
-void rps_code_counts_free(struct rps_code_counts *counts)
-{
-    free(counts->key);
-    free(counts->seen);
-    free(counts->of);
-    free(counts->id);
-    *counts = (struct rps_code_counts){0};
-}
-
-int rps_run_code_counts(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                        const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
-                        uint64_t **ret, struct rps_error *err)
-{
-    struct rps_code_counts counts = {0};
-    int result = rps_code_counts_read(&counts, reader, run_id, part, cpus, code, tasks, err);
-
-    if (result == 0) {
-        *ret = counts.id;
-        counts.id = NULL;
-    }
-    rps_code_counts_free(&counts);
-    return result;
 }
 
 int rps_run_code_none(int64_t run_id, struct rps_error *err)
@@ -171,16 +147,14 @@ static int compare_shares(const void *a, const void *b)
 }
 
 /* Give functions the line where most of all samples were. */
-static int place_lines(struct rps_share_name *name, size_t count, const struct rps_code *code,
-                       const uint64_t *samples, struct rps_error *err)
+static void place_lines(struct rps_share_name *name, size_t count, const struct rps_code *code,
+                        const uint64_t *samples)
 {
-    struct rps_shares shares = {0};
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_shares shares = rps_shares_find(scratch, code, samples, RPS_SHARES_FUNCTION);
 
-    if (rps_shares_find(code, samples, RPS_SHARES_FUNCTION, &shares, err) < 0)
-        return RPS_FAILED;
-    if (shares.count > 0)
-        qsort(shares.share, shares.count, sizeof(*shares.share), compare_shares);
-    for (size_t i = 0; i < count && shares.count > 0; i++) {
+    qsort(shares.share, shares.count, sizeof(*shares.share), compare_shares);
+    for (size_t i = 0; i < count; i++) {
         const struct rps_share key = {.name = name[i].name, .module = name[i].module};
         const struct rps_share *found =
             bsearch(&key, shares.share, shares.count, sizeof(key), compare_shares);
@@ -190,84 +164,86 @@ static int place_lines(struct rps_share_name *name, size_t count, const struct r
             name[i].line = found->line;
         }
     }
-    rps_shares_free(&shares);
-    return 0;
+    rps_arena_free(scratch);
 }
 
-/* Programs for functions, in all groups. */
-static int find_programs(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                         const struct rps_cpus *cpus, const struct rps_code *code,
-                         struct rps_part_shares *shares, struct rps_error *err)
+/* A copy, texts and all. */
+static struct rps_share_name *keep_names(struct rps_arena *arena, const struct rps_share_name *name,
+                                         size_t count)
 {
-    struct rps_code_counts counts = {0};
-    int result = rps_shares_programs(code, &counts.key, &shares->program, &counts.key_count, err);
+    struct rps_share_name *kept = rps_arena_get(arena, count, sizeof(*kept));
 
-    if (result == 0)
-        result = rps_code_counts_read(&counts, reader, run_id, part, cpus, code, 1, err);
-    for (size_t g = 0; g < shares->group_count && result == 0; g++) {
-        shares->group[g].by_program = 1;
-        fill_group(&shares->group[g], shares->program, &counts.seen[g * counts.key_count],
-                   counts.key_count);
+    for (size_t i = 0; i < count; i++) {
+        kept[i] = name[i];
+        kept[i].name = rps_arena_text(arena, name[i].name);
+        kept[i].module = rps_arena_text(arena, name[i].module);
+        kept[i].file = rps_arena_text(arena, name[i].file);
     }
-    rps_code_counts_free(&counts);
-    return result;
+    return kept;
 }
 
-/* 1 when all groups are to have programs: one kind of name for the whole part, as in the panel of a
+/* Are all groups to have programs? One kind of name for the whole part, as in the panel of a
  * picture (panel.c). */
-static int is_by_program(const struct rps_code *code, const struct rps_code_counts *counts,
-                         const struct rps_part_shares *shares, struct rps_error *err)
+static int is_by_program(struct rps_arena *scratch, const struct rps_code *code,
+                         const struct rps_code_counts *counts, const struct rps_part_shares *shares)
 {
-    uint64_t *all = calloc(counts->key_count + 1, sizeof(*all));
-    int result;
+    uint64_t *all = rps_arena_get(scratch, counts->key_count, sizeof(*all));
 
-    if (!all)
-        return rps_error_memory(err);
     for (size_t i = 0; i < shares->group_count * counts->key_count; i++)
         all[i % counts->key_count] += counts->seen[i];
-    result = rps_shares_has_processes(code) &&
-             rps_shares_mostly_unnamed(shares->name, all, counts->key_count);
-    free(all);
-    return result;
+    return rps_shares_has_processes(code) &&
+           rps_shares_mostly_unnamed(shares->name, all, counts->key_count);
 }
 
-static void make_groups(const struct rps_code_counts *counts, struct rps_part_shares *shares)
+static void fill_groups(const struct rps_code_counts *counts, const struct rps_share_name *name,
+                        struct rps_part_shares *shares)
 {
-    for (size_t g = 0; g < shares->group_count; g++) {
-        struct rps_share_group *group = &shares->group[g];
-
-        group->samples = counts->of[g];
-        shares->sample_count += group->samples;
-        fill_group(group, shares->name, &counts->seen[g * counts->key_count], counts->key_count);
-    }
+    for (size_t g = 0; g < shares->group_count; g++)
+        fill_group(&shares->group[g], name, &counts->seen[g * counts->key_count],
+                   counts->key_count);
 }
 
-int rps_code_part_shares(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                         const struct rps_cpus *cpus, const struct rps_code *code,
-                         struct rps_part_shares *ret, struct rps_error *err)
+int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         const struct rps_run_part *part, const struct rps_cpus *cpus,
+                         const struct rps_code *code, struct rps_part_shares *ret,
+                         struct rps_error *err)
 {
-    struct rps_code_counts counts = {0};
-    int result = rps_shares_functions(code, 1, RPS_UNNAMED_MODULE, &counts.key, &ret->name,
-                                      &counts.key_count, err);
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_code_counts counts = {0}, programs = {0};
+    struct rps_share_name *name;
+    int result;
 
-    ret->sampling = code->sampling;
-    ret->group_count = part->group_count;
-    ret->name_count = counts.key_count;
-    ret->group = calloc(part->group_count + 1, sizeof(*ret->group));
-    if (result == 0)
-        result = ret->group
-                     ? rps_code_counts_read(&counts, reader, run_id, part, cpus, code, 0, err)
-                     : rps_error_memory(err);
-    if (result == 0)
-        result = place_lines(ret->name, ret->name_count, code, counts.id, err);
-    if (result == 0) {
-        make_groups(&counts, ret);
-        result = is_by_program(code, &counts, ret, err);
+    counts.key =
+        rps_shares_functions(scratch, code, 1, RPS_UNNAMED_MODULE, &name, &counts.key_count);
+    result = rps_code_counts_read(scratch, &counts, reader, run_id, part, cpus, code, 0, err);
+    if (result < 0)
+        goto out;
+    place_lines(name, counts.key_count, code, counts.id);
+    *ret = (struct rps_part_shares){
+        .sampling = code->sampling,
+        .group_count = part->group_count,
+        .name_count = counts.key_count,
+        .group = rps_arena_get(arena, part->group_count, sizeof(*ret->group)),
+        .name = keep_names(arena, name, counts.key_count),
+        .samples =
+            rps_arena_get(arena, part->group_count, counts.key_count * sizeof(*ret->samples)),
+    };
+    memcpy(ret->samples, counts.seen, part->group_count * counts.key_count * sizeof(*ret->samples));
+    for (size_t g = 0; g < part->group_count; g++) {
+        ret->group[g].samples = counts.of[g];
+        ret->sample_count += counts.of[g];
     }
-    if (result > 0)
-        result = find_programs(reader, run_id, part, cpus, code, ret, err);
-    ret->samples = counts.seen;
-    counts.seen = NULL;
-    rps_code_counts_free(&counts);
+    fill_groups(&counts, ret->name, ret);
+    if (is_by_program(scratch, code, &counts, ret)) {
+        programs.key = rps_shares_programs(scratch, code, &name, &programs.key_count);
+        result = rps_code_counts_read(scratch, &programs, reader, run_id, part, cpus, code, 1, err);
+    }
+    if (result == 0 && programs.key) {
+        for (size_t g = 0; g < part->group_count; g++)
+            ret->group[g].by_program = 1;
+        fill_groups(&programs, keep_names(arena, name, programs.key_count), ret);
+    }
+out:
+    rps_arena_free(scratch);
     return result;
 }

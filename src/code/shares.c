@@ -5,7 +5,6 @@
  */
 #include "rpistat/shares.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,40 +14,31 @@
 
 /* The trie to be walked down: child[s] is the last stack that s called, next[s] the one before. */
 struct trie {
-    size_t *child, *next, *on_way; /* owned; on_way: of each item, how often */
-    uint64_t *within;              /* owned */
+    size_t *child, *next, *on_way; /* on_way: of each item, how often */
+    uint64_t *within;
 };
 
-static void trie_free(struct trie *trie)
-{
-    free(trie->child);
-    free(trie->next);
-    free(trie->on_way);
-    free(trie->within);
-}
-
-static int trie_make(struct trie *trie, const struct rps_share_index *index,
-                     const uint64_t *samples)
+static struct trie trie_make(const struct rps_share_index *index, const uint64_t *samples)
 {
     const struct rps_code *code = index->code;
     size_t count = code->stack_count;
+    struct trie trie = {
+        .child = rps_arena_get(index->arena, count + 1, sizeof(*trie.child)),
+        .next = rps_arena_get(index->arena, count + 1, sizeof(*trie.next)),
+        .on_way = rps_arena_get(index->arena, index->items.count, sizeof(*trie.on_way)),
+        .within = rps_share_add_callees(index->arena, code, samples),
+    };
 
-    trie->child = malloc((count + 1) * sizeof(*trie->child));
-    trie->next = malloc((count + 1) * sizeof(*trie->next));
-    trie->on_way = calloc(index->items.count + 1, sizeof(*trie->on_way));
-    trie->within = rps_share_add_callees(code, samples);
-    if (!trie->child || !trie->next || !trie->on_way || !trie->within)
-        return RPS_FAILED;
     for (size_t s = 0; s <= count; s++)
-        trie->child[s] = RPS_SHARE_NONE;
+        trie.child[s] = RPS_SHARE_NONE;
     for (size_t s = 0; s < count; s++) {
         size_t parent =
             rps_share_parent_of(code, s) == RPS_SHARE_NONE ? count : rps_share_parent_of(code, s);
 
-        trie->next[s] = trie->child[parent];
-        trie->child[parent] = s;
+        trie.next[s] = trie.child[parent];
+        trie.child[parent] = s;
     }
-    return 0;
+    return trie;
 }
 
 /* Go to the stack: what is on the way for the first time has all that is within. */
@@ -140,17 +130,16 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
 }
 
 /* Functions get the line that most samples were at, of those without any the first. */
-static int place_functions(const struct rps_share_index *index, const uint64_t *samples,
-                           struct rps_share *share)
+static void place_functions(const struct rps_share_index *index, const uint64_t *samples,
+                            struct rps_share *share)
 {
     const struct rps_code *code = index->code;
-    uint64_t *self = calloc(index->lines.count + 1, sizeof(*self));
-    uint64_t *most = calloc(index->items.count + 1, sizeof(*most));
-    int failed = !self || !most;
+    uint64_t *self = rps_arena_get(index->arena, index->lines.count, sizeof(*self));
+    uint64_t *most = rps_arena_get(index->arena, index->items.count, sizeof(*most));
 
-    for (size_t s = 0; s < code->stack_count && !failed; s++)
+    for (size_t s = 0; s < code->stack_count; s++)
         self[index->line[index->first[rps_share_frame_of(code, s)]]] += samples[s];
-    for (size_t e = 0; e < index->entries && !failed; e++) {
+    for (size_t e = 0; e < index->entries; e++) {
         const struct rps_share_key *line = &index->lines.key[index->line[e]];
         struct rps_share *of = &share[index->item[e]];
 
@@ -160,9 +149,6 @@ static int place_functions(const struct rps_share_index *index, const uint64_t *
             of->line = line->line;
         }
     }
-    free(self);
-    free(most);
-    return failed ? RPS_FAILED : 0;
 }
 
 /* how: of the first entry of each item. */
@@ -184,40 +170,31 @@ static void tell_how(const struct rps_share_index *index, struct rps_share *shar
     }
 }
 
-static int find_code(const struct rps_code *code, const uint64_t *samples, enum rps_shares_by by,
-                     struct rps_shares *ret, struct rps_error *err)
+static struct rps_shares find_code(struct rps_arena *arena, const struct rps_code *code,
+                                   const uint64_t *samples, enum rps_shares_by by)
 {
-    struct rps_shares shares = {0};
-    struct trie trie = {0};
-    struct rps_share_index index;
-    int failed;
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_share_index index =
+        rps_share_index_make(scratch, arena, code, by, RPS_UNNAMED_ADDRESS);
+    struct rps_shares shares = {
+        .count = index.items.count,
+        .share = rps_arena_get(arena, index.items.count, sizeof(*shares.share)),
+    };
+    struct trie trie = trie_make(&index, samples);
 
-    if (rps_share_index_make(&index, code, by, RPS_UNNAMED_ADDRESS, err) < 0)
-        return RPS_FAILED;
-    shares.count = index.items.count;
-    shares.share = calloc(shares.count + 1, sizeof(*shares.share));
-    failed = !shares.share || trie_make(&trie, &index, samples) < 0;
-    for (size_t e = 0; e < index.entries && !failed; e++)
+    for (size_t e = 0; e < index.entries; e++)
         name_share(&index, e, &shares.share[index.item[e]]);
-    for (size_t s = 0; s < code->stack_count && !failed; s++) {
+    for (size_t s = 0; s < code->stack_count; s++) {
         shares.share[index.item[index.first[rps_share_frame_of(code, s)]]].self += samples[s];
         shares.samples += samples[s];
     }
-    if (!failed && by == RPS_SHARES_FUNCTION)
-        failed = place_functions(&index, samples, shares.share) < 0;
-    if (!failed) {
-        tell_how(&index, shares.share);
-        add_totals(&trie, &index, shares.share);
-        drop_empty_shares(&shares);
-        shares.texts = index.texts;
-        index.texts = NULL;
-        *ret = shares;
-    } else {
-        free(shares.share);
-    }
-    trie_free(&trie);
-    rps_share_index_free(&index);
-    return failed ? rps_error_memory(err) : 0;
+    if (by == RPS_SHARES_FUNCTION)
+        place_functions(&index, samples, shares.share);
+    tell_how(&index, shares.share);
+    add_totals(&trie, &index, shares.share);
+    drop_empty_shares(&shares);
+    rps_arena_free(scratch);
+    return shares;
 }
 
 /* --- tasks ------------------------------------------------------------------------------------ */
@@ -254,14 +231,14 @@ static void join_processes(struct rps_shares *shares)
     shares->count = kept;
 }
 
-static int find_tasks(const struct rps_code *code, const uint64_t *samples, enum rps_shares_by by,
-                      struct rps_shares *ret, struct rps_error *err)
+static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_code *code,
+                                    const uint64_t *samples, enum rps_shares_by by)
 {
-    struct rps_shares shares = {.count = code->task_count};
+    struct rps_shares shares = {
+        .count = code->task_count,
+        .share = rps_arena_get(arena, code->task_count, sizeof(*shares.share)),
+    };
 
-    shares.share = calloc(shares.count + 1, sizeof(*shares.share));
-    if (!shares.share)
-        return rps_error_memory(err);
     for (size_t t = 0; t < shares.count; t++) {
         const struct rps_task *task = &code->task[t];
 
@@ -282,54 +259,39 @@ static int find_tasks(const struct rps_code *code, const uint64_t *samples, enum
     for (size_t i = 0; i < shares.count; i++)
         shares.share[i].line = 0;
     drop_empty_shares(&shares);
-    *ret = shares;
-    return 0;
+    return shares;
 }
 
-static int find_programs(const struct rps_code *code, const uint64_t *samples,
-                         struct rps_shares *ret, struct rps_error *err)
+static struct rps_shares find_programs(struct rps_arena *arena, const struct rps_code *code,
+                                       const uint64_t *samples)
 {
-    struct rps_share_name *name = NULL;
+    struct rps_share_name *name;
     struct rps_shares shares = {0};
-    int64_t *program = NULL;
+    int64_t *program = rps_shares_programs(arena, code, &name, &shares.count);
 
-    if (rps_shares_programs(code, &program, &name, &shares.count, err) < 0)
-        return RPS_FAILED;
-    shares.share = calloc(shares.count + 1, sizeof(*shares.share));
-    for (size_t p = 0; p < shares.count && shares.share; p++)
+    shares.share = rps_arena_get(arena, shares.count, sizeof(*shares.share));
+    for (size_t p = 0; p < shares.count; p++)
         shares.share[p] = (struct rps_share){.name = name[p].name,
                                              .module = "",
                                              .file = "",
                                              .pid = -1,
                                              .tid = -1,
                                              .how = RPS_LOCATION_NONE};
-    for (size_t t = 0; t < code->task_count && shares.share; t++) {
+    for (size_t t = 0; t < code->task_count; t++) {
         shares.share[program[t]].self += samples[t];
         shares.share[program[t]].total += samples[t];
         shares.samples += samples[t];
     }
-    free(program);
-    free(name);
-    if (!shares.share)
-        return rps_error_memory(err);
     drop_empty_shares(&shares);
-    *ret = shares;
-    return 0;
+    return shares;
 }
 
-int rps_shares_find(const struct rps_code *code, const uint64_t *samples, enum rps_shares_by by,
-                    struct rps_shares *ret, struct rps_error *err)
+struct rps_shares rps_shares_find(struct rps_arena *arena, const struct rps_code *code,
+                                  const uint64_t *samples, enum rps_shares_by by)
 {
     if (by == RPS_SHARES_PROGRAM)
-        return find_programs(code, samples, ret, err);
+        return find_programs(arena, code, samples);
     if (by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD)
-        return find_tasks(code, samples, by, ret, err);
-    return find_code(code, samples, by, ret, err);
-}
-
-void rps_shares_free(struct rps_shares *shares)
-{
-    free(shares->share);
-    free(shares->texts);
-    *shares = (struct rps_shares){0};
+        return find_tasks(arena, code, samples, by);
+    return find_code(arena, code, samples, by);
 }

@@ -1,33 +1,18 @@
 /* The function that each stack is in, and the program that each task is of. */
 #include "rpistat/shares.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#include "rpistat/text.h"
 #include "shares_index.h"
 
-/* Names with a copy of those that are not the code's behind them, in one piece. */
-static struct rps_share_name *copy_names(const struct rps_share_index *index)
+static struct rps_share_name *make_names(struct rps_arena *arena,
+                                         const struct rps_share_index *index)
 {
-    size_t count = index->items.count;
-    struct rps_share_name *name = malloc((count + 1) * sizeof(*name) + index->used);
-    char *texts = name ? (char *)(name + count + 1) : NULL;
+    struct rps_share_name *name = rps_arena_get(arena, index->items.count, sizeof(*name));
 
-    if (!name)
-        return NULL;
-    memcpy(texts, index->texts, index->used);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < index->items.count; i++) {
         const struct rps_share_key *key = &index->items.key[i];
 
         name[i] = (struct rps_share_name){.name = key->name,
                                           .module = rps_share_index_path(index->code, key->module),
-                                          .file = ""};
-        name[i].is_unnamed = key->name == rps_text_file_name(name[i].module);
-        if (key->name >= index->texts && key->name < index->texts + index->used) {
-            name[i].name = texts + (key->name - index->texts);
-            name[i].is_unnamed = 1;
-        }
+                                          .is_unnamed = key->is_unnamed};
     }
     for (size_t e = index->entries; e-- > 0;) {
         name[index->item[e]].file = index->lines.key[index->line[e]].file;
@@ -36,19 +21,16 @@ static struct rps_share_name *copy_names(const struct rps_share_index *index)
     return name;
 }
 
-int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed unnamed,
-                         int64_t **ret_function, struct rps_share_name **ret_name,
-                         size_t *ret_count, struct rps_error *err)
+int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *code, int user,
+                              enum rps_unnamed unnamed, struct rps_share_name **ret_name,
+                              size_t *ret_count)
 {
-    struct rps_share_name *name;
-    struct rps_share_index index;
-    int64_t *function;
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_share_index index =
+        rps_share_index_make(scratch, arena, code, RPS_SHARES_FUNCTION, unnamed);
+    int64_t *function = rps_arena_get(arena, code->stack_count, sizeof(*function));
 
-    if (rps_share_index_make(&index, code, RPS_SHARES_FUNCTION, unnamed, err) < 0)
-        return RPS_FAILED;
-    function = malloc((code->stack_count + 1) * sizeof(*function));
-    name = function ? copy_names(&index) : NULL;
-    for (size_t s = 0; s < code->stack_count && name; s++) {
+    for (size_t s = 0; s < code->stack_count; s++) {
         size_t frame = rps_share_frame_of(code, s);
 
         if (frame == code->frame_count)
@@ -60,15 +42,10 @@ int rps_shares_functions(const struct rps_code *code, int user, enum rps_unnamed
         else
             function[s] = (int64_t)index.item[index.first[frame]];
     }
-    if (name) {
-        *ret_function = function;
-        *ret_name = name;
-        *ret_count = index.items.count;
-    } else {
-        free(function);
-    }
-    rps_share_index_free(&index);
-    return name ? 0 : rps_error_memory(err);
+    *ret_name = make_names(arena, &index);
+    *ret_count = index.items.count;
+    rps_arena_free(scratch);
+    return function;
 }
 
 int rps_shares_mostly_unnamed(const struct rps_share_name *name, const uint64_t *samples,
@@ -94,68 +71,47 @@ int rps_shares_has_processes(const struct rps_code *code)
     return t < code->task_count;
 }
 
-/* The process of each task in `ret`, and in `first`, of each process, the task of its first thread
- * that was sampled last, and 1; 0: none was. */
-static int find_processes(const struct rps_code *code, int64_t *ret, size_t *first)
+/* The process of each task, and in `first`, of each process, the task of its first thread that was
+ * sampled last, and 1; 0: none was. */
+static size_t *find_processes(struct rps_arena *arena, const struct rps_code *code, size_t *first)
 {
+    size_t *ret = rps_arena_get(arena, code->task_count, sizeof(*ret));
     struct rps_share_items processes = {0};
-    size_t process = 0;
 
-    for (size_t t = 0; t < code->task_count && process != RPS_SHARE_NONE; t++) {
+    for (size_t t = 0; t < code->task_count; t++) {
         const struct rps_task *task = &code->task[t];
         const struct rps_share_key key = {.name = "", .file = "", .module = (size_t)task->pid};
 
-        process = rps_share_items_number(&processes, &key);
-        ret[t] = (int64_t)process;
-        if (process != RPS_SHARE_NONE && task->tid == task->pid)
-            first[process] = t + 1;
+        ret[t] = rps_share_items_number(arena, &processes, &key);
+        if (task->tid == task->pid)
+            first[ret[t]] = t + 1;
     }
-    rps_share_items_free(&processes);
-    return process == RPS_SHARE_NONE ? RPS_FAILED : 0;
+    return ret;
 }
 
-/* The process of each task becomes its program. */
-static int name_programs(const struct rps_code *code, int64_t *program, const size_t *first,
-                         struct rps_share_name *name, size_t *ret_count)
+int64_t *rps_shares_programs(struct rps_arena *arena, const struct rps_code *code,
+                             struct rps_share_name **ret_name, size_t *ret_count)
 {
+    struct rps_arena *scratch = rps_arena_new();
+    int64_t *program = rps_arena_get(arena, code->task_count, sizeof(*program));
+    struct rps_share_name *name = rps_arena_get(arena, code->task_count, sizeof(*name));
+    size_t *first = rps_arena_get(scratch, code->task_count, sizeof(*first));
+    size_t *process = find_processes(scratch, code, first);
     struct rps_share_items programs = {0};
-    size_t number = 0;
 
-    for (size_t t = 0; t < code->task_count && number != RPS_SHARE_NONE; t++) {
+    for (size_t t = 0; t < code->task_count; t++) {
         const struct rps_task *task = &code->task[t];
         struct rps_share_key key = {.name = RPS_SHARE_UNKNOWN, .file = ""};
 
-        if (task->tid != task->pid && first[program[t]] > 0)
-            task = &code->task[first[program[t]] - 1];
+        if (task->tid != task->pid && first[process[t]] > 0)
+            task = &code->task[first[process[t]] - 1];
         if (task->name && task->name[0])
             key.name = task->name;
-        number = rps_share_items_number(&programs, &key);
-        if (number == RPS_SHARE_NONE)
-            break;
-        program[t] = (int64_t)number;
-        name[number] = (struct rps_share_name){.name = key.name, .module = "", .file = ""};
+        program[t] = (int64_t)rps_share_items_number(scratch, &programs, &key);
+        name[program[t]] = (struct rps_share_name){.name = key.name, .module = "", .file = ""};
     }
-    *ret_count = programs.count;
-    rps_share_items_free(&programs);
-    return number == RPS_SHARE_NONE ? RPS_FAILED : 0;
-}
-
-int rps_shares_programs(const struct rps_code *code, int64_t **ret_program,
-                        struct rps_share_name **ret_name, size_t *ret_count, struct rps_error *err)
-{
-    struct rps_share_name *name = calloc(code->task_count + 1, sizeof(*name));
-    int64_t *program = calloc(code->task_count + 1, sizeof(*program));
-    size_t *first = calloc(code->task_count + 1, sizeof(*first));
-    int failed = !name || !program || !first || find_processes(code, program, first) < 0 ||
-                 name_programs(code, program, first, name, ret_count) < 0;
-
-    free(first);
-    if (failed) {
-        free(name);
-        free(program);
-        return rps_error_memory(err);
-    }
-    *ret_program = program;
     *ret_name = name;
-    return 0;
+    *ret_count = programs.count;
+    rps_arena_free(scratch);
+    return program;
 }

@@ -2,23 +2,14 @@
 #include "shares_index.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
 #include "rpistat/text.h"
 
-#define ADDRESS_SIZE 24 /* of "+0x..." or "[]" behind a module's name */
-
+#define SLOTS     256 /* at first */
 #define PAGE_MASK (~UINT64_C(0xfff))
 
 /* --- items ------------------------------------------------------------------------------------ */
-
-void rps_share_items_free(struct rps_share_items *items)
-{
-    free(items->key);
-    free(items->slot);
-    *items = (struct rps_share_items){0};
-}
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -56,32 +47,28 @@ static size_t find_share_slot(const struct rps_share_items *items, const struct 
     return at;
 }
 
-static int grow_share_items(struct rps_share_items *items)
+static void grow_slots(struct rps_arena *arena, struct rps_share_items *items)
 {
-    size_t slots = items->slots ? 2 * items->slots : 256, *slot = calloc(slots, sizeof(*slot));
-    struct rps_share_key *key = slot ? realloc(items->key, slots / 2 * sizeof(*key)) : NULL;
+    size_t size = sizeof(*items->slot);
 
-    if (!key) {
-        free(slot);
-        return RPS_FAILED;
-    }
-    items->key = key;
-    free(items->slot);
-    items->slot = slot;
-    items->slots = slots;
+    items->slot = items->slots ? rps_arena_grow(arena, items->slot, items->slots, size)
+                               : rps_arena_get(arena, SLOTS, size);
+    items->slots = items->slots ? 2 * items->slots : SLOTS;
+    memset(items->slot, 0, items->slots * size);
     for (size_t i = 0; i < items->count; i++)
-        slot[find_share_slot(items, &key[i])] = i + 1;
-    return 0;
+        items->slot[find_share_slot(items, &items->key[i])] = i + 1;
 }
 
-size_t rps_share_items_number(struct rps_share_items *items, const struct rps_share_key *key)
+size_t rps_share_items_number(struct rps_arena *arena, struct rps_share_items *items,
+                              const struct rps_share_key *key)
 {
     size_t at;
 
-    if (items->count >= items->slots / 2 && grow_share_items(items) < 0)
-        return RPS_SHARE_NONE;
+    if (items->count >= items->slots / 2)
+        grow_slots(arena, items);
     at = find_share_slot(items, key);
     if (!items->slot[at]) {
+        items->key = rps_arena_grow(arena, items->key, items->count, sizeof(*key));
         items->key[items->count++] = *key;
         items->slot[at] = items->count;
     }
@@ -89,17 +76,6 @@ size_t rps_share_items_number(struct rps_share_items *items, const struct rps_sh
 }
 
 /* --- the items of frames ---------------------------------------------------------------------- */
-
-void rps_share_index_free(struct rps_share_index *index)
-{
-    free(index->module);
-    free(index->first);
-    free(index->item);
-    free(index->line);
-    free(index->texts);
-    rps_share_items_free(&index->items);
-    rps_share_items_free(&index->lines);
-}
 
 const char *rps_share_index_path(const struct rps_code *code, size_t module)
 {
@@ -112,30 +88,23 @@ int rps_share_index_is_kernel(const struct rps_code *code, size_t module)
     return module < code->module_count && code->module[module].kind == RPS_MODULE_KERNEL;
 }
 
-static int find_modules(struct rps_share_index *index)
+static void find_modules(struct rps_share_index *index)
 {
     const struct rps_code *code = index->code;
     struct rps_share_items paths = {0};
-    size_t *first = calloc(code->module_count + 1, sizeof(*first)), found = 0;
+    size_t *first = rps_arena_get(index->arena, code->module_count, sizeof(*first));
 
-    index->module = calloc(code->module_count + 1, sizeof(*index->module));
-    for (size_t m = 0; m < code->module_count && first && index->module && found != RPS_SHARE_NONE;
-         m++) {
+    index->module = rps_arena_get(index->arena, code->module_count + 1, sizeof(*index->module));
+    for (size_t m = 0; m < code->module_count; m++) {
         const struct rps_share_key key = {
             .name = rps_share_index_path(code, m), .file = "", .line = code->module[m].kind};
+        size_t found = rps_share_items_number(index->arena, &paths, &key);
 
-        found = rps_share_items_number(&paths, &key);
-        if (found == RPS_SHARE_NONE)
-            break;
         if (found + 1 == paths.count && first[found] == 0)
             first[found] = m + 1;
         index->module[m] = first[found] - 1;
     }
-    if (index->module)
-        index->module[code->module_count] = code->module_count;
-    rps_share_items_free(&paths);
-    free(first);
-    return index->module && first && found != RPS_SHARE_NONE ? 0 : RPS_FAILED;
+    index->module[code->module_count] = code->module_count;
 }
 
 size_t rps_share_index_module(const struct rps_share_index *index, size_t frame)
@@ -147,106 +116,90 @@ size_t rps_share_index_module(const struct rps_share_index *index, size_t frame)
                              : code->module_count];
 }
 
-/* Room for the names of all frames that have none. */
-static int reserve_texts(struct rps_share_index *index)
-{
-    size_t bytes = 1;
-
-    for (size_t f = 0; f <= index->code->frame_count; f++)
-        bytes += strlen(rps_text_file_name(
-                     rps_share_index_path(index->code, rps_share_index_module(index, f)))) +
-                 ADDRESS_SIZE;
-    index->texts = malloc(bytes);
-    return index->texts ? 0 : RPS_FAILED;
-}
-
 /* The name of code that has none. */
-static const char *address_name(struct rps_share_index *index, size_t frame)
+static const char *address_name(const struct rps_share_index *index, size_t frame)
 {
     const struct rps_code *code = index->code;
     const char *name =
         rps_text_file_name(rps_share_index_path(code, rps_share_index_module(index, frame)));
-    char *text = index->texts + index->used;
     uint64_t address;
 
     if (frame >= code->frame_count || (index->unnamed == RPS_UNNAMED_MODULE && name[0] == '['))
         return name;
+    if (index->unnamed == RPS_UNNAMED_MODULE)
+        return rps_arena_print(index->texts, "[%s]", name);
     address = code->frame[frame].address;
     if (index->unnamed == RPS_UNNAMED_PAGE)
         address &= PAGE_MASK;
-    if (index->unnamed == RPS_UNNAMED_MODULE)
-        index->used += (size_t)sprintf(text, "[%s]", name) + 1;
-    else
-        index->used += (size_t)sprintf(text, "%s+0x%" PRIx64, name, address) + 1;
-    return text;
+    return rps_arena_print(index->texts, "%s+0x%" PRIx64, name, address);
 }
 
 /* Add what a frame is at one depth; `at` is NULL for one without a name. */
-static int add_entry(struct rps_share_index *index, size_t frame, const struct rps_location *at)
+static void add_entry(struct rps_share_index *index, size_t frame, const struct rps_location *at)
 {
     size_t module = rps_share_index_module(index, frame), e = index->entries++;
-    struct rps_share_key key = {.file = "", .module = module};
+    struct rps_share_key key = {.file = "", .module = module, .is_unnamed = !at};
 
     if (index->by == RPS_SHARES_MODULE) {
         key.name = rps_share_index_path(index->code, module);
-        index->item[e] = index->line[e] = rps_share_items_number(&index->items, &key);
-        return index->item[e] == RPS_SHARE_NONE ? RPS_FAILED : 0;
+        index->item[e] = index->line[e] = rps_share_items_number(index->arena, &index->items, &key);
+        return;
     }
     key.name = at ? at->function : address_name(index, frame);
     if (index->by == RPS_SHARES_FUNCTION) {
-        index->item[e] = rps_share_items_number(&index->items, &key);
-        if (index->item[e] == RPS_SHARE_NONE)
-            return RPS_FAILED;
+        index->item[e] = rps_share_items_number(index->arena, &index->items, &key);
         key.name = index->items.key[index->item[e]].name;
     }
     if (at) {
         key.file = at->file;
         key.line = at->line;
     }
-    index->line[e] =
-        rps_share_items_number(index->by == RPS_SHARES_LINE ? &index->items : &index->lines, &key);
+    index->line[e] = rps_share_items_number(
+        index->arena, index->by == RPS_SHARES_LINE ? &index->items : &index->lines, &key);
     if (index->by == RPS_SHARES_LINE)
         index->item[e] = index->line[e];
-    return index->line[e] == RPS_SHARE_NONE ? RPS_FAILED : 0;
 }
 
-static int add_frames(struct rps_share_index *index)
+static void add_frames(struct rps_share_index *index)
 {
     const struct rps_code *code = index->code;
     size_t at = 0;
-    int result = 0;
 
-    for (size_t f = 0; f <= code->frame_count && result == 0; f++) {
+    for (size_t f = 0; f <= code->frame_count; f++) {
         index->first[f] = index->entries;
         while (at < code->location_count && code->location[at].frame < (int64_t)f)
             at++;
-        while (result == 0 && at < code->location_count && code->location[at].frame == (int64_t)f &&
+        while (at < code->location_count && code->location[at].frame == (int64_t)f &&
                code->location[at].how != RPS_LOCATION_NONE) {
-            result = add_entry(index, f, &code->location[at++]);
+            add_entry(index, f, &code->location[at++]);
             if (index->by == RPS_SHARES_MODULE)
                 break;
         }
-        if (index->entries == index->first[f] && result == 0)
-            result = add_entry(index, f, NULL);
+        if (index->entries == index->first[f])
+            add_entry(index, f, NULL);
     }
     index->first[code->frame_count + 1] = index->entries;
-    return result;
 }
 
-int rps_share_index_make(struct rps_share_index *index, const struct rps_code *code,
-                         enum rps_shares_by by, enum rps_unnamed unnamed, struct rps_error *err)
+struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_arena *texts,
+                                            const struct rps_code *code, enum rps_shares_by by,
+                                            enum rps_unnamed unnamed)
 {
     size_t most = code->frame_count + 1 + code->location_count;
+    struct rps_share_index index = {
+        .arena = arena,
+        .texts = texts,
+        .code = code,
+        .by = by,
+        .unnamed = unnamed,
+        .first = rps_arena_get(arena, code->frame_count + 2, sizeof(*index.first)),
+        .item = rps_arena_get(arena, most, sizeof(*index.item)),
+        .line = rps_arena_get(arena, most, sizeof(*index.line)),
+    };
 
-    *index = (struct rps_share_index){.code = code, .by = by, .unnamed = unnamed};
-    index->first = calloc(code->frame_count + 2, sizeof(*index->first));
-    index->item = calloc(most, sizeof(*index->item));
-    index->line = calloc(most, sizeof(*index->line));
-    if (index->first && index->item && index->line && find_modules(index) == 0 &&
-        reserve_texts(index) == 0 && add_frames(index) == 0)
-        return 0;
-    rps_share_index_free(index);
-    return rps_error_memory(err);
+    find_modules(&index);
+    add_frames(&index);
+    return index;
 }
 
 size_t rps_share_frame_of(const struct rps_code *code, size_t stack)
@@ -263,12 +216,11 @@ size_t rps_share_parent_of(const struct rps_code *code, size_t stack)
     return parent >= 0 && (uint64_t)parent < stack ? (size_t)parent : RPS_SHARE_NONE;
 }
 
-uint64_t *rps_share_add_callees(const struct rps_code *code, const uint64_t *samples)
+uint64_t *rps_share_add_callees(struct rps_arena *arena, const struct rps_code *code,
+                                const uint64_t *samples)
 {
-    uint64_t *within = malloc((code->stack_count + 1) * sizeof(*within));
+    uint64_t *within = rps_arena_get(arena, code->stack_count, sizeof(*within));
 
-    if (!within)
-        return NULL;
     memcpy(within, samples, code->stack_count * sizeof(*within));
     for (size_t s = code->stack_count; s-- > 0;) {
         size_t parent = rps_share_parent_of(code, s);

@@ -17,38 +17,38 @@ struct rps_share_key {
     const char *name, *file;
     size_t module; /* number of the first of its path; module_count: not known */
     int line;
+    int is_unnamed; /* beside the key: 1 for a function whose name is an address or a module */
 };
 
 /* What keys are numbered by: the slots of a hash table hold number + 1. */
 struct rps_share_items {
     size_t count, slots;
-    struct rps_share_key *key; /* owned; room for half as many as slots */
-    size_t *slot;              /* owned */
+    struct rps_share_key *key;
+    size_t *slot;
 };
 
 /* Behind the last frame stands one that is not known, for stacks of frame -1. */
 struct rps_share_index {
+    struct rps_arena *arena; /* of the index */
+    struct rps_arena *texts; /* of the names of code without names */
     const struct rps_code *code;
     enum rps_shares_by by;
     enum rps_unnamed unnamed;
-    size_t *module; /* owned; of each module and the one that is not known: the first of its path */
-    size_t *first;  /* owned; of each frame, and one more: where its items are in `item` */
-    size_t *item;   /* owned; of a frame in order of depth */
-    size_t *line;   /* owned; the same places: numbers in `lines` */
+    size_t *module; /* of each module and the one that is not known: the first of its path */
+    size_t *first;  /* of each frame, and one more: where its items are in `item` */
+    size_t *item;   /* of a frame in order of depth */
+    size_t *line;   /* the same places: numbers in `lines` */
     struct rps_share_items items, lines;
     size_t entries;
-    char *texts; /* owned */
-    size_t used;
 };
 
-/* The number of the key; RPS_SHARE_NONE without memory. */
-size_t rps_share_items_number(struct rps_share_items *items, const struct rps_share_key *key);
-void rps_share_items_free(struct rps_share_items *items);
+/* The number of the key. */
+size_t rps_share_items_number(struct rps_arena *arena, struct rps_share_items *items,
+                              const struct rps_share_key *key);
 
-/* RPS_FAILED without memory. */
-int rps_share_index_make(struct rps_share_index *index, const struct rps_code *code,
-                         enum rps_shares_by by, enum rps_unnamed unnamed, struct rps_error *err);
-void rps_share_index_free(struct rps_share_index *index);
+struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_arena *texts,
+                                            const struct rps_code *code, enum rps_shares_by by,
+                                            enum rps_unnamed unnamed);
 
 /* The module of a frame, by its number; its path, or RPS_SHARE_UNKNOWN; is it the kernel? */
 size_t rps_share_index_module(const struct rps_share_index *index, size_t frame);
@@ -59,8 +59,9 @@ int rps_share_index_is_kernel(const struct rps_code *code, size_t module);
 size_t rps_share_frame_of(const struct rps_code *code, size_t stack);
 size_t rps_share_parent_of(const struct rps_code *code, size_t stack);
 
-/* Samples of each stack and all that it called, in a new array; NULL without memory. Counts of a
- * store may be anything: sums end at the largest number. */
-uint64_t *rps_share_add_callees(const struct rps_code *code, const uint64_t *samples);
+/* Samples of each stack and all that it called. Counts of a store may be anything: sums end at the
+ * largest number. */
+uint64_t *rps_share_add_callees(struct rps_arena *arena, const struct rps_code *code,
+                                const uint64_t *samples);
 
 #endif

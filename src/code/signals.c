@@ -10,7 +10,6 @@
 #include "wing.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,49 +26,36 @@
 /* The functions that are worth a signal. All zero: none. */
 struct signals {
     size_t count;
-    char (*name)[RPS_NAME_SIZE * 2]; /* owned; "samples in solve"; most of them first */
+    char (*name)[RPS_NAME_SIZE * 2]; /* "samples in solve"; most of them first */
     size_t stack_count;
-    int64_t *of_stack; /* owned; of each stack the signal of the workload's innermost function;
-                          `count`: it is of another function; -1: it is not the workload's */
+    int64_t *of_stack; /* of each stack the signal of the workload's innermost function; `count`: it
+                          is of another function; -1: it is not the workload's */
 };
-
-static void signals_free(struct signals *signals)
-{
-    free(signals->of_stack);
-    free(signals->name);
-    *signals = (struct signals){0};
-}
 
 /* --- functions -------------------------------------------------------------------------------- */
 
 /* The functions of the workload, and how often each was seen. */
 struct functions {
-    struct rps_share_name *name; /* owned; of each; code without names is told apart by pages */
+    struct rps_share_name *name; /* of each; code without names is told apart by pages */
     struct rps_code_counts counts;
     uint64_t all_samples; /* of all of them */
 };
 
-static int count_functions(const struct rps_signal_run *run, const struct rps_cpus *cpus,
-                           const struct rps_code *code, struct functions *ret,
-                           struct rps_error *err)
+static int count_functions(struct rps_arena *arena, const struct rps_signal_run *run,
+                           const struct rps_cpus *cpus, const struct rps_code *code,
+                           struct functions *ret, struct rps_error *err)
 {
     struct rps_run_stretch stretch = {run->first, run->last, 0};
     struct rps_run_part part = {1, &stretch, 1};
-    int result = rps_shares_functions(code, 1, RPS_UNNAMED_PAGE, &ret->counts.key, &ret->name,
-                                      &ret->counts.key_count, err);
+    int result;
 
-    if (result == 0)
-        result =
-            rps_code_counts_read(&ret->counts, run->reader, run->run_id, &part, cpus, code, 0, err);
+    ret->counts.key =
+        rps_shares_functions(arena, code, 1, RPS_UNNAMED_PAGE, &ret->name, &ret->counts.key_count);
+    result = rps_code_counts_read(arena, &ret->counts, run->reader, run->run_id, &part, cpus, code,
+                                  0, err);
     for (size_t f = 0; f < ret->counts.key_count && result == 0; f++)
         ret->all_samples += ret->counts.seen[f];
     return result;
-}
-
-static void functions_free(struct functions *functions)
-{
-    rps_code_counts_free(&functions->counts);
-    free(functions->name);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
@@ -137,18 +123,14 @@ static size_t rank(const struct functions *functions, const char *const *name, s
 }
 
 /* From the functions that were ranked to the signals of stacks. */
-static int make_signals(const struct rps_code *code, const struct functions *functions,
-                        const struct ranked *ranked, size_t count, struct signals *ret,
-                        struct rps_error *err)
+static void make_signals(struct rps_arena *arena, struct rps_arena *scratch,
+                         const struct rps_code *code, const struct functions *functions,
+                         const struct ranked *ranked, size_t count, struct signals *ret)
 {
-    int64_t *signal = calloc(functions->counts.key_count + 1, sizeof(*signal));
+    int64_t *signal = rps_arena_get(scratch, functions->counts.key_count, sizeof(*signal));
 
-    ret->name = calloc(count + 1, sizeof(*ret->name));
-    ret->of_stack = calloc(code->stack_count + 1, sizeof(*ret->of_stack));
-    if (!signal || !ret->name || !ret->of_stack) {
-        free(signal);
-        return rps_error_memory(err);
-    }
+    ret->name = rps_arena_get(arena, count, sizeof(*ret->name));
+    ret->of_stack = rps_arena_get(arena, code->stack_count, sizeof(*ret->of_stack));
     for (size_t f = 0; f < functions->counts.key_count; f++)
         signal[f] = (int64_t)count;
     for (size_t i = 0; i < count; i++) {
@@ -162,8 +144,6 @@ static int make_signals(const struct rps_code *code, const struct functions *fun
     }
     ret->count = count;
     ret->stack_count = code->stack_count;
-    free(signal);
-    return 0;
 }
 
 /* The names that were asked for. */
@@ -173,41 +153,30 @@ struct asked {
     int if_there; /* 1: a name of which there is nothing is no error */
 };
 
-/* Choose of the functions that were counted. */
-static int choose(const struct rps_code *code, const struct functions *functions,
-                  const struct asked *asked, struct signals *ret, struct rps_error *err)
+/* Choose of the code of a run that has any. */
+static int choose(struct rps_arena *arena, struct rps_arena *scratch,
+                  const struct rps_signal_run *run, const struct rps_code *code,
+                  const struct rps_cpus *cpus, const struct asked *asked, struct signals *ret,
+                  struct rps_error *err)
 {
-    struct ranked *ranked = calloc(functions->counts.key_count + 1, sizeof(*ranked));
-    uint8_t *named = calloc(asked->count + 1, sizeof(*named));
-    int result = ranked && named ? 0 : rps_error_memory(err);
+    uint8_t *named = rps_arena_get(scratch, asked->count, sizeof(*named));
+    struct functions functions = {0};
+    struct ranked *ranked;
+    int result = count_functions(scratch, run, cpus, code, &functions, err);
 
-    if (result == 0)
-        result = make_signals(code, functions, ranked,
-                              rank(functions, asked->name, asked->count, named, ranked), ret, err);
-    for (size_t i = 0; i < asked->count && result == 0 && !asked->if_there; i++) {
+    if (result < 0)
+        return result;
+    ranked = rps_arena_get(scratch, functions.counts.key_count, sizeof(*ranked));
+    make_signals(arena, scratch, code, &functions, ranked,
+                 rank(&functions, asked->name, asked->count, named, ranked), ret);
+    for (size_t i = 0; i < asked->count && !asked->if_there; i++) {
         if (!named[i])
-            result = rps_error_set(
+            return rps_error_set(
                 err, RPS_USAGE, "there are no '%s'%s: rpistat code names the functions",
                 asked->name[i],
                 strcmp(asked->name[i], PREFIX) == 0 ? " that could be told apart" : "");
     }
-    free(named);
-    free(ranked);
-    return result;
-}
-
-/* Choose of the code of a run that has any. */
-static int choose_of(const struct rps_signal_run *run, const struct rps_code *code,
-                     const struct rps_cpus *cpus, const struct asked *asked, struct signals *ret,
-                     struct rps_error *err)
-{
-    struct functions functions = {0};
-    int result = count_functions(run, cpus, code, &functions, err);
-
-    if (result == 0)
-        result = choose(code, &functions, asked, ret, err);
-    functions_free(&functions);
-    return result;
+    return 0;
 }
 
 /*
@@ -216,20 +185,23 @@ static int choose_of(const struct rps_signal_run *run, const struct rps_code *co
  * "samples in libfoo.so.1+0x3000". There are none, and this is no error, when the run has no samples
  * there.
  */
-static int choose_asked(const struct rps_signal_run *run, const struct rps_cpus *cpus,
-                        const struct asked *asked, struct signals *ret, struct rps_error *err)
+static int choose_asked(struct rps_arena *arena, const struct rps_signal_run *run,
+                        const struct rps_cpus *cpus, const struct asked *asked, struct signals *ret,
+                        struct rps_error *err)
 {
+    struct rps_arena *scratch = rps_arena_new();
     struct rps_code code = {0};
     int result = rps_reader_code(run->reader, run->run_id, &code, err);
 
     if (result > 0 && code.stack_count > 0)
-        result = choose_of(run, &code, cpus, asked, ret, err);
+        result = choose(arena, scratch, run, &code, cpus, asked, ret, err);
     else if (result >= 0 && asked->count > 0)
         result = rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code",
                                run->run_id);
     else if (result > 0)
         result = 0;
     rps_code_free(&code);
+    rps_arena_free(scratch);
     return result;
 }
 
@@ -244,12 +216,10 @@ static size_t place_of(const char *const *name, size_t count, const char *wanted
 }
 
 /* Signals in the order of names; those of one name are one. */
-static int arrange(struct signals *signals, const struct asked *asked, struct rps_error *err)
+static void arrange(struct rps_arena *arena, struct signals *signals, const struct asked *asked)
 {
-    char(*name)[RPS_NAME_SIZE * 2] = calloc(asked->count + 1, sizeof(*name));
+    char(*name)[RPS_NAME_SIZE * 2] = rps_arena_get(arena, asked->count, sizeof(*name));
 
-    if (!name)
-        return rps_error_memory(err);
     for (size_t s = 0; s < signals->stack_count; s++) {
         int64_t *signal = &signals->of_stack[s];
 
@@ -260,135 +230,93 @@ static int arrange(struct signals *signals, const struct asked *asked, struct rp
     }
     for (size_t i = 0; i < asked->count; i++)
         snprintf(name[i], sizeof(name[i]), "%s", asked->name[i]);
-    free(signals->name);
     signals->name = name;
     signals->count = asked->count;
-    return 0;
 }
 
-/* All names that any of the signals has; owned by the signals. */
-static const char **list_names(const struct signals *signals, size_t count, size_t *ret_count)
+/* All names that any of the signals has. */
+static const char **list_names(struct rps_arena *arena, const struct signals *signals, size_t count,
+                               size_t *ret_count)
 {
-    const char **name;
-    size_t most = 0;
+    const char **name = NULL;
 
-    for (size_t r = 0; r < count; r++)
-        most += signals[r].count;
-    name = calloc(most + 1, sizeof(*name));
     *ret_count = 0;
-    for (size_t r = 0; r < count && name; r++) {
+    for (size_t r = 0; r < count; r++) {
         for (size_t i = 0; i < signals[r].count; i++) {
-            if (place_of(name, *ret_count, signals[r].name[i]) == *ret_count)
-                name[(*ret_count)++] = signals[r].name[i];
+            if (place_of(name, *ret_count, signals[r].name[i]) < *ret_count)
+                continue;
+            name = rps_arena_grow(arena, name, *ret_count, sizeof(*name));
+            name[(*ret_count)++] = signals[r].name[i];
         }
     }
     return name;
 }
 
-/* Choose in each run what was chosen in any; one that a run has not has no stacks there. */
-static int choose_again(const struct rps_signal_run *run, size_t count, const struct rps_cpus *cpus,
-                        const struct asked *asked, struct signals *ret, struct rps_error *err)
-{
-    int result = 0;
-
-    for (size_t r = 0; r < count && result == 0; r++) {
-        result = choose_asked(&run[r], cpus, asked, &ret[r], err);
-        if (result == 0)
-            result = arrange(&ret[r], asked, err);
-    }
-    return result;
-}
-
-/* The functions that have more than 3 % of the samples in any of several runs, by name. */
-static int choose_jointly(const struct rps_signal_run *run, size_t count,
+/* The functions that have more than 3 % of the samples in any of several runs, by name. What was
+ * chosen in any is chosen in each; one that a run has not has no stacks there. */
+static int choose_jointly(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
                           const struct rps_cpus *cpus, struct signals *ret, size_t *ret_having,
                           struct rps_error *err)
 {
-    struct signals *own = calloc(count + 1, sizeof(*own));
-    const char **name = NULL;
+    struct rps_arena *scratch = rps_arena_new();
+    struct signals *own = rps_arena_get(scratch, count, sizeof(*own));
     struct asked asked = {0};
-    int result = own ? 0 : rps_error_memory(err);
+    int result = 0;
 
     for (size_t r = 0; r < count && result == 0; r++) {
-        result = choose_asked(&run[r], cpus, &asked, &own[r], err);
+        result = choose_asked(scratch, &run[r], cpus, &asked, &own[r], err);
         *ret_having += result == 0 && own[r].stack_count > 0;
     }
-    if (result == 0 && *ret_having == count) {
-        name = list_names(own, count, &asked.count);
-        asked = (struct asked){name, asked.count, 1};
-        result = name ? 0 : rps_error_memory(err);
+    if (result == 0 && *ret_having == count)
+        asked.name = list_names(scratch, own, count, &asked.count);
+    asked.if_there = 1;
+    for (size_t r = 0; r < count && result == 0 && asked.count > 0; r++) {
+        result = choose_asked(arena, &run[r], cpus, &asked, &ret[r], err);
+        if (result == 0)
+            arrange(arena, &ret[r], &asked);
     }
-    if (result == 0 && asked.count > 0)
-        result = choose_again(run, count, cpus, &asked, ret, err);
-    free(name);
-    for (size_t r = 0; own && r < count; r++)
-        signals_free(&own[r]);
-    free(own);
+    rps_arena_free(scratch);
     return result;
 }
 
 /* --- the provider ----------------------------------------------------------------------------- */
 
 struct state {
-    size_t count;
-    struct rps_signal_run *run; /* owned, as all below */
-    struct signals *signals;    /* of each run */
-    struct rps_cpus cpus;       /* borrowed */
+    const struct rps_signal_run *run; /* borrowed */
+    struct signals *signals;          /* of each run */
+    struct rps_cpus cpus;             /* borrowed */
 };
 
-static void free_chosen(struct rps_chosen_signals *chosen)
-{
-    struct state *state = chosen->state;
-
-    for (size_t r = 0; state && state->signals && r < state->count; r++)
-        signals_free(&state->signals[r]);
-    if (state) {
-        free(state->run);
-        free(state->signals);
-    }
-    free(state);
-    *chosen = (struct rps_chosen_signals){0};
-}
-
-static int choose_signals(const struct rps_signal_run *run, size_t count,
+static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
                           const struct rps_cpus *cpus, const char *const *name, size_t name_count,
                           struct rps_chosen_signals *ret, struct rps_error *err)
 {
-    struct state *state = calloc(1, sizeof(*state));
+    struct state *state = rps_arena_get(arena, 1, sizeof(*state));
     int result;
 
+    *state = (struct state){run, rps_arena_get(arena, count, sizeof(*state->signals)), *cpus};
     ret->state = state;
-    if (!state)
-        return rps_error_memory(err);
-    *state = (struct state){count, calloc(count + 1, sizeof(*run)),
-                            calloc(count + 1, sizeof(*state->signals)), *cpus};
-    if (!state->run || !state->signals)
-        return rps_error_memory(err);
-    memcpy(state->run, run, count * sizeof(*run));
     if (count == 1) {
         const struct asked asked = {name, name_count, 0};
 
-        result = choose_asked(run, cpus, &asked, state->signals, err);
+        result = choose_asked(arena, run, cpus, &asked, state->signals, err);
         ret->having = state->signals->stack_count > 0;
     } else {
-        result = choose_jointly(run, count, cpus, state->signals, &ret->having, err);
+        result = choose_jointly(arena, run, count, cpus, state->signals, &ret->having, err);
     }
     ret->count = state->signals[0].count;
     return result;
 }
 
 /* The observations, a group each. */
-static int part_of(const struct rps_collected *collected, struct rps_run_part *ret,
-                   struct rps_error *err)
+static struct rps_run_part part_of(struct rps_arena *arena, const struct rps_collected *collected)
 {
     size_t count = collected->signals.count;
+    struct rps_run_part part = {count, rps_arena_get(arena, count, sizeof(*part.stretch)), count};
 
-    *ret = (struct rps_run_part){count, calloc(count + 1, sizeof(*ret->stretch)), count};
-    if (!ret->stretch)
-        return rps_error_memory(err);
     for (size_t i = 0; i < count; i++)
-        ret->stretch[i] = (struct rps_run_stretch){collected->first[i], collected->last[i], i};
-    return 0;
+        part.stretch[i] = (struct rps_run_stretch){collected->first[i], collected->last[i], i};
+    return part;
 }
 
 /* A store may say anything; sums of so many observations must not overflow. */
@@ -398,15 +326,15 @@ static uint32_t bounded(uint64_t samples)
 }
 
 /* Of the counts, in which a group is an observation and the last key is of other functions. */
-static int add_counts(const struct signals *signals, const struct rps_code_counts *counts,
-                      struct rps_collected *collected, struct rps_error *err)
+static int add_counts(struct rps_arena *scratch, const struct signals *signals,
+                      const struct rps_code_counts *counts, struct rps_collected *collected,
+                      struct rps_error *err)
 {
     size_t count = collected->signals.count;
-    uint32_t *of = calloc(signals->count * count + 1, sizeof(*of));
-    uint32_t *all = calloc(count + 1, sizeof(*all));
-    int result = of && all ? 0 : rps_error_memory(err);
+    uint32_t *of = rps_arena_get(scratch, signals->count * count, sizeof(*of));
+    uint32_t *all = rps_arena_get(scratch, count, sizeof(*all));
 
-    for (size_t i = 0; i < count && result == 0; i++) {
+    for (size_t i = 0; i < count; i++) {
         const uint64_t *seen = &counts->seen[i * counts->key_count];
         uint64_t sum = 0;
 
@@ -417,12 +345,8 @@ static int add_counts(const struct signals *signals, const struct rps_code_count
         }
         all[i] = bounded(sum);
     }
-    if (result == 0)
-        result = rps_collected_add_samples(
-            collected, &(struct rps_collect_samples){signals->count, signals->name, of, all}, err);
-    free(all);
-    free(of);
-    return result;
+    return rps_collected_add_samples(
+        collected, &(struct rps_collect_samples){signals->count, signals->name, of, all}, err);
 }
 
 static int add_signals(const struct rps_chosen_signals *chosen, size_t r,
@@ -432,17 +356,14 @@ static int add_signals(const struct rps_chosen_signals *chosen, size_t r,
     const struct signals *signals = &state->signals[r];
     const struct rps_code code = {.stack_count = signals->stack_count};
     struct rps_code_counts counts = {.key = signals->of_stack, .key_count = signals->count + 1};
-    struct rps_run_part part = {0};
-    int result = part_of(collected, &part, err);
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_run_part part = part_of(scratch, collected);
+    int result = rps_code_counts_read(scratch, &counts, state->run[r].reader, state->run[r].run_id,
+                                      &part, &state->cpus, &code, 0, err);
 
     if (result == 0)
-        result = rps_code_counts_read(&counts, state->run[r].reader, state->run[r].run_id, &part,
-                                      &state->cpus, &code, 0, err);
-    if (result == 0)
-        result = add_counts(signals, &counts, collected, err);
-    counts.key = NULL; /* the signals' */
-    rps_code_counts_free(&counts);
-    rps_run_part_free(&part);
+        result = add_counts(scratch, signals, &counts, collected, err);
+    rps_arena_free(scratch);
     return result;
 }
 
@@ -450,5 +371,4 @@ const struct rps_signal_provider rps_code_signals = {
     .is_name = is_name,
     .choose = choose_signals,
     .add = add_signals,
-    .free = free_chosen,
 };

@@ -13,8 +13,6 @@ void rps_comparison_free(struct rps_comparison *comparison)
     for (size_t r = 0; r < comparison->run_count; r++) {
         rps_run_free(&comparison->run[r].run);
         rps_phases_free(&comparison->run[r].phases);
-        if (comparison->shares)
-            rps_part_shares_free(&comparison->shares[r]);
     }
     *comparison = (struct rps_comparison){0};
 }

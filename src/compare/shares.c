@@ -86,8 +86,8 @@ static int find_shares(struct joining *joining, size_t r, struct rps_error *err)
     const struct rps_comparison_run *run = &comparison->run[r];
     struct rps_run_part part =
         rps_comparison_part(comparison->arena, &run->phases, comparison->row_count);
-    int result =
-        rps_part_shares_find(run->reader, run->run_id, &part, &all, &comparison->shares[r], err);
+    int result = rps_part_shares_find(comparison->arena, run->reader, run->run_id, &part, &all,
+                                      &comparison->shares[r], err);
 
     joining->has[r] =
         comparison->shares[r].sample_count > 0 && comparison->shares[r].sampling.frequency > 0;

@@ -1,6 +1,5 @@
 /* The panel "Code" of a picture, whose shares a wing reads: its legend and its areas, one on another. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/picture_kinds.h"
@@ -41,13 +40,6 @@ int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_opt
     result = wing->panel(picture, options, err);
     lay_out(picture);
     return result;
-}
-
-void rps_picture_code_free(struct rps_picture_code *code)
-{
-    free(code->at);
-    free(code->share);
-    memset(code, 0, sizeof(*code));
 }
 
 double rps_picture_code_height(const struct rps_picture *picture)

@@ -295,13 +295,12 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
     if (result < 0)
         return result;
     if (picture->has_phases && options->code != RPS_PLOT_CODE_NONE)
-        result = rps_part_shares_of_labels(reader, picture->run.run_id, phases, &options->cpus,
-                                           &shares, err);
+        result = rps_part_shares_of_labels(picture->arena, reader, picture->run.run_id, phases,
+                                           &options->cpus, &shares, err);
     if (result >= 0)
         rps_profile_place(ret, &shares);
     else
         rps_profile_free(ret);
-    rps_part_shares_free(&shares);
     return result < 0 ? result : 0;
 }
 

@@ -491,7 +491,7 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
     if (picture->height <
         (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
             picture->scale)
-        rps_picture_code_free(&picture->code); /* panels before it */
+        picture->code = (struct rps_picture_code){0}; /* panels before it */
     rps_picture_drop_panels(
         picture,
         (int)((picture->height / picture->scale - frame_height(picture)) / PICTURE_PANEL_LEAST));
@@ -505,7 +505,6 @@ void rps_picture_free(struct rps_picture *picture)
         free_series(picture->series,
                     (size_t)picture->plan->metric_count * (size_t)picture->line_count);
     rps_series_free(&picture->duty);
-    rps_picture_code_free(&picture->code);
     free(picture->panel);
     free(picture->chosen);
     free(picture->cycle_map.time_s);

@@ -356,7 +356,8 @@ int rps_export_part(const struct rps_export_format *format, FILE *out, struct rp
                     const struct rps_cpus *cpus, struct rps_error *err)
 {
     struct rps_run run;
-    struct rps_export_job job = {.out = out, .reader = reader, .run = &run};
+    struct rps_export_job job = {
+        .out = out, .reader = reader, .run = &run, .arena = rps_arena_new()};
     struct walk walk = {.format = format, .job = &job};
     int result;
 
@@ -367,6 +368,7 @@ int rps_export_part(const struct rps_export_format *format, FILE *out, struct rp
     if (result == 0)
         result = finish(&walk, err);
     rps_run_free(&run);
+    rps_arena_free(job.arena);
     return result;
 }
 

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
@@ -14,39 +13,23 @@
 #define FILE_MOST 100 /* bytes of a file's name behind a function */
 #define SHORT     .8  /* of the samples that are expected: fewer are told of */
 
-int rps_part_shares_find(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                         const struct rps_cpus *cpus, struct rps_part_shares *ret,
-                         struct rps_error *err)
+int rps_part_shares_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         const struct rps_run_part *part, const struct rps_cpus *cpus,
+                         struct rps_part_shares *ret, struct rps_error *err)
 {
     const struct rps_wing *wing = rps_store_used_wing();
 
     *ret = (struct rps_part_shares){0};
-    return wing && wing->shares ? wing->shares(reader, run_id, part, cpus, ret, err) : 0;
+    return wing && wing->shares ? wing->shares(arena, reader, run_id, part, cpus, ret, err) : 0;
 }
 
-int rps_part_shares_of_labels(struct rps_reader *reader, int64_t run_id,
+int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                               const struct rps_phases *phases, const struct rps_cpus *cpus,
                               struct rps_part_shares *ret, struct rps_error *err)
 {
-    struct rps_run_part part = {0};
-    int result = rps_run_part_of_phases(phases, 1, &part, err);
+    struct rps_run_part part = rps_run_part_of_phases(arena, phases, 1);
 
-    *ret = (struct rps_part_shares){0};
-    if (result == 0)
-        result = rps_part_shares_find(reader, run_id, &part, cpus, ret, err);
-    rps_run_part_free(&part);
-    return result;
-}
-
-void rps_part_shares_free(struct rps_part_shares *shares)
-{
-    free(shares->group);
-    free(shares->name);
-    free(shares->program);
-    free(shares->samples);
-    if (shares->texts_free)
-        shares->texts_free(shares->texts);
-    *shares = (struct rps_part_shares){0};
+    return rps_part_shares_find(arena, reader, run_id, &part, cpus, ret, err);
 }
 
 double rps_shares_part(uint64_t samples, uint64_t all)

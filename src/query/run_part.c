@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
 #include "rpistat/cpu_series.h"
 #include "rpistat/parse.h"
 #include "rpistat/profile.h"
@@ -17,66 +16,47 @@
 
 /* --- stretches -------------------------------------------------------------------------------- */
 
-void rps_run_part_free(struct rps_run_part *part)
+static void add_stretch(struct rps_arena *arena, struct rps_run_part *part, uint64_t first,
+                        uint64_t last, size_t group)
 {
-    free(part->stretch);
-    *part = (struct rps_run_part){0};
-}
-
-static int add_stretch(struct rps_run_part *part, uint64_t first, uint64_t last, size_t group,
-                       struct rps_error *err)
-{
-    struct rps_run_stretch *more = rps_array_grow(part->stretch, part->count, sizeof(*more));
-
-    if (!more)
-        return rps_error_memory(err);
-    part->stretch = more;
-    more[part->count++] = (struct rps_run_stretch){first, last, group};
+    part->stretch = rps_arena_grow(arena, part->stretch, part->count, sizeof(*part->stretch));
+    part->stretch[part->count++] = (struct rps_run_stretch){first, last, group};
     if (part->group_count <= group)
         part->group_count = group + 1;
-    return 0;
 }
 
-int rps_run_part_of_phases(const struct rps_phases *phases, int by_label, struct rps_run_part *ret,
-                           struct rps_error *err)
+struct rps_run_part rps_run_part_of_phases(struct rps_arena *arena, const struct rps_phases *phases,
+                                           int by_label)
 {
     struct rps_run_part part = {0};
-    int result = 0;
 
-    for (size_t i = 0; i < phases->count && result == 0; i++)
-        result = add_stretch(&part, phases->phase[i].first, phases->phase[i].last,
-                             by_label ? (size_t)phases->phase[i].label : i, err);
+    for (size_t i = 0; i < phases->count; i++)
+        add_stretch(arena, &part, phases->phase[i].first, phases->phase[i].last,
+                    by_label ? (size_t)phases->phase[i].label : i);
     if (by_label)
         part.group_count = (size_t)phases->label_count;
-    if (result == 0)
-        *ret = part;
-    else
-        rps_run_part_free(&part);
-    return result;
+    return part;
 }
 
-int rps_run_part_keep(struct rps_run_part *part, const struct rps_run_part *other,
-                      struct rps_error *err)
+struct rps_run_part rps_run_part_both(struct rps_arena *arena, const struct rps_run_part *part,
+                                      const struct rps_run_part *other)
 {
     struct rps_run_part both = {0};
-    int result = 0;
 
-    for (size_t i = 0, j = 0; i < part->count && j < other->count && result == 0;) {
+    for (size_t i = 0, j = 0; i < part->count && j < other->count;) {
         const struct rps_run_stretch *x = &part->stretch[i], *y = &other->stretch[j];
         uint64_t first = x->first > y->first ? x->first : y->first;
         uint64_t last = x->last < y->last ? x->last : y->last;
 
         if (first <= last)
-            result = add_stretch(&both, first, last, x->group, err);
+            add_stretch(arena, &both, first, last, x->group);
         if (x->last <= y->last)
             i++;
         else
             j++;
     }
     both.group_count = part->group_count;
-    rps_run_part_free(part);
-    *part = both;
-    return result;
+    return both;
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -123,8 +103,8 @@ int rps_run_part_check(const char *text, struct rps_error *err)
     return parse_phase(text, &meant, err);
 }
 
-static int choose_phases(const struct rps_phases *phases, int64_t run_id, const char *text,
-                         struct rps_run_part *ret, struct rps_error *err)
+static int choose_phases(struct rps_arena *arena, const struct rps_phases *phases, int64_t run_id,
+                         const char *text, struct rps_run_part *ret, struct rps_error *err)
 {
     char last[RPS_PHASE_LABEL_SIZE];
     struct meant meant;
@@ -136,7 +116,7 @@ static int choose_phases(const struct rps_phases *phases, int64_t run_id, const 
         uint64_t number = meant.label < 0 ? i : phase->label == meant.label ? ++times : UINT64_MAX;
 
         if (number != UINT64_MAX && number >= meant.first && number <= meant.last)
-            result = add_stretch(ret, phase->first, phase->last, 0, err);
+            add_stretch(arena, ret, phase->first, phase->last, 0);
     }
     if (result < 0 || ret->count > 0)
         return result;
@@ -148,7 +128,7 @@ static int choose_phases(const struct rps_phases *phases, int64_t run_id, const 
         rps_phase_label(phases->label_count > 0 ? phases->label_count - 1 : 0, last));
 }
 
-static int keep_phases(struct rps_reader *reader, int64_t run_id,
+static int keep_phases(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                        const struct rps_part_choice *choice, struct rps_run_part *part,
                        struct rps_error *err)
 {
@@ -162,27 +142,25 @@ static int keep_phases(struct rps_reader *reader, int64_t run_id,
                                "`rpistat phases -r %" PRId64 "` first",
                                run_id, run_id);
     if (result > 0)
-        result = choose_phases(choice->phases ? choice->phases : rps_phase_levels_shown(&levels),
-                               run_id, choice->phase, &chosen, err);
-    if (result == 0)
-        result = rps_run_part_keep(part, &chosen, err);
-    rps_run_part_free(&chosen);
+        result =
+            choose_phases(arena, choice->phases ? choice->phases : rps_phase_levels_shown(&levels),
+                          run_id, choice->phase, &chosen, err);
+    *part = rps_run_part_both(arena, part, &chosen);
     rps_phase_levels_free(&levels);
     return result;
 }
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-static int add_period(struct rps_run_part *part, const struct rps_period *period,
-                      struct rps_error *err)
+static void add_period(struct rps_arena *arena, struct rps_run_part *part,
+                       const struct rps_period *period)
 {
     struct rps_run_stretch *before = part->count > 0 ? &part->stretch[part->count - 1] : NULL;
 
-    if (before && before->last + 1 == period->period) {
+    if (before && before->last + 1 == period->period)
         before->last = rps_period_last(period);
-        return 0;
-    }
-    return add_stretch(part, period->period, rps_period_last(period), 0, err);
+    else
+        add_stretch(arena, part, period->period, rps_period_last(period), 0);
 }
 
 static int by_first(const void *a, const void *b)
@@ -212,7 +190,7 @@ static void put_in_order(struct rps_run_part *part)
     part->count = kept;
 }
 
-static int keep_region(struct rps_reader *reader, int64_t run_id,
+static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                        const struct rps_part_choice *choice, struct rps_run_part *part,
                        struct rps_error *err)
 {
@@ -234,39 +212,35 @@ static int keep_region(struct rps_reader *reader, int64_t run_id,
     if (result == 0)
         result = rps_run_region_keep(&series, &regions.region[0], err);
     while (rps_walk_next(&walk, &result, err))
-        result = add_period(&chosen, walk.period, err);
+        add_period(arena, &chosen, walk.period);
     put_in_order(&chosen);
-    if (result == 0)
-        result = rps_run_part_keep(part, &chosen, err);
-    rps_run_part_free(&chosen);
+    *part = rps_run_part_both(arena, part, &chosen);
     rps_notes_free(&marks);
     rps_run_regions_free(&regions);
     rps_cpu_series_free(&series);
     return result;
 }
 
-int rps_run_part_choose(struct rps_reader *reader, int64_t run_id,
+int rps_run_part_choose(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_part_choice *choice, struct rps_run_part *ret,
                         struct rps_error *err)
 {
-    struct rps_run_part part = {0};
     uint64_t first = 0, last = INT64_MAX;
     int result = 1;
 
+    *ret = (struct rps_run_part){0};
     if (choice->from_ns > 0 || choice->to_ns < INT64_MAX)
         result =
             rps_reader_periods(reader, run_id, choice->from_ns, choice->to_ns, &first, &last, err);
-    if (result > 0)
-        result = add_stretch(&part, first, last, 0, err);
+    if (result > 0) {
+        add_stretch(arena, ret, first, last, 0);
+        result = 0;
+    }
     if (result == 0 && choice->phase)
-        result = keep_phases(reader, run_id, choice, &part, err);
+        result = keep_phases(arena, reader, run_id, choice, ret, err);
     if (result == 0 && choice->region)
-        result = keep_region(reader, run_id, choice, &part, err);
-    part.group_count = 1;
-    if (result == 0)
-        *ret = part;
-    else
-        rps_run_part_free(&part);
+        result = keep_region(arena, reader, run_id, choice, ret, err);
+    ret->group_count = 1;
     return result;
 }
 
@@ -299,30 +273,23 @@ static int find_time(struct rps_reader *reader, int64_t run_id,
     return result;
 }
 
-int rps_run_part_time(struct rps_reader *reader, int64_t run_id,
+int rps_run_part_time(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                       const struct rps_part_choice *choice, const struct rps_run_part *part,
                       const struct rps_cpus *cpus, struct rps_part_time **ret,
                       struct rps_error *err)
 {
-    struct rps_phases phases = {.count = part->count, .label_count = (int)part->group_count};
-    struct rps_part_time *time = calloc(part->group_count + 1, sizeof(*time));
-    int result = 0;
+    const struct rps_phases phases = {
+        .count = part->count,
+        .label_count = (int)part->group_count,
+        .phase = rps_arena_get(arena, part->count, sizeof(*phases.phase)),
+    };
 
-    phases.phase = calloc(part->count + 1, sizeof(*phases.phase));
-    if (!time || !phases.phase)
-        result = rps_error_memory(err);
-    for (size_t g = 0; g < part->group_count && time; g++)
-        time[g] = (struct rps_part_time){NAN, NAN};
-    for (size_t i = 0; i < part->count && result == 0; i++)
+    *ret = rps_arena_get(arena, part->group_count, sizeof(**ret));
+    for (size_t g = 0; g < part->group_count; g++)
+        (*ret)[g] = (struct rps_part_time){NAN, NAN};
+    for (size_t i = 0; i < part->count; i++)
         phases.phase[i] = (struct rps_phase){.first = part->stretch[i].first,
                                              .last = part->stretch[i].last,
                                              .label = (int)part->stretch[i].group};
-    if (result == 0 && part->count > 0)
-        result = find_time(reader, run_id, choice, &phases, cpus, time, err);
-    if (result == 0)
-        *ret = time;
-    else
-        free(time);
-    rps_phases_free(&phases);
-    return result;
+    return part->count > 0 ? find_time(reader, run_id, choice, &phases, cpus, *ret, err) : 0;
 }

@@ -73,7 +73,7 @@ static int find_samples(struct rps_arena *arena, const struct work *work,
         run[r] = (struct rps_signal_run){member->reader, member->run.run_id,
                                          member->cpu_series.first, member->cpu_series.last};
     }
-    return signals->provider->choose(run, signals->count, &options->cpus,
+    return signals->provider->choose(arena, run, signals->count, &options->cpus,
                                      work->name + work->metric_count, work->sample_count,
                                      &signals->samples, err);
 }
@@ -210,6 +210,4 @@ void rps_run_signals_free(struct rps_run_signals *signals)
         rps_plan_free(member->plan);
         rps_run_free(&member->run);
     }
-    if (signals->provider)
-        signals->provider->free(&signals->samples);
 }

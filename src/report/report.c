@@ -207,8 +207,6 @@ static void report_free(struct rps_report *report)
     free(report->item);
     rps_profile_free(&report->profile);
     rps_phase_levels_free(&report->levels);
-    rps_part_shares_free(&report->label_shares);
-    rps_part_shares_free(&report->shares);
     for (size_t i = 0; report->region_tally && i < report->regions.count; i++)
         rps_tally_free(&report->region_tally[i]);
     free(report->region_tally);

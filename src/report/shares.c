@@ -11,40 +11,29 @@
 #define MOST    .5 /* of a phase's samples are said by so many functions that have them, */
 #define MOST_OF 2  /* but not by more */
 
-/* Of each label, in what it has in common with the part. */
-static int read_labels(struct rps_report *report, const struct rps_run_part *part,
-                       struct rps_error *err)
-{
-    struct rps_run_part labels = {0};
-    int result = rps_run_part_of_phases(report->phases, 1, &labels, err);
-
-    if (result == 0)
-        result = rps_run_part_keep(&labels, part, err);
-    if (result == 0)
-        result = rps_part_shares_find(report->cpu_series.reader, report->run.run_id, &labels,
-                                      &report->options->cpus, &report->label_shares, err);
-    rps_run_part_free(&labels);
-    return result;
-}
-
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 {
     const struct rps_report_options *options = report->options;
     const struct rps_part_choice choice = {
         .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
     struct rps_reader *reader = report->cpu_series.reader;
+    struct rps_arena *arena = report->document->arena;
     int64_t run_id = report->run.run_id;
-    struct rps_run_part part = {0};
+    struct rps_run_part part = {0}, labels;
     int result;
 
     rps_tally_operands(&report->tally, report->plan, report->operand);
     report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
-    result = rps_run_part_choose(reader, run_id, &choice, &part, err);
+    result = rps_run_part_choose(arena, reader, run_id, &choice, &part, err);
     if (result == 0)
-        result = rps_part_shares_find(reader, run_id, &part, &options->cpus, &report->shares, err);
-    if (result > 0 && report->phases)
-        result = read_labels(report, &part, err);
-    rps_run_part_free(&part);
+        result = rps_part_shares_find(arena, reader, run_id, &part, &options->cpus, &report->shares,
+                                      err);
+    if (result > 0 && report->phases) { /* of each label, in what it has in common with the part */
+        labels = rps_run_part_of_phases(arena, report->phases, 1);
+        labels = rps_run_part_both(arena, &labels, &part);
+        result = rps_part_shares_find(arena, reader, run_id, &labels, &options->cpus,
+                                      &report->label_shares, err);
+    }
     return result < 0 ? result : 0;
 }
 

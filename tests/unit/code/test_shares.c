@@ -63,6 +63,22 @@ static struct rps_code code = {.module_count = 4,
                                .task = tasks};
 static const uint64_t samples[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 3};
 
+static struct rps_arena *arena;
+
+static int open_arena(void **state)
+{
+    (void)state;
+    arena = rps_arena_new();
+    return 0;
+}
+
+static int close_arena(void **state)
+{
+    (void)state;
+    rps_arena_free(arena);
+    return 0;
+}
+
 static const struct rps_share *find(const struct rps_shares *shares, const char *name)
 {
     for (size_t i = 0; i < shares->count; i++) {
@@ -86,7 +102,7 @@ static void functions(void **state)
     struct rps_shares shares;
 
     (void)state;
-    assert_int_equal(rps_shares_find(&code, samples, RPS_SHARES_FUNCTION, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &code, samples, RPS_SHARES_FUNCTION);
     assert_int_equal(shares.samples, 514);
     assert_int_equal(shares.count, 8);
     has(&shares, "main", 1 + 3, 1 + 2 + 4 + 8 + 16 + 32 + 64 + 3);
@@ -106,7 +122,6 @@ static void functions(void **state)
     assert_true(find(&shares, "do_syscall")->is_kernel);
     assert_int_equal(find(&shares, "libx.so+0x60")->how, RPS_LOCATION_NONE);
     assert_int_equal(find(&shares, "work")->how, RPS_LOCATION_DEBUG);
-    rps_shares_free(&shares);
 }
 
 static void lines_and_modules(void **state)
@@ -114,19 +129,17 @@ static void lines_and_modules(void **state)
     struct rps_shares shares;
 
     (void)state;
-    assert_int_equal(rps_shares_find(&code, samples, RPS_SHARES_LINE, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &code, samples, RPS_SHARES_LINE);
     assert_int_equal(shares.count, 10); /* main and spin at two lines each */
     has(&shares, "work", 6, 22);
     assert_int_equal(find(&shares, "work")->line, 20);
-    rps_shares_free(&shares);
 
-    assert_int_equal(rps_shares_find(&code, samples, RPS_SHARES_MODULE, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &code, samples, RPS_SHARES_MODULE);
     assert_int_equal(shares.count, 4);
     has(&shares, "/bin/prog", 1 + 6 + 8 + 128 + 3, 258);
     has(&shares, "/lib/libx.so", 96, 96);
     has(&shares, "[kernel]", 16, 16);
     has(&shares, "[unknown]", 256, 256);
-    rps_shares_free(&shares);
 }
 
 static void processes_and_threads(void **state)
@@ -135,19 +148,17 @@ static void processes_and_threads(void **state)
     struct rps_shares shares;
 
     (void)state;
-    assert_int_equal(rps_shares_find(&code, seen, RPS_SHARES_THREAD, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &code, seen, RPS_SHARES_THREAD);
     assert_int_equal(shares.count, 4); /* the idle one was not seen */
     assert_string_equal(shares.share[0].name, "worker");
     assert_int_equal(shares.share[0].tid, 11);
-    rps_shares_free(&shares);
 
-    assert_int_equal(rps_shares_find(&code, seen, RPS_SHARES_PROCESS, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &code, seen, RPS_SHARES_PROCESS);
     assert_int_equal(shares.count, 2);
     assert_string_equal(shares.share[0].name, "prog"); /* what its first thread is called last */
     assert_int_equal(shares.share[0].self, 16);
     assert_int_equal(shares.share[0].pid, 10);
     assert_string_equal(shares.share[1].name, "alone");
-    rps_shares_free(&shares);
 }
 
 static void innermost_functions(void **state)
@@ -157,23 +168,17 @@ static void innermost_functions(void **state)
     size_t count;
 
     (void)state;
-    assert_int_equal(
-        rps_shares_functions(&code, 0, RPS_UNNAMED_MODULE, &function, &name, &count, NULL), 0);
+    function = rps_shares_functions(arena, &code, 0, RPS_UNNAMED_MODULE, &name, &count);
     assert_string_equal(name[function[4]].name, "do_syscall");
     assert_string_equal(name[function[3]].name, "rest");
     assert_int_equal(function[5], function[6]); /* a module without names is one */
     assert_string_equal(name[function[5]].name, "[libx.so]");
     assert_int_equal(function[3] == function[7], 0);
     assert_int_equal(function[8], -1);
-    free(function);
-    free(name);
-    assert_int_equal(
-        rps_shares_functions(&code, 1, RPS_UNNAMED_MODULE, &function, &name, &count, NULL), 0);
+    function = rps_shares_functions(arena, &code, 1, RPS_UNNAMED_MODULE, &name, &count);
     assert_string_equal(name[function[4]].name, "work");
     assert_string_equal(name[function[1]].file, "prog.c");
     assert_int_equal(name[function[1]].line, 20);
-    free(function);
-    free(name);
 }
 
 static void functions_by_page(void **state)
@@ -190,15 +195,12 @@ static void functions_by_page(void **state)
     moved[5].address = 0x3000;
     for (uint64_t page = 3; page <= 4; page++) {
         moved[6].address = page << 12 | 0xfff;
-        assert_int_equal(
-            rps_shares_functions(&other, 1, RPS_UNNAMED_PAGE, &function, &name, &count, NULL), 0);
+        function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_PAGE, &name, &count);
         assert_string_equal(name[function[5]].name, "libx.so+0x3000");
         assert_string_equal(name[function[6]].name,
                             page == 3 ? "libx.so+0x3000" : "libx.so+0x4000");
         assert_int_equal(function[5] == function[6], page == 3);
         assert_string_equal(name[function[3]].name, "rest");
-        free(function);
-        free(name);
     }
 }
 
@@ -228,7 +230,7 @@ static void trees(void **state)
     struct rps_calls calls;
 
     (void)state;
-    assert_int_equal(rps_shares_calls(&code, samples, &calls, NULL), 0);
+    calls = rps_shares_calls(arena, &code, samples);
     assert_int_equal(calls.call[0].total, 514);
     assert_int_equal(calls.call[0].self, 0);
     assert_int_equal(call_at(&calls, "main")->total, 130);
@@ -244,11 +246,9 @@ static void trees(void **state)
     assert_int_equal(call_at(&calls, "spin")->total, 128);
     for (size_t i = 1; i < calls.count; i++)
         assert_true(calls.call[i].parent < i);
-    rps_calls_free(&calls);
 
-    assert_int_equal(rps_shares_calls(&code, few, &calls, NULL), 0);
+    calls = rps_shares_calls(arena, &code, few);
     assert_int_equal(calls.count, 4); /* what has no samples is not in it */
-    rps_calls_free(&calls);
 }
 
 /* Counts of a store may be anything. */
@@ -258,10 +258,9 @@ static void sums_too_large(void **state)
     struct rps_calls calls;
 
     (void)state;
-    assert_int_equal(rps_shares_calls(&code, huge, &calls, NULL), 0);
+    calls = rps_shares_calls(arena, &code, huge);
     for (size_t i = 1; i < calls.count; i++)
         assert_true(calls.call[i].parent < i);
-    rps_calls_free(&calls);
 }
 
 static void nothing(void **state)
@@ -272,15 +271,12 @@ static void nothing(void **state)
     struct rps_calls calls;
 
     (void)state;
-    assert_int_equal(rps_shares_find(&empty, none, RPS_SHARES_FUNCTION, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &empty, none, RPS_SHARES_FUNCTION);
     assert_int_equal(shares.count, 0);
-    rps_shares_free(&shares);
-    assert_int_equal(rps_shares_find(&code, none, RPS_SHARES_LINE, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &code, none, RPS_SHARES_LINE);
     assert_int_equal(shares.count, 0);
-    rps_shares_free(&shares);
-    assert_int_equal(rps_shares_calls(&empty, none, &calls, NULL), 0);
+    calls = rps_shares_calls(arena, &empty, none);
     assert_int_equal(calls.count, 1);
-    rps_calls_free(&calls);
 }
 
 /* A stack of 200,000 calls of 20,000 functions, each again and again: were the way up looked at for
@@ -316,14 +312,12 @@ static void deep_recursion(void **state)
         stack[i] = (struct rps_stack){i, i - 1, i % NAMES};
         seen[i] = 1;
     }
-    assert_int_equal(rps_shares_find(&deep, seen, RPS_SHARES_FUNCTION, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &deep, seen, RPS_SHARES_FUNCTION);
     assert_int_equal(shares.count, NAMES);
     has(&shares, "f0", DEEP / NAMES, DEEP);
     has(&shares, "f19999", DEEP / NAMES, DEEP - 19999);
-    rps_shares_free(&shares);
-    assert_int_equal(rps_shares_calls(&deep, seen, &calls, NULL), 0);
+    calls = rps_shares_calls(arena, &deep, seen);
     assert_int_equal(calls.count, DEEP + 1);
-    rps_calls_free(&calls);
     free(name);
     free(seen);
     free(stack);
@@ -341,7 +335,7 @@ static void programs(void **state)
     size_t count;
 
     (void)state;
-    assert_int_equal(rps_shares_programs(&code, &program, &name, &count, NULL), 0);
+    program = rps_shares_programs(arena, &code, &name, &count);
     assert_int_equal(count, 3);
     assert_string_equal(name[program[0]].name, "sh");
     assert_string_equal(name[program[1]].name, "prog");
@@ -349,14 +343,11 @@ static void programs(void **state)
     assert_int_equal(program[4], program[1]);
     assert_string_equal(name[program[3]].name, "alone"); /* its first was never seen */
     assert_string_equal(name[program[3]].module, "");
-    free(program);
-    free(name);
-    assert_int_equal(rps_shares_find(&code, seen, RPS_SHARES_PROGRAM, &shares, NULL), 0);
+    shares = rps_shares_find(arena, &code, seen, RPS_SHARES_PROGRAM);
     assert_int_equal(shares.count, 3);
     assert_int_equal(shares.samples, 31);
     assert_string_equal(shares.share[0].name, "prog");
     assert_int_equal(shares.share[0].self, 22);
-    rps_shares_free(&shares);
     assert_true(rps_shares_has_processes(&code));
     assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 3, .task = tasks}));
     assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 0}));
@@ -401,5 +392,5 @@ int main(void)
         cmocka_unit_test(deep_recursion),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

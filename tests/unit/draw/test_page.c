@@ -195,13 +195,12 @@ static char *draw_comparison(struct fixture *fixture)
             .run = fixture->run,
             .phases = {.count = PHASES - 2, .phase = phase + 1, .label_count = ROWS - 1}};
         run[side].run.elapsed_ns = 20 * PHASES * FIXTURE_PERIOD_NS;
-        assert_true(rps_part_shares_of_labels(fixture->reader, fixture->run_id, &run[side].phases,
-                                              &(struct rps_cpus){0}, &shares[side], &err) >= 0);
+        assert_true(rps_part_shares_of_labels(comparison.arena, fixture->reader, fixture->run_id,
+                                              &run[side].phases, &(struct rps_cpus){0},
+                                              &shares[side], &err) >= 0);
     }
     if (rps_comparison_draw(&plot, &err) < 0)
         fail_msg("%s", err.message);
-    for (int side = 0; side < 2; side++)
-        rps_part_shares_free(&shares[side]);
     rps_arena_free(comparison.arena);
     return drawing_text(plot.path, NULL);
 }

@@ -19,6 +19,22 @@ static struct rps_phase phases_of_run[] = {
 };
 static const struct rps_phases phases = {.count = 3, .phase = phases_of_run, .label_count = 2};
 
+static struct rps_arena *arena;
+
+static int open_arena(void **state)
+{
+    (void)state;
+    arena = rps_arena_new();
+    return 0;
+}
+
+static int close_arena(void **state)
+{
+    (void)state;
+    rps_arena_free(arena);
+    return 0;
+}
+
 static void has_stretch(const struct rps_run_part *part, size_t i, uint64_t first, uint64_t last,
                         size_t group)
 {
@@ -33,14 +49,12 @@ static void phases_are_groups(void **state)
     struct rps_run_part part;
 
     (void)state;
-    assert_int_equal(rps_run_part_of_phases(&phases, 1, &part, NULL), 0);
+    part = rps_run_part_of_phases(arena, &phases, 1);
     assert_int_equal(part.group_count, 2);
     has_stretch(&part, 2, 20, 29, 0);
-    rps_run_part_free(&part);
-    assert_int_equal(rps_run_part_of_phases(&phases, 0, &part, NULL), 0);
+    part = rps_run_part_of_phases(arena, &phases, 0);
     assert_int_equal(part.group_count, 3);
     has_stretch(&part, 2, 20, 29, 2);
-    rps_run_part_free(&part);
 }
 
 static void parts_are_cut(void **state)
@@ -50,8 +64,8 @@ static void parts_are_cut(void **state)
     struct rps_run_part part;
 
     (void)state;
-    assert_int_equal(rps_run_part_of_phases(&phases, 1, &part, NULL), 0);
-    assert_int_equal(rps_run_part_keep(&part, &other, NULL), 0);
+    part = rps_run_part_of_phases(arena, &phases, 1);
+    part = rps_run_part_both(arena, &part, &other);
     assert_int_equal(part.count, 5);
     has_stretch(&part, 0, 2, 4, 0);
     has_stretch(&part, 1, 6, 9, 0);
@@ -59,9 +73,8 @@ static void parts_are_cut(void **state)
     has_stretch(&part, 3, 19, 19, 1);
     has_stretch(&part, 4, 20, 29, 0);
     assert_int_equal(part.group_count, 2);
-    assert_int_equal(rps_run_part_keep(&part, &(struct rps_run_part){0}, NULL), 0);
+    part = rps_run_part_both(arena, &part, &(struct rps_run_part){0});
     assert_int_equal(part.count, 0);
-    rps_run_part_free(&part);
 }
 
 static void names_of_phases(void **state)
@@ -167,5 +180,5 @@ int main(void)
         cmocka_unit_test(long_names_are_cut), cmocka_unit_test(samples_that_are_missing),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
