@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
@@ -30,16 +31,16 @@ struct rps_csv_options {
 };
 
 struct rps_csv_signals {
-    struct rps_signals signals;  /* owned */
-    char (*name)[RPS_NAME_SIZE]; /* owned; header, or the column's number from 1 */
+    struct rps_signals signals;  /* the arena's: not for rps_signals_free */
+    char (*name)[RPS_NAME_SIZE]; /* header, or the column's number from 1 */
 };
 
 /*
- * Read `in` to its end. Errors, one sentence each (RPS_FAILED, for unknown columns RPS_USAGE):
- * reading fails; it is no text; it has no rows; a row has more or fewer cells than the first; no
- * column of numbers; a column that it does not have; without memory.
+ * Read `in` to its end, into the arena. Errors, one sentence each (RPS_FAILED, for unknown columns
+ * RPS_USAGE): reading fails; it is no text; it has no rows; a row has more or fewer cells than the
+ * first; no column of numbers; a column that it does not have.
  */
-int rps_csv_signals_read(FILE *in, const struct rps_csv_options *options,
+int rps_csv_signals_read(struct rps_arena *arena, FILE *in, const struct rps_csv_options *options,
                          struct rps_csv_signals *ret, struct rps_error *err);
 
 /*
@@ -61,8 +62,5 @@ int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret);
 
 /* 1 for the name of a column that numbers rows or says when they were: "time", "index", "date". */
 int rps_csv_names_place(const char *name);
-
-/* Release what the struct points to and zero it. */
-void rps_csv_signals_free(struct rps_csv_signals *signals);
 
 #endif

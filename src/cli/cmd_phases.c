@@ -22,12 +22,12 @@ static void say(struct rps_cli *cli, const char *sentence)
         rps_output_message(sentence);
 }
 
-/* Pointers to the rows of an array of names; NULL without memory. */
-static const char **pointers(const char *name, size_t size, size_t count)
+/* Pointers to the rows of an array of names. */
+static const char **pointers(struct rps_cli *cli, const char *name, size_t size, size_t count)
 {
-    const char **pointer = calloc(count + 1, sizeof(*pointer));
+    const char **pointer = rps_arena_get(cli->arena, count, sizeof(*pointer));
 
-    for (size_t i = 0; pointer && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         pointer[i] = name + i * size;
     return pointer;
 }
@@ -82,13 +82,11 @@ struct run_job {
     struct rps_profile profile;
     struct rps_run_components components;
     struct rps_part_shares shares;           /* of the labels; of none without samples */
-    const char **signal, **component_signal; /* owned; into the names of the above */
+    const char **signal, **component_signal; /* into the names of the above */
 };
 
 static void run_job_free(struct run_job *job)
 {
-    free(job->component_signal);
-    free(job->signal);
     rps_run_components_free(&job->components);
     rps_profile_free(&job->profile);
     rps_run_phases_free(&job->found);
@@ -150,11 +148,11 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
     if (result < 0)
         return result;
     job->signal =
-        pointers(job->found.signal[0], sizeof(job->found.signal[0]), job->found.signal_count);
+        pointers(cli, job->found.signal[0], sizeof(job->found.signal[0]), job->found.signal_count);
     job->component_signal =
-        pointers((const char *)job->components.name, sizeof(job->components.name[0]),
+        pointers(cli, (const char *)job->components.name, sizeof(job->components.name[0]),
                  job->components.components.signal_count);
-    return job->signal && job->component_signal ? 0 : rps_error_memory(&cli->err);
+    return 0;
 }
 
 static int write_run(struct rps_cli *cli, struct run_job *job)
@@ -216,16 +214,14 @@ struct table_job {
     struct rps_found_phases found;
     struct rps_profile profile;
     struct rps_components components;
-    const char **name; /* owned; into those of the table */
+    const char **name; /* into those of the table */
 };
 
 static void table_job_free(struct table_job *job)
 {
-    free(job->name);
     rps_components_free(&job->components);
     rps_profile_free(&job->profile);
     rps_found_phases_free(&job->found);
-    rps_csv_signals_free(&job->table);
 }
 
 static int read_table(struct rps_cli *cli, struct table_job *job)
@@ -241,7 +237,7 @@ static int read_table(struct rps_cli *cli, struct table_job *job)
     settings->table.origin = is_input ? "standard input" : settings->csv;
     settings->table.name = settings->metric.name;
     settings->table.name_count = settings->metric.count;
-    result = rps_csv_signals_read(in, &settings->table, &job->table, &cli->err);
+    result = rps_csv_signals_read(cli->arena, in, &settings->table, &job->table, &cli->err);
     if (!is_input)
         fclose(in);
     if (result == 0 && job->table.signals.count < OBSERVATIONS_MIN)
@@ -280,10 +276,8 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
 
     if (result < 0)
         return result;
-    job->name =
-        pointers(job->table.name[0], sizeof(job->table.name[0]), job->table.signals.signal_count);
-    if (!job->name)
-        return rps_error_memory(&cli->err);
+    job->name = pointers(cli, job->table.name[0], sizeof(job->table.name[0]),
+                         job->table.signals.signal_count);
     result = find_in_table(cli, job);
     if (result == 0)
         result = profile_table(job, shown_of(&job->found), &job->profile, &cli->err);

@@ -10,7 +10,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -28,7 +27,7 @@ struct choice {
     size_t first;   /* row; 1 behind a header */
     size_t count;   /* rows */
     int own_export; /* 1: made by rpistat export */
-    size_t *column; /* owned; chosen */
+    size_t *column; /* chosen */
     size_t chosen;
 };
 
@@ -248,65 +247,54 @@ static void mark_breaks(const struct choice *choice, uint8_t *broken)
     }
 }
 
-static int take(const struct choice *choice, struct rps_csv_signals *ret, struct rps_error *err)
+static void take(struct rps_arena *arena, const struct choice *choice, struct rps_csv_signals *ret)
 {
-    struct rps_csv_signals out = {
-        .signals = {.count = choice->count, .signal_count = choice->chosen}};
+    struct rps_signals *signals = &ret->signals;
 
-    out.signals.value = calloc(choice->count, choice->chosen * sizeof(*out.signals.value));
-    out.name = calloc(choice->chosen, sizeof(*out.name));
-    if (choice->own_export)
-        out.signals.broken = calloc(choice->count, sizeof(*out.signals.broken));
-    if (!out.signals.value || !out.name || (choice->own_export && !out.signals.broken)) {
-        rps_csv_signals_free(&out);
-        return rps_error_memory(err);
-    }
+    *ret = (struct rps_csv_signals){
+        .signals = {.count = choice->count,
+                    .signal_count = choice->chosen,
+                    .value = rps_arena_get(arena, choice->count,
+                                           choice->chosen * sizeof(*signals->value))},
+        .name = rps_arena_get(arena, choice->chosen, sizeof(*ret->name)),
+    };
     for (size_t s = 0; s < choice->chosen; s++) {
-        name_of(choice, choice->column[s], out.name[s]);
+        name_of(choice, choice->column[s], ret->name[s]);
         for (size_t i = 0; i < choice->count; i++)
-            out.signals.value[s * choice->count + i] = value_at(choice, i, choice->column[s]);
+            signals->value[s * choice->count + i] = value_at(choice, i, choice->column[s]);
     }
-    if (choice->own_export)
-        mark_breaks(choice, out.signals.broken);
-    *ret = out;
-    return 0;
+    if (choice->own_export) {
+        signals->broken = rps_arena_get(arena, choice->count, sizeof(*signals->broken));
+        mark_breaks(choice, signals->broken);
+    }
 }
 
-static int choose(struct choice *choice, const struct rps_csv_options *options,
-                  struct rps_csv_signals *ret, struct rps_error *err)
+static int choose(struct rps_arena *scratch, struct choice *choice,
+                  const struct rps_csv_options *options, struct rps_error *err)
 {
     size_t most = choice->table->column_count + options->name_count;
-    int result;
 
     choice->first = has_header(choice->table);
     choice->count = choice->table->row_count - choice->first;
     if (choice->table->row_count == 0)
         return rps_error_set(err, RPS_FAILED, "%s has no rows", choice->origin);
     choice->own_export = is_own_export(choice);
-    choice->column = calloc(most, sizeof(*choice->column));
-    if (!choice->column)
-        return rps_error_memory(err);
-    result = options->name_count > 0 ? choose_names(choice, options, err) : choose_all(choice, err);
-    return result == 0 ? take(choice, ret, err) : result;
+    choice->column = rps_arena_get(scratch, most, sizeof(*choice->column));
+    return options->name_count > 0 ? choose_names(choice, options, err) : choose_all(choice, err);
 }
 
-int rps_csv_signals_read(FILE *in, const struct rps_csv_options *options,
+int rps_csv_signals_read(struct rps_arena *arena, FILE *in, const struct rps_csv_options *options,
                          struct rps_csv_signals *ret, struct rps_error *err)
 {
+    struct rps_arena *scratch = rps_arena_new();
     struct rps_csv_table table;
     struct choice choice = {.table = &table, .origin = options->origin};
-    int result = rps_csv_table_read(in, options, &table, err);
+    int result = rps_csv_table_read(scratch, in, options, &table, err);
 
     if (result == 0)
-        result = choose(&choice, options, ret, err);
-    free(choice.column);
-    rps_csv_table_free(&table);
+        result = choose(scratch, &choice, options, err);
+    if (result == 0)
+        take(arena, &choice, ret);
+    rps_arena_free(scratch);
     return result;
-}
-
-void rps_csv_signals_free(struct rps_csv_signals *signals)
-{
-    rps_signals_free(&signals->signals);
-    free(signals->name);
-    memset(signals, 0, sizeof(*signals));
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "rpistat/array.h"
 #include "rpistat/text.h"
 
 #define CHUNK_SIZE  65536
@@ -22,6 +21,7 @@
 #define SNIFF_LINES 20
 
 struct parse {
+    struct rps_arena *arena; /* of the table */
     struct rps_csv_table *table;
     const char *origin;
     size_t cell; /* of the row that is being read */
@@ -181,12 +181,6 @@ int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret)
     return 1;
 }
 
-static void fail_memory(struct parse *parse)
-{
-    rps_error_memory(parse->err);
-    parse->failed = 1;
-}
-
 /* A further column, while the first row is read. */
 static struct rps_csv_column *add_column(struct parse *parse, const char *cell, size_t length)
 {
@@ -200,14 +194,9 @@ static struct rps_csv_column *add_column(struct parse *parse, const char *cell, 
         parse->failed = 1;
         return NULL;
     }
-    column = rps_array_grow(table->column, table->column_count, sizeof(*column));
-    if (!column) {
-        fail_memory(parse);
-        return NULL;
-    }
-    table->column = column;
+    table->column =
+        rps_arena_grow(parse->arena, table->column, table->column_count, sizeof(*column));
     column = &table->column[table->column_count++];
-    memset(column, 0, sizeof(*column));
     length = length < sizeof(text) - 1 ? length : sizeof(text) - 1;
     memcpy(text, cell, length);
     text[length] = '\0';
@@ -216,16 +205,12 @@ static struct rps_csv_column *add_column(struct parse *parse, const char *cell, 
 }
 
 /* Room for one row more. */
-static int grow(struct parse *parse)
+static void grow(struct parse *parse)
 {
     struct rps_csv_table *table = parse->table;
-    double *value =
-        rps_array_grow(table->value, table->row_count, table->column_count * sizeof(*value));
 
-    if (!value)
-        return -1;
-    table->value = value;
-    return 0;
+    table->value = rps_arena_grow(parse->arena, table->value, table->row_count,
+                                  table->column_count * sizeof(*table->value));
 }
 
 /* Of the first row only the text is kept until its end: how many columns there are is not known. */
@@ -263,10 +248,7 @@ static void end_first_row(struct parse *parse)
 {
     struct rps_csv_table *table = parse->table;
 
-    if (grow(parse) < 0) {
-        fail_memory(parse);
-        return;
-    }
+    grow(parse);
     for (size_t c = 0; c < table->column_count; c++)
         rps_csv_cell(table->column[c].first, strlen(table->column[c].first), table->decimal,
                      &table->value[c]);
@@ -291,8 +273,7 @@ static void on_row(int terminator, void *context)
             parse->failed = 1;
         }
         table->row_count++;
-        if (!parse->failed && grow(parse) < 0)
-            fail_memory(parse);
+        grow(parse);
     }
     parse->cell = 0;
     parse->comment = 0;
@@ -347,10 +328,10 @@ static int parse_file(FILE *in, struct parse *parse, const struct rps_csv_option
     return result;
 }
 
-int rps_csv_table_read(FILE *in, const struct rps_csv_options *options, struct rps_csv_table *ret,
-                       struct rps_error *err)
+int rps_csv_table_read(struct rps_arena *arena, FILE *in, const struct rps_csv_options *options,
+                       struct rps_csv_table *ret, struct rps_error *err)
 {
-    struct parse parse = {.table = ret, .origin = options->origin, .err = err};
+    struct parse parse = {.arena = arena, .table = ret, .origin = options->origin, .err = err};
     struct csv_parser parser;
     int result;
 
@@ -360,11 +341,4 @@ int rps_csv_table_read(FILE *in, const struct rps_csv_options *options, struct r
     result = parse_file(in, &parse, options, &parser);
     csv_free(&parser);
     return result;
-}
-
-void rps_csv_table_free(struct rps_csv_table *table)
-{
-    free(table->column);
-    free(table->value);
-    memset(table, 0, sizeof(*table));
 }

@@ -15,14 +15,13 @@ struct rps_csv_column {
 struct rps_csv_table {
     char separator, decimal;
     size_t column_count;
-    struct rps_csv_column *column; /* owned */
-    size_t row_count;              /* the first included, also when it is a header */
-    double *value;                 /* owned; value[row * column_count + column]; NaN: no number */
+    struct rps_csv_column *column;
+    size_t row_count; /* the first included, also when it is a header */
+    double *value;    /* value[row * column_count + column]; NaN: no number */
 };
 
-/* Read `in` to its end. Errors: as rps_csv_signals_read. Free in both cases. */
-int rps_csv_table_read(FILE *in, const struct rps_csv_options *options, struct rps_csv_table *ret,
-                       struct rps_error *err);
-void rps_csv_table_free(struct rps_csv_table *table);
+/* Read `in` to its end, into the arena. Errors: as rps_csv_signals_read. */
+int rps_csv_table_read(struct rps_arena *arena, FILE *in, const struct rps_csv_options *options,
+                       struct rps_csv_table *ret, struct rps_error *err);
 
 #endif

@@ -57,20 +57,22 @@ static void detect(const struct rps_csv_signals *table)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct rps_csv_options options = {.origin = "fuzz.csv"};
-    struct rps_csv_signals table = {0};
+    struct rps_arena *arena;
+    struct rps_csv_signals table;
     struct rps_error err = {""};
     FILE *in = size > 0 ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
 
     if (!in)
         return 0;
-    if (rps_csv_signals_read(in, &options, &table, &err) == 0) {
+    arena = rps_arena_new();
+    if (rps_csv_signals_read(arena, in, &options, &table, &err) == 0) {
         if (table.signals.count >= 4 &&
             table.signals.count * table.signals.signal_count <= VALUES_MAX)
             detect(&table);
-        rps_csv_signals_free(&table);
     } else {
         fuzz_expect_sentence(&err);
     }
+    rps_arena_free(arena);
     fclose(in);
     return 0;
 }

@@ -12,6 +12,22 @@
 
 #include "rpistat/csv_signals.h"
 
+static struct rps_arena *arena;
+
+static int open_arena(void **state)
+{
+    (void)state;
+    arena = rps_arena_new();
+    return 0;
+}
+
+static int close_arena(void **state)
+{
+    (void)state;
+    rps_arena_free(arena);
+    return 0;
+}
+
 static int read_bytes(const char *text, size_t size, const struct rps_csv_options *options,
                       struct rps_csv_signals *ret, struct rps_error *err)
 {
@@ -20,7 +36,7 @@ static int read_bytes(const char *text, size_t size, const struct rps_csv_option
 
     assert_non_null(in);
     memset(ret, 0, sizeof(*ret));
-    result = rps_csv_signals_read(in, options, ret, err);
+    result = rps_csv_signals_read(arena, in, options, ret, err);
     fclose(in);
     return result;
 }
@@ -54,7 +70,6 @@ static void check_names(struct rps_csv_signals *signals, const char *expected)
         snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", s ? " " : "",
                  signals->name[s]);
     assert_string_equal(names, expected);
-    rps_csv_signals_free(signals);
 }
 
 /* The names of the signals of a text. */
@@ -92,8 +107,6 @@ static void test_header_and_values(void **state)
     assert_true(value(&signals, 1, 0) == -2.5);
     assert_true(isnan(value(&signals, 1, 1)));
     assert_null(signals.signals.broken);
-    rps_csv_signals_free(&signals);
-    rps_csv_signals_free(&signals);
 }
 
 static void test_no_header(void **state)
@@ -187,7 +200,6 @@ static void test_own_export_without_cpus(void **state)
     assert_non_null(signals.signals.broken);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(signals.signals.broken[i], i == 2);
-    rps_csv_signals_free(&signals);
 }
 
 static void test_chosen_columns(void **state)
@@ -254,7 +266,6 @@ static void test_many_columns(void **state)
     assert_int_equal(signals.signals.count, rows);
     assert_true(signals.signals.signal_count > 9000);
     assert_true(value(&signals, 3, 2) == 0);
-    rps_csv_signals_free(&signals);
 
     memset(text, ',', RPS_CSV_COLUMNS_MAX + 1);
     text[RPS_CSV_COLUMNS_MAX + 1] = '\n';
@@ -300,8 +311,7 @@ static struct rps_csv_signals make_shapes(size_t rows, uint64_t seed)
 {
     struct rps_csv_signals table = {.signals = {.count = rows, .signal_count = SHAPES}};
 
-    table.signals.value = calloc(rows * SHAPES, sizeof(*table.signals.value));
-    assert_non_null(table.signals.value);
+    table.signals.value = rps_arena_get(arena, rows * SHAPES, sizeof(*table.signals.value));
     for (size_t s = 0; s < SHAPES; s++) {
         for (size_t i = 0; i < rows; i++)
             table.signals.value[s * rows + i] = draw((enum shape)s, i / 100 % 2 ? 4 : 2, &seed);
@@ -340,7 +350,6 @@ static void test_logarithms(void **state)
             logs[s] += is_log;
         }
         rps_signals_free(&even);
-        rps_csv_signals_free(&table);
     }
     assert_int_equal(logs[LOGNORMAL], 40);
     assert_int_equal(logs[NEAR_ZERO], 0); /* some are negative */
@@ -359,19 +368,16 @@ static void test_logarithms_of_little(void **state)
     assert_memory_equal(even.value, table.signals.value, 50 * SHAPES * sizeof(*even.value));
     assert_null(even.broken);
     rps_signals_free(&even);
-    rps_csv_signals_free(&table);
 
     table = make_shapes(400, 4);
     table.signals.value[LOGNORMAL * 400 + 17] = NAN;
-    table.signals.broken = calloc(400, 1);
-    assert_non_null(table.signals.broken);
+    table.signals.broken = rps_arena_get(arena, 400, 1);
     table.signals.broken[200] = 1;
     even = even_out(&table);
     assert_true(isnan(even.value[LOGNORMAL * 400 + 17]));
     assert_true(even.value[LOGNORMAL * 400 + 18] == log(table.signals.value[LOGNORMAL * 400 + 18]));
     assert_memory_equal(even.broken, table.signals.broken, 400);
     rps_signals_free(&even);
-    rps_csv_signals_free(&table);
 }
 
 int main(void)
@@ -391,5 +397,5 @@ int main(void)
         cmocka_unit_test(test_logarithms_of_little),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
