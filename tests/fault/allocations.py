@@ -19,6 +19,13 @@ from program import Folder, counting, environment, expect, tap  # noqa: E402
 LIBRARY = os.path.abspath(sys.argv[2])
 CASES = int(sys.argv[3]) if len(sys.argv) > 3 else 30
 RECORD = ["record", "-q", "--pmu", "sim:script.sim", "-o", "NAME.data"]
+SAMPLES = """\
+task main 100
+function main  0x1000 0x100 main.c:10
+function solve 0x2000 0x200 solve.c:21-24
+phase load 5s dc_miss=5k code=main:80%,main>solve
+phase solve 5s code=main>solve
+"""
 
 
 def call(folder, arguments, **variables):
@@ -76,8 +83,11 @@ def fail_one(folder, arguments, existing, usual, number, on):
     return answer.returncode
 
 
-def fail_each(arguments, existing=False):
-    with Folder(2 if arguments[0] == "compare" else 1) as folder:
+def fail_each(arguments, existing=False, script=None):
+    with Folder(2 if arguments[0] == "compare" else 0 if script else 1) as folder:
+        if script:
+            folder.write("script.sim", script)
+            folder.record()
         usual = expect(try_once(folder, arguments, existing, "usual",
                                 RPISTAT_FAULT_COUNT=folder / "count"), 0)
         usual.runs = run_of(folder / "usual.data")
@@ -122,8 +132,12 @@ COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
             ["export", "--rates"], ["export", "--format", "openmetrics"],
             ["events", "--pmu", "sim:script.sim", "--sets", "arm1176"], ["plot", "-o", "NAME.svg"],
             ["plot", "-o", "NAME.html"], ["watch", "--once"]]
+OF_SAMPLES = [["code"], ["code", "--tree", "--format", "csv"], ["code", "--format", "pprof", "-o", "NAME.pb"],
+              ["report"], ["phases"], ["plot", "-o", "NAME.html"]]
 
 tap.main([("a recording's end without memory", end_without_report),
           ("%s without memory" % " ".join(RECORD), fail_each, RECORD),
           ("%s into a store without memory" % " ".join(RECORD), fail_each, RECORD, True)]
-         + [("%s without memory" % " ".join(command), fail_each, command) for command in COMMANDS])
+         + [("%s without memory" % " ".join(command), fail_each, command) for command in COMMANDS]
+         + [("%s of samples without memory" % " ".join(command), fail_each, command, False, SAMPLES)
+            for command in OF_SAMPLES])
