@@ -47,27 +47,21 @@ static void say_repetition(const struct rps_pattern *pattern, int64_t observatio
         snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);
 }
 
-/* The tenths of what the phases cover, each with a label of its own, for rps_phases_free. */
-static int make_tenths(const struct rps_phases *phases, struct rps_phases *ret,
-                       struct rps_error *err)
+/* The tenths of what the phases cover, each with a label of its own. */
+static void make_tenths(const struct rps_phases *phases, struct rps_phase ret[TENTHS])
 {
     const struct rps_phase *first = &phases->phase[0], *last = &phases->phase[phases->count - 1];
     uint64_t count = last->last - first->first + 1;
     int64_t length_ns = last->end_ns - first->start_ns;
 
-    *ret = (struct rps_phases){.count = TENTHS, .label_count = TENTHS};
-    ret->phase = calloc(TENTHS, sizeof(*ret->phase));
-    if (!ret->phase)
-        return rps_error_memory(err);
     for (int k = 0; k < TENTHS; k++)
-        ret->phase[k] = (struct rps_phase){
+        ret[k] = (struct rps_phase){
             .first = first->first + count * (uint64_t)k / TENTHS,
             .last = first->first + count * (uint64_t)(k + 1) / TENTHS - 1,
             .start_ns = first->start_ns + length_ns * k / TENTHS,
             .end_ns = first->start_ns + length_ns * (k + 1) / TENTHS,
             .label = k,
         };
-    return 0;
 }
 
 /* The largest of a figure's tenths by the smallest; 1 where they differ no more than the means of
@@ -138,15 +132,12 @@ static void name_figure(const struct rps_profile *tenths, const struct drift *dr
 
 /* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths:
  * the figures that change most, those first that go from one end to the other. */
-static int add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE],
-                     struct rps_error *err)
+static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE])
 {
-    struct drift *drift = calloc(tenths->figure_count + 1, sizeof(*drift));
+    struct drift *drift = rps_arena_get(tenths->arena, tenths->figure_count + 1, sizeof(*drift));
     size_t length = strlen(ret), count = 0;
     char text[96];
 
-    if (!drift)
-        return rps_error_memory(err);
     for (size_t f = 0; f < tenths->figure_count; f++) {
         drift[count] = drift_of(tenths, f);
         count += drift[count].by > APART_MIN;
@@ -164,8 +155,6 @@ static int add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK
         length += (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s",
                                    k == 0 ? ": " : ", ", text);
     }
-    free(drift);
-    return 0;
 }
 
 int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns,
@@ -173,20 +162,19 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
     const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
+    struct rps_phase phase[TENTHS];
+    const struct rps_phases tenths = {.count = TENTHS, .phase = phase, .label_count = TENTHS};
     struct rps_profile of_tenths = {0};
-    struct rps_phases tenths = {0};
     int result;
 
     ret[0] = '\0';
     say_repetition(&found->pattern, observation_ns, shown->count, ret);
     if (!found->drifts || shown->phase[shown->count - 1].last - shown->phase[0].first + 1 < TENTHS)
         return 0; /* fewer rows have no tenths */
-    result = make_tenths(shown, &tenths, err);
+    make_tenths(shown, phase);
+    result = profile(context, &tenths, &of_tenths, err);
     if (result == 0)
-        result = profile(context, &tenths, &of_tenths, err);
-    if (result == 0)
-        result = add_drift(&of_tenths, ret, err);
+        add_drift(&of_tenths, ret);
     rps_profile_free(&of_tenths);
-    rps_phases_free(&tenths);
     return result;
 }
