@@ -227,14 +227,16 @@ static void indent_tree(struct rps_grid *grid)
     }
 }
 
-/* Does anybody need to see the column? */
+/* Does anybody need to see the column? A blank says no more than what is not known. */
 static int is_needed(const struct rps_grid *grid, size_t c)
 {
     enum rps_column_shown shown = grid->column[c]->shown;
 
     for (size_t i = 0; i < grid->row_count && shown != RPS_SHOWN_ALWAYS; i++) {
-        if (strcmp(grid->cell[i * grid->column_count + c],
-                   shown == RPS_SHOWN_IF_KNOWN ? UNKNOWN : grid->cell[c]) != 0)
+        const char *cell = grid->cell[i * grid->column_count + c];
+
+        if (shown == RPS_SHOWN_IF_KNOWN ? cell[0] != '\0' && strcmp(cell, UNKNOWN) != 0
+                                        : strcmp(cell, grid->cell[c]) != 0)
             return 1;
     }
     return shown == RPS_SHOWN_ALWAYS;
