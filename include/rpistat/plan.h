@@ -156,6 +156,9 @@ const struct rps_event *rps_plan_role(const struct rps_plan *plan, const char *r
  * gauges of one name are the same quantity, whatever their formulas. */
 int rps_plan_is_gauge(const struct rps_plan *plan, const struct rps_formula *formula);
 
+/* 1 when the CPU time is known: 0 when the clock event is the elapsed time of an import. */
+int rps_plan_knows_cpu_time(const struct rps_plan *plan);
+
 /* --- documents -------------------------------------------------------------------------------- */
 
 /*

@@ -324,8 +324,9 @@ void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *pl
     operand[RPS_OPERAND_CLOCK] = rps_tally_clock(tally);
     operand[RPS_OPERAND_SECONDS] = (double)tally->length_ns / RPS_NS_PER_S;
     operand[RPS_OPERAND_CPU_SECONDS] =
-        tally->idle_ns < 0 ? NAN
-                           : ((double)tally->enabled_ns - (double)tally->idle_ns) / RPS_NS_PER_S;
+        tally->idle_ns < 0 || !rps_plan_knows_cpu_time(plan)
+            ? NAN
+            : ((double)tally->enabled_ns - (double)tally->idle_ns) / RPS_NS_PER_S;
     for (int set = 0; set < plan->set_count; set++) {
         double *slot = &operand[RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX];
 

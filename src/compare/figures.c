@@ -66,12 +66,6 @@ static int has_events(const struct rps_plan *plan, const struct rps_formula *for
     return 1;
 }
 
-/* Is the CPU time known? A clock in ns without a role is the elapsed time of an import. */
-static int knows_cpu_time(const struct rps_plan *plan)
-{
-    return plan->clock.role[0] != '\0' || strcmp(plan->clock.unit, "ns") != 0;
-}
-
 static int offer_metrics(struct rps_compared_run *run, struct rps_error *err)
 {
     int has_cpu_use = 0;
@@ -84,7 +78,7 @@ static int offer_metrics(struct rps_compared_run *run, struct rps_error *err)
             offer(run, RPS_FIGURE_METRIC, metric->name, metric->label, metric->unit)->formula =
                 metric->formula;
     }
-    if (has_cpu_use || !knows_cpu_time(run->plan))
+    if (has_cpu_use || !rps_plan_knows_cpu_time(run->plan))
         return 0;
     return rps_formula_compile(
         "100 * cpu_seconds / seconds", rps_plan_operand, run->plan,
@@ -124,7 +118,7 @@ static int offer_all(struct rps_arena *arena, struct rps_compared_run *run, stru
     run->offered = rps_arena_get(arena, most, sizeof(*run->offered));
     run->figure = rps_arena_get(arena, most, sizeof(*run->figure));
     offer(run, RPS_FIGURE_TIME, "elapsed", "Elapsed", "s");
-    if (knows_cpu_time(run->plan))
+    if (rps_plan_knows_cpu_time(run->plan))
         offer(run, RPS_FIGURE_CPU, "cpu_time", "CPU time", "s")->formula =
             operand_alone(RPS_OPERAND_CPU_SECONDS);
     if (offer_metrics(run, err) < 0)

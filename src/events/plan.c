@@ -171,6 +171,12 @@ int rps_plan_is_gauge(const struct rps_plan *plan, const struct rps_formula *for
            strcmp(plan->set[at / RPS_SLOT_MAX].event[at % RPS_SLOT_MAX].unit, RPS_UNIT_GAUGE) == 0;
 }
 
+/* Other clocks in ns have a role. */
+int rps_plan_knows_cpu_time(const struct rps_plan *plan)
+{
+    return plan->clock.role[0] != '\0' || strcmp(plan->clock.unit, "ns") != 0;
+}
+
 /* --- formulas --------------------------------------------------------------------------------- */
 
 /* Any name: what is not a formula with it is none with the plan's names. */

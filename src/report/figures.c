@@ -128,7 +128,7 @@ char *rps_report_per_clock(const struct rps_report *report, char ret[RPS_REPORT_
     const char *unit = rps_report_clock_unit(report);
 
     if (strcmp(unit, "ns") == 0)
-        strcpy(ret, "Per ms of CPU");
+        strcpy(ret, rps_plan_knows_cpu_time(report->plan) ? "Per ms of CPU" : "Per ms");
     else
         snprintf(ret, RPS_REPORT_LABEL_SIZE, "Per million %s", unit[0] ? unit : "cycles");
     return ret;

@@ -201,6 +201,15 @@ def test_compared():
     assert not [remark for remark in found["remarks"] if "temp" in remark], found["remarks"]
 
 
+def test_no_cpu_time():
+    """what a file does not say of CPUs is not said: no CPU time, no CPU use, nothing per CPU time"""
+    write("c.csv", ["time", "n", "temp"], [[i, 100 if 30 < i < 70 else 500, 30 + i % 2] for i in range(1, 101)])
+    imported("c.data", "--map", "n=count,temp=gauge", "c.csv")
+    for told in said("report", "-i", "c.data"), said("phases", "-i", "c.data"):
+        assert "CPU" not in told, told
+    assert json.loads(said("phases", "-i", "c.data", "--format", "json"))["phases"][0]["figures"]["cpu_use"] is None
+
+
 def test_hostile():
     """what is wrong is refused with file and line, and leaves nothing, not even a store"""
     FOLDER.write("bad.csv", "time,\x1b[31mevil\n1,2\n2,\x1b]0;x\x07\n")
@@ -229,4 +238,5 @@ def test_hostile():
 
 with FOLDER:
     FOLDER.record("--label", "=one", "--tag", "host=\u00e4,\"1\"", "--tag", "b=")
-    tap.main([test_exports, test_table, test_cpus, test_unsound, test_spreadsheet, test_many, test_compared, test_hostile])
+    tap.main([test_exports, test_table, test_cpus, test_unsound, test_spreadsheet, test_many, test_compared, test_no_cpu_time,
+              test_hostile])
