@@ -222,6 +222,7 @@ static const struct rps_tally *read_in_turns(struct bench *bench, int sets,
     for (size_t i = 0; i < count; i++) {
         struct rps_period one = period[i];
 
+        one.rotation = i / (size_t)sets;
         one.set_no = (uint32_t)rps_order_set(order, sets, i);
         rps_tally_add(tally, &one);
     }
@@ -400,6 +401,7 @@ static void print_simulated(int runs)
     init_bench(&bench, 2);
     print_kinds(&bench, bench_kinds, "totals", runs, &all);
     print_row("all totals", 0, &all, LENGTHS);
+    print_kinds(&bench, bench_drifts, "drifts and starts", runs, NULL);
     print_kinds(&bench, bench_beyond, "beyond the rules", runs, NULL);
     print_ratios(&bench, runs);
     print_errors(&bench, runs);
