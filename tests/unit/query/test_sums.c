@@ -641,9 +641,12 @@ static void expect_joined(const struct random_run *run, const struct rps_tally *
 }
 
 /* May a stretch end before row `at`? Where CPUs are added up, the rows of a cell come by set and
- * not by time: they stay together. */
+ * not by time: they stay together. So does a rotation whose order is drawn. */
 static bool may_cut(const struct random_run *run, const struct rows *rows, size_t at)
 {
+    if (run->options.shuffled && at > 0 && at < rows->count && rows->row[at].level == 0 &&
+        rows->row[at].rotation == rows->row[at - 1].rotation)
+        return false;
     return run->options.cpus == 0 || rows->row[0].level == 0 || at == rows->count || at == 0 ||
            rows->row[at].set_no <= rows->row[at - 1].set_no;
 }
