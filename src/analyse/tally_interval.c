@@ -40,8 +40,9 @@
 /* Fewer readings do not tell what is usual. */
 #define START_READINGS 5
 
-/* A start that was not counted is worth a word where it may be more than this part of the value. */
-#define START_MATTERS .01
+/* A start that was not counted is all that can be said of a value where it may be more than this
+ * part of it, and more than all else that is not known; less of it is but a part of the interval. */
+#define START_MATTERS .2
 
 /* A normal deviation by its median size. */
 #define MEDIAN_DEVIATION 1.4826
@@ -136,15 +137,30 @@ static double start_effect(const struct rps_tally *tally, int set, int slot)
     return unlike > 0 ? INFINITY : 0;
 }
 
-/* Lengthen the interval by what is left out, down to `least`. */
-static void lengthen(struct rps_interval *interval, double end, double start, double least)
+/* What is left out: at the ends; and at the start, less and more. */
+struct left_out {
+    double end, less, more;
+};
+
+/* Of several events the ends drift together; but of a start each may have had a part or none. */
+static void add_left_out(struct left_out *sum, double derivative, double end, double start)
+{
+    double part = derivative != 0 && start != 0 ? derivative * start : 0; /* INFINITY times 0 */
+
+    sum->end += derivative * end;
+    sum->less += fmin(0, part);
+    sum->more += fmax(0, part);
+}
+
+/* Lengthen the interval by it, down to `least`. */
+static void lengthen(struct rps_interval *interval, const struct left_out *left_out, double least)
 {
     double half = fmax(interval->high - interval->value, interval->value - interval->low);
 
-    if (fabs(start) > fmax(half, START_MATTERS * fabs(interval->value)))
+    if (fmax(-left_out->less, left_out->more) > fmax(half, START_MATTERS * fabs(interval->value)))
         interval->certainty = RPS_CERTAINTY_START;
-    interval->low = fmax(interval->low + fmin(0, end) + fmin(0, start), least);
-    interval->high += fmax(0, end) + fmax(0, start);
+    interval->low = fmax(interval->low + fmin(0, left_out->end) + left_out->less, least);
+    interval->high += fmax(0, left_out->end) + left_out->more;
     if (isinf(interval->low))
         interval->low = NAN;
     if (isinf(interval->high))
@@ -199,6 +215,7 @@ struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, i
 {
     struct rps_interval ret = look_at(tally, set, slot);
     double ratio[RPS_SLOT_MAX] = {0}, variance, spread;
+    struct left_out left_out = {0};
     const struct rps_set_tally *s;
 
     if (ret.certainty == RPS_CERTAINTY_START)
@@ -213,8 +230,8 @@ struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, i
              sqrt(variance) / ret.value;
     ret.low = ret.value * exp(-spread);
     ret.high = ret.value * exp(spread);
-    lengthen(&ret, end_effect(tally, s, slot), start_effect(tally, set, slot),
-             (double)s->count[slot]);
+    add_left_out(&left_out, 1, end_effect(tally, s, slot), start_effect(tally, set, slot));
+    lengthen(&ret, &left_out, (double)s->count[slot]);
     return ret;
 }
 
@@ -229,7 +246,7 @@ struct formula_sum {
     double variance;          /* of the formula */
     double deviation;         /* sum over sets of its root */
     double variance2_freedom; /* sum over sets of variance^2 / freedom */
-    double end, start;        /* what is left out, of the formula */
+    struct left_out left_out; /* of the formula */
 };
 
 /* Bit s: the formula uses slot s of the set. */
@@ -286,7 +303,7 @@ static void add_variance(struct formula_sum *sum, int set)
     for (int slot = 0; slots >> slot; slot++) {
         int operand = RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX + slot;
         enum rps_certainty certainty;
-        double derivative, start;
+        double derivative;
 
         if (!(slots >> slot & 1))
             continue;
@@ -294,11 +311,10 @@ static void add_variance(struct formula_sum *sum, int set)
         if (certainty != RPS_CERTAINTY_INTERVAL && certainty != RPS_CERTAINTY_START)
             continue;
         derivative = rps_formula_derivative(sum->formula, sum->operand, operand);
-        start = start_effect(sum->tally, set, slot);
-        sum->start += start != 0 && derivative != 0 ? derivative * start : 0; /* INFINITY * 0 */
+        add_left_out(&sum->left_out, derivative, end_effect(sum->tally, s, slot),
+                     start_effect(sum->tally, set, slot));
         if (certainty == RPS_CERTAINTY_START)
             continue; /* none was seen, and so none of it varies */
-        sum->end += derivative * end_effect(sum->tally, s, slot);
         weight[slot] = derivative;
         ratio[slot] = ratio_of(s, slot);
         factor = factor_of(sum->tally, s, slot);
@@ -344,7 +360,7 @@ static void set_ends(struct formula_sum *sum)
         interval->low = interval->value * exp(-spread / interval->value);
         interval->high = interval->value * exp(spread / interval->value);
     }
-    lengthen(interval, sum->end, sum->start, sum->differs ? -INFINITY : 0);
+    lengthen(interval, &sum->left_out, sum->differs ? -INFINITY : 0);
 }
 
 /* The value and its certainty, without the ends. */

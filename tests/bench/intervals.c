@@ -329,7 +329,8 @@ static void print_kinds(struct bench *bench, const struct bench_kind *kind, cons
 
 static int has_ratios(const struct bench_kind *kind)
 {
-    static const char *const names[] = {"stationary", "phased", "periodic", "AR"};
+    static const char *const names[] = {"stationary", "phased", "periodic", "AR",
+                                        "trend",      "decay",  "start-up", "..."};
 
     for (size_t i = 0; i < COUNT(names); i++) {
         if (strncmp(kind->name, names[i], strlen(names[i])) == 0)
@@ -338,12 +339,13 @@ static int has_ratios(const struct bench_kind *kind)
     return 0;
 }
 
-static void print_ratios(struct bench *bench, int runs)
+static void print_ratios(struct bench *bench, const struct bench_kind *kind, const char *title,
+                         int runs)
 {
     struct score all[2] = {{0}, {0}};
 
-    print_head("ratios of two events", LENGTHS);
-    for (const struct bench_kind *kind = bench_kinds; kind->name; kind++) {
+    print_head(title, LENGTHS);
+    for (; kind->name; kind++) {
         struct score score[COUNT(sets_of)][2] = {0};
 
         if (!has_ratios(kind))
@@ -408,7 +410,8 @@ static void print_simulated(int runs)
     print_row("all totals", 0, &all, LENGTHS);
     print_kinds(&bench, bench_drifts, "drifts and starts", runs, NULL);
     print_kinds(&bench, bench_beyond, "beyond the rules", runs, NULL);
-    print_ratios(&bench, runs);
+    print_ratios(&bench, bench_kinds, "ratios of two events", runs);
+    print_ratios(&bench, bench_drifts, "ratios where both drift", runs);
     print_errors(&bench, runs);
     free_score(&all);
     free_bench(&bench);

@@ -702,9 +702,9 @@ static void estimates_keep_the_rules(const struct random_run *run, const struct 
                                  (tally->enabled_ns > 0 || tally->set[n].counted[s] == 0));
             if (!isnan(interval.value))
                 assert_true(interval.value >= raw * (1 - 1e-12));
-            if (interval.certainty == RPS_CERTAINTY_INTERVAL)
+            if (rps_interval_has_ends(&interval))
                 assert_true(raw <= interval.low && interval.low <= interval.value &&
-                            interval.value <= interval.high);
+                            !(interval.value > interval.high));
         }
     }
 }
