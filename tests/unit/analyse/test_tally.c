@@ -675,8 +675,8 @@ static void test_trend(void **state)
     rps_plan_free(plan);
 }
 
-/* Of a ratio of two events that drift alike nothing is left out, though much is of each; of a start that
- * was not counted one of them may have had a part and the other none. */
+/* Of a ratio of two events that drift alike nothing is left out, though much is of each; of a start
+ * that was not counted one of them may have had a part and the other none. */
 static void test_formulas(void **state)
 {
     struct rps_plan *plan = make_plan();
