@@ -145,10 +145,10 @@ struct left_out {
 /* Of several events the ends drift together; but of a start each may have had a part or none. */
 static void add_left_out(struct left_out *sum, double derivative, double end, double start)
 {
-    double part = derivative != 0 && start != 0 ? derivative * start : 0; /* INFINITY times 0 */
+    double part = derivative * start;
 
     sum->end += derivative * end;
-    sum->less += fmin(0, part);
+    sum->less += fmin(0, part); /* which prefers 0 to NaN, INFINITY times 0 */
     sum->more += fmax(0, part);
 }
 

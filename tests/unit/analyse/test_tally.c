@@ -748,8 +748,9 @@ static void test_start(void **state)
     assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
     assert_holds(&interval, total);
 
-    add_start(&tally, 1100); /* it does not matter */
-    assert_int_equal(rps_tally_interval(&tally, 1, 0).certainty, RPS_CERTAINTY_INTERVAL);
+    add_start(&tally, 1400); /* it is not much */
+    interval = rps_tally_interval(&tally, 1, 0);
+    assert_true(interval.certainty == RPS_CERTAINTY_INTERVAL && interval.high < 300001);
     total = add_start(&tally, 60000); /* a fifth of the whole, which is in the interval */
     interval = rps_tally_interval(&tally, 1, 0);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
@@ -803,6 +804,7 @@ static void test_start_of_none(void **state)
 static void test_start_elsewhere(void **state)
 {
     struct rps_plan *plan = make_plan();
+    struct rps_interval interval;
     struct rps_tally tally;
 
     (void)state;
@@ -813,12 +815,17 @@ static void test_start_elsewhere(void **state)
             struct rps_period period =
                 make_period(i + (level < 0 ? 20 : 0), 1000, 1000, i == 0 ? 100000 : 1000, 0);
 
+            period.count[0] += i;
             period.level = level > 0;
             period.merged = 1;
             rps_tally_add(&tally, &period);
         }
         assert_int_equal(rps_tally_interval(&tally, 1, 0).certainty,
                          level == 0 ? RPS_CERTAINTY_START : RPS_CERTAINTY_INTERVAL);
+        interval = rps_tally_interval(&tally, 1, 0); /* nor where in a block its periods lay */
+        if (level != 0)
+            assert_int_equal(interval.high * interval.low < .9999 * interval.value * interval.value,
+                             level < 0);
     }
     rps_tally_free(&tally);
     rps_plan_free(plan);

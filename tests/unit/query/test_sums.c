@@ -580,7 +580,9 @@ static void expect_slot(const struct rps_slot_moments *a, const struct rps_slot_
 {
     assert_int_equal(a->readings, b->readings);
     assert_true(a->first_c == b->first_c && a->first_r == b->first_r);
+    assert_true(a->second_c == b->second_c && a->second_r == b->second_r);
     assert_true(a->last_c == b->last_c && a->last_r == b->last_r);
+    assert_true(a->before_ns == b->before_ns && a->until_ns == b->until_ns);
     expect_near(a->squares, b->squares, 0);
     expect_near(a->cc, b->cc, 0);
     expect_near(a->cr, b->cr, sqrt(b->cc * b->rr));
