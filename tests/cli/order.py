@@ -122,6 +122,13 @@ def test_again():
     assert rotations("other.data") != rotations("drawn.data")
 
 
+def test_repeat():
+    """the runs of a series have orders of their own"""
+    expect(FOLDER.call("-q", *program.counting()[1:], "--no-merge", "-e", "page-faults", "-e", "minor-faults", "--repeat", "3",
+                       "--order", "random:5", "-o", "series.data", "true"), 0)
+    assert ask("series.data", "SELECT order_seed FROM run") == [(5,), (6,), (7,)]
+
+
 def test_alone():
     """one set has no order"""
     record("one.data", "--order", "random", "-e", "instructions,branches")
@@ -365,7 +372,7 @@ done
 
 
 with FOLDER:
-    tap.main([test_usage, test_fixed, test_default, test_random, test_again, test_alone, test_sums, test_beat,
+    tap.main([test_usage, test_fixed, test_default, test_random, test_again, test_repeat, test_alone, test_sums, test_beat,
               test_check, test_thinned, test_rates, test_export, test_phases, test_shortest,
               test_pictures, test_watch, test_repair, test_second_time, test_exec, test_real,
               test_cpus, test_pause])
