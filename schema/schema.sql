@@ -87,8 +87,8 @@ CREATE TABLE event (         -- one row per event of a set; set -1 holds the clo
     low REAL,                -- 95 % interval of the estimate; NULL: there is none, see certainty
     high REAL,
     certainty TEXT,          -- counted (all the time), scaled (the clock event, when it
-                             -- lacked its counter), interval, rare bursts, none seen,
-                             -- too few periods, hardly counted
+                             -- lacked its counter), interval, start not counted,
+                             -- rare bursts, none seen, too few periods, hardly counted
     share REAL,              -- part of enabled_ns in which it was counted, 0 ... 1
     PRIMARY KEY (run_id, set_no, slot)
 ) STRICT, WITHOUT ROWID;

@@ -12,6 +12,8 @@ enum rps_certainty {
     RPS_CERTAINTY_SCALED,   /* the clock event, which lacked its counter for some of the time; an
                                import's event that its recorder counted in turns, and scaled */
     RPS_CERTAINTY_INTERVAL, /* low ... high hold the true value in 95 of 100 cases */
+    RPS_CERTAINTY_START,    /* the same; but other events began unlike the rest of the run, before
+                               this one was on: that much more is guessed, or, high NaN, not */
     RPS_CERTAINTY_BURSTS,   /* most of it was counted in a few periods: no interval is honest */
     RPS_CERTAINTY_UNSEEN,   /* none was seen in the share of the time that was looked at */
     RPS_CERTAINTY_ONCE,     /* seen in too few periods to tell how much they differ */
@@ -19,12 +21,15 @@ enum rps_certainty {
                                not worth printing */
 };
 
-/* A value and how sure it is. low and high are NaN but for RPS_CERTAINTY_INTERVAL; `share` is the
+/* A value and how sure it is. low and high are NaN but for rps_interval_has_ends; `share` is the
  * part of the workload's time, 0 ... 1, in which it was looked at. */
 struct rps_interval {
     enum rps_certainty certainty;
     double value, low, high, share;
 };
+
+/* 1 for RPS_CERTAINTY_INTERVAL and RPS_CERTAINTY_START. */
+int rps_interval_has_ends(const struct rps_interval *interval);
 
 /* The name in the store, JSON and CSV: "counted", "interval", "rare bursts", ...; "" for
  * RPS_CERTAINTY_NONE. */

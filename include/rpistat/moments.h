@@ -14,9 +14,13 @@
 struct rps_slot_moments {
     uint64_t readings;       /* in which the slot was counted */
     double first_c, first_r; /* of the first of them */
-    double last_c, last_r;   /* of the last one; counts in events, times in ns */
-    double squares;          /* sum of c^2 */
-    double cc, cr, rr;       /* sums of Dc Dc, Dc Dr, Dr Dr */
+    double second_c, second_r;
+    double last_c, last_r; /* of the last one; counts in events, times in ns */
+    double before_ns;      /* enabled time of the stretch before the first of them, */
+    double until_ns;       /* until the end of the last, */
+    double turn_ns;        /* and until the rotation of the last began */
+    double squares;        /* sum of c^2 */
+    double cc, cr, rr;     /* sums of Dc Dc, Dc Dr, Dr Dr */
     double cccc, cccr, ccrr, crrr, rrrr;
 };
 
@@ -26,16 +30,20 @@ struct rps_moments {
     int slots;                                /* those from this one on were never counted */
 };
 
-/* Add a reading behind the others. A slot that was not counted in it has no part in it. */
-void rps_moments_add(struct rps_moments *moments, const struct rps_period *period);
+/* Add a reading behind the others. A slot that was not counted in it has no part in it. The
+ * stretch's enabled time before the reading and before its rotation. */
+void rps_moments_add(struct rps_moments *moments, const struct rps_period *period,
+                     uint64_t before_ns, uint64_t turn_ns);
 
 /*
- * Add the moments of the readings that follow: what one would have that saw them all. In one case
+ * Add the moments of the readings that follow, of a stretch with `before_ns` of enabled time before
+ * it and a rotation of its own: what one would have that saw them all. In one case
  * it is not quite that: where two slots were first counted in different readings of `next`, the
  * product of their differences across the seam is added to `cross`, though they belong to two
  * readings.
  */
-void rps_moments_join(struct rps_moments *moments, const struct rps_moments *next);
+void rps_moments_join(struct rps_moments *moments, const struct rps_moments *next,
+                      uint64_t before_ns);
 
 /*
  * Sum of (Dd_j Dd_k), d = c - R r with the slot's own R = sum c / sum r (`ratio`): what two

@@ -85,8 +85,7 @@ void rps_profile_signals(const struct rps_signals *signals, const char *const *n
 
 /*
  * The share of all phases, 0 ... 1, that a phase or label of this length has: of their time, or of
- * their rows where there are no times. Rounded to a thousandth, here and nowhere else, so that all
- * who show it show the same.
+ * their rows where there are no times.
  */
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods);
 

@@ -44,6 +44,10 @@ struct rps_tally {
     int64_t start_ns, end_ns; /* of the first and the last period added */
     uint64_t missed;
     int64_t switch_ns;
+    int from_start; /* 1: the first period added is the run's first */
+    int is_drawn;   /* 1: some rotation does not take the sets by their numbers */
+    int has_blocks; /* 1: some rows are sums over blocks, in which the sets came by turns */
+    uint64_t rotation, turn_ns; /* the last rotation, and the enabled time before it */
     int set_count;
     double
         *scaled; /* owned; NULL: none is. Of slot s of set n, at n * RPS_SLOT_MAX + s: the share of
@@ -106,7 +110,9 @@ int rps_tally_hardly(const struct rps_tally *tally, int set);
  * The estimate of a slot, of the clock event, or the value of a formula, and how sure it is. The
  * interval comes from the differences of successive readings (systematic sampling: Wolter,
  * Introduction to Variance Estimation, 2nd ed. 2007, section 8.2, the estimator v2), with t and
- * Satterthwaite's degrees of freedom, in logarithms; that of a formula by its derivatives, the
+ * Satterthwaite's degrees of freedom, in logarithms, and is wider on one side by what readings leave
+ * out at the ends of the stretch, and by what a set was not on for when the run began; that of a
+ * formula by its derivatives, the
  * events of one set together with their covariance, those of several as if they missed what the
  * others see. `operand` is scratch for rps_plan_operand_count(plan) values, filled by
  * rps_tally_operands.

@@ -45,7 +45,8 @@ static void add_differences(struct rps_moments *moments,
     }
 }
 
-void rps_moments_add(struct rps_moments *moments, const struct rps_period *period)
+void rps_moments_add(struct rps_moments *moments, const struct rps_period *period,
+                     uint64_t before_ns, uint64_t turn_ns)
 {
     struct difference difference[RPS_SLOT_MAX] = {{0}};
 
@@ -66,21 +67,35 @@ void rps_moments_add(struct rps_moments *moments, const struct rps_period *perio
         if (slot->readings++ == 0) {
             slot->first_c = c;
             slot->first_r = r;
+            slot->before_ns = (double)before_ns;
+        } else if (slot->readings == 2) {
+            slot->second_c = c;
+            slot->second_r = r;
         }
+        slot->until_ns = (double)(before_ns + period->enabled_ns);
+        slot->turn_ns = (double)turn_ns;
         slot->last_c = c;
         slot->last_r = r;
         slot->squares += c * c;
     }
 }
 
-static void join_slot(struct rps_slot_moments *slot, const struct rps_slot_moments *next)
+static void join_slot(struct rps_slot_moments *slot, const struct rps_slot_moments *next,
+                      double before_ns)
 {
     if (next->readings == 0)
         return;
+    if (slot->readings < 2) {
+        slot->second_c = slot->readings == 1 ? next->first_c : next->second_c;
+        slot->second_r = slot->readings == 1 ? next->first_r : next->second_r;
+    }
     if (slot->readings == 0) {
         slot->first_c = next->first_c;
         slot->first_r = next->first_r;
+        slot->before_ns = before_ns + next->before_ns;
     }
+    slot->until_ns = before_ns + next->until_ns;
+    slot->turn_ns = before_ns + next->turn_ns;
     slot->readings += next->readings;
     slot->last_c = next->last_c;
     slot->last_r = next->last_r;
@@ -95,7 +110,8 @@ static void join_slot(struct rps_slot_moments *slot, const struct rps_slot_momen
     slot->rrrr += next->rrrr;
 }
 
-void rps_moments_join(struct rps_moments *moments, const struct rps_moments *next)
+void rps_moments_join(struct rps_moments *moments, const struct rps_moments *next,
+                      uint64_t before_ns)
 {
     struct difference difference[RPS_SLOT_MAX] = {{0}};
 
@@ -107,7 +123,7 @@ void rps_moments_join(struct rps_moments *moments, const struct rps_moments *nex
     }
     add_differences(moments, difference);
     for (int j = 0; j < next->slots; j++) {
-        join_slot(&moments->slot[j], &next->slot[j]);
+        join_slot(&moments->slot[j], &next->slot[j], (double)before_ns);
         for (int k = j + 1; k < next->slots; k++)
             moments->cross[j][k] += next->cross[j][k];
     }

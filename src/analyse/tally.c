@@ -96,8 +96,10 @@ static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)
         tally->end_ns = end_ns;
 }
 
-static void add_set(struct rps_set_tally *set, const struct rps_period *period)
+static void add_set(struct rps_tally *tally, const struct rps_period *period)
 {
+    struct rps_set_tally *set = &tally->set[period->set_no];
+
     set->periods += rps_period_weight(period);
     set->clock += period->cycles;
     set->enabled_ns += period->enabled_ns;
@@ -109,12 +111,26 @@ static void add_set(struct rps_set_tally *set, const struct rps_period *period)
             set->counted_ns[slot] += rps_period_counted_ns(period, slot);
         }
     }
-    rps_moments_add(&set->moments, period);
+    rps_moments_add(&set->moments, period, tally->enabled_ns - period->enabled_ns, tally->turn_ns);
+}
+
+/* Where the period lies in the run and among the rotations. */
+static void add_place(struct rps_tally *tally, const struct rps_period *period)
+{
+    if (tally->periods == 0)
+        tally->from_start = period->period == 0;
+    if (tally->periods == 0 || period->rotation != tally->rotation)
+        tally->turn_ns = tally->enabled_ns;
+    tally->rotation = period->rotation;
+    tally->has_blocks |= period->level > 0;
+    tally->is_drawn |= tally->set_count > 1 && period->level == 0 &&
+                       period->set_no != period->period % (uint64_t)tally->set_count;
 }
 
 void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
 {
     add_span(tally, period->start_ns, rps_period_end_ns(period));
+    add_place(tally, period);
     tally->periods += rps_period_weight(period);
     tally->clock += period->cycles;
     tally->clock_running_ns += period->clock_running_ns;
@@ -124,11 +140,13 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
     tally->missed += period->missed;
     tally->switch_ns += period->switch_ns;
     if (tally->set_count > 0 && period->set_no < (uint32_t)tally->set_count)
-        add_set(&tally->set[period->set_no], period);
+        add_set(tally, period);
 }
 
-/* `before`: the other one's readings were made before ours. */
-static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *other, int before)
+/* `before`: the other one's readings were made before ours. before_ns: what the earlier of them
+ * come to. */
+static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *other, int before,
+                      uint64_t before_ns)
 {
     struct rps_moments moments;
 
@@ -142,11 +160,11 @@ static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *oth
         set->counted_ns[slot] += other->counted_ns[slot];
     }
     if (!before) {
-        rps_moments_join(&set->moments, &other->moments);
+        rps_moments_join(&set->moments, &other->moments, before_ns);
         return;
     }
     moments = other->moments;
-    rps_moments_join(&moments, &set->moments);
+    rps_moments_join(&moments, &set->moments, before_ns);
     set->moments = moments;
 }
 
@@ -154,9 +172,16 @@ void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
 {
     int before = tally->periods > 0 && other->start_ns < tally->start_ns;
 
+    uint64_t before_ns = before ? other->enabled_ns : tally->enabled_ns;
+
     if (other->periods == 0)
         return;
     add_span(tally, other->start_ns, other->end_ns);
+    tally->from_start |= other->from_start;
+    tally->is_drawn |= other->is_drawn;
+    tally->has_blocks |= other->has_blocks;
+    tally->rotation = before ? tally->rotation : other->rotation;
+    tally->turn_ns = before_ns + (before ? tally->turn_ns : other->turn_ns);
     tally->periods += other->periods;
     tally->clock += other->clock;
     tally->clock_running_ns += other->clock_running_ns;
@@ -166,7 +191,7 @@ void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
     tally->missed += other->missed;
     tally->switch_ns += other->switch_ns;
     for (int i = 0; i < tally->set_count && i < other->set_count; i++)
-        merge_set(&tally->set[i], &other->set[i], before);
+        merge_set(&tally->set[i], &other->set[i], before, before_ns);
 }
 
 /* The slot's set when the slot has an estimate, or NULL. */

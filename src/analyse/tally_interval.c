@@ -4,9 +4,11 @@
  *
  *     V = (E / sum r)^2 (1 - f) m / (2 (m - 1)) sum (d_i - d_(i-1))^2
  *
- * is the variance of the estimate T; the interval is T exp(+- t sqrt(V) / T), and not below what
- * was counted. Tried and dropped: plain standard errors with 1.96 (they hold in 89 to 92 cases of
- * 100 where these hold in 93 to 95).
+ * is the variance of the estimate T. The interval is T exp(+- t sqrt(V) / T), longer at one end by
+ * what is known to be left out (end_effect, start_effect), and not below what was counted. Tried and
+ * dropped: plain standard errors with 1.96 (they hold in 89 to 92 cases of 100 where these hold in
+ * 93 to 95); to move the estimate by what is left out, to widen both sides by it, and to add its
+ * square to the variance.
  */
 #include "rpistat/tally.h"
 
@@ -30,6 +32,18 @@
 /* Fewer steps between neighbours tell nothing. */
 #define STEPS_LEAST 5
 
+/* The step from the first reading to the second is no chance where its square is so many times the
+ * mean square of the others; and it matters where the first differs by this part. */
+#define START_SIGNIFICANT 10
+#define START_UNLIKE      .5
+
+/* Fewer readings do not tell what is usual. */
+#define START_READINGS 5
+
+/* A start that was not counted is all that can be said of a value where it may be more than this
+ * part of it, and more than all else that is not known; less of it is but a part of the interval. */
+#define START_MATTERS .2
+
 /* A normal deviation by its median size. */
 #define MEDIAN_DEVIATION 1.4826
 
@@ -47,6 +61,114 @@ static double factor_of(const struct rps_tally *tally, const struct rps_set_tall
     return scale * scale * fmax(0, 1 - 1 / scale) * m / (2 * (m - 1));
 }
 
+/* --- what is left out ------------------------------------------------------------------------- */
+
+/* A reading's rate; of a sliver of time, as the last period may be, as if it had been as long as the
+ * others. */
+static double rate_of(const struct rps_set_tally *set, int slot, double c, double r)
+{
+    return c / fmax(r, (double)set->counted_ns[slot] / (double)set->moments.slot[slot].readings);
+}
+
+/*
+ * What the estimate leaves out at the ends of the stretch where the event drifts, by which it is too
+ * low. In a fixed order a reading stands for half of the gaps before and behind it; the first one
+ * for all that was before it, too, and the last one for all that came after. In a drawn order only
+ * a rotation that was not ended matters.
+ */
+static double end_effect(const struct rps_tally *tally, const struct rps_set_tally *set, int slot)
+{
+    const struct rps_slot_moments *m = &set->moments.slot[slot];
+    double enabled = (double)tally->enabled_ns, readings = (double)m->readings;
+    double half = (enabled - (double)set->counted_ns[slot]) / (2 * readings);
+    double ratio = ratio_of(set, slot);
+    double first = rate_of(set, slot, m->first_c - ratio * m->first_r, m->first_r);
+    double last = rate_of(set, slot, m->last_c - ratio * m->last_r, m->last_r);
+
+    if (tally->has_blocks)
+        return 0;
+    if (tally->is_drawn)
+        return last * (enabled - m->turn_ns - enabled / readings);
+    return first * (m->before_ns - half) + last * (enabled - m->until_ns - half);
+}
+
+/* By which part the slot's first reading is unlike the second and the usual one; 0: by chance. */
+static double unlike_of(const struct rps_set_tally *set, int slot)
+{
+    const struct rps_slot_moments *m = &set->moments.slot[slot];
+    double ratio[RPS_SLOT_MAX] = {0}, step, others, first, usual, ret;
+
+    if (m->readings < START_READINGS || set->count[slot] == 0 || set->counted_ns[slot] == 0)
+        return 0;
+    ratio[slot] = ratio_of(set, slot);
+    step = m->first_c - m->second_c - ratio[slot] * (m->first_r - m->second_r);
+    others = rps_moments_squares(&set->moments, slot, slot, ratio) - step * step;
+    first = rate_of(set, slot, m->first_c, m->first_r);
+    usual = fmax(rate_of(set, slot, m->second_c, m->second_r), rate_of(set, slot, 1, 0));
+    if ((double)set->counted_ns[slot] > m->first_r)
+        usual = fmax(usual, ((double)set->count[slot] - m->first_c) /
+                                ((double)set->counted_ns[slot] - m->first_r));
+    ret = first / usual - 1;
+    return step * step * (double)(m->readings - 2) > START_SIGNIFICANT * others &&
+                   fabs(ret) > START_UNLIKE
+               ? ret
+               : 0;
+}
+
+/* What a set lacks that was not on when the run began, where another one was and its first reading
+ * was unlike the second: the same part of its own first reading, for as long. It is not known,
+ * INFINITY, where that reading has none. */
+static double start_effect(const struct rps_tally *tally, int set, int slot)
+{
+    const struct rps_slot_moments *m = &tally->set[set].moments.slot[slot];
+    double unlike = 0;
+
+    for (int n = 0; n < tally->set_count && tally->from_start && !tally->has_blocks; n++) {
+        const struct rps_moments *other = &tally->set[n].moments;
+
+        for (int s = 0; s < other->slots && n != set; s++) {
+            double one = other->slot[s].before_ns < m->before_ns ? unlike_of(&tally->set[n], s) : 0;
+
+            unlike = fabs(one) > fabs(unlike) ? one : unlike;
+        }
+    }
+    if (m->first_c > 0)
+        return unlike * m->before_ns * rate_of(&tally->set[set], slot, m->first_c, m->first_r);
+    return unlike > 0 ? INFINITY : 0;
+}
+
+/* What is left out: at the ends; and at the start, less and more. */
+struct left_out {
+    double end, less, more;
+};
+
+/* Of several events the ends drift together; but of a start each may have had a part or none. */
+static void add_left_out(struct left_out *sum, double derivative, double end, double start)
+{
+    double part = derivative * start;
+
+    sum->end += derivative * end;
+    sum->less += fmin(0, part); /* which prefers 0 to NaN, INFINITY times 0 */
+    sum->more += fmax(0, part);
+}
+
+/* Lengthen the interval by it, down to `least`. */
+static void lengthen(struct rps_interval *interval, const struct left_out *left_out, double least)
+{
+    double half = fmax(interval->high - interval->value, interval->value - interval->low);
+
+    if (fmax(-left_out->less, left_out->more) > fmax(half, START_MATTERS * fabs(interval->value)))
+        interval->certainty = RPS_CERTAINTY_START;
+    interval->low = fmax(interval->low + fmin(0, left_out->end) + left_out->less, least);
+    interval->high += fmax(0, left_out->end) + left_out->more;
+    if (isinf(interval->low))
+        interval->low = NAN;
+    if (isinf(interval->high))
+        interval->high = NAN;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
 static enum rps_certainty certainty_of(const struct rps_tally *tally, int set, int slot,
                                        double share)
 {
@@ -59,7 +181,7 @@ static enum rps_certainty certainty_of(const struct rps_tally *tally, int set, i
     if (rps_tally_hardly(tally, set))
         return RPS_CERTAINTY_HARDLY;
     if (s->count[slot] == 0)
-        return RPS_CERTAINTY_UNSEEN;
+        return start_effect(tally, set, slot) > 0 ? RPS_CERTAINTY_START : RPS_CERTAINTY_UNSEEN;
     if (moments->readings < READINGS_LEAST)
         return RPS_CERTAINTY_ONCE;
     if (count * count < BURSTS_LEAST * moments->squares)
@@ -93,8 +215,11 @@ struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, i
 {
     struct rps_interval ret = look_at(tally, set, slot);
     double ratio[RPS_SLOT_MAX] = {0}, variance, spread;
+    struct left_out left_out = {0};
     const struct rps_set_tally *s;
 
+    if (ret.certainty == RPS_CERTAINTY_START)
+        ret.low = 0;
     if (ret.certainty != RPS_CERTAINTY_INTERVAL)
         return ret;
     s = &tally->set[set];
@@ -103,8 +228,10 @@ struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, i
         fmax(0, factor_of(tally, s, slot) * rps_moments_squares(&s->moments, slot, slot, ratio));
     spread = rps_student_95(rps_moments_freedom(&s->moments.slot[slot], ratio[slot])) *
              sqrt(variance) / ret.value;
-    ret.low = fmax(ret.value * exp(-spread), (double)s->count[slot]);
+    ret.low = ret.value * exp(-spread);
     ret.high = ret.value * exp(spread);
+    add_left_out(&left_out, 1, end_effect(tally, s, slot), start_effect(tally, set, slot));
+    lengthen(&ret, &left_out, (double)s->count[slot]);
     return ret;
 }
 
@@ -119,6 +246,7 @@ struct formula_sum {
     double variance;          /* of the formula */
     double deviation;         /* sum over sets of its root */
     double variance2_freedom; /* sum over sets of variance^2 / freedom */
+    struct left_out left_out; /* of the formula */
 };
 
 /* Bit s: the formula uses slot s of the set. */
@@ -174,11 +302,20 @@ static void add_variance(struct formula_sum *sum, int set)
 
     for (int slot = 0; slots >> slot; slot++) {
         int operand = RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX + slot;
+        enum rps_certainty certainty;
+        double derivative;
 
-        if (!(slots >> slot & 1) ||
-            look_at(sum->tally, set, slot).certainty != RPS_CERTAINTY_INTERVAL)
+        if (!(slots >> slot & 1))
             continue;
-        weight[slot] = rps_formula_derivative(sum->formula, sum->operand, operand);
+        certainty = look_at(sum->tally, set, slot).certainty;
+        if (certainty != RPS_CERTAINTY_INTERVAL && certainty != RPS_CERTAINTY_START)
+            continue;
+        derivative = rps_formula_derivative(sum->formula, sum->operand, operand);
+        add_left_out(&sum->left_out, derivative, end_effect(sum->tally, s, slot),
+                     start_effect(sum->tally, set, slot));
+        if (certainty == RPS_CERTAINTY_START)
+            continue; /* none was seen, and so none of it varies */
+        weight[slot] = derivative;
         ratio[slot] = ratio_of(s, slot);
         factor = factor_of(sum->tally, s, slot);
         freedom = fmin(freedom, rps_moments_freedom(&s->moments.slot[slot], ratio[slot]));
@@ -223,6 +360,7 @@ static void set_ends(struct formula_sum *sum)
         interval->low = interval->value * exp(-spread / interval->value);
         interval->high = interval->value * exp(spread / interval->value);
     }
+    lengthen(interval, &sum->left_out, sum->differs ? -INFINITY : 0);
 }
 
 /* The value and its certainty, without the ends. */
@@ -248,7 +386,7 @@ struct rps_interval rps_tally_formula_interval(const struct rps_tally *tally,
 {
     struct formula_sum sum = begin_formula(tally, formula, operand);
 
-    if (sum.interval.certainty != RPS_CERTAINTY_INTERVAL)
+    if (!rps_interval_has_ends(&sum.interval))
         return sum.interval;
     for (int i = 0; i < formula->step_count; i++)
         sum.differs = sum.differs || formula->step[i].op == RPS_FORMULA_SUBTRACT;

@@ -22,7 +22,7 @@
 /* --repeat: far more than tell anything new. */
 #define REPEAT_MAX 1000
 
-/* --order fixed, random or random:SEED. A seed that is drawn is short, so that it can be typed. */
+/* --order random, fixed or random:SEED. A seed that is drawn is short, so that it can be typed. */
 static int set_order(const char *option, const char *text, void *member, struct rps_error *err)
 {
     static const char seeded[] = "random:";
@@ -34,7 +34,7 @@ static int set_order(const char *option, const char *text, void *member, struct 
         return rps_parse_uint64("--order random:SEED", text + strlen(seeded), 0, INT64_MAX,
                                 &order->seed, err);
     if (order->is_random && strcmp(text, "random") != 0)
-        return rps_error_set(err, RPS_USAGE, "%s: '%s' is neither fixed, random nor random:SEED",
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is neither random, fixed nor random:SEED",
                              option, text);
     if (order->is_random && rps_random_bytes(&drawn, sizeof(drawn), err) < 0)
         return rps_error_prefix(err, RPS_FAILED, "--order random");
@@ -88,8 +88,8 @@ static const struct rps_option options[] = {
      1, .words = "auto hardware software sim:"},
     {"no-merge", 0, NULL, "rotate the sets even if all could count at once", NULL, RPS_OPTION_FLAG,
      AT(no_merge)},
-    {"order", 0, "HOW", "of the sets: fixed, random, random:SEED", "fixed", RPS_OPTION_OTHER,
-     AT(order), .set = set_order, .words = "fixed random random:"},
+    {"order", 0, "HOW", "of the sets: random, fixed, random:SEED", "random", RPS_OPTION_OTHER,
+     AT(order), .set = set_order, .words = "random fixed random:"},
     {"no-samples", 0, NULL, "take no samples of the code that runs", NULL, RPS_OPTION_FLAG,
      AT(no_samples)},
     {"frequency", 0, "HZ", "samples a second and CPU, 1 to 5000", "99", RPS_OPTION_INT,

@@ -135,9 +135,10 @@ static void series_free(struct series *s)
 
 int rps_record_series(struct rps_cli *cli, int argc, char **argv)
 {
+    struct rps_record_settings *settings = cli->settings;
     struct series s = {
         .cli = cli,
-        .repeat = ((const struct rps_record_settings *)cli->settings)->repeat,
+        .repeat = settings->repeat,
         .signal_fd = -1,
     };
     sigset_t before;
@@ -158,6 +159,7 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
             close(told[0]);
             series_free(&s);
             sigprocmask(SIG_SETMASK, &before, NULL); /* until it takes them itself they end it */
+            settings->order.seed = (settings->order.seed + i) & INT64_MAX; /* other orders each */
             return rps_record_once(cli, argc, argv, &(struct rps_record_turn){i, told[1]});
         }
         close(told[1]);

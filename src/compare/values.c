@@ -227,11 +227,12 @@ static struct rps_within find_uncertainty(struct measuring *measuring, size_t ro
     double deviation = (interval.high - interval.low) / INTERVAL_DEVIATIONS;
     struct rps_within within = find_within(measuring, row, formula);
 
-    if (interval.certainty == RPS_CERTAINTY_INTERVAL)
-        within.variance += deviation * deviation;
-    return interval.certainty == RPS_CERTAINTY_NONE || interval.certainty > RPS_CERTAINTY_INTERVAL
-               ? too_short
-               : within;
+    if (interval.certainty == RPS_CERTAINTY_NONE || interval.certainty > RPS_CERTAINTY_START)
+        return too_short;
+    if (!rps_interval_has_ends(&interval))
+        return within;
+    within.variance += deviation * deviation;
+    return isnan(deviation) ? too_short : within;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

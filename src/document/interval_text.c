@@ -5,6 +5,10 @@
 
 #define NARROW .2
 
+#define DIGITS 15   /* of a double, all that it surely has */
+#define FINEST 300  /* decimals of one that is all but 0 */
+#define NOISE  1e-6 /* of the last digit, which computing may be off by */
+
 int rps_interval_is_narrow(const struct rps_interval *interval)
 {
     return rps_interval_half(interval) <= NARROW * fabs(interval->value);
@@ -17,16 +21,11 @@ double rps_interval_half(const struct rps_interval *interval)
 
 char *rps_interval_percent(char *ret, const struct rps_interval *interval)
 {
-    double percent = 100 * rps_interval_half(interval) / fabs(interval->value);
+    double percent = fmax(.01, 100 * rps_interval_half(interval) / fabs(interval->value));
+    int decimals = percent < 1 ? 2 : percent < 10 ? 1 : 0;
 
-    if (percent < .01)
-        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "± 0.01 %%");
-    else
-        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "± %.*f %%",
-                 percent < 1    ? 2
-                 : percent < 10 ? 1
-                                : 0,
-                 percent);
+    snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "± %.*f %%", decimals,
+             rps_interval_round(percent, DIGITS, decimals, 1));
     return ret;
 }
 
@@ -39,15 +38,26 @@ char *rps_interval_words(char *ret, const struct rps_interval *interval)
     else if (interval->certainty == RPS_CERTAINTY_SCALED)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "counted for %.*f %% of the time",
                  interval->share < .1 ? 1 : 0, 100 * interval->share);
+    else if (interval->certainty == RPS_CERTAINTY_START)
+        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%sits start was not counted",
+                 interval->value > 0 ? "" : "none seen; ");
     else if (interval->certainty != RPS_CERTAINTY_COUNTED &&
              interval->certainty != RPS_CERTAINTY_INTERVAL)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%s", rps_certainty_name(interval->certainty));
     return ret;
 }
 
-double rps_interval_round(double value)
+double rps_interval_end(const struct rps_interval *interval, int is_high)
 {
-    double step = value > 0 ? pow(10, floor(log10(value)) - 2) : 1;
+    return rps_interval_has_ends(interval)
+               ? rps_interval_round(is_high ? interval->high : interval->low, 9, FINEST, is_high)
+               : NAN;
+}
 
-    return round(value / step) * step;
+double rps_interval_round(double end, int digits, int decimals, int is_high)
+{
+    double first = fabs(end) > 0 ? floor(log10(fabs(end))) : 0;
+    double step = pow(10, fmax(first - digits + 1, -decimals));
+
+    return (is_high ? ceil(end / step - NOISE) : floor(end / step + NOISE)) * step;
 }

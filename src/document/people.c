@@ -106,11 +106,14 @@ static void write_figure(char *ret, const struct rps_value *value)
         decimals--; /* the last one says nothing */
     used = (size_t)snprintf(ret, CELL_SIZE, "%.30s", decimal_text(number, value->real, decimals));
     if (has_ends && rps_interval_is_narrow(sure))
-        used += (size_t)snprintf(ret + used, CELL_SIZE - used, " ±%.30s",
-                                 off_text(number, rps_interval_half(sure), value->real, decimals));
+        used += (size_t)snprintf(
+            ret + used, CELL_SIZE - used, " ±%.30s",
+            off_text(number, rps_interval_round(rps_interval_half(sure), 15, decimals, 1),
+                     value->real, decimals));
     else if (has_ends)
-        used +=
-            (size_t)snprintf(ret + used, CELL_SIZE - used, " (%.3g-%.3g)", sure->low, sure->high);
+        used += (size_t)snprintf(ret + used, CELL_SIZE - used, " (%.3g-%.3g)",
+                                 rps_interval_round(sure->low, 3, 300, 0),
+                                 rps_interval_round(sure->high, 3, 300, 1));
     else if (sure->certainty > RPS_CERTAINTY_COUNTED)
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, " *");
     if (isfinite(value->deviation))
@@ -311,7 +314,9 @@ const char *rps_document_note(int marks, int *told)
 {
     static const char *const note[] = {
         [MARK_INTERVAL] = "± and ranges: 95 % intervals of what was counted in turns.",
-        [MARK_NONE] = "*: counted in turns, too rare or in too few periods for an interval.",
+        [MARK_NONE] =
+            "*: counted in turns, too rare or in too few periods for an interval, or not when "
+            "the run began.",
     };
 
     for (int mark = MARK_INTERVAL; mark <= MARK_NONE; mark *= 2) {

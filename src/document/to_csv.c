@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "rpistat/csv_writer.h"
+#include "rpistat/interval_text.h"
 #include "rpistat/text.h"
 #include "to.h"
 
@@ -91,11 +92,9 @@ static void write_value(struct rps_csv_writer *csv, const struct rps_column *col
 static void write_ends(struct rps_csv_writer *csv, const struct rps_block *block,
                        const struct rps_column *column, const struct rps_value *value)
 {
-    int has_ends = value && value->sure.certainty == RPS_CERTAINTY_INTERVAL;
-
     if (value) {
-        rps_csv_double(csv, has_ends ? value->sure.low : NAN);
-        rps_csv_double(csv, has_ends ? value->sure.high : NAN);
+        rps_csv_double(csv, rps_interval_end(&value->sure, 0));
+        rps_csv_double(csv, rps_interval_end(&value->sure, 1));
     } else {
         write_name(csv, block, column, "_low");
         write_name(csv, block, column, "_high");
@@ -106,10 +105,9 @@ static void write_ends(struct rps_csv_writer *csv, const struct rps_block *block
 static void write_sure(struct rps_csv_writer *csv, const struct rps_value *value)
 {
     const struct rps_interval *sure = &value->sure;
-    int has_ends = sure->certainty == RPS_CERTAINTY_INTERVAL;
 
-    rps_csv_double(csv, has_ends ? sure->low : NAN);
-    rps_csv_double(csv, has_ends ? sure->high : NAN);
+    rps_csv_double(csv, rps_interval_end(sure, 0));
+    rps_csv_double(csv, rps_interval_end(sure, 1));
     if (sure->certainty == RPS_CERTAINTY_NONE)
         rps_csv_empty(csv);
     else

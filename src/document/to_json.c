@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "rpistat/interval_text.h"
 #include "rpistat/text.h"
 #include "to.h"
 
@@ -60,10 +61,8 @@ static void write_value(struct rps_json *json, const struct rps_column *column,
 
 static void write_ends(struct rps_json *json, const struct rps_interval *sure)
 {
-    int has_ends = sure->certainty == RPS_CERTAINTY_INTERVAL;
-
-    rps_json_double(json, "low", has_ends ? sure->low : NAN);
-    rps_json_double(json, "high", has_ends ? sure->high : NAN);
+    rps_json_double(json, "low", rps_interval_end(sure, 0));
+    rps_json_double(json, "high", rps_interval_end(sure, 1));
     if (sure->certainty == RPS_CERTAINTY_NONE)
         rps_json_null(json, "certainty");
     else

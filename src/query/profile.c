@@ -68,10 +68,8 @@ static void count_labels(struct rps_profile *profile, const struct rps_phases *p
 
 double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, uint64_t periods)
 {
-    double share = profile->length_ns > 0 ? (double)length_ns / (double)profile->length_ns
-                                          : (double)periods / (double)profile->periods;
-
-    return round(1000 * share) / 1000;
+    return profile->length_ns > 0 ? (double)length_ns / (double)profile->length_ns
+                                  : (double)periods / (double)profile->periods;
 }
 
 struct rps_spreads rps_profile_init(struct rps_profile *profile, size_t figure_count,

@@ -96,7 +96,7 @@ static double difference(const struct pair *pair, size_t f)
  * that of a number of events. */
 static struct range range_of(const struct rps_interval *interval, double value, double variance)
 {
-    if (interval->certainty == RPS_CERTAINTY_INTERVAL)
+    if (rps_interval_has_ends(interval))
         return (struct range){interval->low, interval->high};
     if (interval->certainty > RPS_CERTAINTY_INTERVAL)
         return (struct range){NAN, NAN};

@@ -105,8 +105,8 @@ static char *sure_text(char ret[RPS_INTERVAL_TEXT_SIZE], const struct rps_interv
     if (rps_interval_is_narrow(sure))
         return rps_interval_percent(ret, sure);
     snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%.40s to %.40s",
-             rps_report_figure(low, decimals, rps_interval_round(sure->low)),
-             rps_report_figure(high, decimals, rps_interval_round(sure->high)));
+             rps_report_figure(low, decimals, rps_interval_round(sure->low, 3, decimals, 0)),
+             rps_report_figure(high, decimals, rps_interval_round(sure->high, 3, decimals, 1)));
     return ret;
 }
 

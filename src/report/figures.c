@@ -103,6 +103,8 @@ struct rps_report_value rps_report_value(const struct rps_report *report,
         value.count = tally->set[item->set].count[item->slot];
         value.sure =
             is_whole ? item->event->whole : rps_tally_interval(tally, item->set, item->slot);
+        value.sure.low = floor(value.sure.low); /* as the estimate is, and never above it */
+        value.sure.high = ceil(value.sure.high);
     }
     if (!item->metric)
         value.number = value.has_estimate ? (double)value.estimate : NAN;

@@ -171,6 +171,25 @@ static void remark_not_read(struct rps_report *report)
                100 * list.share, list.text);
 }
 
+/* Other sets saw something before these events were counted for the first time, and then no more. */
+static void remark_start(struct rps_report *report)
+{
+    struct name_list list = {"", 0, 0};
+
+    for (size_t i = 0; i < report->item_count && !report->plain; i++) {
+        const struct rps_report_item *item = &report->item[i];
+
+        if (rps_report_value(report, item, &report->tally).sure.certainty == RPS_CERTAINTY_START)
+            add_name(&list, item->label);
+    }
+    if (list.count > 0)
+        remark(
+            report,
+            "The start was not counted of: %s. Another set was on then, and saw what the rest of "
+            "the run is unlike. The intervals in JSON and CSV reckon with as much of it here.",
+            list.text);
+}
+
 /* The clock event's counter can be taken away too, and what is made of it then is an estimate. */
 static void remark_clock(struct rps_report *report)
 {
@@ -333,6 +352,7 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     remark_coverage(report);
     remark_not_read(report);
     remark_hardly(report);
+    remark_start(report);
     for (size_t i = 1; i < report->item_count; i++)
         if (report->item[i].event)
             remark_cost(report, &report->item[i]);

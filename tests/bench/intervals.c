@@ -96,11 +96,12 @@ static void judge(struct score *score, int length, const struct rps_interval *in
     score->of[interval->certainty]++;
     if (interval->certainty != RPS_CERTAINTY_NONE)
         add_value(&score->any_error, error);
-    if (interval->certainty != RPS_CERTAINTY_INTERVAL)
+    if (!rps_interval_has_ends(interval))
         return;
     score->given[length]++;
-    score->held[length] += interval->low - slack <= truth && truth <= interval->high + slack;
-    add_value(&score->width, (interval->high - interval->low) / 2 / interval->value);
+    score->held[length] += interval->low - slack <= truth && !(truth > interval->high + slack);
+    if (isfinite(interval->high))
+        add_value(&score->width, (interval->high - interval->low) / 2 / interval->value);
     add_value(&score->error, error);
 }
 
@@ -142,6 +143,11 @@ static size_t held(const struct score *score)
     return score->held[0] + score->held[1] + score->held[2];
 }
 
+static size_t given(const struct score *score)
+{
+    return score->given[0] + score->given[1] + score->given[2];
+}
+
 static void print_head(const char *what, int lengths)
 {
     printf("\n%-32s %4s %8s %7s %7s", what, "sets", "cases", "given", "held");
@@ -158,8 +164,7 @@ static void print_row(const char *name, int sets, struct score *score, int lengt
     if (sets > 0)
         snprintf(of_sets, sizeof(of_sets), "%d", sets);
     printf("%-32s %4s %8zu %6.1f%% %6.1f%%", name, of_sets, score->cases,
-           percent(score->of[RPS_CERTAINTY_INTERVAL], score->cases),
-           percent(held(score), score->of[RPS_CERTAINTY_INTERVAL]));
+           percent(given(score), score->cases), percent(held(score), given(score)));
     for (int l = 0; l < lengths; l++)
         printf(" %6.1f%%", percent(score->held[l], score->given[l]));
     printf(" %7.2f%% %7.2f%%  ", 100 * quantile(&score->width, .5),
@@ -222,6 +227,7 @@ static const struct rps_tally *read_in_turns(struct bench *bench, int sets,
     for (size_t i = 0; i < count; i++) {
         struct rps_period one = period[i];
 
+        one.rotation = i / (size_t)sets;
         one.set_no = (uint32_t)rps_order_set(order, sets, i);
         rps_tally_add(tally, &one);
     }
@@ -323,7 +329,8 @@ static void print_kinds(struct bench *bench, const struct bench_kind *kind, cons
 
 static int has_ratios(const struct bench_kind *kind)
 {
-    static const char *const names[] = {"stationary", "phased", "periodic", "AR"};
+    static const char *const names[] = {"stationary", "phased", "periodic", "AR",
+                                        "trend",      "decay",  "start-up", "..."};
 
     for (size_t i = 0; i < COUNT(names); i++) {
         if (strncmp(kind->name, names[i], strlen(names[i])) == 0)
@@ -332,12 +339,13 @@ static int has_ratios(const struct bench_kind *kind)
     return 0;
 }
 
-static void print_ratios(struct bench *bench, int runs)
+static void print_ratios(struct bench *bench, const struct bench_kind *kind, const char *title,
+                         int runs)
 {
     struct score all[2] = {{0}, {0}};
 
-    print_head("ratios of two events", LENGTHS);
-    for (const struct bench_kind *kind = bench_kinds; kind->name; kind++) {
+    print_head(title, LENGTHS);
+    for (; kind->name; kind++) {
         struct score score[COUNT(sets_of)][2] = {0};
 
         if (!has_ratios(kind))
@@ -400,8 +408,10 @@ static void print_simulated(int runs)
     init_bench(&bench, 2);
     print_kinds(&bench, bench_kinds, "totals", runs, &all);
     print_row("all totals", 0, &all, LENGTHS);
+    print_kinds(&bench, bench_drifts, "drifts and starts", runs, NULL);
     print_kinds(&bench, bench_beyond, "beyond the rules", runs, NULL);
-    print_ratios(&bench, runs);
+    print_ratios(&bench, bench_kinds, "ratios of two events", runs);
+    print_ratios(&bench, bench_drifts, "ratios where both drift", runs);
     print_errors(&bench, runs);
     free_score(&all);
     free_bench(&bench);
@@ -510,13 +520,12 @@ static void judge_series(struct bench *bench, const struct recording *recording,
     }
     all->series++;
     join(&event->score, &series);
-    if (held(&series) * 100 < 92 * series.of[RPS_CERTAINTY_INTERVAL]) {
+    if (held(&series) * 100 < 92 * given(&series)) {
         if (all->few++ == 0)
             printf("%-14s %-26s %10s %8s %8s %8s\n", "held in few", "", "total", "periods",
                    "with it", "held");
         printf("%-14s %-26s %10.0f %8zu %8.1f %4zu/%-3zu\n", recording->run.label, spec, truth,
-               recording->count, periods_with(recording, slot), held(&series),
-               series.of[RPS_CERTAINTY_INTERVAL]);
+               recording->count, periods_with(recording, slot), held(&series), given(&series));
     }
     free_score(&series);
 }

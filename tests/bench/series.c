@@ -86,12 +86,32 @@ static void make_periodic(struct bench_draft *d)
             1e6 * (1.2 + sin(2 * PI * ((double)i / length + from))) * lognormal(d->random, .05);
 }
 
-static void make_decaying(struct bench_draft *d)
+/* From one level to another, up to four times as high or as low, in a straight line. */
+static void make_trend(struct bench_draft *d)
+{
+    double from = uniform(d->random, 1, 4), to = uniform(d->random, 1, 4);
+
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e6 * (from + (to - from) * (double)i / (double)d->count) *
+                  lognormal(d->random, d->of_kind);
+}
+
+static void make_decay(struct bench_draft *d)
 {
     double length = (double)d->count * uniform(d->random, .05, .5);
 
     for (size_t i = 0; i < d->count; i++)
-        d->c[i] = 1e6 * (exp(-(double)i / length) + .01) * lognormal(d->random, .1);
+        d->c[i] = 1e6 * (exp(-(double)i / length) + .01) * lognormal(d->random, d->of_kind);
+}
+
+/* 2 to 50 times as much in the first one to three periods. */
+static void make_start(struct bench_draft *d)
+{
+    double high = 2 * pow(25, rps_random_unit(d->random)),
+           length = 1 + (double)one_of(d->random, 3);
+
+    for (size_t i = 0; i < d->count; i++)
+        d->c[i] = 1e6 * ((double)i < length ? high : 1) * lognormal(d->random, d->of_kind);
 }
 
 /* The logarithm is a first-order autoregression. */
@@ -192,7 +212,7 @@ const struct bench_kind bench_kinds[] = {
     {"stationary, Poisson 5", make_poisson, 5, 0},
     {"phased", make_phased, 0, 0},
     {"periodic, 7 to 200", make_periodic, 0, 0},
-    {"decaying", make_decaying, 0, 0},
+    {"decaying", make_decay, .1, 0},
     {"AR(1) .6", make_autoregressive, .6, 0},
     {"AR(1) .9", make_autoregressive, .9, 0},
     {"10 bursts in a run", make_bursts, 10, 0},
@@ -205,6 +225,20 @@ const struct bench_kind bench_kinds[] = {
     {"asleep, awake 1 in 10", make_drowsy, .1, 0},
     {"asleep 40, awake 3", make_napping, 0, 0},
     {"asleep n/10, awake 10", make_asleep, 0, 0},
+    {NULL, NULL, 0, 0},
+};
+
+const struct bench_kind bench_drifts[] = {
+    {"trend, 1 to 4 times", make_trend, 0, 0},
+    {"... --order random", make_trend, 0, 1},
+    {"trend, 5 % noise", make_trend, .05, 0},
+    {"decay", make_decay, 0, 0},
+    {"... --order random", make_decay, 0, 1},
+    {"decay, 5 % noise", make_decay, .05, 0},
+    {"start-up, 2 to 50 times", make_start, 0, 0},
+    {"... --order random", make_start, 0, 1},
+    {"start-up, 5 % noise", make_start, .05, 0},
+    {"... --order random", make_start, .05, 1},
     {NULL, NULL, 0, 0},
 };
 

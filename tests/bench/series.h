@@ -26,9 +26,9 @@ struct bench_kind {
     int random_order; /* of the sets */
 };
 
-/* Kinds of series that the rules are meant for, and what is beyond them; up to a row without
- * name. */
-extern const struct bench_kind bench_kinds[], bench_beyond[];
+/* Kinds of series that the rules are meant for, those that drift or begin unlike the rest, and what
+ * is beyond the rules; up to a row without name. */
+extern const struct bench_kind bench_kinds[], bench_drifts[], bench_beyond[];
 
 /* What single occurrences do to an estimate; up to a row without name. */
 extern const struct bench_kind bench_bursts[];

@@ -10,7 +10,7 @@ import re
 import sqlite3
 
 import program
-from program import Folder, expect, is_sanitized, refused, tap
+from program import Folder, environment, expect, is_sanitized, refused, tap
 
 SETS = 4  # of arm1176, on two counters
 
@@ -43,11 +43,11 @@ def ask(name, statement):
         store.close()
 
 
-def record(name, *options, script=SCRIPT):
+def record(name, *options, script=SCRIPT, env=None):
     """Record the script into a store, once; its name."""
     if not os.path.exists(FOLDER / name):
         FOLDER.write(name + ".sim", script)
-        expect(FOLDER.call("-q", "--pmu", "sim:%s.sim" % name, "-o", name, *options), 0)
+        expect(FOLDER.call("-q", "--pmu", "sim:%s.sim" % name, "-o", name, *options, env=env), 0)
     return name
 
 
@@ -83,12 +83,21 @@ def test_usage():
 
 
 def test_fixed():
-    """without --order, and with fixed, sets come in the order of their numbers; nothing is said"""
-    for name, options in (("default.data", ()), ("fixed.data", ("--order", "fixed"))):
-        record(name, *options)
-        assert all(found == list(range(SETS)) for found in rotations(name))
-        assert ask(name, "SELECT order_seed FROM run") == [(None,)]
-        assert "Order of" not in read("report", "-i", name)
+    """with fixed, sets come in the order of their numbers; nothing is said"""
+    record("fixed.data", "--order", "fixed")
+    assert all(found == list(range(SETS)) for found in rotations("fixed.data"))
+    assert ask("fixed.data", "SELECT order_seed FROM run") == [(None,)]
+    assert "Order of" not in read("report", "-i", "fixed.data")
+
+
+def test_default():
+    """without --order it is random, another each time"""
+    record("default.data", env=environment(XDG_CONFIG_HOME="/nonexistent"))
+    seed = ask("default.data", "SELECT order_seed FROM run")[0][0]
+    assert len({tuple(one) for one in rotations("default.data")}) == 24
+    record("seed.data", "--order", "random:%d" % seed)
+    assert rotations("seed.data") == rotations("default.data")
+    assert "(default random)" in read("record", "--help")
 
 
 def test_random():
@@ -111,6 +120,13 @@ def test_again():
     record("other.data", "--order", "random")
     assert ask("other.data", "SELECT order_seed FROM run") != [(seed,)]  # once in 4,000,000,000
     assert rotations("other.data") != rotations("drawn.data")
+
+
+def test_repeat():
+    """the runs of a series have orders of their own"""
+    expect(FOLDER.call("-q", *program.counting()[1:], "--no-merge", "-e", "page-faults", "-e", "minor-faults", "--repeat", "3",
+                       "--order", "random:5", "-o", "series.data", "true"), 0)
+    assert ask("series.data", "SELECT order_seed FROM run") == [(5,), (6,), (7,)]
 
 
 def test_alone():
@@ -229,7 +245,7 @@ def test_phases():
 
 def test_shortest():
     """a phase is at least so long that each set was on twice, in the worst order"""
-    for name, shortest in ((plain(), 12), (record("default.data"), 9)):
+    for name, shortest in ((plain(), 12), (record("fixed.data", "--order", "fixed"), 9)):
         found = json.loads(read("phases", "--format", "json", "-i", name))["parameters"]
         assert found["min_length"] == shortest, found
 
@@ -356,7 +372,7 @@ done
 
 
 with FOLDER:
-    tap.main([test_usage, test_fixed, test_random, test_again, test_alone, test_sums, test_beat,
+    tap.main([test_usage, test_fixed, test_default, test_random, test_again, test_repeat, test_alone, test_sums, test_beat,
               test_check, test_thinned, test_rates, test_export, test_phases, test_shortest,
               test_pictures, test_watch, test_repair, test_second_time, test_exec, test_real,
               test_cpus, test_pause])

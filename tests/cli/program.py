@@ -24,6 +24,14 @@ os.environ["RUNTIME_DIRECTORY"] = RUNTIME = tempfile.mkdtemp(prefix="rpistat-run
 os.chmod(RUNTIME, 0o755)
 atexit.register(shutil.rmtree, RUNTIME, ignore_errors=True)
 
+# The figures that tests expect are those of sets in a fixed order, but where they say --order.
+CONFIG = tempfile.mkdtemp(prefix="rpistat-config-")
+atexit.register(shutil.rmtree, CONFIG, ignore_errors=True)
+os.chmod(CONFIG, 0o755)
+os.mkdir(os.path.join(CONFIG, "rpistat"))
+with open(os.path.join(CONFIG, "rpistat", "config"), "w", encoding="ascii") as file:
+    file.write("order = fixed\n")
+
 TIMEOUT = 60  # seconds after which a call hangs, and has failed
 COMMANDS = ["record", "runs", "report", "phases", "plot", "watch", "export", "events", "verify",
             "check", "code", "compare", "merge", "status", "stop", "push", "import"]
@@ -47,7 +55,7 @@ def environment(**changes):
     result = {key: value for key, value in os.environ.items()
               if key not in ("COLUMNS", "LINES", "NO_COLOR", "LC_ALL", "LANG", "LC_NUMERIC",
                           "RPISTAT_STORE")}
-    result["XDG_CONFIG_HOME"] = "/nonexistent"
+    result["XDG_CONFIG_HOME"] = CONFIG
     result.update(changes)
     return {key: value for key, value in result.items() if value is not None}
 

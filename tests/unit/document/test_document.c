@@ -1,5 +1,6 @@
 /* Documents: one filling, and what it says to people, as JSON and as CSV. */
 #include "rpistat/document.h"
+#include "rpistat/interval_text.h"
 
 #include <locale.h>
 #include <math.h>
@@ -270,10 +271,12 @@ static void test_figures(void **state)
                    "  Phase    Start  Length   Share              (%)             CPI\n"
                    "  A      00:00.0   5.0 s  25.0 %  12.35 * sd 0.50      2.00 \u00b10.04\n"
                    "  B?     00:05.0  15.0 s  75.0 %                -  2.00 (1.2-3.8)\n"
-                   "  all             20.0 s                             2.000 \u00b10.000\n"
+                   "  all             20.0 s                             2.000 \u00b10.001\n"
                    "Below.\n"
                    "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n"
-                   "\n*: counted in turns, too rare or in too few periods for an interval.\n"
+                   "\n*: counted in turns, too rare or in too few periods for an interval, or not "
+                   "when the run "
+                   "began.\n"
                    "\nThe end.\n");
     put_phases(&document);
     assert_written(&document, RPS_FORMAT_TEXT, 30,
@@ -290,7 +293,7 @@ static void test_figures(void **state)
                    "  Phase             CPI\n"
                    "  A          2.00 \u00b10.04\n"
                    "  B?     2.00 (1.2-3.8)\n"
-                   "  all      2.000 \u00b10.000\n"
+                   "  all      2.000 \u00b10.001\n"
                    "Below.\n"
                    "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n");
 }
@@ -314,6 +317,57 @@ static void test_unknown(void **state)
     rps_put_number(block, 2);
     block->people_rows = 1;
     assert_written(&document, RPS_FORMAT_TEXT, 0, "Name  Rarely\na          -\nall        2\n");
+}
+
+/* What is printed of an interval holds all of it, and never begins above the value. */
+static void test_outwards(void **state)
+{
+    static const struct rps_interval near = {RPS_CERTAINTY_INTERVAL, 2, 1.98999, 2.0001, .5};
+    static const struct rps_interval wide = {RPS_CERTAINTY_INTERVAL, 2, 1.2399, 3.8401, .5};
+    static const struct rps_interval large = {RPS_CERTAINTY_INTERVAL, 1234567891, 1234567889.5,
+                                              1234567891.5, .5};
+    static const struct rps_interval begun = {RPS_CERTAINTY_START, 2, 1.5, NAN, .5};
+    static const struct rps_interval none = {RPS_CERTAINTY_START, 0, 0, NAN, .5};
+    static const struct rps_column figure[] = {
+        {"value", "Value", RPS_VALUE_FIGURE, .has_interval = 1}};
+    static const struct rps_interval *const interval[] = {&near, &wide, &large, &begun};
+    struct rps_document document = {.arena = rps_arena_new()};
+    char text[RPS_INTERVAL_TEXT_SIZE];
+
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        struct rps_block *block = rps_document_block(&document, "rows", figure, 1);
+
+        for (size_t i = 0; i < 4; i++)
+            rps_put_figure(block, interval[i]->value, interval[i])->number =
+                interval[i] == &large ? 1234567891 : 0;
+        if (turn == 0)
+            assert_written(&document, RPS_FORMAT_CSV, 0,
+                           "value,low,high,certainty,share\n"
+                           "2,1.98999,2.0001,interval,0.5\n"
+                           "2,1.2399,3.8401,interval,0.5\n"
+                           "1234567891,1.23456788e+09,1.2345679e+09,interval,0.5\n"
+                           "2,1.5,,start not counted,0.5\n");
+    }
+    assert_written(
+        &document, RPS_FORMAT_TEXT, 0,
+        "           Value\n"
+        "      2.00 \u00b10.02\n"
+        "2.00 (1.23-3.85)\n"
+        "      1.2e+09 \u00b12\n"
+        "         2.000 *\n"
+        "\n\u00b1 and ranges: 95 % intervals of what was counted in turns.\n"
+        "\n*: counted in turns, too rare or in too few periods for an interval, or not when "
+        "the run began.\n");
+    assert_string_equal(rps_interval_percent(text, &near), "\u00b1 0.51 %");
+    assert_string_equal(rps_interval_words(text, &begun), "its start was not counted");
+    assert_string_equal(rps_interval_words(text, &none), "none seen; its start was not counted");
+    assert_true(rps_interval_round(1239, 3, 0, 0) == 1230 &&
+                rps_interval_round(1239, 3, 0, 1) == 1240);
+    assert_true(rps_interval_round(1240, 3, 0, 0) == 1240 &&
+                rps_interval_round(1240, 3, 0, 1) == 1240);
+    assert_true(rps_interval_round(7.5, 3, 0, 0) == 7 && rps_interval_round(-7.5, 3, 0, 0) == -8);
+    assert_true(rps_interval_round(0, 3, 0, 0) == 0 && isnan(rps_interval_round(NAN, 3, 0, 0)));
 }
 
 static void test_groups(void **state)
@@ -473,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_sorting),  cmocka_unit_test(test_figures),
         cmocka_unit_test(test_groups),   cmocka_unit_test(test_nested),
         cmocka_unit_test(test_markup),   cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_outwards),
     };
 
     setlocale(LC_CTYPE, "C.UTF-8");
