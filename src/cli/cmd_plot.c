@@ -36,7 +36,7 @@ static const struct rps_picture_size character_size = {"characters", 40, 12, 100
 /* Words of code are in the order of its enum (rpistat/plot.h). */
 static const struct rps_option options[] = {
     {"kind", 0, "KIND", "what is drawn, see above", "time", RPS_OPTION_CHOICE, AT(kind),
-     .words = RPS_PLOT_KINDS(WORD) + 1},
+     .words = &RPS_PLOT_KINDS(WORD)[1]},
     {"metric", 0, "LIST", "these metrics only, separated by commas", NULL, RPS_OPTION_NAMES,
      AT(metric)},
     {"panel", 0, "TEXT", "only panels with TEXT in their title; repeatable", NULL, RPS_OPTION_LIST,

@@ -221,7 +221,10 @@ static void put_row(struct rps_block *block, const struct rps_comparison *compar
                row == 0 || is->kind != RPS_FIGURE_TIME ||
                    rps_comparison_is_changed(&of->change[figure]));
     rps_put_number(block, share);
-    rps_put_words(block, isnan(share) ? "" : "%.0f %%", fabs(share) < .005 ? 0 : 100 * share);
+    if (isnan(share))
+        rps_put_words(block, "%s", "");
+    else
+        rps_put_words(block, "%.0f %%", fabs(share) < .005 ? 0 : 100 * share);
 }
 
 static void put_all(struct rps_document *document, const struct rps_comparison *comparison)

@@ -149,6 +149,9 @@ void rps_put_list(struct rps_block *block, const char *const *text, size_t count
 /* --- words ------------------------------------------------------------------------------------ */
 
 static char *format_text(struct rps_document *document, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+static char *format_text(struct rps_document *document, const char *format, va_list args)
 {
     char *text = NULL, *kept;
 
@@ -186,6 +189,9 @@ void rps_block_title(struct rps_block *block, const char *format, ...)
     block->title = format_text(block->document, format, args);
     va_end(args);
 }
+
+static void add_line(struct rps_block *block, int indent, int hang, const char *format,
+                     va_list args) __attribute__((format(printf, 4, 0)));
 
 static void add_line(struct rps_block *block, int indent, int hang, const char *format,
                      va_list args)

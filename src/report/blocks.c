@@ -87,7 +87,7 @@ static const struct rps_column figure_columns[] = {
     {.kind = RPS_VALUE_NUMBER, .place = 6, .drop = 1}, /* rps_report_per_clock */
     {.name = "state"},
     {.name = "reason"},
-    {NULL}, /* explain */
+    {.name = NULL}, /* explain */
 };
 
 #define SURE      11

@@ -174,7 +174,10 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     rps_put_int(block, (int64_t)phase->earliest, 1);
     rps_put_int(block, (int64_t)phase->latest, 1);
     rps_put_number(block, phase->confidence);
-    rps_put_words(block, phase->first > 0 ? "%.0f %%" : "", 100 * phase->confidence);
+    if (phase->first > 0)
+        rps_put_words(block, "%.0f %%", 100 * phase->confidence);
+    else
+        rps_put_words(block, "%s", "");
     rps_put_number(block, phase->label_confidence);
     rps_put_number(block, rps_profile_share(profile, length_ns, rows));
     rps_put_int(block, phase->start_ns, 1);
