@@ -29,7 +29,7 @@ enum kind {
 #define EVERY          RPS_SHEET_EVERY
 #define ALL            (WIDE | LONG | RATES | LONG_RATES | EVERY)
 
-static const struct column {
+static const struct rps_sheet_column {
     const char *name;
     enum kind kind;
     size_t member;    /* of COUNT (uint64_t), SECONDS (int64_t, ns), TEXT and CELL in the row */
@@ -117,7 +117,7 @@ static void put_cell(struct rps_csv_writer *csv, const struct rps_cell *cell)
     }
 }
 
-static void put_column(struct rps_export_job *job, const struct column *column,
+static void put_column(struct rps_export_job *job, const struct rps_sheet_column *column,
                        const struct rps_sheet_row *row)
 {
     const void *member = (const char *)row + column->member;
@@ -154,7 +154,7 @@ static void put_column(struct rps_export_job *job, const struct column *column,
     }
 }
 
-static int is_there(const struct rps_export_job *job, const struct column *column)
+static int is_there(const struct rps_export_job *job, const struct rps_sheet_column *column)
 {
     const struct rps_sheet *sheet = job->state;
 
@@ -176,9 +176,13 @@ int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_form
     job->state = sheet;
     sheet->format = format;
     sheet->cell = rps_arena_get(job->arena, (size_t)cells, sizeof(*sheet->cell));
-    for (const struct column *column = columns; column < COLUMNS_END && result == 0; column++) {
-        if (is_there(job, column))
-            rps_csv_text(&sheet->csv, column->name);
+    sheet->column = rps_arena_get(job->arena, COLUMNS_END - columns, sizeof(*sheet->column));
+    for (const struct rps_sheet_column *column = columns; column < COLUMNS_END && result == 0;
+         column++) {
+        if (!is_there(job, column))
+            continue;
+        sheet->column[sheet->column_count++] = column;
+        rps_csv_text(&sheet->csv, column->name);
     }
     return result;
 }
@@ -212,12 +216,13 @@ static void append_unit(char *name, size_t size, const char *unit)
 void rps_sheet_head(struct rps_export_job *job, const char *name, const char *unit,
                     const char *kind, const char *end)
 {
+    const struct rps_sheet *sheet = job->state;
     char text[4 * RPS_NAME_SIZE];
 
     snprintf(text, sizeof(text), "%s", name);
     append_unit(text, sizeof(text), unit);
-    for (const struct column *column = columns; column < COLUMNS_END; column++) {
-        if (is_there(job, column) && strcmp(column->name, text) == 0) {
+    for (int i = 0; i < sheet->column_count; i++) {
+        if (strcmp(sheet->column[i]->name, text) == 0) {
             snprintf(text + strlen(text), sizeof(text) - strlen(text), "_%s", kind);
             break;
         }
@@ -231,10 +236,8 @@ void rps_sheet_put(struct rps_export_job *job, const struct rps_sheet_row *row)
 {
     struct rps_sheet *sheet = job->state;
 
-    for (const struct column *column = columns; column < COLUMNS_END; column++) {
-        if (is_there(job, column))
-            put_column(job, column, row);
-    }
+    for (int i = 0; i < sheet->column_count; i++)
+        put_column(job, sheet->column[i], row);
     for (int i = 0; i < sheet->cell_count; i++)
         put_cell(&sheet->csv, &sheet->cell[i]);
     rps_csv_end_row(&sheet->csv);

@@ -44,8 +44,9 @@ struct rps_sheet_row {
 struct rps_sheet {
     struct rps_csv_writer csv; /* first */
     enum rps_sheet_format format;
-    int cell_count;
-    struct rps_cell *cell; /* the arena's; of the row that is written next */
+    int column_count, cell_count;
+    const struct rps_sheet_column **column; /* the arena's; those that the format has */
+    struct rps_cell *cell;                  /* the arena's; of the row that is written next */
 };
 
 /* Make job->state, of `size` bytes and all zero but for the sheet at its beginning, with at most
