@@ -229,7 +229,7 @@ void rps_report_run(struct rps_report *report)
     put_period(report);
     if (report->document)
         field(report, "Total periods:", "%s", rps_report_count(number, report->tally.periods));
-    if (run->order_seed >= 0)
+    if (report->document && run->order_seed >= 0)
         field(report, "Order of event sets:", "random, another one each rotation (seed %lld)",
               (long long)run->order_seed);
     put_state(report);
