@@ -185,8 +185,9 @@ static void remark_start(struct rps_report *report)
     if (list.count > 0)
         remark(
             report,
-            "The start was not counted of: %s. Another set was on then, and saw what the rest of "
-            "the run is unlike. The intervals in JSON and CSV reckon with as much of it here.",
+            "The start was not counted of: %s. While these waited for their first turn others "
+            "counted far more or less than in the rest of the run; the intervals in JSON and CSV "
+            "allow for that.",
             list.text);
 }
 
