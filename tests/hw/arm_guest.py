@@ -68,7 +68,7 @@ record="./rpistat record -q --pmu hardware --period 10ms"
 ./loop 1
 $record --sets one-set.ini -o /out/few.data -- ./loop {few}
 $record --sets one-set.ini -o /out/one.data -- ./loop {turns}
-$record --sets four-sets.ini --no-merge -o /out/four.data -- ./loop {turns}
+$record --sets four-sets.ini --no-merge --order fixed -o /out/four.data -- ./loop {turns}
 $record --sets four-sets.ini -o /out/merged.data -- ./loop {turns}
 $record --sets split-set.ini -o /out/split.data -- ./loop {turns}
 ./rpistat report -i /out/four.data > /out/report.txt

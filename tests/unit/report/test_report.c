@@ -609,6 +609,7 @@ static void test_software(void **state)
     fixture_begin(&fixture, "software");
     rps_plan_keep_default(fixture.plan);
     strcpy(fixture.plan->clock.label, "Task clock");
+    strcpy(fixture.plan->clock.role, "cycles");
     strcpy(fixture.plan->clock.unit, "ns");
     fixture.plan->set[0].event[5].state = RPS_EVENT_NOT_PERMITTED;
     fixture_write(&fixture);
