@@ -50,7 +50,7 @@ def check_rotation():
     # core, the loop's speed changes by half from one period to the next.
     need_counters()
     with tempfile.TemporaryDirectory() as folder:
-        recording = record(folder, "four-sets.ini", "--no-merge")
+        recording = record(folder, "four-sets.ini", "--no-merge", "--order", "fixed")
         sets = recording.sets()
         assert sets == [period % 4 for period in range(len(sets))], sets
         assert len(sets) >= 8, "too few periods: %d" % len(sets)
