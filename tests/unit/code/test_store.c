@@ -270,8 +270,9 @@ static void hostile_rows(void **state)
         "'debug')",
         "UPDATE code_count SET stacks = '', tasks = '{\"1\":[1999999]}'",
         "UPDATE code_count SET cpu = cpu * (1 << 40), period = -period, level = 7",
-        "UPDATE code_count SET part = 9223372036854775807; INSERT INTO code_count SELECT run_id, 3,"
-        " cpu, period, 0, stacks, tasks FROM code_count",
+        "UPDATE code_count SET part = part + 9223372036854770000; INSERT INTO code_count SELECT "
+        "run_id,"
+        " 3, cpu, period, -part, stacks, tasks FROM code_count",
         "UPDATE sampling SET samples = -1, lost = -1, frequency = -1 << 62",
     };
     const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
