@@ -37,8 +37,8 @@ void rps_moments_add(struct rps_moments *moments, const struct rps_period *perio
 
 /*
  * Add the moments of the readings that follow, of a stretch with `before_ns` of enabled time before
- * it and a rotation of its own: what one would have that saw them all. In one case
- * it is not quite that: where two slots were first counted in different readings of `next`, the
+ * it and a rotation of its own: what one would have that saw them all. In one case it is not quite
+ * that: where two slots were first counted in different readings of `next`, the
  * product of their differences across the seam is added to `cross`, though they belong to two
  * readings.
  */

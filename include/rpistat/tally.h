@@ -110,11 +110,10 @@ int rps_tally_hardly(const struct rps_tally *tally, int set);
  * The estimate of a slot, of the clock event, or the value of a formula, and how sure it is. The
  * interval comes from the differences of successive readings (systematic sampling: Wolter,
  * Introduction to Variance Estimation, 2nd ed. 2007, section 8.2, the estimator v2), with t and
- * Satterthwaite's degrees of freedom, in logarithms, and is wider on one side by what readings leave
+ * Satterthwaite's degrees of freedom, in logarithms, and is longer at one end by what readings leave
  * out at the ends of the stretch, and by what a set was not on for when the run began; that of a
- * formula by its derivatives, the
- * events of one set together with their covariance, those of several as if they missed what the
- * others see. `operand` is scratch for rps_plan_operand_count(plan) values, filled by
+ * formula by its derivatives, the events of one set together with their covariance, those of several
+ * as if they missed what the others see. `operand` is scratch for rps_plan_operand_count(plan) values, filled by
  * rps_tally_operands.
  */
 struct rps_interval rps_tally_interval(const struct rps_tally *tally, int set, int slot);

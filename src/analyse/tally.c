@@ -171,7 +171,6 @@ static void merge_set(struct rps_set_tally *set, const struct rps_set_tally *oth
 void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
 {
     int before = tally->periods > 0 && other->start_ns < tally->start_ns;
-
     uint64_t before_ns = before ? other->enabled_ns : tally->enabled_ns;
 
     if (other->periods == 0)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "support/arena.h"
 #include "rpistat/shares.h"
 
 /*
@@ -62,22 +63,6 @@ static struct rps_code code = {.module_count = 4,
                                .stack = stacks,
                                .task = tasks};
 static const uint64_t samples[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 3};
-
-static struct rps_arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = rps_arena_new();
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    rps_arena_free(arena);
-    return 0;
-}
 
 static const struct rps_share *find(const struct rps_shares *shares, const char *name)
 {

@@ -10,23 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "support/arena.h"
 #include "rpistat/csv_signals.h"
-
-static struct rps_arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = rps_arena_new();
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    rps_arena_free(arena);
-    return 0;
-}
 
 static int read_bytes(const char *text, size_t size, const struct rps_csv_options *options,
                       struct rps_csv_signals *ret, struct rps_error *err)

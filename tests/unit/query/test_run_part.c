@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "support/arena.h"
 #include "rpistat/part_shares.h"
 
 static struct rps_phase phases_of_run[] = {
@@ -18,22 +19,6 @@ static struct rps_phase phases_of_run[] = {
     {.first = 20, .last = 29, .label = 0},
 };
 static const struct rps_phases phases = {.count = 3, .phase = phases_of_run, .label_count = 2};
-
-static struct rps_arena *arena;
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena = rps_arena_new();
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    rps_arena_free(arena);
-    return 0;
-}
 
 static void has_stretch(const struct rps_run_part *part, size_t i, uint64_t first, uint64_t last,
                         size_t group)
