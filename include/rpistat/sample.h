@@ -21,6 +21,8 @@ enum rps_sample_kind {
     RPS_SAMPLE_FORK,   /* thread tid of process pid was made by parent_pid, parent_tid */
     RPS_SAMPLE_NAME,   /* thread tid is called `path`; is_exec: by an exec, which empties memory */
     RPS_SAMPLE_EXIT,   /* thread tid of process pid has ended */
+    RPS_SAMPLE_TIME,   /* thread tid of process pid had cpu_time_ns on `cpu` while it could be
+                          sampled: once for each CPU that it was on, when it ends */
     RPS_SAMPLE_SYMBOL, /* a simulation's code at map_address, map_length long: function `path`, of
                           source_file and source_line; pid 0: in all processes */
 };
@@ -41,6 +43,9 @@ struct rps_sample {
     int32_t cpu;     /* that it ran on */
     pid_t pid, tid;
     pid_t parent_pid, parent_tid;
+
+    /* RPS_SAMPLE_TIME */
+    int64_t cpu_time_ns;
 
     /* RPS_SAMPLE_STACK: addresses of instructions, the innermost first, the kernel's before the
      * workload's. Those that are behind a call are return addresses, as the stack has them. */
@@ -66,6 +71,9 @@ struct rps_sampling {
     char event[64];     /* "cpu-clock", "cycles", "cache-misses" */
     uint64_t frequency; /* samples a second and CPU; 0: by threshold */
     uint64_t threshold; /* a sample each so many events; 0: by frequency */
+    int is_wide;        /* whole CPUs were sampled, and what is not the target's was dropped: every
+                           process has its share. 0: tasks, with their children: those that live for
+                           less than an interval are hardly seen */
     char stacks[16];    /* "fp", "dwarf", "lbr", "none": innermost frames alone */
     uint64_t samples;   /* taken */
     uint64_t complete;  /* of them: whose stack reaches to where the thread began */

@@ -579,6 +579,8 @@ void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sampl
     case RPS_SAMPLE_EXIT:
         end_thread(tracker, sample->tid, sample->time_ns);
         break;
+    case RPS_SAMPLE_TIME:
+        break;
     case RPS_SAMPLE_SYMBOL:
         status = rps_simulated_add(&tracker->simulated, sample);
         break;

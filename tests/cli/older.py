@@ -63,7 +63,7 @@ def printed(folder, name):
 def test_columns():
     """each column in turn is dropped: what does not show it prints the same as from the whole store"""
     with Folder(1) as folder:
-        whole = printed(folder, older(folder, "w.data", "", 1003))
+        whole = printed(folder, older(folder, "w.data", "", 1004))
         assert [status for status, _, _ in whole] == [0] * len(COMMANDS), whole
         for table in TABLES:
             for column, key in ask(folder, "SELECT name, pk FROM pragma_table_info('%s')" % table):
@@ -111,7 +111,7 @@ def test_formats():
                 folder.write(store, before)
                 folder.write("samples.sim", "function f 0x1000 0x10\nphase a 2s code=f\n")
                 expect(folder.call(*write, store), 0)
-                assert ask(folder, "PRAGMA user_version", store) == [(1003,)]
+                assert ask(folder, "PRAGMA user_version", store) == [(1004,)]
                 answer = expect(folder.call("check", "-i", store), 0)
                 assert answer.stdout.startswith(store + " is sound"), answer.stdout
                 after = ask(folder, "SELECT recorder_after_ns FROM run WHERE run_id = 1", store)
