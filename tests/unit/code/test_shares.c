@@ -49,8 +49,9 @@ static struct rps_stack stacks[] = {
     {9, -1, 7},  /* main, elsewhere */
 };
 static struct rps_task tasks[] = {
-    {0, 10, 10, "sh", 0, -1},     {1, 10, 10, "prog", 5, -1}, /* after an exec */
-    {2, 10, 11, "worker", 6, -1}, {3, 20, 21, "alone", 6, -1}, {4, 10, 12, "idle", 6, -1},
+    {0, 10, 10, "sh", 0, -1, -1},     {1, 10, 10, "prog", 5, -1, 7000}, /* after an exec */
+    {2, 10, 11, "worker", 6, -1, -1}, {3, 20, 21, "alone", 6, -1, -1},
+    {4, 10, 12, "idle", 6, -1, -1},
 };
 static struct rps_code code = {.module_count = 4,
                                .frame_count = 8,
