@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
@@ -73,7 +74,8 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
                    s->event, often, off);
     if (samples < RPS_SHARES_SAMPLES_MIN)
         rps_block_wrap(head, 0, 0, "These are too few for shares.");
-    if (rps_samples_short_text(share, sizeof(share), s, samples, output->time.cpu_s)[0])
+    if (rps_samples_short_text(share, sizeof(share), s, samples, output->time.cpu_s,
+                               output->is_whole)[0])
         rps_block_wrap(head, 0, 0, "%s", share);
     if (s->lost > 0)
         rps_block_wrap(head, 0, 0, "Lost: %s of the run's samples, for which there was no room.",
@@ -203,8 +205,9 @@ static void put_fields(const struct filling *filling)
     put_sampling(filling);
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT),
                 (int64_t)output->shares->samples, 1);
-    rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
-                   rps_samples_expected(&output->code->sampling, output->time.cpu_s));
+    rps_put_number(
+        rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
+        rps_samples_expected(&output->code->sampling, output->time.cpu_s, output->is_whole));
     rps_put_int(rps_document_field(document, "unnamed", RPS_VALUE_INT),
                 (int64_t)count_unnamed(output), output->by <= RPS_SHARES_LINE);
     rps_put_number(rps_document_field(document, "off_cpu", RPS_VALUE_NUMBER), output->time.off_cpu);
@@ -233,6 +236,15 @@ static void say_rest(const struct filling *filling, size_t count)
 
     if (rows < count)
         rps_document_say(filling->document, "and %zu more: --at-most", count - rows);
+}
+
+static int has_times(const struct rps_shares *shares)
+{
+    size_t i = 0;
+
+    while (i < shares->count && shares->share[i].cpu_ns < 0)
+        i++;
+    return i < shares->count;
 }
 
 static struct rps_block *begin_shares(const struct filling *filling)
@@ -264,12 +276,24 @@ static struct rps_block *begin_shares(const struct filling *filling)
         {.name = "named_by"},
         {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4},
         {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5},
+        {"cpu_s", is_table && has_times(filling->output->shares) ? "CPU time" : NULL,
+         RPS_VALUE_DURATION, .unit = "s", .place = 9},
     };
     struct rps_block *block = rps_document_block(filling->document, "code", columns,
                                                  sizeof(columns) / sizeof(columns[0]));
 
     block->indent = 2;
     return block;
+}
+
+/* A row of CPU time that no sample tells of, for programs, if there is such. */
+static void put_rest(struct rps_block *block, const char *name, double cpu_s)
+{
+    if (!(cpu_s > 0))
+        return;
+    rps_put_text(block, name);
+    rps_put_blanks(block, (int)block->column_count - 2);
+    rps_put_int(block, (int64_t)(cpu_s * RPS_NS_PER_S), 1);
 }
 
 static void put_shares(const struct filling *filling)
@@ -300,6 +324,12 @@ static void put_shares(const struct filling *filling)
                                 : rps_location_how_name(share->how));
         rps_put_int(block, share->pid, share->pid >= 0);
         rps_put_int(block, share->tid, share->tid >= 0);
+        rps_put_int(block, share->cpu_ns, share->cpu_ns >= 0);
+    }
+    if (!output->is_read && output->is_whole) {
+        put_rest(block, "[in the kernel, not sampled here]",
+                 rps_samples_kernel_s(&output->code->sampling, output->time.cpu_s));
+        put_rest(block, "[not sampled]", output->unsampled->cpu_s);
     }
     if (output->view == RPS_CODE_TABLE)
         say_rest(filling, shares->count);
@@ -627,6 +657,9 @@ void rps_code_blocks(struct rps_document *document, const struct rps_code_output
     document->csv = output->view == RPS_CODE_TREE     ? "calls"
                     : output->view == RPS_CODE_STACKS ? "stacks"
                                                       : "code";
+    if (output->is_whole)
+        rps_share_block_unsampled(document, rps_document_block(document, NULL, NULL, 0), 2,
+                                  &output->code->sampling, output->unsampled, output->time.cpu_s);
     say_unnamed(&filling);
     put_labels(&filling);
 }

@@ -122,6 +122,12 @@ char *rps_report_start(const struct rps_report *report, char ret[RPS_REPORT_NUMB
     return ret;
 }
 
+int rps_report_is_part(const struct rps_report *report)
+{
+    return report->options->from_ns > 0 || report->options->to_ns < INT64_MAX ||
+           report->options->region;
+}
+
 /* --- the run ---------------------------------------------------------------------------------- */
 
 static void put_state(struct rps_report *report)

@@ -312,7 +312,8 @@ static void remark_samples(struct rps_report *report)
 
     if (report->shares.group_count > 0 &&
         rps_samples_short_text(text, sizeof(text), &report->shares.sampling,
-                               report->shares.sample_count, report->cpu_s)[0])
+                               report->shares.sample_count, report->cpu_s,
+                               !rps_report_is_part(report))[0])
         remark(report, "%s", text);
 }
 
