@@ -24,7 +24,8 @@ struct rings {
 
 static const char kind[] = {
     [RPS_SAMPLE_STACK] = 's', [RPS_SAMPLE_MAP] = 'm',  [RPS_SAMPLE_FORK] = 'f',
-    [RPS_SAMPLE_NAME] = 'n',  [RPS_SAMPLE_EXIT] = 'e', [RPS_SAMPLE_SYMBOL] = '?'};
+    [RPS_SAMPLE_NAME] = 'n',  [RPS_SAMPLE_EXIT] = 'e', [RPS_SAMPLE_TIME] = 't',
+    [RPS_SAMPLE_SYMBOL] = '?'};
 
 static void keep_sample(void *context, const struct rps_sample *sample)
 {
