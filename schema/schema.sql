@@ -270,6 +270,8 @@ CREATE TABLE sampling (           -- one row: how samples were taken, and what c
     unmapped INTEGER NOT NULL,    -- addresses for which no mapping was known
     is_wide INTEGER,              -- 1: whole CPUs were sampled, and what is not the target's was
                                   -- dropped; 0: tasks one by one, short ones hardly
+    is_fixed INTEGER,             -- 1: each thread keeps its interval, by time; 0: it varies
+    lookups INTEGER,              -- times that forks were lost, and processes were looked up
     user_ns INTEGER,              -- CPU time of the target in user code, ns, where the kernel may
                                   -- not be sampled; NULL: not known, or it is sampled
     kernel_ns INTEGER             -- and in the kernel: both as Linux has them in /proc
@@ -326,7 +328,7 @@ CREATE TABLE task (               -- one row per thread that was seen in samples
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE program (            -- threads that ended, and had exact CPU times, by program: the
-                                  -- name of a process. None where whole CPUs are sampled
+                                  -- name of a process
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     program INTEGER NOT NULL,
     name TEXT NOT NULL,

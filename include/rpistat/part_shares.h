@@ -41,11 +41,10 @@ struct rps_share_group {
     } top[RPS_SHARES_TOP];
 };
 
-/* CPU time of a run that no sample tells of: that of processes, and of further threads, which ended
- * before they had one. */
+/* CPU time of a run that no sample stands for. */
 struct rps_unsampled {
-    double cpu_s; /* s; 0: none, or so little that it may be chance */
-    uint64_t processes, threads;
+    double cpu_s;                /* s; 0: none, or so little that it may be chance */
+    uint64_t processes, threads; /* that ended and had no sample; threads: but the first ones */
     size_t count;
     struct rps_unsampled_program {
         const char *name;

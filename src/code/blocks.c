@@ -64,7 +64,8 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
     char share[TEXT_SIZE], often[TEXT_SIZE], off[TEXT_SIZE] = "";
 
     if (s->frequency > 0)
-        snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU", s->frequency);
+        snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU%s", s->frequency,
+                 s->is_fixed ? ", at a fixed interval" : "");
     else
         snprintf(often, sizeof(often), "one each %" PRIu64 " of them", s->threshold);
     if (isfinite(output->time.off_cpu))

@@ -269,6 +269,8 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     s->is_wide = sqlite3_column_int64(stmt, 9) == 1;
     s->user_ns = time_of(stmt, 10, -1);
     s->kernel_ns = time_of(stmt, 11, -1);
+    s->is_fixed = sqlite3_column_int64(stmt, 12) == 1;
+    s->lookups = count_of(stmt, 13);
     return 0;
 }
 
@@ -296,7 +298,8 @@ static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id
 {
     int result = rps_reader_each(reader,
                                  "SELECT event, stacks, frequency, threshold, samples, complete,"
-                                 " lost, throttled, unmapped, is_wide, user_ns, kernel_ns"
+                                 " lost, throttled, unmapped, is_wide, user_ns, kernel_ns,"
+                                 " is_fixed, lookups"
                                  " FROM sampling WHERE run_id = ?1",
                                  run_id, 0, read_sampling, r, err);
 

@@ -1,8 +1,10 @@
 /*
  * What the samples say nothing of, where tasks are sampled one by one: the timer of each begins with
- * a whole interval, so that processes which end sooner have none. Their exact CPU times are known,
- * by program. That a thread without a sample stands beside one of the same program that had too many
- * for its time is chance, and nothing is missing then.
+ * a whole interval, so that processes which end sooner have none, and the rest of an interval goes
+ * with the one that ends in it. The exact CPU times of those that ended are known, by program. A
+ * program lacks what its samples do not stand for. All together lack no more than all samples leave
+ * of all time: where the kernel is not sampled, one that is more in the kernel than the others seems
+ * to lack what these have too much of.
  */
 #include "rpistat/run_code.h"
 
@@ -29,32 +31,35 @@ static int by_most(const void *a, const void *b)
 struct rps_unsampled rps_code_unsampled(struct rps_arena *arena, const struct rps_code *code)
 {
     const struct rps_sampling *sampling = &code->sampling;
-    double per_s = rps_samples_expected(sampling, 1, 1); /* of all CPU time */
-    double part = per_s / rps_samples_expected(sampling, 1, 0), expected = 0;
+    double per_s = rps_samples_expected(sampling, 1, 1); /* of CPU time, in the kernel or not */
+    double part = per_s / (double)sampling->frequency, expected = 0, lacked_s = 0, left_s = 0;
     struct rps_unsampled ret = {
         .program = rps_arena_get(arena, code->program_count, sizeof(*ret.program))};
 
     for (size_t i = 0; i < code->program_count && per_s > 0; i++) {
         const struct rps_program *program = &code->program[i];
-        double had = (double)program->samples / (double)sampling->frequency;
+        double had_s = (double)program->samples / (double)sampling->frequency;
         double cpu_s = part * (double)program->cpu_ns / RPS_NS_PER_S;
-        double unsampled_s = part * (double)program->unsampled_ns / RPS_NS_PER_S;
-        double missing_s = fmin(unsampled_s, cpu_s - had);
+        struct rps_unsampled_program lacks = {program->name, program->unsampled_processes,
+                                              program->unsampled_threads, cpu_s - had_s};
 
         expected += cpu_s * (double)sampling->frequency;
-        if (missing_s <= 0)
+        left_s += lacks.cpu_s;
+        if (lacks.cpu_s <= 0)
             continue;
-        ret.program[ret.count++] = (struct rps_unsampled_program){
-            program->name[0] ? program->name : RPS_SHARE_UNKNOWN, program->unsampled_processes,
-            program->unsampled_threads, missing_s};
-        ret.cpu_s += missing_s;
+        lacked_s += lacks.cpu_s;
+        ret.program[ret.count++] = lacks;
     }
+    ret.cpu_s = fmin(lacked_s, left_s);
     if (!(ret.cpu_s * (double)sampling->frequency > SURE * sqrt(expected)))
         return (struct rps_unsampled){0};
     for (size_t i = 0; i < ret.count; i++) {
-        ret.program[i].name = rps_arena_text(arena, ret.program[i].name);
-        ret.processes += ret.program[i].processes;
-        ret.threads += ret.program[i].threads;
+        struct rps_unsampled_program *program = &ret.program[i];
+
+        program->name = rps_arena_text(arena, program->name[0] ? program->name : RPS_SHARE_UNKNOWN);
+        program->cpu_s *= ret.cpu_s / lacked_s;
+        ret.processes += program->processes;
+        ret.threads += program->threads;
     }
     qsort(ret.program, ret.count, sizeof(*ret.program), by_most);
     return ret;

@@ -29,6 +29,8 @@ void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *s
         (int64_t)sampling->throttled,
         (int64_t)sampling->unmapped,
         sampling->is_wide,
+        sampling->is_fixed,
+        (int64_t)sampling->lookups,
         sampling->user_ns,
         sampling->kernel_ns,
     };
@@ -212,9 +214,9 @@ const struct rps_store_wing rps_code_store = {
     .insert =
         {
             [SAMPLING] = "INSERT OR REPLACE INTO sampling (run_id, frequency, threshold, samples,"
-                         " complete, lost, throttled, unmapped, is_wide, user_ns, kernel_ns,"
-                         " event, stacks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-                         " nullif(?10, -1), nullif(?11, -1), ?12, ?13)",
+                         " complete, lost, throttled, unmapped, is_wide, is_fixed, lookups,"
+                         " user_ns, kernel_ns, event, stacks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+                         " ?8, ?9, ?10, ?11, nullif(?12, -1), nullif(?13, -1), ?14, ?15)",
             [MODULE] = "INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
                        " VALUES (?1, ?2, ?3, ?4, ?5)",
             [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
