@@ -10,7 +10,7 @@ struct rps_block *rps_share_block_top(struct rps_document *document,
                                       const struct rps_share_group *group);
 
 /* Put what the group has, of so much CPU time, into columns of kinds INT, NUMBER and BLOCK: samples
- * (people read "120 of 400" where clearly more were expected), how many were expected, its
+ * (people read "120 of 400", beside what was expected), how many were expected, its
  * functions. It is not the whole run. */
 void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sampling,
                          const struct rps_share_group *group, double cpu_s);

@@ -61,7 +61,7 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
     uint64_t samples = output->shares->samples;
-    char share[TEXT_SIZE], often[TEXT_SIZE], off[TEXT_SIZE] = "";
+    char share[TEXT_SIZE], often[TEXT_SIZE], got[TEXT_SIZE], off[TEXT_SIZE] = "";
 
     if (s->frequency > 0)
         snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU%s", s->frequency,
@@ -71,8 +71,8 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
     if (isfinite(output->time.off_cpu))
         snprintf(off, sizeof(off), "; %.1f %% of the time off the CPU, where none are taken",
                  100 * output->time.off_cpu);
-    rps_block_wrap(head, 0, 0, "%" PRIu64 " sample%s of %s, %s%s", samples, samples == 1 ? "" : "s",
-                   s->event, often, off);
+    rps_samples_got_text(got, sizeof(got), s, samples, output->time.cpu_s, output->is_whole);
+    rps_block_wrap(head, 0, 0, "%s of %s, %s%s", got, s->event, often, off);
     if (samples < RPS_SHARES_SAMPLES_MIN)
         rps_block_wrap(head, 0, 0, "These are too few for shares.");
     if (rps_samples_short_text(share, sizeof(share), s, samples, output->time.cpu_s,
@@ -86,6 +86,12 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
                        "The kernel stopped sampling for a moment %" PRIu64
                        " time%s: too many samples a second.",
                        s->throttled, s->throttled == 1 ? "" : "s");
+    if (s->lookups > 0)
+        rps_block_wrap(head, 0, 0,
+                       "Forks were lost %" PRIu64
+                       " time%s, and the workload's processes looked up among those that ran: one "
+                       "that had lost its parent may be missing.",
+                       s->lookups, s->lookups == 1 ? "" : "s");
 }
 
 static void say_chains(const struct filling *filling, struct rps_block *head)
@@ -163,6 +169,9 @@ static void put_sampling(const struct filling *filling)
         {"lost_samples", .kind = RPS_VALUE_INT},
         {"throttled", .kind = RPS_VALUE_INT},
         {"unmapped", .kind = RPS_VALUE_INT},
+        {"whole_cpus", .kind = RPS_VALUE_BOOL},
+        {"fixed_interval", .kind = RPS_VALUE_BOOL},
+        {"lookups", .kind = RPS_VALUE_INT},
     };
     const struct rps_sampling *s = &filling->output->code->sampling;
     struct rps_block *block = rps_document_block(filling->document, "sampling", columns,
@@ -178,6 +187,9 @@ static void put_sampling(const struct filling *filling)
     rps_put_int(block, (int64_t)s->lost, 1);
     rps_put_int(block, (int64_t)s->throttled, 1);
     rps_put_int(block, (int64_t)s->unmapped, 1);
+    rps_put_int(block, s->is_wide, 1);
+    rps_put_int(block, s->is_fixed, 1);
+    rps_put_int(block, (int64_t)s->lookups, 1);
 }
 
 /* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
@@ -326,6 +338,8 @@ static void put_shares(const struct filling *filling)
         rps_put_int(block, share->pid, share->pid >= 0);
         rps_put_int(block, share->tid, share->tid >= 0);
         rps_put_int(block, share->cpu_ns, share->cpu_ns >= 0);
+        if (share->cpu_ns >= 0)
+            rps_put_words(block, "%.3f", (double)share->cpu_ns / RPS_NS_PER_S);
     }
     if (!output->is_read && output->is_whole) {
         put_rest(block, "[in the kernel, not sampled here]",

@@ -110,6 +110,20 @@ int rps_samples_at_most(const struct rps_sampling *sampling, int is_whole)
     return is_user_only(sampling) && !(is_whole && kernel_part(sampling) > 0);
 }
 
+char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sampling,
+                           uint64_t samples, double cpu_s, int is_whole)
+{
+    double expected = rps_samples_expected(sampling, cpu_s, is_whole);
+
+    if (isfinite(expected) && rps_samples_at_most(sampling, is_whole))
+        snprintf(ret, size, "%" PRIu64 " of at most %.0f samples", samples, expected);
+    else if (isfinite(expected))
+        snprintf(ret, size, "%" PRIu64 " of %.0f expected samples", samples, expected);
+    else
+        snprintf(ret, size, "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
+    return ret;
+}
+
 double rps_samples_kernel_s(const struct rps_sampling *sampling, double cpu_s)
 {
     return cpu_s * kernel_part(sampling);

@@ -66,8 +66,10 @@ void rps_report_shares(struct rps_report *report)
     if (report->shares.sampling.frequency > 0)
         event = NULL; /* those of page faults say nothing of the time */
     if (group->samples > 0 || report->shares.unsampled.cpu_s > 0)
-        rps_block_title(top, "Where %s %s (%" PRIu64 " samples; see `rpistat code`)",
-                        event ? event : "the time", event ? "were" : "went", group->samples);
+        rps_block_title(top, "Where %s %s (%s; see `rpistat code`)", event ? event : "the time",
+                        event ? "were" : "went",
+                        rps_samples_got_text(name, sizeof(name), &report->shares.sampling,
+                                             group->samples, report->cpu_s, is_whole));
     if (group->samples > 0)
         rps_block_wrap(top, 2, 4, "%s", text ? text : "too few to tell");
     if (is_whole)
