@@ -46,6 +46,9 @@ CREATE TABLE run (                -- one row per recording
     end_reason TEXT NOT NULL,     -- why it ended, when not by the workload's end
     exit_status INTEGER,          -- of the workload; NULL: not known, or ended by a signal
     exit_signal INTEGER,          -- signal that ended the workload; 0: none
+    user_ns INTEGER,              -- CPU time of the command and of its children that were waited for,
+    system_ns INTEGER,            -- in their code and in the kernel (ns); NULL: no command that ended
+    memory_bytes INTEGER,         -- most that one of them had resident at a time
     recorder_cpu_ns INTEGER,      -- the recorder's own CPU time while recording (ns)
     recorder_after_ns INTEGER     -- and afterwards, for names and the report, ns; NULL: it did not live
                                   -- to write its report

@@ -284,7 +284,7 @@ static void sample_command(struct recording *r, const struct rps_sampling_option
     struct rps_workload workload;
     struct rps_error err = {""};
     int64_t start_ns;
-    int status, number;
+    struct rps_workload_end ended;
     sigset_t mask;
 
     sigprocmask(SIG_SETMASK, NULL, &mask);
@@ -292,7 +292,7 @@ static void sample_command(struct recording *r, const struct rps_sampling_option
     target.pid = &workload.pid;
     open_on(r, &target, options);
     if (rps_workload_release(&workload, &start_ns, &err) < 0 ||
-        rps_workload_wait(&workload, &status, &number, &err) < 0)
+        rps_workload_wait(&workload, &ended, &err) < 0)
         fail_msg("%s", err.message);
     rps_workload_close(&workload);
     end(r);
