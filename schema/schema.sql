@@ -46,6 +46,9 @@ CREATE TABLE run (                -- one row per recording
     end_reason TEXT NOT NULL,     -- why it ended, when not by the workload's end
     exit_status INTEGER,          -- of the workload; NULL: not known, or ended by a signal
     exit_signal INTEGER,          -- signal that ended the workload; 0: none
+    user_ns INTEGER,              -- CPU time of the command and of its children that were waited for,
+    system_ns INTEGER,            -- in their code and in the kernel (ns); NULL: no command that ended
+    memory_bytes INTEGER,         -- most that one of them had resident at a time
     recorder_cpu_ns INTEGER,      -- the recorder's own CPU time while recording (ns)
     recorder_after_ns INTEGER     -- and afterwards, for names and the report, ns; NULL: it did not live
                                   -- to write its report
@@ -271,10 +274,7 @@ CREATE TABLE sampling (           -- one row: how samples were taken, and what c
     is_wide INTEGER,              -- 1: whole CPUs were sampled, and what is not the target's was
                                   -- dropped; 0: tasks one by one, short ones hardly
     is_fixed INTEGER,             -- 1: each thread keeps its interval, by time; 0: it varies
-    lookups INTEGER,              -- times that forks were lost, and processes were looked up
-    user_ns INTEGER,              -- CPU time of the target in user code, ns, where the kernel may
-                                  -- not be sampled; NULL: not known, or it is sampled
-    kernel_ns INTEGER             -- and in the kernel: both as Linux has them in /proc
+    lookups INTEGER               -- times that forks were lost, and processes were looked up
 ) STRICT;
 
 CREATE TABLE module (             -- one row per file, or other memory, that had code

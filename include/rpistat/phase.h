@@ -62,6 +62,9 @@ int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *b
  * first: periods that come in order of time are found at once. */
 size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *at);
 
+/* When the observation or period of that number begins, ns; inside a phase by its share of it. */
+int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number);
+
 /* Release what the struct points to and zero it; the struct itself is the caller's. */
 void rps_phases_free(struct rps_phases *phases);
 /* The phases of the level that is shown. */

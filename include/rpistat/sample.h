@@ -78,12 +78,13 @@ struct rps_sampling {
                            less than an interval are hardly seen */
     int is_fixed;       /* by time, and each thread keeps the interval that it began with, so that
                            what repeats itself in this time is seen at one place. 0: it varies */
-    int64_t user_ns, kernel_ns; /* the target's CPU time, where the kernel's part of it is not to be
-                                   sampled; -1: not known, or it is sampled */
-    char stacks[16];            /* "fp", "dwarf", "lbr", "none": innermost frames alone */
-    uint64_t samples;           /* taken */
-    uint64_t complete;          /* of them: whose stack reaches to where the thread began */
-    uint64_t lost;              /* the kernel had no room for, or the recorder */
+    int64_t user_ns,
+        kernel_ns;      /* of readers: a command's CPU time in its code and in the kernel, as
+                                   Linux told when it had ended; -1: not known */
+    char stacks[16];    /* "fp", "dwarf", "lbr", "none": innermost frames alone */
+    uint64_t samples;   /* taken */
+    uint64_t complete;  /* of them: whose stack reaches to where the thread began */
+    uint64_t lost;      /* the kernel had no room for, or the recorder */
     uint64_t throttled; /* times that the kernel stopped sampling for a moment: too many a second */
     uint64_t unmapped;  /* addresses for which no mapping was known */
     uint64_t lookups;   /* times that forks were lost, and the target's processes were looked up

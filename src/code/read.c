@@ -267,10 +267,10 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     for (int i = 0; i < (int)(sizeof(number) / sizeof(number[0])); i++)
         *number[i] = count_of(stmt, i + 2);
     s->is_wide = sqlite3_column_int64(stmt, 9) == 1;
-    s->user_ns = time_of(stmt, 10, -1);
-    s->kernel_ns = time_of(stmt, 11, -1);
-    s->is_fixed = sqlite3_column_int64(stmt, 12) == 1;
-    s->lookups = count_of(stmt, 13);
+    s->is_fixed = sqlite3_column_int64(stmt, 10) == 1;
+    s->lookups = count_of(stmt, 11);
+    s->user_ns = time_of(stmt, 12, -1);
+    s->kernel_ns = time_of(stmt, 13, -1);
     return 0;
 }
 
@@ -298,9 +298,10 @@ static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id
 {
     int result = rps_reader_each(reader,
                                  "SELECT event, stacks, frequency, threshold, samples, complete,"
-                                 " lost, throttled, unmapped, is_wide, user_ns, kernel_ns,"
-                                 " is_fixed, lookups"
-                                 " FROM sampling WHERE run_id = ?1",
+                                 " lost, throttled, unmapped, is_wide, is_fixed, lookups,"
+                                 " iif(target = 'command', user_ns, NULL),"
+                                 " iif(target = 'command', system_ns, NULL)"
+                                 " FROM sampling JOIN run USING (run_id) WHERE run_id = ?1",
                                  run_id, 0, read_sampling, r, err);
 
     for (r->table = 0; r->table < LISTS && r->is_sampled && result == 0; r->table++)

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
@@ -36,17 +35,6 @@ struct span {
     uint64_t period;
 };
 
-/* CPU time that a process and the children that it has waited for have had, in clock ticks. */
-struct ticks {
-    unsigned long long user, kernel;
-};
-
-/* A process of the target. */
-struct target_process {
-    pid_t pid;
-    struct ticks before, now; /* of the recording; before.user ULLONG_MAX: not known */
-};
-
 struct recorder {
     struct rps_sampler sampler;
     struct rps_tracker *tracker;
@@ -56,9 +44,7 @@ struct recorder {
     size_t sample_count;
     struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
     size_t span_count;
-    uint64_t lost;                  /* for want of memory, or of a period */
-    struct target_process *process; /* owned */
-    int process_count;
+    uint64_t lost; /* for want of memory, or of a period */
 };
 
 /* --- what the tracker finds ------------------------------------------------------------------- */
@@ -259,63 +245,13 @@ static void forget_spans(struct recorder *samples, int64_t from_ns)
     memmove(samples->span, samples->span + gone, samples->span_count * sizeof(*samples->span));
 }
 
-/* 0, or -1 when the process is not there any more. */
-static int read_ticks(pid_t pid, struct ticks *ret)
-{
-    unsigned long long child_user, child_kernel;
-    char path[64], line[1024] = "";
-    const char *rest;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return -1;
-    if (!fgets(line, sizeof(line), file))
-        line[0] = '\0';
-    fclose(file);
-    rest = strrchr(line, ')'); /* behind the name */
-    if (!rest || sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
-                        &ret->user, &ret->kernel, &child_user, &child_kernel) != 4)
-        return -1;
-    ret->user += child_user;
-    ret->kernel += child_kernel;
-    return 0;
-}
-
-/* Where samples are of user code alone: how much of the CPU time that was. Of a process that has
- * gone what was seen last counts. */
-static void read_times(struct recorder *samples, struct rps_sampling *ret)
-{
-    const int64_t tick_ns = RPS_NS_PER_S / sysconf(_SC_CLK_TCK);
-    unsigned long long user = 0, kernel = 0;
-
-    if (!strstr(ret->event, ":u"))
-        return;
-    for (int i = 0; i < samples->process_count; i++) {
-        struct target_process *process = &samples->process[i];
-
-        if (read_ticks(process->pid, &process->now) == 0 && process->before.user == ULLONG_MAX)
-            process->before = process->now;
-        if (process->before.user == ULLONG_MAX)
-            return; /* it had gone before */
-        user += process->now.user - process->before.user;
-        kernel += process->now.kernel - process->before.kernel;
-    }
-    if (samples->process_count == 0)
-        return;
-    ret->user_ns = (int64_t)user * tick_ns;
-    ret->kernel_ns = (int64_t)kernel * tick_ns;
-}
-
 static void tell_store(struct recorder *samples)
 {
-    struct rps_sampling sampling = {.user_ns = -1, .kernel_ns = -1};
+    struct rps_sampling sampling = {0};
 
     samples->sampler.status(samples->sampler.self, &sampling);
     rps_tracker_status(samples->tracker, &sampling);
     sampling.lost += samples->lost;
-    read_times(samples, &sampling);
     rps_writer_sampling(samples->writer, &sampling);
     rps_tracker_tell_programs(samples->tracker);
 }
@@ -358,19 +294,6 @@ static void add_processes(struct recorder *samples, const struct rps_target *tar
             rps_tracker_add_process(samples->tracker, (pid_t)strtol(entry->d_name, NULL, 10));
     }
     closedir(processes);
-}
-
-/* Remember them: their times are looked at while recording. */
-static int keep_processes(struct recorder *samples, const struct rps_target *target,
-                          struct rps_error *err)
-{
-    samples->process = calloc((size_t)target->pid_count + 1, sizeof(*samples->process));
-    if (!samples->process)
-        return rps_error_memory(err);
-    for (int i = 0; i < target->pid_count; i++)
-        samples->process[i] = (struct target_process){target->pid[i], {ULLONG_MAX, 0}, {0, 0}};
-    samples->process_count = target->pid_count;
-    return 0;
 }
 
 static void begin(void *self, struct rps_writer *writer, int64_t start_ns)
@@ -418,7 +341,6 @@ static void close_recorder(void *self)
         samples->sampler.close(samples->sampler.self);
     free(samples->sample);
     free(samples->span);
-    free(samples->process);
     free(samples);
 }
 
@@ -450,8 +372,6 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
 
         rc = rps_tracker_new(&samples->tracker, 0, &sink, err);
     }
-    if (rc == 0)
-        rc = keep_processes(samples, target, err);
     if (rc < 0) {
         close_recorder(samples);
         return rc;

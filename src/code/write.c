@@ -31,8 +31,6 @@ void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *s
         sampling->is_wide,
         sampling->is_fixed,
         (int64_t)sampling->lookups,
-        sampling->user_ns,
-        sampling->kernel_ns,
     };
 
     rps_writer_row(writer, SAMPLING, number, COUNT(number), text, COUNT(text));
@@ -214,9 +212,8 @@ const struct rps_store_wing rps_code_store = {
     .insert =
         {
             [SAMPLING] = "INSERT OR REPLACE INTO sampling (run_id, frequency, threshold, samples,"
-                         " complete, lost, throttled, unmapped, is_wide, is_fixed, lookups,"
-                         " user_ns, kernel_ns, event, stacks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
-                         " ?8, ?9, ?10, ?11, nullif(?12, -1), nullif(?13, -1), ?14, ?15)",
+                         " complete, lost, throttled, unmapped, is_wide, is_fixed, lookups, event,"
+                         " stacks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             [MODULE] = "INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
                        " VALUES (?1, ?2, ?3, ?4, ?5)",
             [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address)"

@@ -146,6 +146,19 @@ static void put_state(struct rps_report *report)
         field(report, "Exit status:", "%d", run->exit_status);
 }
 
+/* What the kernel says of a command that was waited for. */
+static void put_used(struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+
+    if (run->user_ns >= 0 && run->system_ns >= 0)
+        field(report, "CPU time:", "%.3f s in its own code, %.3f s in the kernel",
+              (double)run->user_ns / RPS_NS_PER_S, (double)run->system_ns / RPS_NS_PER_S);
+    if (run->memory_bytes >= 0)
+        field(report, "Peak memory:", "%.1f MiB (of the largest process)",
+              (double)run->memory_bytes / (1 << 20));
+}
+
 static void put_own_cost(struct rps_report *report)
 {
     const struct rps_run *run = &report->run;
@@ -239,5 +252,6 @@ void rps_report_run(struct rps_report *report)
         field(report, "Order of event sets:", "random, another one each rotation (seed %lld)",
               (long long)run->order_seed);
     put_state(report);
+    put_used(report);
     put_own_cost(report);
 }

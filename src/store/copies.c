@@ -39,7 +39,7 @@ static const struct content ending[] = {
     {"run",
      .columns =
          "start_realtime_ns, start_monotonic_ns, elapsed_ns, end_reason, exit_status, exit_signal,"
-         " fitting"},
+         " user_ns, system_ns, memory_bytes, fitting"},
 };
 
 /* Was the copy thinned up to here, in rows of the level ?2 - `finer`? */

@@ -12,7 +12,7 @@ from program import Folder, expect, refused, tap
 # What shows in what the commands below print. Without any other column they print the same.
 SHOWN = {
     "run": "label command host cpu_model cpu_count kernel pmu counter_count plan period_ns start_realtime_ns state exit_status"
-           " recorder_cpu_ns recorder_after_ns".split(),
+           " recorder_cpu_ns recorder_after_ns user_ns system_ns memory_bytes".split(),
     "event": "name label family state estimate low high certainty share".split(),
     "metric": "metric_no label unit family panel value low high certainty share".split(),
     "rollup": "length_ns enabled_ns idle_ns".split(), # the report's rates and times on a CPU

@@ -409,7 +409,7 @@ static void sample_command(struct recording *r, const struct rps_sampling_option
     struct rps_workload workload;
     struct rps_error err = {""};
     int64_t start_ns;
-    int status, number;
+    struct rps_workload_end ended;
     sigset_t mask;
 
     sigprocmask(SIG_SETMASK, NULL, &mask);
@@ -420,7 +420,7 @@ static void sample_command(struct recording *r, const struct rps_sampling_option
         r->sampler.start(r->sampler.self, &err) < 0)
         fail_msg("%s", err.message);
     drain_while_it_runs(r, workload.pid);
-    if (rps_workload_wait(&workload, &status, &number, &err) < 0)
+    if (rps_workload_wait(&workload, &ended, &err) < 0)
         fail_msg("%s", err.message);
     rps_workload_close(&workload);
     end(r);
