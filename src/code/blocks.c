@@ -61,7 +61,7 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
     uint64_t samples = output->shares->samples;
-    char share[TEXT_SIZE], often[TEXT_SIZE], got[TEXT_SIZE], off[TEXT_SIZE] = "";
+    char share[TEXT_SIZE], often[TEXT_SIZE], got[TEXT_SIZE], few[TEXT_SIZE], off[TEXT_SIZE] = "";
 
     if (s->frequency > 0)
         snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU%s", s->frequency,
@@ -71,13 +71,16 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
     if (isfinite(output->time.off_cpu))
         snprintf(off, sizeof(off), "; %.1f %% of the time off the CPU, where none are taken",
                  100 * output->time.off_cpu);
-    rps_samples_got_text(got, sizeof(got), s, samples, output->time.cpu_s, output->is_whole);
+    rps_samples_short_text(few, sizeof(few), s, samples, output->time.cpu_s, output->is_whole);
+    if (few[0]) /* it says how many they should be */
+        snprintf(got, sizeof(got), "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
+    else
+        rps_samples_got_text(got, sizeof(got), s, samples, output->time.cpu_s, output->is_whole);
     rps_block_wrap(head, 0, 0, "%s of %s, %s%s", got, s->event, often, off);
     if (samples < RPS_SHARES_SAMPLES_MIN)
         rps_block_wrap(head, 0, 0, "These are too few for shares.");
-    if (rps_samples_short_text(share, sizeof(share), s, samples, output->time.cpu_s,
-                               output->is_whole)[0])
-        rps_block_wrap(head, 0, 0, "%s", share);
+    if (few[0])
+        rps_block_wrap(head, 0, 0, "%s", few);
     if (s->lost > 0)
         rps_block_wrap(head, 0, 0, "Lost: %s of the run's samples, for which there was no room.",
                        of_samples_text(share, s->lost, s->samples + s->lost));
