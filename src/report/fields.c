@@ -182,7 +182,7 @@ static void put_own_cost(struct rps_report *report)
                  (double)after_ns / RPS_NS_PER_S);
     field(report, "Recorder's CPU time:", "%.3f s while recording%s%s",
           (double)run->recorder_cpu_ns / RPS_NS_PER_S, share, after);
-    if (samples >= SAMPLES_TOLD)
+    if (samples >= SAMPLES_TOLD && strcmp(run->pmu, "sim") != 0)
         field(report, "Samples took:", "about %.3f s of the workload's CPU time",
               (double)samples * SAMPLE_NS / RPS_NS_PER_S);
 }

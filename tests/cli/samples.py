@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -329,16 +330,63 @@ def check_told_apart():
             assert any(abs(phase["start_s"] - true) < 0.4 for phase in found), (truth, found)
 
 
+MANY = "i=0; while [ $i -lt 500 ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done"
+
+
 def check_tiny():
-    """of processes that end within an interval there are no samples, and that is said"""
+    """where whole CPUs may be sampled, processes that end within an interval have their samples"""
     with Folder() as folder:
-        record(folder, "sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
+        record(folder, "sh", "-c", MANY)
+        if ask(folder, "SELECT is_wide FROM sampling") != [(1,)]:
+            raise tap.Skip("whole CPUs cannot be sampled")
         report = json.loads(expect(program.call("report", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
+        expected = report["expected_samples"]
+        near(report["samples"], expected, 100 * (4 * expected ** 0.5 + 1), "samples")
+        assert report["not_sampled"] == [] and report["kernel_not_sampled_s"] is None, report
+
+
+def check_not_sampled():
+    """without rights they have none: their exact times stand in a last row, and the kernel's part of the time"""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise tap.Skip("only root can become another user, with setpriv")
+    with Folder() as folder:
+        os.chmod(folder.path, 0o777)
+        copy = shutil.copy(RPISTAT, folder / "rpistat")
+        answer = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", copy, "record",
+                                 "--pmu", "software", "-o", "s.data", "sh", "-c", MANY],
+                                cwd=folder.path, env=environment(), capture_output=True, text=True, check=False)
+        if answer.returncode != 0 or "no samples" in answer.stderr:
+            raise tap.Skip(answer.stderr.strip())
+        (event, wide), = ask(folder, "SELECT event, is_wide FROM sampling")
+        if wide:
+            raise tap.Skip("nobody may sample whole CPUs here")
+        (user, system), = ask(folder, "SELECT user_ns / 1e9, system_ns / 1e9 FROM run")
+        (clock,), = ask(folder, "SELECT sum(enabled_ns) / 1e9 FROM event_set")
+        (exact,), = ask(folder, "SELECT sum(cpu_ns) / 1e9 FROM program")
+        near(exact, clock, 5 * clock, "CPU time of all programs")
+        report = json.loads(expect(program.call("report", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
+        code = {form: expect(program.call("code", "-i", "s.data", "--format", form, cwd=folder.path), 0).stdout
+                for form in ("text", "json", "csv")}
+        found = json.loads(code["json"])
+        programs = {row["name"]: row for row in found["not_sampled"]}
+        assert report["not_sampled"] == found["not_sampled"] and {"true", "sleep"} <= set(programs), (report, programs)
+        assert 480 <= programs["true"]["processes"] <= 500, programs
+        # got, in the kernel, and not sampled are all of the time
+        kernel = clock * system / (user + system) if event.endswith(":u") else 0
+        near(found["kernel_not_sampled_s"] or 0, kernel, clock, "time in the kernel")
+        missing = sum(row["cpu_s"] for row in found["not_sampled"])
+        near(found["samples"] / 99 + kernel + missing, clock, 5 * clock, "all of the time")
+        rows = {row["name"]: row for row in csv.DictReader(code["csv"].splitlines())}
+        near(float(rows["[not sampled]"]["cpu_s"]), missing, 1e-4, "the row's time")
+        assert rows["[not sampled]"]["self"] == "", rows
+        words = " ".join(code["text"].split())
         sentence = [remark for remark in report["remarks"] if "processes that end within 10.1 ms are not sampled" in remark]
-        assert sentence and report["samples"] < 0.8 * report["expected_samples"], report["remarks"]
-        assert sentence[0].startswith("%d samples of %.0f expected" % (report["samples"], report["expected_samples"])), sentence
+        assert sentence and sentence[0].startswith("%d samples of %.0f expected in " % (
+            report["samples"], report["expected_samples"])) and sentence[0] in words, (report["remarks"], words)
+        assert re.search(r"\[not sampled: \d+ short processes: (true|sleep) \d+ %, (true|sleep) \d+ %", words), words
+        assert "[in the kernel, not sampled here: %.0f %%]" % (100 * kernel / clock) in words or kernel == 0, words
         phases = expect(program.call("phases", "-i", "s.data", cwd=folder.path), 0).stdout
-        assert "\n" + sentence[0] in phases, phases
+        assert sentence[0] in " ".join(phases.split()), phases
 
 
 def check_own_time():
@@ -363,4 +411,4 @@ def check_own_time():
 
 
 tap.main([check_phases, check_told_apart, check_known, check_callers, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
-          check_unprivileged, check_tiny, check_own_time])
+          check_unprivileged, check_tiny, check_not_sampled, check_own_time])
