@@ -290,6 +290,13 @@ def check_unprivileged():
         if answer.returncode != 0:
             raise tap.Skip(answer.stderr.strip())
         near(shares(folder)[0]["alpha"], 0.7, 7, "alpha")
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+            if int(file.read()) <= 0:
+                return
+        answer = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", copies[0],
+                                 "record", "--pmu", "software", "-o", "t.data", "--sample-on", "cpus", copies[1], "10"],
+                                cwd=folder.path, env=environment(), capture_output=True, text=True, check=False)
+        assert answer.returncode != 0 and answer.stderr.startswith("rpistat: cannot sample cpu-clock: not permitted"), answer.stderr
 
 
 def phases(folder, store):
@@ -330,15 +337,73 @@ def check_told_apart():
 
 
 def check_tiny():
-    """of processes that end within an interval there are no samples, and that is said"""
+    """in tasks there are no samples of processes that end within an interval, and that is said"""
     with Folder() as folder:
-        record(folder, "sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
+        record(folder, "--sample-on", "tasks", "sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
         report = json.loads(expect(program.call("report", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
         sentence = [remark for remark in report["remarks"] if "processes that end within 10.1 ms are not sampled" in remark]
         assert sentence and report["samples"] < 0.8 * report["expected_samples"], report["remarks"]
         assert sentence[0].startswith("%d samples of %.0f expected" % (report["samples"], report["expected_samples"])), sentence
         phases = expect(program.call("phases", "-i", "s.data", cwd=folder.path), 0).stdout
         assert "\n" + sentence[0] in phases, phases
+
+
+def check_on_cpus():
+    """on whole CPUs processes that end within an interval have their share"""
+    with Folder() as folder:
+        script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done"
+        answer = program.call("record", "--pmu", "software", "--frequency", "499", "--sample-on", "cpus", "-o", "s.data",
+                              "sh", "-c", script, cwd=folder.path)
+        if "cannot sample" in answer.stderr:
+            raise tap.Skip(answer.stderr)
+        expect(answer, 0)
+        report = json.loads(expect(program.call("report", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
+        assert report["samples"] > 0.8 * report["expected_samples"], report
+        names = dict(ask(folder, "SELECT t.name, sum(c.samples) FROM task_count AS c JOIN task AS t USING (run_id, task) GROUP BY 1"))
+        assert names.get("true", 0) > 0.3 * report["samples"], names
+        counts_fit(folder)
+
+
+def memory(pid):
+    """What a core dump of the process has of its memory."""
+    with open("/proc/%d/smaps" % pid, encoding="utf-8") as smaps, open("/proc/%d/mem" % pid, "rb", buffering=0) as mem:
+        place = None
+        for line in smaps:
+            words = line.split()
+            if not words[0].endswith(":"):
+                place = [int(end, 16) for end in words[0].split("-")] if words[1][0] == "r" else None
+            if words[0] == "VmFlags:" and place and "dd" not in words:  # dd: not in core dumps
+                try:
+                    mem.seek(place[0])
+                    yield mem.read(place[1] - place[0])
+                except (OSError, ValueError, OverflowError):
+                    pass  # of the kernel
+
+
+def check_others():
+    """of programs that run beside, no byte of a name or path is in the store, or in the recorder's memory"""
+    with Folder() as folder:
+        marker = "zebra%06d" % random.randrange(1000000)
+        own = "sloth%06d" % random.randrange(1000000)
+        for name in (marker, own):
+            shutil.copy(known(), folder / name)
+        beside = subprocess.Popen(["sh", "-c", "while :; do ./%s 1; done" % marker], cwd=folder.path)
+        recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "-o", "s.data", "--frequency", "997", "sh", "-c",
+                                     "while [ ! -e stop ]; do ./%s 1; done" % own], cwd=folder.path, env=environment())
+        try:
+            time.sleep(1)
+            found = [any(name.encode() in part for part in memory(recorder.pid)) for name in (own, marker)]
+        finally:
+            open(folder / "stop", "wb").close()
+            recorder.wait()
+            beside.kill()
+            beside.wait()
+        assert recorder.returncode == 0, recorder.returncode
+        if not ask(folder, "SELECT 1 FROM sampling"):
+            raise tap.Skip("no samples can be taken")
+        assert found == [True, False], found
+        for name, is_there in ((own, True), (marker, False)):
+            assert any(name.encode() in folder.read(file) for file in os.listdir(folder.path) if ".data" in file) == is_there, name
 
 
 def check_own_time():
@@ -363,4 +428,4 @@ def check_own_time():
 
 
 tap.main([check_phases, check_told_apart, check_known, check_callers, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
-          check_unprivileged, check_tiny, check_own_time])
+          check_unprivileged, check_tiny, check_on_cpus, check_others, check_own_time])
