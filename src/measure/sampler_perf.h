@@ -115,7 +115,8 @@ struct rps_perf_ring {
  * An event that tells the CPU time of a thread that was opened, and of those that it makes: of the
  * latter when they end. When two of them follow one another on a CPU the kernel may exchange their
  * events, to save work, and only sees to it that each keeps its time: a thread that was made may
- * end with the event that was opened, and says nothing then, while the first one does.
+ * end with the event that was opened, and says nothing then, while the first one does. (An event
+ * that is not inherited would forbid that, and took 2 us more of each such switch.)
  */
 struct rps_perf_timer {
     uint64_t id; /* that the kernel gave it */
