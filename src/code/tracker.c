@@ -35,7 +35,6 @@ struct rps_process {
     size_t living;             /* and those of them that have not ended */
     int64_t task;              /* that was seen last of it; -1: none */
     int64_t cpu_ns;            /* of the threads that have ended; -1: not known of all */
-    int is_first_known;        /* the first thread has ended, and its time is known */
     char name[NAME_SIZE];      /* of the first thread, when it had ended */
 };
 
@@ -439,15 +438,13 @@ static void leave_process(struct rps_tracker *tracker, const struct rps_thread *
 
     if (thread->cpu_ns >= 0)
         count_time(tracker, thread, process);
-    if ((pid_t)thread->key.a == thread->pid) {
-        process->is_first_known = thread->cpu_ns >= 0;
+    if ((pid_t)thread->key.a == thread->pid)
         strcpy(process->name, thread->name);
-    }
     process->cpu_ns =
         thread->cpu_ns < 0 || process->cpu_ns < 0 ? -1 : process->cpu_ns + thread->cpu_ns;
     if (--process->threads > 0)
         return;
-    if (process->task >= 0 && process->is_first_known && process->cpu_ns >= 0)
+    if (process->task >= 0 && process->cpu_ns >= 0)
         tracker->sink.process_time(tracker->sink.context, process->task, process->cpu_ns);
     rps_intern_remove(&tracker->process, number);
 }
