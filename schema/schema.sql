@@ -85,6 +85,12 @@ CREATE TABLE event (         -- one row per event of a set; set -1 holds the clo
     state TEXT NOT NULL CHECK (state IN ('measured', 'unsupported', 'not permitted')),
     reason TEXT NOT NULL,    -- why it was not measured, or ''
     count INTEGER,           -- sum of its raw counts; NULL: never counted, or the run goes on
+    first_count INTEGER,     -- raw count in the first rotation, of all CPUs; NULL, as the next four:
+                             -- not known, or the second rotation has not ended
+    first_ns INTEGER,        -- time in it that it was counted, ns
+    second_count INTEGER,    -- the same of the second rotation
+    second_ns INTEGER,
+    before_ns INTEGER,       -- time that the workload had run before it was first counted, ns
     estimate REAL,           -- of the whole run: what counting it all the time would have seen;
                              -- NULL, as the next four: not known, or the run goes on
     low REAL,                -- 95 % interval of the estimate; NULL: there is none, see certainty
@@ -186,6 +192,64 @@ CREATE TABLE rollup (
     c5 INTEGER,
     c6 INTEGER,
     c7 INTEGER,
+    parts INTEGER,                -- how its periods differ, from here on; NULL: not known. Blocks of level
+                                  -- 1 in it; NULL: merged / 16, rounded up
+    use_min REAL,                 -- of set 0: CPU time / elapsed time of its rotation with the least,
+    use_max REAL,                 -- the most,
+    use_steps REAL,               -- and sum of squared differences of successive rotations
+    time_steps REAL,              -- sum of squared steps, running_ns - running_ns before, within blocks of
+                                  -- level 1
+    correlation TEXT,             -- of a slot's steps with those of the time and of each slot before it,
+                                  -- in thousandths: JSON array, of 0 time, 1 time, 1 0, 2 time, 2 0, 2 1, ...
+    c0_min REAL,                  -- events per second of elapsed time in the rotation with the least,
+    c0_max REAL,                  -- and the most
+    c0_steps REAL,                -- sum of squares of steps (d - d before) within blocks of level 1, where
+                                  -- d = c0 - (c0 of the block / its running_ns) x running_ns
+    c0_freedom INTEGER,           -- (sum of squares of steps)^2 / sum of their squares, in thousandths
+    c0_periods INTEGER,           -- c0^2 / sum of squares of its counts, in thousandths: periods it came in
+    c0_readings INTEGER,          -- periods in which it was counted; NULL: merged
+    c1_min REAL,
+    c1_max REAL,
+    c1_steps REAL,
+    c1_freedom INTEGER,
+    c1_periods INTEGER,
+    c1_readings INTEGER,
+    c2_min REAL,
+    c2_max REAL,
+    c2_steps REAL,
+    c2_freedom INTEGER,
+    c2_periods INTEGER,
+    c2_readings INTEGER,
+    c3_min REAL,
+    c3_max REAL,
+    c3_steps REAL,
+    c3_freedom INTEGER,
+    c3_periods INTEGER,
+    c3_readings INTEGER,
+    c4_min REAL,
+    c4_max REAL,
+    c4_steps REAL,
+    c4_freedom INTEGER,
+    c4_periods INTEGER,
+    c4_readings INTEGER,
+    c5_min REAL,
+    c5_max REAL,
+    c5_steps REAL,
+    c5_freedom INTEGER,
+    c5_periods INTEGER,
+    c5_readings INTEGER,
+    c6_min REAL,
+    c6_max REAL,
+    c6_steps REAL,
+    c6_freedom INTEGER,
+    c6_periods INTEGER,
+    c6_readings INTEGER,
+    c7_min REAL,
+    c7_max REAL,
+    c7_steps REAL,
+    c7_freedom INTEGER,
+    c7_periods INTEGER,
+    c7_readings INTEGER,
     PRIMARY KEY (run_id, level, cpu, period)
 ) STRICT, WITHOUT ROWID;
 

@@ -10,6 +10,8 @@
 /* Slots of an event set: the columns c0 ... c7 of the store. */
 #define RPS_SLOT_MAX 8
 
+struct rps_scatter;
+
 /* `cpu` of a period whose counts are those of the whole workload. */
 #define RPS_CPU_ALL (-1)
 
@@ -42,6 +44,8 @@ struct rps_period {
     uint64_t merged;      /* rotations in the block, and so periods of the set */
     uint64_t last_period; /* number of the last of them */
     int64_t end_ns;       /* and its end, since the start of the run */
+    const struct rps_scatter *scatter; /* how its periods differ (rpistat/moments.h), of whoever gave
+                                        the row, until the next; NULL: not known */
 
     /* Of a sum over CPUs, and of the slots in `counted`: part of running_ns in which the slot was
        not counted, since some CPU could not read it. 0 of all other rows. */
@@ -88,6 +92,24 @@ static inline uint64_t rps_period_counted_ns(const struct rps_period *period, in
 static inline int64_t rps_period_add_known(int64_t a, int64_t b)
 {
     return a < 0 || b < 0 ? -1 : a + b;
+}
+
+/* A set that was on for less than this part of its even share of a stretch's time, or clock ticks,
+ * says nothing about the whole. Where the clock event lacks more of its time than two readings of a
+ * clock may be apart, it was another program's now and then, and its ticks say nothing about
+ * shares. */
+#define RPS_PERIOD_LEAST_SHARE .1
+#define RPS_PERIOD_CLOCK_LACK  1e-5
+
+static inline int rps_period_is_hardly(uint64_t running_ns, uint64_t clock, int sets,
+                                       uint64_t all_enabled_ns, uint64_t all_clock,
+                                       uint64_t all_clock_running_ns)
+{
+    double least = RPS_PERIOD_LEAST_SHARE / (sets > 1 ? sets : 1);
+
+    return (double)running_ns < least * (double)all_enabled_ns ||
+           ((double)all_clock_running_ns >= (1 - RPS_PERIOD_CLOCK_LACK) * (double)all_enabled_ns &&
+            (double)clock < least * (double)all_clock);
 }
 
 /*

@@ -91,6 +91,9 @@ struct rps_event {
     int64_t cost_ns; /* what counting it takes each time that it occurs; 0: not known */
     char reason[RPS_REASON_SIZE]; /* why not measured; "" when it is */
     char where[RPS_WHERE_SIZE];   /* "FILE:LINE" of the document, for messages; or "" */
+    /* its first two readings, of all CPUs, in a run's first two rotations, when these have ended, and
+       the time that the workload had run before the first; first_ns, second_ns 0: not known */
+    int64_t first_count, first_ns, second_count, second_ns, before_ns;
     struct rps_interval whole;    /* of a whole run that has ended, from its store; else without
                                      certainty */
 };

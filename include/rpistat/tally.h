@@ -44,18 +44,19 @@ struct rps_tally {
     int64_t start_ns, end_ns; /* of the first and the last period added */
     uint64_t missed;
     int64_t switch_ns;
-    int from_start; /* 1: the first period added is the run's first */
-    int is_drawn;   /* 1: some rotation does not take the sets by their numbers */
-    int has_blocks; /* 1: some rows are sums over blocks, in which the sets came by turns */
+    int from_start;             /* 1: the first period added is the run's first */
+    int is_drawn;               /* 1: some rotation does not take the sets by their numbers */
+    int has_blocks;             /* 1: of some rows, sums over blocks, the spread is not known */
     uint64_t rotation, turn_ns; /* the last rotation, and the enabled time before it */
     int set_count;
+    const struct rps_plan *plan; /* borrowed */
     double
         *scaled; /* owned; NULL: none is. Of slot s of set n, at n * RPS_SLOT_MAX + s: the share of
                        the time in which an import's recorder counted what it scaled; 1: all */
     struct rps_set_tally *set; /* owned */
 };
 
-/* A tally over the plan's sets, all zero. Returns RPS_FAILED without memory. */
+/* A tally over the sets of the plan, which must outlive it, all zero. Returns RPS_FAILED without memory. */
 int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct rps_error *err);
 void rps_tally_free(struct rps_tally *tally);
 void rps_tally_reset(struct rps_tally *tally);

@@ -16,14 +16,6 @@
 
 #include "rpistat/clock.h"
 
-/* A set carries an estimate when it met at least this part of its even share of the stretch's time
- * and clock ticks. */
-#define TALLY_LEAST_SHARE 0.1
-
-/* The clock event is there all the time when it lacks less than this share of it, which is how far
- * two readings of a clock may be apart. */
-#define TALLY_CLOCK_LACK 1e-5
-
 /* A ratio of events needs a workload that ran for at least this part of the stretch; a rate over
  * elapsed time does not. */
 #define TALLY_LEAST_USE 0.01
@@ -58,6 +50,7 @@ int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct 
     if (!tally->set)
         return rps_error_memory(err);
     tally->set_count = plan->set_count;
+    tally->plan = plan;
     for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++) {
             if (note_scaled(tally, n * RPS_SLOT_MAX + s, &plan->set[n].event[s].whole, err) < 0)
@@ -81,9 +74,11 @@ void rps_tally_reset(struct rps_tally *tally)
     struct rps_set_tally *set = tally->set;
     int set_count = tally->set_count;
     double *scaled = tally->scaled;
+    const struct rps_plan *plan = tally->plan;
 
     memset(tally, 0, sizeof(*tally));
     tally->scaled = scaled;
+    tally->plan = plan;
     tally->set = set;
     tally->set_count = set_count;
     memset(set, 0, (size_t)set_count * sizeof(*set));
@@ -95,6 +90,22 @@ static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)
         tally->start_ns = start_ns;
     if (tally->periods == 0 || end_ns > tally->end_ns)
         tally->end_ns = end_ns;
+}
+
+/* How the run began is known of all CPUs together where that is in a block. */
+static void set_start(struct rps_tally *tally, const struct rps_period *period)
+{
+    const struct rps_event_set *set = &tally->plan->set[period->set_no];
+
+    for (int slot = 0; slot < set->event_count; slot++) {
+        const struct rps_event *event = &set->event[slot];
+        struct rps_slot_moments *moments = &tally->set[period->set_no].moments.slot[slot];
+        const double count[2] = {(double)event->first_count, (double)event->second_count};
+        const double counted_ns[2] = {(double)event->first_ns, (double)event->second_ns};
+
+        if (moments->readings > 1 && event->first_ns > 0 && event->second_ns > 0)
+            rps_moments_set_start(moments, count, counted_ns, (double)event->before_ns);
+    }
 }
 
 static void add_set(struct rps_tally *tally, const struct rps_period *period)
@@ -113,19 +124,22 @@ static void add_set(struct rps_tally *tally, const struct rps_period *period)
         }
     }
     rps_moments_add(&set->moments, period, tally->enabled_ns - period->enabled_ns, tally->turn_ns);
+    if (tally->from_start && period->level > 0 && period->cpu == RPS_CPU_ALL &&
+        set->periods == rps_period_weight(period))
+        set_start(tally, period);
 }
 
 /* Where the period lies in the run and among the rotations. */
 static void add_place(struct rps_tally *tally, const struct rps_period *period)
 {
     if (tally->periods == 0)
-        tally->from_start = period->period == 0;
+        tally->from_start = period->level > 0 ? period->rotation == 0 : period->period == 0;
     if (tally->periods == 0 || period->rotation != tally->rotation)
         tally->turn_ns = tally->enabled_ns;
     tally->rotation = period->rotation;
-    tally->has_blocks |= period->level > 0;
-    tally->is_drawn |= tally->set_count > 1 && period->level == 0 &&
-                       period->set_no != period->period % (uint64_t)tally->set_count;
+    tally->has_blocks |= period->level > 0 && period->counted && !period->scatter;
+    tally->is_drawn |=
+        tally->set_count > 1 && period->set_no != period->period % (uint64_t)tally->set_count;
 }
 
 void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
@@ -271,7 +285,8 @@ int rps_tally_estimate_u64(const struct rps_tally *tally, int set, int slot, uin
 
 int rps_tally_clock_is_scaled(const struct rps_tally *tally)
 {
-    return (double)tally->clock_running_ns < (1 - TALLY_CLOCK_LACK) * (double)tally->enabled_ns;
+    return (double)tally->clock_running_ns <
+           (1 - RPS_PERIOD_CLOCK_LACK) * (double)tally->enabled_ns;
 }
 
 double rps_tally_clock(const struct rps_tally *tally)
@@ -317,14 +332,12 @@ double rps_tally_coverage(const struct rps_tally *tally, int set)
     return share(tally->set[set].running_ns, tally->set[set].enabled_ns);
 }
 
-/* Where the clock event was another program's now and then, its ticks say nothing about shares. */
 int rps_tally_hardly(const struct rps_tally *tally, int set)
 {
-    double least = TALLY_LEAST_SHARE / fmax(1, tally->set_count);
     const struct rps_set_tally *s = &tally->set[set];
 
-    return (double)s->running_ns < least * (double)tally->enabled_ns ||
-           (!rps_tally_clock_is_scaled(tally) && (double)s->clock < least * (double)tally->clock);
+    return rps_period_is_hardly(s->running_ns, s->clock, tally->set_count, tally->enabled_ns,
+                                tally->clock, tally->clock_running_ns);
 }
 
 int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *formula)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "rpistat/array.h"
+#include "rpistat/moments.h"
 
 /* A CPU's rows, or those of all that are walked one by one. */
 struct source {
@@ -30,9 +31,10 @@ struct rps_walk_state {
     int source_count;
 
     /* Where they are added up: */
-    struct rps_notes gaps;     /* owned */
-    struct rps_period *whole;  /* owned; by event set; `cpu` is RPS_CPU_ALL where there is one */
-    struct rps_period *of_cpu; /* owned; by event set, of the CPU that is being added */
+    struct rps_notes gaps;       /* owned */
+    struct rps_period *whole;    /* owned; by event set; `cpu` is RPS_CPU_ALL where there is one */
+    struct rps_period *of_cpu;   /* owned; by event set, of the CPU that is being added */
+    struct rps_scatter *scatter; /* owned; of the rows of `whole`, then of those of `of_cpu` */
     size_t sets;
     size_t handed;  /* of `whole`, those that were handed out */
     uint64_t cycle; /* the last cycle timestamp that was handed out */
@@ -118,9 +120,37 @@ static void add_counts(struct rps_period *to, const struct rps_period *row)
     to->running_ns += row->running_ns;
 }
 
+/* The scatter of a row, in *place, as that of one of a block; NULL: it is not known. */
+static struct rps_scatter *scatter_of(const struct rps_period *row, struct rps_scatter *place)
+{
+    struct rps_moments moments = {.slots = 0};
+
+    if (row->level > 0 && !row->scatter)
+        return NULL;
+    *place = row->level > 0 ? *row->scatter : rps_scatter_none();
+    if (row->level == 0) {
+        rps_moments_add(&moments, row, 0, 0);
+        rps_scatter_of(&moments, row, place);
+    }
+    return place;
+}
+
+/* Add the scatter of a row to that of the row before it, or beside it, in *place. */
+static void add_scatter(struct rps_period *to, const struct rps_period *row,
+                        struct rps_scatter *place,
+                        void (*add)(struct rps_scatter *, const struct rps_scatter *))
+{
+    struct rps_scatter of_row, *scatter = to->scatter ? scatter_of(row, &of_row) : NULL;
+
+    to->scatter = scatter ? place : NULL;
+    if (scatter)
+        add(place, scatter);
+}
+
 /* Add a row to what lies in the same cell before it, of one CPU. A row is coarser than asked for
  * where finer ones were thinned away. */
-static void append(struct rps_period *to, const struct rps_period *row, int resolution)
+static void append(struct rps_period *to, const struct rps_period *row, int resolution,
+                   struct rps_scatter *scatter)
 {
     if (to->cpu != RPS_CPU_ALL) {
         *to = *row;
@@ -129,8 +159,10 @@ static void append(struct rps_period *to, const struct rps_period *row, int reso
         to->last_period = rps_period_last(row);
         to->end_ns = rps_period_end_ns(row);
         to->level = row->level > resolution ? row->level : resolution;
+        to->scatter = to->level > 0 ? scatter_of(row, scatter) : NULL;
         return;
     }
+    add_scatter(to, row, scatter, rps_scatter_add);
     to->level = row->level > to->level ? row->level : to->level;
     to->merged += rps_period_weight(row);
     to->last_period = rps_period_last(row);
@@ -152,16 +184,18 @@ static int64_t larger(int64_t a, int64_t b)
 }
 
 /* Add what one CPU has in the cell to the sum over CPUs. */
-static void add(struct rps_period *sum, const struct rps_period *row)
+static void add(struct rps_period *sum, const struct rps_period *row, struct rps_scatter *scatter)
 {
     int64_t end_ns = larger(rps_period_end_ns(sum), rps_period_end_ns(row));
 
     if (sum->cpu != RPS_CPU_ALL) {
         *sum = *row;
+        sum->scatter = row->scatter ? scatter_of(row, scatter) : NULL;
         return;
     }
     if (row->set_no != sum->set_no)
         return; /* no recorder writes that, and its counts would be another's */
+    add_scatter(sum, row, scatter, rps_scatter_add_beside);
     if (row->start_ns < sum->start_ns)
         sum->start_ns = row->start_ns;
     sum->level = row->level > sum->level ? row->level : sum->level;
@@ -202,14 +236,16 @@ static int add_key(struct rps_walk_state *state, uint64_t key, struct rps_error 
 
         clear(state->of_cpu, state->sets);
         while (source->cursor && source->key == key) {
-            append(&state->of_cpu[place_of(state, &source->next)], &source->next,
-                   state->series->resolution);
+            size_t n = place_of(state, &source->next);
+
+            append(&state->of_cpu[n], &source->next, state->series->resolution,
+                   &state->scatter[state->sets + n]);
             if (advance(state, source, err) < 0)
                 return RPS_FAILED;
         }
         for (size_t n = 0; n < state->sets; n++) {
             if (state->of_cpu[n].cpu == RPS_CPU_ALL)
-                add(&state->whole[n], &state->of_cpu[n]);
+                add(&state->whole[n], &state->of_cpu[n], &state->scatter[n]);
         }
     }
     return 0;
@@ -287,7 +323,8 @@ static int begin_sum(struct rps_walk_state *state, struct rps_error *err)
     state->sets = state->handed = series->resolution > 0 ? (size_t)series->set_count : 1;
     state->whole = calloc(state->sets + 1, sizeof(*state->whole));
     state->of_cpu = calloc(state->sets + 1, sizeof(*state->of_cpu));
-    if (!state->whole || !state->of_cpu)
+    state->scatter = calloc(2 * state->sets + 1, sizeof(*state->scatter));
+    if (!state->whole || !state->of_cpu || !state->scatter)
         return rps_error_memory(err);
     if (series->resolution > 0 && read_gaps(state, err) < 0)
         return RPS_FAILED;
@@ -336,6 +373,7 @@ static void end(struct rps_walk *walk)
     free(state->source);
     free(state->whole);
     free(state->of_cpu);
+    free(state->scatter);
     rps_notes_free(&state->gaps);
     free(state);
     walk->state = NULL;

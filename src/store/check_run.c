@@ -15,6 +15,7 @@
 #include "period.h"
 #include "questions.h"
 #include "sums.h"
+#include "rpistat/moments.h"
 
 struct check {
     struct rps_reader *reader;
@@ -86,6 +87,7 @@ static int compare_block(void *context, const struct rps_period *made)
     struct check *check = context;
     struct level *of = &check->level[made->level - 1];
     struct rps_period_fault fault = {0};
+    struct rps_scatter scatter;
     struct rps_period row;
     const char *column = NULL;
     sqlite3_stmt *stmt = check->block;
@@ -99,7 +101,7 @@ static int compare_block(void *context, const struct rps_period *made)
     code = sqlite3_step(stmt);
     if (code == SQLITE_ROW) {
         of->found++;
-        if (rps_period_read(stmt, made->level, check->sums.set_count, &row, &fault) < 0)
+        if (rps_period_read(stmt, made->level, check->sums.set_count, &row, &scatter, &fault) < 0)
             column = fault.name;
         else
             column = rps_period_differs(&row, made);
@@ -141,7 +143,7 @@ static int check_sums(struct check *check)
     const struct rps_rollup_sink sink = {check, compare_block};
     struct rps_error err;
     int code = sqlite3_prepare_v2(check->reader->db,
-                                  "SELECT " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS
+                                  "SELECT " RPS_PERIOD_ROLLUP
                                   " FROM rollup WHERE run_id = ?1 AND level = ?2 AND cpu = ?3"
                                   " AND period = ?4",
                                   -1, &check->block, NULL);

@@ -21,6 +21,7 @@
 
 #include "database.h"
 #include "period.h"
+#include "rpistat/moments.h"
 
 /* So many rows are stepped over before a statement seeks. */
 #define STEP_ROWS 64
@@ -30,6 +31,7 @@ struct rows {
     sqlite3_stmt *stmt;
     int open;               /* 1: `next` holds its row; 0: to be sought; -1: there are no more */
     struct rps_period next; /* of the table */
+    struct rps_scatter scatter; /* its */
 };
 
 struct rps_cursor {
@@ -46,6 +48,7 @@ struct rps_cursor {
     int64_t at, cycle;            /* number of the next period; its cycle is not below this */
     int64_t before[RPS_LEVELS];   /* up to where rows of a level were thinned */
     struct rps_period *block;     /* owned; rows of a block that are to be handed out */
+    struct rps_scatter *scatter;  /* owned; theirs */
     size_t block_count, block_at; /* of them */
     int64_t first_ns, last_ns;    /* what was handed out of blocks reaches so far */
 };
@@ -83,8 +86,8 @@ static const char *rows_sql(int level, int64_t slots)
     "SELECT " RPS_PERIOD_COLUMNS ", " counts " FROM period WHERE run_id = ?1 AND cpu = ?2"         \
     " AND (cycle, period) >= (?3, ?4) ORDER BY cycle, period"
 #define ROLLUPS                                                                                    \
-    "SELECT " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS " FROM rollup WHERE run_id = ?1"    \
-    " AND cpu = ?2 AND level = ?3 AND period >= ?4 ORDER BY period"
+    "SELECT " RPS_PERIOD_ROLLUP                                                                    \
+    " FROM rollup WHERE run_id = ?1 AND cpu = ?2 AND level = ?3 AND period >= ?4 ORDER BY period"
     if (level > 0)
         return ROLLUPS;
     return slots <= 2   ? PERIODS("c0, c1")
@@ -153,7 +156,8 @@ int rps_cursor_open(struct rps_cursor **ret, struct rps_reader *reader, int64_t 
         if (cursor->set_count > RPS_READER_SETS_MAX)
             cursor->set_count = RPS_READER_SETS_MAX;
         cursor->block = calloc((size_t)cursor->set_count + 1, sizeof(*cursor->block));
-        if (!cursor->block)
+        cursor->scatter = calloc((size_t)cursor->set_count + 1, sizeof(*cursor->scatter));
+        if (!cursor->block || !cursor->scatter)
             result = rps_error_memory(err);
     }
     if (result < 0) {
@@ -176,6 +180,7 @@ void rps_cursor_close(struct rps_cursor *cursor)
     sqlite3_finalize(cursor->next_cpu);
     sqlite3_finalize(cursor->hold);
     free(cursor->block);
+    free(cursor->scatter);
     free(cursor);
 }
 
@@ -223,7 +228,8 @@ static int step_level(struct rps_cursor *cursor, int level, struct rps_error *er
         return 0;
     if (code != SQLITE_ROW)
         return rps_reader_error(cursor->reader, code, err);
-    if (rps_period_read(rows->stmt, level, cursor->set_count, &rows->next, &fault) < 0)
+    if (rps_period_read(rows->stmt, level, cursor->set_count, &rows->next, &rows->scatter, &fault) <
+        0)
         return refuse_row(cursor, rows->stmt, &fault, err);
     return 0;
 }
@@ -444,7 +450,14 @@ static int take_block(struct rps_cursor *cursor, int level, struct rps_error *er
     cursor->block_count = cursor->block_at = 0;
     while (rows->open == 1 && rows->next.rotation == rotation &&
            cursor->block_count < (size_t)cursor->set_count) {
-        cursor->block[cursor->block_count++] = rows->next;
+        struct rps_period *row = &cursor->block[cursor->block_count];
+        struct rps_scatter *scatter = &cursor->scatter[cursor->block_count++];
+
+        *row = rows->next;
+        if (row->scatter) {
+            *scatter = rows->scatter;
+            row->scatter = scatter;
+        }
         if (step_level(cursor, level, err) < 0)
             return RPS_FAILED;
     }

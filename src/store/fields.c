@@ -37,7 +37,7 @@ static sqlite3_str *list_of(const char *before, const struct rps_field *field,
 
 char *rps_fields_select(const char *before, const struct rps_field *field, const char *after)
 {
-    sqlite3_str *sql = list_of(before, field, RPS_FIELD_ALWAYS);
+    sqlite3_str *sql = list_of(before, field, RPS_FIELD_ALWAYS | RPS_FIELD_APART);
 
     sqlite3_str_appendall(sql, after);
     return sqlite3_str_finish(sql);

@@ -30,6 +30,7 @@ enum rps_field_time {
     RPS_FIELD_BEGIN = 1, /* with its row */
     RPS_FIELD_END = 2,   /* when the run has ended */
     RPS_FIELD_ALWAYS = RPS_FIELD_BEGIN | RPS_FIELD_END,
+    RPS_FIELD_APART = 4, /* by a statement of its own */
 };
 
 /* `unknown` of a number that is always known. */

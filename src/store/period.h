@@ -39,6 +39,17 @@
 #define RPS_PERIOD_ROLLUP_COLUMNS RPS_PERIOD_COLUMNS ", level, merged, last_period, end_ns"
 #define RPS_PERIOD_COUNTS         "c0, c1, c2, c3, c4, c5, c6, c7"
 
+/* And behind these what `rollup` has of a row's scatter. */
+#define RPS_PERIOD_SCATTER_OF(slot)                                                                \
+    ", " slot "_min, " slot "_max, " slot "_steps, " slot "_freedom, " slot "_periods, " slot      \
+    "_readings"
+#define RPS_PERIOD_SCATTER                                                                         \
+    ", parts, use_min, use_max, use_steps, time_steps, correlation" RPS_PERIOD_SCATTER_OF("c0")                \
+        RPS_PERIOD_SCATTER_OF("c1") RPS_PERIOD_SCATTER_OF("c2") RPS_PERIOD_SCATTER_OF("c3")        \
+            RPS_PERIOD_SCATTER_OF("c4") RPS_PERIOD_SCATTER_OF("c5") RPS_PERIOD_SCATTER_OF("c6")    \
+                RPS_PERIOD_SCATTER_OF("c7")
+#define RPS_PERIOD_ROLLUP RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS RPS_PERIOD_SCATTER
+
 /* A number that no recorder writes: "set_no" 17. */
 struct rps_period_fault {
     const char *name;
@@ -46,14 +57,19 @@ struct rps_period_fault {
 };
 
 /*
- * Read the statement's row: one of `period` when level is 0, else of `rollup`. A store is input
- * from elsewhere: -1 and *ret_fault when a number is out of any range for a run of set_count event
- * sets; *ret is untouched then.
+ * Read the statement's row: one of `period` when level is 0, else of `rollup` (RPS_PERIOD_ROLLUP),
+ * whose scatter, where it is known, is then in *scatter. A store is input from elsewhere: -1 and
+ * *ret_fault when a number is out of any range for a run of set_count event sets; *ret is untouched
+ * then. A scatter that makes no sense is not known.
  */
 int rps_period_read(sqlite3_stmt *stmt, int level, int64_t set_count, struct rps_period *ret,
-                    struct rps_period_fault *ret_fault);
+                    struct rps_scatter *scatter, struct rps_period_fault *ret_fault);
 
-/* The first column in which two rows of `rollup` differ; NULL: in none. */
+/* Make the scatter of a row of `rollup` what it is when it has been written and read. */
+void rps_period_round_scatter(struct rps_scatter *scatter, const struct rps_period *row);
+
+/* The first column in which two rows of `rollup` differ; NULL: in none. A scatter that one lacks, and
+ * what another processor rounds otherwise, is no difference. */
 const char *rps_period_differs(const struct rps_period *a, const struct rps_period *b);
 
 #define RPS_PERIOD_PLACE(member, least, most, nullable, how) RPS_PERIOD_AT_##member,

@@ -253,6 +253,14 @@ static const char sql_drop_coarse[] =
     "DELETE FROM gap WHERE run_id = ?1 AND (start_ns < 0 OR length_ns < 0);"
     "UPDATE run SET elapsed_ns = NULL WHERE run_id = ?1 AND ?2 < 0 AND state = 'complete'";
 
+/* Periods that were left before the end of what counts as thinned are read as they are: no block may
+ * stand for them as well. */
+static const char sql_drop_double[] =
+    "DELETE FROM rollup WHERE run_id = ?1 AND level = 1 AND period < coalesce((SELECT before_period"
+    "  FROM thinned AS t WHERE t.run_id = ?1 AND t.cpu = rollup.cpu AND t.level = 0), 0)"
+    " AND EXISTS (SELECT 1 FROM period AS p WHERE p.run_id = ?1 AND p.cpu = rollup.cpu"
+    "  AND p.cycle <= rollup.cycle AND p.period BETWEEN rollup.period AND rollup.last_period)";
+
 static int insert_block(void *context, const struct rps_period *row)
 {
     const struct reconstruct *r = context;
@@ -273,6 +281,7 @@ static void rebuild_sums(struct reconstruct *r)
         r->code = rps_period_prepare(db, 1, &r->insert_block);
     if (r->code == SQLITE_OK)
         r->code = code_of(rps_run_sums(r->reader, r->run_id, &sink, &r->sums, &err), &err);
+    change_rows(r, sql_drop_double, 0);
     change_rows(r,
                 "UPDATE event SET count = NULL, estimate = NULL, low = NULL, high = NULL,"
                 " certainty = NULL, share = NULL WHERE run_id = ?1",

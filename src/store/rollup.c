@@ -5,6 +5,7 @@
  */
 #include "rollup.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "period.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
+#include "rpistat/moments.h"
 
 /* Two periods follow one another when no more lies between them. */
 #define TIME_TOLERANCE_NS RPS_NS_PER_US
@@ -25,6 +27,7 @@ struct state {
     uint64_t rotation; /* of the last one */
     int64_t end_ns;    /* its end */
     int filled;        /* rows of the rotation that are there; -1: it is cut */
+    double use;        /* of the last rotation in the block of level 1; NaN: not known */
 };
 
 struct track {
@@ -32,8 +35,11 @@ struct track {
     bool touched; /* since the last commit */
     struct state now, before;
     /* owned; (1 + RPS_LEVELS) * set_count rows: the rotation, then a block a level; merged is 0
-     * where there is nothing. The second half is how they were at the last commit. */
+     * where there is nothing. The second half is how they were at the last commit, as of the next
+     * two: the scatters of the rows, and the moments of the block of level 1. */
     struct rps_period *row;
+    struct rps_scatter *scatter;
+    struct rps_moments *moments;
 };
 
 struct rps_rollup {
@@ -59,8 +65,11 @@ void rps_rollup_free(struct rps_rollup *rollup)
 {
     if (!rollup)
         return;
-    for (size_t t = 0; t < rollup->track_count; t++)
+    for (size_t t = 0; t < rollup->track_count; t++) {
         free(rollup->track[t].row);
+        free(rollup->track[t].scatter);
+        free(rollup->track[t].moments);
+    }
     free(rollup->track);
     free(rollup);
 }
@@ -108,6 +117,96 @@ void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int le
         sum->count[slot] += row->count[slot];
 }
 
+/* What a rotation comes to. */
+struct rotation {
+    uint64_t cycles, enabled_ns, clock_running_ns;
+    int64_t length_ns, idle_ns;
+};
+
+static struct rotation rotation_of(const struct rps_rollup *rollup, const struct rps_period *row)
+{
+    struct rotation ret = {0};
+
+    for (size_t n = 0; n < rollup->set_count; n++) {
+        ret.cycles += row[n].cycles;
+        ret.enabled_ns += row[n].enabled_ns;
+        ret.clock_running_ns += row[n].clock_running_ns;
+        ret.length_ns += row[n].length_ns;
+        ret.idle_ns = rps_period_add_known(ret.idle_ns, row[n].idle_ns);
+    }
+    return ret;
+}
+
+/* The estimate of a slot's events per second of elapsed time in the rotation; NaN: there is none. */
+static double rate_of(const struct rotation *rotation, size_t sets, const struct rps_period *row,
+                      int slot)
+{
+    uint64_t counted_ns = rps_period_counted_ns(row, slot);
+
+    if (!(row->counted & (UINT32_C(1) << slot)) || rotation->length_ns == 0)
+        return NAN;
+    if (rotation->enabled_ns == 0)
+        return 0;
+    if (counted_ns == 0 ||
+        rps_period_is_hardly(row->running_ns, row->cycles, (int)sets, rotation->enabled_ns,
+                             rotation->cycles, rotation->clock_running_ns))
+        return NAN;
+    return (double)row->count[slot] * ((double)rotation->enabled_ns / (double)counted_ns) /
+           ((double)rotation->length_ns / RPS_NS_PER_S);
+}
+
+/* Add what a row of a rotation shows beside its sums. */
+static void add_reading(struct rps_scatter *scatter, struct rps_moments *moments,
+                        const struct rotation *rotation, size_t sets, const struct rps_period *row)
+{
+    rps_moments_add(moments, row, 0, 0);
+    for (int slot = 0; row->counted >> slot; slot++)
+        rps_scatter_widen(&scatter->least[slot], &scatter->most[slot],
+                          rate_of(rotation, sets, row, slot));
+}
+
+/* Add the CPU use of a rotation to a block, whose last one had `before`; NaN: it is the first. */
+static void add_use(struct rps_scatter *scatter, const struct rotation *rotation, double *before)
+{
+    double step, use = rotation->idle_ns < 0 || rotation->length_ns == 0
+                           ? NAN
+                           : ((double)rotation->enabled_ns - (double)rotation->idle_ns) /
+                                 (double)rotation->length_ns;
+
+    step = isnan(*before) ? 0 : use - *before;
+    rps_scatter_widen(&scatter->least_use, &scatter->most_use, use);
+    scatter->use_steps = (isnan(*before) ? 0 : scatter->use_steps) + step * step;
+    *before = use;
+}
+
+/* Add a row to that of its set in a block of the level: sums, and how its periods differ. */
+static void add_row(struct rps_rollup *rollup, struct track *track, int level, size_t set,
+                    const struct rotation *rotation, const struct rps_period *row)
+{
+    size_t at = (size_t)level * rollup->set_count + set;
+    struct rps_period *sum = &track->row[at];
+    bool begins = sum->merged == 0, known = begins || sum->scatter;
+
+    rps_rollup_sum(sum, row, level);
+    sum->scatter = NULL;
+    if (begins) {
+        track->scatter[at] = rps_scatter_none();
+        if (level == 1) {
+            track->moments[set] = (struct rps_moments){.slots = 0};
+            track->now.use = NAN;
+        }
+    }
+    if (!known || (row->level > 0 && !row->scatter)) /* a row of an older store is among them */
+        return;
+    if (row->level > 0)
+        rps_scatter_add(&track->scatter[at], row->scatter);
+    else
+        add_reading(&track->scatter[at], &track->moments[set], rotation, rollup->set_count, row);
+    if (row->level == 0 && set == 0)
+        add_use(&track->scatter[at], rotation, &track->now.use);
+    sum->scatter = &track->scatter[at];
+}
+
 static int close_block(struct rps_rollup *rollup, struct track *track, int level);
 
 /* Add the rows of a rotation, or of a block of the level below, which ends with rotation `last`. */
@@ -116,6 +215,7 @@ static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
 {
     struct rps_period *block = block_of(rollup, track, level);
     uint64_t cell = (UINT64_C(1) << (RPS_LEVEL_BITS * level)) - 1;
+    struct rotation rotation = rotation_of(rollup, row);
     bool match = true;
     int code = SQLITE_OK;
 
@@ -124,7 +224,7 @@ static int add_rows(struct rps_rollup *rollup, struct track *track, int level,
     if (!match)
         code = close_block(rollup, track, level);
     for (size_t n = 0; n < rollup->set_count && code == SQLITE_OK; n++)
-        rps_rollup_sum(&block[n], &row[n], level);
+        add_row(rollup, track, level, n, &rotation, &row[n]);
     if (code == SQLITE_OK && (last & cell) == cell)
         code = close_block(rollup, track, level);
     return code;
@@ -138,6 +238,14 @@ static int close_block(struct rps_rollup *rollup, struct track *track, int level
 
     if (block->merged == 0)
         return SQLITE_OK;
+    for (size_t n = 0; n < rollup->set_count; n++) {
+        struct rps_scatter *scatter = &track->scatter[(size_t)level * rollup->set_count + n];
+
+        if (level == 1 && block[n].scatter)
+            rps_scatter_of(&track->moments[n], &block[n], scatter);
+        if (block[n].scatter)
+            rps_period_round_scatter(scatter, &block[n]);
+    }
     for (size_t n = 0; n < rollup->set_count && code == SQLITE_OK; n++)
         code = rollup->sink.row(rollup->sink.context, &block[n]);
     if (code == SQLITE_OK && level < RPS_LEVELS)
@@ -167,10 +275,22 @@ static struct track *add_track(struct rps_rollup *rollup, int32_t cpu)
     more += rollup->track_count;
     *more = (struct track){.cpu = cpu};
     more->row = calloc(2 * rollup->rows, sizeof(*more->row));
-    if (!more->row)
-        return NULL;
+    more->scatter = calloc(2 * rollup->rows, sizeof(*more->scatter));
+    more->moments = calloc(2 * rollup->set_count, sizeof(*more->moments));
     rollup->track_count++;
-    return more;
+    return more->row && more->scatter && more->moments ? more : NULL;
+}
+
+/* Copy all that a track keeps in rows; of its two halves the second begins at rollup->rows. */
+static void copy_rows(const struct rps_rollup *rollup, const struct track *track, size_t to,
+                      size_t from)
+{
+    size_t sets = rollup->set_count;
+
+    memcpy(track->row + to, track->row + from, rollup->rows * sizeof(*track->row));
+    memcpy(track->scatter + to, track->scatter + from, rollup->rows * sizeof(*track->scatter));
+    memcpy(track->moments + (to ? sets : 0), track->moments + (from ? sets : 0),
+           sets * sizeof(*track->moments));
 }
 
 /* The track of a CPU, as it may be changed. Searched from the last one on: CPUs come in turns. */
@@ -191,7 +311,7 @@ static struct track *touch(struct rps_rollup *rollup, int32_t cpu)
     rollup->at = (size_t)(track - rollup->track);
     if (!track->touched) {
         track->before = track->now;
-        memcpy(track->row + rollup->rows, track->row, rollup->rows * sizeof(*track->row));
+        copy_rows(rollup, track, rollup->rows, 0);
         track->touched = true;
     }
     return track;
@@ -267,8 +387,8 @@ int rps_rollup_add_block(struct rps_rollup *rollup, const struct rps_period *row
     }
     if (track->now.filled != (int)rollup->set_count || !follows(track, &first))
         code = close_all(rollup, track);
-    track->now = (struct state){true, last.last_period + 1, last_rotation, last.end_ns,
-                                (int)rollup->set_count};
+    track->now = (struct state){true,        last.last_period + 1,   last_rotation,
+                                last.end_ns, (int)rollup->set_count, NAN};
     for (int level = 1; level <= row->level && code == SQLITE_OK; level++)
         code = close_block(rollup, track, level);
     if (code == SQLITE_OK && row->level < RPS_LEVELS)
@@ -303,7 +423,7 @@ void rps_rollup_roll_back(struct rps_rollup *rollup)
         if (!track->touched)
             continue;
         track->now = track->before;
-        memcpy(track->row, track->row + rollup->rows, rollup->rows * sizeof(*track->row));
+        copy_rows(rollup, track, 0, rollup->rows);
         track->touched = false;
     }
 }

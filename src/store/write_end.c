@@ -35,6 +35,8 @@ static int write_end_once(struct rps_writer *writer, const struct rps_run *run)
     if (code == SQLITE_OK)
         code = rps_rollup_end(writer->rollup);
     if (code == SQLITE_OK)
+        code = rps_writer_start(writer);
+    if (code == SQLITE_OK)
         code = rps_write_run_end(writer->db, writer->run_id, run, writer->set_count, writer->sum);
     if (code == SQLITE_OK)
         code = rps_database_run(writer->statements.commit);

@@ -195,6 +195,28 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
     return code;
 }
 
+/* --- the start -------------------------------------------------------------------------------- */
+
+int rps_write_run_start(sqlite3 *db, int64_t run_id)
+{
+    return rps_database_do(
+        db,
+        "WITH b AS MATERIALIZED (SELECT * FROM period WHERE run_id = ?1 AND rotation < 2),"
+        " k (slot) AS (VALUES (0), (1), (2), (3), (4), (5), (6), (7)),"
+        " s AS MATERIALIZED (SELECT set_no, slot, rotation, min(period) AS period, sum(c) AS c,"
+        "  sum(running_ns) AS ns FROM (SELECT set_no, slot, rotation, period, running_ns,"
+        "   CASE slot WHEN 0 THEN c0 WHEN 1 THEN c1 WHEN 2 THEN c2 WHEN 3 THEN c3"
+        "   WHEN 4 THEN c4 WHEN 5 THEN c5 WHEN 6 THEN c6 ELSE c7 END AS c FROM b, k)"
+        "  WHERE c IS NOT NULL GROUP BY set_no, slot, rotation)"
+        " UPDATE event SET (first_count, first_ns, before_ns) = (SELECT c, ns, (SELECT"
+        "   coalesce(sum(enabled_ns), 0) FROM b WHERE b.period < s.period) FROM s"
+        "   WHERE s.set_no = event.set_no AND s.slot = event.slot AND rotation = 0),"
+        " (second_count, second_ns) = (SELECT c, ns FROM s"
+        "   WHERE s.set_no = event.set_no AND s.slot = event.slot AND rotation = 1)"
+        " WHERE run_id = ?1 AND set_no >= 0",
+        "i", run_id);
+}
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 static int update_run(sqlite3 *db, int64_t run_id, const struct rps_run *run)

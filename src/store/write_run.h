@@ -37,6 +37,11 @@ int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *pl
 int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, int set_count,
                       const struct rps_set_sum *sum);
 
+/* Write the first two readings of each event, from the periods of the run's first two rotations, in
+ * the caller's transaction: thinned they are lost, and the intervals of the whole run need them. An
+ * SQLite code. */
+int rps_write_run_start(sqlite3 *db, int64_t run_id);
+
 /* Write the estimates of the plan's events and metrics, of those that have one, in a transaction. An
  * SQLite code. */
 int rps_write_run_estimates(sqlite3 *db, int64_t run_id, const struct rps_plan *plan);

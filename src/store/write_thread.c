@@ -96,6 +96,15 @@ int rps_writer_check_run(struct rps_writer *writer)
     return code;
 }
 
+int rps_writer_start(struct rps_writer *writer)
+{
+    uint64_t rotations = 2 * (uint64_t)writer->set_count;
+
+    if (writer->has_start || writer->next_period < rotations)
+        return SQLITE_OK;
+    return rps_write_run_start(writer->db, writer->run_id);
+}
+
 /* All but the begin and the end of the transaction. */
 static int insert_batch(struct rps_writer *writer, const struct batch *batch)
 {
@@ -106,6 +115,8 @@ static int insert_batch(struct rps_writer *writer, const struct batch *batch)
         rps_store_wing->forget(writer->statements.wing);
     if (code == SQLITE_OK && is_beat_due(writer))
         code = beat(writer);
+    if (code == SQLITE_OK)
+        code = rps_writer_start(writer);
     while (code == SQLITE_OK && place.count < batch->count)
         code = rps_write_record_insert(writer, rps_ring_next(&batch->ring, &place));
     if (code == SQLITE_OK && rps_store_wing)
@@ -124,6 +135,7 @@ static int try_batch(struct rps_writer *writer, struct batch *batch)
         code = rps_database_run(writer->statements.commit);
     if (code == SQLITE_OK) {
         rps_rollup_commit(writer->rollup);
+        writer->has_start = writer->next_period >= 2 * (uint64_t)writer->set_count;
         return code;
     }
     /* the next call on the database would forget what SQLite says of it */

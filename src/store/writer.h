@@ -78,6 +78,7 @@ struct rps_writer {
     struct rps_rollup *rollup;
     struct rps_downsample *downsample; /* NULL: nothing is thinned */
     int set_count;
+    bool has_start;          /* rps_write_run_start is done */
     uint8_t *measured;       /* by set: slots whose event is measured */
     struct rps_set_sum *sum; /* by set, over what was committed */
     int64_t end_ns;          /* of the last committed period, -1 none */
@@ -135,6 +136,10 @@ void rps_writer_notice(const struct rps_writer *writer, const char *sentence);
 /* In a transaction: the run is there, and `recording`: another opening may have taken it for
  * interrupted. */
 int rps_writer_check_run(struct rps_writer *writer);
+
+/* In a transaction: write how the run began, when its first two rotations are in the store; an SQLite
+ * code. The caller sets has_start when that is committed. */
+int rps_writer_start(struct rps_writer *writer);
 
 /* Turn the lost stretch, if any, into a gap. With the lock held. */
 void rps_writer_note_lost(struct rps_writer *writer);

@@ -1,12 +1,13 @@
 /*
  * The yardstick of the intervals: do 95 of 100 hold the true value?
  *
- * usage: intervals simulated RUNS | recorded STORE
+ * usage: intervals simulated RUNS | thinned RUNS | recorded STORE
  *
  * Series whose totals are known are read as if their event had been counted in turns, by each of 2,
  * 4 and 7 event sets, and every set's estimate, with its interval, is held against the total.
  * Simulated ones are made up (series.c), RUNS of each kind, length and number of sets, the same at
- * every call. Recorded ones are the events of each run of STORE, counted all the time in one set.
+ * every call. Thinned ones are read as blocks of 16 and of 256 rotations, too, with how their periods
+ * differ and, as in older stores, without. Recorded ones are the events of each run of STORE, counted all the time in one set.
  * tests/bench/intervals does both.
  */
 #include <math.h>
@@ -20,6 +21,7 @@
 #include "rpistat/store.h"
 #include "rpistat/tally.h"
 #include "series.h"
+#include "store/rollup.h"
 
 #define COUNT(array)   (sizeof(array) / sizeof(*(array)))
 #define SETS_MOST      7
@@ -378,6 +380,167 @@ static void print_ratios(struct bench *bench, const struct bench_kind *kind, con
     free_score(&all[1]);
 }
 
+/* --- thinned ---------------------------------------------------------------------------------- */
+
+#define THINNED_SETS    4
+#define THINNED_PERIODS 1000
+
+/* How a run is read. */
+struct reading {
+    const char *name;
+    int level;    /* 0: as it was; else in blocks of that level */
+    int is_older; /* 1: how their periods differ is not known */
+};
+
+static const struct reading readings[] = {
+    {"periods", 0, 0}, {"16, older", 1, 1}, {"16", 1, 0}, {"256, older", 2, 1}, {"256", 2, 0},
+};
+
+struct thinning {
+    struct rps_tally *tally;
+    const struct reading *reading;
+    struct rps_period row[THINNED_SETS]; /* of the block */
+    struct rps_scatter scatter[THINNED_SETS];
+    size_t rows;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    uint64_t x = ((const struct rps_period *)a)->period, y = ((const struct rps_period *)b)->period;
+
+    return (x > y) - (x < y);
+}
+
+static int add_block(void *context, const struct rps_period *row)
+{
+    struct thinning *thinning = context;
+    struct rps_period *one = &thinning->row[thinning->rows];
+
+    if (row->level != thinning->reading->level)
+        return 0;
+    *one = *row;
+    one->scatter = thinning->reading->is_older ? NULL : &thinning->scatter[thinning->rows];
+    thinning->scatter[thinning->rows] = *row->scatter;
+    if (++thinning->rows < THINNED_SETS)
+        return 0;
+    thinning->rows = 0;
+    qsort(thinning->row, THINNED_SETS, sizeof(thinning->row[0]), compare_rows);
+    for (size_t n = 0; n < THINNED_SETS; n++)
+        rps_tally_add(thinning->tally, &thinning->row[n]);
+    return 0;
+}
+
+/* What a store says of how the run began. */
+static void set_start(struct bench *bench, const struct rps_order *order,
+                      const struct rps_period *period, int is_known)
+{
+    int64_t before_ns = 0;
+
+    for (size_t i = 0; i < 2 * THINNED_SETS; i++) {
+        struct rps_event_set *set =
+            &bench->plan[THINNED_SETS]->set[rps_order_set(order, THINNED_SETS, i)];
+
+        for (int s = 0; s < set->event_count; s++) {
+            struct rps_event *event = &set->event[s];
+            int is_first = i < THINNED_SETS;
+
+            *(is_first ? &event->first_count : &event->second_count) = (int64_t)period[i].count[s];
+            *(is_first ? &event->first_ns : &event->second_ns) =
+                is_known ? (int64_t)period[i].running_ns : 0;
+            event->before_ns = is_first ? before_ns : event->before_ns;
+        }
+        before_ns += (int64_t)period[i].enabled_ns;
+    }
+}
+
+static void read_thinned(struct bench *bench, const struct reading *reading,
+                         const struct rps_order *order, const struct rps_period *period)
+{
+    struct thinning thinning = {.tally = &bench->tally[THINNED_SETS], .reading = reading};
+    const struct rps_rollup_sink sink = {&thinning, add_block};
+    struct rps_rollup *rollup = must(rps_rollup_new(THINNED_SETS, &sink));
+
+    rps_tally_reset(thinning.tally);
+    set_start(bench, order, period, !reading->is_older);
+    for (size_t i = 0; i < THINNED_PERIODS; i++) {
+        struct rps_period one = period[i];
+
+        one.rotation = i / THINNED_SETS;
+        one.set_no = (uint32_t)rps_order_set(order, THINNED_SETS, i);
+        if (reading->level == 0)
+            rps_tally_add(thinning.tally, &one);
+        else
+            rps_rollup_add(rollup, &one);
+    }
+    if (reading->level > 0)
+        rps_rollup_end(rollup);
+    rps_rollup_free(rollup);
+}
+
+static void print_thinned_kind(struct bench *bench, const struct bench_kind *kind, int runs)
+{
+    static struct rps_period period[THINNED_PERIODS];
+    struct score total[COUNT(readings)] = {0}, ratio[COUNT(readings)] = {0};
+
+    for (int run = 0; run < runs; run++) {
+        uint64_t random = seed_of(kind, THINNED_SETS, THINNED_PERIODS, run);
+        struct rps_order order = {kind->random_order, random};
+        double truth[2] = {0};
+
+        bench_make_series(kind, &random, THINNED_SETS, 2, period, THINNED_PERIODS);
+        for (size_t i = 0; i < THINNED_PERIODS; i++) {
+            truth[0] += (double)period[i].count[0];
+            truth[1] += (double)period[i].count[1];
+        }
+        for (size_t r = 0; r < COUNT(readings) && truth[0] > 0 && truth[1] > 0; r++) {
+            struct score across = {0};
+
+            read_thinned(bench, &readings[r], &order, period);
+            for (int n = 0; n < THINNED_SETS; n++) {
+                struct rps_interval interval =
+                    rps_tally_interval(&bench->tally[THINNED_SETS], n, 0);
+
+                judge(&total[r], 0, &interval, truth[0]);
+            }
+            judge_ratios(bench, THINNED_SETS, 1, 0, truth[1] / truth[0], 0, &ratio[r], &across);
+            free_score(&across);
+        }
+    }
+    for (int is_ratio = 0; is_ratio < 2; is_ratio++) {
+        printf("%-32s %-7s", is_ratio ? "" : kind->name, is_ratio ? "ratio" : "total");
+        for (size_t r = 0; r < COUNT(readings); r++) {
+            struct score *score = is_ratio ? &ratio[r] : &total[r];
+
+            printf(" %5.1f%% %7.2f%%", percent(held(score), given(score)),
+                   100 * quantile(&score->width, .5));
+            free_score(score);
+        }
+        printf("\n");
+    }
+    fflush(stdout);
+}
+
+static void print_thinned(int runs)
+{
+    const struct bench_kind *const lists[] = {bench_kinds, bench_drifts, bench_beyond};
+    struct bench bench;
+
+    printf("thinned: %d runs of %d periods of %d sets, in blocks of so many rotations: held, and\n"
+           "half of the interval; of totals, and of ratios of two events of one set\n%-40s",
+           runs, THINNED_PERIODS, THINNED_SETS, "");
+    for (size_t r = 0; r < COUNT(readings); r++)
+        printf(" %15s", readings[r].name);
+    printf("\n");
+    init_bench(&bench, 2);
+    for (size_t l = 0; l < COUNT(lists); l++) {
+        for (const struct bench_kind *kind = lists[l]; kind->name; kind++)
+            print_thinned_kind(&bench, kind, runs);
+    }
+    free_bench(&bench);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
 /* What sampling gets wrong. */
 static void print_errors(struct bench *bench, int runs)
 {
@@ -617,10 +780,12 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "simulated") == 0 && atoi(argv[2]) > 0) {
         print_simulated(atoi(argv[2]));
+    } else if (argc == 3 && strcmp(argv[1], "thinned") == 0 && atoi(argv[2]) > 0) {
+        print_thinned(atoi(argv[2]));
     } else if (argc == 3 && strcmp(argv[1], "recorded") == 0) {
         print_recorded(argv[2]);
     } else {
-        fprintf(stderr, "usage: intervals simulated RUNS | recorded STORE\n");
+        fprintf(stderr, "usage: intervals simulated RUNS | thinned RUNS | recorded STORE\n");
         return 2;
     }
     return 0;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "rpistat/moments.h"
 #include "rpistat/random.h"
 #include "rpistat/tally.h"
 
@@ -859,6 +860,199 @@ static void test_sliver(void **state)
     rps_plan_free(plan);
 }
 
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+#define SERIES   960 /* periods: 30 blocks of 16 rotations of two sets */
+#define ROTATION 2
+#define IN_BLOCK (16 * ROTATION)
+
+/* The periods of one set in a block of level 1 as its row; how they differ in *scatter. */
+static struct rps_period block_row(const struct rps_period *period, uint32_t set,
+                                   struct rps_scatter *scatter)
+{
+    struct rps_period row = {.level = 1};
+    struct rps_moments moments = {.slots = 0};
+
+    for (size_t i = 0; i < IN_BLOCK; i++) {
+        const struct rps_period *one = &period[i];
+
+        if (one->set_no != set)
+            continue;
+        if (row.merged == 0) {
+            row = *one;
+            row.enabled_ns = row.running_ns = row.clock_running_ns = row.cycles = 0;
+            row.count[0] = row.count[1] = 0;
+            row.level = 1;
+        }
+        row.merged++;
+        row.last_period = one->period;
+        row.end_ns = one->start_ns + one->length_ns;
+        row.cycles += one->cycles;
+        row.enabled_ns += one->enabled_ns;
+        row.clock_running_ns += one->clock_running_ns;
+        row.running_ns += one->running_ns;
+        for (int s = 0; s < 2; s++)
+            row.count[s] += one->count[s];
+        rps_moments_add(&moments, one, 0, 0);
+    }
+    *scatter = rps_scatter_none();
+    rps_scatter_of(&moments, &row, scatter);
+    return row;
+}
+
+/* Tally the series in blocks; the first readings are the plan's. */
+static void read_blocks(struct rps_tally *tally, struct rps_plan *plan,
+                        const struct rps_period *period, int is_known)
+{
+    for (uint32_t n = 0; n < 2; n++) {
+        for (int s = 0; s < 2; s++) {
+            struct rps_event *event = &plan->set[n].event[s];
+
+            event->first_count = (int64_t)period[n].count[s];
+            event->second_count = (int64_t)period[ROTATION + n].count[s];
+            event->first_ns = (int64_t)period[n].running_ns;
+            event->second_ns = (int64_t)period[ROTATION + n].running_ns;
+            event->before_ns = n > 0 ? (int64_t)period[0].enabled_ns : 0;
+        }
+    }
+    rps_tally_reset(tally);
+    for (size_t i = 0; i < SERIES; i += IN_BLOCK) {
+        for (uint32_t set = 0; set < 2; set++) {
+            struct rps_scatter scatter;
+            struct rps_period row = block_row(&period[i], set, &scatter);
+
+            row.scatter = is_known ? &scatter : NULL;
+            rps_tally_add(tally, &row);
+        }
+    }
+}
+
+/* Series that are thinned: noise; steps to three times as much; a line; noise while the workload
+ * sleeps half of the time; a hundred times as much in the first period. */
+enum series { NOISE, STEPS, LINE, SLEEP, START, SERIES_KINDS };
+
+static void make_series(enum series kind, uint64_t *random, struct rps_period *period)
+{
+    for (uint64_t i = 0; i < SERIES; i++) {
+        double noise = 1 + .3 * (rps_random_unit(random) + rps_random_unit(random) - 1);
+        double awake = kind == SLEEP ? rps_random_unit(random) : 1;
+        double c = 1e6 * awake * (kind == LINE ? 1 + (double)i / SERIES : noise);
+
+        if (kind == STEPS && i / 100 % 2)
+            c *= 3;
+        if (kind == START && i == 0)
+            c *= 100;
+        period[i] = make_period(i, (uint64_t)(1e6 * awake), (uint64_t)(1e6 * awake), (uint64_t)c,
+                                (uint64_t)(c * (.2 + .02 * rps_random_unit(random))));
+    }
+}
+
+/* Whether the interval of the total holds, and how wide it is; the same of the ratio of the set's
+ * two events. */
+struct judged {
+    int held[2];
+    double width[2];
+};
+
+static void judge(struct rps_tally *tally, const struct rps_plan *plan, const double truth[2],
+                  struct judged *ret)
+{
+    double operand[RPS_OPERAND_EVENTS + 2 * RPS_SLOT_MAX];
+    struct rps_interval interval[2];
+    struct rps_formula ratio;
+
+    assert_int_equal(rps_formula_compile("d / c", rps_plan_operand, (void *)plan, &ratio, NULL), 0);
+    rps_tally_operands(tally, plan, operand);
+    interval[0] = rps_tally_interval(tally, 1, 0);
+    interval[1] = rps_tally_formula_interval(tally, &ratio, operand);
+    for (int i = 0; i < 2; i++) {
+        assert_true(rps_interval_has_ends(&interval[i]));
+        ret->held[i] += interval[i].low <= truth[i] && truth[i] <= interval[i].high;
+        ret->width[i] += (interval[i].high - interval[i].low) / interval[i].value;
+    }
+}
+
+/* Thinning costs no certainty: read in blocks alone the intervals hold, and are as wide as those of
+ * all periods; where how the periods differ is not known they are wider. */
+static void test_thinned(void **state)
+{
+    static struct rps_period period[SERIES];
+    struct rps_plan *plan = make_plan();
+    struct rps_tally tally;
+    uint64_t random = 11;
+
+    (void)state;
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    for (enum series kind = NOISE; kind < SERIES_KINDS; kind++) {
+        struct judged full = {.held = {0}}, blocks = full, older = full;
+
+        for (int run = 0; run < 200; run++) {
+            double truth[2] = {0};
+
+            make_series(kind, &random, period);
+            rps_tally_reset(&tally);
+            for (size_t i = 0; i < SERIES; i++) {
+                truth[0] += (double)period[i].count[0];
+                truth[1] += (double)period[i].count[1];
+                rps_tally_add(&tally, &period[i]);
+            }
+            truth[1] /= truth[0];
+            judge(&tally, plan, truth, &full);
+            read_blocks(&tally, plan, period, 1);
+            judge(&tally, plan, truth, &blocks);
+            read_blocks(&tally, plan, period, 0);
+            judge(&tally, plan, truth, &older);
+        }
+        for (int i = 0; i < 2; i++) {
+            int least = kind == START ? full.held[i] - 4 : 184; /* it is guessed at from one */
+
+            if (blocks.held[i] < least || fabs(blocks.width[i] / full.width[i] - 1) > .1)
+                fail_msg("series %d, value %d: %d of 200 held (%d), %g wide for %g", kind, i,
+                         blocks.held[i], full.held[i], blocks.width[i] / 200, full.width[i] / 200);
+        }
+        if (kind == START) /* whose start is not seen */
+            assert_true(older.held[0] < full.held[0] / 4);
+        else
+            assert_true(older.width[0] > 1.2 * full.width[0]);
+    }
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+}
+
+/* What is thinned and what is not are one run. */
+static void test_half_thinned(void **state)
+{
+    static struct rps_period period[SERIES];
+    struct rps_plan *plan = make_plan();
+    struct rps_tally tally, blocks;
+    struct rps_interval full, half;
+    uint64_t random = 3;
+
+    (void)state;
+    make_series(STEPS, &random, period);
+    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    assert_int_equal(rps_tally_init(&blocks, plan, NULL), 0);
+    for (size_t i = 0; i < SERIES; i++)
+        rps_tally_add(&tally, &period[i]);
+    full = rps_tally_interval(&tally, 0, 1);
+    read_blocks(&blocks, plan, period, 1);
+    rps_tally_reset(&tally);
+    for (size_t i = 0; i < SERIES; i++) { /* all of it again, behind it */
+        struct rps_period more = period[i];
+
+        more.start_ns += SERIES * 100;
+        rps_tally_add(&tally, &more);
+    }
+    rps_tally_merge(&tally, &blocks);
+    half = rps_tally_interval(&tally, 0, 1);
+    assert_int_equal(half.certainty, RPS_CERTAINTY_INTERVAL);
+    assert_float_equal(half.value, 2 * full.value, 1e-6 * full.value);
+    assert_float_equal((half.high - half.low) / (full.high - full.low), sqrt(2), .1);
+    rps_tally_free(&blocks);
+    rps_tally_free(&tally);
+    rps_plan_free(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -883,6 +1077,8 @@ int main(void)
         cmocka_unit_test(test_start_of_none),
         cmocka_unit_test(test_start_elsewhere),
         cmocka_unit_test(test_sliver),
+        cmocka_unit_test(test_thinned),
+        cmocka_unit_test(test_half_thinned),
     };
 
     return cmocka_run_group_tests_name("analyse/tally", tests, NULL, NULL);

@@ -141,7 +141,8 @@ static int add_part(const struct random_run *run, int64_t from_ns, int64_t to_ns
 
 struct rows {
     size_t count, room;
-    struct rps_period *row; /* owned */
+    struct rps_period *row;      /* owned */
+    struct rps_scatter *scatter; /* owned; of rows that have one, at their places */
 };
 
 static void keep_row(struct rows *rows, const struct rps_period *period)
@@ -149,8 +150,11 @@ static void keep_row(struct rows *rows, const struct rps_period *period)
     if (rows->count == rows->room) {
         rows->room = 2 * rows->room + 64;
         rows->row = realloc(rows->row, rows->room * sizeof(*rows->row));
-        assert_non_null(rows->row);
+        rows->scatter = realloc(rows->scatter, rows->room * sizeof(*rows->scatter));
+        assert_true(rows->row && rows->scatter);
     }
+    if (period->scatter)
+        rows->scatter[rows->count] = *period->scatter;
     rows->row[rows->count++] = *period;
 }
 
@@ -173,6 +177,8 @@ static struct rows read_rows(const struct random_run *run, int resolution, bool 
         keep_row(&ret, walk.period);
     }
     must(result, &err);
+    for (size_t i = 0; i < ret.count; i++)
+        ret.row[i].scatter = ret.row[i].scatter ? &ret.scatter[i] : NULL;
     rps_cpu_series_free(&series);
     return ret;
 }
@@ -261,6 +267,7 @@ static void whole_is_its_parts(const struct random_run *run, const struct sums *
         rps_tally_free(&all);
     }
     free(finest.row);
+    free(finest.scatter);
 }
 
 /* --- CPUs ------------------------------------------------------------------------------------- */
@@ -273,6 +280,7 @@ static void whole_is_its_cpus(const struct random_run *run, const struct sums *s
     expect_all(&all, sums);
     rps_tally_free(&all);
     free(each.row);
+    free(each.scatter);
     for (int resolution = 0; resolution <= RPS_LEVELS; resolution++) {
         struct rows sum = read_rows(run, resolution, true);
         struct rps_tally added = tally_of(run, &sum, 0, sum.count);
@@ -282,6 +290,7 @@ static void whole_is_its_cpus(const struct random_run *run, const struct sums *s
             expect_all(&added, sums);
         rps_tally_free(&added);
         free(sum.row);
+        free(sum.scatter);
     }
 }
 
@@ -643,10 +652,11 @@ static void expect_joined(const struct random_run *run, const struct rps_tally *
 }
 
 /* May a stretch end before row `at`? Where CPUs are added up, the rows of a cell come by set and
- * not by time: they stay together. So does a rotation whose order is drawn. */
+ * not by time: they stay together. So does a rotation whose order is drawn, and a block. */
 static bool may_cut(const struct random_run *run, const struct rows *rows, size_t at)
 {
-    if (run->options.shuffled && at > 0 && at < rows->count && rows->row[at].level == 0 &&
+    if (at > 0 && at < rows->count && (run->options.shuffled || rows->row[at].level > 0) &&
+        rows->row[at].level == rows->row[at - 1].level &&
         rows->row[at].rotation == rows->row[at - 1].rotation)
         return false;
     return run->options.cpus == 0 || rows->row[0].level == 0 || at == rows->count || at == 0 ||
@@ -742,6 +752,7 @@ static void check(uint64_t seed)
                 joining_is_adding(&run, &rows, &state);
             }
             free(rows.row);
+            free(rows.scatter);
         }
     }
     random_run_free(&run);

@@ -199,6 +199,7 @@ void shape_expect_row(const struct shape *shape, const struct rps_period *row, u
         sum.merged = sum.last_period = 0;
         sum.end_ns = 0;
     }
+    given.scatter = NULL;
     if (memcmp(&sum, &given, sizeof(sum)) != 0)
         fail_msg(
             "row %" PRIu64 " of level %d, CPU %d, set %u is not the sum of its periods: %" PRIu64

@@ -198,7 +198,10 @@ static const struct damage damages[] = {
     {"UPDATE rollup SET cycles = 9223372036854775807 WHERE level = 1", "not the sum of the finer"},
     {"UPDATE event_set SET periods = 9223372036854775807", "event set 1 is 9223372036854775807"},
     {"UPDATE rollup SET missed = -3 WHERE level = 4", "blocks with rows that do not belong"},
-    {"INSERT INTO rollup SELECT run_id, level, cpu, period + 2, last_period, rotation + 1, 5,"
+    {"INSERT INTO rollup (run_id, level, cpu, period, last_period, rotation, merged, set_no,"
+     " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
+     " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7)"
+     " SELECT run_id, level, cpu, period + 2, last_period, rotation + 1, 5,"
      " set_no, start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
      " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE level = 1",
      "run 1: blocks of level 1 are not those that the finer rows make: 2 rows more\n"},
@@ -211,7 +214,10 @@ static const struct damage damages[] = {
      "run 1: rows of thinned that take more away than those of the finer levels: 1\n"},
     {"INSERT INTO thinned VALUES (1, -1, 7, 0)", "rows of thinned that take more away"},
     {"INSERT INTO thinned VALUES (7, -1, 0, 0)", "table thinned has rows of 1 run that is not in"},
-    {"INSERT INTO rollup SELECT 7, level, cpu, period, last_period, rotation, merged, set_no,"
+    {"INSERT INTO rollup (run_id, level, cpu, period, last_period, rotation, merged, set_no,"
+     " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
+     " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7)"
+     " SELECT 7, level, cpu, period, last_period, rotation, merged, set_no,"
      " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
      " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup;"
      "UPDATE event SET run_id = 7 WHERE name = 'd'",
@@ -325,7 +331,10 @@ static const struct damage thinned_damages[] = {
      "with a cycle timestamp that is not the sum"},
     {"UPDATE rollup SET c0 = c0 + 1 WHERE level = 2 AND rotation = 0 AND set_no = 0",
      "run 1: the total count of event 0 of set 0 is"},
-    {"INSERT INTO rollup SELECT run_id, 1, cpu, period, last_period, rotation, merged, set_no,"
+    {"INSERT INTO rollup (run_id, level, cpu, period, last_period, rotation, merged, set_no,"
+     " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
+     " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7)"
+     " SELECT run_id, 1, cpu, period, last_period, rotation, merged, set_no,"
      " start_ns, end_ns, length_ns, cycle, cycles, clock_running_ns, idle_ns, enabled_ns,"
      " running_ns, switch_ns, missed, c0, c1, c2, c3, c4, c5, c6, c7 FROM rollup WHERE level = 2"
      " AND rotation = 0",
@@ -358,7 +367,7 @@ static void thinned_stores(void **state)
 /* What is worth a word, and no damage. */
 #define SUM(column)                                                                                \
     "UPDATE rollup SET " #column " = (SELECT sum(" #column ") FROM period AS p"                    \
-    " WHERE p.set_no = rollup.set_no);"
+    " WHERE p.set_no = rollup.set_no), c0_steps = NULL, c1_steps = NULL;"
 static const struct damage oddities[] = {
     {"DELETE FROM rollup", "odd: run 1: rows of blocks of level 1 are missing, and finer rows are "
                            "read instead: 2 (first: at period 0)"},

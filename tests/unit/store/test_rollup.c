@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/rollup.h"
+#include "rpistat/moments.h"
 
 /* --- rows that come out ----------------------------------------------------------------------- */
 
@@ -27,8 +28,23 @@ static int keep_row(void *context, const struct rps_period *row)
         rows->row = realloc(rows->row, rows->room * sizeof(*rows->row));
         assert_non_null(rows->row);
     }
-    rows->row[rows->count++] = *row;
+    rows->row[rows->count] = *row;
+    if (row->scatter) {
+        struct rps_scatter *scatter = malloc(sizeof(*scatter));
+
+        assert_non_null(scatter);
+        *scatter = *row->scatter;
+        rows->row[rows->count].scatter = scatter;
+    }
+    rows->count++;
     return SQLITE_OK;
+}
+
+static void free_rows(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        free((void *)rows->row[i].scatter);
+    free(rows->row);
 }
 
 static void roll_up(const struct shape *shape, struct rows *ret)
@@ -182,7 +198,7 @@ static void blocks_of_every_shape(void **state)
         roll_up(&shape, &rows);
         expect_blocks(&shape, &rows);
         count += rows.count;
-        free(rows.row);
+        free_rows(&rows);
         shape_free(&shape);
     }
     print_message("# %zu rows of rollups, each the sum of its periods\n", count);
@@ -211,7 +227,7 @@ static void the_grid(void **state)
         assert_int_equal(count, 2 * blocks[level]);
         assert_int_equal(merged, 2 * 5000);
     }
-    free(rows.row);
+    free_rows(&rows);
     shape_free(&shape);
 }
 
@@ -233,7 +249,7 @@ static void as_soon_as_complete(void **state)
         assert_int_equal(rows.count, 3 * (whole / 16 + whole / 256));
     }
     rps_rollup_free(rollup);
-    free(rows.row);
+    free_rows(&rows);
     shape_free(&shape);
 }
 
@@ -268,7 +284,8 @@ static void roll_up_with_failures(const struct shape *shape, uint64_t seed, stru
         }
         /* an insert failed, or COMMIT did */
         rps_rollup_roll_back(rollup);
-        ret->count = before;
+        while (ret->count > before)
+            free((void *)ret->row[--ret->count].scatter);
         ended = false;
         ++*ret_failures;
     }
@@ -278,6 +295,26 @@ static void roll_up_with_failures(const struct shape *shape, uint64_t seed, stru
 static int compare_rows(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(struct rps_period));
+}
+
+/* The same rows, and how their periods differ. */
+static void expect_same(struct rows *a, struct rows *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t n = 0; n < 2 && a->count > 0; n++) {
+        struct rows *rows = n == 0 ? a : b;
+
+        qsort(rows->row, rows->count, sizeof(*rows->row), compare_rows);
+    }
+    for (size_t i = 0; i < a->count; i++) {
+        struct rps_period row = a->row[i], other = b->row[i];
+
+        assert_non_null(row.scatter);
+        assert_non_null(other.scatter);
+        assert_memory_equal(row.scatter, other.scatter, sizeof(*row.scatter));
+        row.scatter = other.scatter = NULL;
+        assert_memory_equal(&row, &other, sizeof(row));
+    }
 }
 
 static void rolled_back(void **state)
@@ -293,14 +330,9 @@ static void rolled_back(void **state)
         shape_make(&shape, &options);
         roll_up(&shape, &rows);
         roll_up_with_failures(&shape, seed, &again, &failures);
-        assert_int_equal(again.count, rows.count);
-        if (rows.count > 0) {
-            qsort(rows.row, rows.count, sizeof(*rows.row), compare_rows);
-            qsort(again.row, again.count, sizeof(*again.row), compare_rows);
-            assert_memory_equal(again.row, rows.row, rows.count * sizeof(*rows.row));
-        }
-        free(rows.row);
-        free(again.row);
+        expect_same(&rows, &again);
+        free_rows(&rows);
+        free_rows(&again);
         shape_free(&shape);
     }
     assert_true(failures > 200);
@@ -335,6 +367,8 @@ static void take_out(struct rows *rows, struct rps_period block)
         if (row->cpu != block.cpu || row->level > block.level || row->rotation < block.rotation ||
             row->rotation >= block.rotation + block.merged)
             rows->row[kept++] = *row;
+        else
+            free((void *)row->scatter);
     }
     rows->count = kept;
 }
@@ -395,14 +429,9 @@ static void blocks_of_blocks(void **state)
         given += rows.count;
         roll_up_thinned(&shape, &rows, &again);
         given -= rows.count;
-        assert_int_equal(again.count, rows.count);
-        if (rows.count > 0) {
-            qsort(rows.row, rows.count, sizeof(*rows.row), compare_rows);
-            qsort(again.row, again.count, sizeof(*again.row), compare_rows);
-            assert_memory_equal(again.row, rows.row, rows.count * sizeof(*rows.row));
-        }
-        free(rows.row);
-        free(again.row);
+        expect_same(&rows, &again);
+        free_rows(&rows);
+        free_rows(&again);
         shape_free(&shape);
     }
     assert_true(given > 1000);
