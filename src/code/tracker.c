@@ -449,6 +449,8 @@ static void leave_process(struct rps_tracker *tracker, const struct rps_thread *
         return;
     if (process->task >= 0 && process->cpu_ns >= 0)
         tracker->sink.process_time(tracker->sink.context, process->task, process->cpu_ns);
+    rps_space_release(process->space); /* of what was mapped behind its end */
+    process->space = NULL;
     rps_intern_remove(&tracker->process, number);
 }
 
