@@ -25,8 +25,10 @@
 
 #define PROGRAMS_MAX 10000 /* that are told apart; above, one without a name */
 
-/* A thread that has ended is known for so long: its CPU time comes behind its end. */
-#define ENDED_NS (RPS_NS_PER_S / 10)
+/* A thread that has ended is known for so long: its CPU time comes behind its end. Where the kernel
+ * has exchanged two threads' events it comes later: so many are waited for. */
+#define ENDED_NS   (RPS_NS_PER_S / 10)
+#define SILENT_MAX 1000
 
 struct rps_process {
     struct rps_intern_key key; /* pid */
@@ -44,8 +46,9 @@ struct rps_thread {
     int64_t task; /* its number, once a sample was taken; else -1 */
     int64_t start_ns;
     int64_t end_ns; /* on the clock of the samples; -1: it lives */
-    int64_t next;   /* number of the thread that ended after it; -1 */
+    int64_t next;   /* number of the thread that ended after it, of its list; -1 */
     int is_renamed; /* since the task was told */
+    int is_silent;  /* it ended, and its time is waited for */
     int64_t cpu_ns; /* exact; -1: not known */
     uint64_t samples;
     char name[NAME_SIZE];
@@ -446,24 +449,66 @@ static void leave_process(struct rps_tracker *tracker, const struct rps_thread *
         return;
     if (process->task >= 0 && process->cpu_ns >= 0)
         tracker->sink.process_time(tracker->sink.context, process->task, process->cpu_ns);
+    rps_space_release(process->space); /* of what was mapped behind its end */
+    process->space = NULL;
     rps_intern_remove(&tracker->process, number);
 }
 
-/* Forget the threads that ended longest ago: those before a time, and up to thread `last`; -1:
- * no such one. */
-static void forget_ended(struct rps_tracker *tracker, int64_t before_ns, int64_t last)
+static void append_ended(struct rps_tracker *tracker, struct rps_tracker_ended *list,
+                         int64_t number)
 {
-    while (tracker->first_ended >= 0) {
-        int64_t number = tracker->first_ended;
-        struct rps_thread *thread = rps_intern_at(&tracker->thread, number);
+    ((struct rps_thread *)rps_intern_at(&tracker->thread, number))->next = -1;
+    if (list->count++ == 0)
+        list->first = number;
+    else
+        ((struct rps_thread *)rps_intern_at(&tracker->thread, list->last))->next = number;
+    list->last = number;
+}
 
-        if (thread->end_ns >= before_ns && last < 0)
+/* Take thread `number`, or with -1 the one that ended first, out of the list that it is in. Returns
+ * its number. */
+static int64_t take_ended(struct rps_tracker *tracker, struct rps_tracker_ended *list,
+                          int64_t number)
+{
+    struct rps_thread *before = NULL, *thread;
+
+    for (int64_t at = list->first; number >= 0 && at != number; at = before->next)
+        before = rps_intern_at(&tracker->thread, at);
+    number = number < 0 ? list->first : number;
+    thread = rps_intern_at(&tracker->thread, number);
+    if (before)
+        before->next = thread->next;
+    else
+        list->first = thread->next;
+    if (number == list->last)
+        list->last = before ? rps_intern_find(&tracker->thread, before->key.a, 0) : -1;
+    list->count--;
+    return number;
+}
+
+static void forget_thread(struct rps_tracker *tracker, int64_t number)
+{
+    leave_process(tracker, rps_intern_at(&tracker->thread, number));
+    rps_intern_remove(&tracker->thread, number);
+}
+
+/* Forget the threads that ended before a time, but for the last ones whose time is not known. */
+static void forget_ended(struct rps_tracker *tracker, int64_t before_ns)
+{
+    while (tracker->ended.count > 0) {
+        struct rps_thread *thread = rps_intern_at(&tracker->thread, tracker->ended.first);
+        int64_t number;
+
+        if (thread->end_ns >= before_ns)
             break;
-        tracker->first_ended = thread->next;
-        leave_process(tracker, thread);
-        rps_intern_remove(&tracker->thread, number);
-        if (number == last)
-            last = -1;
+        number = take_ended(tracker, &tracker->ended, -1);
+        thread->is_silent = thread->cpu_ns < 0;
+        if (thread->is_silent)
+            append_ended(tracker, &tracker->silent, number);
+        else
+            forget_thread(tracker, number);
+        if (tracker->silent.count > SILENT_MAX)
+            forget_thread(tracker, take_ended(tracker, &tracker->silent, -1));
     }
 }
 
@@ -482,23 +527,32 @@ static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
         process->space = NULL;
     }
     thread->end_ns = time_ns;
-    thread->next = -1;
-    if (tracker->first_ended < 0)
-        tracker->first_ended = number;
-    else
-        ((struct rps_thread *)rps_intern_at(&tracker->thread, tracker->last_ended))->next = number;
-    tracker->last_ended = number;
-    forget_ended(tracker, time_ns - ENDED_NS, -1);
+    append_ended(tracker, &tracker->ended, number);
+    forget_ended(tracker, time_ns - ENDED_NS);
+}
+
+/* Forget the thread that has ended, and those of its process where it is the first. */
+static void forget_all(struct rps_tracker *tracker, struct rps_tracker_ended *list, pid_t tid)
+{
+    int64_t next;
+
+    for (int64_t at = list->count > 0 ? list->first : -1; at >= 0; at = next) {
+        const struct rps_thread *thread = rps_intern_at(&tracker->thread, at);
+
+        next = thread->next;
+        if ((pid_t)thread->key.a == tid || thread->pid == tid)
+            forget_thread(tracker, take_ended(tracker, list, at));
+    }
 }
 
 /* The number of a thread is to be another's. */
 static void free_number(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 {
-    int64_t number = rps_intern_find(&tracker->thread, (uint32_t)tid, 0);
-
+    if (!find_thread(tracker, tid))
+        return;
     end_thread(tracker, tid, time_ns);
-    if (number >= 0)
-        forget_ended(tracker, INT64_MIN, number);
+    forget_all(tracker, &tracker->ended, tid);
+    forget_all(tracker, &tracker->silent, tid);
 }
 
 /* The thread, which is made where it is not known, with its process; NULL without memory. Valid
@@ -613,10 +667,16 @@ static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sa
 
 static void take_time(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
-    struct rps_thread *thread = find_thread(tracker, sample->tid);
+    int64_t number = rps_intern_find(&tracker->thread, (uint32_t)sample->tid, 0);
+    struct rps_thread *thread = rps_intern_at(&tracker->thread, number);
 
-    if (thread && thread->pid == sample->pid)
-        thread->cpu_ns = (thread->cpu_ns > 0 ? thread->cpu_ns : 0) + sample->cpu_time_ns;
+    if (!thread || thread->pid != sample->pid)
+        return;
+    thread->cpu_ns = (thread->cpu_ns > 0 ? thread->cpu_ns : 0) + sample->cpu_time_ns;
+    if (thread->is_silent) { /* it comes late, and no other one will */
+        take_ended(tracker, &tracker->silent, number);
+        forget_thread(tracker, number);
+    }
 }
 
 static int take_stack(struct rps_tracker *tracker, const struct rps_sample *sample)
@@ -655,7 +715,6 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
     tracker->process = RPS_INTERN_OF(struct rps_process);
     tracker->thread = RPS_INTERN_OF(struct rps_thread);
     tracker->program = RPS_INTERN_OF(struct rps_tracker_program);
-    tracker->first_ended = -1;
     for (int i = 0; i < RPS_MODULE_KINDS; i++)
         tracker->only_module[i] = -1;
     *ret = tracker;
@@ -675,7 +734,9 @@ void rps_tracker_tell_programs(struct rps_tracker *tracker)
 
 int64_t rps_tracker_end(struct rps_tracker *tracker)
 {
-    forget_ended(tracker, INT64_MAX, -1);
+    forget_ended(tracker, INT64_MAX);
+    while (tracker->silent.count > 0)
+        forget_thread(tracker, take_ended(tracker, &tracker->silent, -1));
     rps_unwinder_end(&tracker->unwinder);
     return tracker->unwinder.cpu_ns;
 }

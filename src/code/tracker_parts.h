@@ -37,7 +37,10 @@ struct rps_tracker {
     struct rps_intern stack;           /* key alone: parent, frame */
     struct rps_intern process, thread; /* tracker.c has them */
     struct rps_intern program;         /* struct rps_tracker_program */
-    int64_t first_ended, last_ended;   /* numbers of threads that have ended; first -1: none */
+    struct rps_tracker_ended {
+        int64_t first, last; /* numbers of threads, in order of their ends */
+        size_t count;
+    } ended, silent; /* those of a moment ago; and others whose time is not known */
     struct rps_simulated simulated;
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;

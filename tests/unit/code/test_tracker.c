@@ -522,6 +522,28 @@ static void test_process_times(void **state)
     assert_null(program_of("sh"));
 }
 
+/* A time that comes long after the end, when another thread ends; and not at all. */
+static void test_late_times(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "sh");
+    for (pid_t pid = 100; pid < 1300; pid++) {
+        add_fork(7, pid, pid);
+        add_exit(pid, pid);
+        now += RPS_NS_PER_S;
+    }
+    add_time(1200, 1200, 5);
+    add_time(1299, 1299, 7);
+    add_time(1250, 1250, 9);
+    add_time(1298, 1298, 11);
+    add_time(110, 110, 1000); /* that is too long ago */
+    add_fork(7, 1260, 1260);  /* another process now */
+    add_time(1260, 1260, 40);
+    add_exit(1260, 1260);
+    rps_tracker_end(tracker);
+    expect_program("sh", 72, 0, 72, 5, 0);
+}
+
 /* The time of a process is not known where that of one thread is not: of the first, which the
  * recorder began with, or of another. Its number may be another's at once. */
 static void test_unknown_times(void **state)
@@ -834,6 +856,7 @@ int main(void)
         CASE(test_number_again),
         CASE(test_short_processes),
         CASE(test_process_times),
+        CASE(test_late_times),
         CASE(test_unknown_times),
         CASE(test_return_addresses),
         CASE(test_return_address_at_the_end),
