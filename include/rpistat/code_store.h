@@ -18,14 +18,15 @@ extern const struct rps_store_wing rps_code_store;
 
 /*
  * Hand over what was found of the code, each before the first that refers to it, and counts of
- * stacks and tasks in periods, which add up where one comes twice. A task that comes again, and
- * what sampling has come to, replace what is there. Like periods they never wait.
+ * stacks and tasks in periods, which add up where one comes twice. A task or a location that comes
+ * again, and what sampling has come to, replace what is there. Like periods they never wait.
  */
 void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling);
 void rps_writer_module(struct rps_writer *writer, const struct rps_module *module);
 void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame);
 void rps_writer_stack(struct rps_writer *writer, const struct rps_stack *stack);
 void rps_writer_task(struct rps_writer *writer, const struct rps_task *task);
+void rps_writer_location(struct rps_writer *writer, const struct rps_location *location);
 void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count);
 void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_count *count);
 
@@ -53,7 +54,7 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
                            const struct rps_code_count_query *query, struct rps_error *err);
 
 /* Put the locations of `code`, and how many stacks are complete, in the place of what the run of
- * the store at path has, in one transaction. Errors: those of rps_writer_open; a run that is not
+ * the store at path has of these frames, in one transaction. Errors: those of rps_writer_open; a run that is not
  * there. */
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err);

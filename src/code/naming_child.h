@@ -6,21 +6,6 @@
 
 #include "naming_parts.h"
 
-/* Tell the parent the locations of the group's frame `index`; what was told before is replaced. In
- * the child. */
-void rps_naming_tell(FILE *out, size_t index, const struct rps_location *location, size_t count);
-
-#define RPS_NAMING_NONSENSE (-2)
-
-/* Bytes; no message is longer. */
-#define RPS_NAMING_MESSAGE_MAX (8 + RPS_NAMING_DEPTH_MAX * (16 + 2 * (size_t)RPS_NAMING_TEXT_MAX))
-
-/* In the parent, which believes nothing: take the message at data. Returns its length; 0 when it is
- * not whole yet; RPS_NAMING_NONSENSE when it is none; RPS_FAILED without memory. `texts` has room
- * for RPS_NAMING_MESSAGE_MAX bytes. */
-ssize_t rps_naming_take(struct rps_naming *naming, const struct rps_naming_group *group,
-                        const char *data, size_t size, char *texts, struct rps_error *err);
-
 /* Name the group's frames: find and open the file, by its symbols first, then by debug
  * information. */
 void rps_naming_read_elf(const struct rps_naming_group *group,
