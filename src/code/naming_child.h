@@ -11,14 +11,16 @@
 void rps_naming_read_elf(const struct rps_naming_group *group,
                          const struct rps_naming_options *options, int image, FILE *out);
 
-/* The functions of an ELF file, in order of address; their names stay the file's. */
+/* The functions of an ELF file that addresses are in; their names stay the file's. */
 struct rps_symbols;
 
-/* NULL when there is no memory. *ret_reason is why an address may have no function. */
-struct rps_symbols *rps_symbols_read(Dwfl_Module *module, const char **ret_reason);
+/* Of `count` addresses, as dwfl has them, ascending, which stay the caller's. NULL when there is no
+ * memory. *ret_reason is why an address may have no function. */
+struct rps_symbols *rps_symbols_read(Dwfl_Module *module, const uint64_t *address, size_t count,
+                                     const char **ret_reason);
 
-/* The name of the function at the address, as dwfl has it, for free(); NULL when none is known. */
-char *rps_symbols_find(const struct rps_symbols *symbols, uint64_t address);
+/* The name of the function at the address of that index, for free(); NULL when none is known. */
+char *rps_symbols_find(const struct rps_symbols *symbols, size_t i);
 
 void rps_symbols_free(struct rps_symbols *symbols);
 
