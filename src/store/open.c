@@ -515,8 +515,9 @@ int rps_database_fill_store(void *path, const char *name, struct rps_error *err)
     return code;
 }
 
-static int open_write(const char *path, const struct rps_database_options *options, sqlite3 **ret,
-                      struct rps_error *err)
+/* is_own: it was made just now, and is not to be looked at. */
+static int open_write(const char *path, const struct rps_database_options *options, int is_own,
+                      sqlite3 **ret, struct rps_error *err)
 {
     struct rps_path_check look;
     struct rps_identity id = {0};
@@ -527,7 +528,7 @@ static int open_write(const char *path, const struct rps_database_options *optio
 
     if (result == 0)
         result = rps_path_check_write(path, &look, err);
-    if (result == 0 && !look.empty) {
+    if (result == 0 && !look.empty && !is_own) {
         result = open_checked(path, &probe, &id, err);
         sqlite3_close(probe);
     }
@@ -545,7 +546,7 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
 {
     int result = rps_database_make_missing(path, rps_database_fill_store, err);
 
-    return result < 0 ? result : open_write(path, options, ret, err);
+    return result < 0 ? result : open_write(path, options, result, ret, err);
 }
 
 int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err)
@@ -558,7 +559,7 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
     if (result == 0)
         result = rps_path_check_read(path, &look, err);
     rps_rights_return(&before);
-    return result < 0 ? result : open_write(path, &options, ret, err);
+    return result < 0 ? result : open_write(path, &options, 0, ret, err);
 }
 
 /* --- closing ---------------------------------------------------------------------------------- */
