@@ -14,7 +14,7 @@ static int read_identity(sqlite3 *db, struct rps_identity *ret)
     if (code == SQLITE_OK)
         code = rps_database_number(db, "PRAGMA user_version", &ret->version);
     if (code == SQLITE_OK && ret->application_id == 0 && ret->version == 0)
-        code = rps_database_number(db, "SELECT count(*) FROM sqlite_master", &ret->tables);
+        code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &ret->tables);
     return code;
 }
 

@@ -6,7 +6,7 @@
  * function of the same name. PRAGMA table_list would make all views of the store, which takes
  * longer than the rest of opening it: the schema's rows say what is what, since SQLite refuses those
  * whose name and type are not those of their SQL. It has that begin with "CREATE TABLE " for
- * tables, "CREATE VIRTUAL TABLE " for the others. sqlite_master is no alias: nothing can hide it.
+ * tables, "CREATE VIRTUAL TABLE " for the others.
  */
 #include "schema_check.h"
 
@@ -21,12 +21,10 @@
 /* Column of PRAGMA table_xinfo. */
 enum { INFO_HIDDEN = 6 };
 
-/* 1 for the names of the table-valued functions that rpistat's queries call, and of the alias of
- * the schema. */
+/* 1 for the names of the table-valued functions that rpistat's queries call. */
 static int hides_function(const char *name)
 {
-    return sqlite3_stricmp(name, "sqlite_schema") == 0 ||
-           sqlite3_strnicmp(name, "pragma_", 7) == 0 || sqlite3_stricmp(name, "json_each") == 0 ||
+    return sqlite3_strnicmp(name, "pragma_", 7) == 0 || sqlite3_stricmp(name, "json_each") == 0 ||
            sqlite3_stricmp(name, "json_tree") == 0;
 }
 
@@ -68,7 +66,7 @@ int rps_schema_check(sqlite3 *db, const char *path, struct rps_error *err)
     sqlite3_stmt *stmt = NULL;
     const char *wrong = NULL;
     int result = 0, code = sqlite3_prepare_v2(db,
-                                              "SELECT name, type, sql FROM main.sqlite_master"
+                                              "SELECT name, type, sql FROM main.sqlite_schema"
                                               " WHERE type COLLATE NOCASE IN ('table', 'view')",
                                               -1, &stmt, NULL);
 

@@ -802,9 +802,6 @@ static void tables_that_are_none(void **state)
         {"DROP TABLE mark; CREATE VIEW mark AS SELECT 1; PRAGMA writable_schema = ON;"
          " UPDATE sqlite_master SET type = 'VIEW' WHERE name = 'mark'",
          "its table mark is a "},
-        {"PRAGMA writable_schema = ON; INSERT INTO sqlite_master VALUES ('view', 'sqlite_schema',"
-         " 'sqlite_schema', 0, 'CREATE VIEW sqlite_schema AS SELECT 1')",
-         "its table sqlite_schema is a name for something else"},
         {"ALTER TABLE mark ADD COLUMN more AS (time_ns + 1)",
          "its table mark is a table with computed columns"},
     };
