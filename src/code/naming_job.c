@@ -36,7 +36,8 @@ int rps_naming_job_name(const struct rps_tracker *tracker, int is_end, struct rp
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-static _Noreturn void name_in_child(const struct rps_tracker *tracker, int fd)
+static _Noreturn void name_in_child(const struct rps_tracker *tracker, const cpu_set_t *home,
+                                    int fd)
 {
     struct rps_code code;
     struct rps_error unheard;
@@ -45,6 +46,8 @@ static _Noreturn void name_in_child(const struct rps_tracker *tracker, int fd)
     rps_child_begin("rpistat names");
     rps_child_keep_only(fd);
     setpriority(PRIO_PROCESS, 0, NICE);
+    if (CPU_COUNT(home) > 0)
+        sched_setaffinity(0, sizeof(*home), home);
     out = fdopen(fd, "w");
     if (!out || rps_naming_job_name(tracker, 0, &code, &unheard) < 0)
         _exit(1);
@@ -74,7 +77,7 @@ void rps_naming_job_start(struct rps_naming_job *job, const struct rps_tracker *
         return;
     pid = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 ? fork() : -1;
     if (pid == 0)
-        name_in_child(tracker, ends[1]);
+        name_in_child(tracker, &job->home, ends[1]);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);

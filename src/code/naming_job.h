@@ -3,11 +3,15 @@
 #ifndef RPISTAT_CODE_NAMING_JOB_H
 #define RPISTAT_CODE_NAMING_JOB_H
 
+#include <sched.h>
+
 #include "naming_parts.h"
 #include "tracker.h"
 
-/* Zeroed at first: no process is there. */
+/* Zeroed at first, but for home: no process is there. */
 struct rps_naming_job {
+    cpu_set_t
+        home;  /* where it may run: the loop may have gone to the workload's CPU. None: there */
     pid_t pid; /* 0: none */
     int fd;
     char *message, *texts; /* owned; room for RPS_NAMING_MESSAGE_MAX bytes each */

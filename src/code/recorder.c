@@ -373,6 +373,8 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
     samples = calloc(1, sizeof(*samples));
     if (!samples)
         return rps_error_memory(err);
+    if (sched_getaffinity(0, sizeof(samples->naming.home), &samples->naming.home) < 0)
+        CPU_ZERO(&samples->naming.home);
     rc = pmu->open_sampler(pmu_self, options, target, &samples->sampler, err);
     if (rc == 0) {
         const struct rps_tracker_sink sink = {samples, on_module, on_frame,     on_stack,

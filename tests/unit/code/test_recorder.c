@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -266,6 +267,8 @@ static void a_part_at_a_time(void **state)
     struct rps_naming_job job = {0};
     struct rps_tracker *tracker;
     struct pollfd ready = {.events = POLLIN};
+    cpu_set_t near, found;
+    int cpu = 0;
     size_t told = 0, parts = 0;
     struct rps_error err;
 
@@ -280,13 +283,23 @@ static void a_part_at_a_time(void **state)
 
         rps_tracker_add(tracker, &sample);
     }
+    assert_int_equal(sched_getaffinity(0, sizeof(job.home), &job.home), 0);
+    while (!CPU_ISSET(cpu, &job.home))
+        cpu++;
+    CPU_ZERO(&near);
+    CPU_SET(cpu, &near);
+    assert_int_equal(sched_setaffinity(0, sizeof(near), &near), 0);
     rps_naming_job_start(&job, tracker);
+    assert_int_equal(sched_setaffinity(0, sizeof(job.home), &job.home), 0);
     assert_true(job.pid > 0);
     for (; job.pid > 0; parts++) {
         ready.fd = job.fd;
         assert_int_equal(poll(&ready, 1, -1), 1);
-        if (parts == 0)
+        if (parts == 0) {
             assert_int_equal(getpriority(PRIO_PROCESS, (id_t)job.pid), 19);
+            assert_int_equal(sched_getaffinity(job.pid, sizeof(found), &found), 0);
+            assert_true(CPU_EQUAL(&found, &job.home)); /* not the parent's CPU */
+        }
         rps_naming_job_hear(&job, count_told, &told);
     }
     assert_int_equal(told, 6000);

@@ -802,7 +802,7 @@ static void tables_that_are_none(void **state)
         {"DROP TABLE mark; CREATE VIEW mark AS SELECT 1; PRAGMA writable_schema = ON;"
          " UPDATE sqlite_master SET type = 'VIEW' WHERE name = 'mark'",
          "its table mark is a "},
-        {"ALTER TABLE mark ADD COLUMN more AS (time_ns + 1)",
+        {"ALTER TABLE mark ADD COLUMN more INTEGER AS (time_ns + 1)",
          "its table mark is a table with computed columns"},
     };
     const struct rps_writer_options options = {.commit_ns = 0};
