@@ -262,8 +262,11 @@ static void count_told(void *context, const struct rps_naming_told *told)
 /* More than a pipe holds: it waits for its parent, which takes a part at a time. */
 static void a_part_at_a_time(void **state)
 {
-    const struct rps_tracker_sink sink = {NULL,     see_nothing, see_frame, see_stack,
-                                          see_task, see_count,   NULL};
+    const struct rps_tracker_sink sink = {.module = see_nothing,
+                                          .frame = see_frame,
+                                          .stack = see_stack,
+                                          .task = see_task,
+                                          .count = see_count};
     struct rps_naming_job job = {0};
     struct rps_tracker *tracker;
     struct pollfd ready = {.events = POLLIN};
