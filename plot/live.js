@@ -7,7 +7,7 @@
 (() => {
 const EVERY = 1000, SOON = 200, SELDOM = 10000;  /* ms: live, before there is anything, after the end */
 const token = location.hash.slice(1), status = document.createElement("p");
-let known = 0, after = null, isAll = false, isHeld = false, startedCode = null;
+let known = 0, after = null, isAll = false, isHeld = false, code = null, shownCode = null;
 
 /* What the reader is told. */
 class Trouble extends Error {}
@@ -46,18 +46,20 @@ async function released() {
 async function renew(number) {
     const found = await ask("/data"), more = await ask("/rows?after=" + found.after);
     await released();
-    const code = JSON.stringify(found.page.code || null);
-    if (startedCode && code !== startedCode)  /* names have come */
-        return new Promise(() => location.reload());
     globalThis.page ? page.renew(found.page) : startPage(found.page);
     document.title = found.page.title + " - rpistat";
-    if (found.page.code && !startedCode) {
-        startedCode = code;
-        startCode();
-    }
+    code = found.page.code ? JSON.stringify(found.page.code) : null;
     known = number;
     isAll = !found.recording;
     return more;
+}
+
+/* Calls and functions anew, when nobody is at them. */
+function renewCode() {
+    if (code === shownCode || !code || document.activeElement && document.activeElement.closest("#code"))
+        return;
+    shownCode = code;
+    startCode();
 }
 
 /* What is new; returns when to ask again. */
@@ -72,6 +74,7 @@ async function follow() {
         return found.recording || found.after > 0 ? SOON : SELDOM;
     }
     await released();
+    renewCode();
     if (found.rows)
         page.append(found.rows);
     after = found.after;

@@ -1025,6 +1025,7 @@ function renewTables() {
 /* After a change of the data as much is shown as before: the whole, or the last part, where that was shown. */
 function extend(change) {
     const length = to - from, isEnd = to >= data.to - 0.01 * length, isWhole = isEnd && from <= data.from;
+    page.isExtended = true;
     change();
     if (isWhole)
         showAll();
@@ -1032,6 +1033,7 @@ function extend(change) {
         show(data.to - length, data.to);
     else
         show(from, to);
+    page.isExtended = false;
 }
 
 const namesOf = panel => [panel.title, ...panel.lines.map(line => line.label)].join("\n");

@@ -4,11 +4,28 @@
  * hands over what it has in `page`.
  */
 "use strict";
+{
+let untouched = null, listening = null;
+
+/* The section as it was before it was filled, for new data. Returns what was chosen in it. */
+function emptySection() {
+    const section = document.getElementById("code"), chosen = [...section.querySelectorAll("select, input")].map(each => [each.id, each.value]);
+    if (untouched) {
+        listening.abort();
+        section.replaceWith(untouched.cloneNode(true));
+    } else {
+        untouched = section.cloneNode(true);
+    }
+    listening = new AbortController();
+    return chosen;
+}
+
 globalThis.startCode = () => {
 const { data, element, palette, table, cell, rowHead } = page;
 const code = data.code;
 if (!code)
     return;
+const chosenBefore = emptySection(), { signal } = listening;
 const ROW = 18, FONT = "12px system-ui, 'DejaVu Sans', Arial, sans-serif", LETTER = 6.6, LEAST = 0.4;
 const MODULES = 7, FUNCTIONS = 100, PHASES = 500, FEW = 0.9, FEWEST = 20, CHANCE = 2;
 const ink = "#101010", plain = "DDDDDD", found = "F06BE6";
@@ -416,6 +433,9 @@ data.rows ? addRows() : addChoices();
 part("code").hidden = false;
 if (data.rows)
     sortBy = "selfChange";
+for (const [id, value] of chosenBefore)
+    if (choices[value] || id === search.id)
+        part(id).value = value;
 choose();
 of.addEventListener("change", choose);
 if (beside)
@@ -434,15 +454,16 @@ search.addEventListener("keydown", event => {
 document.addEventListener("shown", () => {
     if (data.rows)
         return;
-    of.value = "shown";
+    if (!page.isExtended)  /* the run goes on, and nobody has zoomed */
+        of.value = "shown";
     later(choose);
-});
+}, { signal });
 document.addEventListener("redraw", event => {
     if (event.detail || matchMedia("print").matches)
         find(), draw(event.detail || 0);
     else
         later(find);
-});
+}, { signal });
 document.getElementById("strip").addEventListener("click", event => {
     const phase = page.phaseAt(page.at(event.offsetX)), i = data.phases.indexOf(phase);
     if (!phase || !choices["phase" + i])
@@ -450,8 +471,9 @@ document.getElementById("strip").addEventListener("click", event => {
     of.value = "phase" + i;
     choose();
     part("code").scrollIntoView({ block: "nearest" });
-});
+}, { signal });
 };
+}
 
 if (globalThis.page)
     startCode();

@@ -321,8 +321,8 @@ CREATE TABLE gap (              -- one row per stretch that was not recorded
     PRIMARY KEY (run_id, start_ns, gap_no)
 ) STRICT, WITHOUT ROWID;
 
--- Samples of code: the tables up to code_count. Numbers count from 0 in a run. Names are in location,
--- when it was named.
+-- Samples of code: the tables up to code_count. Numbers count from 0 in a run. Names come into
+-- location while it is recorded, each minute, and at its end.
 
 CREATE TABLE sampling (           -- one row: how samples were taken, and what came of it
     run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,

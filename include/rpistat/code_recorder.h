@@ -19,15 +19,16 @@ struct rps_code_recorder {
     /* The run was added to the store, and begins at start_ns of the event loop's clock. */
     void (*begin)(void *self, struct rps_writer *writer, int64_t start_ns);
 
-    /* A period has ended: samples that came before it are counted. */
+    /* A period has ended: samples that came before it are counted, and now and then a process begins
+     * to name the frames that have no names yet. */
     void (*period)(void *self, const struct rps_period *period);
 
-    /* All periods and samples have been handed over. Returns the CPU time of the process that
-     * unwound stacks, which has ended, ns. */
+    /* All periods and samples have been handed over. Returns the CPU time of the processes that
+     * unwound stacks and found names, which have ended, ns. */
     int64_t (*end)(void *self);
 
-    /* Name the frames of the run that has ended in the store at path. What has no name says why
-     * there. Errors: those of rps_naming_name and rps_store_set_locations. */
+    /* Name the frames that are left of the run that has ended in the store at path. What has no name
+     * says why there. Errors: those of rps_naming_name and rps_store_set_locations. */
     int (*name)(void *self, const char *path, int64_t run_id, struct rps_error *err);
 
     void (*close)(void *self); /* the sampler, too */

@@ -18,7 +18,7 @@ extern const struct rps_store_wing rps_code_store;
 
 /*
  * Hand over what was found of the code, each before the first that refers to it, and counts of
- * stacks and tasks in periods, which add up where one comes twice. A task or program that comes
+ * stacks and tasks in periods, which add up where one comes twice. A task, program or location that comes
  * again, and what sampling has come to, replace what is there. Like periods they never wait.
  */
 void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling);
@@ -26,6 +26,7 @@ void rps_writer_module(struct rps_writer *writer, const struct rps_module *modul
 void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame);
 void rps_writer_stack(struct rps_writer *writer, const struct rps_stack *stack);
 void rps_writer_task(struct rps_writer *writer, const struct rps_task *task);
+void rps_writer_location(struct rps_writer *writer, const struct rps_location *location);
 void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns);
 void rps_writer_program(struct rps_writer *writer, const struct rps_program *program);
 void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count);
@@ -55,7 +56,7 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
                            const struct rps_code_count_query *query, struct rps_error *err);
 
 /* Put the locations of `code`, and how many stacks are complete, in the place of what the run of
- * the store at path has, in one transaction. Errors: those of rps_writer_open; a run that is not
+ * the store at path has of these frames, in one transaction. Errors: those of rps_writer_open; a run that is not
  * there. */
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err);

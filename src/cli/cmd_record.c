@@ -254,18 +254,27 @@ static void describe_end(struct rps_recording *r, enum rps_loop_end end)
                  r->stop_signal ? rps_record_signal_name(r->stop_signal) : "--control");
 }
 
+struct conclusion {
+    int64_t run_id;
+    struct rps_plan *plan; /* owned */
+};
+
+static int conclude(void *context, struct rps_reader *reader, struct rps_error *err)
+{
+    struct conclusion *conclusion = context;
+
+    return rps_report_conclude(reader, conclusion->run_id, &conclusion->plan, err);
+}
+
 /* Keep what the run came to in the store; who finds nothing there makes it anew. */
 static void keep_estimates(struct rps_recording *r)
 {
-    struct rps_reader *reader = NULL;
-    struct rps_plan *plan = NULL;
+    struct conclusion conclusion = {.run_id = r->run.run_id};
     struct rps_error unheard;
 
-    if (rps_reader_open(&reader, r->cli->output, &unheard) == 0 &&
-        rps_report_conclude(reader, r->run.run_id, &plan, &unheard) == 0)
-        rps_writer_set_estimates(r->writer, plan, &unheard);
-    rps_plan_free(plan);
-    rps_reader_close(reader);
+    if (rps_writer_read(r->writer, conclude, &conclusion, &unheard) == 0)
+        rps_writer_set_estimates(r->writer, conclusion.plan, &unheard);
+    rps_plan_free(conclusion.plan);
 }
 
 /* CPU time of the children that have ended. */
@@ -329,7 +338,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
         rc = wait_for_workload(r, err);
     r->before_end_ns = rps_clock_process_cpu_ns();
-    run->recorder_cpu_ns = r->before_end_ns + r->unwinding_cpu_ns;
+    run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
     else
@@ -340,49 +349,62 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     return rc;
 }
 
-/* What is made of the run, in a process of its own: whether it is the last is told, + or -, and behind
- * that the lines of the answer; and the CPU time that all this took is kept with it, unless its
- * workload went on meanwhile. */
-static int make_report(void *context, FILE *out, struct rps_error *err)
+struct report {
+    const struct rps_recording *recording;
+    FILE *out;
+};
+
+/* Write the report, and tell whether the run is the last, + or -, and behind that the lines of the
+ * answer. *ret_after_ns is as the report has it, but of a run whose workload went on meanwhile. */
+static int report_run(void *context, struct rps_reader *reader, int64_t *ret_after_ns,
+                      struct rps_error *err)
 {
-    const struct rps_recording *r = context;
+    const struct report *report = context;
+    const struct rps_recording *r = report->recording;
     char answer[RPS_REPORT_ANSWER_SIZE];
     int64_t after_ns = r->before_end_ns, last = 0;
     struct rps_report_options options = {.to_ns = INT64_MAX,
                                          .locale = r->cli->locale,
                                          .answer = answer,
                                          .after_ns = r->outlived ? NULL : &after_ns};
-    const struct rps_run_edit edit = {.recorder_after_ns = options.after_ns};
-    struct rps_reader *reader = NULL;
     struct rps_output output = {0};
     struct rps_error unheard;
     int rc;
 
-    if ((rc = rps_reader_open(&reader, r->cli->output, err)) < 0)
-        return rc;
     rps_reader_find(reader, NULL, &last, &unheard);
     if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
         (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
     rps_output_abandon(&output);
-    rps_reader_close(reader);
     if (rc == 0)
-        fprintf(out, "%c%s", last == r->run.run_id ? '+' : '-', answer);
+        fprintf(report->out, "%c%s", last == r->run.run_id ? '+' : '-', answer);
     if (rc == 0 && options.after_ns)
-        rps_store_edit_run(r->cli->output, r->run.run_id, &edit, &unheard);
+        *ret_after_ns = after_ns;
     return rc;
+}
+
+/* In a process of its own: reading may end it for want of memory. */
+static int make_report(void *context, FILE *out, struct rps_error *err)
+{
+    const struct rps_recording *r = context;
+    struct report report = {r, out};
+
+    return rps_store_conclude_run(r->cli->output, r->run.run_id, report_run, &report, err);
 }
 
 /* The store is whole by then, and stands whatever becomes of the report. */
 static int write_report(struct rps_recording *r, char **ret_told, struct rps_error *err)
 {
+    struct rps_error unheard;
     size_t size = 0;
     int rc;
 
-    rps_writer_close(r->writer);
+    rps_writer_close_for_next(r->writer);
     r->writer = NULL;
     r->before_end_ns -= rps_clock_process_cpu_ns(); /* on the clock of that process */
     rc = rps_subprocess_run("rpistat report", make_report, r, ret_told, &size, err);
+    if (rc < 0)
+        open_store(r, &unheard); /* to be closed with its log taken up */
     if (rc < 0)
         rps_error_prefix(err, rc, "run %lld is in the store, without a report",
                          (long long)r->run.run_id);

@@ -35,7 +35,7 @@ struct rps_recording {
     struct rps_registry registry;
     struct rps_code_recorder samples; /* zeroed: none are taken */
     uint64_t sample_threshold;        /* --sample EVENT:N; 0: by frequency */
-    int64_t unwinding_cpu_ns;         /* of the process that unwound stacks */
+    int64_t children_cpu_ns;          /* of processes that unwound stacks and found names */
     struct rps_record_target target;
     struct rps_workload workload;
     struct rps_control *control;

@@ -298,7 +298,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
         return rc;
     rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
     if (r->samples.self)
-        r->unwinding_cpu_ns = r->samples.end(r->samples.self);
+        r->children_cpu_ns = r->samples.end(r->samples.self);
     rps_status_stop(r->status);
     r->status = NULL;
     return rc;

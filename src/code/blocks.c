@@ -398,10 +398,17 @@ static void say_unnamed(const struct filling *filling)
     if (unnamed == 0)
         return;
     block = rps_document_block(filling->document, NULL, NULL, 0);
-    rps_block_wrap(block, 0, 0,
-                   "%s of the samples are in code without names (module+address): `rpistat code "
-                   "--resolve` looks for them again, with --binaries in files that you name.",
-                   of_samples_text(share, unnamed, filling->output->shares->samples));
+    of_samples_text(share, unnamed, filling->output->shares->samples);
+    if (filling->output->run->state == RPS_RUN_RECORDING)
+        rps_block_wrap(block, 0, 0,
+                       "%s of the samples are in code without names yet (module+address): they are "
+                       "looked for each minute while the run is recorded, and when it ends.",
+                       share);
+    else
+        rps_block_wrap(block, 0, 0,
+                       "%s of the samples are in code without names (module+address): `rpistat code "
+                       "--resolve` looks for them again, with --binaries in files that you name.",
+                       share);
     say_reasons(filling, block);
 }
 

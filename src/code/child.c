@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void rps_child_limit(__rlimit_resource_t resource, rlim_t value)
@@ -35,12 +36,26 @@ void rps_child_begin(const char *name)
 {
     static const int deadly[] = {SIGXCPU, SIGSEGV, SIGBUS,  SIGABRT,
                                  SIGFPE,  SIGILL,  SIGPIPE, SIGPROF};
+    /* a terminal's, or of who stops a service: the parent decides what they mean */
+    static const int parents[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
     prctl(PR_SET_NAME, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    signal(SIGINT, SIG_IGN); /* a terminal's: the parent decides what it means */
+    for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
+        signal(parents[i], SIG_IGN);
     for (size_t i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
         signal(deadly[i], SIG_DFL);
     rps_child_limit(RLIMIT_CORE, 0);
     rps_child_limit(RLIMIT_DATA, inherited_bytes() + RPS_CHILD_MEMORY_BYTES);
+}
+
+void rps_child_keep_only(int fd)
+{
+#ifdef SYS_close_range
+    if (fd > 3)
+        syscall(SYS_close_range, 3U, (unsigned)fd - 1, 0U);
+    syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0U);
+#else
+    (void)fd;
+#endif
 }

@@ -14,6 +14,9 @@
  * memory than that. What fails ends it. */
 void rps_child_begin(const char *name);
 
+/* It has no descriptors above 2 but this one, which is above 2: what its parent closes is closed. */
+void rps_child_keep_only(int fd);
+
 /* Both limits of the resource become that, if they are higher. */
 void rps_child_limit(__rlimit_resource_t resource, rlim_t value);
 

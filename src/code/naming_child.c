@@ -54,6 +54,26 @@ static int wait_for_names(int fd, int64_t deadline_ns)
     return rc > 0;
 }
 
+/* Take one message: as rps_naming_take, and RPS_FAILED without memory. */
+static ssize_t take(struct rps_naming *naming, const struct rps_naming_group *group,
+                    const char *data, size_t size, char *texts, struct rps_error *err)
+{
+    struct rps_naming_told told;
+    ssize_t bytes = rps_naming_take(data, size, texts, &told);
+
+    if (bytes <= 0)
+        return bytes;
+    if (told.index >= group->count)
+        return RPS_NAMING_NONSENSE;
+    for (size_t i = 0; i < told.count; i++) {
+        if (told.location[i].how == RPS_LOCATION_MAP)
+            return RPS_NAMING_NONSENSE;
+    }
+    return rps_naming_put(naming, group->frame[told.index], told.location, told.count, err) < 0
+               ? RPS_FAILED
+               : bytes;
+}
+
 /* Read what the child tells, until its end, or until it tells nonsense or too much. RPS_FAILED
  * without memory. */
 static int hear(struct rps_naming *naming, const struct rps_naming_group *group, int fd,
@@ -74,7 +94,7 @@ static int hear(struct rps_naming *naming, const struct rps_naming_group *group,
             break;
         size += (size_t)got;
         heard += (size_t)got;
-        while ((taken = rps_naming_take(naming, group, data + used, size - used, texts, err)) > 0)
+        while ((taken = take(naming, group, data + used, size - used, texts, err)) > 0)
             used += (size_t)taken;
         if (taken == RPS_NAMING_NONSENSE)
             break;

@@ -1,9 +1,9 @@
 /*
  * Functions, files and lines by debug information (DWARF).
  *
- * One pass: each unit is asked which addresses it has, and its tree is walked once for all of them,
- * into functions that have any. dwfl_module_addrdie needs an index that clang does not write, and
- * dwarf_getscopes walks the tree for every address.
+ * The units that have the addresses are found by the file's index (.debug_aranges), and where it has
+ * none, as clang writes none, each unit is asked which it has. A unit's tree is walked once for all
+ * of its addresses, into functions that have any: dwarf_getscopes walks it for every address.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -19,6 +19,7 @@
 struct place {
     uint64_t address; /* as the debug information has them, ascending */
     size_t frame;
+    size_t index;        /* of the address, among all that are asked for */
     Dwarf_Die *function; /* owned; room for RPS_NAMING_DEPTH_MAX */
     size_t count;
 };
@@ -143,7 +144,7 @@ static void find_line(Dwarf_Die *unit, uint64_t address, struct rps_location *re
 /* Tell of one place. What it is called by the symbols stays where debug information has no name,
  * and all of it where that adds nothing. */
 static void tell_place(Dwarf_Die *unit, struct place *place, const struct rps_symbols *symbols,
-                       Dwarf_Addr bias, FILE *out)
+                       FILE *out)
 {
     struct rps_location location[RPS_NAMING_DEPTH_MAX] = {{0}};
     char *name[RPS_NAMING_DEPTH_MAX] = {NULL};
@@ -153,7 +154,7 @@ static void tell_place(Dwarf_Die *unit, struct place *place, const struct rps_sy
         if (place->count > 0)
             name[depth] = function_name(&place->function[count - 1 - depth]);
         if (!name[depth] && depth == count - 1)
-            name[depth] = rps_symbols_find(symbols, place->address + bias);
+            name[depth] = rps_symbols_find(symbols, place->index);
         location[depth].function = name[depth] ? name[depth] : "(no name)";
         location[depth].how = RPS_LOCATION_DEBUG;
         if (depth == 0)
@@ -193,7 +194,7 @@ static int by_address(const void *left, const void *right)
 }
 
 static void name_unit(Dwarf_Die *unit, struct places *places, const struct rps_symbols *symbols,
-                      Dwarf_Addr bias, FILE *out)
+                      FILE *out)
 {
     int is_whole = 1;
 
@@ -208,7 +209,7 @@ static void name_unit(Dwarf_Die *unit, struct places *places, const struct rps_s
     for (size_t i = 0; i < places->count; i++) {
         struct place *place = places->place[i];
 
-        tell_place(unit, place, symbols, bias, out);
+        tell_place(unit, place, symbols, out);
         free(place->function);
         place->function = NULL;
     }
@@ -230,12 +231,19 @@ void rps_naming_read_debug(Dwfl_Module *module, const uint64_t *address, const s
     if (dwarf && place && own && is_taken && places.place && places.address) {
         for (size_t i = 0; i < count; i++) {
             own[i] = address[i] - bias;
-            place[i] = (struct place){.address = own[i], .frame = frame[i]};
+            place[i] = (struct place){.address = own[i], .frame = frame[i], .index = i};
         }
-        while (dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
+        for (size_t i = 0; i < count; i++) {
+            if (is_taken[i] || !dwarf_addrdie(dwarf, own[i], &die))
+                continue;
+            take_places(&die, place, own, count, is_taken, &places);
+            name_unit(&die, &places, symbols, out);
+        }
+        while (memchr(is_taken, 0, count) &&
+               dwarf_get_units(dwarf, unit, &unit, NULL, NULL, &die, NULL) == 0) {
             take_places(&die, place, own, count, is_taken, &places);
             if (places.count > 0)
-                name_unit(&die, &places, symbols, bias, out);
+                name_unit(&die, &places, symbols, out);
         }
     }
     free(place);

@@ -34,37 +34,51 @@ struct reading {
     const char *reason;  /* then */
 };
 
-/* Only regular files have the name beside the file: elfutils would wait for a pipe's writer. */
-static int is_harmless(const char *file, const char *name)
+/* 1 when a file of the name is where elfutils looks for it, beside the file or in the system's
+ * folder; 0 when none is. -1: one is not to be opened, as elfutils would wait for a pipe's
+ * writer. */
+static int is_beside(const char *file, const char *name)
 {
-    static const char *const folders[] = {"", ".debug/"};
+    static const struct {
+        const char *root, *folder;
+    } places[] = {{"", ""}, {"", ".debug/"}, {DEBUG_FOLDER, ""}};
     const char *slash = strrchr(file, '/');
     char path[PATH_MAX];
     struct stat status;
+    int found = 0;
 
-    for (size_t i = 0; i < 2; i++) {
-        if (snprintf(path, sizeof(path), "%.*s%s%s", slash ? (int)(slash - file) + 1 : 0, file,
-                     folders[i], name) >= (int)sizeof(path) ||
-            (stat(path, &status) == 0 && !S_ISREG(status.st_mode)))
-            return 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].root,
+                     slash ? (int)(slash - file) + 1 : 0, file, places[i].folder,
+                     name) >= (int)sizeof(path))
+            return -1;
+        if (stat(path, &status) < 0)
+            continue;
+        if (!S_ISREG(status.st_mode))
+            return -1;
+        found = 1;
     }
-    return 1;
+    return found;
 }
 
 /* Links to debug files: names, which are looked for beside the file and in the system's folder, or
- * paths within that. Without a link the name is the file's own with .debug. */
+ * paths within that. Without a link the name is the file's own with .debug. Where neither is there
+ * elfutils would ask debuginfod: its library is loaded only where that is set up. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word checksum, char **ret)
 {
+    const char *servers = getenv("DEBUGINFOD_URLS");
     char other[NAME_MAX + 1];
-    int is_own;
+    int found;
 
     snprintf(other, sizeof(other), "%s.debug", file ? rps_text_file_name(file) : "");
     if (link && strchr(link, '/'))
-        is_own = strncmp(link, DEBUG_FOLDER "/", sizeof(DEBUG_FOLDER)) == 0 && !strstr(link, "/..");
+        found = strncmp(link, DEBUG_FOLDER "/", sizeof(DEBUG_FOLDER)) == 0 && !strstr(link, "/..")
+                    ? access(link, F_OK) == 0
+                    : -1;
     else
-        is_own = is_harmless(file ? file : "", link ? link : other);
-    if (!is_own)
+        found = is_beside(file ? file : "", link ? link : other);
+    if (found < 0 || (found == 0 && !(servers && servers[0])))
         return dwfl_build_id_find_debuginfo(module, data, name, base, file, NULL, 0, ret);
     return dwfl_standard_find_debuginfo(module, data, name, base, file, link, checksum, ret);
 }
@@ -257,11 +271,11 @@ static void name_frames(const struct reading *r, uint64_t *address, size_t *fram
     const struct rlimit descriptors = {0, 0};
     size_t count = find_addresses(r, address, frame, out);
     const char *reason;
-    struct rps_symbols *symbols = rps_symbols_read(r->module, &reason);
+    struct rps_symbols *symbols = rps_symbols_read(r->module, address, count, &reason);
     Dwarf_Addr bias;
 
     for (size_t i = 0; symbols && i < count; i++) {
-        char *name = rps_symbols_find(symbols, address[i]);
+        char *name = rps_symbols_find(symbols, i);
 
         tell_function(out, frame[i], name ? name : reason,
                       name ? RPS_LOCATION_SYMBOL : RPS_LOCATION_NONE);

@@ -3,6 +3,7 @@
 #define RPISTAT_NAMING_PARTS_H
 
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "rpistat/naming.h"
 
@@ -66,5 +67,27 @@ int rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *gro
  * that is -1; in a child process. */
 int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *group, int image,
                    struct rps_error *err);
+
+/* --- what processes of naming tell their parent ----------------------------------------------- */
+
+/* Tell the parent the locations of a frame; what was told of it before is replaced. */
+void rps_naming_tell(FILE *out, size_t index, const struct rps_location *location, size_t count);
+
+#define RPS_NAMING_NONSENSE (-2)
+
+/* Bytes; no message is longer. */
+#define RPS_NAMING_MESSAGE_MAX (8 + RPS_NAMING_DEPTH_MAX * (16 + 2 * (size_t)RPS_NAMING_TEXT_MAX))
+
+/* A frame by the number that the process was given for it, and its locations. */
+struct rps_naming_told {
+    size_t index;
+    size_t count;
+    struct rps_location location[RPS_NAMING_DEPTH_MAX];
+};
+
+/* In the parent, which believes nothing: take the message at data, whose index is still to be
+ * looked at. Returns its length; 0 when it is not whole yet; RPS_NAMING_NONSENSE when it is none.
+ * `texts` has room for RPS_NAMING_MESSAGE_MAX bytes, and holds what *ret points to. */
+ssize_t rps_naming_take(const char *data, size_t size, char *texts, struct rps_naming_told *ret);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Functions by the symbols of an ELF file: one table in order of address, of all that the file, its
- * debug file and .gnu_debugdata have. dwfl_module_addrinfo searches all symbols for each address.
+ * Functions by the symbols of an ELF file: one pass over all that the file, its debug file and
+ * .gnu_debugdata have, which keeps those of the addresses that are asked for.
+ * dwfl_module_addrinfo searches all symbols for each address.
  */
 #include <gelf.h>
 #include <stdlib.h>
@@ -9,72 +10,91 @@
 
 #include "naming_child.h"
 
-#include "rpistat/array.h"
-
 struct symbol {
     uint64_t start;
     uint64_t end;
-    uint64_t reach; /* the largest end of this and those before */
-    const char *name;
+    const char *name; /* NULL: there is none */
     int is_sized, is_strong, is_global, is_plt, underscores;
 };
 
-struct rps_symbols {
-    size_t count;
-    struct symbol *symbol;
+/* What is known of an address that was asked for. */
+struct place {
+    struct symbol nearest;  /* that begins last, at or before it */
+    struct symbol covering; /* with a size, and around it, that begins last */
 };
 
-static int add(struct rps_symbols *symbols, const struct symbol *symbol)
+struct rps_symbols {
+    const uint64_t *address; /* ascending */
+    size_t count;
+    struct place *place; /* of each address. Until `finish`, nearest is that of those which begin
+                            behind the address before */
+};
+
+/* 1 when a is the one to take: it begins later; of several names for one place, which are many in
+ * a C library, it is the one that perf takes too. */
+static int is_better(const struct symbol *a, const struct symbol *b)
 {
-    struct symbol *grown = rps_array_grow(symbols->symbol, symbols->count, sizeof(*grown));
-
-    if (!grown)
-        return -1;
-    symbols->symbol = grown;
-    symbols->symbol[symbols->count++] = *symbol;
-    return 0;
-}
-
-/* In order of address; of several names for one place, which are many in a C library, first the one
- * that perf takes too. */
-static int compare_symbols(const void *left, const void *right)
-{
-    const struct symbol *a = left, *b = right;
-
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
+    if (!b->name || a->start != b->start)
+        return !b->name || a->start > b->start;
     if (a->is_sized != b->is_sized)
-        return b->is_sized - a->is_sized;
+        return a->is_sized;
     if (a->is_strong != b->is_strong)
-        return b->is_strong - a->is_strong;
+        return a->is_strong;
     if (a->is_global != b->is_global)
-        return b->is_global - a->is_global;
+        return a->is_global;
     if (a->underscores != b->underscores)
-        return a->underscores - b->underscores;
+        return a->underscores < b->underscores;
     if (strlen(a->name) != strlen(b->name))
-        return strlen(a->name) > strlen(b->name) ? -1 : 1;
-    return strcmp(a->name, b->name);
+        return strlen(a->name) < strlen(b->name);
+    return strcmp(a->name, b->name) < 0;
 }
 
-/* Put one symbol of the file into the table, when it is a function in a section of code. */
-static int add_function(struct rps_symbols *symbols, Elf *elf, const GElf_Sym *sym, GElf_Word index,
-                        uint64_t address, const char *name)
+/* 1 when a symbol that begins there, and ends there if it has a size, may be one of those that are
+ * asked for. *ret_first: the first address that is not before it. */
+static int is_wanted(const struct rps_symbols *symbols, uint64_t start, uint64_t end,
+                     size_t *ret_first)
+{
+    size_t first = rps_naming_lower_bound(symbols->address, symbols->count, start);
+    const struct symbol *nearest = &symbols->place[first].nearest;
+
+    *ret_first = first;
+    return first < symbols->count &&
+           (!nearest->name || start >= nearest->start || symbols->address[first] < end);
+}
+
+static void add(struct rps_symbols *symbols, size_t first, const struct symbol *symbol)
+{
+    if (is_better(symbol, &symbols->place[first].nearest))
+        symbols->place[first].nearest = *symbol;
+    for (size_t i = first;
+         symbol->is_sized && i < symbols->count && symbols->address[i] < symbol->end; i++) {
+        if (is_better(symbol, &symbols->place[i].covering))
+            symbols->place[i].covering = *symbol;
+    }
+}
+
+/* Look at one symbol of the file, when it is a function in a section of code. */
+static void add_function(struct rps_symbols *symbols, Elf *elf, const GElf_Sym *sym,
+                         GElf_Word index, uint64_t address, const char *name)
 {
     int type = GELF_ST_TYPE(sym->st_info), bind = GELF_ST_BIND(sym->st_info);
     GElf_Shdr section_memory, *section;
     GElf_Ehdr header;
     struct symbol symbol = {.start = address, .name = name};
+    size_t first;
 
     if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || !name[0] ||
-        index == SHN_UNDEF || (index >= SHN_LORESERVE && index == sym->st_shndx))
-        return 0;
+        index == SHN_UNDEF || (index >= SHN_LORESERVE && index == sym->st_shndx) ||
+        !is_wanted(symbols, address & ~(uint64_t)1, address + sym->st_size, &first))
+        return;
     section = gelf_getshdr(elf_getscn(elf, index), &section_memory);
     if (!section || !(section->sh_flags & SHF_EXECINSTR) || !gelf_getehdr(elf, &header))
-        return 0;
+        return;
     if (header.e_machine == EM_ARM && type == STT_FUNC)
-        symbol.start &= ~(uint64_t)1; /* Thumb */
-    if (type == STT_NOTYPE && name[0] == '$')
-        return 0; /* ARM's marks of what is data */
+        symbol.start &= ~(uint64_t)1;             /* Thumb */
+    if ((type == STT_NOTYPE && name[0] == '$') || /* ARM's marks of what is data */
+        !is_wanted(symbols, symbol.start, symbol.start + sym->st_size, &first))
+        return;
     symbol.is_sized = sym->st_size > 0;
     symbol.end = symbol.start + sym->st_size;
     if (!symbol.is_sized || symbol.end < symbol.start) /* until the next, within its section */
@@ -82,7 +102,7 @@ static int add_function(struct rps_symbols *symbols, Elf *elf, const GElf_Sym *s
     symbol.is_strong = bind != STB_WEAK;
     symbol.is_global = bind == STB_GLOBAL;
     symbol.underscores = (int)strspn(name, "_");
-    return add(symbols, &symbol);
+    add(symbols, first, &symbol);
 }
 
 /* Where entries of the table of linkage stand: a header, then one for each relocation. */
@@ -135,6 +155,7 @@ static const char *relocated(Elf *elf, Elf_Data *data, const GElf_Shdr *table, i
 }
 
 /* The entries of one table of linkage, "puts@plt": a program's calls of its libraries. */
+/* 1 when the file has the table. */
 static int add_plt(struct rps_symbols *symbols, Elf *elf, const struct plt *plt, GElf_Addr bias)
 {
     GElf_Shdr section, table;
@@ -150,33 +171,33 @@ static int add_plt(struct rps_symbols *symbols, Elf *elf, const struct plt *plt,
     count = (int)(data->d_size / table.sh_entsize);
     for (int i = 0; i < count; i++) {
         uint64_t offset = plt->header + (uint64_t)i * plt->entry;
-        const char *name = relocated(elf, data, &table, i);
-        struct symbol symbol = {.name = name, .is_sized = 1, .is_plt = 1};
+        struct symbol symbol = {.is_sized = 1, .is_plt = 1};
+        size_t first;
 
         if (offset + plt->entry > section.sh_size)
             break;
-        if (!name || !name[0])
-            continue;
         symbol.start = bias + section.sh_addr + offset;
         symbol.end = symbol.start + plt->entry;
-        if (add(symbols, &symbol) < 0)
-            return -1;
+        if (!is_wanted(symbols, symbol.start, symbol.end, &first))
+            continue;
+        symbol.name = relocated(elf, data, &table, i);
+        if (symbol.name && symbol.name[0])
+            add(symbols, first, &symbol);
     }
     return 1;
 }
 
-static int add_plts(struct rps_symbols *symbols, Elf *elf, GElf_Addr bias)
+static void add_plts(struct rps_symbols *symbols, Elf *elf, GElf_Addr bias)
 {
     GElf_Ehdr header;
-    int rc = 0;
+    int is_added = 0;
 
     if (!gelf_getehdr(elf, &header))
-        return 0;
-    for (size_t i = 0; i < sizeof(plts) / sizeof(plts[0]) && rc == 0; i++) {
+        return;
+    for (size_t i = 0; i < sizeof(plts) / sizeof(plts[0]) && !is_added; i++) {
         if (plts[i].machine == header.e_machine)
-            rc = add_plt(symbols, elf, &plts[i], bias);
+            is_added = add_plt(symbols, elf, &plts[i], bias);
     }
-    return rc < 0 ? rc : 0;
 }
 
 static int has_symtab(Elf *elf)
@@ -191,57 +212,46 @@ static int has_symtab(Elf *elf)
     return 0;
 }
 
-/* Of several symbols at one address the first; those without a size end where the next begins. */
+/* The nearest symbol of an address without one of its own is that of the address before. */
 static void finish(struct rps_symbols *symbols)
 {
-    struct symbol *symbol = symbols->symbol;
-    size_t kept = 0;
-    uint64_t reach = 0;
-
-    if (symbols->count > 0)
-        qsort(symbol, symbols->count, sizeof(*symbol), compare_symbols);
-    for (size_t i = 0; i < symbols->count; i++) {
-        if (kept == 0 || symbol[kept - 1].start != symbol[i].start)
-            symbol[kept++] = symbol[i];
-    }
-    symbols->count = kept;
-    for (size_t i = 0; i < kept; i++) {
-        if (!symbol[i].is_sized && i + 1 < kept && symbol[i].end > symbol[i + 1].start)
-            symbol[i].end = symbol[i + 1].start;
-        reach = symbol[i].end > reach ? symbol[i].end : reach;
-        symbol[i].reach = reach;
+    for (size_t i = 1; i < symbols->count; i++) {
+        if (!symbols->place[i].nearest.name)
+            symbols->place[i].nearest = symbols->place[i - 1].nearest;
     }
 }
 
-struct rps_symbols *rps_symbols_read(Dwfl_Module *module, const char **ret_reason)
+struct rps_symbols *rps_symbols_read(Dwfl_Module *module, const uint64_t *address, size_t count,
+                                     const char **ret_reason)
 {
     struct rps_symbols *symbols = calloc(1, sizeof(*symbols));
-    int count = dwfl_module_getsymtab(module), rc = symbols ? 0 : -1;
+    int found = dwfl_module_getsymtab(module);
     GElf_Addr bias;
     Elf *main_elf = dwfl_module_getelf(module, &bias);
     int is_whole = has_symtab(main_elf);
 
-    for (int i = 1; i < count && rc == 0; i++) {
+    if (!symbols || !(symbols->place = calloc(count + 1, sizeof(*symbols->place)))) {
+        free(symbols);
+        return NULL;
+    }
+    symbols->address = address;
+    symbols->count = count;
+    for (int i = 1; i < found; i++) {
         GElf_Sym sym;
-        GElf_Addr address;
+        GElf_Addr value;
         GElf_Word index;
         Elf *elf;
-        const char *name = dwfl_module_getsym_info(module, i, &sym, &address, &index, &elf, NULL);
+        const char *name = dwfl_module_getsym_info(module, i, &sym, &value, &index, &elf, NULL);
 
         if (!name || !elf)
             continue;
         is_whole |= elf != main_elf;
-        rc = add_function(symbols, elf, &sym, index, address, name);
+        add_function(symbols, elf, &sym, index, value, name);
     }
-    *ret_reason = is_whole && count < 0 ? "its symbols could not be read: too large, or damaged"
+    *ret_reason = is_whole && found < 0 ? "its symbols could not be read: too large, or damaged"
                   : is_whole            ? "no function is there"
                                         : "stripped";
-    if (rc == 0)
-        rc = add_plts(symbols, main_elf, bias);
-    if (rc < 0) {
-        rps_symbols_free(symbols);
-        return NULL;
-    }
+    add_plts(symbols, main_elf, bias);
     finish(symbols);
     return symbols;
 }
@@ -259,27 +269,20 @@ static char *make_name(const struct symbol *symbol)
     return plt;
 }
 
-static int begins_by(const void *symbol, const void *address)
+/* Symbols without a size end where the next begins: they are right where they are the nearest. */
+char *rps_symbols_find(const struct rps_symbols *symbols, size_t i)
 {
-    return ((const struct symbol *)symbol)->start <= *(const uint64_t *)address;
-}
+    const struct place *place = &symbols->place[i];
 
-char *rps_symbols_find(const struct rps_symbols *symbols, uint64_t address)
-{
-    size_t at = rps_array_find(symbols->symbol, symbols->count, sizeof(*symbols->symbol), begins_by,
-                               &address);
-
-    while (at-- > 0 && symbols->symbol[at].reach > address) {
-        if (symbols->symbol[at].end > address)
-            return make_name(&symbols->symbol[at]);
-    }
-    return NULL;
+    if (place->nearest.name && symbols->address[i] < place->nearest.end)
+        return make_name(&place->nearest);
+    return place->covering.name ? make_name(&place->covering) : NULL;
 }
 
 void rps_symbols_free(struct rps_symbols *symbols)
 {
     if (symbols)
-        free(symbols->symbol);
+        free(symbols->place);
     free(symbols);
 }
 

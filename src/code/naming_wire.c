@@ -1,7 +1,7 @@
-/* What the naming child tells its parent: messages over a pipe. */
+/* What processes of naming tell: messages over a pipe. */
 #include <string.h>
 
-#include "naming_child.h"
+#include "naming_parts.h"
 #include "rpistat/text.h"
 
 /* A message: a frame of the group, and its locations, each followed by its texts without an end. */
@@ -51,10 +51,8 @@ static const char *take_text(const char **at, size_t bytes, char **to)
     return text;
 }
 
-ssize_t rps_naming_take(struct rps_naming *naming, const struct rps_naming_group *group,
-                        const char *data, size_t size, char *texts, struct rps_error *err)
+ssize_t rps_naming_take(const char *data, size_t size, char *texts, struct rps_naming_told *ret)
 {
-    struct rps_location location[RPS_NAMING_DEPTH_MAX];
     const char *at = data, *end = data + size;
     struct wire_frame frame;
     struct wire_location wire;
@@ -63,25 +61,28 @@ ssize_t rps_naming_take(struct rps_naming *naming, const struct rps_naming_group
         return 0;
     memcpy(&frame, at, sizeof(frame));
     at += sizeof(frame);
-    if (frame.index >= group->count || frame.count == 0 || frame.count > RPS_NAMING_DEPTH_MAX)
+    if (frame.count == 0 || frame.count > RPS_NAMING_DEPTH_MAX)
         return RPS_NAMING_NONSENSE;
+    ret->index = frame.index;
+    ret->count = frame.count;
     for (uint32_t i = 0; i < frame.count; i++) {
         if ((size_t)(end - at) < sizeof(wire))
             return 0;
         memcpy(&wire, at, sizeof(wire));
         at += sizeof(wire);
-        if (wire.line < 0 || wire.how >= RPS_LOCATION_HOWS || wire.how == RPS_LOCATION_MAP ||
-            wire.function_bytes == 0 || wire.function_bytes > RPS_NAMING_TEXT_MAX ||
-            wire.file_bytes > RPS_NAMING_TEXT_MAX)
+        if (wire.line < 0 || wire.how >= RPS_LOCATION_HOWS || wire.function_bytes == 0 ||
+            wire.function_bytes > RPS_NAMING_TEXT_MAX || wire.file_bytes > RPS_NAMING_TEXT_MAX)
             return RPS_NAMING_NONSENSE;
         if ((size_t)(end - at) < (size_t)wire.function_bytes + wire.file_bytes)
             return 0;
-        location[i].function = take_text(&at, wire.function_bytes, &texts);
-        location[i].file = take_text(&at, wire.file_bytes, &texts);
-        location[i].line = wire.line;
-        location[i].how = (enum rps_location_how)wire.how;
+        ret->location[i] = (struct rps_location){
+            .frame = frame.index,
+            .depth = (int)i,
+            .function = take_text(&at, wire.function_bytes, &texts),
+            .file = take_text(&at, wire.file_bytes, &texts),
+            .line = wire.line,
+            .how = (enum rps_location_how)wire.how,
+        };
     }
-    if (rps_naming_put(naming, group->frame[frame.index], location, frame.count, err) < 0)
-        return RPS_FAILED;
     return at - data;
 }

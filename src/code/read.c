@@ -418,8 +418,9 @@ static int write_locations(void *context, sqlite3 *db)
 {
     const struct naming *naming = context;
     const struct rps_code *code = naming->code;
-    sqlite3_stmt *stmt = NULL;
-    int result = rps_database_do(db, "DELETE FROM location WHERE run_id = ?", "i", naming->run_id);
+    sqlite3_stmt *stmt = NULL, *drop = NULL;
+    int result =
+        rps_database_prepare(db, "DELETE FROM location WHERE run_id = ?1 AND frame = ?2", &drop);
 
     if (result == SQLITE_OK)
         result = rps_database_prepare_insert(
@@ -427,13 +428,19 @@ static int write_locations(void *context, sqlite3 *db)
     for (size_t i = 0; i < code->location_count && result == SQLITE_OK; i++) {
         const struct rps_location *at = &code->location[i];
 
-        result = rps_database_bind(stmt, "iiittit", naming->run_id, at->frame, (int64_t)at->depth,
-                                   at->function, at->file, (int64_t)at->line,
-                                   rps_location_how_name(at->how));
+        if (at->depth == 0)
+            result = rps_database_bind(drop, "ii", naming->run_id, at->frame);
+        if (result == SQLITE_OK && at->depth == 0)
+            result = rps_database_run(drop);
+        if (result == SQLITE_OK)
+            result = rps_database_bind(stmt, "iiittit", naming->run_id, at->frame,
+                                       (int64_t)at->depth, at->function, at->file,
+                                       (int64_t)at->line, rps_location_how_name(at->how));
         if (result == SQLITE_OK)
             result = rps_database_run(stmt);
     }
     sqlite3_finalize(stmt);
+    sqlite3_finalize(drop);
     if (result == SQLITE_OK)
         result = rps_database_do(db, "UPDATE sampling SET complete = ? WHERE run_id = ?", "ii",
                                  (int64_t)code->sampling.complete, naming->run_id);

@@ -15,11 +15,15 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
-#include "rpistat/naming.h"
+#include "naming_job.h"
 #include "tracker.h"
 
 /* The store is told so often of what sampling came to. */
 #define STATUS_NS RPS_NS_PER_S
+
+/* So often names are looked for; at first sooner, at 5, 15, 35 and 75 s: somebody may be watching. */
+#define NAMING_NS       (60 * RPS_NS_PER_S)
+#define NAMING_FIRST_NS (5 * RPS_NS_PER_S)
 
 /* A sample that waits for its period. */
 struct sample {
@@ -39,7 +43,9 @@ struct recorder {
     struct rps_sampler sampler;
     struct rps_tracker *tracker;
     struct rps_writer *writer;
+    struct rps_naming_job naming;
     int64_t start_ns, told_ns; /* told: end of the period when the store was last told */
+    int64_t naming_ns;         /* no names are looked for before; of the run */
     struct sample *sample;     /* owned; in order of time */
     size_t sample_count;
     struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
@@ -256,6 +262,30 @@ static void tell_store(struct recorder *samples)
     rps_tracker_tell_programs(samples->tracker);
 }
 
+/* --- names ------------------------------------------------------------------------------------ */
+
+static void take_names(void *context, const struct rps_naming_told *told)
+{
+    struct recorder *samples = context;
+
+    for (size_t i = 0; i < told->count; i++)
+        rps_writer_location(samples->writer, &told->location[i]);
+    rps_tracker_name(samples->tracker, &told->location[told->count - 1]);
+}
+
+/* A period has ended at end_ns: go on naming what was seen. */
+static void name_meanwhile(struct recorder *samples, int64_t end_ns)
+{
+    rps_naming_job_hear(&samples->naming, take_names, samples);
+    if (samples->naming.pid != 0 || end_ns < samples->naming_ns ||
+        rps_tracker_is_named(samples->tracker))
+        return;
+    samples->naming_ns = end_ns + (end_ns < NAMING_NS ? end_ns + NAMING_FIRST_NS : NAMING_NS);
+    rps_naming_job_start(&samples->naming, samples->tracker);
+}
+
+/* --- what the recording calls ----------------------------------------------------------------- */
+
 static void take_period(void *self, const struct rps_period *period)
 {
     struct recorder *samples = self;
@@ -270,6 +300,7 @@ static void take_period(void *self, const struct rps_period *period)
             samples->told_ns = end_ns;
             tell_store(samples);
         }
+        name_meanwhile(samples, end_ns);
     }
     more = rps_array_grow(samples->span, samples->span_count, sizeof(*more));
     if (!more)
@@ -302,30 +333,30 @@ static void begin(void *self, struct rps_writer *writer, int64_t start_ns)
 
     samples->writer = writer;
     samples->start_ns = start_ns;
+    samples->naming_ns = NAMING_FIRST_NS;
     tell_store(samples);
 }
 
 static int64_t end(void *self)
 {
     struct recorder *samples = self;
-    int64_t unwinding_cpu_ns = rps_tracker_end(samples->tracker);
+    int64_t cpu_ns = rps_tracker_end(samples->tracker);
 
+    rps_naming_job_end(&samples->naming);
     count_samples(samples, 1);
     tell_store(samples);
-    return unwinding_cpu_ns;
+    return cpu_ns + samples->naming.cpu_ns;
 }
 
 static int name_frames(void *self, const char *path, int64_t run_id, struct rps_error *err)
 {
-    const struct rps_naming_options options = {.opens_paths = 1};
     struct recorder *samples = self;
     struct rps_code code = {0};
-    int rc = rps_tracker_code(samples->tracker, &code, err);
+    int rc = rps_naming_job_name(samples->tracker, 1, &code, err);
 
-    /* a simulation has told the names */
-    if (rc == 0 && code.frame_count > 0 && code.location_count == 0)
-        rc = rps_naming_name(&code, &options, err);
-    code.sampling.complete = rps_tracker_complete(samples->tracker, &code);
+    for (size_t i = 0; i < code.location_count; i++)
+        rps_tracker_name(samples->tracker, &code.location[i]);
+    rps_tracker_status(samples->tracker, &code.sampling);
     if (rc == 0)
         rc = rps_store_set_locations(path, run_id, &code, err);
     rps_code_free(&code);
@@ -336,6 +367,7 @@ static void close_recorder(void *self)
 {
     struct recorder *samples = self;
 
+    rps_naming_job_end(&samples->naming);
     rps_tracker_free(samples->tracker);
     if (samples->sampler.close)
         samples->sampler.close(samples->sampler.self);
@@ -356,6 +388,8 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
     samples = calloc(1, sizeof(*samples));
     if (!samples)
         return rps_error_memory(err);
+    if (sched_getaffinity(0, sizeof(samples->naming.home), &samples->naming.home) < 0)
+        CPU_ZERO(&samples->naming.home);
     rc = pmu->open_sampler(pmu_self, options, target, &samples->sampler, err);
     if (rc == 0) {
         const struct rps_tracker_sink sink = {

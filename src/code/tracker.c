@@ -328,7 +328,7 @@ static int find_chain(struct rps_tracker *tracker, const struct rps_sample *samp
     return status;
 }
 
-/* How the chain ends, for rps_tracker_complete. */
+/* How the chain ends, for rps_tracker_complete_ends. */
 static void count_end(struct rps_tracker *tracker, const struct chain *chain)
 {
     const struct rps_tracker_module *module;
@@ -342,16 +342,15 @@ static void count_end(struct rps_tracker *tracker, const struct chain *chain)
         return;
     }
     last = rps_intern_at(&tracker->frame, chain->frame[chain->count - 1]);
+    tracker->ends_complete -= rps_tracker_complete_ends(last);
     last->ends++;
     module = rps_intern_at(&tracker->module, (int64_t)last->key.a);
-    if (chain->count < 2 || !module->is_c_library)
-        return;
-    callee = rps_intern_at(&tracker->frame, chain->frame[chain->count - 2]);
-    if (callee->key.a != last->key.a &&
-        (int64_t)callee->key.a != tracker->only_module[RPS_MODULE_KERNEL]) {
-        last->ends_in_library++;
-        tracker->ends_in_library++;
+    if (chain->count >= 2 && module->is_c_library) {
+        callee = rps_intern_at(&tracker->frame, chain->frame[chain->count - 2]);
+        last->ends_in_library += callee->key.a != last->key.a &&
+                                 (int64_t)callee->key.a != tracker->only_module[RPS_MODULE_KERNEL];
     }
+    tracker->ends_complete += rps_tracker_complete_ends(last);
 }
 
 /* --- processes, threads, tasks ---------------------------------------------------------------- */

@@ -57,17 +57,20 @@ void rps_tracker_tell_programs(struct rps_tracker *tracker);
  * that it took, ns. */
 int64_t rps_tracker_end(struct rps_tracker *tracker);
 
-/* Its part of *ret: samples, unmapped, and complete as far as it can be told without names; adds
- * what it lost to `lost`. */
+/* Its part of *ret: samples, unmapped, and complete, those whose stack reaches to where the thread
+ * began as far as it can be told by the names so far; adds what it lost to `lost`. */
 void rps_tracker_status(const struct rps_tracker *tracker, struct rps_sampling *ret);
 
-/* What it knows, for naming: modules and frames; symbols of a simulation are locations already.
- * A copy, for rps_code_free. */
-int rps_tracker_code(const struct rps_tracker *tracker, struct rps_code *ret,
+/* 1: there is no frame that has not been asked for, or a simulation tells the names. */
+int rps_tracker_is_named(const struct rps_tracker *tracker);
+
+/* What is to be named: its modules, and the frames that have not been asked for, with their numbers
+ * (.frame); at the end those too whose just-in-time compiler had not told. Symbols of a simulation
+ * are locations already. A copy, for rps_code_free. */
+int rps_tracker_code(const struct rps_tracker *tracker, int is_end, struct rps_code *ret,
                      struct rps_error *err);
 
-/* Of the samples, those whose stack reaches to where the thread began, by the names of `named`:
- * what rps_tracker_code gave and rps_naming_name named. */
-uint64_t rps_tracker_complete(const struct rps_tracker *tracker, const struct rps_code *named);
+/* A frame was asked for: this is its last location, the function that has the code. */
+void rps_tracker_name(struct rps_tracker *tracker, const struct rps_location *outermost);
 
 #endif

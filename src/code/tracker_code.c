@@ -18,13 +18,30 @@ static const struct rps_simulated_symbol *find_symbol(const struct rps_tracker *
                : NULL;
 }
 
-static size_t count_locations(const struct rps_tracker *tracker)
+/* Compilers that work just in time may have written the map since it was looked at. */
+static int is_left(const struct rps_tracker *tracker, const struct rps_tracker_frame *frame,
+                   int is_end)
+{
+    const struct rps_tracker_module *module;
+
+    if (frame->name == RPS_TRACKER_UNASKED)
+        return 1;
+    module = rps_intern_at(&tracker->module, (int64_t)frame->key.a);
+    return is_end && frame->name == RPS_TRACKER_NAMELESS && module->kind == RPS_MODULE_JIT;
+}
+
+static size_t count_left(const struct rps_tracker *tracker, int is_end)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < tracker->frame.count; i++)
-        count += find_symbol(tracker, rps_intern_at(&tracker->frame, (int64_t)i)) != NULL;
+        count += (size_t)is_left(tracker, rps_intern_at(&tracker->frame, (int64_t)i), is_end);
     return count;
+}
+
+int rps_tracker_is_named(const struct rps_tracker *tracker)
+{
+    return tracker->asked == tracker->frame.count || tracker->simulated.count > 0;
 }
 
 static size_t count_text_bytes(const struct rps_tracker *tracker)
@@ -73,20 +90,22 @@ static void copy_symbols(const struct rps_tracker *tracker, const char **name, c
     }
 }
 
-static void copy_frames(const struct rps_tracker *tracker, struct rps_code *code,
+static void copy_frames(const struct rps_tracker *tracker, int is_end, struct rps_code *code,
                         const char *const *name)
 {
-    size_t locations = 0;
+    size_t frames = 0;
 
-    for (size_t i = 0; i < code->frame_count; i++) {
+    for (size_t i = 0; i < tracker->frame.count; i++) {
         const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, (int64_t)i);
         const struct rps_simulated_symbol *symbol = find_symbol(tracker, frame);
 
-        code->frame[i] = (struct rps_frame){(int64_t)i, (int64_t)frame->key.a, frame->key.b};
+        if (!is_left(tracker, frame, is_end))
+            continue;
+        code->frame[frames++] = (struct rps_frame){(int64_t)i, (int64_t)frame->key.a, frame->key.b};
         if (symbol) {
             const char *text = name[symbol - tracker->simulated.symbol];
 
-            code->location[locations++] = (struct rps_location){
+            code->location[code->location_count++] = (struct rps_location){
                 .frame = (int64_t)i,
                 .function = text,
                 .file = text + strlen(text) + 1,
@@ -97,20 +116,20 @@ static void copy_frames(const struct rps_tracker *tracker, struct rps_code *code
     }
 }
 
-int rps_tracker_code(const struct rps_tracker *tracker, struct rps_code *ret, struct rps_error *err)
+int rps_tracker_code(const struct rps_tracker *tracker, int is_end, struct rps_code *ret,
+                     struct rps_error *err)
 {
     const char **name = calloc(tracker->simulated.count + 1, sizeof(*name));
     struct rps_code code = {
         .module_count = tracker->module.count,
-        .frame_count = tracker->frame.count,
-        .location_count = count_locations(tracker),
+        .frame_count = count_left(tracker, is_end),
         .texts = malloc(count_text_bytes(tracker)),
     };
     char *end = code.texts;
 
     code.module = calloc(code.module_count + 1, sizeof(*code.module));
     code.frame = calloc(code.frame_count + 1, sizeof(*code.frame));
-    code.location = calloc(code.location_count + 1, sizeof(*code.location));
+    code.location = calloc(code.frame_count + 1, sizeof(*code.location));
     if (!name || !code.texts || !code.module || !code.frame || !code.location) {
         free(name);
         rps_code_free(&code);
@@ -118,7 +137,7 @@ int rps_tracker_code(const struct rps_tracker *tracker, struct rps_code *ret, st
     }
     copy_modules(tracker, &code, &end);
     copy_symbols(tracker, name, &end);
-    copy_frames(tracker, &code, name);
+    copy_frames(tracker, is_end, &code, name);
     free(name);
     *ret = code;
     return 0;
@@ -142,29 +161,37 @@ static int is_beginning(const char *function)
     return 0;
 }
 
-uint64_t rps_tracker_complete(const struct rps_tracker *tracker, const struct rps_code *named)
+uint64_t rps_tracker_complete_ends(const struct rps_tracker_frame *frame)
 {
-    uint64_t complete = tracker->complete;
-    size_t at = 0;
-
-    for (size_t i = 0; i < tracker->frame.count; i++) {
-        const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, (int64_t)i);
-        const struct rps_location *outer = NULL; /* the function that has the code is the last */
-
-        for (; at < named->location_count && named->location[at].frame <= (int64_t)i; at++)
-            outer = named->location[at].frame == (int64_t)i ? &named->location[at] : NULL;
-        if (!outer || outer->how == RPS_LOCATION_NONE)
-            complete += frame->ends_in_library;
-        else if (is_beginning(outer->function))
-            complete += frame->ends;
+    switch (frame->name) {
+    case RPS_TRACKER_BEGINNING:
+        return frame->ends;
+    case RPS_TRACKER_NAMED:
+        return 0;
+    default:
+        return frame->ends_in_library;
     }
-    return complete;
+}
+
+void rps_tracker_name(struct rps_tracker *tracker, const struct rps_location *outermost)
+{
+    struct rps_tracker_frame *frame;
+
+    if (outermost->frame < 0 || (uint64_t)outermost->frame >= tracker->frame.count)
+        return;
+    frame = rps_intern_at(&tracker->frame, outermost->frame);
+    tracker->asked += frame->name == RPS_TRACKER_UNASKED;
+    tracker->ends_complete -= rps_tracker_complete_ends(frame);
+    frame->name = outermost->how == RPS_LOCATION_NONE ? RPS_TRACKER_NAMELESS
+                  : is_beginning(outermost->function) ? RPS_TRACKER_BEGINNING
+                                                      : RPS_TRACKER_NAMED;
+    tracker->ends_complete += rps_tracker_complete_ends(frame);
 }
 
 void rps_tracker_status(const struct rps_tracker *tracker, struct rps_sampling *ret)
 {
     ret->samples = tracker->samples;
-    ret->complete = tracker->complete + tracker->ends_in_library;
+    ret->complete = tracker->complete + tracker->ends_complete;
     ret->lost += tracker->lost;
     ret->unmapped = tracker->unmapped;
 }

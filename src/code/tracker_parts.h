@@ -16,11 +16,20 @@ struct rps_tracker_module {
     int is_hostile; /* the process that unwinds has died of its file: it is not read again */
 };
 
+/* What naming has told of a frame. */
+enum rps_tracker_name {
+    RPS_TRACKER_UNASKED,
+    RPS_TRACKER_NAMELESS, /* there is no name */
+    RPS_TRACKER_NAMED,
+    RPS_TRACKER_BEGINNING, /* named, and a function in which threads begin */
+};
+
 struct rps_tracker_frame {
     struct rps_intern_key key; /* module, address */
     uint64_t ends;             /* samples of which it is the outermost frame, and not known to be
                                    where the thread began */
     uint64_t ends_in_library;  /* of them: it is the C library's, and called another module */
+    enum rps_tracker_name name;
 };
 
 struct rps_tracker_program {
@@ -45,8 +54,13 @@ struct rps_tracker {
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;
     struct rps_unwinder unwinder;
+    size_t asked; /* frames whose name was looked for */
     uint64_t samples, complete, lost, unmapped;
-    uint64_t ends_in_library; /* of all frames */
+    uint64_t ends_complete; /* of all frames: rps_tracker_complete_ends */
 };
+
+/* Of the samples that end with the frame, those whose stack reaches to where the thread began: by
+ * its name, and where none is known by how it was called. */
+uint64_t rps_tracker_complete_ends(const struct rps_tracker_frame *frame);
 
 #endif

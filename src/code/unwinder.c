@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -111,20 +110,13 @@ static void answer_question(struct child *child, struct rps_unwinder_answer *ret
     ret->step = step;
 }
 
-/* The parent ends it; a terminal, or who stops a service, means the parent alone. */
 static _Noreturn void unwind_in_child(int fd)
 {
-    static const int parents[] = {SIGTERM, SIGHUP, SIGQUIT};
     struct child *child = calloc(1, sizeof(*child));
     struct rps_unwinder_answer answer;
 
     rps_child_begin("rpistat unwinds");
-    for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++)
-        signal(parents[i], SIG_IGN);
-#ifdef SYS_close_range
-    syscall(SYS_close_range, 3U, (unsigned)fd - 1, 0U);
-    syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0U);
-#endif
+    rps_child_keep_only(fd);
     while (child) {
         struct itimerval limit = {.it_value = {.tv_sec = RPS_CHILD_CPU_S}};
         ssize_t size = recv(fd, child->message, sizeof(child->message), 0);

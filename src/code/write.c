@@ -11,7 +11,18 @@
 #include "counts.h"
 #include "rpistat/code_store.h"
 
-enum { SAMPLING, MODULE, FRAME, STACK, TASK, PROCESS_TIME, PROGRAM, STACK_COUNT, TASK_COUNT };
+enum {
+    SAMPLING,
+    MODULE,
+    FRAME,
+    STACK,
+    TASK,
+    LOCATION,
+    PROCESS_TIME,
+    PROGRAM,
+    STACK_COUNT,
+    TASK_COUNT
+};
 
 /* --- handing over ----------------------------------------------------------------------------- */
 
@@ -64,6 +75,15 @@ void rps_writer_task(struct rps_writer *writer, const struct rps_task *task)
     const char *const text[] = {task->name};
 
     rps_writer_row(writer, TASK, number, COUNT(number), text, COUNT(text));
+}
+
+void rps_writer_location(struct rps_writer *writer, const struct rps_location *location)
+{
+    const int64_t number[] = {location->frame, location->depth, location->line};
+    const char *const text[] = {location->function, location->file,
+                                rps_location_how_name(location->how)};
+
+    rps_writer_row(writer, LOCATION, number, COUNT(number), text, COUNT(text));
 }
 
 void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns)
@@ -222,6 +242,8 @@ const struct rps_store_wing rps_code_store = {
                       " VALUES (?1, ?2, nullif(?3, -1), ?4)",
             [TASK] = "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
                      " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)",
+            [LOCATION] = "INSERT OR REPLACE INTO location (run_id, frame, depth, line, function,"
+                         " file, how) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             [PROCESS_TIME] = "UPDATE task SET process_ns = ?3 WHERE run_id = ?1 AND task = ?2",
             [PROGRAM] = "INSERT OR REPLACE INTO program (run_id, program, cpu_ns, samples,"
                         " unsampled_ns, unsampled_processes, unsampled_threads, name)"

@@ -137,10 +137,8 @@ static void put_head(struct rps_json *json, const struct rps_live_end *end)
 int rps_live_write_data(FILE *out, struct rps_reader *reader, int64_t run_id,
                         const struct rps_live_end *end, struct rps_error *err)
 {
-    const int recording = end->state == RPS_RUN_RECORDING;
     const struct rps_plot_options options = {
-        .to_ns = recording ? end->end_ns : INT64_MAX,
-        .code = recording ? RPS_PLOT_CODE_NONE : RPS_PLOT_CODE_CHOSEN,
+        .to_ns = end->state == RPS_RUN_RECORDING ? end->end_ns : INT64_MAX,
     };
     struct rps_json json = {.out = out, .one_line = 1};
     struct rps_page_run run = {0};

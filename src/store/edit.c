@@ -86,16 +86,40 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
     }
     code = rps_database_do(store.db,
                            "UPDATE run SET label = CASE WHEN ?2 THEN ?3 ELSE label END,"
-                           " tags = json_patch(tags, ?4), recorder_after_ns = CASE WHEN ?5 THEN ?6"
-                           " ELSE recorder_after_ns END WHERE run_id = ?1",
-                           "iittii", run_id, (int64_t)(edit->label != NULL), edit->label, patch,
-                           (int64_t)(edit->recorder_after_ns != NULL),
-                           edit->recorder_after_ns ? *edit->recorder_after_ns : 0);
+                           " tags = json_patch(tags, ?4) WHERE run_id = ?1",
+                           "iitt", run_id, (int64_t)(edit->label != NULL), edit->label, patch);
     if (code != SQLITE_OK)
         result = rps_reader_error(&store, code, err);
     else if (sqlite3_changes(store.db) == 0)
         result = rps_reader_require(&store, run_id, err);
     free(patch);
+    rps_database_close_beside(store.db);
+    return result;
+}
+
+/* --- the recorder's last word ------------------------------------------------------------------ */
+
+int rps_store_conclude_run(const char *path, int64_t run_id,
+                           int (*read)(void *context, struct rps_reader *reader,
+                                       int64_t *ret_after_ns, struct rps_error *err),
+                           void *context, struct rps_error *err)
+{
+    struct rps_reader store, *reader;
+    int64_t after_ns = -1;
+    int result;
+
+    if (open_store(path, &store, err) < 0) {
+        if (rps_reader_open(&reader, path, err) < 0)
+            return RPS_FAILED;
+        result = read(context, reader, &after_ns, err);
+        rps_reader_close(reader);
+        return result;
+    }
+    rps_database_limit_steps(store.db, &store.limit);
+    result = read(context, &store, &after_ns, err);
+    if (result == 0 && after_ns >= 0) /* the run is good without it */
+        rps_database_do(store.db, "UPDATE run SET recorder_after_ns = ?2 WHERE run_id = ?1", "ii",
+                        run_id, after_ns);
     rps_database_close_beside(store.db);
     return result;
 }

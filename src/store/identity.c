@@ -13,7 +13,7 @@ static int read_identity(sqlite3 *db, struct rps_identity *ret)
 
     if (code == SQLITE_OK)
         code = rps_database_number(db, "PRAGMA user_version", &ret->version);
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK && ret->application_id == 0 && ret->version == 0)
         code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &ret->tables);
     return code;
 }
@@ -31,7 +31,8 @@ int rps_identity_foreign(const char *path, struct rps_error *err)
                          path);
 }
 
-static int judge(sqlite3 *db, const char *path, struct rps_identity *ret, struct rps_error *err)
+static int judge(sqlite3 *db, const char *path, int header_only, struct rps_identity *ret,
+                 struct rps_error *err)
 {
     int code = read_identity(db, ret);
 
@@ -48,17 +49,17 @@ static int judge(sqlite3 *db, const char *path, struct rps_identity *ret, struct
                              path, (int)(ret->version / RPS_STORE_VERSION_MAJOR),
                              (int)(ret->version % RPS_STORE_VERSION_MAJOR),
                              RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR);
-    return rps_schema_check(db, path, err);
+    return header_only ? 0 : rps_schema_check(db, path, err);
 }
 
-int rps_identity_check(sqlite3 *db, const char *path, struct rps_identity *ret,
+int rps_identity_check(sqlite3 *db, const char *path, int header_only, struct rps_identity *ret,
                        struct rps_error *err)
 {
     int code = rps_database_exec(db, "BEGIN"), result;
 
     if (code != SQLITE_OK)
         return rps_database_error(db, code, path, err);
-    result = judge(db, path, ret, err);
+    result = judge(db, path, header_only, ret, err);
     code = rps_database_exec(db, "COMMIT");
     if (result == 0 && code != SQLITE_OK)
         return rps_database_error(db, code, path, err);

@@ -9,7 +9,8 @@
 #include "rpistat/error.h"
 
 struct rps_identity {
-    sqlite3_int64 application_id, version, tables;
+    sqlite3_int64 application_id, version;
+    sqlite3_int64 tables; /* where both are 0 */
 };
 
 /* A database without content: new, or left by a recorder killed before its first commit. */
@@ -20,10 +21,11 @@ int rps_identity_foreign(const char *path, struct rps_error *err);
 
 /*
  * Look what the database at path is: 0 and *ret for a blank one, or a store whose format is known
- * and whose schema does nothing by itself (schema_check.h). RPS_FAILED with a sentence for all
- * others.
+ * and, unless header_only, whose schema does nothing by itself (schema_check.h). RPS_FAILED with a
+ * sentence for all others. The header of a store tells the first: SQLite makes its schema for the
+ * second alone, which takes a millisecond.
  */
-int rps_identity_check(sqlite3 *db, const char *path, struct rps_identity *ret,
+int rps_identity_check(sqlite3 *db, const char *path, int header_only, struct rps_identity *ret,
                        struct rps_error *err);
 
 #endif

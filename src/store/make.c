@@ -100,15 +100,17 @@ int rps_database_make_missing(const char *path, rps_database_fill fill, struct r
     struct rps_path_check look;
     struct rps_rights_before before;
     char *place = NULL;
-    int result = rps_rights_take_for(path, RPS_RIGHTS_NEW_FILE, &before, err);
+    int result = rps_rights_take_for(path, RPS_RIGHTS_NEW_FILE, &before, err), is_made = 0;
 
     if (result == 0)
         result = rps_path_check_write(path, &look, err);
     if (result == 0 && !look.exists)
         result = rps_trust_path(path, &place, NULL, err);
-    if (result == 0 && place)
+    if (result == 0 && place) {
         result = rps_database_make(place, 0644, fill, place, err);
+        is_made = result == 0;
+    }
     free(place);
     rps_rights_return(&before);
-    return result < 0 ? result : 0; /* when there is one meanwhile, it is opened */
+    return result < 0 ? result : is_made; /* when there is one meanwhile, it is opened */
 }

@@ -18,7 +18,8 @@ int rps_database_make(const char *path, mode_t mode, rps_database_fill fill, voi
                       struct rps_error *err);
 
 /* Make it where path is missing and could be written, or where a link of that name leads: `fill` is
- * given that place as its context. 0 or RPS_FAILED with a sentence. */
+ * given that place as its context. 1 when it was made, 0 when there is something already, or
+ * RPS_FAILED with a sentence. */
 int rps_database_make_missing(const char *path, rps_database_fill fill, struct rps_error *err);
 
 #endif

@@ -3,7 +3,8 @@
  *
  * A file is looked at through a read-only connection before one that can write is opened on it:
  * SQLite moves a foreign database's write-ahead log into it when the last connection closes, and a
- * file that we refuse is not to change in any way.
+ * file that we refuse is not to change in any way. A store's schema is looked at through the
+ * connection that it is used with, which leaves the log alone until then.
  *
  * That a store can be written is found by writing to it. Permissions, quotas, full disks and
  * network file systems without shared memory all look well until then. The write is user_version,
@@ -21,6 +22,7 @@
 #include "make.h"
 #include "path_check.h"
 #include "schema.h"
+#include "schema_check.h"
 #include "tables.h"
 #include "unchanging.h"
 
@@ -237,8 +239,8 @@ static int cannot_read(sqlite3 *db, int code, const char *path, const char *name
     return rps_database_error(db, code, path, err);
 }
 
-/* Connect read-only and look what it is. */
-static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id,
+/* Connect read-only and look what it is (rps_identity_check). */
+static int open_checked(const char *path, int header_only, sqlite3 **ret, struct rps_identity *id,
                         struct rps_error *err)
 {
     char *name = rps_path_check_sqlite_path(path);
@@ -251,7 +253,7 @@ static int open_checked(const char *path, sqlite3 **ret, struct rps_identity *id
     if (code != SQLITE_OK)
         result = cannot_read(db, code, path, name, err);
     else
-        result = rps_identity_check(db, path, id, err);
+        result = rps_identity_check(db, path, header_only, id, err);
     if (result < 0)
         sqlite3_close(db);
     else
@@ -268,7 +270,7 @@ static int open_read(const char *path, sqlite3 **ret, struct rps_error *err)
     int result = rps_path_check_read(path, &look, err), code;
 
     if (result == 0)
-        result = open_checked(path, &db, &id, err);
+        result = open_checked(path, 0, &db, &id, err);
     if (result < 0)
         return result;
     if (rps_identity_is_blank(&id)) {
@@ -417,12 +419,18 @@ static int fill_and_prove(sqlite3 *db)
     return code == SQLITE_OK ? prove(db) : code;
 }
 
-static int connect_write(const char *name, const struct rps_database_options *options, bool alone,
-                         int *ret_set, sqlite3 **ret)
+/* An SQLite code; or RPS_FAILED, with a sentence, for a store whose schema is not right: nothing of
+ * it has changed, and nothing does when it is closed. */
+static int connect_write(const char *path, const char *name,
+                         const struct rps_database_options *options, bool alone, int *ret_set,
+                         sqlite3 **ret, struct rps_error *err)
 {
+    sqlite3_int64 version;
     int code = open_connection(name, SQLITE_OPEN_READWRITE, ret);
 
     *ret_set = 0;
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     if (code == SQLITE_OK && alone) /* before anything is read */
         code = take_alone(*ret);
     if (code == SQLITE_OK)
@@ -431,6 +439,12 @@ static int connect_write(const char *name, const struct rps_database_options *op
     if (code == SQLITE_OK)
         code = rps_database_exec(*ret, options->durability_full ? "PRAGMA synchronous = FULL"
                                                                 : "PRAGMA synchronous = NORMAL");
+    if (code == SQLITE_OK)
+        code = rps_database_number(*ret, "PRAGMA user_version", &version);
+    if (code == SQLITE_OK && rps_schema_check(*ret, path, err) < 0)
+        return RPS_FAILED;
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     if (code == SQLITE_OK)
         code = set_wal_mode(*ret, ret_set);
     if (code == SQLITE_OK && *ret_set)
@@ -473,18 +487,18 @@ static int open_for_writing(const char *path, const char *name,
                             struct rps_error *err)
 {
     sqlite3 *db = NULL;
-    int is_set, code = connect_write(name, options, false, &is_set, &db);
+    int is_set, code = connect_write(path, name, options, false, &is_set, &db, err);
     int failed = code != SQLITE_OK;
 
-    if (failed)
+    if (code > 0)
         rps_database_error(db, code, path, err);
-    if (may_lack_memory(code) && (failed || !is_set)) {
+    if (code >= 0 && may_lack_memory(code) && (failed || !is_set)) {
         sqlite3_close(db);
         db = NULL;
-        code = connect_write(name, options, true, &is_set, &db);
+        code = connect_write(path, name, options, true, &is_set, &db, err);
         if (code == SQLITE_OK && is_set)
             tell_alone(path, options);
-        else if (!failed || (code & 0xff) == SQLITE_BUSY)
+        else if (code >= 0 && (!failed || (code & 0xff) == SQLITE_BUSY))
             rps_database_error(db, code, path, err);
     }
     if (code != SQLITE_OK || !is_set) {
@@ -515,8 +529,9 @@ int rps_database_fill_store(void *path, const char *name, struct rps_error *err)
     return code;
 }
 
-static int open_write(const char *path, const struct rps_database_options *options, sqlite3 **ret,
-                      struct rps_error *err)
+/* is_own: it was made just now, and is not to be looked at. */
+static int open_write(const char *path, const struct rps_database_options *options, int is_own,
+                      sqlite3 **ret, struct rps_error *err)
 {
     struct rps_path_check look;
     struct rps_identity id = {0};
@@ -527,8 +542,8 @@ static int open_write(const char *path, const struct rps_database_options *optio
 
     if (result == 0)
         result = rps_path_check_write(path, &look, err);
-    if (result == 0 && !look.empty) {
-        result = open_checked(path, &probe, &id, err);
+    if (result == 0 && !look.empty && !is_own) {
+        result = open_checked(path, 1, &probe, &id, err);
         sqlite3_close(probe);
     }
     if (result == 0 && !(name = rps_path_check_sqlite_path(path)))
@@ -545,7 +560,7 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
 {
     int result = rps_database_make_missing(path, rps_database_fill_store, err);
 
-    return result < 0 ? result : open_write(path, options, ret, err);
+    return result < 0 ? result : open_write(path, options, result, ret, err);
 }
 
 int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err)
@@ -558,7 +573,7 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
     if (result == 0)
         result = rps_path_check_read(path, &look, err);
     rps_rights_return(&before);
-    return result < 0 ? result : open_write(path, &options, ret, err);
+    return result < 0 ? result : open_write(path, &options, 0, ret, err);
 }
 
 /* --- closing ---------------------------------------------------------------------------------- */

@@ -119,7 +119,7 @@ int rps_pushed_open(struct rps_pushed **ret, const char *path, struct rps_error 
     if (!pushed)
         return rps_error_memory(err);
     result = rps_database_make_missing(path, fill_new, err);
-    if (result == 0)
+    if (result >= 0)
         result = rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, err);
     if (result == 0)
         result = rps_path_check_write(path, &look, err);

@@ -93,7 +93,8 @@ int rps_schema_bring_up_to_date(sqlite3 *db)
     /* asked inside the transaction: another recorder may be creating the store right now */
     code = rps_database_number(db, "PRAGMA user_version", &version);
     if (code == SQLITE_OK && version < RPS_STORE_VERSION) {
-        code = complete(db, sql_writing);
+        code = version == 0 ? rps_database_exec(db, rps_embedded_schema[0].text) /* it is empty */
+                            : complete(db, sql_writing);
         snprintf(marks, sizeof(marks), "PRAGMA application_id = %d; PRAGMA user_version = %d",
                  RPS_STORE_APPLICATION_ID, RPS_STORE_VERSION);
         if (code == SQLITE_OK)

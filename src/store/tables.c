@@ -1,5 +1,6 @@
 #include "tables.h"
 
+#include <sqlite3.h>
 #include <stddef.h>
 #include <strings.h>
 
@@ -38,6 +39,9 @@ void rps_store_use(const struct rps_store_wing *tables, const struct rps_wing *w
 {
     rps_store_wing = tables;
     used_wing = wing;
+    /* a count of its memory, which nobody asks for, costs a mutex for each piece; it can be left out
+     * as long as SQLite is not in use */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 }
 
 const struct rps_wing *rps_store_used_wing(void)

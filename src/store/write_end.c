@@ -8,6 +8,7 @@
 
 #include "columns.h"
 #include "database.h"
+#include "reader.h"
 #include "rpistat/clock.h"
 
 static void stop_thread(struct rps_writer *writer, int64_t patience_ns)
@@ -173,13 +174,32 @@ int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *p
     return result;
 }
 
-void rps_writer_close(struct rps_writer *writer)
+int rps_writer_read(struct rps_writer *writer,
+                    int (*read)(void *context, struct rps_reader *reader, struct rps_error *err),
+                    void *context, struct rps_error *err)
+{
+    struct rps_reader reader = {.path = (char *)(uintptr_t)rps_writer_file(writer)};
+    int result;
+
+    if (rps_writer_hold(writer, err) < 0)
+        return RPS_FAILED;
+    reader.db = writer->db;
+    rps_database_limit_steps(reader.db, &reader.limit);
+    result = read(context, &reader, err);
+    sqlite3_progress_handler(reader.db, 0, NULL, NULL); /* of the limit, which ends here */
+    rps_writer_release(writer);
+    return result;
+}
+
+static void close_writer(struct rps_writer *writer, bool for_next)
 {
     if (!writer)
         return;
     stop_thread(writer, 0);
     rps_writer_close_run(writer);
-    if (writer->db) /* closing would not do so beside a reader, nor in a file that was moved */
+    if (writer->db && for_next)
+        sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    else if (writer->db) /* closing would not do so beside a reader, nor in a file that was moved */
         rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     rps_database_close(writer->db);
     pthread_mutex_destroy(&writer->lock);
@@ -188,4 +208,14 @@ void rps_writer_close(struct rps_writer *writer)
     free(writer->saved_path);
     free(writer->path);
     free(writer);
+}
+
+void rps_writer_close(struct rps_writer *writer)
+{
+    close_writer(writer, false);
+}
+
+void rps_writer_close_for_next(struct rps_writer *writer)
+{
+    close_writer(writer, true);
 }

@@ -8,8 +8,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
-from program import Folder, Recording, expect, tap
+from program import RPISTAT, Folder, Recording, environment, expect, tap
 from chromium import Browser
 from samples import Code
 from served import Server
@@ -624,10 +625,44 @@ def test_live():
             assert opened("ended.html", **WIDE).evaluate(found) == served
 
 
+def test_live_code():
+    """calls and functions of a page that is served follow the recording, with names, but not under who is at them"""
+    if isinstance(BROWSER, tap.Skip):
+        raise BROWSER
+    name = "[...document.querySelectorAll('#functions tbody button')].some(each => each.textContent.includes('PyEval'))"
+    samples = "parseInt(document.getElementById('codeAbout').textContent.replaceAll(',', ''))"
+    with subprocess.Popen([RPISTAT, "record", "--pmu", "software", "-q", "--commit", "0", "-o", "busy.data", sys.executable,
+                           "-c", "while True: pass"], cwd=FOLDER.path, env=environment(), stderr=subprocess.DEVNULL) as recorder:
+        try:
+            while recorder.poll() is None and not re.search(r"recording +\S+ s +[1-9]", FOLDER.call("runs", "-i", "busy.data").stdout):
+                pass
+            with Server(FOLDER, "-i", "busy.data") as server:
+                browser = opened(server.url, **WIDE)
+                if "no samples of the code" in FOLDER.call("report", "-i", "busy.data").stdout:
+                    raise tap.Skip("no samples here")
+                browser.wait(name)
+                assert "recording" in FOLDER.call("runs", "-i", "busy.data").stdout
+                browser.evaluate("window.isOld = true, document.getElementById('codeOf').value = 'all', page.search('PyEval')")
+                browser.evaluate("document.getElementById('codeSearch').focus()")
+                before = browser.evaluate("document.getElementById('code').isOld = " + samples)
+                known = browser.evaluate("page.data.code.samples")
+                browser.wait("page.data.code.samples > %d" % known)
+                browser.frame()
+                assert browser.evaluate("document.getElementById('code').isOld") == before
+                browser.evaluate("document.activeElement.blur()")
+                browser.wait("!document.getElementById('code').isOld && %s > %d" % (samples, before))
+                assert browser.evaluate("[window.isOld, document.getElementById('codeOf').value, "
+                                        "document.getElementById('codeSearch').value]") == [True, "all", "PyEval"]
+                assert browser.evaluate("document.querySelectorAll('#code').length") == 1
+                assert not browser.errors, browser.errors
+        finally:
+            recorder.terminate()
+
+
 CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
          test_code_panel, test_code_steps, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
-         test_compare_narrow, test_live]
+         test_compare_narrow, test_live, test_live_code]
 
 with FOLDER:
     expect(FOLDER.call("plot", "-o", "run.html"), 0)

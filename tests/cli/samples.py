@@ -70,6 +70,36 @@ def counts_fit(folder, store="s.data"):
     expect(program.call("check", "-i", store, cwd=folder.path), 0)
 
 
+def check_killed():
+    """names come while the run is recorded: a live run has them, and one whose recorder was killed"""
+    with Folder() as folder:
+        with subprocess.Popen([RPISTAT, "record", "--pmu", "software", "-q", "--commit", "0", "-o", "s.data", known(), "600000"],
+                              cwd=folder.path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as recorder:
+            named = 0
+            while recorder.poll() is None and named < 2:
+                if os.path.exists(folder / "s.data"):
+                    (named,), = ask(folder, "SELECT count(*) FROM location WHERE function IN ('alpha', 'beta')")
+                    (sampled,), = ask(folder, "SELECT count(*) FROM sampling")
+                    (periods,), = ask(folder, "SELECT count(*) FROM period")
+                    if periods > 0 and sampled == 0:
+                        recorder.terminate()
+                        raise tap.Skip("no samples here")
+            live = {command: expect(program.call(command, "-i", "s.data", cwd=folder.path), 0).stdout
+                    for command in ("code", "report", "phases")}
+            (workload,) = os.popen("pgrep -P %d known" % recorder.pid).read().split()
+            recorder.kill()
+            os.kill(int(workload), signal.SIGKILL)
+        assert "alpha" in live["code"] and "alpha" in live["report"], live
+        killed = expect(program.call("code", "-i", "s.data", cwd=folder.path), 0).stdout
+        assert "alpha" in killed and "known.c" in killed, killed
+        expect(program.call("check", "-i", "s.data", cwd=folder.path), 0)
+        ask(folder, "UPDATE heartbeat SET realtime_ns = realtime_ns - 3600000000000")  # that was an hour ago
+        expect(program.call("merge", "-i", "all.data", "s.data", cwd=folder.path), 0)
+        assert ask(folder, "SELECT * FROM location", store="all.data") == ask(folder, "SELECT * FROM location")
+        expect(program.call("check", "-i", "all.data", cwd=folder.path), 0)
+        assert "alpha" in expect(program.call("code", "-i", "all.data", cwd=folder.path), 0).stdout
+
+
 def check_known():
     """the functions of a program have their known shares, the inlined one by itself; samples follow CPU time"""
     with Folder() as folder:
@@ -474,5 +504,5 @@ def check_own_time():
             assert line in text and " s afterwards (names, report)\n" in text, text
 
 
-tap.main([check_phases, check_told_apart, check_known, check_callers, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
+tap.main([check_phases, check_killed, check_told_apart, check_known, check_callers, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
           check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_own_time])

@@ -164,11 +164,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_expect(status.samples == (uint64_t)told.counts && status.lost == 0 &&
                     status.complete <= status.samples,
                 "samples were lost");
-    fuzz_expect(rps_tracker_code(tracker, &code, &err) == 0, "out of memory");
+    fuzz_expect(rps_tracker_code(tracker, 0, &code, &err) == 0, "out of memory");
     fuzz_expect((int64_t)code.module_count == told.modules &&
                     (int64_t)code.frame_count == told.frames,
                 "what it knows is not what it told");
-    fuzz_expect(rps_tracker_complete(tracker, &code) <= status.samples, "more than all complete");
+    for (size_t i = 0; i < code.location_count; i++)
+        rps_tracker_name(tracker, &code.location[i]);
+    rps_tracker_status(tracker, &status);
+    fuzz_expect(status.complete <= status.samples, "more than all complete");
     rps_code_free(&code);
     rps_tracker_free(tracker);
     return 0;

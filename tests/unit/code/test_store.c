@@ -366,18 +366,26 @@ static void names_beside_a_recorder(void **state)
     assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0);
     assert_int_equal(rps_store_set_locations(path, 7, &code, &err), RPS_FAILED);
     fixture_says(&err, "run 7", NULL);
-    code.location_count = 2; /* takes the place of all */
-    assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0);
+    location[1] = (struct rps_location){3, 0, "outer", "a.h", 8, RPS_LOCATION_DEBUG};
+    code = (struct rps_code){.location_count = 1, .location = &location[1]};
+    assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0); /* of frame 3 alone */
     recorder_write(writer, 10, 20);
+    location[0] = (struct rps_location){5, 0, "found meanwhile", "b.c", 9, RPS_LOCATION_SYMBOL};
+    rps_writer_location(writer, &location[0]);
     fixture_end(writer, &run);
     code = code_of(path);
-    assert_int_equal(code.location_count, 2);
-    assert_string_equal(code.location[1].function, "main");
-    assert_int_equal(code.location[0].line, 7);
-    assert_int_equal(code.location[1].depth, 1);
+    assert_int_equal(code.location_count, 3);
+    assert_string_equal(code.location[0].function, "outer");
+    assert_int_equal(code.location[0].line, 8);
+    assert_string_equal(code.location[1].function, "stripped");
+    assert_int_equal(code.location[2].frame, 5);
+    assert_string_equal(code.location[2].function, "found meanwhile");
+    assert_string_equal(code.location[2].file, "b.c");
+    assert_int_equal(code.location[2].line, 9);
+    assert_int_equal(code.location[2].how, RPS_LOCATION_SYMBOL);
     rps_code_free(&code);
     assert_int_equal(fixture_number(path, "SELECT samples FROM function_count WHERE period = 3"
-                                          " AND function = 'inlined'"),
+                                          " AND function = 'outer'"),
                      2);
 }
 

@@ -738,7 +738,7 @@ static void test_without_memory(void **state)
         open_tracker(state);
         left = fail;
         walk_through();
-        is_copied = rps_tracker_code(tracker, &code, &err) == 0;
+        is_copied = rps_tracker_code(tracker, 0, &code, &err) == 0;
         if (left >= 0) { /* nothing failed any more */
             left = -1;
             rps_code_free(&code);
@@ -770,7 +770,8 @@ static void test_simulation(void **state)
     expect_only(RPS_MODULE_MEMORY, "", 0x1100);
     assert_int_equal(status().complete, 1);
 
-    assert_int_equal(rps_tracker_code(tracker, &code, NULL), 0);
+    assert_true(rps_tracker_is_named(tracker));
+    assert_int_equal(rps_tracker_code(tracker, 0, &code, NULL), 0);
     assert_int_equal(code.module_count, 2);
     assert_int_equal(code.frame_count, 3);
     assert_int_equal(code.frame[2].address, 0x1100);
@@ -788,16 +789,15 @@ static void test_simulation(void **state)
     rps_code_free(&code);
 }
 
+static void name(int64_t frame, const char *function, enum rps_location_how how)
+{
+    const struct rps_location location = {.frame = frame, .function = function, .how = how};
+
+    rps_tracker_name(tracker, &location);
+}
+
 static void test_complete(void **state)
 {
-    struct rps_location location[] = {
-        {.frame = 0, .function = "_start", .how = RPS_LOCATION_SYMBOL},
-        {.frame = 1, .function = "inlined", .how = RPS_LOCATION_DEBUG},
-        {.frame = 1, .depth = 1, .function = "main", .how = RPS_LOCATION_DEBUG},
-        {.frame = 2, .function = "main", .how = RPS_LOCATION_NONE},
-    };
-    struct rps_code named = {.location_count = 4, .location = location};
-
     (void)state;
     add_map(7, 0x1000, 0x1000, 0, "/bin/a");
     add_map(7, 0x2000, 0x1000, 0, "/usr/lib/x86_64-linux-gnu/libc.so.6");
@@ -806,14 +806,68 @@ static void test_complete(void **state)
     add_address(7, 0x1300); /* frame 2 */
     add_stack(7, 7, (uint64_t[]){0x1300, 0x1101}, 2, 0);
     assert_int_equal(status().complete, 0);
-    assert_int_equal(rps_tracker_complete(tracker, &named), 3);
+    name(0, "_start", RPS_LOCATION_SYMBOL);
+    name(1, "main", RPS_LOCATION_DEBUG);
+    name(2, "main", RPS_LOCATION_NONE); /* a reason */
+    assert_int_equal(status().complete, 3);
+    add_address(7, 0x1100); /* after it was named */
+    assert_int_equal(status().complete, 4);
+    name(0, "solve", RPS_LOCATION_SYMBOL);
+    assert_int_equal(status().complete, 1);
+    add_address(7, 0x1100);
+    assert_int_equal(status().complete, 1);
 
-    add_stack(7, 7, (uint64_t[]){0x1300, 0x2301}, 2, 0); /* a stripped library called it */
+    add_stack(7, 7, (uint64_t[]){0x1300, 0x2301}, 2, 0); /* frame 3: a stripped library called it */
     add_stack(7, 7, (uint64_t[]){0x2100, 0x2301}, 2, 0); /* and itself */
     add_address(7, 0x2300);
     add_stack(7, 7, (uint64_t[]){0xffff0010, 0x2300}, 2, 1); /* or the kernel */
+    assert_int_equal(status().complete, 2);
+    name(3, "stripped", RPS_LOCATION_NONE);
+    assert_int_equal(status().complete, 2);
+    name(3, "qsort", RPS_LOCATION_SYMBOL);
     assert_int_equal(status().complete, 1);
-    assert_int_equal(rps_tracker_complete(tracker, &named), 4);
+    name(3, "__libc_start_main", RPS_LOCATION_SYMBOL);
+    assert_int_equal(status().complete, 5);
+}
+
+/* The numbers of the frames that are to be named, in one decimal number. */
+static int left_to_name(int is_end)
+{
+    struct rps_code code;
+    int numbers = 0;
+
+    assert_int_equal(rps_tracker_code(tracker, is_end, &code, NULL), 0);
+    for (size_t i = 0; i < code.frame_count; i++)
+        numbers = 10 * numbers + (int)code.frame[i].frame;
+    rps_code_free(&code);
+    return numbers;
+}
+
+static void test_left_to_name(void **state)
+{
+    (void)state;
+    assert_true(rps_tracker_is_named(tracker));
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_map(7, 0x9000, 0x1000, 0, "//anon");
+    add_address(7, 0x1000);
+    for (uint64_t at = 0x1010; at < 0x1030; at += 0x10)
+        add_address(7, at);
+    add_address(7, 0x9010);
+    expect_only(RPS_MODULE_JIT, "/tmp/perf-7.map", 0x9010);
+    assert_int_equal(left_to_name(0), 123); /* and 0 */
+    assert_false(rps_tracker_is_named(tracker));
+    name(2, "solve", RPS_LOCATION_SYMBOL);
+    assert_int_equal(left_to_name(0), 13);
+    for (int64_t frame = 0; frame < 4; frame++)
+        name(frame, "stripped", RPS_LOCATION_NONE);
+    name(9, "nobody", RPS_LOCATION_SYMBOL);
+    name(-1, "nobody", RPS_LOCATION_SYMBOL);
+    assert_true(rps_tracker_is_named(tracker));
+    assert_int_equal(left_to_name(0), 0);
+    assert_int_equal(left_to_name(1), 3); /* its compiler may have written on */
+    add_address(7, 0x1040);
+    assert_false(rps_tracker_is_named(tracker));
+    assert_int_equal(left_to_name(0), 4);
 }
 
 static void test_cut_is_not_complete(void **state)
@@ -869,6 +923,7 @@ int main(void)
         CASE(test_without_memory),
         CASE(test_simulation),
         CASE(test_complete),
+        CASE(test_left_to_name),
         CASE(test_cut_is_not_complete),
     };
 

@@ -791,6 +791,36 @@ static void names_of_sqlites_functions(void **state)
     }
 }
 
+/* What is no table, however the schema says so. */
+static void tables_that_are_none(void **state)
+{
+    static const struct {
+        const char *sql, *says;
+    } hostile[] = {
+        {"DROP TABLE mark; CREATE VIRTUAL TABLE mark USING fts5 (text)",
+         "its table mark is a virtual table"},
+        {"DROP TABLE mark; CREATE VIEW mark AS SELECT 1; PRAGMA writable_schema = ON;"
+         " UPDATE sqlite_master SET type = 'VIEW' WHERE name = 'mark'",
+         "its table mark is a "},
+        {"ALTER TABLE mark ADD COLUMN more INTEGER AS (time_ns + 1)",
+         "its table mark is a table with computed columns"},
+    };
+    const struct rps_writer_options options = {.commit_ns = 0};
+    struct rps_writer *writer = NULL;
+    struct rps_error err;
+    const char *path;
+
+    for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+        path = fixture_path(state, "s");
+        fixture_store(path);
+        fixture_exec(path, hostile[i].sql);
+        refused_reading(path, hostile[i].says, path);
+        assert_int_equal(rps_writer_open(&writer, path, &options, &err), RPS_FAILED);
+        fixture_says(&err, hostile[i].says, NULL);
+        unlink(path);
+    }
+}
+
 /* --- queries without an end ------------------------------------------------------------------- */
 
 static void a_query_ends(void **state)
@@ -856,6 +886,7 @@ int main(void)
         TEST(a_header_that_is_being_written),
         TEST(a_log_without_shared_memory),
         TEST(names_of_sqlites_functions),
+        TEST(tables_that_are_none),
         TEST(a_query_ends),
     };
 

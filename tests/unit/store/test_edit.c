@@ -232,13 +232,64 @@ static void free_space(void **state)
     expect_sound(path, 1, "");
 }
 
+static int conclude(void *context, struct rps_reader *reader, int64_t *ret_after_ns,
+                    struct rps_error *err)
+{
+    const int64_t *answer = context;
+    struct rps_run run;
+
+    assert_int_equal(*ret_after_ns, -1);
+    assert_int_equal(rps_reader_run(reader, 1, &run, err), 0);
+    assert_int_equal(run.state, RPS_RUN_COMPLETE);
+    rps_run_free(&run);
+    *ret_after_ns = answer[1];
+    return answer[0] < 0 ? rps_error_set(err, (int)answer[0], "not read") : 0;
+}
+
+static void the_last_word(void **state)
+{
+    const char *path = fixture_path(state, "s"), *sql = "SELECT recorder_after_ns FROM run";
+    struct rps_error err;
+
+    fixture_store(path);
+    assert_int_equal(rps_store_conclude_run(path, 1, conclude, (int64_t[]){0, 77}, &err), 0);
+    assert_int_equal(fixture_number(path, sql), 77);
+    assert_int_equal(rps_store_conclude_run(path, 1, conclude, (int64_t[]){0, -1}, &err), 0);
+    assert_int_equal(rps_store_conclude_run(path, 1, conclude, (int64_t[]){RPS_FAILED, 78}, &err),
+                     RPS_FAILED);
+    assert_int_equal(fixture_number(path, sql), 77);
+    assert_int_equal(rps_store_conclude_run("none", 1, conclude, NULL, &err), RPS_FAILED);
+}
+
+/* What a writer leaves in the log is there for the next, which takes it up. */
+static void a_log_for_the_next(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    const struct rps_writer_options options = {.commit_ns = 0};
+    struct rps_writer *writer;
+    struct rps_error err;
+    struct rps_run run;
+    char log[512];
+
+    writer = fixture_writer(path, &options, &run);
+    recorder_write(writer, 0, 10);
+    run.state = RPS_RUN_COMPLETE;
+    assert_int_equal(rps_writer_end(writer, &run, &err), 0);
+    rps_writer_close_for_next(writer);
+    snprintf(log, sizeof(log), "%s-wal", path);
+    assert_int_equal(access(log, F_OK), 0);
+    assert_int_equal(rps_store_conclude_run(path, 1, conclude, (int64_t[]){0, 77}, &err), 0);
+    assert_int_equal(access(log, F_OK), -1);
+    assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run"), 77);
+    recorder_expect(path, 1, 0, 10);
+}
+
 static void labels_and_tags(void **state)
 {
     static char quote[] = "q\"uote", value[] = "a\"b\\", host[] = "host", b[] = "b";
     static const struct rps_tag tags[] = {{quote, value}, {host, b}};
     static const char *const unset[] = {"k", "absent"};
-    const struct rps_run_edit edit = {NULL, 2, tags, 2, unset, NULL}, label = {.label = "new \xff"};
-    const struct rps_run_edit after = {.recorder_after_ns = &(int64_t){77}};
+    const struct rps_run_edit edit = {NULL, 2, tags, 2, unset}, label = {.label = "new \xff"};
     const char *path = fixture_path(state, "s");
     struct rps_error err;
 
@@ -248,10 +299,7 @@ static void labels_and_tags(void **state)
     assert_string_equal(fixture_text(path, "SELECT label FROM run"), "old");
     assert_string_equal(fixture_text(path, "SELECT tags FROM run"),
                         "{\"host\":\"b\",\"q\\\"uote\":\"a\\\"b\\\\\"}");
-    assert_int_equal(rps_store_edit_run(path, 1, &after, &err), 0);
-    assert_string_equal(fixture_text(path, "SELECT label FROM run"), "old");
     assert_int_equal(rps_store_edit_run(path, 1, &label, &err), 0);
-    assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run"), 77);
     assert_string_equal(fixture_text(path, "SELECT label FROM run"), "new \xef\xbf\xbd");
     assert_int_equal(fixture_number(path, "SELECT length(tags) FROM run"), 31);
     assert_int_equal(rps_store_edit_run(path, 2, &label, &err), RPS_FAILED);
@@ -293,6 +341,8 @@ int main(void)
         TEST(who_is_waited_for),
         TEST(free_space),
         TEST(labels_and_tags),
+        TEST(the_last_word),
+        TEST(a_log_for_the_next),
         TEST(a_run_by_its_tag),
     };
 

@@ -1,0 +1,150 @@
+/*
+ * Names while recording. The process is a copy of the recorder: it knows what the tracker knows,
+ * and asks as naming at the end does, each module's file in a further process with limits.
+ */
+#include "naming_job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "rpistat/clock.h"
+
+#define NICE       19
+#define HEAR_BYTES 65536 /* at once: what a pipe holds */
+
+int rps_naming_job_name(const struct rps_tracker *tracker, int is_end, struct rps_code *ret,
+                        struct rps_error *err)
+{
+    const struct rps_naming_options options = {.opens_paths = 1};
+    int rc = rps_tracker_code(tracker, is_end, ret, err);
+
+    /* a simulation has told the names */
+    if (rc == 0 && ret->frame_count > 0 && ret->location_count == 0) {
+        rc = rps_naming_name(ret, &options, err);
+        for (size_t i = 0; i < ret->location_count; i++)
+            ret->location[i].frame = ret->frame[ret->location[i].frame].frame;
+    }
+    return rc;
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static _Noreturn void name_in_child(const struct rps_tracker *tracker, const cpu_set_t *home,
+                                    int fd)
+{
+    struct rps_code code;
+    struct rps_error unheard;
+    FILE *out;
+
+    rps_child_begin("rpistat names");
+    rps_child_keep_only(fd);
+    setpriority(PRIO_PROCESS, 0, NICE);
+    if (CPU_COUNT(home) > 0)
+        sched_setaffinity(0, sizeof(*home), home);
+    out = fdopen(fd, "w");
+    if (!out || rps_naming_job_name(tracker, 0, &code, &unheard) < 0)
+        _exit(1);
+    for (size_t first = 0, next; first < code.location_count; first = next) {
+        for (next = first + 1; next < code.location_count; next++) {
+            if (code.location[next].frame != code.location[first].frame)
+                break;
+        }
+        rps_naming_tell(out, (size_t)code.location[first].frame, &code.location[first],
+                        next - first);
+    }
+    _exit(fflush(out) == 0 ? 0 : 1);
+}
+
+/* --- its parent ------------------------------------------------------------------------------- */
+
+void rps_naming_job_start(struct rps_naming_job *job, const struct rps_tracker *tracker)
+{
+    int ends[2];
+    pid_t pid;
+
+    if (job->pid != 0)
+        return;
+    job->message = job->message ? job->message : malloc(RPS_NAMING_MESSAGE_MAX);
+    job->texts = job->texts ? job->texts : malloc(RPS_NAMING_MESSAGE_MAX);
+    if (!job->message || !job->texts || pipe2(ends, O_CLOEXEC) < 0)
+        return;
+    pid = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 ? fork() : -1;
+    if (pid == 0)
+        name_in_child(tracker, &job->home, ends[1]);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return;
+    }
+    job->pid = pid;
+    job->fd = ends[0];
+    job->size = 0;
+}
+
+/* Take the messages that are whole. -1: it tells nonsense. */
+static int take_messages(struct rps_naming_job *job,
+                         void (*take)(void *context, const struct rps_naming_told *told),
+                         void *context)
+{
+    struct rps_naming_told told;
+    size_t used = 0;
+    ssize_t bytes;
+
+    while ((bytes = rps_naming_take(job->message + used, job->size - used, job->texts, &told)) >
+           0) {
+        take(context, &told);
+        used += (size_t)bytes;
+    }
+    job->size -= used;
+    memmove(job->message, job->message + used, job->size);
+    return bytes < 0 ? -1 : 0;
+}
+
+void rps_naming_job_hear(struct rps_naming_job *job,
+                         void (*take)(void *context, const struct rps_naming_told *told),
+                         void *context)
+{
+    size_t heard = 0;
+
+    while (job->pid != 0 && heard < HEAR_BYTES) {
+        ssize_t got = read(job->fd, job->message + job->size, RPS_NAMING_MESSAGE_MAX - job->size);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EAGAIN)
+            return;
+        if (got > 0) {
+            job->size += (size_t)got;
+            heard += (size_t)got;
+        }
+        if (got <= 0 || take_messages(job, take, context) < 0)
+            rps_naming_job_end(job);
+    }
+}
+
+void rps_naming_job_end(struct rps_naming_job *job)
+{
+    struct rusage usage = {.ru_utime = {0}};
+    pid_t pid;
+
+    if (job->pid != 0) {
+        kill(job->pid, SIGKILL); /* one that has told all is about to end */
+        do {
+            pid = wait4(job->pid, NULL, 0, &usage);
+        } while (pid < 0 && errno == EINTR);
+        job->cpu_ns += (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
+                       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
+        close(job->fd);
+    }
+    free(job->message);
+    free(job->texts);
+    job->message = job->texts = NULL;
+    job->pid = 0;
+}
