@@ -328,7 +328,9 @@ CREATE TABLE code_count (         -- how often stacks and tasks were seen in a p
     cpu INTEGER NOT NULL,         -- as in table period
     period INTEGER NOT NULL,      -- its number; of a block the first one's
     part INTEGER NOT NULL,        -- tells rows of the same period apart
-    stacks TEXT NOT NULL,         -- JSON object: samples -> array of the stack.stack seen so often
+    stacks TEXT NOT NULL,         -- JSON: [[1,12,3],[3,7]]: stacks 12 and 15 once, stack 7 three times:
+                                  -- samples, stack.stack, how much higher each further one is; up to
+                                  -- format 1.3 {"1":[12,15],"3":[7]}
     tasks TEXT NOT NULL,          -- the same of task.task
     PRIMARY KEY (run_id, level, cpu, period, part)
 ) STRICT, WITHOUT ROWID;
@@ -530,12 +532,26 @@ FROM run AS r;
 
 -- How often each stack, and each task, was seen in a period, or in a block where it was thinned.
 CREATE VIEW stack_count AS
-SELECT c.run_id, c.level, c.cpu, c.period, i.value AS stack, CAST(s.key AS INTEGER) AS samples
-FROM code_count AS c, json_each(c.stacks) AS s, json_each(s.value) AS i;
+SELECT run_id, level, cpu, period, stack, CAST(samples AS INTEGER) AS samples
+FROM (SELECT c.run_id, c.level, c.cpu, c.period, i.key,
+             c.stacks LIKE '{%' AS is_object,
+             iif(c.stacks LIKE '{%', i.value,
+                 sum(i.value) OVER list - first_value(i.value) OVER list) AS stack,
+             iif(c.stacks LIKE '{%', s.key, first_value(i.value) OVER list) AS samples
+      FROM code_count AS c, json_each(c.stacks) AS s, json_each(s.value) AS i
+      WINDOW list AS (PARTITION BY c.run_id, c.level, c.cpu, c.period, c.part, s.id ORDER BY i.id))
+WHERE key > 0 OR is_object;
 
 CREATE VIEW task_count AS
-SELECT c.run_id, c.level, c.cpu, c.period, i.value AS task, CAST(s.key AS INTEGER) AS samples
-FROM code_count AS c, json_each(c.tasks) AS s, json_each(s.value) AS i;
+SELECT run_id, level, cpu, period, task, CAST(samples AS INTEGER) AS samples
+FROM (SELECT c.run_id, c.level, c.cpu, c.period, i.key,
+             c.tasks LIKE '{%' AS is_object,
+             iif(c.tasks LIKE '{%', i.value,
+                 sum(i.value) OVER list - first_value(i.value) OVER list) AS task,
+             iif(c.tasks LIKE '{%', s.key, first_value(i.value) OVER list) AS samples
+      FROM code_count AS c, json_each(c.tasks) AS s, json_each(s.value) AS i
+      WINDOW list AS (PARTITION BY c.run_id, c.level, c.cpu, c.period, c.part, s.id ORDER BY i.id))
+WHERE key > 0 OR is_object;
 
 -- The innermost function of each sample: where the time went. What has no name is named by its
 -- module and address.

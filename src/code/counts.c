@@ -110,21 +110,21 @@ static void merge(struct rps_code_counts *counts)
     qsort(counts->entry, counts->count, sizeof(entry), compare_samples);
 }
 
-/* Bind the text of `count` entries, which are in order of their samples. */
+/* Bind the text of `count` entries, which are in order of their samples, then of their numbers. */
 static int bind_text(sqlite3_stmt *stmt, int index, const entry *first, size_t count)
 {
     sqlite3_str *text = sqlite3_str_new(sqlite3_db_handle(stmt));
     char *finished;
 
-    sqlite3_str_appendchar(text, 1, '{');
+    sqlite3_str_appendchar(text, 1, '[');
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || first[i].samples != first[i - 1].samples)
-            sqlite3_str_appendf(text, "%s\"%llu\":[", i > 0 ? "]," : "", first[i].samples);
-        else
-            sqlite3_str_appendchar(text, 1, ',');
-        sqlite3_str_appendf(text, "%lld", first[i].id);
+        bool is_first = i == 0 || first[i].samples != first[i - 1].samples;
+
+        if (is_first)
+            sqlite3_str_appendf(text, "%s[%llu", i > 0 ? "]," : "", first[i].samples);
+        sqlite3_str_appendf(text, ",%lld", first[i].id - (is_first ? 0 : first[i - 1].id));
     }
-    sqlite3_str_appendall(text, count > 0 ? "]}" : "}");
+    sqlite3_str_appendall(text, count > 0 ? "]]" : "]");
     finished = sqlite3_str_finish(text);
     return finished ? sqlite3_bind_text(stmt, index, finished, -1, sqlite3_free) : SQLITE_NOMEM;
 }
@@ -193,11 +193,19 @@ static bool take_number(struct rps_code_counts_text *text, uint64_t *ret)
     return !text->is_malformed;
 }
 
-/* The end of the object, or what is seen another number of times. */
+static bool take_start(struct rps_code_counts_text *text)
+{
+    text->is_object = *text->at == '{';
+    return take_expected(text, text->is_object ? "{" : "[");
+}
+
+/* What is seen another number of times. */
 static bool take_list(struct rps_code_counts_text *text)
 {
-    text->is_inside = take_expected(text, "\"") && take_number(text, &text->samples) &&
-                      take_expected(text, "\":[");
+    text->number = 0;
+    text->is_inside = take_expected(text, text->is_object ? "\"" : "[") &&
+                      take_number(text, &text->samples) &&
+                      take_expected(text, text->is_object ? "\":[" : ",");
     return text->is_inside;
 }
 
@@ -213,13 +221,11 @@ bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
     if (was_inside && *text->at == ']') {
         text->at++;
         text->is_inside = false;
-    } else if (was_inside && !take_expected(text, ",")) {
-        return false;
-    } else if (!was_inside && !take_expected(text, "{")) {
+    } else if (was_inside ? !take_expected(text, ",") : !take_start(text)) {
         return false;
     }
     if (!text->is_inside) {
-        if (*text->at == '}') {
+        if (*text->at == (text->is_object ? '}' : ']')) {
             text->is_malformed = text->at[1] != '\0';
             text->at = NULL;
             return false;
@@ -229,8 +235,9 @@ bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
     }
     if (!take_number(text, &number))
         return false;
-    text->is_malformed = number >= RPS_CODE_NUMBER_MAX;
-    *ret = (int64_t)number;
+    text->number = text->is_object ? number : text->number + number;
+    text->is_malformed = text->number >= RPS_CODE_NUMBER_MAX;
+    *ret = (int64_t)text->number;
     return !text->is_malformed;
 }
 

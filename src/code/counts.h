@@ -39,10 +39,17 @@ int rps_code_counts_prepare(sqlite3 *db, sqlite3_stmt **ret);
  * empty again. An SQLite code. */
 int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, int64_t run_id);
 
-/* A walk over a row's text: {"1":[12,15],"3":[7]}, in which stack 7 was seen three times. */
+/*
+ * A walk over a row's text: [[1,12,3],[3,7]], in which stacks 12 and 15 were seen once, and stack 7
+ * three times: lists of how often, the first number, and how much higher each further one is. New
+ * numbers follow one another, so that most of these are short. Up to format 1.3 the same was
+ * {"1":[12,15],"3":[7]}, which is read as well.
+ */
 struct rps_code_counts_text {
     const char *at; /* set it to the text (NULL is malformed) and zero the rest to begin */
     uint64_t samples;
+    uint64_t number; /* the last one of the list */
+    bool is_object;  /* the older form */
     bool is_inside, is_malformed;
 };
 
