@@ -282,7 +282,8 @@ CREATE TABLE module (             -- one row per file, or other memory, that had
     PRIMARY KEY (run_id, module)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE frame (              -- one row per instruction that was seen in a stack
+CREATE TABLE frame (              -- one row per instruction that was seen in a stack; where there are
+                                  -- many, per function, whose first instruction stands for it
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     frame INTEGER NOT NULL,
     module INTEGER NOT NULL,      -- module.module

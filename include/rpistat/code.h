@@ -39,7 +39,9 @@ struct rps_module {
 struct rps_frame {
     int64_t frame;
     int64_t module;
-    uint64_t address; /* of an instruction: return addresses are one less than the stack had */
+    uint64_t address; /* of an instruction: return addresses are one less than the stack had; where
+                         there are many frames the beginning of a function, which stands for all of
+                         it (code/tracker.h) */
 };
 
 /* How a frame got its name. The store has "debug", "symbol", "map", "none". */
