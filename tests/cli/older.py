@@ -93,14 +93,13 @@ def test_counts():
         expect(folder.call("record", "--pmu", "sim:samples.sim", "-o", "rpistat.data"), 0)
         rows = {}
         for column, number in (("stacks", "stack"), ("tasks", "task")):
-            for *key, text in ask(folder, "SELECT run_id, level, cpu, period, part, %s FROM code_count" % column):
-                lists = {}
-                for times, *numbers in json.loads(text):
-                    lists[times] = [sum(numbers[:i + 1]) for i in range(len(numbers))]
-                rows.setdefault(tuple(key), []).append(json.dumps(lists, separators=(",", ":")))
+            for *key, times, numbers in ask(folder, "SELECT run_id, level, cpu, period, samples, json_group_array(%s) FROM %s_count"
+                                            " GROUP BY run_id, level, cpu, period, samples" % (number, number)):
+                rows.setdefault(tuple(key), {}).setdefault(column, {})[times] = json.loads(numbers)
         assert len(rows) > 100, rows
-        sql = "".join("UPDATE code_count SET stacks = '%s', tasks = '%s' WHERE run_id = %d AND level = %d AND cpu = %d AND period = %d"
-                      " AND part = %d;" % (*texts, *key) for key, texts in rows.items())
+        sql = "".join("UPDATE code_count SET stacks = '%s', tasks = '%s' WHERE run_id = %d AND level = %d AND cpu = %d AND period = %d;"
+                      % (*(json.dumps(row[column], separators=(",", ":")) for column in ("stacks", "tasks")), *key)
+                      for key, row in rows.items())
         name = older(folder, "older.data", sql, 1003)
         views = ["SELECT * FROM %s_count ORDER BY 1, 2, 3, 4, 5" % view for view in ("stack", "task", "function")]
         want = [expect(folder.call("code", *more, "-i", "rpistat.data"), 0).stdout for more in ((), ("--by", "thread"))]

@@ -31,7 +31,7 @@ static const char code_of_another[] =
     "INSERT INTO frame SELECT run_id, 3, 0, 4096 FROM run;"
     "INSERT INTO stack SELECT run_id, 0, NULL, 3 FROM run;"
     "INSERT INTO task SELECT run_id, 0, 100, 100, 'worker', 0, NULL FROM run;"
-    "INSERT INTO code_count SELECT run_id, 0, cpu, period, 0, '[[1,0]]', '[[1,0]]' FROM"
+    "INSERT INTO code_count SELECT run_id, 0, cpu, period, 0, 'P', 'P' FROM"
     " period";
 
 void sound_store(const char *path, int runs, uint64_t periods, int64_t keep_ns)
