@@ -98,6 +98,7 @@ struct rps_code_count {
  * module -1, a stack of frame -1, a task of pid -1. */
 struct rps_code {
     struct rps_sampling sampling;
+    int is_of_machine; /* the run is of CPUs: programs tell more of it than functions */
     size_t module_count, frame_count, location_count, stack_count, task_count;
     struct rps_module *module; /* owned, with its texts, as all below */
     struct rps_frame *frame;
