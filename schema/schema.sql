@@ -350,7 +350,8 @@ CREATE TABLE module (             -- one row per file, or other memory, that had
     PRIMARY KEY (run_id, module)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE frame (              -- one row per instruction that was seen in a stack
+CREATE TABLE frame (              -- one row per instruction that was seen in a stack; where there are
+                                  -- many, per function, whose first instruction stands for it
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     frame INTEGER NOT NULL,
     module INTEGER NOT NULL,      -- module.module
@@ -411,7 +412,12 @@ CREATE TABLE code_count (         -- how often stacks and tasks were seen in a p
     cpu INTEGER NOT NULL,         -- as in table period
     period INTEGER NOT NULL,      -- its number; of a block the first one's
     part INTEGER NOT NULL,        -- tells rows of the same period apart
-    stacks TEXT NOT NULL,         -- JSON object: samples -> array of the stack.stack seen so often
+    stacks TEXT NOT NULL,         -- of each stack.stack, in their order: how much higher it is than the
+                                  -- one before (the first: than -1) times two; one more where it was
+                                  -- seen more than once, and then how often, less two. In digits of
+                                  -- base 45: the last of a number is a character from 'N' to 'z', the
+                                  -- others are from '!' to 'M'. Up to format 1.3 JSON, samples ->
+                                  -- array of stack.stack: {"1":[12,15],"3":[7]}
     tasks TEXT NOT NULL,          -- the same of task.task
     PRIMARY KEY (run_id, level, cpu, period, part)
 ) STRICT, WITHOUT ROWID;
@@ -612,13 +618,42 @@ SELECT
 FROM run AS r;
 
 -- How often each stack, and each task, was seen in a period, or in a block where it was thinned.
+-- Numbers are below 2,000,000: within, one number has both.
 CREATE VIEW stack_count AS
-SELECT c.run_id, c.level, c.cpu, c.period, i.value AS stack, CAST(s.key AS INTEGER) AS samples
-FROM code_count AS c, json_each(c.stacks) AS s, json_each(s.value) AS i;
+SELECT c.run_id, c.level, c.cpu, c.period, n.value % 2097152 AS stack, n.value / 2097152 AS samples
+FROM code_count AS c, json_each('[' || CASE WHEN c.stacks LIKE '{%' THEN
+    (SELECT group_concat(i.value + 2097152 * CAST(s.key AS INTEGER))
+     FROM json_each(c.stacks) AS s, json_each(s.value) AS i)
+ELSE
+    (WITH RECURSIVE walk (rest, digit, high, id, has_more) AS (
+         SELECT substr(c.stacks, 2), unicode(c.stacks) - 33, 0, -1, 0
+         UNION ALL
+         SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, 45 * high + digit, 0),
+                iif(digit < 45 OR has_more, id, id + (45 * high + digit - 45) / 2),
+                iif(digit < 45, has_more, NOT has_more AND (45 * high + digit - 45) % 2)
+         FROM walk WHERE digit IS NOT NULL)
+     SELECT group_concat(iif(has_more, id + 2097152 * (45 * high + digit - 45 + 2),
+                             id + (45 * high + digit - 45) / 2 + 2097152))
+     FROM walk WHERE digit >= 45 AND (has_more OR (45 * high + digit - 45) % 2 = 0))
+END || ']') AS n;
 
 CREATE VIEW task_count AS
-SELECT c.run_id, c.level, c.cpu, c.period, i.value AS task, CAST(s.key AS INTEGER) AS samples
-FROM code_count AS c, json_each(c.tasks) AS s, json_each(s.value) AS i;
+SELECT c.run_id, c.level, c.cpu, c.period, n.value % 2097152 AS task, n.value / 2097152 AS samples
+FROM code_count AS c, json_each('[' || CASE WHEN c.tasks LIKE '{%' THEN
+    (SELECT group_concat(i.value + 2097152 * CAST(s.key AS INTEGER))
+     FROM json_each(c.tasks) AS s, json_each(s.value) AS i)
+ELSE
+    (WITH RECURSIVE walk (rest, digit, high, id, has_more) AS (
+         SELECT substr(c.tasks, 2), unicode(c.tasks) - 33, 0, -1, 0
+         UNION ALL
+         SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, 45 * high + digit, 0),
+                iif(digit < 45 OR has_more, id, id + (45 * high + digit - 45) / 2),
+                iif(digit < 45, has_more, NOT has_more AND (45 * high + digit - 45) % 2)
+         FROM walk WHERE digit IS NOT NULL)
+     SELECT group_concat(iif(has_more, id + 2097152 * (45 * high + digit - 45 + 2),
+                             id + (45 * high + digit - 45) / 2 + 2097152))
+     FROM walk WHERE digit >= 45 AND (has_more OR (45 * high + digit - 45) % 2 = 0))
+END || ']') AS n;
 
 -- The innermost function of each sample: where the time went. What has no name is named by its
 -- module and address.

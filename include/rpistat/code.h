@@ -39,7 +39,9 @@ struct rps_module {
 struct rps_frame {
     int64_t frame;
     int64_t module;
-    uint64_t address; /* of an instruction: return addresses are one less than the stack had */
+    uint64_t address; /* of an instruction: return addresses are one less than the stack had; where
+                         there are many frames the beginning of a function, which stands for all of
+                         it (code/tracker.h) */
 };
 
 /* How a frame got its name. The store has "debug", "symbol", "map", "none". */
@@ -109,6 +111,7 @@ struct rps_code_count {
  * module -1, a stack of frame -1, a task of pid -1, a program of nothing. */
 struct rps_code {
     struct rps_sampling sampling;
+    int is_of_machine; /* the run is of CPUs: programs tell more of it than functions */
     size_t module_count, frame_count, location_count, stack_count, task_count, program_count;
     struct rps_module *module; /* owned, with its texts, as all below */
     struct rps_frame *frame;

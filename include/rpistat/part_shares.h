@@ -24,11 +24,12 @@ struct rps_share_name {
     const char *module;   /* path; "" of programs */
     const char *file;     /* of the source; "" not known */
     int line, is_unnamed; /* where most samples were, 0 not known; 1: `name` is an address */
+    size_t processes;     /* of a program that had samples there; 0: it is a function */
 };
 
 /* What a group's samples were in most: functions of the program, for which the kernel's work
- * counts. Where the run is of several processes, and code without names has more of all groups than
- * any function, their programs: a library's name would say nothing of them. */
+ * counts. Programs where the run is of a machine; or of several processes, and code without names
+ * has more of all groups than any function: a library's name would say nothing of them. */
 #define RPS_SHARES_TOP 5
 
 struct rps_share_group {
@@ -39,6 +40,8 @@ struct rps_share_group {
         struct rps_share_name name;
         double share; /* of the group's samples, 0 ... 1; NaN: these are too few to tell */
     } top[RPS_SHARES_TOP];
+    int function_count; /* where top has programs: those functions that have names */
+    struct rps_share_top function[RPS_SHARES_TOP];
 };
 
 /* CPU time of a run that no sample stands for. */
@@ -77,12 +80,13 @@ int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader
 /* The share, 0 ... 1, that so many samples are of all; NaN where these are too few. */
 double rps_shares_part(uint64_t samples, uint64_t all);
 
-/* "solve (three.c:40)", without the line where it is not known; for a sentence. A name that `size`,
+/* "solve (three.c:40)", without the line where it is not known, "cc1 (31 processes)"; for a
+ * sentence. A name that `size`,
  * 128 or more, does not hold is cut, the line is not; returns ret. */
 char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *name);
 
 /* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in
- * ..."; "" where samples are too few to tell. For a sentence; not longer than size; returns ret. */
+ * ..."; of a machine "34 % in cc1 (31 processes), 4 % in ht_lookup"; "" where samples are too few to tell. For a sentence; not longer than size; returns ret. */
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 
 /* The samples that so much CPU time should have. Where only user code may be sampled

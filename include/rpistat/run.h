@@ -78,6 +78,9 @@ struct rps_run {
 /* All text empty, numbers "not known", state RPS_RUN_RECORDING. Cannot fail. */
 void rps_run_init(struct rps_run *run);
 
+/* Whether a run of that target is of CPUs or a cgroup, counted by CPU: of no workload of its own. */
+int rps_run_is_of_machine(const char *target);
+
 /* Copy argv (deep) into run, replacing what was there. Returns 0, or RPS_FAILED without memory. */
 int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
 

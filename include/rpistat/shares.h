@@ -63,17 +63,20 @@ int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *co
                               enum rps_unnamed unnamed, struct rps_share_name **ret_name,
                               size_t *ret_count);
 
-/* Have those without a name together more of the samples than any that has one? */
-int rps_shares_mostly_unnamed(const struct rps_share_name *name, const uint64_t *samples,
-                              size_t count);
-
 /* Were several processes seen? */
 int rps_shares_has_processes(const struct rps_code *code);
 
+/* Do programs say more than these functions of a part of a run? Of a machine they do; and of several
+ * processes, where code without a name has together more of the samples than any function. */
+int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_share_name *function,
+                               const uint64_t *samples, size_t count);
+
 /* The number of each task's program, as long as task_count. Programs are the names of processes,
- * those of their first threads; *ret_name gets them, without a module. */
+ * those of their first threads; *ret_name gets them, without a module. *ret_process gets the number
+ * of each task's process, which is lower than task_count; unless it is NULL. */
 int64_t *rps_shares_programs(struct rps_arena *arena, const struct rps_code *code,
-                             struct rps_share_name **ret_name, size_t *ret_count);
+                             struct rps_share_name **ret_name, size_t *ret_count,
+                             size_t **ret_process);
 
 /* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
 struct rps_call {

@@ -122,6 +122,13 @@ int rps_run_add_tag(struct rps_run *run, const char *key, const char *value)
     return 0;
 }
 
+/* "CPU 0-3", "all 4 CPUs" and "cgroup NAME". */
+int rps_run_is_of_machine(const char *target)
+{
+    return strncmp(target, "CPU ", 4) == 0 || strncmp(target, "all ", 4) == 0 ||
+           strncmp(target, "cgroup ", 7) == 0;
+}
+
 char *rps_run_title(char *ret, size_t size, const struct rps_run *run)
 {
     char target[RPS_RUN_TEXT_SIZE * 4];

@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-/* "CPU 0-3", "all 4 CPUs" and "cgroup NAME" are counted by CPU. */
-static int is_by_cpu(const struct rps_run *run)
-{
-    return strncmp(run->target, "CPU ", 4) == 0 || strncmp(run->target, "all ", 4) == 0 ||
-           strncmp(run->target, "cgroup ", 7) == 0;
-}
-
 int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret, int **ret_list)
 {
     int rc = rps_cpus_parse(text, ret, ret_list, &cli->err);
@@ -19,7 +12,7 @@ int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret,
     if (rc < 0 || ret->way != RPS_CPUS_EACH || ret->count > 0 || !cli->reader ||
         rps_reader_run(cli->reader, cli->run_id, &run, NULL) < 0)
         return rc;
-    if (!is_by_cpu(&run))
+    if (!rps_run_is_of_machine(run.target))
         snprintf(cli->note, sizeof(cli->note),
                  "run %lld counted its workload as a whole, not by CPU, and --cpu each shows that; "
                  "'rpistat record -a' counts by CPU",

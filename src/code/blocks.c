@@ -624,9 +624,15 @@ static char *top_text(char ret[TEXT_SIZE], const struct rps_share_group *group)
         if (t > 0 && group->top[t].share < TOP_LEAST)
             break;
         used += (size_t)snprintf(ret + used, TEXT_SIZE - used, "%s%s %.0f %%", t > 0 ? ", " : "",
-                                 rps_share_name_text(name, sizeof(name), &group->top[t].name),
+                                 group->by_program
+                                     ? group->top[t].name.name
+                                     : rps_share_name_text(name, sizeof(name), &group->top[t].name),
                                  100 * group->top[t].share);
     }
+    if (group->function_count > 0 && used < TEXT_SIZE)
+        snprintf(ret + used, TEXT_SIZE - used, "; %s %.0f %%",
+                 rps_share_name_text(name, sizeof(name), &group->function[0].name),
+                 100 * group->function[0].share);
     if (group->samples < RPS_SHARES_SAMPLES_MIN)
         snprintf(ret, TEXT_SIZE, "too few to tell");
     return ret;
@@ -634,23 +640,26 @@ static char *top_text(char ret[TEXT_SIZE], const struct rps_share_group *group)
 
 static void put_labels(const struct filling *filling)
 {
-    static const struct rps_column columns[] = {
+    const struct rps_part_shares *groups = filling->output->groups;
+    int by_program = groups && groups->group_count > 0 && groups->group[0].by_program;
+    const struct rps_column columns[] = {
         {"label", "Phase", .place = 1},
         {"off_cpu", "Off CPU", RPS_VALUE_SHARE, .place = 3},
         {"samples", "Samples", RPS_VALUE_INT, .place = 2},
         {"expected_samples", .kind = RPS_VALUE_NUMBER},
         {"top", .kind = RPS_VALUE_BLOCK},
-        {NULL, "Functions", .place = 4},
+        {NULL, by_program ? "Programs" : "Functions", .place = 4},
     };
-    const struct rps_part_shares *groups = filling->output->groups;
     struct rps_block *block = rps_document_block(filling->document, "labels", columns,
                                                  sizeof(columns) / sizeof(columns[0]));
     char label[RPS_PHASE_LABEL_SIZE], text[TEXT_SIZE];
 
     block->indent = 2;
     if (groups && groups->group_count > 0)
-        rps_block_title(block,
-                        "By phase, the program's functions with the kernel's work for them:");
+        rps_block_title(block, by_program
+                                   ? "By phase, programs, and the function that most was in:"
+                                   : "By phase, the program's functions with the kernel's work for "
+                                     "them:");
     for (size_t g = 0; groups && g < groups->group_count; g++) {
         const struct rps_share_group *group = &groups->group[g];
         const struct rps_part_time *time = &filling->output->groups_time[g];

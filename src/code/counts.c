@@ -6,9 +6,10 @@
 #include "rpistat/store_wing.h"
 
 /* Counts in a row, so that its text is not too long to be read. */
-#define ROW_COUNTS_MAX 10000
+#define ROW_COUNTS_MAX 1000
 
-#define DIGITS_MAX 10
+/* Digits of a number (counts.h): as large as need be, and no larger than it may be. */
+enum { BASE = 45, FIRST = '!', DIGITS_MAX = 7, OBJECT_DIGITS_MAX = 10 };
 
 struct rps_code_counts_entry {
     int64_t cpu, period, id;
@@ -79,19 +80,6 @@ static int compare_ids(const void *x, const void *y)
     return 0;
 }
 
-static int compare_samples(const void *x, const void *y)
-{
-    const entry *a = x, *b = y;
-    int order = compare_rows(a, b);
-
-    if (order)
-        return order;
-    ORDER(a->is_task, b->is_task);
-    ORDER(a->samples, b->samples);
-    ORDER(a->id, b->id);
-    return 0;
-}
-
 /* Add up what is of one stack or task. */
 static void merge(struct rps_code_counts *counts)
 {
@@ -107,26 +95,38 @@ static void merge(struct rps_code_counts *counts)
             counts->entry[++merged] = counts->entry[i];
     }
     counts->count = merged + 1;
-    qsort(counts->entry, counts->count, sizeof(entry), compare_samples);
 }
 
-/* Bind the text of `count` entries, which are in order of their samples. */
+static void append_number(sqlite3_str *text, uint64_t number)
+{
+    char digit[16];
+    int at = sizeof(digit);
+
+    digit[--at] = (char)(FIRST + BASE + number % BASE);
+    while ((number /= BASE) > 0)
+        digit[--at] = (char)(FIRST + number % BASE);
+    sqlite3_str_append(text, digit + at, (int)sizeof(digit) - at);
+}
+
+/* Bind the text of `count` entries, which are in order of their numbers. */
 static int bind_text(sqlite3_stmt *stmt, int index, const entry *first, size_t count)
 {
     sqlite3_str *text = sqlite3_str_new(sqlite3_db_handle(stmt));
-    char *finished;
+    int64_t last = -1;
+    int code = SQLITE_NOMEM;
 
-    sqlite3_str_appendchar(text, 1, '{');
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || first[i].samples != first[i - 1].samples)
-            sqlite3_str_appendf(text, "%s\"%llu\":[", i > 0 ? "]," : "", first[i].samples);
-        else
-            sqlite3_str_appendchar(text, 1, ',');
-        sqlite3_str_appendf(text, "%lld", first[i].id);
+    for (size_t i = 0; i < count; last = first[i++].id) {
+        bool is_more = first[i].samples > 1;
+
+        append_number(text, (uint64_t)(first[i].id - last) * 2 + is_more);
+        if (is_more)
+            append_number(text, first[i].samples - 2);
     }
-    sqlite3_str_appendall(text, count > 0 ? "]}" : "}");
-    finished = sqlite3_str_finish(text);
-    return finished ? sqlite3_bind_text(stmt, index, finished, -1, sqlite3_free) : SQLITE_NOMEM;
+    if (sqlite3_str_errcode(text) == SQLITE_OK)
+        code = sqlite3_bind_text(stmt, index, count > 0 ? sqlite3_str_value(text) : "", -1,
+                                 SQLITE_TRANSIENT);
+    sqlite3_free(sqlite3_str_finish(text));
+    return code;
 }
 
 int rps_code_counts_prepare(sqlite3 *db, sqlite3_stmt **ret)
@@ -173,6 +173,40 @@ int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, i
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+static bool take_digits(struct rps_code_counts_text *text, uint64_t *ret)
+{
+    int digit = 0;
+
+    *ret = 0;
+    for (int count = 0; count < DIGITS_MAX && digit < BASE; count++) {
+        digit = *text->at - FIRST;
+        if (digit < 0 || digit >= 2 * BASE)
+            break;
+        *ret = *ret * BASE + (uint64_t)(digit % BASE);
+        text->at++;
+    }
+    return digit >= BASE && digit < 2 * BASE;
+}
+
+/* The next one of a list of differences. */
+static bool take_difference(struct rps_code_counts_text *text)
+{
+    uint64_t step, more = 0;
+
+    if (*text->at == '\0') {
+        text->at = NULL;
+        return false;
+    }
+    text->is_malformed = !take_digits(text, &step) || step < 2;
+    text->number += step / 2;
+    text->samples = 1;
+    if (!text->is_malformed && step % 2 == 1) {
+        text->is_malformed = !take_digits(text, &more);
+        text->samples = more + 2;
+    }
+    return !text->is_malformed;
+}
+
 static bool take_expected(struct rps_code_counts_text *text, const char *expected)
 {
     while (*expected)
@@ -187,9 +221,9 @@ static bool take_number(struct rps_code_counts_text *text, uint64_t *ret)
 {
     int digits = 0;
 
-    for (*ret = 0; *text->at >= '0' && *text->at <= '9' && digits <= DIGITS_MAX; digits++)
+    for (*ret = 0; *text->at >= '0' && *text->at <= '9' && digits <= OBJECT_DIGITS_MAX; digits++)
         *ret = *ret * 10 + (uint64_t)(*text->at++ - '0');
-    text->is_malformed = digits == 0 || digits > DIGITS_MAX;
+    text->is_malformed = digits == 0 || digits > OBJECT_DIGITS_MAX;
     return !text->is_malformed;
 }
 
@@ -201,15 +235,11 @@ static bool take_list(struct rps_code_counts_text *text)
     return text->is_inside;
 }
 
-bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
+/* The next one of an object. */
+static bool take_of_object(struct rps_code_counts_text *text)
 {
     bool was_inside = text->is_inside;
-    uint64_t number;
 
-    if (text->is_malformed || !text->at) {
-        text->is_malformed = true;
-        return false;
-    }
     if (was_inside && *text->at == ']') {
         text->at++;
         text->is_inside = false;
@@ -227,10 +257,23 @@ bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
         if ((was_inside && !take_expected(text, ",")) || !take_list(text))
             return false;
     }
-    if (!take_number(text, &number))
+    if (!take_number(text, &text->number))
         return false;
-    text->is_malformed = number >= RPS_CODE_NUMBER_MAX;
-    *ret = (int64_t)number;
+    text->number++;
+    return true;
+}
+
+bool rps_code_counts_next(struct rps_code_counts_text *text, int64_t *ret)
+{
+    if (text->is_malformed || !text->at) {
+        text->is_malformed = true;
+        return false;
+    }
+    text->is_object |= *text->at == '{'; /* which is no digit */
+    if (!(text->is_object ? take_of_object(text) : take_difference(text)))
+        return false;
+    text->is_malformed = text->number > RPS_CODE_NUMBER_MAX;
+    *ret = (int64_t)text->number - 1;
     return !text->is_malformed;
 }
 

@@ -39,10 +39,21 @@ int rps_code_counts_prepare(sqlite3 *db, sqlite3_stmt **ret);
  * empty again. An SQLite code. */
 int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, int64_t run_id);
 
-/* A walk over a row's text: {"1":[12,15],"3":[7]}, in which stack 7 was seen three times. */
+/*
+ * A walk over a row's text. It is a list of numbers, each of the stack or task, in their order: how
+ * much higher it is than the one before (the first: than -1), times two; one more where it was seen
+ * more than once, and then how often, less two. Written by digits of base 45, of which the last of
+ * each number is a character from 'N' to 'z', the others one from '!' to 'M'. New stacks have
+ * numbers that follow one another, and most counts are 1: a count takes little more than two
+ * characters.
+ *
+ * Formats up to 1.3 had {"1":[12,15],"3":[7]}, in which stack 7 was seen three times.
+ */
 struct rps_code_counts_text {
     const char *at; /* set it to the text (NULL is malformed) and zero the rest to begin */
     uint64_t samples;
+    uint64_t number; /* the last one, plus one */
+    bool is_object;  /* the older form */
     bool is_inside, is_malformed;
 };
 

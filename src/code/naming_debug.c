@@ -141,6 +141,26 @@ static void find_line(Dwarf_Die *unit, uint64_t address, struct rps_location *re
         ret->line = number;
 }
 
+/* The address of a function's beginning is that of a frame which is all of the function
+ * (rpistat/code.h): nothing inlined is meant, and its line is where it is declared. */
+static int is_function(struct place *place)
+{
+    Dwarf_Addr start;
+
+    return place->count > 0 && dwarf_entrypc(&place->function[0], &start) == 0 &&
+           start == place->address;
+}
+
+static void find_declaration(Dwarf_Die *function, struct rps_location *ret)
+{
+    const char *path = dwarf_decl_file(function);
+    int number;
+
+    ret->file = path ? path : "";
+    if (path && dwarf_decl_line(function, &number) == 0 && number > 0)
+        ret->line = number;
+}
+
 /* Tell of one place. What it is called by the symbols stays where debug information has no name,
  * and all of it where that adds nothing. */
 static void tell_place(Dwarf_Die *unit, struct place *place, const struct rps_symbols *symbols,
@@ -148,7 +168,8 @@ static void tell_place(Dwarf_Die *unit, struct place *place, const struct rps_sy
 {
     struct rps_location location[RPS_NAMING_DEPTH_MAX] = {{0}};
     char *name[RPS_NAMING_DEPTH_MAX] = {NULL};
-    size_t count = place->count > 0 ? place->count : 1;
+    int is_all = is_function(place);
+    size_t count = place->count > 0 && !is_all ? place->count : 1;
 
     for (size_t depth = 0; depth < count; depth++) {
         if (place->count > 0)
@@ -157,7 +178,9 @@ static void tell_place(Dwarf_Die *unit, struct place *place, const struct rps_sy
             name[depth] = rps_symbols_find(symbols, place->index);
         location[depth].function = name[depth] ? name[depth] : "(no name)";
         location[depth].how = RPS_LOCATION_DEBUG;
-        if (depth == 0)
+        if (is_all)
+            find_declaration(&place->function[0], &location[depth]);
+        else if (depth == 0)
             find_line(unit, place->address, &location[depth]);
         else
             find_call(unit, &place->function[count - depth], &location[depth]);

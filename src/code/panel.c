@@ -43,7 +43,7 @@ static struct keys find_keys(struct rps_arena *arena, const struct rps_code *cod
     struct keys keys = {.ids = is_of_tasks(by) ? code->task_count : code->stack_count};
 
     if (by == RPS_PLOT_CODE_PROGRAM) {
-        keys.of = rps_shares_programs(arena, code, &keys.name, &keys.count);
+        keys.of = rps_shares_programs(arena, code, &keys.name, &keys.count, NULL);
         return keys;
     }
     if (by == RPS_PLOT_CODE_FUNCTION) {
@@ -228,8 +228,8 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
 
     if (result == 0)
         find_top(arena, &keys, &bins);
-    if (result == 0 && is_chosen && rps_shares_has_processes(code) &&
-        rps_shares_mostly_unnamed(keys.name, keys.samples, keys.count))
+    if (result == 0 && is_chosen &&
+        rps_shares_are_of_programs(code, keys.name, keys.samples, keys.count))
         result = 1;
     if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
         make_steps(picture, &bins, &code->sampling, &keys);

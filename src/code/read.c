@@ -30,7 +30,7 @@ struct list {
 
 struct reading {
     struct rps_sampling sampling;
-    int is_sampled, no_memory;
+    int is_sampled, is_of_machine, no_memory;
     int table; /* that is read */
     struct list list[LISTS], texts;
 };
@@ -274,6 +274,16 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     return 0;
 }
 
+static int read_target(void *context, sqlite3_stmt *stmt, struct rps_error *err)
+{
+    struct reading *r = context;
+    const char *target = (const char *)sqlite3_column_text(stmt, 0);
+
+    (void)err;
+    r->is_of_machine = target && rps_run_is_of_machine(target);
+    return 0;
+}
+
 /* A stack below as many callers as a sample has is one without a caller. */
 static int limit_depths(struct reading *r, struct rps_error *err)
 {
@@ -304,6 +314,9 @@ static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id
                                  " FROM sampling JOIN run USING (run_id) WHERE run_id = ?1",
                                  run_id, 0, read_sampling, r, err);
 
+    if (result == 0)
+        result = rps_reader_each(reader, "SELECT target FROM run WHERE run_id = ?1", run_id, 0,
+                                 read_target, r, err);
     for (r->table = 0; r->table < LISTS && r->is_sampled && result == 0; r->table++)
         result = rps_reader_each(reader, tables[r->table].sql, run_id, 0, add_row, r, err);
     return result == 0 && r->is_sampled ? limit_depths(r, err) : result;
@@ -323,6 +336,7 @@ int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *
     rps_reader_each(reader, "RELEASE code", 0, 0, NULL, NULL, &unheard);
     *ret = (struct rps_code){
         .sampling = r.sampling,
+        .is_of_machine = r.is_of_machine,
         .module = list[MODULES].array,
         .module_count = list[MODULES].count,
         .frame = list[FRAMES].array,

@@ -138,6 +138,21 @@ static void fill_group(struct rps_share_group *group, const struct rps_share_nam
         place_top(group, most, &name[k], seen[k]);
 }
 
+/* The same of functions that have names, beside the programs that the group has. */
+static void fill_named(struct rps_share_group *group, const struct rps_share_name *name,
+                       const uint64_t *seen, size_t count)
+{
+    struct rps_share_group named = {.samples = group->samples};
+    uint64_t most[RPS_SHARES_TOP];
+
+    for (size_t k = 0; k < count; k++) {
+        if (!name[k].is_unnamed)
+            place_top(&named, most, &name[k], seen[k]);
+    }
+    group->function_count = named.count;
+    memcpy(group->function, named.top, sizeof(named.top));
+}
+
 static int compare_shares(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;
@@ -191,16 +206,64 @@ static int is_by_program(struct rps_arena *scratch, const struct rps_code *code,
 
     for (size_t i = 0; i < shares->group_count * counts->key_count; i++)
         all[i % counts->key_count] += counts->seen[i];
-    return rps_shares_has_processes(code) &&
-           rps_shares_mostly_unnamed(shares->name, all, counts->key_count);
+    return rps_shares_are_of_programs(code, shares->name, all, counts->key_count);
 }
 
-static void fill_groups(const struct rps_code_counts *counts, const struct rps_share_name *name,
-                        struct rps_part_shares *shares)
+/* Samples of programs in each group, and how many processes of each were seen there. */
+struct programs {
+    struct rps_share_name *name;
+    int64_t *of; /* of each task */
+    size_t count, task_count;
+    size_t *process;   /* of each task */
+    uint64_t *seen;    /* [group * count + program] */
+    size_t *processes; /* the same */
+    uint8_t *is_known; /* [group * task_count + process] */
+};
+
+static int add_program(void *context, size_t group, int64_t id, uint64_t samples,
+                       struct rps_error *err)
 {
-    for (size_t g = 0; g < shares->group_count; g++)
-        fill_group(&shares->group[g], name, &counts->seen[g * counts->key_count],
-                   counts->key_count);
+    struct programs *programs = context;
+    size_t at, process;
+
+    (void)err;
+    if ((uint64_t)id >= programs->task_count)
+        return 0;
+    at = group * programs->count + (size_t)programs->of[id];
+    process = group * programs->task_count + programs->process[id];
+    programs->seen[at] += samples;
+    programs->processes[at] += !programs->is_known[process];
+    programs->is_known[process] = 1;
+    return 0;
+}
+
+static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         const struct rps_run_part *part, const struct rps_cpus *cpus,
+                         const struct rps_code *code, struct rps_part_shares *shares,
+                         struct rps_error *err)
+{
+    struct rps_arena *scratch = rps_arena_new();
+    struct programs programs = {.task_count = code->task_count};
+    int result;
+
+    programs.of =
+        rps_shares_programs(scratch, code, &programs.name, &programs.count, &programs.process);
+    programs.seen =
+        rps_arena_get(scratch, part->group_count, programs.count * sizeof(*programs.seen));
+    programs.processes =
+        rps_arena_get(scratch, part->group_count, programs.count * sizeof(*programs.processes));
+    programs.is_known = rps_arena_get(scratch, part->group_count, programs.task_count);
+    programs.name = keep_names(arena, programs.name, programs.count);
+    result = rps_run_code_walk(reader, run_id, part, cpus, 1, add_program, &programs, err);
+    for (size_t g = 0; g < shares->group_count && result == 0; g++) {
+        for (size_t p = 0; p < programs.count; p++)
+            programs.name[p].processes = programs.processes[g * programs.count + p];
+        fill_group(&shares->group[g], programs.name, &programs.seen[g * programs.count],
+                   programs.count);
+        shares->group[g].by_program = 1;
+    }
+    rps_arena_free(scratch);
+    return result;
 }
 
 int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
@@ -209,9 +272,9 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
                          struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
-    struct rps_code_counts counts = {0}, programs = {0};
+    struct rps_code_counts counts = {0};
     struct rps_share_name *name;
-    int result;
+    int result, by_program;
 
     counts.key =
         rps_shares_functions(scratch, code, 1, RPS_UNNAMED_MODULE, &name, &counts.key_count);
@@ -234,16 +297,12 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
         ret->group[g].samples = counts.of[g];
         ret->sample_count += counts.of[g];
     }
-    fill_groups(&counts, ret->name, ret);
-    if (is_by_program(scratch, code, &counts, ret)) {
-        programs.key = rps_shares_programs(scratch, code, &name, &programs.key_count);
-        result = rps_code_counts_read(scratch, &programs, reader, run_id, part, cpus, code, 1, err);
-    }
-    if (result == 0 && programs.key) {
-        for (size_t g = 0; g < part->group_count; g++)
-            ret->group[g].by_program = 1;
-        fill_groups(&programs, keep_names(arena, name, programs.key_count), ret);
-    }
+    by_program = is_by_program(scratch, code, &counts, ret);
+    for (size_t g = 0; g < part->group_count; g++)
+        (by_program ? fill_named : fill_group)(
+            &ret->group[g], ret->name, &counts.seen[g * counts.key_count], counts.key_count);
+    if (by_program)
+        result = fill_programs(arena, reader, run_id, part, cpus, code, ret, err);
 out:
     rps_arena_free(scratch);
     return result;

@@ -270,7 +270,7 @@ static struct rps_shares find_programs(struct rps_arena *arena, const struct rps
 {
     struct rps_share_name *name;
     struct rps_shares shares = {0};
-    int64_t *program = rps_shares_programs(arena, code, &name, &shares.count);
+    int64_t *program = rps_shares_programs(arena, code, &name, &shares.count, NULL);
 
     shares.share = rps_arena_get(arena, shares.count, sizeof(*shares.share));
     for (size_t p = 0; p < shares.count; p++)

@@ -48,20 +48,6 @@ int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *co
     return function;
 }
 
-int rps_shares_mostly_unnamed(const struct rps_share_name *name, const uint64_t *samples,
-                              size_t count)
-{
-    uint64_t unnamed = 0, most = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (name[i].is_unnamed)
-            unnamed += samples[i];
-        else if (samples[i] > most)
-            most = samples[i];
-    }
-    return unnamed > most;
-}
-
 int rps_shares_has_processes(const struct rps_code *code)
 {
     size_t t = 0;
@@ -69,6 +55,20 @@ int rps_shares_has_processes(const struct rps_code *code)
     while (t < code->task_count && code->task[t].pid == code->task[0].pid)
         t++;
     return t < code->task_count;
+}
+
+int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_share_name *function,
+                               const uint64_t *samples, size_t count)
+{
+    uint64_t unnamed = 0, most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (function[i].is_unnamed)
+            unnamed += samples[i];
+        else if (samples[i] > most)
+            most = samples[i];
+    }
+    return code->is_of_machine || (unnamed > most && rps_shares_has_processes(code));
 }
 
 /* The process of each task, and in `first`, of each process, the task of its first thread that was
@@ -90,13 +90,14 @@ static size_t *find_processes(struct rps_arena *arena, const struct rps_code *co
 }
 
 int64_t *rps_shares_programs(struct rps_arena *arena, const struct rps_code *code,
-                             struct rps_share_name **ret_name, size_t *ret_count)
+                             struct rps_share_name **ret_name, size_t *ret_count,
+                             size_t **ret_process)
 {
     struct rps_arena *scratch = rps_arena_new();
     int64_t *program = rps_arena_get(arena, code->task_count, sizeof(*program));
     struct rps_share_name *name = rps_arena_get(arena, code->task_count, sizeof(*name));
     size_t *first = rps_arena_get(scratch, code->task_count, sizeof(*first));
-    size_t *process = find_processes(scratch, code, first);
+    size_t *process = find_processes(arena, code, first);
     struct rps_share_items programs = {0};
 
     for (size_t t = 0; t < code->task_count; t++) {
@@ -112,6 +113,8 @@ int64_t *rps_shares_programs(struct rps_arena *arena, const struct rps_code *cod
     }
     *ret_name = name;
     *ret_count = programs.count;
+    if (ret_process)
+        *ret_process = process;
     rps_arena_free(scratch);
     return program;
 }

@@ -18,10 +18,11 @@
 #include "rpistat/clock.h"
 #include "tracker_parts.h"
 
-#define STACKS_MAX  1000000 /* that are told apart; above, innermost frames alone */
-#define MODULES_MAX 65536   /* above, memory */
-#define PAGE        4096
-#define NAME_SIZE   64
+#define STACKS_MAX    1000000 /* that are told apart; above, innermost frames alone */
+#define MODULES_MAX   65536   /* above, memory */
+#define ADDRESSES_MAX 500000  /* of which the function is remembered */
+#define PAGE          4096
+#define NAME_SIZE     64
 
 #define PROGRAMS_MAX 10000 /* that are told apart; above, one without a name */
 
@@ -140,19 +141,63 @@ static int64_t add_mapped_module(struct rps_tracker *tracker, struct rps_mapped 
     return mapped->module;
 }
 
-/* The frame's number. When there are many, a page of code is one frame; when there are too many of
- * these, a module is. */
-static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t address)
+/* Where the function begins that has the address; 0: not known. */
+static uint64_t find_function(struct rps_tracker *tracker, int64_t module, uint64_t address)
 {
-    int64_t number = rps_intern_find(&tracker->frame, (uint64_t)module, address);
+    const struct rps_tracker_module *of = rps_intern_at(&tracker->module, module);
+
+    if (of->kind == RPS_MODULE_KERNEL)
+        return tracker->simulated.count > 0 ? 0 : rps_function_in_kernel(&tracker->kernel, address);
+    return of->kind == RPS_MODULE_FILE ? rps_function_in_file(of->path, of->build_id, address) : 0;
+}
+
+/* The address, or the beginning of its function. What was forgotten is asked for again. */
+static uint64_t fold_address(struct rps_tracker *tracker, int64_t module, uint64_t address,
+                             int is_innermost)
+{
+    struct rps_tracker_address *seen;
+    int64_t number;
     int is_new;
 
+    if (tracker->address.count >= ADDRESSES_MAX) {
+        rps_intern_free(&tracker->address);
+        tracker->address = RPS_INTERN_OF(struct rps_tracker_address);
+    }
+    number = rps_intern_add(&tracker->address, (uint64_t)module, address, &is_new);
+    seen = rps_intern_at(&tracker->address, number);
+    if (!seen)
+        return address;
+    if (is_new)
+        seen->function = find_function(tracker, module, address);
+    if (seen->function == 0 ||
+        (is_innermost && seen->is_innermost && module != tracker->only_module[RPS_MODULE_KERNEL]))
+        return address;
+    seen->is_innermost |= is_innermost;
+    return seen->function;
+}
+
+/* The frame's number. When there are many, a page of code is one frame; when there are too many of
+ * these, a module is. */
+static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
+                         int is_innermost)
+{
+    int64_t number = rps_intern_find(&tracker->frame, (uint64_t)module, address);
+    size_t count = tracker->frame.count;
+    int is_new;
+
+    if (count >= RPS_TRACKER_EXACT_MAX && (number < 0 || !is_innermost)) {
+        uint64_t folded = fold_address(tracker, module, address, is_innermost);
+
+        if (folded != address)
+            number = rps_intern_find(&tracker->frame, (uint64_t)module, folded);
+        else if (count >= 2 * RPS_TRACKER_FRAMES_MAX)
+            folded = 0;
+        else if (count >= RPS_TRACKER_FRAMES_MAX)
+            folded -= folded % PAGE;
+        address = folded;
+    }
     if (number >= 0)
         return number;
-    if (tracker->frame.count >= 2 * RPS_TRACKER_FRAMES_MAX)
-        address = 0;
-    else if (tracker->frame.count >= RPS_TRACKER_FRAMES_MAX)
-        address -= address % PAGE;
     number = rps_intern_add(&tracker->frame, (uint64_t)module, address, &is_new);
     if (number >= 0 && is_new) {
         struct rps_frame told = {number, module, address};
@@ -203,9 +248,12 @@ static int append_frame(struct rps_tracker *tracker, struct chain *chain, int64_
         chain->is_cut = 1;
         return 0;
     }
-    frame = module < 0 ? -1 : add_frame(tracker, module, address);
+    frame = module < 0 ? -1 : add_frame(tracker, module, address, chain->count == 0);
     if (frame < 0)
         return -1;
+    if (chain->count > 0 && chain->frame[chain->count - 1] == frame &&
+        tracker->frame.count >= RPS_TRACKER_EXACT_MAX)
+        return 1; /* it called itself */
     chain->frame[chain->count++] = frame;
     return 1;
 }
@@ -710,6 +758,7 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
     tracker->unwinder.wait_us = RPS_UNWINDER_WAIT_US;
     tracker->module = RPS_INTERN_OF(struct rps_tracker_module);
     tracker->frame = RPS_INTERN_OF(struct rps_tracker_frame);
+    tracker->address = RPS_INTERN_OF(struct rps_tracker_address);
     tracker->stack = RPS_INTERN_OF(struct rps_intern_key);
     tracker->process = RPS_INTERN_OF(struct rps_process);
     tracker->thread = RPS_INTERN_OF(struct rps_thread);
@@ -754,6 +803,8 @@ void rps_tracker_free(struct rps_tracker *tracker)
         free(((struct rps_tracker_program *)rps_intern_at(&tracker->program, (int64_t)i))->name);
     rps_intern_free(&tracker->module);
     rps_intern_free(&tracker->frame);
+    rps_intern_free(&tracker->address);
+    rps_kernel_functions_free(&tracker->kernel);
     rps_intern_free(&tracker->stack);
     rps_intern_free(&tracker->process);
     rps_intern_free(&tracker->thread);

@@ -13,8 +13,17 @@
 #include "rpistat/error.h"
 #include "rpistat/sample.h"
 
-/* Frames that are told apart; above, further addresses count as the beginning of their page of code
- * (4 KiB): names are not known while recording. */
+/*
+ * So many frames are instructions. From then on frames are functions: an address counts as the
+ * beginning of its function, which is known without names, and has a frame of its own only when it
+ * is innermost for a second time, so that lines stay known of where most samples are; functions
+ * that call themselves are one frame. The kernel has no lines. Where functions are not known (code made by a process, files without the table)
+ * addresses stay.
+ */
+#define RPS_TRACKER_EXACT_MAX 2048
+
+/* Frames that are told apart at all; above, what has no known function counts as the beginning of
+ * its page of code (4 KiB). */
 #define RPS_TRACKER_FRAMES_MAX 200000
 
 /* Who gets what is new, each before the first that refers to it. Texts are borrowed. */

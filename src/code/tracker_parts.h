@@ -2,6 +2,7 @@
 #ifndef RPISTAT_CODE_TRACKER_PARTS_H
 #define RPISTAT_CODE_TRACKER_PARTS_H
 
+#include "functions.h"
 #include "intern.h"
 #include "tracker.h"
 #include "simulated.h"
@@ -39,10 +40,18 @@ struct rps_tracker_program {
     int is_changed; /* since it was told */
 };
 
+/* An address that was seen, and is no frame of its own yet. */
+struct rps_tracker_address {
+    struct rps_intern_key key; /* module, address */
+    uint64_t function;         /* where its function begins */
+    int is_innermost;          /* it was, once */
+};
+
 struct rps_tracker {
     struct rps_tracker_sink sink;
     int64_t start_ns;
     struct rps_intern module, frame;   /* struct rps_tracker_module, rps_tracker_frame */
+    struct rps_intern address;         /* struct rps_tracker_address */
     struct rps_intern stack;           /* key alone: parent, frame */
     struct rps_intern process, thread; /* tracker.c has them */
     struct rps_intern program;         /* struct rps_tracker_program */
@@ -51,6 +60,7 @@ struct rps_tracker {
         size_t count;
     } ended, silent; /* those of a moment ago; and others whose time is not known */
     struct rps_simulated simulated;
+    struct rps_kernel_functions kernel;
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;
     struct rps_unwinder unwinder;

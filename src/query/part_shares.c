@@ -53,6 +53,8 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
     if (name->line > 0)
         snprintf(line, sizeof(line), " (%.*s:%d)", (int)rps_text_cut(file, FILE_MOST), file,
                  name->line);
+    else if (name->processes > 1)
+        snprintf(line, sizeof(line), " (%zu processes)", name->processes);
     fits = length + strlen(line) < size;
     if (!fits)
         length = rps_text_cut(name->name, size - strlen(line) - sizeof("..."));
@@ -63,6 +65,7 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
 {
     char name[256];
+    size_t used;
 
     ret[0] = '\0';
     if (group->count == 0 || isnan(group->top[0].share))
@@ -72,6 +75,10 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
         snprintf(ret, size, "%.0f %% in %s", 100 * group->top[0].share, name);
     else
         snprintf(ret, size, "in %s", name);
+    used = strlen(ret);
+    if (group->function_count > 0)
+        snprintf(ret + used, size - used, ", %.0f %% in %s", 100 * group->function[0].share,
+                 rps_share_name_text(name, sizeof(name), &group->function[0].name));
     return ret;
 }
 

@@ -342,7 +342,7 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
     for (int l = 0; l < profile->label_count && (size_t)l < shares->group_count; l++) {
         struct rps_share_group group = shares->group[l];
 
-        group.top[0].name.line = 0;
+        group.top[0].name.line = group.function[0].name.line = 0;
         rps_share_group_text(profile->label[l].place, sizeof(profile->label[l].place), &group);
     }
 }

@@ -63,6 +63,11 @@ void rps_report_shares(struct rps_report *report)
             rps_arena_print(document->arena, "%s%s%s %.1f %%", text ? text : "", text ? ", " : "",
                             rps_share_name_text(name, sizeof(name), &group->top[t].name),
                             100 * group->top[t].share);
+    for (int t = 0; t < group->function_count && isfinite(group->function[t].share); t++)
+        text = rps_arena_print(document->arena, "%s%s%s %.1f %%", text ? text : "",
+                               t > 0 ? ", " : "; functions: ",
+                               rps_share_name_text(name, sizeof(name), &group->function[t].name),
+                               100 * group->function[t].share);
     if (report->shares.sampling.frequency > 0)
         event = NULL; /* those of page faults say nothing of the time */
     if (group->samples > 0 || report->shares.unsampled.cpu_s > 0)

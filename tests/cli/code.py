@@ -403,14 +403,16 @@ def test_programs():
             seen.write()
         expect(folder.call("phases", "-r", "1"), 0)
         report = expect(folder.call("report", "-r", "1"), 0).stdout
-        assert re.search(r"Where the time went.*\n  cc1 80\.0 %, as 20\.0 %\n", report), report
+        assert re.search(r"Where the time went.*\n  cc1 \(32 processes\) 80\.0 %, as 20\.0 %; functions: main \(work\.c:10\) 20\.0 %\n",
+                         report), report
         top = json.loads(expect(folder.call("report", "-r", "1", "--format", "json"), 0).stdout)["top"]
         assert [(row["name"], row["self_share"], row["module"]) for row in top] == [
             ("cc1", .8, None), ("as", .2, None)], top
         text = expect(folder.call("code", "-r", "1"), 0).stdout
-        assert "\nPrograms: cc1 80.0 %, as 20.0 %.\n" in text and "cc1 80 %, as 20 %" in text, text
+        assert "\nPrograms: cc1 80.0 %, as 20.0 %.\n" in text and "cc1 80 %, as 20 %; main (work.c:10) 20 %" in text, text
         words = expect(folder.call("phases", "-r", "1"), 0).stdout.split("What sets them apart")[1]
-        assert re.search(r"^  A: \S.*, in cc1$", words, re.M) and "libc" not in words, words
+        words = " ".join(words.split())
+        assert ", in cc1 (16 processes), 20 % in main (work.c:10) B: " in words and "libc" not in words, words
         found = json.loads(expect(folder.call("code", "-r", "1", "--by", "program", "--format", "json"), 0).stdout)
         assert [(row["name"], row["self"], row["pid"]) for row in found["code"]] == [
             ("cc1", 2560, None), ("as", 640, None)], found
@@ -420,6 +422,32 @@ def test_programs():
         report = expect(folder.call("report", "-r", "2"), 0).stdout
         assert re.search(r"\n  \[libc\.so\.6\] 50\.0 %, \[cc1\] 30\.0 %", report), report
         assert "Programs" not in expect(folder.call("code", "-r", "2"), 0).stdout
+
+
+def test_machine():
+    """of a machine programs are named, then functions, however many of these have names; never a process's number"""
+    with Folder() as folder:
+        folder.write("script.sim", SCRIPT)
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=1)
+        for period in range(320):
+            seen.add(period, [MAIN], 6, task=("cc1", 5000 + period // 10, 5000 + period // 10))
+            seen.add(period, [LOAD], 4, task=("as", 4999, 4999))
+        seen.write()
+        expect(folder.call("phases"), 0)
+        for target, programs in (("command", False), ("all 2 CPUs", True), ("CPU 0-1", True), ("cgroup build", True)):
+            with sqlite3.connect(folder / "rpistat.data") as store:
+                store.execute("UPDATE run SET target = ?", (target,))
+            store.close()
+            report = " ".join(expect(folder.call("report"), 0).stdout.split("Where the time went")[1].split())
+            code = expect(folder.call("code"), 0).stdout
+            words = " ".join(expect(folder.call("phases"), 0).stdout.split("What sets them apart")[1].split())
+            panel = expect(folder.call("plot", "-o", "-"), 0).stdout
+            assert ("cc1 (32 processes) 60.0 %, as 40.0 %; functions: main (work.c:10) 60.0 %, load" in report) == programs, report
+            assert ("cc1 60 %, as 40 %; main (work.c:10) 60 %" in code) == programs, code
+            assert (", in cc1 (16 processes), 60 % in main (work.c:10) B: " in words) == programs, words
+            assert ("a cc1  b as" in panel) == programs, panel
+            assert not re.search(r"\b50[0-3]\d\b", words + report), (words, report)
 
 
 def test_without():
@@ -432,6 +460,6 @@ def test_without():
 prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
-              test_report, test_answer, test_pprof, test_phases, test_programs, test_without])
+              test_report, test_answer, test_pprof, test_phases, test_programs, test_machine, test_without])
 finally:
     FOLDER.__exit__()

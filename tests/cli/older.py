@@ -3,6 +3,7 @@ in the place of what they lack, and become newer ones when they are written to.
 
 usage: older.py RPISTAT
 """
+import json
 import os
 import re
 import sqlite3
@@ -84,6 +85,38 @@ FORMATS = (
 )
 
 
+def test_counts():
+    """a store of format 1.3, whose counts of samples were written otherwise, says the same, also when it is thinned, merged and
+    repaired"""
+    with Folder(1) as folder:
+        folder.write("samples.sim", "function f 0x1000 0x10\nfunction g 0x2000 0x10\nphase a 9s code=g>f\nphase b 3s code=g\n")
+        expect(folder.call("record", "--pmu", "sim:samples.sim", "-o", "rpistat.data"), 0)
+        rows = {}
+        for column, number in (("stacks", "stack"), ("tasks", "task")):
+            for *key, times, numbers in ask(folder, "SELECT run_id, level, cpu, period, samples, json_group_array(%s) FROM %s_count"
+                                            " GROUP BY run_id, level, cpu, period, samples" % (number, number)):
+                rows.setdefault(tuple(key), {}).setdefault(column, {})[times] = json.loads(numbers)
+        assert len(rows) > 100, rows
+        sql = "".join("UPDATE code_count SET stacks = '%s', tasks = '%s' WHERE run_id = %d AND level = %d AND cpu = %d AND period = %d;"
+                      % (*(json.dumps(row[column], separators=(",", ":")) for column in ("stacks", "tasks")), *key)
+                      for key, row in rows.items())
+        name = older(folder, "older.data", sql, 1003)
+        views = ["SELECT * FROM %s_count ORDER BY 1, 2, 3, 4, 5" % view for view in ("stack", "task", "function")]
+        want = [expect(folder.call("code", *more, "-i", "rpistat.data"), 0).stdout for more in ((), ("--by", "thread"))]
+        counts = [ask(folder, view) for view in views]
+        for into, command in (("older.data", None), ("repaired.data", ["check", "-i", name, "--repair", "-o", "repaired.data"]),
+                              ("merged.data", ["merge", name, "-i", "merged.data"]),
+                              ("edited.data", ["runs", "1", "--set-label", "edited", "-i", "edited.data"])):
+            if into == "edited.data":
+                folder.write(into, folder.read(name))
+            if command:
+                expect(folder.call(*command), 0)
+                assert [ask(folder, view, into) for view in views] == counts, into
+            assert "is sound" in expect(folder.call("check", "-i", into), 0).stdout
+            got = [expect(folder.call("code", *more, "-i", into), 0).stdout.replace(into, "rpistat.data") for more in ((), ("--by", "thread"))]
+            assert got == want, (into, got, want)
+
+
 def test_formats():
     """a store of formats 1.0 and 1.2 is read as it is, and becomes a newer one when it is written to"""
     with Folder(1) as folder:
@@ -123,4 +156,4 @@ def test_formats():
                 os.unlink(folder / store)
 
 
-tap.main([test_columns, test_formats])
+tap.main([test_columns, test_counts, test_formats])

@@ -1,4 +1,5 @@
-/* ELF files with debug information, which are read in a child process: what comes back is whole. */
+/* ELF files with debug information, which are read in a child process: what comes back is whole. And
+ * where functions begin, which is read in this one. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "code/child.h"
+#include "code/functions.h"
 #include "rpistat/naming.h"
 
 #define FRAMES 64
@@ -48,8 +50,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsetenv("DEBUGINFOD_URLS");
     *module = (struct rps_module){.kind = RPS_MODULE_FILE, .path = fuzz_file("elf", data, size)};
     code.frame_count = FRAMES;
-    for (size_t i = 0; i < FRAMES; i++)
+    for (size_t i = 0; i < FRAMES; i++) {
         frame[i].address = size * i / FRAMES;
+        fuzz_expect(rps_function_in_file(module->path, "", frame[i].address) <= frame[i].address,
+                    "a function begins behind its code");
+    }
     fuzz_expect(rps_naming_name(&code, &options, &err) == 0, "naming failed");
     expect_whole(&code);
     expect_limits();

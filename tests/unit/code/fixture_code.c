@@ -8,9 +8,10 @@ void report(void);
 #define TEXT_OF(line) #line
 #define TEXT(line)    TEXT_OF(line)
 
-/* Leave the address of this place and its line in `name`, without a symbol in the code. */
+/* Leave the address of this place and its line in `name`, without a symbol in the code. It is not
+ * the first of its function. */
 #define SPOT(name)                                                                                 \
-    __asm__ volatile("1: nop\n.pushsection .data.rel.local,\"aw\"\n.globl " #name "\n" #name       \
+    __asm__ volatile("nop\n1: nop\n.pushsection .data.rel.local,\"aw\"\n.globl " #name "\n" #name  \
                      ": .dc.a 1b, " TEXT(__LINE__) "\n.popsection")
 
 extern const uintptr_t spot_inner[2], spot_middle[2], spot_outer[2], spot_hidden[2], spot_bar[2],
@@ -34,6 +35,7 @@ static inline __attribute__((always_inline)) int middle(int x)
     return inner(x) + sink;
 }
 
+enum { outer_line = __LINE__ + 1 };
 __attribute__((noinline)) int outer(int x)
 {
     SPOT(spot_outer);
@@ -103,4 +105,5 @@ void report(void)
     tell("rust", spot_rust);
     tell("legacy", spot_legacy);
     tell("nested", spot_nested);
+    tell("entry", (const uintptr_t[]){(uintptr_t)outer, outer_line});
 }

@@ -4,7 +4,7 @@
 
 #include "code/tracker.h"
 
-#define SEEN_MAX 400
+#define SEEN_MAX 3000
 
 struct seen {
     size_t module_count, frame_count, stack_count, task_count, count_count; /* told in all */

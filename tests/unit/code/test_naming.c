@@ -105,9 +105,9 @@ static void run(const char *command)
 
 #define CC_PROGRAM "%s %s -o %s %s/fixture_code.c %s/fixture_main.c"
 
-static const char *const spots[] = {"inner", "middle", "outer",  "hidden",
-                                    "bar",   "rust",   "legacy", "nested"};
-enum { INNER, MIDDLE, OUTER, HIDDEN, BAR, RUST, LEGACY, NESTED, SPOTS };
+static const char *const spots[] = {"inner", "middle", "outer",  "hidden", "bar",
+                                    "rust",  "legacy", "nested", "entry"};
+enum { INNER, MIDDLE, OUTER, HIDDEN, BAR, RUST, LEGACY, NESTED, ENTRY, SPOTS };
 
 struct program {
     const char *path;
@@ -221,6 +221,8 @@ static void expect_debug(const struct program *program, const struct rps_naming_
     expect_line(&code, RUST, 0, "mycrate::run", line[RUST]);
     expect_line(&code, LEGACY, 0, "mycrate::walk", line[LEGACY]);
     expect_line(&code, NESTED, 0, "nested", line[NESTED]);
+    expect_line(&code, ENTRY, 0, "outer", line[ENTRY]);
+    assert_int_equal(depths_of(&code, ENTRY), 1);
     rps_code_free(&code);
 }
 

@@ -321,10 +321,10 @@ static void programs(void **state)
     struct rps_share_name *name;
     struct rps_shares shares;
     int64_t *program;
-    size_t count;
+    size_t count, *process;
 
     (void)state;
-    program = rps_shares_programs(arena, &code, &name, &count);
+    program = rps_shares_programs(arena, &code, &name, &count, &process);
     assert_int_equal(count, 3);
     assert_string_equal(name[program[0]].name, "sh");
     assert_string_equal(name[program[1]].name, "prog");
@@ -332,6 +332,8 @@ static void programs(void **state)
     assert_int_equal(program[4], program[1]);
     assert_string_equal(name[program[3]].name, "alone"); /* its first was never seen */
     assert_string_equal(name[program[3]].module, "");
+    assert_int_equal(process[2], process[1]);
+    assert_int_not_equal(process[3], process[1]);
     shares = rps_shares_find(arena, &code, seen, RPS_SHARES_PROGRAM);
     assert_int_equal(shares.count, 3);
     assert_int_equal(shares.samples, 31);
@@ -342,17 +344,22 @@ static void programs(void **state)
     assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 0}));
 }
 
-static void mostly_unnamed(void **state)
+/* Of a machine programs are told; of several processes, where most has no name. */
+static void of_programs(void **state)
 {
     const struct rps_share_name name[] = {{.name = "work"},
                                           {.name = "[a]", .is_unnamed = 1},
                                           {.name = "main"},
                                           {.name = "[b]", .is_unnamed = 1}};
+    const uint64_t unnamed[] = {5, 3, 5, 3}, named[] = {6, 3, 5, 3}, none[] = {0, 0, 0, 0};
+    const struct rps_code one = {.task_count = 3, .task = tasks}, machine = {.is_of_machine = 1};
 
     (void)state;
-    assert_true(rps_shares_mostly_unnamed(name, (const uint64_t[]){5, 3, 5, 3}, 4));
-    assert_false(rps_shares_mostly_unnamed(name, (const uint64_t[]){6, 3, 5, 3}, 4));
-    assert_false(rps_shares_mostly_unnamed(name, (const uint64_t[]){0, 0, 0, 0}, 4));
+    assert_true(rps_shares_are_of_programs(&code, name, unnamed, 4));
+    assert_false(rps_shares_are_of_programs(&code, name, named, 4));
+    assert_false(rps_shares_are_of_programs(&code, name, none, 4));
+    assert_false(rps_shares_are_of_programs(&one, name, unnamed, 4));
+    assert_true(rps_shares_are_of_programs(&machine, name, named, 4));
 }
 
 /* Of less than 20 samples there are no shares. */
@@ -411,7 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs),
-        cmocka_unit_test(mostly_unnamed),
+        cmocka_unit_test(of_programs),
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_not_sampled),
         cmocka_unit_test(functions),

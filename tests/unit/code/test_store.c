@@ -223,6 +223,54 @@ static void periods_of_a_part(void **state)
     rps_reader_close(reader);
 }
 
+/* Rows as formats up to 1.3 had them stand beside those of today. */
+static void older_rows(void **state)
+{
+    static const char sql[] = "SELECT group_concat(stack || ' ' || samples) FROM (SELECT * FROM"
+                              " stack_count WHERE period < 2 ORDER BY period, stack)";
+    const char *path = fixture_path(state, "s");
+    struct rps_reader *reader;
+    struct seen seen;
+
+    sound_store(path, 1, 2, 0);
+    fixture_exec(path, "UPDATE code_count SET stacks = '{\"1\":[3,4,39],\"20\":[0]}', tasks ="
+                       " '{\"23\":[1]}' WHERE period = 0");
+    fixture_exec(path, "UPDATE code_count SET stacks = 'Q`TP\"g', tasks = 'Sc'"
+                       " WHERE period = 1");
+    assert_string_equal(fixture_text(path, sql), "0 20,3 1,4 1,39 1,0 20,3 1,4 1,39 1");
+    assert_int_equal(fixture_number(path, "SELECT sum(samples * (task = 1)) FROM task_count"), 46);
+    reader = open_reader(path);
+    seen = counts_of(reader, 0, 0, UINT64_MAX);
+    assert_int_equal(seen.samples, 46);
+    assert_int_equal(seen.of[0], 40);
+    assert_int_equal(seen.of[39], 2);
+    assert_int_equal(counts_of(reader, 1, 0, 0).of[1], 23);
+    assert_int_equal(counts_of(reader, 1, 1, 1).of[1], 23);
+    rps_reader_close(reader);
+}
+
+/* What a row has of new stacks, whose numbers follow one another, is short; what views make of
+ * numbers large and small is what was written. */
+static void rows_are_short(void **state)
+{
+    const char *path = fixture_path(state, "s");
+    struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .samples = 1};
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    recorder_write(writer, 0, 8);
+    for (count.id = 123456; count.id < 123456 + 100; count.id++)
+        rps_writer_stack_count(writer, &count);
+    fixture_end(writer, &run);
+    assert_string_equal(fixture_text(path, "SELECT group_concat(stack) FROM (SELECT stack FROM"
+                                           " stack_count ORDER BY stack LIMIT 3)"),
+                        "123456,123457,123458");
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM stack_count WHERE samples = 1 AND"
+                                          " stack BETWEEN 123456 AND 123555"),
+                     100);
+    assert_int_equal(fixture_number(path, "SELECT length(stacks) FROM code_count"), 4 + 99);
+}
+
 /* --- hostile stores --------------------------------------------------------------------------- */
 
 static void malformed_texts(void **state)
@@ -231,10 +279,27 @@ static void malformed_texts(void **state)
         const char *text;
         int numbers; /* before what is malformed; + 100: nothing is */
     } cases[] = {
+        {"", 100},
+        {"P", 101},
+        {"ZPQm", 103},
+        {"LI.v", 101}, /* 1999999 */
+        {"LI.x", 0},   /* 2000000 */
+        {"LI.vP", 1},  /* 1999999 and the next */
+        {"PN", 1},     /* the same again */
+        {"N", 0},      /* -1 */
+        {"P{", 1},
+        {"PQ", 1}, /* more than once, but how often? */
+        {"PQ!", 1},
+        {"P!", 1},
+        {"P P", 1},
+        {"P\xc3\xa4", 1},
+        {"!!!!!!P", 101}, /* as long as it may be */
+        {"!!!!!!!P", 0},
+        {"QMMMMMMMz", 0},
+        {"QMMMMMMz", 101},
         {"{}", 100},
         {"{\"1\":[0]}", 101},
         {"{\"1\":[5,6],\"33\":[7]}", 103},
-        {"", 0},
         {"{", 0},
         {"{}x", 0},
         {"{\"1\":[]}", 0},
@@ -248,7 +313,7 @@ static void malformed_texts(void **state)
         {"{\"1\":[99999999999]}", 0},
         {"{\"99999999999\":[1]}", 0},
         {"{\"x\":[1]}", 0},
-        {"[1]", 0},
+        {"[1]", 101},
         {" {}", 0},
         {"{\"1\":[1.5]}", 1},
         {"{\"1\":7}", 0},
@@ -282,7 +347,8 @@ static void hostile_rows(void **state)
         "UPDATE task SET pid = -5, tid = 1 << 60, start_ns = -1, end_ns = -1, task = task + 7",
         "INSERT INTO location VALUES (1, 3, 1, 'f', '', -1, 'how'), (1, 77, 0, 'f', '', 1, "
         "'debug')",
-        "UPDATE code_count SET stacks = '', tasks = '{\"1\":[1999999]}'",
+        "UPDATE code_count SET stacks = '!', tasks = '{\"1\":[1999999]}'",
+        "UPDATE code_count SET stacks = 'MMMMMMz', tasks = 'LI.v'",
         "UPDATE code_count SET cpu = cpu * (1 << 40), period = -period, level = 7",
         "UPDATE code_count SET part = part + 9223372036854770000; INSERT INTO code_count SELECT "
         "run_id,"
@@ -394,9 +460,10 @@ static void names_beside_a_recorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_handed_over), TEST(what_comes_again),        TEST(thinned_counts),
-        TEST(periods_of_a_part),   TEST(malformed_texts),         TEST(hostile_rows),
-        TEST(hostile_depths),      TEST(names_beside_a_recorder),
+        TEST(what_is_handed_over),     TEST(what_comes_again), TEST(thinned_counts),
+        TEST(periods_of_a_part),       TEST(older_rows),       TEST(rows_are_short),
+        TEST(malformed_texts),         TEST(hostile_rows),     TEST(hostile_depths),
+        TEST(names_beside_a_recorder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -140,7 +140,7 @@ static const struct damage damages[] = {
      "run 1: counts of samples that are not inside the run: 1\n"},
     {"UPDATE code_count SET level = 1 WHERE period = 3",
      "run 1: counts of samples in blocks that are not there: 1\n"},
-    {"UPDATE code_count SET stacks = '[]' WHERE period = 3",
+    {"UPDATE code_count SET stacks = '!' WHERE period = 3",
      "run 1: rows of code_count that cannot be read, or count what is not there: 1\n"},
     {"DELETE FROM code_count WHERE period = 3",
      "run 1: samples by which its counts of stacks or tasks differ from their total number: 3\n"},

@@ -1,0 +1,297 @@
+#include "functions.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rpistat/array.h"
+#include "rpistat/sample.h"
+
+#define SEGMENTS_MAX    64
+#define NOTES_MAX       4096 /* bytes of a segment's notes that are looked at */
+#define ENTRIES_AT_ONCE 512
+#define SYMBOLS_A_CALL  2000 /* some milliseconds */
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define DATA_HERE ELFDATA2LSB
+#else
+#define DATA_HERE ELFDATA2MSB
+#endif
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+struct file {
+    int fd;
+    Elf64_Phdr segment[SEGMENTS_MAX];
+    size_t count;
+};
+
+/* 1, or 0 when the file does not have it. */
+static int read_at(const struct file *file, uint64_t offset, void *ret, size_t size)
+{
+    return offset <= INT64_MAX && pread(file->fd, ret, size, (off_t)offset) == (ssize_t)size;
+}
+
+static int read_segments(struct file *file)
+{
+    Elf64_Ehdr header;
+
+    if (!read_at(file, 0, &header, sizeof(header)) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_ident[EI_DATA] != DATA_HERE || header.e_phentsize != sizeof(*file->segment) ||
+        header.e_phnum > SEGMENTS_MAX)
+        return 0;
+    file->count = header.e_phnum;
+    return read_at(file, header.e_phoff, file->segment, file->count * sizeof(*file->segment));
+}
+
+/* Only regular files are opened: opening others can wait, or do something. */
+static int open_file(struct file *file, const char *path)
+{
+    struct stat status;
+
+    file->fd = stat(path, &status) == 0 && S_ISREG(status.st_mode)
+                   ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+                   : -1;
+    return file->fd >= 0 && fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           read_segments(file);
+}
+
+/* Whether these notes have the build-id. */
+static int is_in_notes(const char *notes, size_t size, size_t align, const char *build_id)
+{
+    char hex[2 * RPS_BUILD_ID_MAX + 1] = "";
+    Elf64_Nhdr note;
+
+    for (uint64_t at = 0; at < size && size - at >= sizeof(note);) {
+        uint64_t name = at + sizeof(note), id, next;
+
+        memcpy(&note, notes + at, sizeof(note));
+        id = name + ((uint64_t)note.n_namesz + align - 1) / align * align;
+        next = id + ((uint64_t)note.n_descsz + align - 1) / align * align;
+        if (id > size || note.n_descsz > size - id)
+            return 0;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+            memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 &&
+            note.n_descsz <= RPS_BUILD_ID_MAX) {
+            for (size_t i = 0; i < note.n_descsz; i++)
+                snprintf(hex + 2 * i, 3, "%02x", (unsigned char)notes[id + i]);
+            return strcmp(hex, build_id) == 0;
+        }
+        at = next;
+    }
+    return 0;
+}
+
+static int has_build_id(const struct file *file, const char *build_id)
+{
+    char notes[NOTES_MAX];
+
+    if (!build_id[0])
+        return 1;
+    for (size_t i = 0; i < file->count; i++) {
+        const Elf64_Phdr *at = &file->segment[i];
+        size_t size = at->p_filesz < NOTES_MAX ? at->p_filesz : NOTES_MAX;
+
+        if (at->p_type == PT_NOTE && read_at(file, at->p_offset, notes, size) &&
+            is_in_notes(notes, size, at->p_align == 8 ? 8 : 4, build_id))
+            return 1;
+    }
+    return 0;
+}
+
+/* The segment that has the byte, by its offset or by its address; NULL. */
+static const Elf64_Phdr *find_segment(const struct file *file, int by_address, uint64_t byte)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        const Elf64_Phdr *at = &file->segment[i];
+        uint64_t start = by_address ? at->p_vaddr : at->p_offset;
+
+        if (at->p_type == PT_LOAD && byte >= start && byte - start < at->p_filesz)
+            return at;
+    }
+    return NULL;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* How numbers are written, as the Linux Standard Base has it (DWARF exception headers). */
+enum { VERSION = 1, SIZE_OF_4 = 3, UNSIGNED_4 = 0x03, SIGNED_4_RELATIVE = 0x3b };
+
+struct table_header {
+    uint8_t version, of_frames, of_count, of_table;
+    uint32_t frames, count;
+};
+
+/* Relative to the table's address. */
+struct table_entry {
+    int32_t start, description;
+};
+
+/* What a function's description begins with, in the only way that compilers write it: the start is
+ * relative to its own address. */
+struct description {
+    uint32_t length, common;
+    int32_t start;
+    uint32_t size;
+};
+
+static int read_entries(const struct file *file, const Elf64_Phdr *table, uint64_t first,
+                        struct table_entry *ret, size_t count)
+{
+    return read_at(file, table->p_offset + sizeof(struct table_header) + first * sizeof(*ret), ret,
+                   count * sizeof(*ret));
+}
+
+static uint64_t start_of(const Elf64_Phdr *table, const struct table_entry *entry)
+{
+    return table->p_vaddr + (uint64_t)(int64_t)entry->start;
+}
+
+/* The last entry of the table that begins by the address; 0 when there is none. */
+static int find_entry(const struct file *file, const Elf64_Phdr *table, uint64_t address,
+                      struct table_entry *ret)
+{
+    struct table_header header;
+    struct table_entry entry[ENTRIES_AT_ONCE];
+    uint64_t low = 0, high;
+
+    if (table->p_filesz < sizeof(header) ||
+        !read_at(file, table->p_offset, &header, sizeof(header)) || header.version != VERSION ||
+        (header.of_frames & 7) != SIZE_OF_4 || header.of_count != UNSIGNED_4 ||
+        header.of_table != SIGNED_4_RELATIVE)
+        return 0;
+    high = (table->p_filesz - sizeof(header)) / sizeof(*ret);
+    high = header.count < high ? header.count : high;
+    while (high - low > ENTRIES_AT_ONCE) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (!read_entries(file, table, middle, entry, 1))
+            return 0;
+        if (start_of(table, entry) <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    if (!read_entries(file, table, low, entry, (size_t)(high - low)))
+        return 0;
+    while (high > low && start_of(table, &entry[high - low - 1]) > address)
+        high--;
+    if (high > low)
+        *ret = entry[high - low - 1];
+    return high > low;
+}
+
+/* Where the function begins that has the address; 0: none has. A table says nothing of how long
+ * functions are, their descriptions do. */
+static uint64_t find_function(const struct file *file, uint64_t address)
+{
+    const Elf64_Phdr *table = NULL, *segment;
+    struct description described;
+    struct table_entry entry = {0};
+    uint64_t start, at;
+
+    for (size_t i = 0; i < file->count && !table; i++)
+        table = file->segment[i].p_type == PT_GNU_EH_FRAME ? &file->segment[i] : NULL;
+    if (!table || !find_entry(file, table, address, &entry))
+        return 0;
+    start = start_of(table, &entry);
+    at = table->p_vaddr + (uint64_t)(int64_t)entry.description;
+    segment = find_segment(file, 1, at);
+    if (!segment ||
+        !read_at(file, at - segment->p_vaddr + segment->p_offset, &described, sizeof(described)) ||
+        at + offsetof(struct description, start) + (uint64_t)(int64_t)described.start != start ||
+        address - start >= described.size)
+        return 0;
+    return start;
+}
+
+uint64_t rps_function_in_file(const char *path, const char *build_id, uint64_t offset)
+{
+    struct file file;
+    const Elf64_Phdr *code;
+    uint64_t start = 0;
+
+    if (open_file(&file, path) && has_build_id(&file, build_id) &&
+        (code = find_segment(&file, 0, offset)) != NULL) {
+        start = find_function(&file, offset - code->p_offset + code->p_vaddr);
+        start = start >= code->p_vaddr ? start - code->p_vaddr + code->p_offset : 0;
+    }
+    if (file.fd >= 0)
+        close(file.fd);
+    return start <= offset ? start : 0;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------- */
+
+static int compare_starts(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static int add_symbol(struct rps_kernel_functions *kernel, uint64_t start)
+{
+    uint64_t *grown = rps_array_grow(kernel->start, kernel->count, sizeof(*grown));
+
+    if (!grown)
+        return 0;
+    kernel->start = grown;
+    kernel->start[kernel->count++] = start;
+    return 1;
+}
+
+/* Data's symbols count, too: a function ends where they begin. Who may not see addresses gets
+ * zeros; without memory the rest is not known. */
+static void read_symbols(struct rps_kernel_functions *kernel)
+{
+    char line[512];
+
+    if (!kernel->file)
+        kernel->file = fopen(kernel->path ? kernel->path : "/proc/kallsyms", "re");
+    for (int i = 0; kernel->file && i < SYMBOLS_A_CALL; i++) {
+        uint64_t start = 0;
+        int is_line = fgets(line, sizeof(line), kernel->file) != NULL;
+
+        if (is_line)
+            start = strtoull(line, NULL, 16);
+        if (!is_line || (start > 0 && !add_symbol(kernel, start))) {
+            fclose(kernel->file);
+            kernel->file = NULL;
+        }
+    }
+    if (kernel->file)
+        return;
+    kernel->is_read = 1;
+    if (kernel->count > 0)
+        qsort(kernel->start, kernel->count, sizeof(*kernel->start), compare_starts);
+}
+
+static int begins_by(const void *start, const void *address)
+{
+    return *(const uint64_t *)start <= *(const uint64_t *)address;
+}
+
+uint64_t rps_function_in_kernel(struct rps_kernel_functions *kernel, uint64_t address)
+{
+    size_t at;
+
+    if (!kernel->is_read)
+        read_symbols(kernel);
+    if (!kernel->is_read)
+        return 0;
+    at = rps_array_find(kernel->start, kernel->count, sizeof(*kernel->start), begins_by, &address);
+    return at > 0 ? kernel->start[at - 1] : 0;
+}
+
+void rps_kernel_functions_free(struct rps_kernel_functions *kernel)
+{
+    if (kernel->file)
+        fclose(kernel->file);
+    free(kernel->start);
+    *kernel = (struct rps_kernel_functions){.path = kernel->path};
+}
