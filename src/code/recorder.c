@@ -17,6 +17,7 @@
 #include "rpistat/code_store.h"
 #include "rpistat/naming.h"
 #include "tracker.h"
+#include "unwind.h"
 
 /* The store is told so often of what sampling came to. */
 #define STATUS_NS RPS_NS_PER_S
@@ -333,15 +334,18 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
                            const struct rps_sampling_options *options, const struct rps_pmu *pmu,
                            void *pmu_self, const struct rps_target *target, struct rps_error *err)
 {
+    struct rps_sampling_options possible = *options;
     struct recorder *samples;
     int rc;
 
+    if (possible.stacks == RPS_STACKS_AUTO && !rps_unwind_is_possible())
+        possible.stacks = RPS_STACKS_FP;
     if (!pmu->open_sampler)
         return rps_error_set(err, RPS_FAILED, "these counters take no samples");
     samples = calloc(1, sizeof(*samples));
     if (!samples)
         return rps_error_memory(err);
-    rc = pmu->open_sampler(pmu_self, options, target, &samples->sampler, err);
+    rc = pmu->open_sampler(pmu_self, &possible, target, &samples->sampler, err);
     if (rc == 0) {
         const struct rps_tracker_sink sink = {samples, on_module, on_frame,     on_stack,
                                               on_task, on_count,  on_incomplete};

@@ -26,13 +26,18 @@
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
 
-/* A ring's size, and to what it is halved where a user may not lock as much memory. */
+/* A ring's size, which is doubled for samples that are many and large, and to what it is halved
+ * where a user may not lock as much memory. */
 #define RING_BYTES     ((size_t)512 * 1024)
+#define RING_BYTES_MAX ((size_t)4096 * 1024)
 #define RING_BYTES_MIN ((size_t)16 * 1024)
 
-/* Time between two looks at the rings at most, and at least. */
-#define DRAIN_MAX_NS RPS_NS_PER_S
-#define DRAIN_MIN_NS (10 * RPS_NS_PER_MS)
+/* Time between two looks at the rings at most, as it should be, and at least. Rings that want more
+ * than the last but one are for no copies of stacks, unless these were asked for. */
+#define DRAIN_MAX_NS    RPS_NS_PER_S
+#define DRAIN_WANTED_NS (100 * RPS_NS_PER_MS)
+#define DRAIN_COPIES_NS (25 * RPS_NS_PER_MS)
+#define DRAIN_MIN_NS    (10 * RPS_NS_PER_MS)
 
 /* What maps, names and ends of processes put into a ring each second, where many are started. */
 #define OTHER_BYTES_PER_S ((uint64_t)128 * 1024)
@@ -51,10 +56,8 @@ struct sampler {
 };
 
 static const char *const stacks_name[] = {
-    [RPS_STACKS_FP] = "fp",
-    [RPS_STACKS_DWARF] = "dwarf",
-    [RPS_STACKS_LBR] = "lbr",
-    [RPS_STACKS_NONE] = "none",
+    [RPS_STACKS_AUTO] = "auto", [RPS_STACKS_FP] = "fp",     [RPS_STACKS_DWARF] = "dwarf",
+    [RPS_STACKS_LBR] = "lbr",   [RPS_STACKS_NONE] = "none",
 };
 
 static void fill_hearing(struct sampler *sampler)
@@ -75,12 +78,30 @@ static void fill_hearing(struct sampler *sampler)
 
 /* --- rings ------------------------------------------------------------------------------------ */
 
-static int map_ring(struct rps_perf_ring *ring, struct rps_error *err)
+/* Half a ring must hold what comes until the next look: what is younger than the look before stays
+ * in it. */
+static int64_t fills_half_in_ns(const struct sampler *sampler, size_t bytes)
+{
+    const struct rps_perf_rings *rings = &sampler->rings;
+    uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
+                                                        : sampler->what.options.frequency;
+    uint64_t bytes_per_s =
+        OTHER_BYTES_PER_S +
+        rate * rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max);
+
+    return (int64_t)(bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s);
+}
+
+static int map_ring(const struct sampler *sampler, struct rps_perf_ring *ring,
+                    struct rps_error *err)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = RING_BYTES;
     void *memory = MAP_FAILED;
 
-    for (size_t bytes = RING_BYTES; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
+    while (bytes < RING_BYTES_MAX && fills_half_in_ns(sampler, bytes) < DRAIN_WANTED_NS)
+        bytes *= 2;
+    for (; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
         memory = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (memory != MAP_FAILED) {
             ring->page = memory;
@@ -123,7 +144,7 @@ static int add_ring(struct sampler *sampler, int cpu, struct rps_error *err)
     if (ring->fd < 0)
         return rps_perf_cannot_sample(&sampler->what.event, -ring->fd, err);
     rings->count++;
-    return map_ring(ring, err);
+    return map_ring(sampler, ring, err);
 }
 
 static int add_rings(struct sampler *sampler, const struct rps_target *target,
@@ -301,24 +322,16 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
     return 0;
 }
 
-/* Half a ring must hold what comes until the next look: what is younger than the look before stays
- * in it. */
 static int64_t sampler_drain_within_ns(void *self)
 {
     const struct sampler *sampler = self;
-    const struct rps_perf_rings *rings = &sampler->rings;
-    uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
-                                                        : sampler->what.options.frequency;
-    uint64_t bytes_per_s =
-        OTHER_BYTES_PER_S +
-        rate * rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max);
     int64_t within_ns = DRAIN_MAX_NS;
 
-    for (int i = 0; i < rings->count; i++) {
-        uint64_t ns = rings->ring[i].bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s;
+    for (int i = 0; i < sampler->rings.count; i++) {
+        int64_t ns = fills_half_in_ns(sampler, sampler->rings.ring[i].bytes);
 
-        if ((int64_t)ns < within_ns)
-            within_ns = (int64_t)ns;
+        if (ns < within_ns)
+            within_ns = ns;
     }
     return within_ns < DRAIN_MIN_NS ? DRAIN_MIN_NS : within_ns;
 }
@@ -359,26 +372,43 @@ static void sampler_close(void *self)
     free(sampler);
 }
 
+/* What samples hold, as was chosen. */
+static void fill_contents(struct sampler *sampler, const struct rps_target *target)
+{
+    struct rps_perf_rings *rings = &sampler->rings;
+
+    rings->stacks = sampler->what.options.stacks;
+    rings->registers = sampler->what.registers;
+    rings->depth_max = sampler->what.depth_limit < RPS_SAMPLE_DEPTH_MAX ? sampler->what.depth_limit
+                                                                        : RPS_SAMPLE_DEPTH_MAX;
+    rps_perf_fill_sampling(&sampler->what, target, &sampler->sampling);
+}
+
+/* Where little memory may be locked samples are small. */
+static void fit_into_rings(struct sampler *sampler, const struct rps_target *target)
+{
+    if (sampler->rings.stacks != RPS_STACKS_AUTO ||
+        sampler_drain_within_ns(sampler) >= DRAIN_COPIES_NS)
+        return;
+    rps_perf_leave_out_registers(&sampler->what);
+    fill_contents(sampler, target);
+}
+
 int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options,
                           const struct rps_target *target, struct rps_sampler *ret,
                           struct rps_error *err)
 {
     struct sampler *sampler = calloc(1, sizeof(*sampler));
-    struct rps_perf_rings *rings;
     int rc;
 
     if (!sampler)
         return rps_error_memory(err);
-    rings = &sampler->rings;
     rc = rps_perf_choose_sampled(self, options, target, &sampler->what, err);
-    rings->stacks = sampler->what.options.stacks;
-    rings->registers = sampler->what.registers;
-    rings->depth_max = sampler->what.depth_limit < RPS_SAMPLE_DEPTH_MAX ? sampler->what.depth_limit
-                                                                        : RPS_SAMPLE_DEPTH_MAX;
     if (rc == 0) {
-        rps_perf_fill_sampling(&sampler->what, target, &sampler->sampling);
+        fill_contents(sampler, target);
         fill_hearing(sampler);
         rc = add_rings(sampler, target, err);
+        fit_into_rings(sampler, target);
     }
     if (rc < 0 || (rc = check_descriptors(sampler, target, err)) < 0 ||
         (rc = open_target(sampler, target, err)) < 0) {

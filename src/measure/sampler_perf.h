@@ -19,7 +19,7 @@ struct rps_perf_sampled {
     struct rps_perf *perf;
     struct rps_sampling_options options; /* with what was chosen for what was left open */
     struct rps_event event;
-    uint64_t registers; /* that the kernel can copy; 0: not known on this kind of processor */
+    uint64_t registers; /* that the kernel copies, with the stack's top; 0: none */
     size_t depth_limit; /* of the kernel's chains of addresses */
 };
 
@@ -30,6 +30,9 @@ struct rps_perf_sampled {
 int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_options *options,
                             const struct rps_target *target, struct rps_perf_sampled *ret,
                             struct rps_error *err);
+
+/* Stacks by frame pointers alone, in the place of AUTO. */
+void rps_perf_leave_out_registers(struct rps_perf_sampled *sampled);
 
 /* What perf_event_open takes to sample the target; of no kind of core in particular. */
 void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct rps_target *target,
@@ -59,7 +62,7 @@ struct rps_perf_rings {
     struct rps_perf_ring *ring; /* owned */
     int count;
     enum rps_stacks stacks;      /* what samples hold */
-    uint64_t registers;          /* of the workload's that they hold; DWARF */
+    uint64_t registers;          /* of the workload's that they hold, with its stack */
     size_t depth_max;            /* addresses that the kernel has room for in a chain */
     uint64_t lost, throttled;    /* so far */
     int64_t last_ns;             /* time of what was handed over last */
@@ -67,13 +70,13 @@ struct rps_perf_rings {
 };
 
 /* What a sample has, in the kernel's words (PERF_SAMPLE_*). */
-uint64_t rps_perf_sample_type(enum rps_stacks stacks);
+uint64_t rps_perf_sample_type(enum rps_stacks stacks, uint64_t registers);
 
 /* Bytes of the longest sample of that kind, when chains have so many addresses. */
 size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t depth_max);
 
 /* Bytes of the stack's top that are copied. */
-#define RPS_PERF_STACK_BYTES 4096
+#define RPS_PERF_STACK_BYTES 8192
 
 /*
  * Hand over what came before until_ns, as struct rps_sampler says. A record whose length or content
