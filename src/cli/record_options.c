@@ -96,7 +96,7 @@ static const struct rps_option options[] = {
      AT(frequency), 1, RPS_SAMPLE_FREQUENCY_MAX},
     {"sample", 0, "EVENT", "what samples are taken by; EVENT:N: one each N of it", NULL,
      RPS_OPTION_TEXT, AT(sample), 1},
-    {"stacks", 0, "HOW", "callers by auto, fp, dwarf or lbr; or none", "auto", RPS_OPTION_CHOICE,
+    {"stacks", 0, "HOW", "callers by fp, dwarf, lbr, auto; or none", "auto", RPS_OPTION_CHOICE,
      AT(stacks), .words = "auto fp dwarf lbr none"},
     {"commit", 0, "T", "time between commits, 0: every period", "1s", RPS_OPTION_DURATION,
      AT(commit_ns), 0, HOUR_NS},

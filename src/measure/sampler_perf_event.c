@@ -209,6 +209,13 @@ static int check_options(const struct rps_sampling_options *options, struct rps_
     return 0;
 }
 
+/* Whether samples hold copies of stacks where nobody asked for them. Other users' stacks are for root
+ * alone; samples by a threshold come in bursts, for which there is no room. */
+static int may_copy(const struct rps_sampling_options *options, const struct rps_target *target)
+{
+    return REGISTERS != 0 && options->threshold == 0 && (target->cpu_count == 0 || geteuid() == 0);
+}
+
 int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_options *options,
                             const struct rps_target *target, struct rps_perf_sampled *ret,
                             struct rps_error *err)
@@ -222,15 +229,12 @@ int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_opt
     ret->options.frequency = choose_frequency(options->frequency, cpus);
     if (options->stacks == RPS_STACKS_DWARF || options->stacks == RPS_STACKS_AUTO)
         ret->registers = REGISTERS;
-    if (options->stacks == RPS_STACKS_AUTO &&
-        (REGISTERS == 0 || (target->cpu_count > 0 && geteuid() != 0)))
-        rps_perf_leave_out_registers(ret); /* stacks of other users are for root alone */
-    ret->depth_limit = (size_t)kernel_limit("perf_event_max_stack", PERF_MAX_STACK_DEPTH);
-    if (rc == 0)
-        rc = choose_event(ret, target, err);
-    if (rc < 0 && ret->options.stacks == RPS_STACKS_AUTO) {
+    if (options->stacks == RPS_STACKS_AUTO && !may_copy(options, target))
         rps_perf_leave_out_registers(ret);
-        rc = choose_event(ret, target, err);
-    }
-    return rc;
+    ret->depth_limit = (size_t)kernel_limit("perf_event_max_stack", PERF_MAX_STACK_DEPTH);
+    if (rc < 0 || (rc = choose_event(ret, target, err)) == 0 ||
+        ret->options.stacks != RPS_STACKS_AUTO)
+        return rc;
+    rps_perf_leave_out_registers(ret);
+    return choose_event(ret, target, err);
 }

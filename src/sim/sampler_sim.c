@@ -313,7 +313,9 @@ static int choose_stacks(struct sim_sampler *sampler, enum rps_stacks stacks, st
                              "the simulated processor finds stacks by frame pointers alone: "
                              "--stacks fp or none");
     sampler->innermost = stacks == RPS_STACKS_NONE;
-    strcpy(sampler->status.stacks, sampler->innermost ? "none" : "fp");
+    strcpy(sampler->status.stacks, sampler->innermost          ? "none"
+                                   : stacks == RPS_STACKS_AUTO ? "auto"
+                                                               : "fp");
     return 0;
 }
 
