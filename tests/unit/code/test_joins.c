@@ -63,7 +63,7 @@ static struct rps_unwind_rule saved(struct rps_unwind_row *row, int64_t below)
 
 /*
  * "/frame...": a function that has made its frame. "/no frame WORDS": one that makes none; so many
- * words of its own lie below its return address. "/begin": a thread begins in it. Of others nothing
+ * words of its own lie below its return address. "/begin": a thread begins in it. "signal": it was called by one. Of others nothing
  * is known.
  */
 size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row *ret)
@@ -78,7 +78,7 @@ size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row 
     ret->start = offset - offset % 256;
     ret->end = ret->start + 256;
     ret->is_known = frames || strncmp(cfi->path, "/no", 3) == 0 || cfi->path[1] == 'b';
-    ret->return_register = 0;
+    ret->is_signal = strstr(cfi->path, "signal") != NULL;
     ret->cfa = add_ops(ret, 1, &cfa);
     ret->value[RPS_UNWIND_FRAME_POINTER].how = RPS_UNWIND_SAME;
     if (frames)
@@ -278,6 +278,29 @@ static void test_nothing(void **state)
     EXPECT_FRAMES(0, 5, 6);
 }
 
+/* That the chain has a frame further in does not help. */
+static void test_nothing_behind(void **state)
+{
+    (void)state;
+    put_frame(10, 100, 5);
+    word[16] = in_file(6);
+    put_chain(4, (const int[]){1, 5, 2, 9});
+    take_sample(1, 10, 24);
+    EXPECT_FRAMES(0, 1, 5, 6);
+}
+
+/* Who was interrupted by a signal did not call: the address is that of the next instruction. */
+static void test_signal(void **state)
+{
+    (void)state;
+    map_file(1, "/frame of a signal");
+    put_frame(10, 20, 2);
+    put_frame(20, 0, 7);
+    take_sample(1, 10, 64);
+    assert_int_equal(seen_frame(&seen, 1)->address, in_file(2) % MAP);
+    assert_int_equal(seen_frame(&seen, 2)->address, in_file(7) % MAP - 1);
+}
+
 /* The pointer was used for something else: what the chain goes on with are no callers. */
 static void test_no_pointer(void **state)
 {
@@ -332,10 +355,10 @@ static void test_chain_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_leaf),        CASE(test_second_address), CASE(test_further_out),
-        CASE(test_recursion),   CASE(test_behind_last),    CASE(test_nothing),
-        CASE(test_no_pointer),  CASE(test_no_file),        CASE(test_gap_in_rest),
-        CASE(test_chain_alone),
+        CASE(test_leaf),           CASE(test_second_address), CASE(test_further_out),
+        CASE(test_recursion),      CASE(test_behind_last),    CASE(test_nothing),
+        CASE(test_nothing_behind), CASE(test_signal),         CASE(test_no_pointer),
+        CASE(test_no_file),        CASE(test_gap_in_rest),    CASE(test_chain_alone),
     };
 
     return cmocka_run_group_tests_name("joins", tests, NULL, NULL);
