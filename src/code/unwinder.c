@@ -161,6 +161,16 @@ static int is_ready(struct rps_unwinder *unwinder)
     return unwinder->pid != 0 && !unwinder->is_late;
 }
 
+/* Whether there is time for a question, asked now. */
+static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
+{
+    unwinder->waited_ns -= (now_ns - unwinder->asked_ns) / 10;
+    if (unwinder->waited_ns < 0)
+        unwinder->waited_ns = 0;
+    unwinder->asked_ns = now_ns;
+    return unwinder->waited_ns < unwinder->wait_us * RPS_NS_PER_US;
+}
+
 /* Ask for a row. Returns its bytes, 0: there is none. */
 static size_t ask(struct rps_unwinder *unwinder, const struct rps_mapped *mapped, uint64_t offset,
                   struct rps_unwind_row *ret)
@@ -171,11 +181,12 @@ static size_t ask(struct rps_unwinder *unwinder, const struct rps_mapped *mapped
     struct iovec part[] = {{&question, sizeof(question)},
                            {(void *)(uintptr_t)mapped->path, path_bytes}};
     struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+    int64_t asked_ns = rps_clock_monotonic_ns();
     ssize_t size;
 
     if (path_bytes >= PATH_SIZE)
         return rps_cfi_find(NULL, offset, ret);
-    if (!is_ready(unwinder))
+    if (!has_time(unwinder, asked_ns) || !is_ready(unwinder))
         return 0;
     strcpy(question.build_id, mapped->build_id);
     unwinder->module = mapped->module;
@@ -184,6 +195,7 @@ static size_t ask(struct rps_unwinder *unwinder, const struct rps_mapped *mapped
         return 0;
     }
     size = hear(unwinder, 0, ret);
+    unwinder->waited_ns += rps_clock_monotonic_ns() - asked_ns;
     unwinder->is_late = size == 0;
     if (size > 0 && !rps_unwind_row_is_sound(ret, (size_t)size, offset)) {
         rps_unwinder_end(unwinder);

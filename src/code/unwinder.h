@@ -12,6 +12,7 @@
 #include "maps.h"
 #include "unwind.h"
 
+/* So long it is waited for, on the measurement loop, and for a tenth of the time on the whole. */
 #define RPS_UNWINDER_WAIT_US 100000
 
 /* Rows that are kept at most: some 8 MB. */
@@ -26,7 +27,9 @@ struct rps_unwinder_row {
 
 /* All else zero: there is no process, and none has been. */
 struct rps_unwinder {
-    suseconds_t wait_us; /* for an answer */
+    suseconds_t wait_us; /* for an answer, and for several that follow one another */
+    int64_t waited_ns;   /* of late: what was waited, less a tenth of the time that went by since */
+    int64_t asked_ns;    /* when it was asked last */
     pid_t pid;           /* 0: none */
     int fd;
     int is_late;    /* an answer is still to come, which nobody waits for any more */
@@ -38,7 +41,7 @@ struct rps_unwinder {
 };
 
 /* The row of the address, which is in the map; NULL when it cannot be had now: the process is late,
- * or has died. Valid until the next question. */
+ * or has died, or was waited for too long of late. Valid until the next question. */
 const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
                                                const struct rps_map *map, uint64_t address);
 

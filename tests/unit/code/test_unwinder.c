@@ -382,6 +382,31 @@ static void test_killed(void **state)
     assert_int_equal(seen.incomplete_count, 0);
 }
 
+/* Answers that all come in time, but one after another, are not waited for without end. */
+static void test_time(void **state)
+{
+    int asked;
+
+    (void)state;
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+    asked = shared->questions;
+    tracker->unwinder.waited_ns = INT64_C(1) << 60;
+    for (int i = 0; i < 20; i++) {
+        add_sample(2, (const int[]){1, 2});
+        assert_int_equal(depth(), 1);
+    }
+    assert_int_equal(shared->questions, asked);
+    tracker->unwinder.waited_ns = 0;
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+    assert_in_range(tracker->unwinder.waited_ns, 1, INT64_C(60000000000));
+    tracker->unwinder.waited_ns = INT64_C(60000000000) + 1000;
+    tracker->unwinder.asked_ns -= 20000; /* a tenth of that is over */
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+}
+
 /* A process that reads a file which takes its time. */
 static void be_late(void)
 {
@@ -448,9 +473,9 @@ static void test_late_death(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_files),  CASE(test_rows),           CASE(test_nonsense),       CASE(test_limits),
-        CASE(test_death),  CASE(test_death_in_steps), CASE(test_death_by_timer), CASE(test_memory),
-        CASE(test_killed), CASE(test_late),           CASE(test_late_death),
+        CASE(test_files),  CASE(test_rows),   CASE(test_nonsense),       CASE(test_time),
+        CASE(test_limits), CASE(test_death),  CASE(test_death_in_steps), CASE(test_death_by_timer),
+        CASE(test_memory), CASE(test_killed), CASE(test_late),           CASE(test_late_death),
     };
 
     return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);
