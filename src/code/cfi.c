@@ -27,6 +27,7 @@
 
 struct rps_cfi {
     Elf *elf;
+    Dwarf *dwarf; /* that the information belongs to; NULL: it stands in .eh_frame */
     Dwarf_CFI *cfi;
 };
 
@@ -61,6 +62,14 @@ static int has_build_id(Elf *elf, const char *build_id)
     return length > 0 && build_id[2 * length] == '\0';
 }
 
+/* Go has it with its debug information. */
+static void read_frames(struct rps_cfi *cfi)
+{
+    cfi->cfi = dwarf_getcfi_elf(cfi->elf);
+    if (!cfi->cfi && (cfi->dwarf = dwarf_begin_elf(cfi->elf, DWARF_C_READ, NULL)))
+        cfi->cfi = dwarf_getcfi(cfi->dwarf);
+}
+
 /* What is wanted of it is read at once, its program headers too; the descriptor is closed. */
 static void read_file(struct rps_cfi *cfi, const char *path, const char *build_id)
 {
@@ -73,7 +82,7 @@ static void read_file(struct rps_cfi *cfi, const char *path, const char *build_i
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
         cfi->elf = elf_begin(fd, ELF_C_READ, NULL);
     if (cfi->elf && gelf_getphdr(cfi->elf, 0, &phdr) && has_build_id(cfi->elf, build_id))
-        cfi->cfi = dwarf_getcfi_elf(cfi->elf);
+        read_frames(cfi);
     if (cfi->elf)
         elf_cntl(cfi->elf, ELF_C_FDDONE);
     close(fd);
@@ -105,8 +114,9 @@ void rps_cfi_close(struct rps_cfi *cfi)
 {
     if (!cfi)
         return;
-    if (cfi->cfi)
+    if (cfi->cfi && !cfi->dwarf)
         dwarf_cfi_end(cfi->cfi);
+    dwarf_end(cfi->dwarf);
     elf_end(cfi->elf);
     free(cfi);
 }

@@ -293,7 +293,8 @@ static int append_rest(struct rps_tracker *tracker, struct chain *chain,
  * copy goes callers are found in it; then the kernel's chain goes on. Where the frame that could not
  * be left has its return address in a place that the chain knows, it goes on with that. Else it does
  * so behind the frame's own address: the function makes no frame, and its caller is missing. Where
- * that is not in it either, nothing more is known.
+ * that is not in it either, nothing more is known. Pointers may go on where the stack ends: Go
+ * changes stacks.
  */
 static int append_unwound(struct rps_tracker *tracker, struct chain *chain,
                           const struct rps_space *space, const uint64_t *address, size_t count,
@@ -321,12 +322,13 @@ static int append_unwound(struct rps_tracker *tracker, struct chain *chain,
         } else if (at > 0) {
             next = at;
         } else if (step == RPS_UNWIND_LOST) {
-            chain->has_gap = 1;
+            /* without rules there is no caller either where the pointers end, as in Go */
+            chain->has_gap = row->is_known || next < count;
             next = next > 1 ? next : 0;
         }
     }
-    chain->is_whole = step == RPS_UNWIND_END && status > 0;
-    if (status <= 0 || step == RPS_UNWIND_END || next == 0 || next >= count)
+    chain->is_whole = step == RPS_UNWIND_END && status > 0 && (next == 0 || next >= count);
+    if (status <= 0 || chain->is_whole || next == 0 || next >= count)
         return status;
     return append_rest(tracker, chain, space, address + next, count - next);
 }

@@ -179,10 +179,18 @@ static void take_sample(int file, size_t frame, size_t words)
     rps_tracker_add(tracker, &sample);
 }
 
+static void check_complete(uint64_t complete)
+{
+    struct rps_sampling status = {.lost = 0};
+
+    rps_tracker_status(tracker, &status);
+    assert_int_equal(status.lost, 0);
+    assert_int_equal(status.complete, complete);
+}
+
 /* The frames are in these files, the innermost first; how many stacks are complete by now. */
 static void expect_frames(size_t count, const int *file, uint64_t complete)
 {
-    struct rps_sampling status = {.lost = 0};
     const struct rps_frame *frame;
     size_t depth = 0;
 
@@ -196,9 +204,7 @@ static void expect_frames(size_t count, const int *file, uint64_t complete)
     }
     assert_int_equal(depth, count);
     assert_null(frame);
-    rps_tracker_status(tracker, &status);
-    assert_int_equal(status.lost, 0);
-    assert_int_equal(status.complete, complete);
+    check_complete(complete);
 }
 
 #define EXPECT_FRAMES(complete, ...)                                                               \
@@ -278,6 +284,30 @@ static void test_nothing(void **state)
     EXPECT_FRAMES(0, 5, 6);
 }
 
+/* A stack ends, but not the chain of pointers: the thread has changed stacks. */
+static void test_changed_stacks(void **state)
+{
+    (void)state;
+    put_frame(10, 500, 7);
+    put_chain(4, (const int[]){1, 7, 3, 9});
+    take_sample(1, 10, 24);
+    EXPECT_FRAMES(1, 1, 7, 3, 9);
+}
+
+/* Without rules a stack ends where the pointers do. */
+static void test_end_of_pointers(void **state)
+{
+    (void)state;
+    map_file(9, "/lib/libc.so.6");
+    put_frame(10, 0, 9);
+    word[10] = 0;
+    put_chain(2, (const int[]){1, 9});
+    take_sample(1, 10, 24);
+    assert_non_null(seen_frame(&seen, 1));
+    assert_null(seen_frame(&seen, 2));
+    check_complete(1);
+}
+
 /* That the chain has a frame further in does not help. */
 static void test_nothing_behind(void **state)
 {
@@ -355,10 +385,13 @@ static void test_chain_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_leaf),           CASE(test_second_address), CASE(test_further_out),
-        CASE(test_recursion),      CASE(test_behind_last),    CASE(test_nothing),
-        CASE(test_nothing_behind), CASE(test_signal),         CASE(test_no_pointer),
-        CASE(test_no_file),        CASE(test_gap_in_rest),    CASE(test_chain_alone),
+        CASE(test_leaf),           CASE(test_second_address),
+        CASE(test_further_out),    CASE(test_recursion),
+        CASE(test_behind_last),    CASE(test_nothing),
+        CASE(test_nothing_behind), CASE(test_signal),
+        CASE(test_changed_stacks), CASE(test_end_of_pointers),
+        CASE(test_no_pointer),     CASE(test_no_file),
+        CASE(test_gap_in_rest),    CASE(test_chain_alone),
     };
 
     return cmocka_run_group_tests_name("joins", tests, NULL, NULL);
