@@ -329,7 +329,7 @@ CREATE TABLE sampling (           -- one row: how samples were taken, and what c
     event TEXT NOT NULL,          -- that is sampled: cpu-clock, cycles, ...
     frequency INTEGER NOT NULL,   -- samples a second and CPU; 0: by threshold
     threshold INTEGER NOT NULL,   -- a sample each so many events; 0: by frequency
-    stacks TEXT NOT NULL,         -- how stacks were found: fp, dwarf, lbr; none: innermost frames
+    stacks TEXT NOT NULL,         -- how stacks were found: auto, fp, dwarf, lbr; none: innermost frames
     samples INTEGER NOT NULL,     -- taken
     complete INTEGER NOT NULL,    -- of them: whose stack reaches to where the thread began
     lost INTEGER NOT NULL,        -- for which there was no room

@@ -81,9 +81,11 @@ struct rps_sampling {
     int64_t user_ns,
         kernel_ns;      /* of readers: a command's CPU time in its code and in the kernel, as
                                    Linux told when it had ended; -1: not known */
-    char stacks[16];    /* "fp", "dwarf", "lbr", "none": innermost frames alone */
+    char stacks[16];    /* "auto", "fp", "dwarf", "lbr", "none": innermost frames alone. What was
+                           asked for as auto, and could not be had, is fp */
     uint64_t samples;   /* taken */
-    uint64_t complete;  /* of them: whose stack reaches to where the thread began */
+    uint64_t complete;  /* of them: whose stack reaches to where the thread began, and has all
+                           callers; of "fp", which does not know, those that reach it */
     uint64_t lost;      /* the kernel had no room for, or the recorder */
     uint64_t throttled; /* times that the kernel stopped sampling for a moment: too many a second */
     uint64_t unmapped;  /* addresses for which no mapping was known */

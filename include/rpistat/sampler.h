@@ -15,8 +15,10 @@
 #define RPS_SAMPLE_BUDGET            500 /* a second, of all CPUs, when no frequency is asked for */
 
 enum rps_stacks {
+    RPS_STACKS_AUTO,  /* DWARF, where that can be had; else FP */
     RPS_STACKS_FP,    /* by frame pointers, by the kernel */
-    RPS_STACKS_DWARF, /* a copy of the stack's top, for unwinding by the debug information */
+    RPS_STACKS_DWARF, /* the same, with registers and a copy of the stack's top, for unwinding by the
+                         call frame information */
     RPS_STACKS_LBR,   /* by the processor's record of calls */
     RPS_STACKS_NONE,  /* the innermost frame alone */
 };

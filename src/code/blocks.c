@@ -101,6 +101,7 @@ static void say_chains(const struct filling *filling, struct rps_block *head)
 {
     const struct rps_sampling *s = &filling->output->code->sampling;
     int whole = (double)s->complete >= WHOLE_CHAINS * (double)s->samples;
+    int by_pointers = strcmp(s->stacks, "fp") == 0;
     char complete[TEXT_SIZE];
 
     if (strcmp(s->stacks, "none") == 0) {
@@ -114,11 +115,16 @@ static void say_chains(const struct filling *filling, struct rps_block *head)
                  100 * rps_shares_part(s->complete, s->samples));
     else
         of_samples_text(complete, s->complete, s->samples);
-    rps_block_wrap(head, 0, 0, "Chains complete: %s%s.", complete,
+    rps_block_wrap(head, 0, 0, "Chains complete: %s%s%s%s.", complete,
+                   by_pointers && whole ? ", as far as frame pointers (fp) tell: who calls a "
+                                          "function that makes no frame is missing, as above many "
+                                          "of the C library"
+                                        : "",
                    whole ? ""
                          : "; the callers of the others are not known: trust what functions took "
                            "themselves (self), not totals, trees and flame graphs. Build with "
-                           "-fno-omit-frame-pointer, or record with --stacks dwarf");
+                           "-fno-omit-frame-pointer",
+                   by_pointers && !whole ? ", or record with --stacks auto" : "");
 }
 
 /* Of several processes, whose programs had most: functions do not say so where many have no

@@ -17,6 +17,7 @@
 #include "rpistat/code_store.h"
 #include "naming_job.h"
 #include "tracker.h"
+#include "unwind.h"
 
 /* The store is told so often of what sampling came to. */
 #define STATUS_NS RPS_NS_PER_S
@@ -380,9 +381,12 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
                            const struct rps_sampling_options *options, const struct rps_pmu *pmu,
                            void *pmu_self, const struct rps_target *target, struct rps_error *err)
 {
+    struct rps_sampling_options possible = *options;
     struct recorder *samples;
     int rc;
 
+    if (possible.stacks == RPS_STACKS_AUTO && !rps_unwind_is_possible())
+        possible.stacks = RPS_STACKS_FP;
     if (!pmu->open_sampler)
         return rps_error_set(err, RPS_FAILED, "these counters take no samples");
     samples = calloc(1, sizeof(*samples));
@@ -390,7 +394,7 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
         return rps_error_memory(err);
     if (sched_getaffinity(0, sizeof(samples->naming.home), &samples->naming.home) < 0)
         CPU_ZERO(&samples->naming.home);
-    rc = pmu->open_sampler(pmu_self, options, target, &samples->sampler, err);
+    rc = pmu->open_sampler(pmu_self, &possible, target, &samples->sampler, err);
     if (rc == 0) {
         const struct rps_tracker_sink sink = {
             .context = samples,

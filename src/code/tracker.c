@@ -62,6 +62,7 @@ struct chain {
     int64_t frame[RPS_SAMPLE_DEPTH_MAX];
     size_t count;
     int is_cut;   /* there are more */
+    int has_gap;  /* or may have: a caller is missing */
     int is_whole; /* it is known to reach to where the thread began */
 };
 
@@ -318,40 +319,83 @@ static void note_death(struct rps_tracker *tracker, const struct rps_sample *sam
     tracker->sink.incomplete(tracker->sink.context, sample->time_ns, module->path);
 }
 
-/* Whether the map's file may be read. */
-static int is_harmless(const struct rps_tracker *tracker, const struct rps_map *map)
+/* What the map's file says of the address; NULL when that cannot be had now. */
+static const struct rps_unwind_row *find_row(struct rps_tracker *tracker, const struct rps_map *map,
+                                             uint64_t address)
 {
+    static const struct rps_unwind_row unknown;
     const struct rps_tracker_module *module =
         map ? rps_intern_at(&tracker->module, map->mapped->module) : NULL;
 
-    return module && !module->is_hostile;
+    return module && !module->is_hostile &&
+                   (module->kind == RPS_MODULE_FILE || module->kind == RPS_MODULE_VDSO)
+               ? rps_unwinder_find(&tracker->unwinder, map, address)
+               : &unknown;
 }
 
-/* As for the others, of a stack that was copied. `unwind` is at the innermost frame. Callers that
- * are not found are missing. */
-static int append_unwound(struct rps_tracker *tracker, struct chain *chain,
-                          const struct rps_space *space, const struct rps_sample *sample,
-                          const struct rps_unwind *unwind)
+/* The rest of the kernel's chain, behind what was unwound. The caller of a function that makes no
+ * frame is missing in it. */
+static int append_rest(struct rps_tracker *tracker, struct chain *chain,
+                       const struct rps_space *space, const uint64_t *address, size_t count)
 {
-    const struct rps_sample_registers *registers = &sample->registers;
-    struct rps_unwinder_answer answer = {.address = {unwind->pc}, .count = 1};
-    uint64_t address = unwind->pc;
     const struct rps_map *map;
-    int status = append_user(tracker, chain, space, address, 1, &map);
+    int status = 1;
 
-    answer.step = rps_unwinder_is_ready(&tracker->unwinder) ? RPS_UNWIND_CALLER : RPS_UNWIND_LOST;
-    while (answer.step == RPS_UNWIND_CALLER && status > 0) {
-        rps_unwinder_ask(&tracker->unwinder, registers, map, address, is_harmless(tracker, map),
-                         &answer);
-        for (uint32_t i = 0; i < answer.count && status > 0; i++) {
-            address = answer.address[i];
-            status = append_user(tracker, chain, space, address, 0, &map);
-        }
-        registers = NULL;
+    for (size_t i = 0; i < count && status > 0; i++) {
+        const struct rps_unwind_row *row;
+
+        status = append_user(tracker, chain, space, address[i] - 1, 0, &map);
+        if (status <= 0 || chain->has_gap)
+            continue;
+        row = find_row(tracker, map, address[i] - 1);
+        chain->has_gap = !row || !rps_unwind_makes_frame(row);
     }
-    note_death(tracker, sample);
-    chain->is_whole = answer.step == RPS_UNWIND_END && status > 0;
     return status;
+}
+
+/*
+ * As for the others, of a stack that was copied; `unwind` is at the innermost frame. As far as the
+ * copy goes callers are found in it; then the kernel's chain goes on. Where the frame that could not
+ * be left has its return address in a place that the chain knows, it goes on with that. Else it does
+ * so behind the frame's own address: the function makes no frame, and its caller is missing. Where
+ * that is not in it either, nothing more is known. Pointers may go on where the stack ends: Go
+ * changes stacks.
+ */
+static int append_unwound(struct rps_tracker *tracker, struct chain *chain,
+                          const struct rps_space *space, const uint64_t *address, size_t count,
+                          struct rps_unwind *unwind)
+{
+    struct rps_unwind_chain pointers = rps_unwind_chain(unwind);
+    enum rps_unwind_step step = RPS_UNWIND_CALLER;
+    size_t next = 1; /* of the kernel's chain, behind the frame's address; 0: that is not in it */
+    const struct rps_map *map;
+    int status = append_user(tracker, chain, space, unwind->pc, 1, &map);
+
+    while (status > 0 && step == RPS_UNWIND_CALLER) {
+        const struct rps_unwind_row *row = find_row(tracker, map, unwind->pc - !unwind->is_exact);
+        size_t at;
+
+        if (!row) {
+            chain->has_gap = 1;
+            break;
+        }
+        step = rps_unwind_step(unwind, row);
+        at = rps_unwind_find_in_chain(&pointers, unwind);
+        if (step == RPS_UNWIND_CALLER) {
+            next = at > 0 ? at + 1 : 0;
+            status = append_user(tracker, chain, space, unwind->pc - !unwind->is_exact, 0, &map);
+        } else if (at > 0) {
+            next = at;
+        } else if (step == RPS_UNWIND_LOST) {
+            /* without rules there is no caller either where the pointers end, as in Go */
+            chain->has_gap = row->is_known || next < count;
+            next = next > 1 ? next : 0;
+        }
+    }
+    chain->is_whole = step == RPS_UNWIND_END && status > 0 && (next == 0 || next >= count);
+    if (status <= 0 || chain->is_whole || next == 0 || next >= count)
+        return status;
+    return append_rest(tracker, chain, space, address + next, count - next);
 }
 
 /* Negative without memory. */
@@ -362,15 +406,16 @@ static int find_chain(struct rps_tracker *tracker, const struct rps_sample *samp
         sample->kernel_count < sample->address_count ? sample->kernel_count : sample->address_count;
     static const uint64_t nowhere = 0;
     struct rps_unwind unwind;
-    int status;
+    const uint64_t *address = sample->address + kernel;
+    size_t count = sample->address_count - kernel;
+    int status = append_kernel(tracker, chain, sample->address, kernel);
 
     chain->is_cut = sample->is_cut;
-    status = append_kernel(tracker, chain, sample->address, kernel);
     if (status > 0 && sample->registers.mask && rps_unwind_start(&unwind, &sample->registers) == 0)
-        status = append_unwound(tracker, chain, space, sample, &unwind);
+        status = append_unwound(tracker, chain, space, address, count, &unwind);
     else if (status > 0)
-        status = append_addresses(tracker, chain, space, sample->address + kernel,
-                                  sample->address_count - kernel);
+        status = append_addresses(tracker, chain, space, address, count);
+    note_death(tracker, sample);
     if (status >= 0 && chain->count == 0)
         status = append_addresses(tracker, chain, NULL, &nowhere, 1);
     return status;
@@ -383,7 +428,7 @@ static void count_end(struct rps_tracker *tracker, const struct chain *chain)
     const struct rps_tracker_frame *callee;
     struct rps_tracker_frame *last;
 
-    if (chain->is_cut)
+    if (chain->is_cut || chain->has_gap)
         return;
     if (chain->is_whole) {
         tracker->complete++;
@@ -793,7 +838,7 @@ void rps_tracker_free(struct rps_tracker *tracker)
 {
     if (!tracker)
         return;
-    rps_unwinder_end(&tracker->unwinder);
+    rps_unwinder_free(&tracker->unwinder);
     for (size_t i = 0; i < tracker->module.count; i++)
         free(((struct rps_tracker_module *)rps_intern_at(&tracker->module, (int64_t)i))->path);
     for (size_t i = 0; i < tracker->process.count; i++)

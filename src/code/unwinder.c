@@ -1,9 +1,6 @@
 /*
- * The process that unwinds, and its parent's side of the socket.
- *
- * A question is about one map: the child answers with callers as long as they are in it, and the
- * parent, which knows what each process has mapped, asks on in the map of the last one. So the
- * child knows no processes, and which file it died of is known.
+ * The process that reads call frame information, and its parent's side of the socket. A question is
+ * about one place in one file, so that the file it died of is known.
  */
 #include "unwinder.h"
 
@@ -18,116 +15,67 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 
-#define STACK_MAX (64 << 10) /* bytes of a stack */
 #define PATH_SIZE 4096
 #define CFI_MAX   256 /* files of which the call frame information is kept */
 
-/* What the parent asks; values of registers, the stack and the path follow. */
+/* What the parent asks; the path follows, without its zero. */
 struct question {
-    uint64_t start, end, file_offset; /* of the map */
     int64_t module;
-    uint64_t mask; /* of registers; 0: those of the last answer */
-    uint32_t value_bytes, stack_bytes, path_bytes;
-    uint32_t kind; /* enum rps_module_kind; MEMORY: no file is to be read */
+    uint64_t offset; /* in the file */
+    uint32_t kind;   /* enum rps_module_kind */
     char build_id[2 * RPS_BUILD_ID_MAX + 1];
 };
-
-#define QUESTION_BYTES_MAX (sizeof(struct question) + 64 * sizeof(uint64_t) + STACK_MAX + PATH_SIZE)
 
 /* --- the child -------------------------------------------------------------------------------- */
 
 struct child {
-    struct rps_unwind unwind;
-    uint64_t value[64];
-    char stack[STACK_MAX];
-    char path[PATH_SIZE];
     struct {
         int64_t module; /* plus one */
         struct rps_cfi *cfi;
     } cfi[CFI_MAX]; /* by module */
-    char message[QUESTION_BYTES_MAX];
+    struct {
+        struct question question;
+        char path[PATH_SIZE];
+    } message;
 };
 
 static struct rps_cfi *find_cfi(struct child *child, const struct question *question)
 {
     size_t at = (size_t)question->module % CFI_MAX;
 
-    if (question->kind == RPS_MODULE_MEMORY)
-        return NULL;
     if (child->cfi[at].module != question->module + 1) {
         rps_cfi_close(child->cfi[at].cfi);
-        child->cfi[at].cfi =
-            rps_cfi_open((enum rps_module_kind)question->kind, child->path, question->build_id);
+        child->cfi[at].cfi = rps_cfi_open((enum rps_module_kind)question->kind, child->message.path,
+                                          question->build_id);
         child->cfi[at].module = question->module + 1;
     }
     return child->cfi[at].cfi;
 }
 
-/* Take the question's parts out of the message; the registers, when there are some, begin a
- * stack. */
-static int read_question(struct child *child, struct question *ret)
-{
-    const char *at = child->message + sizeof(*ret);
-    struct rps_sample_registers registers = {.value = child->value, .stack = child->stack};
-
-    memcpy(ret, child->message, sizeof(*ret));
-    memcpy(child->value, at, ret->value_bytes);
-    at += ret->value_bytes;
-    if (ret->mask)
-        memcpy(child->stack, at, ret->stack_bytes);
-    at += ret->stack_bytes;
-    memcpy(child->path, at, ret->path_bytes);
-    child->path[ret->path_bytes] = '\0';
-    registers.mask = ret->mask;
-    registers.stack_bytes = ret->stack_bytes;
-    return ret->mask ? rps_unwind_start(&child->unwind, &registers) : 0;
-}
-
-static void answer_question(struct child *child, struct rps_unwinder_answer *ret)
-{
-    struct rps_unwind *unwind = &child->unwind;
-    enum rps_unwind_step step;
-    struct question question;
-    struct rps_cfi *cfi;
-    uint64_t address;
-
-    memset(ret, 0, sizeof(*ret));
-    if (read_question(child, &question) < 0) {
-        ret->step = RPS_UNWIND_LOST;
-        return;
-    }
-    cfi = find_cfi(child, &question);
-    address = unwind->pc - !unwind->is_exact;
-    do {
-        step = rps_unwind_step(unwind, cfi, address - question.start + question.file_offset);
-        address = unwind->pc - !unwind->is_exact;
-        if (step == RPS_UNWIND_CALLER)
-            ret->address[ret->count++] = address;
-    } while (step == RPS_UNWIND_CALLER && ret->count < RPS_SAMPLE_DEPTH_MAX &&
-             address >= question.start && address < question.end);
-    ret->step = step;
-}
-
-static _Noreturn void unwind_in_child(int fd)
+/* The parent ends it; a terminal, or who stops a service, means the parent alone. */
+static _Noreturn void read_in_child(int fd)
 {
     struct child *child = calloc(1, sizeof(*child));
-    struct rps_unwinder_answer answer;
+    const struct question *question = &child->message.question;
+    struct rps_unwind_row row;
 
     rps_child_begin("rpistat unwinds");
     rps_child_keep_only(fd);
     while (child) {
         struct itimerval limit = {.it_value = {.tv_sec = RPS_CHILD_CPU_S}};
-        ssize_t size = recv(fd, child->message, sizeof(child->message), 0);
+        ssize_t size = recv(fd, &child->message, sizeof(child->message) - 1, 0);
 
         if (size < 0 && errno == EINTR)
             continue;
         if (size <= 0)
             break;
+        ((char *)&child->message)[size] = '\0';
         setitimer(ITIMER_PROF, &limit, NULL); /* of CPU time: it stands still in between */
-        answer_question(child, &answer);
-        if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) < 0)
+        size = (ssize_t)rps_cfi_find(find_cfi(child, question), question->offset, &row);
+        if (send(fd, &row, (size_t)size, MSG_NOSIGNAL) < 0)
             break;
     }
     _exit(0);
@@ -165,7 +113,7 @@ static void start_process(struct rps_unwinder *unwinder)
         return;
     pid = fork();
     if (pid == 0)
-        unwind_in_child(ends[1]);
+        read_in_child(ends[1]);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -177,9 +125,8 @@ static void start_process(struct rps_unwinder *unwinder)
     setsockopt(unwinder->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 }
 
-/* 1: the answer, 0: it is still to come. When the process has died, or tells nonsense, there is
- * none. */
-static int hear(struct rps_unwinder *unwinder, int flags, struct rps_unwinder_answer *ret)
+/* The bytes of an answer, 0: it is still to come, -1: the process has died. */
+static ssize_t hear(struct rps_unwinder *unwinder, int flags, struct rps_unwind_row *ret)
 {
     ssize_t size;
 
@@ -188,59 +135,133 @@ static int hear(struct rps_unwinder *unwinder, int flags, struct rps_unwinder_an
     } while (size < 0 && errno == EINTR);
     if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return 0;
-    if (size != sizeof(*ret) || ret->count > RPS_SAMPLE_DEPTH_MAX || ret->step > RPS_UNWIND_END ||
-        (ret->step == RPS_UNWIND_CALLER && ret->count == 0)) {
-        rps_unwinder_end(unwinder);
-        unwinder->has_died = 1;
-        *ret = (struct rps_unwinder_answer){.step = RPS_UNWIND_LOST};
-    }
-    return 1;
+    if (size > 0)
+        return size;
+    rps_unwinder_end(unwinder);
+    unwinder->has_died = 1;
+    return -1;
 }
 
-int rps_unwinder_is_ready(struct rps_unwinder *unwinder)
+/* Whether it can be asked now; starts the process if need be. */
+static int is_ready(struct rps_unwinder *unwinder)
 {
-    struct rps_unwinder_answer late;
+    struct rps_unwind_row late;
 
-    if (unwinder->is_late && hear(unwinder, MSG_DONTWAIT, &late))
+    if (unwinder->is_late && hear(unwinder, MSG_DONTWAIT, &late) != 0)
         unwinder->is_late = 0;
     if (unwinder->pid == 0 && !unwinder->has_died)
         start_process(unwinder);
     return unwinder->pid != 0 && !unwinder->is_late;
 }
 
-void rps_unwinder_ask(struct rps_unwinder *unwinder, const struct rps_sample_registers *registers,
-                      const struct rps_map *map, uint64_t address, int use_file,
-                      struct rps_unwinder_answer *ret)
+/* Whether there is time for a question, asked now. */
+static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
 {
-    struct question question = {
-        .start = map ? map->start : address,
-        .end = map ? map->end : address,
-        .file_offset = map ? map->file_offset : 0,
-        .module = map ? map->mapped->module : -1,
-        .kind = RPS_MODULE_MEMORY,
-    };
-    struct iovec part[4] = {{&question, sizeof(question)}};
-    struct msghdr message = {.msg_iov = part, .msg_iovlen = 4};
+    unwinder->waited_ns -= (now_ns - unwinder->asked_ns) / 10;
+    if (unwinder->waited_ns < 0)
+        unwinder->waited_ns = 0;
+    unwinder->asked_ns = now_ns;
+    return unwinder->waited_ns < unwinder->wait_us * RPS_NS_PER_US;
+}
 
-    if (registers) {
-        question.mask = registers->mask;
-        question.value_bytes =
-            (uint32_t)((size_t)__builtin_popcountll(registers->mask) * sizeof(uint64_t));
-        question.stack_bytes =
-            (uint32_t)(registers->stack_bytes < STACK_MAX ? registers->stack_bytes : STACK_MAX);
-        part[1] = (struct iovec){(void *)(uintptr_t)registers->value, question.value_bytes};
-        part[2] = (struct iovec){(void *)(uintptr_t)registers->stack, question.stack_bytes};
-    }
-    if (map && use_file && strlen(map->mapped->path) < PATH_SIZE) {
-        question.kind = (uint32_t)map->mapped->kind;
-        question.path_bytes = (uint32_t)strlen(map->mapped->path);
-        strcpy(question.build_id, map->mapped->build_id);
-        part[3] = (struct iovec){map->mapped->path, question.path_bytes};
-    }
-    unwinder->module = question.kind == RPS_MODULE_MEMORY ? -1 : question.module;
-    *ret = (struct rps_unwinder_answer){.step = RPS_UNWIND_LOST};
-    if (sendmsg(unwinder->fd, &message, MSG_NOSIGNAL) < 0)
+/* Ask for a row. Returns its bytes, 0: there is none. */
+static size_t ask(struct rps_unwinder *unwinder, const struct rps_mapped *mapped, uint64_t offset,
+                  struct rps_unwind_row *ret)
+{
+    const size_t path_bytes = strlen(mapped->path);
+    struct question question = {
+        .module = mapped->module, .offset = offset, .kind = (uint32_t)mapped->kind};
+    struct iovec part[] = {{&question, sizeof(question)},
+                           {(void *)(uintptr_t)mapped->path, path_bytes}};
+    struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+    int64_t asked_ns = rps_clock_monotonic_ns();
+    ssize_t size;
+
+    if (path_bytes >= PATH_SIZE)
+        return rps_cfi_find(NULL, offset, ret);
+    if (!has_time(unwinder, asked_ns) || !is_ready(unwinder))
+        return 0;
+    strcpy(question.build_id, mapped->build_id);
+    unwinder->module = mapped->module;
+    if (sendmsg(unwinder->fd, &message, MSG_NOSIGNAL) < 0) {
         rps_unwinder_end(unwinder); /* somebody else ended it */
-    else if (!hear(unwinder, 0, ret))
-        unwinder->is_late = 1;
+        return 0;
+    }
+    size = hear(unwinder, 0, ret);
+    unwinder->waited_ns += rps_clock_monotonic_ns() - asked_ns;
+    unwinder->is_late = size == 0;
+    if (size > 0 && !rps_unwind_row_is_sound(ret, (size_t)size, offset)) {
+        rps_unwinder_end(unwinder);
+        unwinder->has_died = 1;
+        return 0;
+    }
+    return size > 0 ? (size_t)size : 0;
+}
+
+/* --- rows that are known ---------------------------------------------------------------------- */
+
+static int lies_before(const void *thing, const void *key)
+{
+    const struct rps_unwinder_row *row = thing, *place = key;
+
+    return row->module != place->module ? row->module < place->module : row->end <= place->end;
+}
+
+static void forget_rows(struct rps_unwinder *unwinder)
+{
+    for (size_t i = 0; i < unwinder->row_count; i++)
+        free(unwinder->row[i].row);
+    free(unwinder->row);
+    unwinder->row = NULL;
+    unwinder->row_count = 0;
+}
+
+/* Without memory it is not kept; NULL. */
+static const struct rps_unwind_row *keep_row(struct rps_unwinder *unwinder, int64_t module,
+                                             const struct rps_unwind_row *row, size_t bytes)
+{
+    const struct rps_unwinder_row place = {.module = module, .end = row->end};
+    struct rps_unwinder_row *rows;
+    size_t at;
+
+    if (unwinder->row_count == RPS_UNWINDER_ROWS_MAX)
+        forget_rows(unwinder);
+    rows = rps_array_grow(unwinder->row, unwinder->row_count, sizeof(*rows));
+    if (!rows)
+        return NULL;
+    unwinder->row = rows;
+    at = rps_array_find(rows, unwinder->row_count, sizeof(*rows), lies_before, &place);
+    memmove(&rows[at + 1], &rows[at], (unwinder->row_count - at) * sizeof(*rows));
+    rows[at] = place;
+    rows[at].row = malloc(bytes);
+    if (!rows[at].row) {
+        memmove(&rows[at], &rows[at + 1], (unwinder->row_count - at) * sizeof(*rows));
+        return NULL;
+    }
+    memcpy(rows[at].row, row, bytes);
+    unwinder->row_count++;
+    return rows[at].row;
+}
+
+const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
+                                               const struct rps_map *map, uint64_t address)
+{
+    const uint64_t offset = address - map->start + map->file_offset;
+    const struct rps_unwinder_row place = {.module = map->mapped->module, .end = offset};
+    size_t at = rps_array_find(unwinder->row, unwinder->row_count, sizeof(*unwinder->row),
+                               lies_before, &place);
+    struct rps_unwind_row row;
+    size_t bytes;
+
+    if (at < unwinder->row_count && unwinder->row[at].module == place.module &&
+        unwinder->row[at].row->start <= offset)
+        return unwinder->row[at].row;
+    bytes = ask(unwinder, map->mapped, offset, &row);
+    return bytes > 0 ? keep_row(unwinder, place.module, &row, bytes) : NULL;
+}
+
+void rps_unwinder_free(struct rps_unwinder *unwinder)
+{
+    rps_unwinder_end(unwinder);
+    forget_rows(unwinder);
 }

@@ -32,17 +32,21 @@
 #include "rpistat/random.h"
 
 /* A ring's size, and to what it is halved where a user may not lock as much memory: 516 KiB a CPU,
- * of all rings, unless more is allowed. */
+ * of all rings, unless more is allowed. Root's are doubled for samples that are many and large. */
 static const size_t ring_bytes[] = {
     [RPS_PERF_SAMPLES] = (size_t)256 * 1024,
     [RPS_PERF_HEARD] = (size_t)512 * 1024,
     [RPS_PERF_TIMES] = (size_t)128 * 1024,
 };
+#define RING_BYTES_MAX ((size_t)4096 * 1024)
 #define RING_BYTES_MIN ((size_t)16 * 1024)
 
-/* Time between two looks at the rings at most, and at least. */
-#define DRAIN_MAX_NS RPS_NS_PER_S
-#define DRAIN_MIN_NS (10 * RPS_NS_PER_MS)
+/* Time between two looks at the rings at most, as it should be, and at least. Rings that want more
+ * than the last but one are for no copies of stacks, unless these were asked for. */
+#define DRAIN_MAX_NS    RPS_NS_PER_S
+#define DRAIN_WANTED_NS (100 * RPS_NS_PER_MS)
+#define DRAIN_COPIES_NS (25 * RPS_NS_PER_MS)
+#define DRAIN_MIN_NS    (10 * RPS_NS_PER_MS)
 
 /* What maps, names and ends of processes put into a ring each second, where many are started, and
  * times. */
@@ -80,10 +84,8 @@ struct sampler {
 };
 
 static const char *const stacks_name[] = {
-    [RPS_STACKS_FP] = "fp",
-    [RPS_STACKS_DWARF] = "dwarf",
-    [RPS_STACKS_LBR] = "lbr",
-    [RPS_STACKS_NONE] = "none",
+    [RPS_STACKS_AUTO] = "auto", [RPS_STACKS_FP] = "fp",     [RPS_STACKS_DWARF] = "dwarf",
+    [RPS_STACKS_LBR] = "lbr",   [RPS_STACKS_NONE] = "none",
 };
 
 /* Events that count nothing: one of our own that has a ring, */
@@ -164,13 +166,35 @@ static int count_kinds(const struct sampler *sampler)
     return sampler->tells_times ? RPS_PERF_RING_KINDS : RPS_PERF_TIMES;
 }
 
-static int map_ring(struct rps_perf_ring *ring, struct rps_error *err)
+/* Half a ring must hold what comes until the next look: what is younger than the look before stays
+ * in it. */
+static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_ring_kind kind,
+                                size_t bytes)
+{
+    const struct rps_perf_rings *rings = &sampler->rings;
+    uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
+                                                        : sampler->what.options.frequency;
+    const uint64_t bytes_per_s[] = {
+        [RPS_PERF_SAMPLES] =
+            rate * rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max),
+        [RPS_PERF_HEARD] = HEARD_BYTES_PER_S,
+        [RPS_PERF_TIMES] = TIMES_BYTES_PER_S,
+    };
+
+    return (int64_t)(bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s[kind]);
+}
+
+static int map_ring(const struct sampler *sampler, struct rps_perf_ring *ring,
+                    struct rps_error *err)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = ring_bytes[ring->kind];
     void *memory = MAP_FAILED;
 
-    for (size_t bytes = ring_bytes[ring->kind]; bytes >= RING_BYTES_MIN && bytes >= page;
-         bytes /= 2) {
+    while (geteuid() == 0 && bytes < RING_BYTES_MAX &&
+           fills_half_in_ns(sampler, ring->kind, bytes) < DRAIN_WANTED_NS)
+        bytes *= 2;
+    for (; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
         memory = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (memory != MAP_FAILED) {
             ring->page = memory;
@@ -230,7 +254,7 @@ static int add_rings(struct sampler *sampler, const struct rps_target *target,
     }
     for (int kind = 0; kind < kinds; kind++)
         for (int i = kind; i < rings->count; i += kinds)
-            if ((rc = map_ring(&rings->ring[i], err)) < 0)
+            if ((rc = map_ring(sampler, &rings->ring[i], err)) < 0)
                 return rc;
     return 0;
 }
@@ -538,28 +562,17 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
     return 0;
 }
 
-/* Half a ring must hold what comes until the next look: what is younger than the look before stays
- * in it. */
 static int64_t sampler_drain_within_ns(void *self)
 {
     const struct sampler *sampler = self;
     const struct rps_perf_rings *rings = &sampler->rings;
-    uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
-                                                        : sampler->what.options.frequency;
-    const uint64_t bytes_per_s[] = {
-        [RPS_PERF_SAMPLES] =
-            rate * rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max),
-        [RPS_PERF_HEARD] = HEARD_BYTES_PER_S,
-        [RPS_PERF_TIMES] = TIMES_BYTES_PER_S,
-    };
     int64_t within_ns = DRAIN_MAX_NS;
 
     for (int i = 0; i < rings->count; i++) {
-        uint64_t ns =
-            rings->ring[i].bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s[rings->ring[i].kind];
+        int64_t ns = fills_half_in_ns(sampler, rings->ring[i].kind, rings->ring[i].bytes);
 
-        if ((int64_t)ns < within_ns)
-            within_ns = (int64_t)ns;
+        if (ns < within_ns)
+            within_ns = ns;
     }
     return within_ns < DRAIN_MIN_NS ? DRAIN_MIN_NS : within_ns;
 }
@@ -608,6 +621,22 @@ static void sampler_close(void *self)
     free(sampler);
 }
 
+/* Where little memory may be locked samples are small. */
+static void fit_into_rings(struct sampler *sampler)
+{
+    struct perf_event_attr *sampling = &sampler->attr[RPS_PERF_SAMPLES];
+
+    if (sampler->rings.stacks != RPS_STACKS_AUTO ||
+        sampler_drain_within_ns(sampler) >= DRAIN_COPIES_NS)
+        return;
+    rps_perf_leave_out_registers(&sampler->what);
+    sampler->rings.stacks = sampler->what.options.stacks;
+    sampler->rings.registers = 0;
+    sampling->sample_type = rps_perf_sample_type(sampler->rings.stacks, 0);
+    sampling->sample_regs_user = 0;
+    sampling->sample_stack_user = 0;
+}
+
 int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options,
                           const struct rps_target *target, struct rps_sampler *ret,
                           struct rps_error *err)
@@ -618,8 +647,8 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
 
     if (!sampler)
         return rps_error_memory(err);
-    rings = &sampler->rings;
     rc = rps_perf_choose_sampled(self, options, target, &sampler->what, err);
+    rings = &sampler->rings;
     rings->stacks = sampler->what.options.stacks;
     rings->registers = sampler->what.registers;
     rings->depth_max = sampler->what.depth_limit < RPS_SAMPLE_DEPTH_MAX ? sampler->what.depth_limit
@@ -627,9 +656,10 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
     sampler->tells_times = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
     rps_perf_tree_init(&sampler->tree);
     rings->tree = sampler->what.is_wide ? &sampler->tree : NULL;
-    if (rc < 0 || (rc = fill_attrs(sampler, target, err)) < 0 ||
-        (rc = add_rings(sampler, target, err)) < 0 ||
-        (rc = check_descriptors(sampler, target, err)) < 0 ||
+    if (rc == 0 && (rc = fill_attrs(sampler, target, err)) == 0 &&
+        (rc = add_rings(sampler, target, err)) == 0)
+        fit_into_rings(sampler);
+    if (rc < 0 || (rc = check_descriptors(sampler, target, err)) < 0 ||
         (rc = open_target(sampler, target, err)) < 0) {
         sampler_close(sampler);
         return rc;

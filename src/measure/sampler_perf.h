@@ -20,7 +20,7 @@ struct rps_perf_sampled {
     struct rps_perf *perf;
     struct rps_sampling_options options; /* with what was chosen for what was left open */
     struct rps_event event;
-    uint64_t registers; /* that the kernel can copy; 0: not known on this kind of processor */
+    uint64_t registers; /* that the kernel copies, with the stack's top; 0: none */
     size_t depth_limit; /* of the kernel's chains of addresses */
     int is_wide;        /* CPUs are sampled, and what is not the target's is dropped */
 };
@@ -32,6 +32,9 @@ struct rps_perf_sampled {
 int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_options *options,
                             const struct rps_target *target, struct rps_perf_sampled *ret,
                             struct rps_error *err);
+
+/* Stacks by frame pointers alone, in the place of AUTO. */
+void rps_perf_leave_out_registers(struct rps_perf_sampled *sampled);
 
 /* Where whole CPUs are sampled the kernel copies the stacks and registers of all that run: that is
  * for root alone. 1: samples may have them. */
@@ -136,7 +139,7 @@ struct rps_perf_rings {
     struct rps_perf_ring *ring; /* owned */
     int count;
     enum rps_stacks stacks;       /* what samples hold */
-    uint64_t registers;           /* of the workload's that they hold; DWARF */
+    uint64_t registers;           /* of the workload's that they hold, with its stack */
     size_t depth_max;             /* addresses that the kernel has room for in a chain */
     uint64_t lost, throttled;     /* so far */
     struct rps_perf_tree *tree;   /* whose samples are kept; NULL: all */
@@ -149,13 +152,13 @@ struct rps_perf_rings {
 };
 
 /* What a sample has, in the kernel's words (PERF_SAMPLE_*). */
-uint64_t rps_perf_sample_type(enum rps_stacks stacks);
+uint64_t rps_perf_sample_type(enum rps_stacks stacks, uint64_t registers);
 
 /* Bytes of the longest sample of that kind, when chains have so many addresses. */
 size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t depth_max);
 
 /* Bytes of the stack's top that are copied. */
-#define RPS_PERF_STACK_BYTES 4096
+#define RPS_PERF_STACK_BYTES 8192
 
 /*
  * Hand over what came before until_ns, as struct rps_sampler says. A sample that is not the tree's

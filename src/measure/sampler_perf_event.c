@@ -65,7 +65,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
         flags |= RPS_PERF_DISABLED;
     rps_perf_fill_attr(attr, &sampled->event, flags);
     attr->read_format = 0;
-    attr->sample_type = rps_perf_sample_type(sampled->options.stacks);
+    attr->sample_type = rps_perf_sample_type(sampled->options.stacks, sampled->registers);
     attr->sample_id_all = 1;
     attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
@@ -79,7 +79,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
         attr->sample_max_stack = RPS_SAMPLE_DEPTH_MAX;
     if (sampled->event.type == RPS_EVENT_SOFTWARE)
         attr->exclude_idle = 1; /* the clocks go on on a CPU that has nothing to do */
-    if (sampled->options.stacks == RPS_STACKS_DWARF && rps_perf_may_copy(sampled)) {
+    if (sampled->registers != 0 && rps_perf_may_copy(sampled)) {
         attr->sample_regs_user = sampled->registers;
         attr->sample_stack_user = RPS_PERF_STACK_BYTES;
     }
@@ -120,6 +120,12 @@ static int try_sampling(struct rps_perf_sampled *sampled, const struct rps_targe
     rc = fd < 0 ? fd : 0;
     rps_perf_close_fd(&fd);
     return rc;
+}
+
+void rps_perf_leave_out_registers(struct rps_perf_sampled *sampled)
+{
+    sampled->options.stacks = RPS_STACKS_FP;
+    sampled->registers = 0;
 }
 
 int rps_perf_cannot_sample(const struct rps_event *event, int number, struct rps_error *err)
@@ -270,6 +276,14 @@ static int check_options(const struct rps_sampling_options *options, struct rps_
     return 0;
 }
 
+/* Whether samples hold copies of stacks where nobody asked for them. Other users' stacks are for root
+ * alone; samples by a threshold come in bursts, for which there is no room. */
+static int may_hold_copies(const struct rps_sampling_options *options,
+                           const struct rps_target *target)
+{
+    return REGISTERS != 0 && options->threshold == 0 && (target->cpu_count == 0 || geteuid() == 0);
+}
+
 int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_options *options,
                             const struct rps_target *target, struct rps_perf_sampled *ret,
                             struct rps_error *err)
@@ -281,9 +295,21 @@ int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_opt
     ret->perf = perf;
     ret->options = *options;
     ret->options.frequency = choose_frequency(options->frequency, cpus);
-    ret->registers = REGISTERS;
+    if (options->stacks == RPS_STACKS_DWARF || options->stacks == RPS_STACKS_AUTO)
+        ret->registers = REGISTERS;
+    if (options->stacks == RPS_STACKS_AUTO && !may_hold_copies(options, target))
+        rps_perf_leave_out_registers(ret);
     ret->depth_limit = (size_t)kernel_limit("perf_event_max_stack", PERF_MAX_STACK_DEPTH);
-    if (rc < 0 || (rc = choose_event(ret, target, err)) < 0)
+    if (rc < 0)
         return rc;
-    return choose_cpus(ret, target, err);
+    rc = choose_event(ret, target, err);
+    if (rc < 0 && ret->options.stacks == RPS_STACKS_AUTO) {
+        rps_perf_leave_out_registers(ret);
+        rc = choose_event(ret, target, err);
+    }
+    if (rc < 0 || (rc = choose_cpus(ret, target, err)) < 0)
+        return rc;
+    if (ret->options.stacks == RPS_STACKS_AUTO && !rps_perf_may_copy(ret))
+        rps_perf_leave_out_registers(ret);
+    return 0;
 }

@@ -24,13 +24,13 @@
 /* pid, tid, address, length, offset in the file, build id or inode, protection and flags. */
 #define MAP_BYTES 72
 
-uint64_t rps_perf_sample_type(enum rps_stacks stacks)
+uint64_t rps_perf_sample_type(enum rps_stacks stacks, uint64_t registers)
 {
     uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 
     if (stacks != RPS_STACKS_NONE)
         type |= PERF_SAMPLE_CALLCHAIN;
-    if (stacks == RPS_STACKS_DWARF)
+    if (registers != 0)
         type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
     if (stacks == RPS_STACKS_LBR)
         type |= PERF_SAMPLE_BRANCH_STACK;
@@ -43,7 +43,7 @@ size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t 
 
     if (stacks != RPS_STACKS_NONE)
         bytes += 8 * (1 + depth_max + PERF_MAX_CONTEXTS_PER_STACK);
-    if (stacks == RPS_STACKS_DWARF)
+    if (registers != 0)
         bytes += 8 * (1 + (size_t)__builtin_popcountll(registers)) + 16 + RPS_PERF_STACK_BYTES;
     if (stacks == RPS_STACKS_LBR)
         bytes += 8 + 32 * sizeof(struct perf_branch_entry);
@@ -188,7 +188,7 @@ static int parse_sample(const struct rps_perf_rings *rings, uint16_t misc, struc
         calls = take_64(fields);
         call = (const void *)take_array(fields, calls > UINT64_MAX / 3 ? calls : calls * 3);
     }
-    if (rings->stacks == RPS_STACKS_DWARF)
+    if (rings->registers != 0)
         take_registers(fields, rings->registers, &ret->registers);
     if (fields->is_short)
         return -1;

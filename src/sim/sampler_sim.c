@@ -308,12 +308,14 @@ static int choose_event(struct sim_sampler *sampler, const char *name, struct rp
 
 static int choose_stacks(struct sim_sampler *sampler, enum rps_stacks stacks, struct rps_error *err)
 {
-    if (stacks != RPS_STACKS_FP && stacks != RPS_STACKS_NONE)
+    if (stacks != RPS_STACKS_AUTO && stacks != RPS_STACKS_FP && stacks != RPS_STACKS_NONE)
         return rps_error_set(err, RPS_FAILED,
                              "the simulated processor finds stacks by frame pointers alone: "
                              "--stacks fp or none");
     sampler->innermost = stacks == RPS_STACKS_NONE;
-    strcpy(sampler->status.stacks, sampler->innermost ? "none" : "fp");
+    strcpy(sampler->status.stacks, sampler->innermost          ? "none"
+                                   : stacks == RPS_STACKS_AUTO ? "auto"
+                                                               : "fp");
     return 0;
 }
 

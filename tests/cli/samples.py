@@ -149,6 +149,31 @@ def check_callers():
         assert ask(folder, "SELECT count(*) FROM stack WHERE parent IS NOT NULL", store="none.data") == [(0,)]
 
 
+def totals(folder, store):
+    """What was sampled, and the share of samples in whose stack each function is."""
+    code = json.loads(expect(program.call("code", "-i", store, "--format", "json", cwd=folder.path), 0).stdout)
+    return code["sampling"], {row["name"]: row["total_share"] for row in code["code"]}
+
+
+def check_leaves():
+    """who calls functions that make no frame, as the C library's, is found without being asked for, and by frame pointers missing"""
+    with Folder() as folder:
+        for name in ("calls", "calls-fp"):
+            record(folder, "--frequency", "499", known(name), str(2 * MS), store=name)
+            sampling, found = totals(folder, name)
+            if sampling["callers"] == "fp":
+                raise tap.Skip("stacks are not copied here")
+            assert sampling["callers"] == "auto", sampling
+            near(found["asks"], 0.75, 5, name)
+            near(found["computes"], 0.25, 5, name)
+            assert found["main"] > 0.97 and sampling["complete"] > 0.97 * sampling["taken"], (found, sampling)
+        record(folder, "--frequency", "499", "--stacks", "fp", known("calls-fp"), str(MS), store="fp")
+        sampling, found = totals(folder, "fp")
+        assert sampling["callers"] == "fp" and found["asks"] < 0.2 and found["main"] > 0.9, (sampling, found)
+        text = expect(program.call("code", "-i", "fp", cwd=folder.path), 0).stdout
+        assert "frame pointers (fp)" in " ".join(text.split()), text
+
+
 def section(data, wanted):
     """Where the section of that name is in an ELF file of 64 bits: its start and end."""
     start, = struct.unpack_from("<Q", data, 40)
@@ -191,14 +216,15 @@ def check_hostile():
             with open(copy, "wb") as file:
                 file.write(damaged)
             os.chmod(copy, 0o755)
-            answer = program.call("record", "--pmu", "software", "-o", store, "--frequency", "499", "--stacks", "dwarf",
+            answer = program.call("record", "--pmu", "software", "-o", store, "--frequency", "499", *(("--stacks", "dwarf") if seed % 2 else ()),
                                   "sh", "-c", "%s 200; exit 7" % copy, cwd=folder.path)
             if "no samples" in answer.stderr:
                 raise tap.Skip(answer.stderr)
             assert answer.returncode == 7, (seed, answer)
             counts_fit(folder, store)
-        recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "-o", "killed.data", "--stacks", "dwarf",
-                                     "sh", "-c", "> begun; while [ ! -e stop ]; do :; done; exit 7"], cwd=folder.path, env=environment())
+        recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "-o", "killed.data", "--frequency", "499",
+                                     "sh", "-c", "> begun; while [ ! -e stop ]; do cp %s k$$$i; ./k$$$i 30; rm k$$$i; i=$((i + 1)); done; "
+                                     "exit 7" % known()], cwd=folder.path, env=environment())
         killed = set()
         while not os.path.exists(folder / "begun") and recorder.poll() is None:
             time.sleep(0.01)
@@ -504,5 +530,5 @@ def check_own_time():
             assert line in text and " s afterwards (names, report)\n" in text, text
 
 
-tap.main([check_phases, check_killed, check_told_apart, check_known, check_callers, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
+tap.main([check_phases, check_killed, check_told_apart, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
           check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_own_time])

@@ -54,7 +54,7 @@ def check_counts():
             (2, "main", 100, 100, 500), (3, "main", 100, 100, 500)]
         assert store.execute("SELECT event, frequency, threshold, stacks, samples, complete, lost, throttled, "
                              "unmapped FROM sampling").fetchall() == [
-            ("cpu-clock", 100, 0, "fp", 2899, 2899, 100, 1, 0)]
+            ("cpu-clock", 100, 0, "auto", 2899, 2899, 100, 1, 0)]
         silent = store.execute("SELECT count(*) FROM stack_count JOIN period USING (run_id, cpu, period) "
                                "WHERE start_ns BETWEEN 20000000000 AND 24999999999").fetchone()
         assert silent == (0,), silent

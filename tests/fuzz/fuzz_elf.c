@@ -1,5 +1,5 @@
-/* ELF files with debug information, which are read in a child process: what comes back is whole. And
- * where functions begin, which is read in this one. */
+/* ELF files with debug information and call frame information, which are read in child processes:
+ * what comes back is whole. And where functions begin, which is read in this one. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -8,9 +8,11 @@
 
 #include "code/child.h"
 #include "code/functions.h"
+#include "code/tracker.h"
 #include "rpistat/naming.h"
 
 #define FRAMES 64
+#define MAP    UINT64_C(0x400000) /* where the file is in memory */
 
 static void expect_whole(const struct rps_code *code)
 {
@@ -38,6 +40,80 @@ static void expect_limits(void)
                 "a child took more memory than its limit and what it began with");
 }
 
+static void take_module(void *context, const struct rps_module *module)
+{
+    (void)context;
+    (void)module;
+}
+
+static void take_frame(void *context, const struct rps_frame *frame)
+{
+    (void)context;
+    (void)frame;
+}
+
+static void take_stack(void *context, const struct rps_stack *stack)
+{
+    (void)context;
+    (void)stack;
+}
+
+static void take_task(void *context, const struct rps_task *task)
+{
+    (void)context;
+    (void)task;
+}
+
+static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
+{
+    (void)time_ns;
+    (void)cpu;
+    (void)stack;
+    (void)task;
+    ++*(int *)context;
+}
+
+static void take_incomplete(void *context, int64_t time_ns, const char *path)
+{
+    (void)context;
+    (void)time_ns;
+    fuzz_expect(path != NULL, "the process that unwinds has died of nothing");
+}
+
+/* Stacks that go through all of the file. */
+static void unwind(const char *path, size_t size)
+{
+    int counts = 0;
+    const struct rps_tracker_sink sink = {&counts,   take_module, take_frame,     take_stack,
+                                          take_task, take_count,  take_incomplete};
+    struct rps_sample sample = {.kind = RPS_SAMPLE_MAP,
+                                .pid = 100,
+                                .tid = 100,
+                                .map_address = MAP,
+                                .map_length = size + 1,
+                                .path = path};
+    struct rps_tracker *tracker;
+    struct rps_error err;
+
+    fuzz_expect(rps_tracker_new(&tracker, 0, &sink, &err) == 0, "out of memory");
+    rps_tracker_add(tracker, &sample);
+    sample.kind = RPS_SAMPLE_STACK;
+    for (size_t i = 0; i < FRAMES; i++) {
+        uint64_t value[64], stack[64];
+
+        for (size_t k = 0; k < 64; k++) {
+            value[k] = 0x7fff00000000 + 8 * i; /* registers and the frame pointers point there */
+            stack[k] = k % 2 == 0 ? value[k] + 8 * k : MAP + size * k / 64;
+        }
+        value[8] = value[32] = MAP + size * i / FRAMES; /* the program counter */
+        sample.registers =
+            (struct rps_sample_registers){value, UINT64_MAX, stack, sizeof(stack) - 8 * i};
+        rps_tracker_add(tracker, &sample);
+    }
+    fuzz_expect(counts == FRAMES, "samples were lost");
+    rps_tracker_free(tracker);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rps_naming_options options = {.opens_paths = 1};
@@ -57,6 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_expect(rps_naming_name(&code, &options, &err) == 0, "naming failed");
     expect_whole(&code);
+    unwind(module->path, size);
     expect_limits();
     rps_code_free(&code);
     return 0;

@@ -72,9 +72,9 @@ $record --sets four-sets.ini --no-merge --order fixed -o /out/four.data -- ./loo
 $record --sets four-sets.ini -o /out/merged.data -- ./loop {turns}
 $record --sets split-set.ini -o /out/split.data -- ./loop {turns}
 ./rpistat report -i /out/four.data > /out/report.txt
-./samples one-set.ini 0 ./loop {turns} > /out/samples.txt
-./samples one-set.ini 1 ./loop {few} > /out/samples-dwarf.txt
-./samples full-set.ini 0 ./loop {few} > /out/samples-full.txt
+./samples one-set.ini 1 ./loop {turns} > /out/samples.txt
+./samples one-set.ini 2 ./loop {few} > /out/samples-dwarf.txt
+./samples full-set.ini 1 ./loop {few} > /out/samples-full.txt
 """
 
 # The threads' own times come from schedstat, before and after what was counted.

@@ -1,5 +1,6 @@
-/* The process that unwinds does as the file's path says: its limits, and what the tracker makes of
- * its deaths. This program's reading of files and steps stand in place of the library's.
+/* The process that reads call frame information does as the file's path says: its limits, and what
+ * the tracker makes of its deaths. This program's reading of files and steps stand in place of the
+ * library's.
  */
 #include "code/unwind.h"
 
@@ -36,6 +37,7 @@ static struct shared {
     rlim_t core, data;    /* its limits */
     int64_t timer_ns;     /* until its timer rings */
     int ignores_requests; /* of a terminal, or of who stops a service */
+    int questions;
     pid_t pid;
 } * shared;
 
@@ -101,6 +103,26 @@ void rps_cfi_close(struct rps_cfi *cfi)
     free(cfi);
 }
 
+/* Each place has a row of its own. */
+size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    shared->questions++;
+    if (cfi && strcmp(cfi->path, "/die in steps") == 0)
+        abort();
+    if (cfi && strcmp(cfi->path, "/nonsense") == 0)
+        offset++;
+    ret->start = offset;
+    ret->end = offset + 1;
+    ret->is_known = cfi != NULL;
+    return RPS_UNWIND_ROW_BYTES(0);
+}
+
+int rps_unwind_row_is_sound(const struct rps_unwind_row *row, size_t bytes, uint64_t offset)
+{
+    return bytes == RPS_UNWIND_ROW_BYTES(0) && row->start == offset;
+}
+
 /* The stack is a list of addresses. */
 int rps_unwind_start(struct rps_unwind *ret, const struct rps_sample_registers *registers)
 {
@@ -112,24 +134,40 @@ int rps_unwind_start(struct rps_unwind *ret, const struct rps_sample_registers *
 
 /* Each file leads on to the next address; one that is lost at its end says so by 0, and one that
  * ends there by 1. */
-enum rps_unwind_step rps_unwind_step(struct rps_unwind *unwind, struct rps_cfi *cfi,
-                                     uint64_t offset)
+enum rps_unwind_step rps_unwind_step(struct rps_unwind *unwind, const struct rps_unwind_row *row)
 {
-    (void)offset;
-    if (!cfi || unwind->stack_bytes < 8)
+    if (!row->is_known || unwind->stack_bytes < 8)
         return RPS_UNWIND_LOST;
-    if (strcmp(cfi->path, "/die in steps") == 0)
-        abort();
     memcpy(&unwind->pc, unwind->stack, 8);
     unwind->stack += 8;
     unwind->stack_bytes -= 8;
+    unwind->is_exact = 0;
     return unwind->pc == 0 ? RPS_UNWIND_LOST : unwind->pc == 1 ? RPS_UNWIND_END : RPS_UNWIND_CALLER;
+}
+
+struct rps_unwind_chain rps_unwind_chain(const struct rps_unwind *unwind)
+{
+    (void)unwind;
+    return (struct rps_unwind_chain){.next = 1};
+}
+
+size_t rps_unwind_find_in_chain(struct rps_unwind_chain *chain, const struct rps_unwind *unwind)
+{
+    (void)chain;
+    (void)unwind;
+    return 0;
+}
+
+int rps_unwind_makes_frame(const struct rps_unwind_row *row)
+{
+    return row->is_known;
 }
 
 /* --- the tracker ------------------------------------------------------------------------------ */
 
 static struct seen seen;
 static struct rps_tracker *tracker;
+static int has_chain; /* samples have one */
 
 static void map_file(int number, const char *path)
 {
@@ -143,17 +181,29 @@ static void map_file(int number, const char *path)
     rps_tracker_add(tracker, &map);
 }
 
-/* A sample whose frames are in these maps by number, the innermost first, and that ends. */
-static void add_sample(size_t count, const int *map)
+/* A sample whose frames are in these maps by number, the innermost first, and that ends; all in
+ * this place of the map. The kernel's chain has the same. */
+static void add_sample_at(size_t count, const int *map, uint64_t place)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_STACK, .pid = PID, .tid = PID, .time_ns = 7};
-    uint64_t pc = (uint64_t)map[0] * START, stack[16] = {0};
+    uint64_t pc = (uint64_t)map[0] * START + place, stack[16] = {0}, chain[16] = {pc};
 
     for (size_t i = 1; i < count; i++)
-        stack[i - 1] = (uint64_t)map[i] * START + i;
+        chain[i] = stack[i - 1] = (uint64_t)map[i] * START + place + 1;
     stack[count - 1] = 1;
     sample.registers = (struct rps_sample_registers){&pc, 1, stack, count * 8};
+    sample.address = chain;
+    sample.address_count = has_chain ? count : 1;
     rps_tracker_add(tracker, &sample);
+}
+
+/* In places where none was before. */
+static void add_sample(size_t count, const int *map)
+{
+    static uint64_t place;
+
+    place = (place + 1) % START;
+    add_sample_at(count, map, place);
 }
 
 static size_t depth(void)
@@ -177,6 +227,7 @@ static uint64_t complete(void)
 static int open_tracker(void **state)
 {
     (void)state;
+    has_chain = 0;
     shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED || sem_init(&shared->go_on, 1, 0) < 0)
         return -1;
@@ -220,6 +271,29 @@ static void test_files(void **state)
     assert_true(rps_tracker_end(tracker) >= 0);
     assert_int_equal(kill(pid, 0), -1);
     assert_int_equal(seen.incomplete_count, 0);
+}
+
+/* What was answered once is known: other stacks through the same places take no question. */
+static void test_rows(void **state)
+{
+    int asked;
+
+    (void)state;
+    add_sample_at(3, (const int[]){1, 2, 1}, 100);
+    asked = shared->questions;
+    assert_int_equal(asked, 2); /* the call of the second file's, and of the first one's, are at the
+                                   innermost frame's place */
+    add_sample_at(3, (const int[]){2, 2, 1}, 100);
+    assert_int_equal(depth(), 3);
+    assert_int_equal(shared->questions, asked);
+    add_sample_at(3, (const int[]){2, 1, 1}, 101);
+    assert_int_equal(depth(), 3);
+    assert_int_equal(shared->questions, asked + 2);
+    for (size_t i = 0; i <= RPS_UNWINDER_ROWS_MAX; i++) {
+        add_sample_at(1, (const int[]){1}, 200 + i);
+        assert_in_range(tracker->unwinder.row_count, 1, RPS_UNWINDER_ROWS_MAX);
+    }
+    assert_int_equal(complete(), 3 + RPS_UNWINDER_ROWS_MAX + 1);
 }
 
 static void test_limits(void **state)
@@ -267,6 +341,13 @@ static void test_death_in_steps(void **state)
     expect_death("/die in steps");
 }
 
+/* What it says is no row of the place. */
+static void test_nonsense(void **state)
+{
+    (void)state;
+    expect_death("/nonsense");
+}
+
 static void test_death_by_timer(void **state)
 {
     (void)state;
@@ -301,6 +382,31 @@ static void test_killed(void **state)
     assert_int_equal(seen.incomplete_count, 0);
 }
 
+/* Answers that all come in time, but one after another, are not waited for without end. */
+static void test_time(void **state)
+{
+    int asked;
+
+    (void)state;
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+    asked = shared->questions;
+    tracker->unwinder.waited_ns = INT64_C(1) << 60;
+    for (int i = 0; i < 20; i++) {
+        add_sample(2, (const int[]){1, 2});
+        assert_int_equal(depth(), 1);
+    }
+    assert_int_equal(shared->questions, asked);
+    tracker->unwinder.waited_ns = 0;
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+    assert_in_range(tracker->unwinder.waited_ns, 1, INT64_C(60000000000));
+    tracker->unwinder.waited_ns = INT64_C(60000000000) + 1000;
+    tracker->unwinder.asked_ns -= 20000; /* a tenth of that is over */
+    add_sample(2, (const int[]){1, 2});
+    assert_int_equal(depth(), 2);
+}
+
 /* A process that reads a file which takes its time. */
 static void be_late(void)
 {
@@ -320,12 +426,22 @@ static void test_late(void **state)
     pid_t pid;
 
     (void)state;
+    add_sample_at(2, (const int[]){1, 2}, 5000);
     be_late();
     pid = shared->pid;
     for (int i = 0; i < 20; i++) {
         add_sample(2, (const int[]){1, 2});
         assert_int_equal(depth(), 1);
     }
+    assert_int_equal(complete(), 2);
+    add_sample_at(2, (const int[]){1, 2}, 5000); /* that is known */
+    assert_int_equal(depth(), 2);
+    assert_int_equal(complete(), 3);
+    has_chain = 1;
+    add_sample(2, (const int[]){1, 2}); /* the kernel's chain, which may lack callers */
+    assert_int_equal(depth(), 2);
+    assert_int_equal(complete(), 3);
+    has_chain = 0;
     sem_post(&shared->go_on);
     do {
         sched_yield();
@@ -357,9 +473,9 @@ static void test_late_death(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_files),          CASE(test_limits),         CASE(test_death),
-        CASE(test_death_in_steps), CASE(test_death_by_timer), CASE(test_memory),
-        CASE(test_killed),         CASE(test_late),           CASE(test_late_death),
+        CASE(test_files),  CASE(test_rows),   CASE(test_nonsense),       CASE(test_time),
+        CASE(test_limits), CASE(test_death),  CASE(test_death_in_steps), CASE(test_death_by_timer),
+        CASE(test_memory), CASE(test_killed), CASE(test_late),           CASE(test_late_death),
     };
 
     return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);

@@ -4,6 +4,7 @@
  * standard input. Where perf is refused the tests are skipped, with the reason.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -35,6 +36,29 @@
 #define MAPS    20000
 
 static char *self_path;
+
+/* A ring that is longer is refused, as by the kernel. */
+static size_t may_lock_bytes = SIZE_MAX;
+
+#ifdef __GLIBC__ /* with 64 bits for offsets it has another name */
+#define real_mmap    __real_mmap64
+#define wrapped_mmap __wrap_mmap64
+#else
+#define real_mmap    __real_mmap
+#define wrapped_mmap __wrap_mmap
+#endif
+
+void *real_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
+void *wrapped_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset);
+
+void *wrapped_mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    if (fd >= 0 && length > may_lock_bytes) {
+        errno = EPERM;
+        return MAP_FAILED;
+    }
+    return real_mmap(at, length, protection, flags, fd, offset);
+}
 
 /* --- workloads -------------------------------------------------------------------------------- */
 
@@ -480,7 +504,8 @@ static const enum rps_sample_on both[] = {RPS_SAMPLE_ON_BEST, RPS_SAMPLE_ON_TASK
 /* Samples lie in the function that computes, and their callers in the one that called it. */
 static void check_busy(enum rps_sample_on on)
 {
-    const struct rps_sampling_options options = {.frequency = 997, .on = on};
+    const struct rps_sampling_options options = {
+        .frequency = 997, .on = on, .stacks = RPS_STACKS_FP};
     size_t user = 0, inner = 0, called = 0;
     struct recording r;
 
@@ -516,12 +541,29 @@ static void test_busy(void **state)
         check_busy(both[i]);
 }
 
+/* Samples that are taken as was asked, and those of them with a copy of the stack. */
+static void check_copies(const struct rps_sampling_options *options, const char *stacks)
+{
+    size_t samples = 0, copied = 0;
+    struct recording r;
+
+    sample_command(&r, options, self_path, "spin", NULL, NULL);
+    assert_string_equal(r.status.stacks, stacks);
+    for (size_t i = 0; i < r.count; i++) {
+        samples += r.kept[i].kind == RPS_SAMPLE_STACK && r.kept[i].user_count > 0;
+        copied += r.kept[i].stack_bytes > 100;
+    }
+    if (samples < 30 || copied * 100 < samples * 95)
+        fail_msg("%zu samples, %zu with a stack", samples, copied);
+    free(r.kept);
+}
+
 /* The other ways: nothing but the address, and the stack's top for unwinding. */
 static void test_stacks(void **state)
 {
     static const struct rps_sampling_options none = {.frequency = 997, .stacks = RPS_STACKS_NONE};
     static const struct rps_sampling_options dwarf = {.frequency = 997, .stacks = RPS_STACKS_DWARF};
-    size_t samples = 0, copied = 0;
+    static const struct rps_sampling_options automatic = {.frequency = 997};
     struct recording r;
 
     (void)state;
@@ -530,14 +572,36 @@ static void test_stacks(void **state)
         assert_true(r.kept[i].user_count <= 1);
     assert_true(count_kind(&r, RPS_SAMPLE_STACK) > 30);
     free(r.kept);
-    sample_command(&r, &dwarf, self_path, "spin", NULL, NULL);
-    for (size_t i = 0; i < r.count; i++) {
-        samples += r.kept[i].kind == RPS_SAMPLE_STACK && r.kept[i].user_count > 0;
-        copied += r.kept[i].stack_bytes > 100;
+    check_copies(&dwarf, "dwarf");
+    if (sizeof(long) == 8)
+        check_copies(&automatic, "auto");
+}
+
+/* Where little memory may be locked, as by a user who records several times, samples have no copies
+ * unless these were asked for, and that is said. */
+static void test_little_memory(void **state)
+{
+    static const struct rps_sampling_options automatic = {.frequency = 997};
+    static const struct rps_sampling_options dwarf = {.frequency = 997, .stacks = RPS_STACKS_DWARF};
+    const struct rps_sampling_options *const asked[] = {&automatic, &automatic, &dwarf};
+    const char *const got[] = {"auto", "fp", "dwarf"};
+    pid_t pid = getpid();
+    const struct rps_target target = {.kind = RPS_TARGET_ATTACH, .pid = &pid, .pid_count = 1};
+
+    (void)state;
+    if (sizeof(long) != 8)
+        skip();
+    for (int i = 0; i < 3; i++) {
+        struct recording r;
+
+        may_lock_bytes = i == 0 ? SIZE_MAX : 64 * 1024;
+        open_on(&r, &target, asked[i]);
+        may_lock_bytes = SIZE_MAX;
+        r.sampler.status(r.sampler.self, &r.status);
+        assert_string_equal(r.status.stacks, got[i]);
+        end(&r);
+        free(r.kept);
     }
-    if (samples < 30 || copied * 100 < samples * 95)
-        fail_msg("%zu samples, %zu with a stack", samples, copied);
-    free(r.kept);
 }
 
 /* Two CPUs' rings are one stream: while both are busy neither is handed over in one go, and no time
@@ -982,13 +1046,13 @@ static void test_refusals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_busy),     cmocka_unit_test(test_stacks),
-        cmocka_unit_test(test_two_cpus), cmocka_unit_test(test_shell),
-        cmocka_unit_test(test_brief),    cmocka_unit_test(test_leader),
-        cmocka_unit_test(test_times),    cmocka_unit_test(test_threshold),
-        cmocka_unit_test(test_attach),   cmocka_unit_test(test_forks_lost),
-        cmocka_unit_test(test_others),   cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_busy),          cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_little_memory), cmocka_unit_test(test_two_cpus),
+        cmocka_unit_test(test_shell),         cmocka_unit_test(test_brief),
+        cmocka_unit_test(test_leader),        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_threshold),     cmocka_unit_test(test_attach),
+        cmocka_unit_test(test_forks_lost),    cmocka_unit_test(test_others),
+        cmocka_unit_test(test_lost),          cmocka_unit_test(test_refusals),
     };
 
     if (argc > 1)

@@ -67,7 +67,7 @@ static void begin(struct rings *rings, enum rps_stacks stacks, size_t before_end
     rings->all.ring = rings->ring;
     rings->all.count = 2;
     rings->all.stacks = stacks;
-    rings->all.registers = 3;
+    rings->all.registers = stacks == RPS_STACKS_DWARF ? 3 : 0;
     rings->all.depth_max = 4;
     for (int i = 0; i < 2; i++) {
         rings->ring[i].page = &rings->page[i];

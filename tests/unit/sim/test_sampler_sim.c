@@ -205,7 +205,7 @@ static void test_frequency(void **state)
     assert_int_equal(s.seen[99 * 3600 - 1].time_ns - s.seen[0].time_ns, 3600 * S - S / 99 - 1);
     assert_int_equal(s.status.frequency, 99);
     assert_string_equal(s.status.event, "cpu-clock");
-    assert_string_equal(s.status.stacks, "fp");
+    assert_string_equal(s.status.stacks, "auto");
     close_sampling(&s);
     simulate(&s, FUNCTIONS "phase a 100s code=main\n", &fast, S);
     assert_int_equal(s.count, 499900);
