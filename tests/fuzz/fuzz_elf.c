@@ -64,6 +64,19 @@ static void take_task(void *context, const struct rps_task *task)
     (void)task;
 }
 
+static void take_process_time(void *context, int64_t task, int64_t cpu_ns)
+{
+    (void)context;
+    (void)task;
+    (void)cpu_ns;
+}
+
+static void take_program(void *context, const struct rps_program *program)
+{
+    (void)context;
+    (void)program;
+}
+
 static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
 {
     (void)time_ns;
@@ -84,8 +97,17 @@ static void take_incomplete(void *context, int64_t time_ns, const char *path)
 static void unwind(const char *path, size_t size)
 {
     int counts = 0;
-    const struct rps_tracker_sink sink = {&counts,   take_module, take_frame,     take_stack,
-                                          take_task, take_count,  take_incomplete};
+    const struct rps_tracker_sink sink = {
+        .context = &counts,
+        .module = take_module,
+        .frame = take_frame,
+        .stack = take_stack,
+        .task = take_task,
+        .process_time = take_process_time,
+        .program = take_program,
+        .count = take_count,
+        .incomplete = take_incomplete,
+    };
     struct rps_sample sample = {.kind = RPS_SAMPLE_MAP,
                                 .pid = 100,
                                 .tid = 100,
