@@ -19,7 +19,7 @@
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 
-/* Most phases that a person reads at once: of the level that is shown when none is asked for. */
+/* Most rows that a person reads at once: of the level that is shown when none is asked for. */
 #define RPS_LEVELS_READABLE 60
 
 /* Steps of sensitivity from the usual level to one phase, and to the fine phases. */
@@ -28,13 +28,17 @@
 struct rps_level {
     size_t stretches; /* of several runs put together: of the one that has most */
     size_t all;       /* of all runs */
+    size_t rows;      /* that a reader sees, loops folded (rpistat/fold.h), of the run that has
+                         most; 0: not looked at */
     double lost; /* rise of the cost up to here, as a share of that up to one stretch: 0 ... 1 */
 };
 
 struct rps_levels {
     size_t count;                /* at least 1 */
     struct rps_level *level;     /* owned; from the coarsest, one stretch, to the fine phases */
-    size_t usual;                /* the level to show when none is asked for */
+    struct rps_phases *phases;   /* owned; of each level that was looked at */
+    size_t usual;                /* the level to show when none is asked for: the least lost +
+                                    .1 sqrt(rows) */
     struct rps_level_tree *tree; /* owned */
 };
 
@@ -62,19 +66,21 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
                       size_t *ret, struct rps_error *err);
 
 /*
- * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers. Stretches
- * that are alike have one label; those of the finest level of one run are the detection's.
+ * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers, and with
+ * their loops. Stretches that are alike have one label; those of the finest level of one run are
+ * the detection's.
  * RPS_FAILED without memory.
  */
 int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
                       struct rps_error *err);
 
 /*
- * The phases of the level `shown` and of the levels beside it that are worth keeping: all that can
- * be read, of finer ones those that have half as many more stretches than the one before, and the
- * finest. *ret is for rps_phase_levels_free. RPS_FAILED without memory.
+ * The phases of the level `shown` and of the levels beside it that are worth keeping, which are
+ * those that were looked at: all of so many stretches as can be read, of finer ones those that have
+ * half as many more than the one before, and the finest. They are taken from levels. *ret is for
+ * rps_phase_levels_free. RPS_FAILED without memory.
  */
-int rps_levels_keep(const struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
+int rps_levels_keep(struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
                     struct rps_error *err);
 
 void rps_levels_free(struct rps_levels *levels);

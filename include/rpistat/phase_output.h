@@ -9,7 +9,6 @@
 #include "rpistat/document.h"
 #include "rpistat/error.h"
 #include "rpistat/levels.h"
-#include "rpistat/pattern.h"
 #include "rpistat/phase.h"
 #include "rpistat/phases.h"
 #include "rpistat/profile.h"

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "levels_tree.h"
+#include "rpistat/fold.h"
 
-/* Of finer levels, those are kept that have so many times the stretches of the one before. */
-#define KEEP_FACTOR 1.5
+/* Of finer levels, those are looked at that have so many times the stretches of the one before. */
+#define LOOK_FACTOR 1.5
 
 #define NAMES_SIZE 256
 
@@ -22,9 +23,12 @@
 
 void rps_levels_free(struct rps_levels *levels)
 {
+    for (size_t at = 0; levels->phases && at < levels->count; at++)
+        rps_phases_free(&levels->phases[at]);
     if (levels->tree)
         rps_level_tree_free(levels->tree);
     free(levels->tree);
+    free(levels->phases);
     free(levels->level);
     memset(levels, 0, sizeof(*levels));
 }
@@ -109,17 +113,20 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
     return at;
 }
 
-/* The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows). The
- * root, since each further row costs a reader less: all turns of a loop are shown, or none. */
+/*
+ * The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows). The
+ * root, since each further row costs a reader less.
+ */
 static size_t find_usual(const struct rps_levels *levels)
 {
     double least = INFINITY;
     size_t best = 0;
 
-    for (size_t at = 0; at <= finest_of(levels, RPS_LEVELS_READABLE); at++) {
-        double price = levels->level[at].lost + PRICE * sqrt((double)levels->level[at].stretches);
+    for (size_t at = 0; at < levels->count; at++) {
+        const struct rps_level *level = &levels->level[at];
+        double price = level->lost + PRICE * sqrt((double)level->rows);
 
-        if (price < least) {
+        if (level->rows > 0 && level->rows <= RPS_LEVELS_READABLE && price < least) {
             least = price;
             best = at;
         }
@@ -170,30 +177,6 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
     return 0;
 }
 
-int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
-                    struct rps_levels *ret, struct rps_error *err)
-{
-    struct rps_levels levels = {0};
-    int result;
-
-    levels.tree = calloc(1, sizeof(*levels.tree));
-    if (!levels.tree)
-        return rps_error_memory(err);
-    result = rps_level_tree_make(signals, fine, levels.tree, err);
-    if (result == 0) {
-        levels.level = calloc(levels.tree->count, sizeof(*levels.level));
-        result = levels.level ? rps_level_tree_merge(levels.tree, err) : rps_error_memory(err);
-    }
-    if (result == 0) {
-        find_levels(&levels);
-        levels.usual = find_usual(&levels);
-        *ret = levels;
-    } else {
-        rps_levels_free(&levels);
-    }
-    return result;
-}
-
 /* --- phases of a level ------------------------------------------------------------------------ */
 
 /* Labels of the stretches: at the finest level the detection's, numbered anew since some may be
@@ -232,8 +215,28 @@ static void fill_phases(const struct rps_level_tree *tree, const size_t *first, 
     out->count = count;
 }
 
-int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
-                      struct rps_error *err)
+/* Fold the phases of a level, run by run: rows of the run that has most. */
+static int fold_runs(const struct rps_level_tree *tree, const size_t *first,
+                     struct rps_phases *phases, size_t *ret_rows, struct rps_error *err)
+{
+    size_t end;
+
+    *ret_rows = 0;
+    for (size_t k = 0; k < phases->count; k = end) {
+        size_t rows;
+
+        for (end = k + 1; end < phases->count && !tree->begins[first[end]];)
+            end++;
+        if (rps_fold(phases, k, end, &rows, err) < 0)
+            return RPS_FAILED;
+        *ret_rows = rows > *ret_rows ? rows : *ret_rows;
+    }
+    return 0;
+}
+
+/* The phases of a level, folded. */
+static int make_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
+                       size_t *ret_rows, struct rps_error *err)
 {
     const struct rps_level_tree *tree = levels->tree;
     size_t count = levels->level[at].all;
@@ -252,40 +255,95 @@ int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_pha
     if (result >= 0) {
         fill_phases(tree, first, count, label, sure, &out);
         out.label_count = result;
-        *ret = out;
-    } else {
-        rps_phases_free(&out);
+        result = fold_runs(tree, first, &out, ret_rows, err);
     }
+    if (result >= 0)
+        *ret = out;
+    else
+        rps_phases_free(&out);
     free(sure);
     free(label);
     free(first);
     return result < 0 ? result : 0;
 }
 
-int rps_levels_keep(const struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
+int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
+                      struct rps_error *err)
+{
+    size_t rows;
+
+    return make_phases(levels, at, ret, &rows, err);
+}
+
+/* Look at all levels that can be read as they are, of finer ones at those that differ, and at the
+ * finest. */
+static int look_at_levels(struct rps_levels *levels, struct rps_error *err)
+{
+    double before = 0;
+
+    for (size_t at = 0; at < levels->count; at++) {
+        double stretches = (double)levels->level[at].stretches;
+
+        if (stretches > RPS_LEVELS_READABLE && stretches < LOOK_FACTOR * before &&
+            at + 1 < levels->count)
+            continue;
+        if (make_phases(levels, at, &levels->phases[at], &levels->level[at].rows, err) < 0)
+            return RPS_FAILED;
+        before = stretches;
+    }
+    return 0;
+}
+
+int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
+                    struct rps_levels *ret, struct rps_error *err)
+{
+    struct rps_levels levels = {0};
+    int result;
+
+    levels.tree = calloc(1, sizeof(*levels.tree));
+    if (!levels.tree)
+        return rps_error_memory(err);
+    result = rps_level_tree_make(signals, fine, levels.tree, err);
+    if (result == 0) {
+        levels.level = calloc(levels.tree->count, sizeof(*levels.level));
+        levels.phases = calloc(levels.tree->count, sizeof(*levels.phases));
+        result = levels.level && levels.phases ? rps_level_tree_merge(levels.tree, err)
+                                               : rps_error_memory(err);
+    }
+    if (result == 0) {
+        find_levels(&levels);
+        result = look_at_levels(&levels, err);
+    }
+    if (result == 0) {
+        levels.usual = find_usual(&levels);
+        *ret = levels;
+    } else {
+        rps_levels_free(&levels);
+    }
+    return result;
+}
+
+int rps_levels_keep(struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
                     struct rps_error *err)
 {
     struct rps_phase_levels out = {0};
-    double before = 0;
-    int result = 0;
 
     out.level = calloc(levels->count, sizeof(*out.level));
     if (!out.level)
         return rps_error_memory(err);
-    for (size_t at = 0; at < levels->count && result == 0; at++) {
-        double stretches = (double)levels->level[at].stretches;
-
-        if (stretches > RPS_LEVELS_READABLE && stretches < KEEP_FACTOR * before && at != shown &&
-            at + 1 < levels->count)
+    if (levels->level[shown].rows == 0 &&
+        make_phases(levels, shown, &levels->phases[shown], &levels->level[shown].rows, err) < 0) {
+        rps_phase_levels_free(&out);
+        return RPS_FAILED;
+    }
+    for (size_t at = 0; at < levels->count; at++) {
+        if (levels->level[at].rows == 0)
             continue;
         if (at == shown)
             out.shown = out.count;
-        result = rps_levels_phases(levels, at, &out.level[out.count++], err);
-        before = stretches;
+        out.level[out.count++] = levels->phases[at];
+        levels->phases[at] = (struct rps_phases){0};
     }
-    if (result == 0)
-        *ret = out;
-    else
-        rps_phase_levels_free(&out);
-    return result;
+    *ret = out;
+    return 0;
 }

@@ -541,6 +541,7 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
 static void add_settings(struct rps_document *document, const struct rps_phase_output *output)
 {
     static const struct rps_column level[] = {{"phases", .kind = RPS_VALUE_INT},
+                                              {"rows", .kind = RPS_VALUE_INT},
                                               {"lost", .kind = RPS_VALUE_SHARE},
                                               {"shown", .kind = RPS_VALUE_BOOL}};
     const struct rps_run *run = output->run;
@@ -567,9 +568,10 @@ static void add_settings(struct rps_document *document, const struct rps_phase_o
     rps_put_int(block, (int64_t)output->observations, 1);
     rps_put_int(block, run ? run->period_ns : 0, run && run->period_ns > 0);
     rps_put_texts(block, 3, output->method, output->parameters, output->remark);
-    block = rps_document_block(document, "levels", level, 3);
+    block = rps_document_block(document, "levels", level, sizeof(level) / sizeof(level[0]));
     for (size_t at = 0; at < output->level_count; at++) {
         rps_put_int(block, (int64_t)output->level[at].stretches, 1);
+        rps_put_int(block, (int64_t)output->level[at].rows, output->level[at].rows > 0);
         rps_put_number(block, output->level[at].lost);
         rps_put_int(block, at == output->level_shown, 1);
     }
