@@ -1,13 +1,11 @@
 /*
  * Levels of phases: a build is three phases (configure, compile, link) and also forty. The fine
- * phases of a detection are merged, two neighbours at a time, into a tree, of which some levels
- * stand out.
+ * phases of a detection are merged, two neighbours at a time, into a tree; each number of phases is
+ * a level.
  *
  * A stretch costs, for every signal, n / (2 tau) log(v + f): v is the variance about the stretch's
  * one mean, so that the spread counts as well as the mean; f a floor; tau how many values are worth
- * one independent value. The neighbours are merged whose cost rises least. A number of stretches is
- * a level where the next merge costs more than each one before it: the turns of a loop merge one
- * after the other without leaving a level between them.
+ * one independent value. The neighbours are merged whose cost rises least.
  */
 #ifndef RPISTAT_LEVELS_H
 #define RPISTAT_LEVELS_H
@@ -60,8 +58,7 @@ struct rps_level_choice {
                        finest, as many below 0 to one stretch, in even parts of the levels */
 };
 
-/* The level that is asked for, in *ret. RPS_USAGE for a size that no level has, with those that
- * there are. */
+/* The level that is asked for, in *ret. RPS_USAGE for a size that is beyond the finest. */
 int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_choice *choice,
                       size_t *ret, struct rps_error *err);
 

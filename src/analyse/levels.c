@@ -2,7 +2,6 @@
 #include "rpistat/levels.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,14 +11,8 @@
 /* Of finer levels, those are looked at that have so many times the stretches of the one before. */
 #define LOOK_FACTOR 1.5
 
-#define NAMES_SIZE 256
-
 /* What one row must explain, of all that is to be explained. */
 #define PRICE .1
-
-/* Of several runs, merges of which none costs so many times what those before it do are one: runs
- * of the same program merge the same, at about the same cost. */
-#define STEP_OF_RUNS 2
 
 void rps_levels_free(struct rps_levels *levels)
 {
@@ -35,57 +28,34 @@ void rps_levels_free(struct rps_levels *levels)
 
 /* --- levels of a tree ------------------------------------------------------------------------- */
 
-/* Stretches of the run that has most, at a level of `size` in all. */
-static size_t most_of_a_run(const struct rps_level_tree *tree, size_t size)
-{
-    size_t most = 0, count = 0;
-
-    for (size_t k = 0; k < tree->count && tree->runs > 1; k++) {
-        count = (tree->begins[k] ? 0 : count) + (tree->rank[k] <= size);
-        most = count > most ? count : most;
-    }
-    return tree->runs > 1 ? most : size;
-}
-
-/* List the sizes whose next merge costs more than all before it, and both ends; with `any` every
- * size that can be read. Returns whether one that can be read is more than one stretch. */
-static int list_levels(struct rps_levels *levels, int any)
+/* The levels, from the coarsest: every size is one. Its stretches are those of the run that has
+ * most. */
+static int list_levels(struct rps_levels *levels, struct rps_error *err)
 {
     const struct rps_level_tree *tree = levels->tree;
-    double most = 0, all = 0, lost = 0, step = tree->runs > 1 ? STEP_OF_RUNS : 1;
-    size_t readable_size = tree->runs * RPS_LEVELS_READABLE;
-    int readable = 0;
+    size_t *run_of = calloc(tree->count + 1, sizeof(*run_of)); /* in which a size has one more */
+    size_t *count = calloc(tree->runs + 1, sizeof(*count)), run = 0, most = 1;
+    double all = 0, left;
+    int result = run_of && count ? 0 : rps_error_memory(err);
 
+    for (size_t k = 0; k < tree->count && result == 0; k++) {
+        run += tree->begins[k];
+        count[run] += tree->begins[k];
+        run_of[tree->rank[k]] = run;
+    }
     for (size_t size = tree->runs; size < tree->count; size++)
         all += tree->increase[size];
-    levels->count = 0;
-    for (size_t size = tree->count; size >= tree->runs; size--) {
-        double next = size > tree->runs ? tree->increase[size - 1] : INFINITY;
-
-        if (next > step * most || size == tree->count || (any && size <= readable_size)) {
-            size_t stretches = most_of_a_run(tree, size);
-
-            levels->level[levels->count++] = (struct rps_level){
-                .stretches = stretches, .all = size, .lost = all > 0 ? lost / all : 0};
-            readable |= stretches > 1 && stretches <= RPS_LEVELS_READABLE;
-        }
-        most = fmax(most, next);
-        lost += next;
+    left = all;
+    for (size_t size = tree->runs; size <= tree->count && result == 0; size++) {
+        if (size > tree->runs && ++count[run_of[size]] > most)
+            most = count[run_of[size]];
+        levels->level[levels->count++] = (struct rps_level){
+            .stretches = most, .all = size, .lost = all > 0 && size < tree->count ? left / all : 0};
+        left -= tree->increase[size];
     }
-    return readable;
-}
-
-/* The levels, from the coarsest. Where none of those that can be read stands out, all count. */
-static void find_levels(struct rps_levels *levels)
-{
-    if (!list_levels(levels, 0))
-        list_levels(levels, 1);
-    for (size_t a = 0, b = levels->count - 1; a < b; a++, b--) {
-        struct rps_level swapped = levels->level[a];
-
-        levels->level[a] = levels->level[b];
-        levels->level[b] = swapped;
-    }
+    free(count);
+    free(run_of);
+    return result;
 }
 
 /* First leaves of the stretches of a level; how many they are. */
@@ -143,25 +113,6 @@ static size_t step(const struct rps_levels *levels, size_t from, int steps)
     return steps > 0 ? from + by : from - by;
 }
 
-/* The sizes of the levels, each once, those of the middle left out where they are many. Comparing
- * runs has no --at-most. */
-static int no_such_level(const struct rps_levels *levels, size_t size, struct rps_error *err)
-{
-    char sizes[NAMES_SIZE] = "", instead[64] = "";
-    size_t used = 0;
-
-    for (size_t at = 0; at + 1 < levels->count && used + 32 < sizeof(sizes); at++) {
-        if (levels->level[at].stretches < levels->level[at + 1].stretches)
-            used += (size_t)snprintf(sizes + used, sizeof(sizes) - used, "%zu, ",
-                                     levels->level[at].stretches);
-    }
-    if (levels->tree->runs == 1)
-        snprintf(instead, sizeof(instead), "; --at-most %zu takes the nearest below", size);
-    return rps_error_set(err, RPS_USAGE,
-                         "there is no level of %zu phases; there are %s%zu (fine)%s", size, sizes,
-                         levels->level[levels->count - 1].stretches, instead);
-}
-
 int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_choice *choice,
                       size_t *ret, struct rps_error *err)
 {
@@ -172,7 +123,8 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
     else if (choice->size > 0 || choice->at_most > 0)
         at = finest_of(levels, choice->size > 0 ? choice->size : choice->at_most);
     if (choice->size > 0 && levels->level[at].stretches != choice->size)
-        return no_such_level(levels, choice->size, err);
+        return rps_error_set(err, RPS_USAGE, "there is no level of %zu phases; the finest has %zu",
+                             choice->size, levels->level[at].stretches);
     *ret = step(levels, at, choice->steps);
     return 0;
 }
@@ -311,9 +263,10 @@ int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *
                                                : rps_error_memory(err);
     }
     if (result == 0) {
-        find_levels(&levels);
-        result = look_at_levels(&levels, err);
+        result = list_levels(&levels, err);
     }
+    if (result == 0)
+        result = look_at_levels(&levels, err);
     if (result == 0) {
         levels.usual = find_usual(&levels);
         *ret = levels;

@@ -19,10 +19,9 @@
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 
-#define LEVELS_BESIDE 6   /* levels that are named on either side of the one that is shown */
-#define OUTLIERS_MAX  12  /* that are named, as stretches */
-#define LABEL_SURE    .75 /* below it, a label has a question mark */
-#define LABELS_MAX    8   /* of an odd turn, that are named */
+#define OUTLIERS_MAX 12  /* that are named, as stretches */
+#define LABEL_SURE   .75 /* below it, a label has a question mark */
+#define LABELS_MAX   8   /* of an odd turn, that are named */
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -697,25 +696,12 @@ static void add_components(struct rps_document *document, const struct rps_phase
     }
 }
 
-/* The other levels; where they are many, those around the one that is shown, and the finest. */
 static void say_levels(struct rps_block *block, const struct rps_phase_output *output)
 {
-    size_t fine = output->level_count - 1, shown = output->level_shown, last = fine;
-    char *text = NULL;
+    size_t finest = output->level[output->level_count - 1].stretches;
 
-    if (output->level_count < 2 || (output->level_count == 2 && output->level[0].stretches == 1))
-        return;
-    if (shown == fine)
-        last--;
-    for (size_t at = shown > LEVELS_BESIDE ? shown - LEVELS_BESIDE : 0; at <= last; at++) {
-        if (at != shown && (at <= shown + LEVELS_BESIDE || at == fine))
-            text = rps_arena_print(block->document->arena, "%s%s%zu%s", text ? text : "",
-                                   !text        ? ""
-                                   : at == last ? " and "
-                                                : ", ",
-                                   output->level[at].stretches, at == fine ? " (fine)" : "");
-    }
-    rps_block_wrap(block, 0, 0, "Other levels have %s phases: --level N", text);
+    if (finest > 1)
+        rps_block_line(block, "Levels have 1 to %zu phases: --level N, or fine", finest);
 }
 
 /* A time that --from takes, not before the one that is said. */

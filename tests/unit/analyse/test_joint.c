@@ -264,7 +264,7 @@ static void a_size_that_no_level_has(void **state)
 
     (void)state;
     assert_int_equal(rps_joint_find(run, 2, &options, &joint, &err), RPS_USAGE);
-    assert_string_equal(err.message, "there is no level of 9 phases; there are 1, 2 (fine)");
+    assert_string_equal(err.message, "there is no level of 9 phases; the finest has 2");
     rps_signals_free(&a);
     rps_signals_free(&b);
 }

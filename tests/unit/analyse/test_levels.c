@@ -352,7 +352,7 @@ static void a_level_is_chosen(void **state)
     }
     assert_int_equal(before, fine);
     assert_int_equal(rps_levels_choose(&levels, &choice, &at, &err), RPS_USAGE);
-    assert_non_null(strstr(err.message, "there is no level of 1000 phases; there are 1, "));
+    assert_non_null(strstr(err.message, "there is no level of 1000 phases; the finest has "));
     rps_levels_free(&levels);
 }
 
