@@ -150,6 +150,29 @@ size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
     return at > 0 ? at - 1 : 0;
 }
 
+int rps_picture_place_in_turn(const struct rps_picture *picture, size_t *hint,
+                              const struct rps_period *period, struct rps_period *ret)
+{
+    const struct rps_loop *loop = picture->turn;
+    const struct rps_phase *phase =
+        &picture->phases.phase[rps_picture_phase_of(picture, period->period, hint)];
+    size_t turn = (size_t)(phase->turn - picture->phases.phase[loop->first].turn);
+    double before = 0, share;
+
+    if (phase->loop != picture->phases.phase[loop->first].loop || phase->part <= 0 ||
+        loop->turn[turn].kind != RPS_TURN_USUAL)
+        return 0;
+    for (int k = 0; k + 1 < phase->part; k++)
+        before += loop->part[k].length;
+    share =
+        (double)(period->start_ns - phase->start_ns) / (double)(phase->end_ns - phase->start_ns);
+    *ret = *period;
+    ret->start_ns = (int64_t)(before + fmax(share, 0) * loop->part[phase->part - 1].length);
+    ret->end_ns = ret->start_ns + (rps_period_end_ns(period) - period->start_ns);
+    ret->cpu = (int32_t)turn;
+    return 1;
+}
+
 /* --- boxes ------------------------------------------------------------------------------------ */
 
 int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
