@@ -48,22 +48,17 @@ static void find_loops(const struct rps_picture *picture, struct rps_picture_ove
         const struct rps_loop *loop = &loops.loop[k];
         const struct rps_phase *first = &picture->phases.phase[loop->first];
         struct rps_picture_loop *to = &overlay->loop[overlay->loop_count];
-        char label[RPS_PHASE_LABEL_SIZE];
         double turn;
-        size_t used;
 
         to->from = rps_picture_position(picture, first->start_ns);
         to->to = rps_picture_position(picture, (first + loop->count - 1)->end_ns);
         turn = px_of(picture, to->to - to->from) / (double)loop->turn_count;
         to->from = fmax(to->from, picture->from);
         to->to = fmin(to->to, picture->to);
-        used = (size_t)snprintf(to->text, sizeof(to->text), "%zu \xc3\x97", loop->turn_count);
-        for (size_t p = 0; p < loop->part_count && used + 8 < sizeof(to->text); p++)
-            used += (size_t)snprintf(to->text + used, sizeof(to->text) - used, " %s",
-                                     rps_phase_label(loop->part[p].label, label));
+        rps_picture_loop_name(loop, to->text);
         overlay->loop_count +=
-            turn < OVERLAY_TURN_PX &&
-            px_of(picture, to->to - to->from) > RPS_PICTURE_CHARACTER * (double)used + 4;
+            turn < OVERLAY_TURN_PX && px_of(picture, to->to - to->from) >
+                                          RPS_PICTURE_CHARACTER * (double)strlen(to->text) + 4;
     }
 }
 

@@ -16,6 +16,7 @@
 
 #define CYCLE_MAP_ROOM 8192
 #define REGIONS_MOST   4 /* that have a row */
+#define PARTS_NAMED    12
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -148,6 +149,19 @@ size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
         rps_array_find(phases->phase, phases->count, sizeof(*phases->phase), begins_by, &time_ns);
 
     return at > 0 ? at - 1 : 0;
+}
+
+char *rps_picture_loop_name(const struct rps_loop *loop, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    char label[RPS_PHASE_LABEL_SIZE];
+    int used = snprintf(text, RPS_PICTURE_TEXT_SIZE, "%zu \xc3\x97", loop->turn_count);
+
+    for (size_t k = 0; k < loop->part_count && k < PARTS_NAMED; k++)
+        used += snprintf(text + used, RPS_PICTURE_TEXT_SIZE - (size_t)used, " %s",
+                         rps_phase_label(loop->part[k].label, label));
+    if (loop->part_count > PARTS_NAMED)
+        strcat(text, " ...");
+    return text;
 }
 
 int rps_picture_place_in_turn(const struct rps_picture *picture, size_t *hint,
