@@ -409,3 +409,25 @@ size_t rps_loops_part(const struct rps_loops *loops, const struct rps_phase *pha
         return SIZE_MAX;
     return loops->loop[phase->loop - 1].part_first + (size_t)phase->part - 1;
 }
+
+int rps_loops_last_turn(const struct rps_phases *phases)
+{
+    const struct rps_phase *phase = phases->phase;
+    size_t end = phases->count, begin, rest;
+
+    while (end > 0 && phase[end - 1].loop == 0)
+        end--;
+    rest = phases->count - end;
+    if (end == 0 || rest == 0)
+        return end > 0 ? phase[end - 1].turn : 0;
+    begin = end; /* of the last turn, which is whole */
+    while (begin > 0 && phase[begin - 1].turn == phase[end - 1].turn)
+        begin--;
+    if (rest >= end - begin)
+        return 0;
+    for (size_t k = 0; k < rest; k++) {
+        if (phase[end + k].label != phase[begin + k].label)
+            return 0;
+    }
+    return phase[end - 1].turn + 1;
+}

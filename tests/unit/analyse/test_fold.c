@@ -276,6 +276,29 @@ static void chance_is_no_loop(void **state)
     }
 }
 
+/* The end is in a turn that has begun, if it goes on as the others did. */
+static void the_last_turn(void **state)
+{
+    static const struct {
+        const char *end;
+        int turn;
+    } ends[] = {{"", 10}, {"B", 11}, {"BC", 11}, {"F", 0}, {"BD", 0}, {"BCEF", 0}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+        struct sequence *of = begin();
+
+        add_all(of, "A");
+        for (int turn = 0; turn < 10; turn++)
+            add_all(of, "BCDE");
+        add_all(of, ends[k].end);
+        fold(of);
+        assert_int_equal(rps_loops_last_turn(&of->phases), ends[k].turn);
+        free(of);
+    }
+    assert_int_equal(rps_loops_last_turn(&(struct rps_phases){0}), 0);
+}
+
 /* Several runs: a part of the phases is folded, and the rest is left as it is. */
 static void a_part_is_folded(void **state)
 {
@@ -299,7 +322,8 @@ int main(void)
         cmocka_unit_test(a_loop_between_other_phases), cmocka_unit_test(turns_are_odd),
         cmocka_unit_test(a_run_has_two_loops),         cmocka_unit_test(what_is_no_loop),
         cmocka_unit_test(a_turn_is_not_made_of_turns), cmocka_unit_test(broken_loops_are_found),
-        cmocka_unit_test(chance_is_no_loop),           cmocka_unit_test(a_part_is_folded),
+        cmocka_unit_test(chance_is_no_loop),           cmocka_unit_test(the_last_turn),
+        cmocka_unit_test(a_part_is_folded),
     };
 
     return cmocka_run_group_tests_name("fold", tests, NULL, NULL);
