@@ -67,6 +67,9 @@ size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *a
 /* Is any of them in a loop? */
 int rps_phases_repeat(const struct rps_phases *phases);
 
+/* When the observation or period of that number begins, ns; inside a phase by its share of it. */
+int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number);
+
 /* Release what the struct points to and zero it; the struct itself is the caller's. */
 void rps_phases_free(struct rps_phases *phases);
 /* The phases of the level that is shown. */

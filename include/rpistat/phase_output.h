@@ -13,6 +13,7 @@
 #include "rpistat/phases.h"
 #include "rpistat/profile.h"
 #include "rpistat/run.h"
+#include "rpistat/run_bursts.h"
 #include "rpistat/part_shares.h"
 
 struct rps_phase_output {
@@ -34,6 +35,7 @@ struct rps_phase_output {
     const char *remark;            /* on the whole: that it repeats; NULL: none */
     const struct rps_detect_details *details;
     const struct rps_profile *profile;
+    const struct rps_run_bursts *bursts;     /* NULL: none were looked for */
     const struct rps_part_shares *shares;    /* of each label; NULL: no samples */
     const struct rps_components *components; /* of the signals below; NULL: not asked for */
     const char *const *component_signal;     /* names of the signals they are made of */
@@ -47,7 +49,7 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
                                   const char *const *signal, size_t signal_count);
 
-/* All of it: heading, both tables, what sets the kinds of phases apart, outliers, components. The
+/* All of it: heading, both tables, what sets the kinds of phases apart, bursts, outliers, components. The
  * document's times become those of the run. Its CSV is the phases. */
 void rps_phase_document(struct rps_document *document, const struct rps_phase_output *output);
 

@@ -68,8 +68,11 @@ struct rps_run {
     char end_reason[RPS_RUN_TEXT_SIZE]; /* why recording ended, when not by the workload's end */
     int exit_status;                    /* of the workload, -1 not known or ended by a signal */
     int exit_signal;                    /* that ended the workload, 0 none */
-    int64_t recorder_cpu_ns;            /* the recorder's own CPU time, while recording */
-    int64_t recorder_after_ns;          /* and afterwards: names, the report */
+    int64_t user_ns, system_ns; /* CPU time of the workload and of all its children that were
+                                           waited for, as the kernel counted it to its end */
+    int64_t memory_bytes;       /* most that one of these had resident at a time */
+    int64_t recorder_cpu_ns;    /* the recorder's own CPU time, while recording */
+    int64_t recorder_after_ns;  /* and afterwards: names, the report */
 };
 
 /* All text empty, numbers "not known", state RPS_RUN_RECORDING. Cannot fail. */

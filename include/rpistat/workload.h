@@ -51,8 +51,15 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset
 int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
                          struct rps_error *err);
 
-/* Wait for the end and fetch the exit status: *ret_status >= 0, or *ret_signal > 0. */
-int rps_workload_wait(struct rps_workload *workload, int *ret_status, int *ret_signal,
+/* How a workload ended, and what it used: of its process and of all children that were waited for. */
+struct rps_workload_end {
+    int status, signal;         /* status >= 0, or signal > 0 */
+    int64_t user_ns, system_ns; /* CPU time; exact */
+    int64_t memory_bytes;       /* most that one process had resident at a time */
+};
+
+/* Wait for the end. */
+int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *ret,
                       struct rps_error *err);
 
 /* 1 when the workload's process ignores the signal (SigIgn of /proc/PID/status). */

@@ -144,6 +144,17 @@ size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *a
     return period >= phases->phase[*at].first && period <= phases->phase[*at].last ? *at : SIZE_MAX;
 }
 
+int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number)
+{
+    const struct rps_phase *phase = phases->phase, *end = phase + phases->count - 1;
+
+    while (phase < end && number > phase->last)
+        phase++;
+    return phase->start_ns +
+           (int64_t)((double)(phase->end_ns - phase->start_ns) * (double)(number - phase->first) /
+                     (double)(phase->last - phase->first + 1));
+}
+
 void rps_phases_free(struct rps_phases *phases)
 {
     if (!phases)

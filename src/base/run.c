@@ -34,6 +34,7 @@ void rps_run_init(struct rps_run *run)
     run->elapsed_ns = -1;
     run->state = RPS_RUN_RECORDING;
     run->exit_status = -1;
+    run->user_ns = run->system_ns = run->memory_bytes = -1;
     run->recorder_cpu_ns = run->recorder_after_ns = -1;
 }
 

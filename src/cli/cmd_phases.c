@@ -83,7 +83,8 @@ struct run_job {
     struct rps_run_phases found;
     struct rps_profile profile;
     struct rps_run_components components;
-    struct rps_part_shares shares;           /* of the labels; of none without samples */
+    struct rps_part_shares shares; /* of the labels; of none without samples */
+    struct rps_run_bursts bursts;
     const char **signal, **component_signal; /* into the names of the above */
 };
 
@@ -112,6 +113,15 @@ static void store_detection(struct rps_cli *cli, const struct run_job *job,
                  err.message);
         say(cli, sentence);
     }
+}
+
+/* Periods of an observation. */
+static uint64_t step_of(const struct rps_run_phases *found)
+{
+    const struct rps_phases *phases = shown_of(&found->found);
+    uint64_t periods = phases->phase[phases->count - 1].last + 1 - phases->phase[0].first;
+
+    return (periods + found->observation_count / 2) / found->observation_count;
 }
 
 static int detect_run(struct rps_cli *cli, struct run_job *job)
@@ -144,6 +154,10 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
         result = rps_part_shares_of_labels(cli->arena, cli->reader, cli->run_id,
                                            shown_of(&job->found.found), &job->options.cpus,
                                            &job->shares, &cli->err);
+    if (result >= 0)
+        result = rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &job->options.cpus,
+                                     shown_of(&job->found.found), step_of(&job->found),
+                                     &job->bursts, &cli->err);
     if (result >= 0 && settings->components)
         result = rps_run_components_find(&at, &job->options, COMPONENTS_MAX, &job->components,
                                          &cli->err);
@@ -171,6 +185,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .signal_count = job->found.signal_count,
         .signal = job->signal,
         .profile = &job->profile,
+        .bursts = &job->bursts,
         .shares = job->shares.group_count > 0 ? &job->shares : NULL,
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,

@@ -292,6 +292,21 @@ static void name_code(struct rps_recording *r)
 }
 
 /* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
+static int wait_for_workload(struct rps_recording *r, struct rps_error *err)
+{
+    struct rps_workload_end end;
+    int rc = rps_workload_wait(&r->workload, &end, err);
+
+    if (rc < 0)
+        return rc;
+    r->run.exit_status = end.status;
+    r->run.exit_signal = end.signal;
+    r->run.user_ns = end.user_ns;
+    r->run.system_ns = end.system_ns;
+    r->run.memory_bytes = end.memory_bytes;
+    return 0;
+}
+
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
 {
@@ -308,7 +323,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     if (r->simulated)
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
     else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
-        rc = rps_workload_wait(&r->workload, &run->exit_status, &run->exit_signal, err);
+        rc = wait_for_workload(r, err);
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->unwinding_cpu_ns;
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
@@ -448,7 +463,7 @@ static void outlive(struct rps_recording *r)
     r->pmu_self = NULL;
     rps_record_wait(r);
     if (!r->stop_signal)
-        rps_workload_wait(&r->workload, &r->run.exit_status, &r->run.exit_signal, &unheard);
+        wait_for_workload(r, &unheard);
 }
 
 /* Everything from the launch to the report. */

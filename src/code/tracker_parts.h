@@ -23,12 +23,21 @@ struct rps_tracker_frame {
     uint64_t ends_in_library;  /* of them: it is the C library's, and called another module */
 };
 
+struct rps_tracker_program {
+    struct rps_intern_key key; /* hash of its name, and how many others have the same */
+    char *name;                /* owned */
+    struct rps_program told;
+    int is_changed; /* since it was told */
+};
+
 struct rps_tracker {
     struct rps_tracker_sink sink;
     int64_t start_ns;
     struct rps_intern module, frame;   /* struct rps_tracker_module, rps_tracker_frame */
     struct rps_intern stack;           /* key alone: parent, frame */
     struct rps_intern process, thread; /* tracker.c has them */
+    struct rps_intern program;         /* struct rps_tracker_program */
+    int64_t first_ended, last_ended;   /* numbers of threads that have ended; first -1: none */
     struct rps_simulated simulated;
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rpistat/array.h"
+#include "rpistat/bursts.h"
 #include "rpistat/picture.h"
 #include "rpistat/run_phases.h"
 
@@ -45,6 +46,39 @@ static int take_regions(struct rps_picture *picture, const struct rps_plot_optio
     return 0;
 }
 
+/* Bursts are a row like a region's. */
+static int take_bursts(struct rps_picture *picture, struct rps_error *err)
+{
+    const struct rps_phases *phases = &picture->phases;
+    struct rps_bursts bursts =
+        picture->characters ? (struct rps_bursts){0} : rps_bursts_find(picture->arena, phases, 1);
+    struct rps_run_regions *regions = &picture->regions;
+    struct rps_run_region *more, burst = {.entered = bursts.count, .marked = bursts.count};
+
+    if (bursts.count == 0)
+        return 0;
+    more = rps_array_grow(regions->region, regions->count, sizeof(*more));
+    if (!more)
+        return rps_error_memory(err);
+    regions->region = more;
+    burst.name = strdup("bursts");
+    burst.spans.span = calloc(bursts.count, sizeof(*burst.spans.span));
+    if (!burst.name || !burst.spans.span) {
+        free(burst.name);
+        free(burst.spans.span);
+        return rps_error_memory(err);
+    }
+    for (size_t i = 0; i < bursts.count; i++) {
+        struct rps_span *span = &burst.spans.span[burst.spans.count++];
+
+        span->start_ns = rps_phases_time(phases, bursts.first[i]);
+        span->end_ns = rps_phases_time(phases, bursts.last[i] + 1);
+        burst.time_ns += span->end_ns - span->start_ns;
+    }
+    regions->region[regions->count++] = burst;
+    return 0;
+}
+
 int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
                             const struct rps_plot_options *options, struct rps_error *err)
 {
@@ -64,9 +98,10 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
     picture->has_phases =
         rps_run_phases_get(reader, run_id, &picture->levels, picture->remark, err);
     picture->remark[0] = (char)toupper((unsigned char)picture->remark[0]);
-    if (picture->has_phases > 0)
-        picture->phases = *rps_phase_levels_shown(&picture->levels);
-    return picture->has_phases < 0 ? picture->has_phases : 0;
+    if (picture->has_phases <= 0)
+        return picture->has_phases;
+    picture->phases = *rps_phase_levels_shown(&picture->levels);
+    return take_bursts(picture, err);
 }
 
 /* Keep every second knot. */

@@ -14,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -244,19 +246,30 @@ int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
     return exec_error(err, workload->command, got == (ssize_t)sizeof(number) ? number : EIO);
 }
 
-int rps_workload_wait(struct rps_workload *workload, int *ret_status, int *ret_signal,
+static int64_t nanoseconds(const struct timeval *time)
+{
+    return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
+}
+
+int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *ret,
                       struct rps_error *err)
 {
+    struct rusage used;
     int status;
     pid_t pid;
 
     do {
-        pid = waitpid(workload->pid, &status, 0);
+        pid = wait4(workload->pid, &status, 0, &used);
     } while (pid < 0 && errno == EINTR);
     if (pid < 0)
         return rps_error_set(err, RPS_FAILED, "cannot wait for the workload: %s", strerror(errno));
-    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    *ret_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    *ret = (struct rps_workload_end){
+        .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+        .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+        .user_ns = nanoseconds(&used.ru_utime),
+        .system_ns = nanoseconds(&used.ru_stime),
+        .memory_bytes = (int64_t)used.ru_maxrss * 1024,
+    };
     return 0;
 }
 

@@ -532,12 +532,13 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
 {
     const struct rps_share_group *group = &output->shares->group[l];
     double expected =
-        rps_samples_expected(&output->shares->sampling, output->profile->label[l].cpu_s);
+        rps_samples_expected(&output->shares->sampling, output->profile->label[l].cpu_s, 0);
     size_t used = strlen(rps_share_group_text(ret, size, group));
 
     if (rps_samples_are_short(group->samples, expected))
-        snprintf(ret + used, size - used, "%s(%" PRIu64 " of %.0f samples)", used ? " " : "",
-                 group->samples, expected);
+        snprintf(ret + used, size - used, "%s(%" PRIu64 " of %s%.0f samples)", used ? " " : "",
+                 group->samples,
+                 rps_samples_at_most(&output->shares->sampling, 0) ? "at most " : "", expected);
     return ret;
 }
 
@@ -571,7 +572,7 @@ static void add_samples(struct rps_document *document, const struct rps_phase_ou
     for (int l = 0; l < output->profile->label_count; l++)
         cpu_s += output->profile->label[l].cpu_s;
     if (shares && rps_samples_short_text(text, sizeof(text), &shares->sampling,
-                                         shares->sample_count, cpu_s)[0])
+                                         shares->sample_count, cpu_s, 1)[0])
         rps_block_line(rps_document_block(document, NULL, NULL, 0), "%s", text);
 }
 
@@ -602,18 +603,6 @@ static void add_whole(struct rps_document *document, const struct rps_profile *p
     }
 }
 
-/* When an observation of a phase begins. */
-static int64_t time_of(const struct rps_phases *phases, uint64_t number)
-{
-    const struct rps_phase *phase = phases->phase, *end = phase + phases->count - 1;
-
-    while (phase < end && number > phase->last)
-        phase++;
-    return phase->start_ns +
-           (int64_t)((double)(phase->end_ns - phase->start_ns) * (double)(number - phase->first) /
-                     (double)(phase->last - phase->first + 1));
-}
-
 /* "00:03.2", "00:03.2-00:03.5", of a table "32", "32-35" */
 static char *stretch_text(struct rps_document *document, const struct rps_phase_output *output,
                           uint64_t first, uint64_t last)
@@ -621,14 +610,49 @@ static char *stretch_text(struct rps_document *document, const struct rps_phase_
     const char *ends[2];
 
     for (int i = 0; i < 2; i++)
-        ends[i] = output->run
-                      ? rps_document_clock(document, time_of(output->phases, i == 0 ? first : last))
-                      : rps_arena_print(document->arena, "%" PRIu64, i == 0 ? first : last);
+        ends[i] = output->run ? rps_document_clock(document, rps_phases_time(output->phases,
+                                                                             i == 0 ? first : last))
+                              : rps_arena_print(document->arena, "%" PRIu64, i == 0 ? first : last);
     return rps_arena_print(document->arena, "%s%s%s", ends[0], last > first ? "-" : "",
                            last > first ? ends[1] : "");
 }
 
-/* A row a stretch of outliers; for people a sentence. */
+/* A row where there are some, and for people a sentence. */
+static void add_bursts(struct rps_document *document, const struct rps_run_bursts *of)
+{
+    static const struct rps_column columns[] = {
+        {"occurrences", .kind = RPS_VALUE_INT},
+        {"length_s", .kind = RPS_VALUE_DURATION},
+        {"every_s", .kind = RPS_VALUE_DURATION},
+        {.name = "words"},
+    };
+    struct rps_block *block = rps_document_block(document, "bursts", columns, 4);
+
+    if (!of || of->bursts.count == 0)
+        return;
+    rps_put_int(block, (int64_t)of->bursts.count, 1);
+    rps_put_int(block, of->length_ns, 1);
+    rps_put_int(block, of->every_ns, 1);
+    rps_put_text(block, of->words);
+    rps_document_say(document, "%zu bursts of %s, every %s, from %s to %s%s%s.", of->bursts.count,
+                     rps_document_duration(document, of->length_ns),
+                     rps_document_duration(document, of->every_ns),
+                     rps_document_clock(document, of->start_ns[0]),
+                     rps_document_clock(document, of->start_ns[of->bursts.count - 1]),
+                     of->words[0] ? ": " : "", of->words);
+}
+
+/* Whether an outlier is of a burst. Outliers come in order of time; *at is 0 at first. */
+static int is_of_burst(const struct rps_run_bursts *of, uint64_t outlier, size_t *at)
+{
+    if (!of)
+        return 0;
+    while (*at < of->bursts.count && of->bursts.last[*at] < outlier)
+        ++*at;
+    return *at < of->bursts.count && of->bursts.first[*at] <= outlier;
+}
+
+/* A row a stretch of outliers; for people a sentence on those that are of no burst. */
 static void add_outliers(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_phases *phases = output->phases;
@@ -638,29 +662,34 @@ static void add_outliers(struct rps_document *document, const struct rps_phase_o
         {"last", .kind = RPS_VALUE_INT},
         {output->run ? "start_s" : NULL, .kind = RPS_VALUE_CLOCK},
         {output->run ? "end_s" : NULL, .kind = RPS_VALUE_CLOCK},
+        {"burst", .kind = RPS_VALUE_BOOL},
     };
-    struct rps_block *block = rps_document_block(document, "outliers", columns, 4);
+    struct rps_block *block = rps_document_block(document, "outliers", columns, 5);
+    size_t at = 0, named = 0, alone = 0;
     const char *text = "";
 
     for (size_t i = 0, last; i < phases->outlier_count; i = last + 1) {
+        int of_burst = is_of_burst(output->bursts, outlier[i], &at);
+
         for (last = i; last + 1 < phases->outlier_count && outlier[last + 1] == outlier[last] + 1;)
             last++;
-        if (rps_block_rows(block) < OUTLIERS_MAX)
-            text = rps_arena_print(document->arena, "%s%s%s", text, i > 0 ? ", " : "",
+        alone += of_burst ? 0 : last + 1 - i;
+        if (!of_burst && named < OUTLIERS_MAX)
+            text = rps_arena_print(document->arena, "%s%s%s", text, named > 0 ? ", " : "",
                                    stretch_text(document, output, outlier[i], outlier[last]));
-        else if (rps_block_rows(block) == OUTLIERS_MAX)
-            text = rps_arena_print(document->arena, "%s, and %zu more", text,
-                                   phases->outlier_count - i);
+        named += !of_burst;
         rps_put_int(block, (int64_t)outlier[i], 1);
         rps_put_int(block, (int64_t)outlier[last], 1);
-        rps_put_int(block, time_of(phases, outlier[i]), 1);
-        rps_put_int(block, time_of(phases, outlier[last] + 1), 1);
+        rps_put_int(block, rps_phases_time(phases, outlier[i]), 1);
+        rps_put_int(block, rps_phases_time(phases, outlier[last] + 1), 1);
+        rps_put_int(block, of_burst, 1);
     }
-    if (phases->outlier_count > 0)
-        rps_document_say(
-            document, "%zu outlier%s, %s%s%s like none around %s: %s.", phases->outlier_count,
-            plural(phases->outlier_count), phases->outlier_count == 1 ? "a " : "", output->unit,
-            plural(phases->outlier_count), phases->outlier_count == 1 ? "it" : "them", text);
+    if (named > OUTLIERS_MAX)
+        text = rps_arena_print(document->arena, "%s, and %zu more", text, named - OUTLIERS_MAX);
+    if (alone > 0)
+        rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s.", alone,
+                         plural(alone), alone == 1 ? "a " : "", output->unit, plural(alone),
+                         alone == 1 ? "it" : "them", text);
 }
 
 static void add_components(struct rps_document *document, const struct rps_phase_output *output)
@@ -815,6 +844,7 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     add_words(document, output);
     add_samples(document, output);
     add_whole(document, output->profile);
+    add_bursts(document, output->bursts);
     add_outliers(document, output);
     if (output->components)
         add_components(document, output);

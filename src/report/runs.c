@@ -26,6 +26,9 @@ static const struct rps_column columns[] = {
     {.name = "end_reason"},
     {"exit_status", .kind = RPS_VALUE_INT},
     {"exit_signal", .kind = RPS_VALUE_INT},
+    {"user_s", .kind = RPS_VALUE_DURATION},
+    {"system_s", .kind = RPS_VALUE_DURATION},
+    {"memory_bytes", .kind = RPS_VALUE_INT},
     {"recorder_cpu_s", .kind = RPS_VALUE_DURATION},
     {"recorder_after_s", .kind = RPS_VALUE_DURATION},
     {"host", "HOST", RPS_VALUE_TEXT, .place = 5, .shown = RPS_SHOWN_IF_DIFFERENT,
@@ -84,6 +87,9 @@ void rps_run_block_put(struct rps_block *block, const struct rps_run *run,
     rps_put_text(block, run->end_reason);
     rps_put_int(block, run->exit_status, run->exit_status >= 0);
     rps_put_int(block, run->exit_signal, run->exit_signal > 0);
+    rps_put_int(block, run->user_ns, run->user_ns >= 0);
+    rps_put_int(block, run->system_ns, run->system_ns >= 0);
+    rps_put_int(block, run->memory_bytes, run->memory_bytes >= 0);
     rps_put_int(block, run->recorder_cpu_ns, run->recorder_cpu_ns > 0);
     rps_put_int(block, run->recorder_after_ns, run->recorder_after_ns >= 0);
     rps_put_texts(block, 2, run->host, run->cpu_model);

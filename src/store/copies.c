@@ -39,7 +39,7 @@ static const struct content ending[] = {
     {"run",
      .columns =
          "start_realtime_ns, start_monotonic_ns, elapsed_ns, end_reason, exit_status, exit_signal,"
-         " fitting"},
+         " user_ns, system_ns, memory_bytes, fitting"},
 };
 
 /* Was the copy thinned up to here, in rows of the level ?2 - `finer`? */
@@ -65,6 +65,7 @@ static const struct content growing[] = {
     {"frame", .columns = "frame, module, address"},
     {"stack", .columns = "stack, parent, frame"},
     {"task", .columns = "task, pid, tid, name, start_ns"},
+    {"program", .columns = "program, name"},
     {"code_count", .columns = "level, cpu, period, part, stacks, tasks",
      .excuse = "SELECT " IS_THINNED("0") " OR (?2 > 0 AND NOT " IS_THINNED("1") ")"},
 };

@@ -242,6 +242,9 @@ static int complete_run(struct rps_reader *reader, struct rps_run *run, struct r
 {
     run->elapsed_ns = sane_time(run->elapsed_ns);
     run->period_ns = sane_time(run->period_ns);
+    run->user_ns = sane_time(run->user_ns);
+    run->system_ns = sane_time(run->system_ns);
+    run->memory_bytes = sane_time(run->memory_bytes);
     run->recorder_cpu_ns = sane_time(run->recorder_cpu_ns);
     run->recorder_after_ns = sane_time(run->recorder_after_ns);
     if (run->elapsed_ns < 0 && last_end(reader, run->run_id, &run->elapsed_ns, err) < 0)

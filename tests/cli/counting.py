@@ -5,6 +5,7 @@ usage: counting.py RPISTAT WORKLOAD
 Nothing here compares with a clock of the test's own: lengths and times are those of the store and
 of the workload.
 """
+import json
 import os
 import sqlite3
 import sys
@@ -126,6 +127,36 @@ def test_children():
         near("minor faults", run.count("minor_faults"), faults, faults, 0.2)
 
 
+USER = """\
+import os, resource
+def work(what):
+    kept = bytearray(64 << 20)
+    while sum(os.times()[:2]) < .2:
+        what()
+    del kept
+if os.fork() == 0:
+    work(lambda: os.stat("/"))
+    os._exit(0)
+os.wait()
+work(lambda: sum(range(1000)))
+print(*os.times()[:4])
+"""
+
+
+def test_used():
+    """CPU time and peak memory of a command are the kernel's, with those of its children"""
+    with Folder() as folder:
+        recorded = expect(folder.call("-q", "--no-samples", sys.executable, "-c", USER), 0)
+        user, system, child_user, child_system = map(float, recorded.stdout.split())
+        run, = json.loads(expect(folder.call("runs", "--format", "json"), 0).stdout)["runs"]
+        assert user + child_user <= run["user_s"] + .02 and system + child_system <= run["system_s"] + .02, (run, recorded.stdout)
+        assert run["user_s"] + run["system_s"] < 2 * (user + system + child_user + child_system), (run, recorded.stdout)
+        assert 64 << 20 < run["memory_bytes"] < 128 << 20, run
+        text = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert "CPU time: %.3f s in its own code, %.3f s in the kernel Peak memory: %.1f MiB" % \
+            (run["user_s"], run["system_s"], run["memory_bytes"] / (1 << 20)) in text, text
+
+
 def test_faults():
     """page faults of a program that touches 30,000 pages are 30,000 within 1 %"""
     with Folder() as folder:
@@ -203,7 +234,7 @@ tap.main(
     [("CPU time of %s is its schedstat within 3 %%" % what, check_cpu_time, options, task)
      for what, options, task in [("a single thread: software", SOFTWARE, ONE), ("a single thread: default", [], ONE),
                                  ("64 threads", SOFTWARE, MANY)]] +
-    [test_children, test_faults,
+    [test_children, test_used, test_faults,
      ("a workload that sleeps gives true zeros: software", zeros, SOFTWARE),
      ("a workload that sleeps gives true zeros: default", zeros, []),
      ("a workload that sleeps gives true zeros: sets in rotation", zeros, ["--no-merge"]),

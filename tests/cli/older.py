@@ -12,7 +12,7 @@ from program import Folder, expect, refused, tap
 # What shows in what the commands below print. Without any other column they print the same.
 SHOWN = {
     "run": "label command host cpu_model cpu_count kernel pmu counter_count plan period_ns start_realtime_ns state exit_status"
-           " recorder_cpu_ns recorder_after_ns".split(),
+           " recorder_cpu_ns recorder_after_ns user_ns system_ns memory_bytes".split(),
     "event": "name label family state estimate low high certainty share".split(),
     "metric": "metric_no label unit family panel value low high certainty share".split(),
     "rollup": "length_ns enabled_ns idle_ns".split(), # the report's rates and times on a CPU
@@ -76,7 +76,7 @@ def test_columns():
 
 
 FORMATS = (
-    (1000, "".join("DROP TABLE %s;" % table for table in "code_count location task stack frame module sampling".split()) +
+    (1000, "".join("DROP TABLE %s;" % table for table in "code_count location task program stack frame module sampling".split()) +
      "ALTER TABLE run DROP COLUMN recorder_after_ns"),
     (1002, "CREATE TABLE recorder_after (run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE, cpu_ns INTEGER NOT"
      " NULL) STRICT; INSERT INTO recorder_after SELECT run_id, recorder_after_ns FROM run;"

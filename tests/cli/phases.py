@@ -99,6 +99,36 @@ def test_text():
     assert re.search(r"\d ±0\.\d+ sd 0\.\d", text), text
 
 
+BURSTS = """\
+clock 700M
+noise 3%
+default instructions=200M code=main>work
+repeat 8
+phase work 3s
+phase flush 300ms instructions=20M code=main>work:40%,main>flush
+end
+phase work 2s
+"""
+
+
+def test_bursts():
+    """outliers in even steps are bursts: how many, how long, how often, in which function; the others stay"""
+    with open(FOLDER / "bursts.sim", "w", encoding="ascii") as script:
+        script.write("function main 0x1000 0x100\nfunction work 0x2000 0x100\n"
+                     "function flush 0x3000 0x100\n" + BURSTS)
+    expect(FOLDER.call("record", "-q", "-o", "bursts.data", "-e", "instructions",
+                       "--pmu", "sim:bursts.sim"), 0)
+    found = json.loads(phases("-i", "bursts.data", "--format", "json").stdout)
+    burst, = found["bursts"]
+    assert burst["occurrences"] == 8 and abs(burst["length_s"] - .3) < .11, burst
+    assert abs(burst["every_s"] - 3.3) < .05 and " in flush, else 0 %" in burst["words"], burst
+    assert "instructions" in burst["words"].lower(), burst
+    assert sum(one["burst"] for one in found["outliers"]) >= 8, found["outliers"]
+    text = phases("-i", "bursts.data").stdout
+    assert "8 bursts of 0.3 s, every 3.3 s, from 00:03.0 to 00:26.1: " in " ".join(text.split()), text
+    assert not json.loads(phases("--format", "json").stdout)["bursts"]
+
+
 def test_json():
     """--format json: one object that says the same, and more"""
     found = json.loads(phases("--format", "json").stdout)
@@ -729,8 +759,8 @@ def test_short_runs():
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
-    tap.main([test_csv, test_text, test_json, test_words, test_formats_are_the_c_locales,
-              test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
+    tap.main([test_csv, test_text, test_json, test_bursts, test_words,
+              test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
               test_variation, test_drift, test_kept, test_kept_levels, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,

@@ -47,7 +47,7 @@ int main(int argc, char *argv[])
     struct rps_error err = {""};
     char note[256];
     int64_t start_ns;
-    int exit_status, signal_number;
+    struct rps_workload_end ended;
     sigset_t mask;
     const struct rps_pmu *pmu;
     void *self;
@@ -66,7 +66,7 @@ int main(int argc, char *argv[])
     check(pmu->attach(self, plan, &target, &err), &err);
     check(pmu->open_sampler(self, &options, &target, &sampler, &err), &err);
     check(rps_workload_release(&workload, &start_ns, &err), &err);
-    check(rps_workload_wait(&workload, &exit_status, &signal_number, &err), &err);
+    check(rps_workload_wait(&workload, &ended, &err), &err);
     sampler.status(sampler.self, &status);
     printf("%s %" PRIu64 " %" PRIu64 "\n", status.event, status.frequency, status.lost);
     check(sampler.drain(sampler.self, INT64_MAX, &sink, &err), &err);
@@ -74,5 +74,5 @@ int main(int argc, char *argv[])
     pmu->close(self);
     rps_plan_free(plan);
     rps_workload_close(&workload);
-    return exit_status != 0;
+    return ended.status != 0;
 }

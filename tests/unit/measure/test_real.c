@@ -117,15 +117,11 @@ static int task(char **argv)
 
 /* --- recording them --------------------------------------------------------------------------- */
 
-struct outcome {
-    int status, signal;
-};
-
 /* Record this program with the given task. Returns 0 and the reason in why when `backend` cannot be
  * used here. */
 static int record_task(const char *backend, const char *name, const char *argument,
                        const struct test_options *options, struct test_run *ret,
-                       struct outcome *outcome, struct rps_error *why)
+                       struct rps_workload_end *outcome, struct rps_error *why)
 {
     char *argv[] = {self_path, (char *)(uintptr_t)name, (char *)(uintptr_t)argument, NULL};
     struct rps_sink sink = {ret, test_keep_period, test_keep_mark, test_keep_gap};
@@ -164,7 +160,7 @@ static int record_task(const char *backend, const char *name, const char *argume
         .counting = 1,
     };
     if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0 ||
-        rps_workload_wait(&workload, &outcome->status, &outcome->signal, &err) < 0)
+        rps_workload_wait(&workload, outcome, &err) < 0)
         fail_msg("%s", err.message);
     rps_real_event_loop_close(event_loop);
     rps_workload_close(&workload);
@@ -188,7 +184,7 @@ static void check_faults(const char *name, uint64_t pages)
 {
     static const struct test_options options = {.merge = 1};
     struct rps_error why = {""};
-    struct outcome outcome;
+    struct rps_workload_end outcome;
     struct test_run run;
 
     if (!record_task("software", name, NULL, &options, &run, &outcome, &why)) {
@@ -217,7 +213,7 @@ static void test_threads(void **state)
 static void test_children(void **state)
 {
     struct test_run run;
-    struct outcome outcome;
+    struct rps_workload_end outcome;
     struct rps_error why = {""};
     static const struct test_options options = {.merge = 1};
 
@@ -250,7 +246,7 @@ static void test_streams_and_status(void **state)
 {
     static const struct test_options options = {.merge = 1};
     struct rps_error why = {""};
-    struct outcome outcome;
+    struct rps_workload_end outcome;
     struct test_run run;
     int expected = run_directly("look");
 
@@ -276,7 +272,7 @@ static void test_instructions(void **state)
     char plan[80];
     const struct test_options options = {.merge = 1, .plan = plan};
     struct rps_error why = {""};
-    struct outcome outcome;
+    struct rps_workload_end outcome;
     struct test_run run;
     double count[3];
 
@@ -347,7 +343,7 @@ static void test_exec_fails(void **state)
     int64_t start_ns;
     char path[64], *argv[] = {path, NULL};
     sigset_t mask;
-    int status, number;
+    struct rps_workload_end end;
 
     (void)state;
     test_file(path, script, sizeof(script) - 1);
@@ -357,8 +353,8 @@ static void test_exec_fails(void **state)
     assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
     assert_int_equal(rps_workload_release(&workload, &start_ns, &err), RPS_CANNOT_FIND);
     assert_non_null(strstr(err.message, path));
-    assert_int_equal(rps_workload_wait(&workload, &status, &number, &err), 0);
-    assert_int_equal(status, 127);
+    assert_int_equal(rps_workload_wait(&workload, &end, &err), 0);
+    assert_int_equal(end.status, 127);
     rps_workload_close(&workload);
     unlink(path);
 }

@@ -608,17 +608,18 @@ static void older_and_newer_formats(void **state)
     struct rps_error err;
 
     sound_store(a, 1, 100, 0);
-    fixture_exec(a, "PRAGMA user_version = 1004");
+    fixture_exec(a, "PRAGMA user_version = 1999");
     expect_refused(b, a, &err);
-    fixture_says(&err, a, "has format 1.4", "newer", NULL);
+    fixture_says(&err, a, "has format 1.999", "newer", NULL);
     fixture_exec(a, "DROP TABLE sampling; DROP TABLE module; DROP TABLE frame; DROP TABLE location;"
                     "DROP TABLE stack; DROP TABLE task; DROP TABLE code_count;"
+                    "DROP TABLE program;"
                     "DROP VIEW stack_count; DROP VIEW task_count; DROP VIEW function_count;"
                     "DROP VIEW run_summary; ALTER TABLE run DROP COLUMN recorder_after_ns;"
                     "PRAGMA user_version = 1000");
     expect_merge(b, a, NULL, "added 1 -> 1; ");
     expect_sound(b, 1);
-    fixture_exec(b, "PRAGMA user_version = 1004"); /* and into a newer one */
+    fixture_exec(b, "PRAGMA user_version = 1999"); /* and into a newer one */
     sound_store(a, 1, 100, 0);
     expect_merge(b, a, NULL, "added 1 -> 2; ");
 }

@@ -1,0 +1,31 @@
+/* The recurring bursts of a run: when, how often, and what is different in them. */
+#ifndef RPISTAT_RUN_BURSTS_H
+#define RPISTAT_RUN_BURSTS_H
+
+#include <stdint.h>
+
+#include "rpistat/arena.h"
+#include "rpistat/bursts.h"
+#include "rpistat/cpus.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+#include "rpistat/store.h"
+
+struct rps_run_bursts {
+    struct rps_bursts bursts; /* in period numbers; count 0: there are none, and nothing below */
+    int64_t *start_ns;        /* of each; the arena's */
+    int64_t length_ns, every_ns;
+    const char *words; /* what is different in them, as of a phase: "7.5 x the context switches, in
+                          flush"; may be "". The arena's */
+};
+
+/*
+ * The bursts in the outliers of a run's phases (as of rps_run_phases_get or _detect), all of the
+ * arena. step: periods of an observation. Where there are some the run is walked once more. Errors:
+ * those of rps_profile_run and of rps_part_shares_find.
+ */
+int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                        const struct rps_cpus *cpus, const struct rps_phases *phases, uint64_t step,
+                        struct rps_run_bursts *ret, struct rps_error *err);
+
+#endif

@@ -1,0 +1,67 @@
+/* Bursts: stretches of outliers, and whether they come in even steps. */
+#include "rpistat/bursts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define EVEN       .2 /* of the median step: how much another one may differ */
+#define EVEN_SHARE .8 /* of the steps, which must be even */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *value, size_t count)
+{
+    qsort(value, count, sizeof(*value), compare);
+    return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
+}
+
+/* Without those of the first and the last observation alone: programs have a start and an end. */
+static void find_stretches(struct rps_arena *arena, const struct rps_phases *phases, uint64_t step,
+                           struct rps_bursts *ret)
+{
+    const uint64_t start = phases->phase[0].first, end = phases->phase[phases->count - 1].last;
+    const uint64_t *outlier = phases->outlier;
+
+    ret->first = rps_arena_get(arena, phases->outlier_count + 1, sizeof(*ret->first));
+    ret->last = rps_arena_get(arena, phases->outlier_count + 1, sizeof(*ret->last));
+    for (size_t i = 0; i < phases->outlier_count; i++) {
+        if (ret->count == 0 || outlier[i] > ret->last[ret->count - 1] + 2 * step)
+            ret->first[ret->count++] = outlier[i];
+        ret->last[ret->count - 1] = outlier[i];
+    }
+    if (ret->count > 0 && ret->first[ret->count - 1] + step > end)
+        ret->count--;
+    if (ret->count > 0 && ret->last[0] == start) {
+        ret->count--;
+        ret->first++;
+        ret->last++;
+    }
+}
+
+struct rps_bursts rps_bursts_find(struct rps_arena *arena, const struct rps_phases *phases,
+                                  uint64_t step)
+{
+    struct rps_bursts bursts = {0};
+    size_t even = 0;
+    double *value;
+
+    find_stretches(arena, phases, step, &bursts);
+    if (bursts.count < RPS_BURSTS_MIN)
+        return (struct rps_bursts){0};
+    value = rps_arena_get(arena, bursts.count, sizeof(*value));
+    for (size_t i = 0; i < bursts.count; i++)
+        value[i] = (double)(bursts.last[i] - bursts.first[i] + step);
+    bursts.length = median(value, bursts.count);
+    for (size_t i = 0; i + 1 < bursts.count; i++)
+        value[i] = (double)(bursts.first[i + 1] - bursts.first[i]);
+    bursts.every = median(value, bursts.count - 1);
+    for (size_t i = 0; i + 1 < bursts.count; i++)
+        even += fabs(value[i] - bursts.every) <= EVEN * bursts.every;
+    return (double)even >= EVEN_SHARE * (double)(bursts.count - 1) ? bursts
+                                                                   : (struct rps_bursts){0};
+}
