@@ -1,7 +1,8 @@
 /*
  * Loops: phases that come again in the same order. "B C D E B C D E ..." is a loop of the parts B, C,
- * D and E; once round is a turn. An odd turn is what lies between two whole ones: a part was left
- * out, or something else came in between.
+ * D and E; once round is a turn. What lies between two whole turns is an odd one: a part was left out,
+ * or something else came in between. What has less than half a turn's phases makes the turn before
+ * it odd.
  */
 #ifndef RPISTAT_FOLD_H
 #define RPISTAT_FOLD_H

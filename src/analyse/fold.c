@@ -222,23 +222,34 @@ static struct found find_loop(struct folding *f, size_t from, size_t to)
     return best;
 }
 
-/* Say in the phases which loop, turn and part they are. */
+/* Say in phases i ... end - 1 that they are of the turn that was begun last. */
+static void mark_turn(struct folding *f, size_t i, size_t end, int is_whole)
+{
+    for (size_t k = i; k < end; k++) {
+        f->phase[k].loop = f->loops;
+        f->phase[k].turn = f->turns;
+        f->phase[k].part = is_whole ? (int)(k - i) + 1 : 0;
+    }
+}
+
+/* Say in the phases which loop, turn and part they are. What lies between two whole turns is one,
+ * or the end of the one before it where it has less than half its phases. */
 static void mark(struct folding *f, const struct found *found)
 {
-    int is_whole = 0;
+    size_t parts = found->parts, begin = found->begin;
 
     f->loops++;
-    for (size_t i = found->begin, next; i < found->end; i = next) {
-        int was_whole = is_whole;
-
-        is_whole = i + found->parts <= found->end && is_turn(f, i, found->begin, found->parts);
-        f->turns += is_whole || was_whole;
-        next = is_whole ? i + found->parts : i + 1;
-        for (size_t k = i; k < next; k++) {
-            f->phase[k].loop = f->loops;
-            f->phase[k].turn = f->turns;
-            f->phase[k].part = is_whole ? (int)(k - i) + 1 : 0;
+    for (size_t i = begin; i + parts <= found->end;) {
+        if (!is_turn(f, i, found->begin, parts)) {
+            i++;
+            continue;
         }
+        f->turns += 2 * (i - begin) >= parts;
+        mark_turn(f, begin, i, 0);
+        f->turns++;
+        mark_turn(f, i, i + parts, 1);
+        i += parts;
+        begin = i;
     }
     f->saved += found->saved;
 }

@@ -146,6 +146,28 @@ static void turns_are_odd(void **state)
     rps_arena_free(arena);
 }
 
+/* A nap between two turns is no turn, and the one before it is odd. */
+static void a_nap_is_no_turn(void **state)
+{
+    struct rps_arena *arena = rps_arena_new();
+    struct sequence *of = begin();
+    struct rps_loops loops;
+
+    (void)state;
+    for (int k = 0; k < 12; k++)
+        add_all(of, k % 4 == 3 && k < 11 ? "BCDF" : "BCD");
+    fold(of);
+    loops = rps_loops_of(arena, &of->phases);
+    assert_int_equal(loops.loop[0].turn_count, 12);
+    assert_int_equal(loops.loop[0].odd_count, 2);
+    assert_int_equal(loops.loop[0].turn[3].kind, RPS_TURN_UNLIKE);
+    assert_int_equal(loops.loop[0].turn[3].count, 4);
+    check(&of->phase[12], 1, 4, 0);
+    check(&of->phase[13], 1, 5, 1);
+    free(of);
+    rps_arena_free(arena);
+}
+
 /* Loops before and behind a loop; turns are numbered through all of them. */
 static void a_run_has_two_loops(void **state)
 {
@@ -319,10 +341,15 @@ static void a_part_is_folded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_loop_between_other_phases), cmocka_unit_test(turns_are_odd),
-        cmocka_unit_test(a_run_has_two_loops),         cmocka_unit_test(what_is_no_loop),
-        cmocka_unit_test(a_turn_is_not_made_of_turns), cmocka_unit_test(broken_loops_are_found),
-        cmocka_unit_test(chance_is_no_loop),           cmocka_unit_test(the_last_turn),
+        cmocka_unit_test(a_loop_between_other_phases),
+        cmocka_unit_test(turns_are_odd),
+        cmocka_unit_test(a_nap_is_no_turn),
+        cmocka_unit_test(a_run_has_two_loops),
+        cmocka_unit_test(what_is_no_loop),
+        cmocka_unit_test(a_turn_is_not_made_of_turns),
+        cmocka_unit_test(broken_loops_are_found),
+        cmocka_unit_test(chance_is_no_loop),
+        cmocka_unit_test(the_last_turn),
         cmocka_unit_test(a_part_is_folded),
     };
 
