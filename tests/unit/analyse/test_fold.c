@@ -169,7 +169,7 @@ static void a_nap_is_no_turn(void **state)
 }
 
 /* Loops before and behind a loop; turns are numbered through all of them. */
-static void a_run_has_two_loops(void **state)
+static void a_run_has_three_loops(void **state)
 {
     struct sequence *of = begin();
 
@@ -178,7 +178,10 @@ static void a_run_has_two_loops(void **state)
         add_all(of, "ABC");
     for (int k = 0; k < 30; k++)
         add_all(of, "DEFB");
-    assert_int_equal(fold(of), 7);
+    for (int k = 0; k < 9; k++)
+        add_all(of, "AC");
+    assert_int_equal(fold(of), 9);
+    check(&of->phase[173], 3, 51, 2);
     check(&of->phase[35], 1, 12, 3);
     check(&of->phase[36], 2, 13, 1);
     check(&of->phase[155], 2, 42, 4);
@@ -344,7 +347,7 @@ int main(void)
         cmocka_unit_test(a_loop_between_other_phases),
         cmocka_unit_test(turns_are_odd),
         cmocka_unit_test(a_nap_is_no_turn),
-        cmocka_unit_test(a_run_has_two_loops),
+        cmocka_unit_test(a_run_has_three_loops),
         cmocka_unit_test(what_is_no_loop),
         cmocka_unit_test(a_turn_is_not_made_of_turns),
         cmocka_unit_test(broken_loops_are_found),
