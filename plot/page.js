@@ -8,7 +8,7 @@ if (document.documentElement.dataset.theme === "auto")
 
 globalThis.startPage = found => {
 /* What a comparison has none of. */
-const OF_A_RUN = { from: 0, phases: { label: [] }, levels: [], labels: [], marks: [], gaps: [], regions: [], figures: [], order: [],
+const OF_A_RUN = { from: 0, phases: { label: [] }, levels: [], loops: [], labels: [], marks: [], gaps: [], regions: [], figures: [], order: [],
                    phaseTable: { head: [], right: [], rows: [], notes: [] },
                    run: [], duty: { x: [] }, codePanel: null, code: null, zeros: "" };
 const data = {};
@@ -302,6 +302,41 @@ function chooseLevel(index) {
     drawStrip();
 }
 
+/* --- loops ---------------------------------------------------------------------------------- */
+
+/* A loop is one strip until it is clicked, or its turns are wide enough for their letters. */
+const TURN_WIDE = 60;
+const unfolded = new Set();
+
+/* The loops that are folded, with their places, where `at` gives those of pixels of this size. */
+const foldedLoops = (at, ratio) => data.loops.map((loop, i) => ({ ...loop, a: at(loop.from), b: at(loop.to), i }))
+    .filter(({ i, from: begin, turn }) => !unfolded.has(i) && (at(begin + turn) - at(begin)) / ratio < TURN_WIDE);
+
+const inLoop = (loops, x) => loops.some(({ a, b }) => x > a && x < b);
+
+function toggleLoop(i, isOpen = !unfolded.has(i)) {
+    if (isOpen)
+        unfolded.add(i);
+    else
+        unfolded.delete(i);
+    for (const row of document.querySelectorAll("tr[data-loop='" + i + "']"))
+        row.hidden = !isOpen;
+    for (const button of document.querySelectorAll("button[data-loop='" + i + "']"))
+        button.setAttribute("aria-expanded", isOpen);
+    for (const plot of plots)
+        plot.redraw(false, false);
+    drawStrip();
+}
+
+/* The loop at a place of the strip that a click unfolds, or folds. */
+function clickLoop(x) {
+    const at = place => LEFT + (place - from) / (to - from) * acrossPixels();
+    const found = data.loops.findIndex(loop => x >= at(loop.from) && x <= at(loop.to));
+    const loop = data.loops[found];
+    if (loop && at(loop.from + loop.turn) - at(loop.from) < TURN_WIDE)
+        toggleLoop(found);
+}
+
 /* --- phases, marks and gaps ----------------------------------------------------------------- */
 
 function phaseAt(x) {
@@ -394,8 +429,9 @@ function drawBehind(context, at, left, top, width, height, ratio) {
         context.fillStyle = hex(colours.axis, shaded > chosen ? 0.25 : 0.7);
         context.fillRect(Math.round(a), top, ratio, height);
     }
+    const loops = foldedLoops(at, ratio);
     for (const phase of phases.exact && shaded >= chosen ? data.phases : []) {
-        if (phase.from <= data.from || phase.from < from || phase.from > to)
+        if (phase.from <= data.from || phase.from < from || phase.from > to || inLoop(loops, at(phase.from)))
             continue;
         if (at(phase.latest) - at(phase.earliest) > 2 * ratio)
             box(phase.earliest, phase.latest, hatching(context, hex(colours.axis, 0.45), 5 * ratio));
@@ -490,8 +526,9 @@ function drawBand(context, at, top, across) {
 
 /* A strip of phases, with its name to the left. */
 function drawPhases(context, { label: labels, tint, at: places, name, marked }, at, top, across) {
-    const phases = boxes({ label: labels, tint, at: places }, at, LEFT, across, 1);
+    const phases = boxes({ label: labels, tint, at: places }, at, LEFT, across, 1), loops = foldedLoops(at, 1);
     for (const { label: index, a, b } of phases.boxes) {
+        const isFolded = inLoop(loops, (a + b) / 2);
         const label = data.labels[index];
         if (!label || b <= a)
             continue;
@@ -501,14 +538,23 @@ function drawPhases(context, { label: labels, tint, at: places, name, marked }, 
             context.fillStyle = hatching(context, "#00000055", 6);
             context.fillRect(a, top, b - a, 18);
         }
-        if (phases.exact) {
+        if (phases.exact && !(isFolded && inLoop(loops, b))) {
             context.fillStyle = "#" + palette().background;
             context.fillRect(b - 0.5, top, 1, 18);
         }
         context.fillStyle = "#101010";
         context.textAlign = "center";
-        if (b - a > context.measureText(label.name).width + 4)
+        if (!isFolded && b - a > context.measureText(label.name).width + 4)
             context.fillText(label.name, (a + b) / 2, top + 9.5);
+    }
+    for (const loop of loops) {
+        const a = Math.max(LEFT, loop.a), b = Math.min(LEFT + across, loop.b), room = context.measureText(loop.name).width + 8;
+        if (b - a < room)
+            continue;
+        context.fillStyle = "#" + palette().background;
+        context.fillRect((a + b - room) / 2, top + 2, room, 14);
+        context.fillStyle = "#" + palette().text;
+        context.fillText(loop.name, (a + b) / 2, top + 9.5);
     }
     context.fillStyle = "#" + palette().quiet;
     context.textAlign = "right";
@@ -979,6 +1025,21 @@ function addPhaseTable() {
         });
         return element("tr", {}, rowHead(button), ...gridCells(i < last ? rows[i] : [""], right));
     });
+    data.loops.forEach((loop, i) => {
+        for (const line of lines.slice(loop.first, loop.first + loop.count)) {
+            line.dataset.loop = i;
+            line.hidden = !unfolded.has(i);
+        }
+    });
+    data.loops.map((loop, i) => [loop, i]).reverse().forEach(([loop, i]) => {
+        const button = element("button", { className: "link", title: "Show or hide every turn" }, loop.name);
+        button.dataset.loop = i;
+        button.setAttribute("aria-expanded", unfolded.has(i));
+        button.addEventListener("click", () => toggleLoop(i));
+        const words = cell(loop.words, "text");
+        words.colSpan = Math.max(1, head.length - 1);
+        lines.splice(loop.first, 0, element("tr", {}, rowHead(button), words));
+    });
     for (const row of rows.slice(last))
         lines.push(element("tr", {}, rowHead(row[0]), ...gridCells(row, right)));
     addTable("Phases in order of time", head, lines, "wide",
@@ -1172,6 +1233,11 @@ function fit(width = null) {
         point(spot, near, false);
 }
 
+strip.addEventListener("click", event => {
+    const notes = stripCanvas.clientHeight - STRIP - (levels.length > chosen + 1 ? BAND + 2 : 0);
+    if (event.offsetY >= notes && event.offsetY < notes + STRIP)
+        clickLoop(event.offsetX);
+});
 document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
 addEventListener("resize", () => fit());
 let screenTheme = null;

@@ -275,7 +275,7 @@ CREATE TABLE detection (          -- one row per detection of phases
     method TEXT NOT NULL,
     parameters TEXT NOT NULL,     -- JSON object: its settings, and what it found out on the way
     shown_level INTEGER NOT NULL, -- phase.level to show when nothing else is asked for
-    remark TEXT,                  -- on the whole run: it repeats: A B, 5 times, every 9 s; or NULL
+    remark TEXT,                  -- on the whole run: it repeats: A B, 5 turns, 9 s each; or NULL
     PRIMARY KEY (run_id, detection)
 ) STRICT, WITHOUT ROWID;
 
@@ -293,6 +293,10 @@ CREATE TABLE phase (              -- one row per detected phase and level
     latest INTEGER,               -- both are first_period where that is certain
     confidence REAL,              -- that there is a boundary at first_period, 0 ... 1
     label_confidence REAL,        -- that it has this label and no other, 0 ... 1
+    loop INTEGER,                 -- it belongs to: phases that come again in the same order; from 1;
+                                  -- NULL: to none
+    turn INTEGER,                 -- of all turns of the level's loops, from 1
+    part INTEGER,                 -- which phase of the turn, from 1; NULL: the turn is an odd one
     PRIMARY KEY (run_id, detection, level, phase)
 ) STRICT, WITHOUT ROWID;
 
@@ -564,7 +568,7 @@ JOIN metric AS m ON m.run_id = o.run_id;
 CREATE VIEW shown_phase AS
 SELECT p.run_id, p.phase, p.start_ns / 1e9 AS time_s,        -- its start, s since the run's start
        (p.end_ns - p.start_ns) / 1e9 AS length_s, p.label, p.first_period, p.last_period,
-       p.confidence, p.label_confidence, p.level, d.detection, d.method,
+       p.confidence, p.label_confidence, p.loop, p.turn, p.part, p.level, d.detection, d.method,
        (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', (u.start_realtime_ns + p.start_ns) / 1000000 / 1000.0,
                         'unixepoch') FROM run AS u WHERE u.run_id = p.run_id) AS time -- in UTC
 FROM detection AS d

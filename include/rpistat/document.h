@@ -122,6 +122,7 @@ struct rps_block {
     int fixed;  /* n > 0: a table that is too wide is broken into several, which all begin with
                    people's first n columns; 0: its last column of text without a width_max is cut,
                    down to 20 */
+    int head_first;     /* 1: the first row's lines stand below the headings, not above the table */
     int is_object;      /* 1: an object of JSON, of the first row, and no array */
     int is_folded;      /* 1: Markdown and HTML show the title, and the rest when it is opened */
     size_t people_rows; /* last rows that are for people alone: "all" */

@@ -1,13 +1,11 @@
 /*
  * Levels of phases: a build is three phases (configure, compile, link) and also forty. The fine
- * phases of a detection are merged, two neighbours at a time, into a tree, of which some levels
- * stand out.
+ * phases of a detection are merged, two neighbours at a time, into a tree; each number of phases is
+ * a level.
  *
  * A stretch costs, for every signal, n / (2 tau) log(v + f): v is the variance about the stretch's
  * one mean, so that the spread counts as well as the mean; f a floor; tau how many values are worth
- * one independent value. The neighbours are merged whose cost rises least. A number of stretches is
- * a level where the next merge costs more than each one before it: the turns of a loop merge one
- * after the other without leaving a level between them.
+ * one independent value. The neighbours are merged whose cost rises least.
  */
 #ifndef RPISTAT_LEVELS_H
 #define RPISTAT_LEVELS_H
@@ -19,7 +17,7 @@
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 
-/* Most phases that a person reads at once: of the level that is shown when none is asked for. */
+/* Most rows that a person reads at once: of the level that is shown when none is asked for. */
 #define RPS_LEVELS_READABLE 60
 
 /* Steps of sensitivity from the usual level to one phase, and to the fine phases. */
@@ -28,13 +26,17 @@
 struct rps_level {
     size_t stretches; /* of several runs put together: of the one that has most */
     size_t all;       /* of all runs */
+    size_t rows;      /* that a reader sees, loops folded (rpistat/fold.h), of the run that has
+                         most; 0: not looked at */
     double lost; /* rise of the cost up to here, as a share of that up to one stretch: 0 ... 1 */
 };
 
 struct rps_levels {
     size_t count;                /* at least 1 */
     struct rps_level *level;     /* owned; from the coarsest, one stretch, to the fine phases */
-    size_t usual;                /* the level to show when none is asked for */
+    struct rps_phases *phases;   /* owned; of each level that was looked at */
+    size_t usual;                /* the level to show when none is asked for: the least lost +
+                                    .1 sqrt(rows) */
     struct rps_level_tree *tree; /* owned */
 };
 
@@ -56,25 +58,26 @@ struct rps_level_choice {
                        finest, as many below 0 to one stretch, in even parts of the levels */
 };
 
-/* The level that is asked for, in *ret. RPS_USAGE for a size that no level has, with those that
- * there are. */
+/* The level that is asked for, in *ret. RPS_USAGE for a size that is beyond the finest. */
 int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_choice *choice,
                       size_t *ret, struct rps_error *err);
 
 /*
- * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers. Stretches
- * that are alike have one label; those of the finest level of one run are the detection's.
+ * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers, and with
+ * their loops. Stretches that are alike have one label; those of the finest level of one run are
+ * the detection's.
  * RPS_FAILED without memory.
  */
 int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
                       struct rps_error *err);
 
 /*
- * The phases of the level `shown` and of the levels beside it that are worth keeping: all that can
- * be read, of finer ones those that have half as many more stretches than the one before, and the
- * finest. *ret is for rps_phase_levels_free. RPS_FAILED without memory.
+ * The phases of the level `shown` and of the levels beside it that are worth keeping, which are
+ * those that were looked at: all of so many stretches as can be read, of finer ones those that have
+ * half as many more than the one before, and the finest. They are taken from levels. *ret is for
+ * rps_phase_levels_free. RPS_FAILED without memory.
  */
-int rps_levels_keep(const struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
+int rps_levels_keep(struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
                     struct rps_error *err);
 
 void rps_levels_free(struct rps_levels *levels);

@@ -21,6 +21,8 @@ struct rps_phase {
     double confidence;       /* that there is a boundary at `first`, 0 ... 1; 1 for the first phase
                                   and behind a gap */
     double label_confidence; /* that the phase belongs to its label and to no other, 0 ... 1 */
+    int loop, turn, part;    /* of loops, rpistat/fold.h: which, which turn of all of the run, and
+                                which part of the turn, from 1; 0: in none, and part of an odd turn */
 };
 
 /* Phases in order of time; they cover the whole run without overlap. */
@@ -61,6 +63,9 @@ int rps_phases_keep_labels(struct rps_phases *phases, const struct rps_phases *b
 /* The phase that a period lies in, SIZE_MAX for none. *at is where the last one was found, 0 at
  * first: periods that come in order of time are found at once. */
 size_t rps_phases_at(const struct rps_phases *phases, uint64_t period, size_t *at);
+
+/* Is any of them in a loop? */
+int rps_phases_repeat(const struct rps_phases *phases);
 
 /* When the observation or period of that number begins, ns; inside a phase by its share of it. */
 int64_t rps_phases_time(const struct rps_phases *phases, uint64_t number);

@@ -9,7 +9,6 @@
 #include "rpistat/document.h"
 #include "rpistat/error.h"
 #include "rpistat/levels.h"
-#include "rpistat/pattern.h"
 #include "rpistat/phase.h"
 #include "rpistat/phases.h"
 #include "rpistat/profile.h"
@@ -32,6 +31,7 @@ struct rps_phase_output {
     size_t level_count;
     const struct rps_level *level; /* all that there are, from the coarsest */
     size_t level_shown;            /* which of them is */
+    int unfolded;                  /* 1: people read every turn of a loop too */
     const char *remark;            /* on the whole: that it repeats; NULL: none */
     const struct rps_detect_details *details;
     const struct rps_profile *profile;

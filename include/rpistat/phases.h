@@ -10,8 +10,8 @@
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/levels.h"
-#include "rpistat/pattern.h"
 #include "rpistat/phase.h"
+#include "rpistat/wave.h"
 
 struct rps_phases_options {
     struct rps_detect_options detect;
@@ -23,8 +23,8 @@ struct rps_found_phases {
     size_t tree_count;
     struct rps_level *tree; /* owned; every level of the tree, kept or not; from the coarsest */
     size_t tree_shown;      /* the one in levels.level[levels.shown] */
-    struct rps_pattern pattern;
-    int drifts; /* 1: values wander or rise, and stay nowhere; with a wave or without */
+    struct rps_wave wave;   /* where what is shown has no loop */
+    int drifts;             /* 1: the same, and values wander or rise and stay nowhere */
     struct rps_detect_details details;
 };
 

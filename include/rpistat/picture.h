@@ -114,6 +114,7 @@ struct rps_picture {
     int has_phases;
     char remark[RPS_PHASE_REMARK_SIZE]; /* on the whole run: that it repeats, drifts; or "" */
     struct rps_phase_levels levels;     /* of the whole run; none where phases were given */
+    const struct rps_loop *turn;    /* NULL, or what one turn is drawn of: the axis is its time */
     struct rps_phases phases;       /* those given, or the level that is shown: borrowed from it */
     struct rps_picture_words words; /* none: all zero */
     struct rps_notes marks, gaps;   /* marks of regions are in `regions` */
@@ -212,6 +213,11 @@ size_t rps_picture_phase_of(const struct rps_picture *picture, uint64_t period, 
 /* The same by time. */
 size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns);
 
+/* A period as one of a turn, in *ret: with its time in the turn and, as its CPU, the number of the
+ * turn in its loop; 0: it is in no usual turn. *hint as above. */
+int rps_picture_place_in_turn(const struct rps_picture *picture, size_t *hint,
+                              const struct rps_period *period, struct rps_period *ret);
+
 /* Add a period to the cycle_map, of one CPU in order. */
 int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
                       struct rps_error *err);
@@ -238,6 +244,9 @@ struct rps_picture_box *rps_picture_boxes(const struct rps_picture *picture, siz
 /* A phase's place in the picture; 0 when it has none. */
 int rps_picture_place(const struct rps_picture *picture, const struct rps_phase *phase,
                       struct rps_picture_box *ret);
+
+/* "60 x B C D E": turns and parts of a loop; of many parts the first. Returns text. */
+char *rps_picture_loop_name(const struct rps_loop *loop, char text[RPS_PICTURE_TEXT_SIZE]);
 
 /* Is a label of some phase nowhere written in the strip, for want of room? */
 int rps_picture_needs_label_legend(const struct rps_picture *picture);
@@ -279,6 +288,11 @@ struct rps_picture_overlay {
     size_t box_count;
     struct rps_picture_box *box; /* of the phases */
     int exact;                   /* 1: a box a phase, see rps_picture_boxes */
+    size_t loop_count;           /* loops whose turns are too narrow for letters and lines, and */
+    struct rps_picture_loop {
+        double from, to; /* where they are, and */
+        char text[RPS_PICTURE_TEXT_SIZE];
+    } * loop;
 };
 
 /* Make them; of a strip of phases alone, whose files' names begin with `before`: those of label -1

@@ -17,6 +17,9 @@ typedef int rps_picture_fill(struct rps_picture *picture, struct rps_reader *rea
 RPS_PLOT_KINDS(RPS_PICTURE_FILL)
 #undef RPS_PICTURE_FILL
 
+/* The panels of a picture that was binned and fitted; `remark` begins its second line. */
+struct rps_chart *rps_picture_draw_panels(struct rps_picture *picture, const char *remark);
+
 /* The profile of the picture's phases; of one phase, A, for all of a run that has none. */
 int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *reader,
                         const struct rps_plot_options *options, struct rps_profile *ret,

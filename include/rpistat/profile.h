@@ -12,6 +12,7 @@
 #include "rpistat/cpus.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
+#include "rpistat/fold.h"
 #include "rpistat/interval.h"
 #include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
@@ -66,6 +67,9 @@ struct rps_profile {
     struct rps_interval *mean_interval; /* same places */
     double *spread;                     /* same places: standard deviation between the
                                         label's observations (rotations, rows) */
+    struct rps_loops loops;             /* of the phases */
+    double *part; /* of a part over all turns: part[part * figure_count + figure] */
+    struct rps_interval *part_interval; /* same places */
 };
 
 /*

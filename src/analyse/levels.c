@@ -2,86 +2,60 @@
 #include "rpistat/levels.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "levels_tree.h"
+#include "rpistat/fold.h"
 
-/* Of finer levels, those are kept that have so many times the stretches of the one before. */
-#define KEEP_FACTOR 1.5
-
-#define NAMES_SIZE 256
+/* Of finer levels, those are looked at that have so many times the stretches of the one before. */
+#define LOOK_FACTOR 1.5
 
 /* What one row must explain, of all that is to be explained. */
 #define PRICE .1
 
-/* Of several runs, merges of which none costs so many times what those before it do are one: runs
- * of the same program merge the same, at about the same cost. */
-#define STEP_OF_RUNS 2
-
 void rps_levels_free(struct rps_levels *levels)
 {
+    for (size_t at = 0; levels->phases && at < levels->count; at++)
+        rps_phases_free(&levels->phases[at]);
     if (levels->tree)
         rps_level_tree_free(levels->tree);
     free(levels->tree);
+    free(levels->phases);
     free(levels->level);
     memset(levels, 0, sizeof(*levels));
 }
 
 /* --- levels of a tree ------------------------------------------------------------------------- */
 
-/* Stretches of the run that has most, at a level of `size` in all. */
-static size_t most_of_a_run(const struct rps_level_tree *tree, size_t size)
-{
-    size_t most = 0, count = 0;
-
-    for (size_t k = 0; k < tree->count && tree->runs > 1; k++) {
-        count = (tree->begins[k] ? 0 : count) + (tree->rank[k] <= size);
-        most = count > most ? count : most;
-    }
-    return tree->runs > 1 ? most : size;
-}
-
-/* List the sizes whose next merge costs more than all before it, and both ends; with `any` every
- * size that can be read. Returns whether one that can be read is more than one stretch. */
-static int list_levels(struct rps_levels *levels, int any)
+/* The levels, from the coarsest: every size is one. Its stretches are those of the run that has
+ * most. */
+static int list_levels(struct rps_levels *levels, struct rps_error *err)
 {
     const struct rps_level_tree *tree = levels->tree;
-    double most = 0, all = 0, lost = 0, step = tree->runs > 1 ? STEP_OF_RUNS : 1;
-    size_t readable_size = tree->runs * RPS_LEVELS_READABLE;
-    int readable = 0;
+    size_t *run_of = calloc(tree->count + 1, sizeof(*run_of)); /* in which a size has one more */
+    size_t *count = calloc(tree->runs + 1, sizeof(*count)), run = 0, most = 1;
+    double all = 0, left;
+    int result = run_of && count ? 0 : rps_error_memory(err);
 
+    for (size_t k = 0; k < tree->count && result == 0; k++) {
+        run += tree->begins[k];
+        count[run] += tree->begins[k];
+        run_of[tree->rank[k]] = run;
+    }
     for (size_t size = tree->runs; size < tree->count; size++)
         all += tree->increase[size];
-    levels->count = 0;
-    for (size_t size = tree->count; size >= tree->runs; size--) {
-        double next = size > tree->runs ? tree->increase[size - 1] : INFINITY;
-
-        if (next > step * most || size == tree->count || (any && size <= readable_size)) {
-            size_t stretches = most_of_a_run(tree, size);
-
-            levels->level[levels->count++] = (struct rps_level){
-                .stretches = stretches, .all = size, .lost = all > 0 ? lost / all : 0};
-            readable |= stretches > 1 && stretches <= RPS_LEVELS_READABLE;
-        }
-        most = fmax(most, next);
-        lost += next;
+    left = all;
+    for (size_t size = tree->runs; size <= tree->count && result == 0; size++) {
+        if (size > tree->runs && ++count[run_of[size]] > most)
+            most = count[run_of[size]];
+        levels->level[levels->count++] = (struct rps_level){
+            .stretches = most, .all = size, .lost = all > 0 && size < tree->count ? left / all : 0};
+        left -= tree->increase[size];
     }
-    return readable;
-}
-
-/* The levels, from the coarsest. Where none of those that can be read stands out, all count. */
-static void find_levels(struct rps_levels *levels)
-{
-    if (!list_levels(levels, 0))
-        list_levels(levels, 1);
-    for (size_t a = 0, b = levels->count - 1; a < b; a++, b--) {
-        struct rps_level swapped = levels->level[a];
-
-        levels->level[a] = levels->level[b];
-        levels->level[b] = swapped;
-    }
+    free(count);
+    free(run_of);
+    return result;
 }
 
 /* First leaves of the stretches of a level; how many they are. */
@@ -109,17 +83,20 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
     return at;
 }
 
-/* The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows). The
- * root, since each further row costs a reader less: all turns of a loop are shown, or none. */
+/*
+ * The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows). The
+ * root, since each further row costs a reader less.
+ */
 static size_t find_usual(const struct rps_levels *levels)
 {
     double least = INFINITY;
     size_t best = 0;
 
-    for (size_t at = 0; at <= finest_of(levels, RPS_LEVELS_READABLE); at++) {
-        double price = levels->level[at].lost + PRICE * sqrt((double)levels->level[at].stretches);
+    for (size_t at = 0; at < levels->count; at++) {
+        const struct rps_level *level = &levels->level[at];
+        double price = level->lost + PRICE * sqrt((double)level->rows);
 
-        if (price < least) {
+        if (level->rows > 0 && level->rows <= RPS_LEVELS_READABLE && price < least) {
             least = price;
             best = at;
         }
@@ -136,25 +113,6 @@ static size_t step(const struct rps_levels *levels, size_t from, int steps)
     return steps > 0 ? from + by : from - by;
 }
 
-/* The sizes of the levels, each once, those of the middle left out where they are many. Comparing
- * runs has no --at-most. */
-static int no_such_level(const struct rps_levels *levels, size_t size, struct rps_error *err)
-{
-    char sizes[NAMES_SIZE] = "", instead[64] = "";
-    size_t used = 0;
-
-    for (size_t at = 0; at + 1 < levels->count && used + 32 < sizeof(sizes); at++) {
-        if (levels->level[at].stretches < levels->level[at + 1].stretches)
-            used += (size_t)snprintf(sizes + used, sizeof(sizes) - used, "%zu, ",
-                                     levels->level[at].stretches);
-    }
-    if (levels->tree->runs == 1)
-        snprintf(instead, sizeof(instead), "; --at-most %zu takes the nearest below", size);
-    return rps_error_set(err, RPS_USAGE,
-                         "there is no level of %zu phases; there are %s%zu (fine)%s", size, sizes,
-                         levels->level[levels->count - 1].stretches, instead);
-}
-
 int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_choice *choice,
                       size_t *ret, struct rps_error *err)
 {
@@ -165,33 +123,10 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
     else if (choice->size > 0 || choice->at_most > 0)
         at = finest_of(levels, choice->size > 0 ? choice->size : choice->at_most);
     if (choice->size > 0 && levels->level[at].stretches != choice->size)
-        return no_such_level(levels, choice->size, err);
+        return rps_error_set(err, RPS_USAGE, "there is no level of %zu phases; the finest has %zu",
+                             choice->size, levels->level[at].stretches);
     *ret = step(levels, at, choice->steps);
     return 0;
-}
-
-int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
-                    struct rps_levels *ret, struct rps_error *err)
-{
-    struct rps_levels levels = {0};
-    int result;
-
-    levels.tree = calloc(1, sizeof(*levels.tree));
-    if (!levels.tree)
-        return rps_error_memory(err);
-    result = rps_level_tree_make(signals, fine, levels.tree, err);
-    if (result == 0) {
-        levels.level = calloc(levels.tree->count, sizeof(*levels.level));
-        result = levels.level ? rps_level_tree_merge(levels.tree, err) : rps_error_memory(err);
-    }
-    if (result == 0) {
-        find_levels(&levels);
-        levels.usual = find_usual(&levels);
-        *ret = levels;
-    } else {
-        rps_levels_free(&levels);
-    }
-    return result;
 }
 
 /* --- phases of a level ------------------------------------------------------------------------ */
@@ -232,8 +167,28 @@ static void fill_phases(const struct rps_level_tree *tree, const size_t *first, 
     out->count = count;
 }
 
-int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
-                      struct rps_error *err)
+/* Fold the phases of a level, run by run: rows of the run that has most. */
+static int fold_runs(const struct rps_level_tree *tree, const size_t *first,
+                     struct rps_phases *phases, size_t *ret_rows, struct rps_error *err)
+{
+    size_t end;
+
+    *ret_rows = 0;
+    for (size_t k = 0; k < phases->count; k = end) {
+        size_t rows;
+
+        for (end = k + 1; end < phases->count && !tree->begins[first[end]];)
+            end++;
+        if (rps_fold(phases, k, end, &rows, err) < 0)
+            return RPS_FAILED;
+        *ret_rows = rows > *ret_rows ? rows : *ret_rows;
+    }
+    return 0;
+}
+
+/* The phases of a level, folded. */
+static int make_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
+                       size_t *ret_rows, struct rps_error *err)
 {
     const struct rps_level_tree *tree = levels->tree;
     size_t count = levels->level[at].all;
@@ -252,40 +207,96 @@ int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_pha
     if (result >= 0) {
         fill_phases(tree, first, count, label, sure, &out);
         out.label_count = result;
-        *ret = out;
-    } else {
-        rps_phases_free(&out);
+        result = fold_runs(tree, first, &out, ret_rows, err);
     }
+    if (result >= 0)
+        *ret = out;
+    else
+        rps_phases_free(&out);
     free(sure);
     free(label);
     free(first);
     return result < 0 ? result : 0;
 }
 
-int rps_levels_keep(const struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
+int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
+                      struct rps_error *err)
+{
+    size_t rows;
+
+    return make_phases(levels, at, ret, &rows, err);
+}
+
+/* Look at all levels that can be read as they are, of finer ones at those that differ, and at the
+ * finest. */
+static int look_at_levels(struct rps_levels *levels, struct rps_error *err)
+{
+    double before = 0;
+
+    for (size_t at = 0; at < levels->count; at++) {
+        double stretches = (double)levels->level[at].stretches;
+
+        if (stretches > RPS_LEVELS_READABLE && stretches < LOOK_FACTOR * before &&
+            at + 1 < levels->count)
+            continue;
+        if (make_phases(levels, at, &levels->phases[at], &levels->level[at].rows, err) < 0)
+            return RPS_FAILED;
+        before = stretches;
+    }
+    return 0;
+}
+
+int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
+                    struct rps_levels *ret, struct rps_error *err)
+{
+    struct rps_levels levels = {0};
+    int result;
+
+    levels.tree = calloc(1, sizeof(*levels.tree));
+    if (!levels.tree)
+        return rps_error_memory(err);
+    result = rps_level_tree_make(signals, fine, levels.tree, err);
+    if (result == 0) {
+        levels.level = calloc(levels.tree->count, sizeof(*levels.level));
+        levels.phases = calloc(levels.tree->count, sizeof(*levels.phases));
+        result = levels.level && levels.phases ? rps_level_tree_merge(levels.tree, err)
+                                               : rps_error_memory(err);
+    }
+    if (result == 0) {
+        result = list_levels(&levels, err);
+    }
+    if (result == 0)
+        result = look_at_levels(&levels, err);
+    if (result == 0) {
+        levels.usual = find_usual(&levels);
+        *ret = levels;
+    } else {
+        rps_levels_free(&levels);
+    }
+    return result;
+}
+
+int rps_levels_keep(struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
                     struct rps_error *err)
 {
     struct rps_phase_levels out = {0};
-    double before = 0;
-    int result = 0;
 
     out.level = calloc(levels->count, sizeof(*out.level));
     if (!out.level)
         return rps_error_memory(err);
-    for (size_t at = 0; at < levels->count && result == 0; at++) {
-        double stretches = (double)levels->level[at].stretches;
-
-        if (stretches > RPS_LEVELS_READABLE && stretches < KEEP_FACTOR * before && at != shown &&
-            at + 1 < levels->count)
+    if (levels->level[shown].rows == 0 &&
+        make_phases(levels, shown, &levels->phases[shown], &levels->level[shown].rows, err) < 0) {
+        rps_phase_levels_free(&out);
+        return RPS_FAILED;
+    }
+    for (size_t at = 0; at < levels->count; at++) {
+        if (levels->level[at].rows == 0)
             continue;
         if (at == shown)
             out.shown = out.count;
-        result = rps_levels_phases(levels, at, &out.level[out.count++], err);
-        before = stretches;
+        out.level[out.count++] = levels->phases[at];
+        levels->phases[at] = (struct rps_phases){0};
     }
-    if (result == 0)
-        *ret = out;
-    else
-        rps_phase_levels_free(&out);
-    return result;
+    *ret = out;
+    return 0;
 }

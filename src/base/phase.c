@@ -164,6 +164,15 @@ void rps_phases_free(struct rps_phases *phases)
     *phases = (struct rps_phases){0};
 }
 
+int rps_phases_repeat(const struct rps_phases *phases)
+{
+    size_t k = 0;
+
+    while (k < phases->count && phases->phase[k].loop == 0)
+        k++;
+    return k < phases->count;
+}
+
 struct rps_phases *rps_phase_levels_shown(const struct rps_phase_levels *levels)
 {
     return &levels->level[levels->shown];

@@ -37,13 +37,15 @@ static const struct rps_phases *shown_of(const struct rps_found_phases *found)
     return rps_phase_levels_shown(&found->levels);
 }
 
-static void add_found(struct rps_phase_output *output, const struct rps_found_phases *found)
+static void add_found(struct rps_phase_output *output, const struct rps_phases_settings *settings,
+                      const struct rps_found_phases *found)
 {
     output->phases = shown_of(found);
     output->details = &found->details;
     output->level_count = found->tree_count;
     output->level = found->tree;
     output->level_shown = found->tree_shown;
+    output->unfolded = settings->find.level.fine;
 }
 
 /* What runs and tables have alike. *ret_parameters is to be freed. */
@@ -193,7 +195,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
     int result;
 
     find.detect.min_length = job->found.min_length;
-    add_found(&output, &job->found.found);
+    add_found(&output, settings, &job->found.found);
     snprintf(title, sizeof(title), "run %" PRId64 ", %s", cli->run_id,
              rps_run_title(command, sizeof(command), &job->run));
     result = add_settings(cli, &find, &output, &parameters);
@@ -323,7 +325,7 @@ static int phases_of_table(struct rps_cli *cli)
         };
         char *parameters = NULL;
 
-        add_found(&output, &job.found);
+        add_found(&output, settings, &job.found);
         result = add_settings(cli, &settings->find, &output, &parameters);
         if (result == 0)
             result = rps_profile_remark(&job.found, 0, profile_table, &job, remark, &cli->err);

@@ -1,10 +1,11 @@
 /*
- * The part of a run that --from and --to choose: times, or phases, marks and moments on the clock,
+ * The part of a run that --from and --to choose: times, or phases, turns, marks and moments on the clock,
  * which are turned into times when the run is known. Its phases are those stored with it, else they
  * are found now.
  */
 #include "time_range.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
@@ -13,6 +14,7 @@
 #include "rpistat/wall.h"
 
 #define PREFIX "phase:"
+#define TURN   "turn:"
 #define MARK   "mark:"
 
 #define BACK_MAX_NS (20000 * RPS_NS_PER_DAY)
@@ -38,6 +40,15 @@ static int parse_phase(const char *option, const char *text, int *ret_label,
                          option, text);
 }
 
+/* "turn:12" */
+static int parse_turn(const char *option, const char *text, uint64_t *ret, struct rps_error *err)
+{
+    if (rps_parse_uint64(option, text + strlen(TURN), 1, INT_MAX, ret, NULL) == 0)
+        return 0;
+    return rps_error_set(err, RPS_USAGE, "%s: '%s' is no turn; write turn:12 for the twelfth",
+                         option, text);
+}
+
 int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
                          const char **ret_phase, struct rps_error *err)
 {
@@ -52,6 +63,10 @@ int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
     if (strncmp(text, PREFIX, strlen(PREFIX)) == 0) {
         *ret_phase = text;
         return parse_phase(option, text, &label, &occurrence, err);
+    }
+    if (strncmp(text, TURN, strlen(TURN)) == 0) {
+        *ret_phase = text;
+        return parse_turn(option, text, &occurrence, err);
     }
     if (strncmp(text, MARK, strlen(MARK)) == 0) {
         *ret_phase = text;
@@ -138,6 +153,33 @@ static const struct rps_phase *find_phase(struct rps_cli *cli, const char *optio
     return NULL;
 }
 
+/* The first phase of a turn, or the last. */
+static const struct rps_phase *find_turn(struct rps_cli *cli, const char *option, const char *text,
+                                         int is_end, const struct rps_phases *phases)
+{
+    const struct rps_phase *found = NULL;
+    uint64_t turn;
+    int turns = 0;
+
+    if (parse_turn(option, text, &turn, &cli->err) < 0)
+        return NULL;
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+
+        turns = phase->turn > turns ? phase->turn : turns;
+        if ((uint64_t)phase->turn == turn && (!found || is_end))
+            found = phase;
+    }
+    if (!found && turns == 0)
+        rps_error_set(&cli->err, RPS_FAILED,
+                      "%s: '%s' is not in run %lld, in which no phases repeat", option, text,
+                      (long long)cli->run_id);
+    else if (!found)
+        rps_error_set(&cli->err, RPS_FAILED, "%s: '%s' is not in run %lld, which has %d turns",
+                      option, text, (long long)cli->run_id, turns);
+    return found;
+}
+
 /* --- when the run is known -------------------------------------------------------------------- */
 
 struct resolving {
@@ -152,6 +194,7 @@ static int resolve_phase(struct resolving *of, const char *option, const char *t
 {
     int is_end = ret_ns == &of->cli->to_ns, result = 1;
     long long run = (long long)of->run.run_id;
+    const struct rps_phases *phases;
     const struct rps_phase *phase;
 
     if (of->levels.count == 0)
@@ -163,7 +206,10 @@ static int resolve_phase(struct resolving *of, const char *option, const char *t
                              run, run);
     if (result < 0)
         return result;
-    phase = find_phase(of->cli, option, text, rps_phase_levels_shown(&of->levels));
+    phases = rps_phase_levels_shown(&of->levels);
+    phase = strncmp(text, TURN, strlen(TURN)) == 0
+                ? find_turn(of->cli, option, text, is_end, phases)
+                : find_phase(of->cli, option, text, phases);
     if (!phase)
         return RPS_FAILED;
     *ret_ns = is_end ? phase->end_ns : phase->start_ns;

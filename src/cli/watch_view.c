@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "rpistat/fold.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 
@@ -137,15 +138,19 @@ static void add_phase(const struct rps_watch_view *view, struct rps_status_text 
 {
     const struct rps_phase *phase = &view->phases.phase[view->phases.count - 1];
     char label[RPS_PHASE_LABEL_SIZE], since[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+    char turn[RPS_TEXT_NUMBER_SIZE] = "";
+    int last = rps_loops_last_turn(&view->phases);
 
     rps_phase_label(phase->label, label);
+    if (last > 0)
+        snprintf(turn, sizeof(turn), ", turn %d", last);
     rps_text_clock(since, sizeof(since), phase->start_ns, 0);
     rps_text_duration(length, sizeof(length), view->to_ns - phase->start_ns);
     if (view->phases.count == 1 && view->from_ns > 0)
         rps_status_text_add(line, "phase %s for more than %s", label, length);
-    else if (!rps_status_text_add(line, "phase %s since %s (%s)", label, since, length) &&
-             !rps_status_text_add(line, "phase %s since %s", label, since))
-        rps_status_text_add(line, "phase %s", label);
+    else if (!rps_status_text_add(line, "phase %s since %s (%s)%s", label, since, length, turn) &&
+             !rps_status_text_add(line, "phase %s since %s%s", label, since, turn))
+        rps_status_text_add(line, "phase %s%s", label, turn);
 }
 
 void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_text *line)

@@ -7,6 +7,7 @@
 #include "match.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What aligning costs. */
 #define COST_OTHER      .3 /* two labels of which neither is in the other run, and */
@@ -326,13 +327,64 @@ static void begin(struct matching *m)
     m->partner = rps_arena_get(m->arena, most, sizeof(*m->partner));
 }
 
+/* Phases as they are aligned: of a loop the first of each label, as long as all of them. row[i]: which
+ * of them phase i is. */
+static struct rps_phases fold(struct rps_arena *arena, const struct rps_phases *phases, size_t *row)
+{
+    struct rps_phases folded = {.label_count = phases->label_count};
+    size_t *place = rps_arena_get(arena, (size_t)phases->label_count, sizeof(*place));
+    int loop = 0;
+
+    folded.phase = rps_arena_get(arena, phases->count, sizeof(*folded.phase));
+    for (size_t i = 0; i < phases->count; i++) {
+        const struct rps_phase *phase = &phases->phase[i];
+        size_t *at = &place[phase->label];
+
+        if (phase->loop == 0 || phase->loop != loop)
+            memset(place, 0, (size_t)phases->label_count * sizeof(*place));
+        loop = phase->loop;
+        if (*at == 0) {
+            folded.phase[folded.count] = *phase;
+            *at = ++folded.count;
+        } else {
+            folded.phase[*at - 1].last += phase->last - phase->first + 1;
+        }
+        row[i] = *at - 1;
+    }
+    return folded;
+}
+
+static struct rps_phases *fold_runs(struct rps_arena *arena, const struct rps_phases *run,
+                                    size_t count, size_t **place)
+{
+    struct rps_phases *folded = rps_arena_get(arena, count, sizeof(*folded));
+
+    for (size_t r = 0; r < count; r++) {
+        place[r] = rps_arena_get(arena, run[r].count, sizeof(**place));
+        folded[r] = fold(arena, &run[r], place[r]);
+    }
+    return folded;
+}
+
+/* Rows of the folded phases become those of all. */
+static void unfold(const struct matching *m, const struct rps_phases *run, size_t **place)
+{
+    for (size_t r = 0; r < m->count; r++) {
+        for (size_t i = 0; i < run[r].count; i++)
+            place[r][i] = m->out->row_of[r][place[r][i]];
+        m->out->row_of[r] = place[r];
+    }
+}
+
 int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const int *side,
                    size_t count, const struct rps_match_labels *labels, struct rps_matching *ret,
                    struct rps_error *err)
 {
+    size_t **place = rps_arena_get(arena, count, sizeof(*place));
+    struct rps_phases *folded = fold_runs(arena, run, count, place);
     struct rps_matching out = {0};
     struct matching m = {
-        .run = run, .side = side, .count = count, .labels = labels, .arena = arena, .out = &out};
+        .run = folded, .side = side, .count = count, .labels = labels, .arena = arena, .out = &out};
     const struct rps_phases none = {0}, *phases[2];
     size_t *row[2];
     int result = 0;
@@ -340,7 +392,7 @@ int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const 
     begin(&m);
     for (int s = 0; s < 2 && result == 0; s++) {
         result = choose_standing(&m, s, err);
-        phases[s] = out.standing[s] == RPS_MATCH_NONE ? &none : &run[out.standing[s]];
+        phases[s] = out.standing[s] == RPS_MATCH_NONE ? &none : &folded[out.standing[s]];
         row[s] = out.standing[s] == RPS_MATCH_NONE ? NULL : out.row_of[out.standing[s]];
     }
     if (result == 0)
@@ -349,7 +401,9 @@ int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const 
         if (r != out.standing[side[r]])
             result = place_run(&m, r, err);
     }
-    if (result == 0)
+    if (result == 0) {
+        unfold(&m, run, place);
         *ret = out;
+    }
     return result;
 }

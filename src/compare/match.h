@@ -53,7 +53,8 @@ struct rps_matching {
  * the rows, and every other run with the one of its side. A phase that is left over is in the row
  * of its label, as the further turns of a loop are; phases in another order have one row too, where
  * they have one label. One of another run whose label the run of its side does not have is in no
- * row. What *ret points to lies in the arena. Errors: as above.
+ * row. Of a loop (rpistat/fold.h) the first phase of each label is aligned, as long as all of them,
+ * and stands for them. What *ret points to lies in the arena. Errors: as above.
  */
 int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const int *side,
                    size_t count, const struct rps_match_labels *labels, struct rps_matching *ret,

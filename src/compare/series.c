@@ -227,22 +227,28 @@ static int keep_figures(const struct rps_comparison *comparison,
 
 /* --- the axis by phase ------------------------------------------------------------------------ */
 
+/* A stretch a phase; where these are too many to be aligned, a loop is one, by its first part. */
 static void make_stretches(const struct rps_comparison *comparison, size_t r,
                            struct rps_comparison_line *line)
 {
     const struct rps_phases *phases = &comparison->run[r].phases;
+    int has_whole_loops = phases->count > RPS_MATCH_MAX;
+    size_t count = phases->count > 0 ? phases->count : 1;
 
-    line->stretch_count = phases->count > 0 ? phases->count : 1;
-    line->stretch = rps_arena_get(comparison->arena, line->stretch_count, sizeof(*line->stretch));
+    line->stretch = rps_arena_get(comparison->arena, count, sizeof(*line->stretch));
     line->stretch[0] = (struct rps_comparison_stretch){0, line->length, SIZE_MAX, -1};
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
         int64_t end_ns = i + 1 < phases->count ? phase[1].start_ns : phase->end_ns;
+        double end = (double)end_ns / RPS_NS_PER_S;
 
-        line->stretch[i] =
-            (struct rps_comparison_stretch){(double)phase->start_ns / RPS_NS_PER_S,
-                                            (double)end_ns / RPS_NS_PER_S, SIZE_MAX, phase->label};
+        if (has_whole_loops && i > 0 && phase->loop > 0 && phase->loop == phase[-1].loop)
+            line->stretch[line->stretch_count - 1].to = end;
+        else
+            line->stretch[line->stretch_count++] = (struct rps_comparison_stretch){
+                (double)phase->start_ns / RPS_NS_PER_S, end, SIZE_MAX, phase->label};
     }
+    line->stretch_count = line->stretch_count > 0 ? line->stretch_count : 1;
 }
 
 /* The labels of all rows, none of which is like another; the last is that of no row. */

@@ -168,13 +168,14 @@ static void write_head(const struct writer *to, const struct rps_grid *grid)
     fputs(to->markup->rule_end, to->out);
 }
 
-/* Lines before the first row stand above the table, and those behind the last below it. */
+/* Lines before the first row stand above the table, but where its head is first, and those behind the last below it. */
 static void write_grid(const struct writer *to, const struct rps_grid *grid)
 {
     const struct rps_block *block = grid->block;
     size_t line = 0;
 
-    while (line < block->line_count && (block->line[line].row == 0 || grid->row_count == 0))
+    while (line < block->line_count &&
+           ((block->line[line].row == 0 && !block->head_first) || grid->row_count == 0))
         line++;
     write_lines(to, block, 0, line);
     if (grid->row_count == 0)

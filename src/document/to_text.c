@@ -290,15 +290,17 @@ static void print_part(const struct page *page, int is_first)
 {
     const struct rps_grid *grid = page->grid;
     const struct rps_block *block = grid->block;
-    int has_lines = block->line_count > 0 && block->line[0].row == 0;
+    int has_lines = block->line_count > 0 && block->line[0].row == 0 && !block->head_first;
 
     for (size_t i = 0; i < grid->row_count; i++) {
-        if (is_first)
+        if (is_first && !(i == 0 && block->head_first))
             print_lines(page, i);
         if (i == 0 && grid->has_head) {
             fputs(!is_first || block->title || has_lines ? "\n" : "", page->out);
             print_headings(page);
         }
+        if (is_first && i == 0 && block->head_first)
+            print_lines(page, i);
         print_cells(page, grid->cell + i * grid->column_count);
     }
 }

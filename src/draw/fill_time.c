@@ -204,9 +204,9 @@ static struct rps_panel *add_duty(struct rps_chart *chart, const struct rps_pict
 
 /* --- the picture ------------------------------------------------------------------------------ */
 
-static struct rps_chart *draw_run(struct rps_picture *picture)
+struct rps_chart *rps_picture_draw_panels(struct rps_picture *picture, const char *remark)
 {
-    struct rps_chart *chart = rps_picture_chart(picture, "");
+    struct rps_chart *chart = rps_picture_chart(picture, remark);
     double bottom =
         chart->panel[0]->bottom - RPS_PICTURE_FOOT - picture->zero_rows * RPS_PICTURE_LEGEND_HEIGHT;
     double duty = picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0, top, each;
@@ -253,6 +253,6 @@ int rps_picture_fill_time(struct rps_picture *picture, struct rps_reader *reader
         read_words(picture, reader, options, err) < 0)
         return RPS_FAILED;
     rps_picture_fit(picture, options);
-    *ret = draw_run(picture);
+    *ret = rps_picture_draw_panels(picture, "");
     return 0;
 }

@@ -15,6 +15,7 @@
 #define OVERLAY_TEXT_MOST 28  /* characters of a mark's text */
 #define OVERLAY_NAME      7   /* of a row's name left of it */
 #define OVERLAY_NOTE      4   /* of a mark's text behind its tick */
+#define OVERLAY_TURN_PX   60  /* narrower turns of a loop have no letters and lines */
 
 static double pixels_across(const struct rps_picture *picture)
 {
@@ -37,6 +38,41 @@ static struct rps_layer *new_layer(struct rps_chart *chart, enum rps_layer_kind 
                            ink);
 }
 
+/* Loops of narrow turns that have room for their text. */
+static void find_loops(const struct rps_picture *picture, struct rps_picture_overlay *overlay)
+{
+    struct rps_loops loops = rps_loops_of(picture->arena, &picture->phases);
+
+    overlay->loop = rps_arena_get(picture->arena, loops.count + 1, sizeof(*overlay->loop));
+    for (size_t k = 0; k < loops.count; k++) {
+        const struct rps_loop *loop = &loops.loop[k];
+        const struct rps_phase *first = &picture->phases.phase[loop->first];
+        struct rps_picture_loop *to = &overlay->loop[overlay->loop_count];
+        double turn;
+
+        to->from = rps_picture_position(picture, first->start_ns);
+        to->to = rps_picture_position(picture, (first + loop->count - 1)->end_ns);
+        turn = px_of(picture, to->to - to->from) / (double)loop->turn_count;
+        to->from = fmax(to->from, picture->from);
+        to->to = fmin(to->to, picture->to);
+        rps_picture_loop_name(loop, to->text);
+        overlay->loop_count +=
+            turn < OVERLAY_TURN_PX && px_of(picture, to->to - to->from) >
+                                          RPS_PICTURE_CHARACTER * (double)strlen(to->text) + 4;
+    }
+}
+
+static int is_in_loop(const struct rps_picture_overlay *overlay, const struct rps_picture_box *box)
+{
+    double middle = (box->from + box->to) / 2;
+    size_t k = 0;
+
+    while (k < overlay->loop_count &&
+           !(middle > overlay->loop[k].from && middle < overlay->loop[k].to))
+        k++;
+    return k < overlay->loop_count;
+}
+
 /* Those of labels beyond the colours are hatched too. */
 static void add_boxes(struct rps_chart *chart, const struct rps_picture *picture,
                       const struct rps_picture_overlay *overlay)
@@ -48,7 +84,8 @@ static void add_boxes(struct rps_chart *chart, const struct rps_picture *picture
         rps_chart_shape(chart, overlay->phases, box->from, 0, box->to, 0)->ink = ink;
         if (rps_ink_is_repeated(ink))
             rps_chart_shape(chart, overlay->hatched, box->from, 0, box->to, 0);
-        if (overlay->exact && box->from > picture->from)
+        if (overlay->exact && box->from > picture->from &&
+            !(is_in_loop(overlay, box) && i > 0 && is_in_loop(overlay, box - 1)))
             rps_chart_shape(chart, overlay->bounds, box->from, 0, 0, 0);
     }
 }
@@ -72,7 +109,7 @@ static void add_edges(struct rps_chart *chart, const struct rps_picture *picture
 
         from = fmax(from, picture->from);
         to = fmin(to, picture->to);
-        if (px_of(picture, to - from) >= OVERLAY_EDGE_PX)
+        if (phase->loop == 0 && px_of(picture, to - from) >= OVERLAY_EDGE_PX)
             rps_chart_shape(chart, edges, from, 0, to, 0);
     }
 }
@@ -133,6 +170,7 @@ void rps_picture_overlay_of_phases(struct rps_chart *chart, const struct rps_pic
         return;
     ret->box =
         rps_picture_boxes(picture, (size_t)pixels_across(picture), &ret->box_count, &ret->exact);
+    find_loops(picture, ret);
     add_boxes(chart, picture, ret);
 }
 
@@ -335,7 +373,7 @@ void rps_picture_add_label_legend(struct rps_chart *chart, const struct rps_pict
     }
 }
 
-/* The letters that have room. */
+/* The letters that have room; of a loop all of its turn's, once. */
 static void add_letters(struct rps_chart *chart, const struct rps_picture *picture,
                         const struct rps_picture_overlay *overlay, struct rps_panel *panel)
 {
@@ -344,12 +382,15 @@ static void add_letters(struct rps_chart *chart, const struct rps_picture *pictu
     for (size_t i = 0; i < overlay->box_count; i++) {
         const struct rps_picture_box *box = &overlay->box[i];
 
-        if (box->label >= 0 &&
+        if (box->label >= 0 && !is_in_loop(overlay, box) &&
             px_of(picture, box->to - box->from) >=
                 RPS_PICTURE_CHARACTER * (double)strlen(rps_phase_label(box->label, text)) + 4)
             rps_chart_label(chart, panel, (box->from + box->to) / 2, 0.5, RPS_LOOK_CENTRE,
                             RPS_INK_ON_AREA, text);
     }
+    for (size_t k = 0; k < overlay->loop_count; k++)
+        rps_chart_label(chart, panel, (overlay->loop[k].from + overlay->loop[k].to) / 2, 0.5,
+                        RPS_LOOK_BOXED, RPS_INK_TEXT, overlay->loop[k].text);
 }
 
 struct rps_panel *rps_picture_add_strip(struct rps_chart *chart, const struct rps_picture *picture,

@@ -250,6 +250,47 @@ static void put_levels(struct rps_json *json, const struct rps_picture *picture)
     rps_json_uint64(json, "shown", levels->shown);
 }
 
+/* Loops in the picture: the phases that are listed of each, where it is, and its words. */
+static void put_loops(struct rps_json *json, const struct rps_picture *picture)
+{
+    const struct rps_phases *phases = &picture->phases;
+    struct rps_loops loops = rps_loops_of(picture->arena, phases);
+    char text[RPS_PICTURE_TEXT_SIZE];
+    size_t before = 0;
+
+    while (before < phases->count &&
+           phase_value(picture, &phases->phase[before], PHASE_TO) <= picture->from)
+        before++;
+    rps_json_array(json, "loops");
+    for (size_t k = 0; k < loops.count; k++) {
+        const struct rps_loop *loop = &loops.loop[k];
+        size_t first = loop->first > before ? loop->first : before;
+        size_t end = loop->first + loop->count;
+
+        while (end > first &&
+               phase_value(picture, &phases->phase[end - 1], PHASE_FROM) >= picture->to)
+            end--;
+        if (end <= first)
+            continue;
+        rps_json_object(json, NULL);
+        rps_json_uint64(json, "first", first - before);
+        rps_json_uint64(json, "count", end - first);
+        rps_json_double(json, "from", phase_value(picture, &phases->phase[first], PHASE_FROM));
+        rps_json_double(json, "to", phase_value(picture, &phases->phase[end - 1], PHASE_TO));
+        rps_json_double(json, "turn",
+                        (double)(phases->phase[loop->first + loop->count - 1].end_ns -
+                                 phases->phase[loop->first].start_ns) /
+                            (double)loop->turn_count / 1e9);
+        rps_json_text(json, "name", rps_picture_loop_name(loop, text));
+        snprintf(text, sizeof(text), "%zu turns, ", loop->turn_count);
+        rps_text_duration(text + strlen(text), RPS_TEXT_NUMBER_SIZE, (int64_t)loop->length);
+        snprintf(text + strlen(text), 64, " each (sd %.2f s)", loop->deviation / 1e9);
+        rps_json_text(json, "words", text);
+        rps_json_end(json);
+    }
+    rps_json_end(json);
+}
+
 /* The table of the phases that are in the picture, the first of them, and that of the distinct ones,
  * as `rpistat phases` has them. */
 static void put_tables(struct rps_json *json, const struct rps_picture *picture,
@@ -542,6 +583,7 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_duty(json, picture);
     put_phases(json, picture);
     put_levels(json, picture);
+    put_loops(json, picture);
     if (picture->has_phases)
         put_tables(json, picture, profile);
     put_labels(json, picture, profile);

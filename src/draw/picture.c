@@ -266,6 +266,7 @@ struct binning {
     int line;                  /* the one being filled */
     struct rps_series *series; /* as in the picture, with `lines` a metric */
     int multiplexed;
+    size_t hint; /* of rps_picture_place_in_turn */
 };
 
 static int end_cpu(struct binning *binning, struct rps_error *err)
@@ -292,7 +293,13 @@ static int bin_period(struct binning *binning, const struct rps_period *period,
                       struct rps_error *err)
 {
     const struct rps_picture *picture = binning->picture;
+    struct rps_period in_turn;
 
+    if (picture->turn) { /* turns stand side by side as CPUs do */
+        if (!rps_picture_place_in_turn(picture, &binning->hint, period, &in_turn))
+            return 0;
+        period = &in_turn;
+    }
     if (binning->bins && period->cpu != binning->cpu && end_cpu(binning, err) < 0)
         return RPS_FAILED;
     if (binning->line >= binning->lines)
@@ -321,7 +328,9 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
     struct rps_walk walk = rps_picture_walk(picture);
     int result = 0;
 
-    binning.lines = side_by_side(picture) ? picture->cpu_series.count : 1;
+    binning.lines = picture->turn           ? (int)picture->turn->turn_count
+                    : side_by_side(picture) ? picture->cpu_series.count
+                                            : 1;
     binning.multiplexed = picture->plan->set_count > 1;
     binning.series = calloc(metrics * (size_t)binning.lines + 1, sizeof(*binning.series));
     if (!binning.series)
@@ -331,7 +340,7 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
     if (result == 0)
         result = end_cpu(&binning, err);
     rps_bins_free(binning.bins);
-    if (result == 0 && picture->quantile)
+    if (result == 0 && (picture->quantile || picture->turn))
         return rps_picture_merge_lines(picture, binning.series, binning.lines, err);
     picture->series = binning.series;
     picture->line_count = binning.lines;
@@ -423,7 +432,8 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     size_t metrics = (size_t)picture->plan->metric_count;
 
     picture->bin_count = bin_count > 0 ? bin_count : bins_across(picture);
-    rps_cpu_series_choose_bins(&picture->cpu_series, picture->bin_count);
+    rps_cpu_series_choose_bins(
+        &picture->cpu_series, picture->bin_count * (picture->turn ? picture->turn->turn_count : 1));
     picture->panel = calloc(metrics + 1, sizeof(*picture->panel));
     if (!picture->panel)
         return rps_error_memory(err);

@@ -17,6 +17,7 @@
 
 #define CYCLE_MAP_ROOM 8192
 #define REGIONS_MOST   4 /* that have a row */
+#define PARTS_NAMED    12
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -183,6 +184,42 @@ size_t rps_picture_phase_at(const struct rps_picture *picture, int64_t time_ns)
         rps_array_find(phases->phase, phases->count, sizeof(*phases->phase), begins_by, &time_ns);
 
     return at > 0 ? at - 1 : 0;
+}
+
+char *rps_picture_loop_name(const struct rps_loop *loop, char text[RPS_PICTURE_TEXT_SIZE])
+{
+    char label[RPS_PHASE_LABEL_SIZE];
+    int used = snprintf(text, RPS_PICTURE_TEXT_SIZE, "%zu \xc3\x97", loop->turn_count);
+
+    for (size_t k = 0; k < loop->part_count && k < PARTS_NAMED; k++)
+        used += snprintf(text + used, RPS_PICTURE_TEXT_SIZE - (size_t)used, " %s",
+                         rps_phase_label(loop->part[k].label, label));
+    if (loop->part_count > PARTS_NAMED)
+        strcat(text, " ...");
+    return text;
+}
+
+int rps_picture_place_in_turn(const struct rps_picture *picture, size_t *hint,
+                              const struct rps_period *period, struct rps_period *ret)
+{
+    const struct rps_loop *loop = picture->turn;
+    const struct rps_phase *phase =
+        &picture->phases.phase[rps_picture_phase_of(picture, period->period, hint)];
+    size_t turn = (size_t)(phase->turn - picture->phases.phase[loop->first].turn);
+    double before = 0, share;
+
+    if (phase->loop != picture->phases.phase[loop->first].loop || phase->part <= 0 ||
+        loop->turn[turn].kind != RPS_TURN_USUAL)
+        return 0;
+    for (int k = 0; k + 1 < phase->part; k++)
+        before += loop->part[k].length;
+    share =
+        (double)(period->start_ns - phase->start_ns) / (double)(phase->end_ns - phase->start_ns);
+    *ret = *period;
+    ret->start_ns = (int64_t)(before + fmax(share, 0) * loop->part[phase->part - 1].length);
+    ret->end_ns = ret->start_ns + (rps_period_end_ns(period) - period->start_ns);
+    ret->cpu = (int32_t)turn;
+    return 1;
 }
 
 /* --- boxes ------------------------------------------------------------------------------------ */

@@ -189,7 +189,9 @@ char *rps_picture_x_label(const struct rps_picture *picture, char text[RPS_PICTU
 
     if (picture->clock)
         return clock_label(picture, text);
-    if (picture->axis == RPS_AXIS_TIME)
+    if (picture->turn)
+        snprintf(text, RPS_PICTURE_TEXT_SIZE, "Time in a turn (hh:mm:ss)");
+    else if (picture->axis == RPS_AXIS_TIME)
         snprintf(text, RPS_PICTURE_TEXT_SIZE, "Time since the start (hh:mm:ss)");
     else
         snprintf(text, RPS_PICTURE_TEXT_SIZE, "Cycle timestamp: %s (%s%s)",

@@ -8,9 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/fold.h"
 #include "rpistat/text.h"
 
 #define TENTHS 10
+
+/* Loops that are named, and parts of each: more do not fit into a remark. */
+#define LOOPS_MAX 2
+#define PARTS_MAX 12
 
 /* Figures that are named, and by how much the largest of ten must exceed the smallest. */
 #define FIGURES_MAX 2
@@ -19,32 +24,52 @@
 /* Standard errors between the largest and the smallest of ten means of noise, at most. */
 #define ERRORS 6
 
-/* What a repetition says, into ret; left alone where nothing repeats. shown: phases of the level
- * that is. */
-static void say_repetition(const struct rps_pattern *pattern, int64_t observation_ns, size_t shown,
-                           char ret[RPS_PHASE_REMARK_SIZE])
+/* "57.0 s", of a table "570 rows". */
+static void say_length(double length, int is_time, char ret[RPS_TEXT_NUMBER_SIZE])
 {
-    char label[RPS_PHASE_LABEL_SIZE], turn[RPS_PATTERN_LABELS_MAX * RPS_PHASE_LABEL_SIZE] = "";
-    char every[RPS_TEXT_NUMBER_SIZE], level[48] = "";
+    if (is_time)
+        rps_text_duration(ret, RPS_TEXT_NUMBER_SIZE, (int64_t)length);
+    else
+        snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%.0f rows", length);
+}
 
-    if (pattern->kind != RPS_PATTERN_TURNS && pattern->kind != RPS_PATTERN_WAVE)
-        return;
-    if (observation_ns > 0)
-        rps_text_duration(every, sizeof(every),
-                          (int64_t)(pattern->length * (double)observation_ns));
-    else
-        snprintf(every, sizeof(every), "%.0f rows", pattern->length);
-    for (size_t k = 0; k < pattern->label_count; k++) {
-        strcat(turn, k > 0 ? " " : "");
-        strcat(turn, rps_phase_label(pattern->label[k], label));
+/* Add "B C D E, 60 turns, 57.0 s each". */
+static size_t say_loop(const struct rps_loop *loop, int is_time, char *ret, size_t size)
+{
+    char label[RPS_PHASE_LABEL_SIZE], each[RPS_TEXT_NUMBER_SIZE];
+    size_t used = 0;
+
+    say_length(loop->length, is_time, each);
+    for (size_t k = 0; k < loop->part_count && k < PARTS_MAX; k++)
+        used += (size_t)snprintf(ret + used, size - used, "%s%s", k > 0 ? " " : "",
+                                 rps_phase_label(loop->part[k].label, label));
+    if (loop->part_count > PARTS_MAX)
+        used += (size_t)snprintf(ret + used, size - used, " ... (%zu parts)", loop->part_count);
+    return used + (size_t)snprintf(ret + used, size - used, ", %zu turns, %s each",
+                                   loop->turn_count, each);
+}
+
+/* What a repetition says, into ret; left alone where nothing repeats. */
+static void say_repetition(const struct rps_phases *shown, const struct rps_wave *wave,
+                           int64_t observation_ns, char ret[RPS_PHASE_REMARK_SIZE])
+{
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_loops loops = rps_loops_of(arena, shown);
+    char every[RPS_TEXT_NUMBER_SIZE];
+    size_t used = 0;
+
+    for (size_t k = 0; k < loops.count && k < LOOPS_MAX; k++) {
+        used += (size_t)snprintf(ret + used, RPS_PHASE_REMARK_SIZE - used, "%s",
+                                 k == 0 ? "it repeats: " : ", then ");
+        used +=
+            say_loop(&loops.loop[k], observation_ns > 0, ret + used, RPS_PHASE_REMARK_SIZE - used);
     }
-    if (pattern->kind == RPS_PATTERN_TURNS && pattern->stretches != shown)
-        snprintf(level, sizeof(level), " (--level %zu)", pattern->stretches);
-    if (pattern->kind == RPS_PATTERN_TURNS)
-        snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats: %s, %.0f times, every %s%s", turn,
-                 floor(pattern->turns), every, level);
-    else
+    if (loops.count == 0 && wave->turns > 0) {
+        say_length(observation_ns > 0 ? wave->length * (double)observation_ns : wave->length,
+                   observation_ns > 0, every);
         snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);
+    }
+    rps_arena_free(arena);
 }
 
 /* The tenths of what the phases cover, each with a label of its own. */
@@ -168,7 +193,7 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
     int result;
 
     ret[0] = '\0';
-    say_repetition(&found->pattern, observation_ns, shown->count, ret);
+    say_repetition(shown, &found->wave, observation_ns, ret);
     if (!found->drifts || shown->phase[shown->count - 1].last - shown->phase[0].first + 1 < TENTHS)
         return 0; /* fewer rows have no tenths */
     make_tenths(shown, phase);

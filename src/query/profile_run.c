@@ -21,7 +21,7 @@ struct work {
     const struct rps_phases *phases;
     struct rps_profile profile;
     struct rps_spreads spreads;
-    struct rps_tally whole, rest, *phase, *label; /* rest: see rps_figure */
+    struct rps_tally whole, rest, *phase, *label, *part; /* rest: see rps_figure */
     struct rps_rotation rotation;
     size_t rotation_phase; /* NOWHERE: of several */
     size_t at;             /* where the last period was found */
@@ -110,10 +110,17 @@ static void evaluate_all(struct work *work)
     size_t figures = profile->figure_count;
 
     for (size_t i = 0; i < work->phases->count; i++) {
+        size_t part = rps_loops_part(&profile->loops, &work->phases->phase[i]);
+
         rps_tally_merge(&work->label[work->phases->phase[i].label], &work->phase[i]);
+        if (part != NOWHERE)
+            rps_tally_merge(&work->part[part], &work->phase[i]);
         evaluate(work, &work->phase[i], profile->phase + i * figures,
                  profile->phase_interval + i * figures);
     }
+    for (size_t k = 0; k < profile->loops.part_count; k++)
+        evaluate(work, &work->part[k], profile->part + k * figures,
+                 profile->part_interval + k * figures);
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
         evaluate(work, &work->label[l], profile->mean + l * figures,
                  profile->mean_interval + l * figures);
@@ -152,7 +159,7 @@ static void name_figures(struct work *work)
 static int work_begin(struct work *work, struct rps_error *err)
 {
     const struct rps_plan *plan = work->plan;
-    size_t phases = work->phases->count, labels = (size_t)work->phases->label_count;
+    size_t phases = work->phases->count, labels = (size_t)work->phases->label_count, parts;
     int figures = plan->metric_count + 1, result = 0;
     struct rps_arena *arena;
 
@@ -162,15 +169,19 @@ static int work_begin(struct work *work, struct rps_error *err)
     }
     work->spreads = rps_profile_init(&work->profile, (size_t)figures, work->phases);
     arena = work->profile.arena;
+    parts = work->profile.loops.part_count;
     work->operand =
         rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
     work->phase = rps_arena_get(arena, phases, sizeof(*work->phase));
     work->label = rps_arena_get(arena, labels, sizeof(*work->label));
+    work->part = rps_arena_get(arena, parts, sizeof(*work->part));
     name_figures(work);
     for (size_t i = 0; i < phases && result == 0; i++)
         result = rps_tally_init(&work->phase[i], plan, err);
     for (size_t l = 0; l < labels && result == 0; l++)
         result = rps_tally_init(&work->label[l], plan, err);
+    for (size_t k = 0; k < parts && result == 0; k++)
+        result = rps_tally_init(&work->part[k], plan, err);
     if (result == 0)
         result = rps_tally_init(&work->whole, plan, err);
     if (result == 0)
@@ -184,6 +195,8 @@ static void work_free(struct work *work)
         rps_tally_free(&work->phase[i]);
     for (int l = 0; work->label && l < work->phases->label_count; l++)
         rps_tally_free(&work->label[l]);
+    for (size_t k = 0; work->part && k < work->profile.loops.part_count; k++)
+        rps_tally_free(&work->part[k]);
     rps_tally_free(&work->whole);
     rps_tally_free(&work->rest);
     rps_rotation_free(&work->rotation);

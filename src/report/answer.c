@@ -214,7 +214,10 @@ static void say_phases(struct words *words, const struct rps_report *report)
             report->remark[0] ? report->remark : "what was counted stays alike throughout");
     if (times <= 1)
         return;
-    say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);
+    if (rps_phases_repeat(report->phases))
+        say(words, "%d kinds of phases: %s", kinds, named.text);
+    else
+        say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);
     if (kinds > KINDS_MOST)
         say(words, " and %d more kinds", kinds - KINDS_MOST);
     say(words, "%s%s", report->remark[0] ? "; " : "", report->remark);

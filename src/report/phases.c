@@ -19,9 +19,9 @@
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 
-#define LEVELS_BESIDE 6   /* levels that are named on either side of the one that is shown */
-#define OUTLIERS_MAX  12  /* that are named, as stretches */
-#define LABEL_SURE    .75 /* below it, a label has a question mark */
+#define OUTLIERS_MAX 12  /* that are named, as stretches */
+#define LABEL_SURE   .75 /* below it, a label has a question mark */
+#define LABELS_MAX   8   /* of an odd turn, that are named */
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -82,8 +82,8 @@ static int is_told(const struct rps_profile *profile, size_t f)
     return strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0;
 }
 
-/* A column each, for people behind those that stand. `keeps_told`: those that are told are never
- * left out. */
+/* A column each, for people behind those that stand; group NULL: for them alone. `keeps_told`:
+ * those that are told are never left out. */
 static void add_figures(struct rps_block *block, const struct rps_profile *profile,
                         const char *group, int keeps_told)
 {
@@ -97,12 +97,12 @@ static void add_figures(struct rps_block *block, const struct rps_profile *profi
 
         rps_block_column(block,
                          (struct rps_column){
-                             .name = figure->name,
+                             .name = group ? figure->name : NULL,
                              .heading = figure->label[0] ? figure->label : figure->name,
                              .kind = RPS_VALUE_FIGURE,
                              .unit = figure->unit,
                              .group = group,
-                             .has_interval = 1,
+                             .has_interval = group != NULL,
                              .has_deviation = keeps_told,
                              .place = place + rank[f],
                              .shown = RPS_SHOWN_IF_KNOWN,
@@ -143,6 +143,11 @@ static void put_all(struct rps_block *block, const struct rps_run *run,
 
 /* --- the phases in order of time -------------------------------------------------------------- */
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* How far off the boundary may be. */
 static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
                             const struct rps_phase *phase)
@@ -158,32 +163,46 @@ static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
         rps_put_words(block, "±%" PRIu64, off);
 }
 
+static void put_label(struct rps_block *block, const struct rps_phase *phase)
+{
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    rps_put_text(block, rps_phase_label(phase->label, label))->doubtful =
+        phase->label_confidence < LABEL_SURE;
+}
+
+/* That there is a boundary; where nothing is before it, people need not be told. */
+static void put_sure(struct rps_block *block, const struct rps_phase *phase)
+{
+    rps_put_number(block, phase->confidence);
+    if (phase->first > 0)
+        rps_put_words(block, "%.0f %%", 100 * phase->confidence);
+    else
+        rps_put_words(block, "%s", "");
+}
+
 static void put_phase(struct rps_block *block, const struct rps_run *run,
                       const struct rps_profile *profile, const struct rps_phase *phase)
 {
     int64_t length_ns = phase->end_ns - phase->start_ns;
     uint64_t rows = phase->last - phase->first + 1;
     int has_clock = run && run->start_realtime_ns >= 0;
-    char label[RPS_PHASE_LABEL_SIZE];
 
-    rps_put_text(block, rps_phase_label(phase->label, label))->doubtful =
-        phase->label_confidence < LABEL_SURE;
+    put_label(block, phase);
     rps_put_int(block, (int64_t)phase->first, 1);
     put_uncertainty(block, run, phase);
     rps_put_int(block, (int64_t)phase->last, 1);
     rps_put_int(block, (int64_t)phase->earliest, 1);
     rps_put_int(block, (int64_t)phase->latest, 1);
-    rps_put_number(block, phase->confidence);
-    if (phase->first > 0)
-        rps_put_words(block, "%.0f %%", 100 * phase->confidence);
-    else
-        rps_put_words(block, "%s", "");
+    put_sure(block, phase);
     rps_put_number(block, phase->label_confidence);
     rps_put_number(block, rps_profile_share(profile, length_ns, rows));
     rps_put_int(block, phase->start_ns, 1);
     rps_put_int(block, phase->end_ns, 1);
     rps_put_int(block, run ? run->start_realtime_ns + phase->start_ns : 0, has_clock);
     rps_put_int(block, run ? run->start_realtime_ns + phase->end_ns : 0, has_clock);
+    rps_put_int(block, phase->turn, phase->turn > 0);
+    rps_put_int(block, phase->part, phase->part > 0);
     put_length(block, run, length_ns, rows);
 }
 
@@ -214,6 +233,8 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
         {run ? "end_s" : NULL, run ? "End" : NULL, RPS_VALUE_CLOCK, .place = 4},
         {run ? "start" : NULL, .kind = RPS_VALUE_TIME},
         {run ? "end" : NULL, .kind = RPS_VALUE_TIME},
+        {"turn", .kind = RPS_VALUE_INT},
+        {"part", .kind = RPS_VALUE_INT},
         {run ? "length_s" : "length", run ? "Length" : "Rows",
          run ? RPS_VALUE_DURATION : RPS_VALUE_INT, .place = 6},
     };
@@ -233,6 +254,214 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
     }
     put_all(block, run, profile, 1);
     return block;
+}
+
+/* --- loops ------------------------------------------------------------------------------------ */
+
+/* A length of turns as people read it, of a table in rows. */
+static const char *length_text(const struct rps_document *document, const struct rps_run *run,
+                               double length)
+{
+    return run ? rps_document_duration(document, (int64_t)length)
+               : rps_arena_print(document->arena, "%.0f rows", length);
+}
+
+/* "0.05", in the unit of lengths. */
+static const char *deviation_text(const struct rps_document *document, const struct rps_run *run,
+                                  double deviation)
+{
+    return rps_arena_print(document->arena, "sd %.2f", deviation / (run ? RPS_NS_PER_S : 1));
+}
+
+/* When a phase begins, or ends. */
+static const char *place_text(const struct rps_document *document, const struct rps_run *run,
+                              const struct rps_phase *phase, int is_end)
+{
+    if (run)
+        return rps_document_clock(document, is_end ? phase->end_ns : phase->start_ns);
+    return rps_arena_print(document->arena, "%" PRIu64, is_end ? phase->last : phase->first);
+}
+
+/* "31:27.0 (long, 71.2 s)", "42:51.0 (unlike: B C B E)". */
+static const char *turn_text(const struct rps_document *document, const struct rps_run *run,
+                             const struct rps_phases *phases, const struct rps_turn *turn)
+{
+    const struct rps_phase *phase = &phases->phase[turn->first];
+    const char *at = place_text(document, run, phase, 0), *labels = "";
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    if (turn->kind != RPS_TURN_UNLIKE)
+        return rps_arena_print(document->arena, "%s (%s, %s)", at,
+                               turn->kind == RPS_TURN_LONG ? "long" : "short",
+                               length_text(document, run, turn->length));
+    for (size_t k = 0; k < turn->count && k < LABELS_MAX; k++)
+        labels = rps_arena_print(document->arena, "%s %s", labels,
+                                 rps_phase_label(phase[k].label, label));
+    return rps_arena_print(document->arena, "%s (unlike:%s%s)", at, labels,
+                           turn->count > LABELS_MAX ? " ..." : "");
+}
+
+/* The turns that are not as the others, the first of them by name. */
+static void say_odd(struct rps_block *block, const struct rps_run *run,
+                    const struct rps_phases *phases, const struct rps_loop *loop)
+{
+    const struct rps_document *document = block->document;
+    const char *text = "";
+    size_t named = 0, more;
+
+    for (size_t t = 0; t < loop->turn_count && named < RPS_FOLD_ODD_NAMED; t++) {
+        if (loop->turn[t].kind != RPS_TURN_USUAL)
+            text = rps_arena_print(document->arena, "%s%s%s", text, named++ > 0 ? ", " : "",
+                                   turn_text(document, run, phases, &loop->turn[t]));
+    }
+    more = loop->odd_count - named;
+    if (more > 0)
+        text = rps_arena_print(document->arena, "%s, and %zu more: --level fine lists all", text,
+                               more);
+    if (named > 0)
+        rps_block_wrap(block, 4, 6, "odd turn%s: %s", plural(loop->odd_count), text);
+}
+
+/* A line, a row a part, and a line of what is odd. */
+static void put_loop(struct rps_block *block, const struct rps_run *run,
+                     const struct rps_phases *phases, const struct rps_profile *profile,
+                     const struct rps_loop *loop)
+{
+    const struct rps_document *document = block->document;
+    const struct rps_phase *first = &phases->phase[loop->first];
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    rps_block_line(
+        block, "  %zu turns from %s to %s, %s each (%s):", loop->turn_count,
+        place_text(document, run, first, 0), place_text(document, run, first + loop->count - 1, 1),
+        length_text(document, run, loop->length), deviation_text(document, run, loop->deviation));
+    for (size_t k = 0; k < loop->part_count; k++) {
+        const struct rps_loop_part *part = &loop->part[k];
+        size_t at = (loop->part_first + k) * profile->figure_count;
+
+        rps_put_text(block,
+                     rps_arena_print(document->arena, "  %s", rps_phase_label(part->label, label)));
+        rps_put_blanks(block, 4);
+        put_length(block, run, (int64_t)part->length, (uint64_t)(part->length + .5));
+        rps_put_text(block, deviation_text(document, run, part->deviation));
+        rps_put_number(block,
+                       rps_profile_share(profile, (int64_t)part->total, (uint64_t)part->total));
+        put_figures(block, profile, profile->part + at, profile->part_interval + at, NULL);
+    }
+    say_odd(block, run, phases, loop);
+}
+
+/* A row for a phase that is in no loop. */
+static void put_stretch(struct rps_block *block, const struct rps_run *run,
+                        const struct rps_profile *profile, const struct rps_phases *phases,
+                        size_t i)
+{
+    const struct rps_phase *phase = &phases->phase[i];
+    int64_t length_ns = phase->end_ns - phase->start_ns;
+    uint64_t rows = phase->last - phase->first + 1;
+    size_t at = i * profile->figure_count;
+
+    put_label(block, phase);
+    rps_put_int(block, run ? phase->start_ns : (int64_t)phase->first, 1);
+    put_uncertainty(block, run, phase);
+    rps_put_int(block, run ? phase->end_ns : (int64_t)phase->last, 1);
+    put_sure(block, phase);
+    put_length(block, run, length_ns, rows);
+    rps_put_blanks(block, 1);
+    rps_put_number(block, rps_profile_share(profile, length_ns, rows));
+    put_figures(block, profile, profile->phase + at, profile->phase_interval + at, NULL);
+}
+
+/* The phases for people, loops folded. */
+static void add_folded(struct rps_document *document, const struct rps_phase_output *output)
+{
+    const struct rps_run *run = output->run;
+    const struct rps_phases *phases = output->phases;
+    const struct rps_profile *profile = output->profile;
+    const struct rps_column columns[] = {
+        {.heading = "Phase"},
+        {.heading = run ? "Start" : "First", .kind = run ? RPS_VALUE_CLOCK : RPS_VALUE_INT},
+        {.heading = ""},
+        {.heading = run ? "End" : "Last", .kind = run ? RPS_VALUE_CLOCK : RPS_VALUE_INT},
+        {.heading = "Sure", .kind = RPS_VALUE_SHARE},
+        {.heading = run ? "Length" : "Rows", .kind = run ? RPS_VALUE_DURATION : RPS_VALUE_INT},
+        {.heading = ""},
+        {.heading = "Share", .kind = RPS_VALUE_SHARE},
+    };
+    struct rps_block *block =
+        rps_document_block(document, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+
+    block->indent = 2;
+    block->fixed = 8;
+    block->head_first = 1;
+    add_figures(block, profile, NULL, 0);
+    for (size_t i = 0; i < phases->count;) {
+        const struct rps_phase *phase = &phases->phase[i];
+
+        if (phase->loop > 0) {
+            const struct rps_loop *loop = &profile->loops.loop[phase->loop - 1];
+
+            put_loop(block, run, phases, profile, loop);
+            i += loop->count;
+        } else {
+            put_stretch(block, run, profile, phases, i++);
+        }
+    }
+}
+
+static void put_turn_length(struct rps_block *block, const struct rps_run *run, double length,
+                            double deviation)
+{
+    if (run) {
+        rps_put_int(block, (int64_t)length, 1);
+        rps_put_int(block, (int64_t)deviation, 1);
+    } else {
+        rps_put_number(block, length);
+        rps_put_number(block, deviation);
+    }
+}
+
+/* The loops, for programs. */
+static void add_loops(struct rps_document *document, const struct rps_phase_output *output)
+{
+    const struct rps_run *run = output->run;
+    const enum rps_value_kind kind = run ? RPS_VALUE_DURATION : RPS_VALUE_NUMBER;
+    const struct rps_column columns[] = {
+        {"first_phase", .kind = RPS_VALUE_INT},
+        {"phases", .kind = RPS_VALUE_INT},
+        {"first_turn", .kind = RPS_VALUE_INT},
+        {"turns", .kind = RPS_VALUE_INT},
+        {"odd_turns", .kind = RPS_VALUE_INT},
+        {run ? "turn_s" : "turn_length", .kind = kind},
+        {run ? "turn_s_sd" : "turn_length_sd", .kind = kind},
+        {"parts", .kind = RPS_VALUE_BLOCK},
+    };
+    const struct rps_column parts[] = {
+        {.name = "label"},
+        {run ? "part_s" : "part_length", .kind = kind},
+        {run ? "part_s_sd" : "part_length_sd", .kind = kind},
+    };
+    struct rps_block *block =
+        rps_document_block(document, "loops", columns, sizeof(columns) / sizeof(columns[0]));
+    const struct rps_loops *loops = &output->profile->loops;
+    char label[RPS_PHASE_LABEL_SIZE];
+
+    for (size_t l = 0; l < loops->count; l++) {
+        const struct rps_loop *loop = &loops->loop[l];
+        struct rps_block *of;
+
+        rps_put_int(block, (int64_t)loop->first, 1);
+        rps_put_int(block, (int64_t)loop->count, 1);
+        rps_put_int(block, output->phases->phase[loop->first].turn, 1);
+        rps_put_int(block, (int64_t)loop->turn_count, 1);
+        rps_put_int(block, (int64_t)loop->odd_count, 1);
+        put_turn_length(block, run, loop->length, loop->deviation);
+        of = rps_put_block(block, parts, sizeof(parts) / sizeof(parts[0]));
+        for (size_t k = 0; k < loop->part_count; k++) {
+            rps_put_text(of, rps_phase_label(loop->part[k].label, label));
+            put_turn_length(of, run, loop->part[k].length, loop->part[k].deviation);
+        }
+    }
 }
 
 /* --- the distinct phases ---------------------------------------------------------------------- */
@@ -374,11 +603,6 @@ static void add_whole(struct rps_document *document, const struct rps_profile *p
     }
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 /* "00:03.2", "00:03.2-00:03.5", of a table "32", "32-35" */
 static char *stretch_text(struct rps_document *document, const struct rps_phase_output *output,
                           uint64_t first, uint64_t last)
@@ -501,25 +725,12 @@ static void add_components(struct rps_document *document, const struct rps_phase
     }
 }
 
-/* The other levels; where they are many, those around the one that is shown, and the finest. */
 static void say_levels(struct rps_block *block, const struct rps_phase_output *output)
 {
-    size_t fine = output->level_count - 1, shown = output->level_shown, last = fine;
-    char *text = NULL;
+    size_t finest = output->level[output->level_count - 1].stretches;
 
-    if (output->level_count < 2 || (output->level_count == 2 && output->level[0].stretches == 1))
-        return;
-    if (shown == fine)
-        last--;
-    for (size_t at = shown > LEVELS_BESIDE ? shown - LEVELS_BESIDE : 0; at <= last; at++) {
-        if (at != shown && (at <= shown + LEVELS_BESIDE || at == fine))
-            text = rps_arena_print(block->document->arena, "%s%s%zu%s", text ? text : "",
-                                   !text        ? ""
-                                   : at == last ? " and "
-                                                : ", ",
-                                   output->level[at].stretches, at == fine ? " (fine)" : "");
-    }
-    rps_block_wrap(block, 0, 0, "Other levels have %s phases: --level N", text);
+    if (finest > 1)
+        rps_block_line(block, "Levels have 1 to %zu phases: --level N, or fine", finest);
 }
 
 /* A time that --from takes, not before the one that is said. */
@@ -570,6 +781,7 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
 static void add_settings(struct rps_document *document, const struct rps_phase_output *output)
 {
     static const struct rps_column level[] = {{"phases", .kind = RPS_VALUE_INT},
+                                              {"rows", .kind = RPS_VALUE_INT},
                                               {"lost", .kind = RPS_VALUE_SHARE},
                                               {"shown", .kind = RPS_VALUE_BOOL}};
     const struct rps_run *run = output->run;
@@ -596,9 +808,10 @@ static void add_settings(struct rps_document *document, const struct rps_phase_o
     rps_put_int(block, (int64_t)output->observations, 1);
     rps_put_int(block, run ? run->period_ns : 0, run && run->period_ns > 0);
     rps_put_texts(block, 3, output->method, output->parameters, output->remark);
-    block = rps_document_block(document, "levels", level, 3);
+    block = rps_document_block(document, "levels", level, sizeof(level) / sizeof(level[0]));
     for (size_t at = 0; at < output->level_count; at++) {
         rps_put_int(block, (int64_t)output->level[at].stretches, 1);
+        rps_put_int(block, (int64_t)output->level[at].rows, output->level[at].rows > 0);
         rps_put_number(block, output->level[at].lost);
         rps_put_int(block, at == output->level_shown, 1);
     }
@@ -609,7 +822,7 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     locale_t before = document->locale != (locale_t)0 ? uselocale(document->locale) : (locale_t)0;
     const struct rps_phases *phases = output->phases;
     struct rps_block *block;
-    int is_doubtful = 0;
+    int is_doubtful = 0, is_folded;
 
     document->csv = "phases";
     document->width = RPS_DOCUMENT_WIDTH;
@@ -618,9 +831,13 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
         is_doubtful |= phases->phase[i].label_confidence < LABEL_SURE;
     add_settings(document, output);
     add_heading(document, output);
+    is_folded = output->profile->loops.count > 0 && !output->unfolded;
+    if (is_folded)
+        add_folded(document, output);
     block = rps_phase_block(document, output->run, phases, output->profile);
-    for (size_t c = 0; phases->count == 1 && c < block->column_count; c++)
+    for (size_t c = 0; (phases->count == 1 || is_folded) && c < block->column_count; c++)
         block->column[c].heading = NULL; /* people find all of it in the table of labels */
+    add_loops(document, output);
     if (is_doubtful)
         rps_document_say(document, "?: the phase may well be of another kind.");
     rps_label_block(document, output->run, output->profile, output->shares);

@@ -9,6 +9,7 @@
 #include "detection.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,11 +72,16 @@ static int insert_level(const struct addition *add, size_t level, sqlite3_stmt *
     for (size_t i = 0; i < phases->count && code == SQLITE_OK; i++) {
         const struct rps_phase *phase = &phases->phase[i];
 
-        code = rps_database_bind(stmt, "iiiiiiiiiirrt", add->run_id, add->number, (int64_t)level,
-                                 (int64_t)i, (int64_t)phase->first, (int64_t)phase->last,
-                                 phase->start_ns, phase->end_ns, (int64_t)phase->earliest,
-                                 (int64_t)phase->latest, phase->confidence, phase->label_confidence,
-                                 rps_phase_label(phase->label, label));
+        const char *kinds = phase->loop <= 0   ? "iiiiiiiiiirrtnnn"
+                            : phase->part <= 0 ? "iiiiiiiiiirrtiin"
+                                               : "iiiiiiiiiirrtiii";
+
+        code = rps_database_bind(stmt, kinds, add->run_id, add->number, (int64_t)level, (int64_t)i,
+                                 (int64_t)phase->first, (int64_t)phase->last, phase->start_ns,
+                                 phase->end_ns, (int64_t)phase->earliest, (int64_t)phase->latest,
+                                 phase->confidence, phase->label_confidence,
+                                 rps_phase_label(phase->label, label), (int64_t)phase->loop,
+                                 (int64_t)phase->turn, (int64_t)phase->part);
         if (code == SQLITE_OK)
             code = rps_database_run(stmt);
     }
@@ -88,7 +94,7 @@ static int insert_phases(const struct addition *add)
     int code = rps_database_prepare_insert(
         add->db, "phase",
         "run_id, detection, level, phase, first_period, last_period, start_ns, end_ns, earliest,"
-        " latest, confidence, label_confidence, label",
+        " latest, confidence, label_confidence, label, loop, turn, part",
         &stmt);
 
     for (size_t level = 0; level < add->detection->levels.count && code == SQLITE_OK; level++)
@@ -148,6 +154,7 @@ struct reading {
     int64_t run_id;
     struct rps_detection detection;
     int64_t shown;
+    int loops, turns; /* of the level so far */
 };
 
 static int refuse_detection(const struct rps_reader *reader, int64_t run_id, const char *what,
@@ -197,9 +204,32 @@ static uint64_t period_between(sqlite3_stmt *stmt, int column, uint64_t low, uin
     return (uint64_t)period < low ? low : (uint64_t)period > high ? high : (uint64_t)period;
 }
 
+/* The loop of a phase follows those before it: of a turn its first part, the next one, or none that
+ * is usual. */
+static int follows(const struct reading *r, const struct rps_phase *before,
+                   const struct rps_phase *phase)
+{
+    int same_loop = before && before->loop == phase->loop;
+    int same_turn = same_loop && before->turn == phase->turn;
+
+    if (phase->loop == 0)
+        return phase->turn == 0 && phase->part == 0;
+    return (same_loop || phase->loop == r->loops + 1) &&
+           (same_turn || phase->turn == r->turns + 1) &&
+           (phase->part == 0 || phase->part == (same_turn ? before->part : 0) + 1);
+}
+
+/* A number of few; one that is none of them makes the phase follow nothing. */
+static int small_number(sqlite3_stmt *stmt, int column)
+{
+    int64_t number = sqlite3_column_int64(stmt, column);
+
+    return number >= 0 && number < INT_MAX ? (int)number : -1;
+}
+
 /* The statement's row as the next phase of phases: NULL, or why it cannot be. */
-static const char *read_phase(sqlite3_stmt *stmt, const struct rps_phases *phases,
-                              struct rps_phase *ret)
+static const char *read_phase(struct reading *r, sqlite3_stmt *stmt,
+                              const struct rps_phases *phases, struct rps_phase *ret)
 {
     const struct rps_phase *before = phases->count > 0 ? &phases->phase[phases->count - 1] : NULL;
     int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
@@ -215,10 +245,17 @@ static const char *read_phase(sqlite3_stmt *stmt, const struct rps_phases *phase
                               .end_ns = sane_time(sqlite3_column_int64(stmt, 3)),
                               .confidence = share(stmt, 6),
                               .label_confidence = share(stmt, 7),
-                              .label = label ? rps_phase_label_parse(label) : -1};
+                              .label = label ? rps_phase_label_parse(label) : -1,
+                              .loop = small_number(stmt, 11),
+                              .turn = small_number(stmt, 12),
+                              .part = small_number(stmt, 13)};
     /* labels are numbered by first appearance: none is far above the others */
     if (ret->label < 0 || ret->label > phases->label_count)
         return "a label is none";
+    if (!follows(r, before, ret))
+        return "the turns of a loop do not follow one another";
+    r->loops = ret->loop > 0 ? ret->loop : r->loops;
+    r->turns = ret->loop > 0 ? ret->turn : r->turns;
     ret->earliest = period_between(stmt, 4, before ? before->first + 1 : 0, ret->first, ret->first);
     ret->latest = period_between(stmt, 5, ret->first, ret->last, ret->first);
     return NULL;
@@ -247,6 +284,7 @@ static int add_level(struct reading *r, struct rps_error *err)
         return rps_error_memory(err);
     levels->level = grown;
     levels->level[levels->count++] = (struct rps_phases){0};
+    r->loops = r->turns = 0;
     return 0;
 }
 
@@ -266,7 +304,7 @@ static int read_phase_row(void *context, sqlite3_stmt *stmt, struct rps_error *e
         result = refuse_detection(r->reader, r->run_id, "a level is missing", err);
     if (result < 0)
         return result;
-    why = read_phase(stmt, &levels->level[level], &phase);
+    why = read_phase(r, stmt, &levels->level[level], &phase);
     return why ? refuse_detection(r->reader, r->run_id, why, err)
                : add_phase(&levels->level[level], &phase, err);
 }
@@ -316,7 +354,8 @@ static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t num
     if (result == 0)
         result = rps_reader_each(reader,
                                  "SELECT first_period, last_period, start_ns, end_ns, earliest,"
-                                 " latest, confidence, label_confidence, label, level, phase"
+                                 " latest, confidence, label_confidence, label, level, phase,"
+                                 " loop, turn, part"
                                  " FROM phase WHERE run_id = ?1 AND detection = ?2"
                                  " ORDER BY level, phase",
                                  run_id, number, read_phase_row, &r, err);

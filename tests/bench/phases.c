@@ -2,7 +2,7 @@
  * The yardstick of phase detection: what the detector makes of series about which the truth is
  * known.
  *
- * usage: phases [--quick] [--exact] [--seeds N] [--only TEXT] [--before FILE] [PART...]
+ * usage: phases [--quick] [--exact] [--shown] [--seeds N] [--only TEXT] [--before FILE] [PART...]
  *
  * series: P recurring means N(0, delta^2) in each signal, unit noise of several kinds, sqrt(n)/2
  *     segments of at least 20 observations and exponential length, 3 to 8 kinds of phases; clear is
@@ -14,8 +14,9 @@
  * speed: a day of eight signals, with the memory of the series (53 MiB)
  *
  * All parts by default. --quick: fewer series; --only: rows whose name holds the text; --exact:
- * search at every point. --before FILE: after each figure the one of FILE, the output of an earlier
- * build with as many seeds (without --before), and the difference; what got worse is marked.
+ * search at every point; --shown: the level that is shown when none is asked for, not the finest.
+ * --before FILE: after each figure the one of FILE, the output of an earlier build with as many
+ * seeds (without --before), and the difference; what got worse is marked.
  */
 #include <getopt.h>
 #include <math.h>
@@ -29,6 +30,7 @@
 #include <unistd.h>
 
 #include "phase_score.h"
+#include "rpistat/phases.h"
 #include "rpistat/random.h"
 
 #define MARGIN       5
@@ -37,7 +39,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 struct options {
-    int quick, seeds;
+    int quick, shown, seeds;
     struct rps_detect_options detect;
     const char *only;
     FILE *before;
@@ -142,20 +144,27 @@ static double cpu_s(void)
 /* Labels of the detector; its CPU seconds. */
 static double detect(const struct options *options, const struct phase_series *series, int *label)
 {
-    struct rps_detect_details details;
-    struct rps_phases found;
+    struct rps_phases_options find = {.detect = options->detect};
+    struct rps_found_phases answer = {0};
+    struct rps_phases fine = {0}, *found = &fine;
     struct rps_error err;
     double begin = cpu_s(), end;
+    int result = options->shown
+                     ? rps_phases_find(&series->signals, &find, &answer, &err)
+                     : rps_detect(&series->signals, &find.detect, &fine, &answer.details, &err);
 
-    if (rps_detect(&series->signals, &options->detect, &found, &details, &err) < 0) {
+    if (result < 0) {
         fprintf(stderr, "phases: %s\n", err.message);
         exit(1);
     }
     end = cpu_s();
-    for (size_t k = 0; k < found.count; k++)
-        for (size_t i = found.phase[k].first; i <= found.phase[k].last; i++)
-            label[i] = details.wanders ? 0 : found.phase[k].label; /* as it is shown */
-    rps_phases_free(&found);
+    if (options->shown)
+        found = rps_phase_levels_shown(&answer.levels);
+    for (size_t k = 0; k < found->count; k++)
+        for (size_t i = found->phase[k].first; i <= found->phase[k].last; i++)
+            label[i] = answer.details.wanders ? 0 : found->phase[k].label; /* as it is shown */
+    rps_phases_free(&fine);
+    rps_found_phases_free(&answer);
     return end - begin;
 }
 
@@ -389,17 +398,22 @@ static const struct part {
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: phases [--quick] [--exact] [--seeds N] [--only TEXT] [--before FILE] "
-                    "[series|null|short|speed]...\n");
+    fprintf(stderr,
+            "usage: phases [--quick] [--exact] [--shown] [--seeds N] [--only TEXT] [--before FILE] "
+            "[series|null|short|speed]...\n");
     return 2;
 }
 
 static int parse(int argc, char **argv, struct options *options)
 {
     static const struct option longs[] = {
-        {"quick", no_argument, NULL, 'q'},        {"exact", no_argument, NULL, 'e'},
-        {"seeds", required_argument, NULL, 's'},  {"only", required_argument, NULL, 'o'},
-        {"before", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0},
+        {"quick", no_argument, NULL, 'q'},
+        {"exact", no_argument, NULL, 'e'},
+        {"shown", no_argument, NULL, 'w'},
+        {"seeds", required_argument, NULL, 's'},
+        {"only", required_argument, NULL, 'o'},
+        {"before", required_argument, NULL, 'b'},
+        {NULL, 0, NULL, 0},
     };
     int option;
 
@@ -408,6 +422,8 @@ static int parse(int argc, char **argv, struct options *options)
             options->quick = 1;
         else if (option == 'e')
             options->detect.exact = 1;
+        else if (option == 'w')
+            options->shown = 1;
         else if (option == 's')
             options->seeds = atoi(optarg);
         else if (option == 'o')

@@ -20,7 +20,7 @@ CASES = [
     ("rpistat report --from ", ["phase:", "mark:"], []),
     ("rpistat report --input=./oth", ["./other.data"], []),
     ("rpistat export --format=", ["wide", "rates", "long"], ["text"]),
-    ("rpistat plot --kind ", ["time", "phases", "scatter", "heat", "pca"], []),
+    ("rpistat plot --kind ", ["time", "turn", "phases", "scatter", "heat", "pca"], []),
     ("rpistat --pmu simx --scenario t", ["tlb", "topdown"], ["l1"]),
     ("rpistat record --sets inte", ["intel-skylake", "intel-lioncove"], ["generic"]),
     ("rpistat record --order r", ["random", "random:"], ["fixed"]),

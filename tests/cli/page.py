@@ -192,6 +192,32 @@ def test_tables():
     assert heads[:2] == ["Time", "CPI"] and "DC miss ratio (%)" in heads, heads
 
 
+def test_loop():
+    """a loop is one row and has one text in the strip; a click on either unfolds and folds it; in view of
+    few turns it is unfolded in the strip"""
+    FOLDER.write("loop.sim", "phase a 90s instructions=30M\nrepeat 50\nphase b 20s instructions=200M\n"
+                 "phase c 10s instructions=400M\nend\nphase d 60s instructions=90M dc_miss=9M\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:loop.sim", "-o", "loop.data"), 0)
+    expect(FOLDER.call("plot", "-q", "-i", "loop.data", "-o", "loop.html"), 0)
+    browser = opened("loop.html", **WIDE)
+    shown_rows = "[...document.querySelectorAll('tr[data-loop]')].filter(row => !row.hidden).length"
+    row = [[cell for cell in row if cell] for row in table_of(browser, "Phases in order of time")]
+    assert ["50 \u00d7 B C", "50 turns, 30.0 s each (sd 0.00 s)"] in row, row[:5]
+    ink = ("(() => { const c = document.querySelector('#strip canvas'); return [...c.getContext('2d')"
+           ".getImageData(62, 0, c.width - 96, 20).data].join() })()")
+    folded, counts = browser.evaluate(ink), [browser.evaluate(shown_rows)]
+    left, top, width = browser.evaluate("(() => { const b = document.querySelector('#strip canvas')"
+                                        ".getBoundingClientRect(); return [b.left, b.top, b.width]; })()")
+    click(browser, left + 62 + .02 * (width - 96), top + 9)  # a phase that is in no loop
+    assert browser.evaluate(shown_rows) == 0 and browser.evaluate(ink) == folded
+    click(browser, left + 62 + .5 * (width - 96), top + 9)
+    counts.append(browser.evaluate(shown_rows))
+    assert browser.evaluate(ink) != folded
+    browser.evaluate("document.querySelector('button[data-loop]').click()")
+    counts.append(browser.evaluate(shown_rows))
+    assert counts == [0, 100, 0] and browser.evaluate(ink) == folded, counts
+
+
 def test_ticks():
     """numbers on the axes are whole: nothing is drawn at the edges of the canvases"""
     for window in ({"width": 1000, "height": 800}, NARROW):  # a number at the very end; the narrowest
@@ -659,7 +685,7 @@ def test_live_code():
             recorder.terminate()
 
 
-CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_ticks, test_axe, test_print,
+CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_loop, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
          test_code_panel, test_code_steps, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
          test_compare_narrow, test_live, test_live_code]

@@ -75,7 +75,7 @@ def test_csv():
             for cell, expected in ((name, value), (name + "_low", sure.get("low")),
                                    (name + "_high", sure.get("high"))):
                 assert (float(row[cell]) if row[cell] else None) == expected, (cell, row, phase)
-        assert len(row) == 14 + 3 * len(phase["figures"]) > 30, row
+        assert len(row) == 16 + 3 * len(phase["figures"]) > 30, row
 
 
 def test_text():
@@ -246,7 +246,7 @@ def test_levels():
         folder.write("nested.sim", NESTED)
         expect(folder.call("record", "-q", "--pmu", "sim:nested.sim"), 0)
         levels = [level["phases"] for level in found()["levels"]]
-        assert levels[0] == 1 and levels[-1] == 12 and levels == sorted(set(levels)), levels
+        assert levels == list(range(1, 13)), levels
         assert [level["phases"] for level in found()["levels"] if level["shown"]] == [
             len(found()["phases"])], found()
         assert len(starts("--level", "fine")) == 12
@@ -263,12 +263,12 @@ def test_levels():
         assert steps == sorted(steps) and steps[0] == 1 and steps[-1] == 12, steps
         assert steps[12 // every] == len(found()["phases"]), steps
         answer = expect(folder.call("phases", "--level", "2"), 0).stdout
-        assert re.search(r"^Other levels have 1, .*12 \(fine\) phases: --level N$", answer, re.M), answer
+        assert re.search(r"^Levels have 1 to 12 phases: --level N, or fine$", answer, re.M), answer
         part = expect(folder.call("export", "--from", "phase:B", "--to", "phase:B"), 0).stdout
         assert abs(len(part.splitlines()) - 1 - 240) <= 3, part
         missing = folder.call("phases", "--level", "9999")
         assert missing.returncode == 2 and "no level of 9999 phases" in missing.stderr, missing
-        assert "12 (fine)" in missing.stderr, missing
+        assert "the finest has 12" in missing.stderr, missing
 
 
 def test_small_steps():
@@ -438,11 +438,50 @@ def test_kept_levels():
                              " (SELECT max(level) FROM phase) ORDER BY phase").fetchall()
         store.close()
         fine = expect(folder.call("phases", "--level", "fine", "--format", "csv"), 0).stdout
-        assert remark.startswith("it repeats: A B C, 6 times"), remark
+        assert remark.startswith("it repeats: A B C, 6 turns, 19.0 s each"), remark
         assert remark[1:] in answer.stdout, answer.stdout
         assert levels == sorted(set(levels)) and 0 <= shown < len(levels) > 2, (levels, shown)
         assert last == rows_of(fine), last
         assert "is sound" in expect(folder.call("check"), 0).stdout
+
+
+def test_loops():
+    """a loop is folded in text, an odd turn named; CSV and JSON have every stretch; --from turn:12"""
+    part = {"B": "phase b 4s instructions=200M\n", "C": "phase c 2s instructions=90M dc_miss=6M\n",
+            "D": "phase d 3s instructions=300M branches=90M\n"}
+    turns = ["BCD"] * 7 + ["BD"] + ["BCD"] * 12
+    with Folder() as folder:
+        folder.write("loop.sim", SCRIPT.split("phase calm 8s")[0] + "phase a 8s instructions=30M dc_miss=9M\n" + "".join(
+            part[letter] for turn in turns for letter in turn) + "phase a 8s instructions=30M dc_miss=9M\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:loop.sim"), 0)
+        text = expect(folder.call("phases"), 0).stdout
+        found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
+        rows = list(csv.DictReader(io.StringIO(expect(folder.call("phases", "--format", "csv"), 0).stdout)))
+        fine = expect(folder.call("phases", "--level", "fine"), 0).stdout
+        report = expect(folder.call("report"), 0).stdout
+        (first, last), = sqlite3.connect(folder / "rpistat.data").execute(
+            "SELECT min(phase), max(phase) FROM shown_phase WHERE turn = 12").fetchall()
+        part = expect(folder.call("report", "--from", "turn:12", "--to", "turn:12"), 0).stdout
+        expect(folder.call("report", "--from", "turn:21"), 1)
+        expect(folder.call("report", "--from", "turn:none"), 2)
+    assert "It repeats: B C D, 20 turns, 9.0" in text, text
+    assert re.search(r"^  20 turns from 00:0[78]\.. to 03:0[56]\.., 9\.. s each \(sd 0\...\):$", text, re.M), text
+    assert len(re.findall(r"^    [BCD] .* sd 0\...  ", text, re.M)) == 3, text
+    assert re.search(r"^    odd turn: 01:1.\.. \(unlike: B D\)$", text, re.M), text
+    assert len(re.findall(r"^  [A-F] +\d\d:\d\d", text, re.M)) == 2, text
+    assert len(re.findall(r"^  [A-F] +\d\d:\d\d", fine, re.M)) == 61 and " turns from " not in fine, fine
+    assert "it repeats: B C D, 20 turns" in report.replace("\n  ", " "), report
+    loop, = found["loops"]
+    assert (loop["first_phase"], loop["phases"], loop["turns"], loop["odd_turns"]) == (1, 59, 20, 1), loop
+    assert abs(loop["turn_s"] - 9) < .1 and [one["label"] for one in loop["parts"]] == ["B", "C", "D"], loop
+    assert len(rows) == len(found["phases"]) == 61
+    shown = [level["rows"] for level in found["levels"] if level["shown"]]
+    assert shown == [2 + 3 + 1], found["levels"]
+    for row, phase in zip(rows, found["phases"]):
+        assert row["turn"] == str(phase["turn"] or "") and row["part"] == str(phase["part"] or ""), (row, phase)
+    assert [row["part"] for row in rows[20:28]] == ["2", "3", "", "", "1", "2", "3", "1"], rows[20:28]
+    assert (first, last) == (33, 35) and rows[33]["turn"] == "12", (first, last, rows[33])
+    assert re.match(r"(8\.9|9\.[01]).* s of ", part), part
 
 
 def test_read_only():
@@ -720,8 +759,9 @@ def test_short_runs():
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
-    tap.main([test_csv, test_text, test_json, test_bursts, test_words, test_formats_are_the_c_locales,
-              test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports, test_variation, test_drift, test_kept, test_kept_levels,
-              test_read_only, test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
+    tap.main([test_csv, test_text, test_json, test_bursts, test_words,
+              test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
+              test_variation, test_drift, test_kept, test_kept_levels, test_loops, test_read_only,
+              test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
               test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_short_runs])

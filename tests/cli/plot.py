@@ -172,6 +172,30 @@ def test_remark():
         assert [remark in text for text in subtitles] == [True, True, False, True], (remark, subtitles)
 
 
+def test_turn():
+    """turn: one turn of a loop over the time that it takes, of the turns that are usual; the strip over
+    all of the run has the loop's parts once"""
+    turn = "phase a 10s\nphase b 6s instructions=400M dc_miss=10M\n"
+    FOLDER.write("turn.sim", "default instructions=200M dc_access=50M dc_miss=2M\nrepeat 30\n" + turn +
+                 "end\nphase a 10s\nphase c 9s instructions=90M\nphase b 6s instructions=400M dc_miss=10M\n"
+                 "repeat 30\n" + turn + "end\nphase c 30s instructions=90M\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:turn.sim", "-o", "turn.data"), 0)
+    texts = svg("-i", "turn.data", "--kind", "turn", "--keep", "turn")
+    assert texts[1].startswith("One turn of A B (16.0"), texts
+    assert "10 to 90 % of 60 turns" in texts[1] and "Time in a turn (hh:mm:ss)" in texts, texts
+    points = [[float(word) for word in line.split()] for line in
+              FOLDER.read("turn/panel-1-1.dat").decode().splitlines() if line.strip()]
+    assert 0 <= points[0][0] < .5 and 15 < points[-1][0] < 16.1, points
+    cpi = {"a": 700 / 200, "b": 700 / 400}
+    assert all(abs(value - cpi["a" if at < 10 else "b"]) < .05 for at, value in
+               (point[:2] for point in points) if abs(at - 10) > 1), points
+    strip = svg("-i", "turn.data")
+    assert "61 × A B" in strip and strip.count("A") == strip.count("B") == 0 and "C" in strip, strip
+    FOLDER.write("none.sim", "phase a 10s instructions=9M\nphase b 10s instructions=400M\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:none.sim", "-o", "none.data"), 0)
+    refused(FOLDER.call("plot", "-i", "none.data", "--kind", "turn"), 1, "no loop")
+
+
 def test_legend():
     """scatter: the legend names the labels that have points, and no others"""
     assert {"A", "B"} <= set(svg("--kind", "scatter"))
@@ -263,4 +287,4 @@ def test_heat_mean():
 with FOLDER:
     assert "calm" in SCRIPT
     tap.main([test_kinds, test_phases, test_choice, test_fit, test_refusals, test_page_policy,
-              test_page_data, test_remark, test_legend, test_shares, test_heat_noise, test_heat_mean])
+              test_page_data, test_remark, test_turn, test_legend, test_shares, test_heat_noise, test_heat_mean])

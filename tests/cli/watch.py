@@ -59,6 +59,15 @@ class Terminal(Running):
         os.close(self.master)
 
 
+def test_turn():
+    """of a loop the turn is named, which may be one that has not ended"""
+    FOLDER.write("loop.sim", "phase a 9s instructions=30M\nrepeat 7\nphase b 6s instructions=200M\n"
+                 "phase c 5s instructions=400M dc_miss=6M\nend\nphase b 6s instructions=200M\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:loop.sim", "-o", "loop.data"), 0)
+    answer = expect(FOLDER.call("watch", "-i", "loop.data"), 0).stdout
+    assert re.search(r"  phase B( since \S+)?( \(.*\))?, turn 8$", answer.splitlines()[0]), answer
+
+
 def test_complete():
     """a run that has ended is drawn once, with figures and phase, and a note says so"""
     answer = expect(FOLDER.call("watch"), 0)
@@ -237,6 +246,6 @@ def test_dumb():
 
 
 with FOLDER:
-    tap.main([test_complete, test_not_counted, test_figures, test_last, test_refused,
+    tap.main([test_turn, test_complete, test_not_counted, test_figures, test_last, test_refused,
               test_live_once, test_newest_recording, test_end, test_killed, test_keys,
               test_stopped, test_sizes, test_picture, test_dumb])

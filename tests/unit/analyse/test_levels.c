@@ -198,19 +198,19 @@ static void what_is_not_seen_sets_apart(void **state)
     rps_signals_free(&signals);
 }
 
-/* Sixty stretches of a loop of thousands would tell of its beginning. */
-static void a_long_loop_is_one_phase(void **state)
+/* All turns of a loop of thousands are seen at once. */
+static void a_long_loop_is_folded(void **state)
 {
     char letters[1201] = "";
     struct rps_levels levels;
 
     (void)state;
     for (size_t i = 0; i < 1200; i++)
-        letters[i] = "ACAD"[i % 4];
+        letters[i] = "ABCD"[i % 4];
     levels = levels_of(letters);
     assert_true(levels.count > 2);
-    assert_true(levels.level[1].stretches <= RPS_LEVELS_READABLE);
-    assert_int_equal(levels.usual, 0);
+    assert_int_equal(levels.level[levels.usual].stretches, 1200);
+    assert_int_equal(levels.level[levels.usual].rows, 4);
     rps_levels_free(&levels);
 }
 
@@ -352,7 +352,7 @@ static void a_level_is_chosen(void **state)
     }
     assert_int_equal(before, fine);
     assert_int_equal(rps_levels_choose(&levels, &choice, &at, &err), RPS_USAGE);
-    assert_non_null(strstr(err.message, "there is no level of 1000 phases; there are 1, "));
+    assert_non_null(strstr(err.message, "there is no level of 1000 phases; the finest has "));
     rps_levels_free(&levels);
 }
 
@@ -427,29 +427,29 @@ static struct rps_found_phases find(const char *letters, struct rps_level_choice
     return found;
 }
 
-static void a_loop_is_named(void **state)
+static void a_loop_is_folded(void **state)
 {
     struct rps_found_phases found = find("ABDABDABDABDABDABDABDAB", (struct rps_level_choice){0});
-    const struct rps_pattern *pattern = &found.pattern;
+    const struct rps_phases *shown = rps_phase_levels_shown(&found.levels);
 
     (void)state;
-    assert_int_equal(pattern->stretches, 23);
-    assert_int_equal(pattern->label_count, 3);
-    assert_true(pattern->turns > 7.6 && pattern->turns < 7.7);
-    assert_true(fabs(pattern->length - 3 * LENGTH) < 1);
-    assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 23);
+    assert_int_equal(shown->count, 23);
+    assert_int_equal(found.tree[found.tree_shown].rows, 5);
+    assert_int_equal(shown->phase[20].turn, 7);
+    assert_int_equal(shown->phase[20].part, 3);
+    assert_int_equal(shown->phase[21].turn, 0);
     rps_found_phases_free(&found);
     found = find("ABADCDCBABDADBCBD", (struct rps_level_choice){0});
-    assert_int_equal(found.pattern.kind, RPS_PATTERN_NONE);
+    assert_false(rps_phases_repeat(rps_phase_levels_shown(&found.levels)));
     rps_found_phases_free(&found);
 }
 
 /* Waves of `length` observations under noise, of signals that resolve so much; 0: noise alone;
  * below 0: a step in the middle. */
-static struct rps_pattern wave_at(size_t count, double length, int every, double resolution)
+static struct rps_wave wave_at(size_t count, double length, int every, double resolution)
 {
     struct rps_signals signals = series_make(count, 2);
-    struct rps_pattern pattern;
+    struct rps_wave wave;
     struct rps_error err;
     uint64_t state = 7;
 
@@ -467,12 +467,12 @@ static struct rps_pattern wave_at(size_t count, double length, int every, double
         if ((int)(i % (size_t)every) != 0)
             signals.value[i] = NAN;
     }
-    assert_int_equal(rps_pattern_find_wave(&signals, &pattern, &err), 0);
+    assert_int_equal(rps_wave_find(&signals, &wave, &err), 0);
     rps_signals_free(&signals);
-    return pattern;
+    return wave;
 }
 
-static struct rps_pattern wave_of(size_t count, double length, int every)
+static struct rps_wave wave_of(size_t count, double length, int every)
 {
     return wave_at(count, length, every, 0);
 }
@@ -481,8 +481,8 @@ static struct rps_pattern wave_of(size_t count, double length, int every)
 static void a_wave_below_the_resolution_is_none(void **state)
 {
     (void)state;
-    assert_int_equal(wave_at(500, 20, 1, 2.5).kind, RPS_PATTERN_WAVE);
-    assert_int_equal(wave_at(500, 20, 1, 3.5).kind, RPS_PATTERN_NONE);
+    assert_true(wave_at(500, 20, 1, 2.5).turns > 0);
+    assert_true(wave_at(500, 20, 1, 3.5).turns <= 0);
 }
 
 /* Within a tenth of its length, whatever the run's; not where a set is seen now and then alone. */
@@ -494,23 +494,23 @@ static void a_wave_is_found(void **state)
     (void)state;
     for (size_t l = 0; l < 4; l++) {
         for (size_t c = 0; c < 3; c++) {
-            struct rps_pattern wave = wave_of(counts[c], lengths[l], 1);
+            struct rps_wave wave = wave_of(counts[c], lengths[l], 1);
 
             if (lengths[l] * 4 > (double)counts[c]) {
-                assert_int_equal(wave.kind, RPS_PATTERN_NONE);
+                assert_true(wave.turns <= 0);
                 continue;
             }
-            assert_int_equal(wave.kind, RPS_PATTERN_WAVE);
+            assert_true(wave.turns > 0);
             assert_true(fabs(wave.length - lengths[l]) <= lengths[l] / 10);
             assert_true(fabs(wave.turns * wave.length - (double)counts[c]) < 1);
         }
     }
     for (size_t c = 0; c < 3; c++) {
-        assert_int_equal(wave_of(counts[c], 0, 1).kind, RPS_PATTERN_NONE);
-        assert_int_equal(wave_of(counts[c], 0, 4).kind, RPS_PATTERN_NONE);
-        assert_int_equal(wave_of(counts[c], -1, 1).kind, RPS_PATTERN_NONE);
+        assert_true(wave_of(counts[c], 0, 1).turns <= 0);
+        assert_true(wave_of(counts[c], 0, 4).turns <= 0);
+        assert_true(wave_of(counts[c], -1, 1).turns <= 0);
     }
-    assert_int_equal(wave_of(3, 2, 1).kind, RPS_PATTERN_NONE);
+    assert_true(wave_of(3, 2, 1).turns <= 0);
 }
 
 /* Waves of three speeds: what is found there is not shown, and can be asked for. */
@@ -556,14 +556,14 @@ int main(void)
         cmocka_unit_test(levels_are_nested),
         cmocka_unit_test(the_usual_level_can_be_read),
         cmocka_unit_test(what_is_not_seen_sets_apart),
-        cmocka_unit_test(a_long_loop_is_one_phase),
+        cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_nap_is_the_finest),
         cmocka_unit_test(unsure_boundaries_are_left_out),
         cmocka_unit_test(many_stretches_have_few_labels),
         cmocka_unit_test(a_level_is_chosen),
         cmocka_unit_test(steps_are_even),
         cmocka_unit_test(the_levels_worth_keeping),
-        cmocka_unit_test(a_loop_is_named),
+        cmocka_unit_test(a_loop_is_folded),
         cmocka_unit_test(a_wave_is_found),
         cmocka_unit_test(a_wave_below_the_resolution_is_none),
         cmocka_unit_test(wandering_is_one_phase),

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "rpistat/fold.h"
 #include "rpistat/run_phases.h"
 
 #define EDGES_MAX 64
@@ -172,6 +173,7 @@ static void rounds(void **state)
 {
     struct edges coarse, fine;
     struct rps_run_phases found;
+    struct rps_loops loops;
     struct fixture fixture;
 
     (void)state;
@@ -179,9 +181,10 @@ static void rounds(void **state)
     check("rounds-idle", 1, 1, .8, .6);
     load(&fixture, "rounds-idle", &coarse, &fine);
     found = detect(&fixture, 0);
-    assert_int_equal(found.found.pattern.kind, RPS_PATTERN_TURNS);
-    assert_true(found.found.pattern.turns > 3.9 && found.found.pattern.turns < 5.1);
-    assert_int_equal(found.found.pattern.label_count, 4);
+    loops = rps_loops_of(found.arena, rps_phase_levels_shown(&found.found.levels));
+    assert_int_equal(loops.count, 1);
+    assert_in_range(loops.loop[0].turn_count, 4, 5);
+    assert_int_equal(loops.loop[0].part_count, 4);
     rps_run_phases_free(&found);
     fixture_end(&fixture);
 }

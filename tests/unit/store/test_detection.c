@@ -33,7 +33,14 @@ static const struct rps_phase three_phases[] = {
 
 /* The level below: a boundary that the one above has not, and labels of its own. */
 static const struct rps_phase four_phases[] = {
-    {.first = 0, .last = 4, .end_ns = 500, .confidence = 1, .label_confidence = 1},
+    {.first = 0,
+     .last = 4,
+     .end_ns = 500,
+     .confidence = 1,
+     .label_confidence = 1,
+     .loop = 1,
+     .turn = 1,
+     .part = 1},
     {.first = 5,
      .last = 9,
      .earliest = 4,
@@ -42,7 +49,10 @@ static const struct rps_phase four_phases[] = {
      .end_ns = 1000,
      .label = 1,
      .confidence = 0.625,
-     .label_confidence = 0.5},
+     .label_confidence = 0.5,
+     .loop = 1,
+     .turn = 1,
+     .part = 2},
     {.first = 10,
      .last = 24,
      .earliest = 9,
@@ -51,7 +61,9 @@ static const struct rps_phase four_phases[] = {
      .end_ns = 2500,
      .label = 2,
      .confidence = 0.875,
-     .label_confidence = 0.5},
+     .label_confidence = 0.5,
+     .loop = 1,
+     .turn = 2},
     {.first = 25,
      .last = 29,
      .earliest = 25,
@@ -144,6 +156,9 @@ static void check_level(const struct rps_phases *level, size_t i)
         assert_memory_equal(got, put, offsetof(struct rps_phase, label) + sizeof(int));
         assert_true(got->confidence == put->confidence);
         assert_true(got->label_confidence == put->label_confidence);
+        assert_int_equal(got->loop, put->loop);
+        assert_int_equal(got->turn, put->turn);
+        assert_int_equal(got->part, put->part);
     }
 }
 
@@ -390,6 +405,12 @@ static const struct {
     {"DELETE FROM phase WHERE level = 1 AND phase = 3", "ends elsewhere than the others"},
     {"UPDATE phase SET last_period = 28 WHERE level = 0 AND phase = 2", "ends elsewhere"},
     {"UPDATE phase SET first_period = 1 WHERE level = 0 AND phase = 0", "begins or ends elsewhere"},
+    {"UPDATE phase SET loop = 2 WHERE level = 1 AND phase = 0", "the turns of a loop do not"},
+    {"UPDATE phase SET loop = -1 WHERE level = 0 AND phase = 0", "the turns of a loop do not"},
+    {"UPDATE phase SET loop = 9e15 WHERE level = 0 AND phase = 0", "the turns of a loop do not"},
+    {"UPDATE phase SET loop = NULL WHERE level = 1 AND phase = 1", "the turns of a loop do not"},
+    {"UPDATE phase SET turn = 4 WHERE level = 1 AND phase = 2", "the turns of a loop do not"},
+    {"UPDATE phase SET part = 3 WHERE level = 1 AND phase = 1", "the turns of a loop do not"},
     {"DELETE FROM detection", "they belong to no detection"},
 };
 

@@ -87,18 +87,18 @@ static void nothing_is_lost_of_a_sound_store(void **state)
     struct findings findings;
 
     sound_store(path, RUNS, PERIODS, 0);
-    fixture_exec(path,
-                 "INSERT INTO mark VALUES (1, 5, 0, 'été'), (2, 6, 0, printf('%.*c', 9000, 'x'));"
-                 "INSERT INTO gap VALUES (1, 5, 0, 3, 7, 'why');"
-                 "INSERT INTO outlier VALUES (1, 0, 7);"
-                 "INSERT INTO location VALUES (1, 3, 0, 'f', 'f.c', 1, 'debug'),"
-                 " (1, 3, 1, 'main', '', 0, 'symbol');"
-                 "INSERT INTO detection VALUES (1, 0, 'm', '{}', 1, 'A B, once'),"
-                 " (2, 3, 'm', '{}', 0, NULL);"
-                 "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period,"
-                 " label) VALUES (1, 0, 0, 0, 0, 99, 'A'), (1, 0, 1, 0, 0, 9, 'A'),"
-                 " (2, 3, 0, 0, 0, 199, 'A');"
-                 "INSERT INTO phase VALUES (1, 0, 1, 1, 10, 99, 'B', 1, 2, 10, 12, 0.5, 1)");
+    fixture_exec(
+        path, "INSERT INTO mark VALUES (1, 5, 0, 'été'), (2, 6, 0, printf('%.*c', 9000, 'x'));"
+              "INSERT INTO gap VALUES (1, 5, 0, 3, 7, 'why');"
+              "INSERT INTO outlier VALUES (1, 0, 7);"
+              "INSERT INTO location VALUES (1, 3, 0, 'f', 'f.c', 1, 'debug'),"
+              " (1, 3, 1, 'main', '', 0, 'symbol');"
+              "INSERT INTO detection VALUES (1, 0, 'm', '{}', 1, 'A B, once'),"
+              " (2, 3, 'm', '{}', 0, NULL);"
+              "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period,"
+              " label) VALUES (1, 0, 0, 0, 0, 99, 'A'), (1, 0, 1, 0, 0, 9, 'A'),"
+              " (2, 3, 0, 0, 0, 199, 'A');"
+              "INSERT INTO phase VALUES (1, 0, 1, 1, 10, 99, 'B', 1, 2, 10, 12, 0.5, 1, 1, 1, 1)");
     sound_repair(&findings, path, saved);
     expect_the_same(state);
     assert_int_equal(findings.repair.dropped, 0);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/pattern.h"
+#include "rpistat/wave.h"
 
 #define POINTS_MAX 2048
 #define STEP       4 /* from one resolution to the next */
@@ -130,7 +130,7 @@ static double look_at(struct wave *wave, const struct rps_signals *signals, size
 }
 
 static void look(struct wave *wave, const struct rps_signals *signals, size_t width, double *most,
-                 struct rps_pattern *ret)
+                 struct rps_wave *ret)
 {
     size_t lags;
 
@@ -142,20 +142,18 @@ static void look(struct wave *wave, const struct rps_signals *signals, size_t wi
         if (share < SHARE_MIN || share <= *most)
             continue;
         *most = share;
-        *ret = (struct rps_pattern){.kind = RPS_PATTERN_WAVE,
-                                    .turns = (double)signals->count / (lag * (double)width),
-                                    .length = lag * (double)width};
+        *ret = (struct rps_wave){.turns = (double)signals->count / (lag * (double)width),
+                                 .length = lag * (double)width};
     }
 }
 
-int rps_pattern_find_wave(const struct rps_signals *signals, struct rps_pattern *ret,
-                          struct rps_error *err)
+int rps_wave_find(const struct rps_signals *signals, struct rps_wave *ret, struct rps_error *err)
 {
     struct wave wave = {0};
     double most = 0;
     int result = 0;
 
-    *ret = (struct rps_pattern){0};
+    *ret = (struct rps_wave){0};
     wave.point = calloc(POINTS_MAX, sizeof(*wave.point));
     wave.correlation = calloc(POINTS_MAX, sizeof(*wave.correlation));
     if (!wave.point || !wave.correlation)

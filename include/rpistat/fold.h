@@ -1,0 +1,75 @@
+/*
+ * Loops: phases that come again in the same order. "B C D E B C D E ..." is a loop of the parts B, C,
+ * D and E; once round is a turn. What lies between two whole turns is an odd one: a part was left out,
+ * or something else came in between. What has less than half a turn's phases makes the turn before
+ * it odd.
+ */
+#ifndef RPISTAT_FOLD_H
+#define RPISTAT_FOLD_H
+
+#include <stddef.h>
+
+#include "rpistat/arena.h"
+#include "rpistat/error.h"
+#include "rpistat/phase.h"
+
+/* Parts of a turn, at most. */
+#define RPS_FOLD_PARTS_MAX 64
+
+/* Odd turns of a loop that are named; as many rows, and one that says how many more, are counted. */
+#define RPS_FOLD_ODD_NAMED 5
+
+/*
+ * Find the loops in the phases from ... to - 1, which are of one run, by their labels, and say so in
+ * the phases: loop and turn are numbered from 1. A loop has four whole turns at least, and twice as
+ * many as odd ones; of two or three parts whole turns of about one length, since two kinds always
+ * alternate. *ret_rows: rows that a reader sees, a phase each that is in no loop, one for each part
+ * of a loop, and those for its odd turns. O(64 n) time, O(n) memory; RPS_FAILED without that.
+ */
+int rps_fold(struct rps_phases *phases, size_t from, size_t to, size_t *ret_rows,
+             struct rps_error *err);
+
+/* What a turn is like: the parts in their order; something else; or these, for much longer or
+ * shorter than they usually are. */
+enum rps_turn_kind { RPS_TURN_USUAL, RPS_TURN_UNLIKE, RPS_TURN_LONG, RPS_TURN_SHORT };
+
+struct rps_turn {
+    size_t first, count; /* phases */
+    enum rps_turn_kind kind;
+    double length; /* as in rps_loop */
+};
+
+/* Lengths are of usual turns, ns, or observations where phases have no times: mean and standard
+ * deviation. */
+struct rps_loop_part {
+    int label;
+    double length, deviation;
+    double total; /* over all turns in which it is */
+};
+
+struct rps_loop {
+    size_t first, count; /* phases */
+    size_t turn_count, odd_count;
+    struct rps_turn *turn;
+    size_t part_count, part_first; /* the number of its first part, among those of all loops */
+    struct rps_loop_part *part;
+    double length, deviation; /* of a turn */
+};
+
+struct rps_loops {
+    size_t count;
+    struct rps_loop *loop; /* in order of time */
+    size_t part_count;     /* of all */
+};
+
+/* The loops that phases are said to be in, in the arena. */
+struct rps_loops rps_loops_of(struct rps_arena *arena, const struct rps_phases *phases);
+
+/* The turn that the last phase is in, also where it is one that has not ended: what is behind the last
+ * whole turn begins as all others do; 0: none. */
+int rps_loops_last_turn(const struct rps_phases *phases);
+
+/* The number of a phase's part among those of all loops; SIZE_MAX: it is none. */
+size_t rps_loops_part(const struct rps_loops *loops, const struct rps_phase *phase);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * One turn of a loop (RPS_PLOT_TURN): the panels of a picture over time, over one turn, with the
+ * median of all turns and a band from 10 to 90 % of them. Parts are laid over one another: a period
+ * stands where it is in its part, which is as wide as the part is long in the usual turn.
+ */
+#include <math.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/picture_kinds.h"
+#include "rpistat/text.h"
+
+#define TURN_BINS 240
+
+/* How long the loop is there in the picture. */
+static double length_in(const struct rps_picture *picture, const struct rps_loop *loop)
+{
+    const struct rps_phase *first = &picture->phases.phase[loop->first];
+    double from = fmax(picture->from, (double)first->start_ns / RPS_NS_PER_S);
+    double to = fmin(picture->to, (double)(first + loop->count - 1)->end_ns / RPS_NS_PER_S);
+
+    return fmax(0, to - from);
+}
+
+/* The loop that lasts longest; NULL: there is none. */
+static const struct rps_loop *choose_loop(const struct rps_picture *picture)
+{
+    struct rps_loops loops = rps_loops_of(picture->arena, &picture->phases);
+    const struct rps_loop *best = NULL;
+
+    for (size_t k = 0; k < loops.count; k++) {
+        double length = length_in(picture, &loops.loop[k]);
+
+        if (length > 0 && (!best || length > length_in(picture, best)))
+            best = &loops.loop[k];
+    }
+    return best;
+}
+
+/* From now on the phases are those of one turn, and nothing else lies on the axis. */
+static void take_turn(struct rps_picture *picture)
+{
+    const struct rps_loop *loop = picture->turn;
+    struct rps_phase *part = rps_arena_get(picture->arena, loop->part_count, sizeof(*part));
+    int64_t at_ns = 0;
+
+    for (size_t k = 0; k < loop->part_count; k++) {
+        part[k] = (struct rps_phase){.first = k,
+                                     .last = k,
+                                     .earliest = k,
+                                     .latest = k,
+                                     .start_ns = at_ns,
+                                     .label = loop->part[k].label};
+        at_ns += (int64_t)loop->part[k].length;
+        part[k].end_ns = at_ns;
+    }
+    picture->phases.count = loop->part_count;
+    picture->phases.phase = part;
+    picture->levels.shown = picture->levels.count > 0 ? picture->levels.count - 1 : 0;
+    rps_series_free(&picture->duty);
+    rps_notes_free(&picture->marks);
+    rps_notes_free(&picture->gaps);
+    rps_run_regions_free(&picture->regions);
+}
+
+/* Words are of what is in the turn. */
+static void leave_others_out(const struct rps_loop *loop, struct rps_profile *profile)
+{
+    for (int l = 0; l < profile->label_count; l++) {
+        size_t k = 0;
+
+        while (k < loop->part_count && loop->part[k].label != l)
+            k++;
+        profile->label[l].periods *= k < loop->part_count;
+    }
+}
+
+/* "One turn of B C D E, 57.0 s: median and 10 to 90 % of 60 turns". */
+static const char *remark_of(const struct rps_picture *picture)
+{
+    const struct rps_loop *loop = picture->turn;
+    char label[RPS_PHASE_LABEL_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+    const char *parts = "";
+
+    for (size_t k = 0; k < loop->part_count; k++)
+        parts = rps_arena_print(picture->arena, "%s%s ", parts,
+                                rps_phase_label(loop->part[k].label, label));
+    rps_text_duration(length, sizeof(length), (int64_t)loop->length);
+    return rps_arena_print(picture->arena,
+                           "One turn of %s(%s): median and 10 to 90 %% of %zu turns", parts, length,
+                           loop->turn_count - loop->odd_count);
+}
+
+int rps_picture_fill_turn(struct rps_picture *picture, struct rps_reader *reader,
+                          const struct rps_plot_options *options, struct rps_chart **ret,
+                          struct rps_error *err)
+{
+    struct rps_profile profile;
+    int result;
+
+    picture->turn = picture->has_phases ? choose_loop(picture) : NULL;
+    if (!picture->turn)
+        return rps_error_set(
+            err, RPS_FAILED,
+            "run %lld has no loop to draw a turn of: no phases of it come again in "
+            "the same order, four times at least",
+            (long long)picture->run.run_id);
+    picture->axis = RPS_AXIS_TIME;
+    picture->clock = 0;
+    picture->from = 0;
+    picture->to = picture->turn->length / RPS_NS_PER_S;
+    if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
+        return RPS_FAILED;
+    result = rps_picture_bin(picture, TURN_BINS, err);
+    if (result == 0) {
+        take_turn(picture);
+        leave_others_out(picture->turn, &profile);
+        rps_picture_choose_words(picture, &profile, options);
+        rps_picture_fit(picture, options);
+        *ret = rps_picture_draw_panels(picture, remark_of(picture));
+    }
+    rps_profile_free(&profile);
+    return result;
+}

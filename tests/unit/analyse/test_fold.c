@@ -1,0 +1,360 @@
+/* Loops in labels: found, also where turns are broken; not found where labels come by chance. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "rpistat/fold.h"
+
+#define PHASES_MAX 4096
+
+/* Phases with these labels; the lengths are those of the letters, which are usual[letter - 'A']. */
+struct sequence {
+    struct rps_phases phases;
+    struct rps_phase phase[PHASES_MAX];
+};
+
+static void add(struct sequence *of, char letter, uint64_t length)
+{
+    struct rps_phase *phase = &of->phase[of->phases.count];
+
+    assert_true(of->phases.count < PHASES_MAX);
+    *phase = (struct rps_phase){.label = letter - 'A'};
+    phase->first = of->phases.count > 0 ? phase[-1].last + 1 : 0;
+    phase->last = phase->first + length - 1;
+    of->phases.phase = of->phase;
+    of->phases.count++;
+    if (phase->label >= of->phases.label_count)
+        of->phases.label_count = phase->label + 1;
+}
+
+static void add_all(struct sequence *of, const char *letters)
+{
+    static const uint64_t usual[] = {50, 40, 8, 4, 5, 60};
+
+    for (; *letters; letters++)
+        add(of, *letters, usual[(*letters - 'A') % 6]);
+}
+
+static struct sequence *begin(void)
+{
+    struct sequence *of = calloc(1, sizeof(*of));
+
+    assert_non_null(of);
+    return of;
+}
+
+static size_t fold(struct sequence *of)
+{
+    struct rps_error err;
+    size_t rows = 0;
+
+    assert_int_equal(rps_fold(&of->phases, 0, of->phases.count, &rows, &err), 0);
+    return rows;
+}
+
+static uint64_t chance(uint64_t *random, uint64_t below)
+{
+    *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (*random >> 33) % below;
+}
+
+static void check(const struct rps_phase *phase, int loop, int turn, int part)
+{
+    assert_int_equal(phase->loop, loop);
+    assert_int_equal(phase->turn, turn);
+    assert_int_equal(phase->part, part);
+}
+
+static void a_loop_between_other_phases(void **state)
+{
+    struct rps_arena *arena = rps_arena_new();
+    struct sequence *of = begin();
+    struct rps_loops loops;
+
+    (void)state;
+    add_all(of, "A");
+    for (int k = 0; k < 60; k++)
+        add_all(of, "BCDE");
+    add_all(of, "F");
+    assert_int_equal(fold(of), 6);
+    check(&of->phase[0], 0, 0, 0);
+    check(&of->phase[1], 1, 1, 1);
+    check(&of->phase[4], 1, 1, 4);
+    check(&of->phase[5], 1, 2, 1);
+    check(&of->phase[240], 1, 60, 4);
+    check(&of->phase[241], 0, 0, 0);
+    loops = rps_loops_of(arena, &of->phases);
+    assert_int_equal(loops.count, 1);
+    assert_int_equal(loops.part_count, 4);
+    assert_int_equal(loops.loop[0].first, 1);
+    assert_int_equal(loops.loop[0].count, 240);
+    assert_int_equal(loops.loop[0].turn_count, 60);
+    assert_int_equal(loops.loop[0].odd_count, 0);
+    assert_true(fabs(loops.loop[0].length - 57) < 1e-9 && loops.loop[0].deviation < 1e-6);
+    assert_int_equal(loops.loop[0].part[1].label, 2);
+    assert_true(fabs(loops.loop[0].part[1].length - 8) < 1e-9);
+    assert_true(fabs(loops.loop[0].part[1].total - 480) < 1e-9);
+    assert_int_equal(rps_loops_part(&loops, &of->phase[4]), 3);
+    assert_int_equal(rps_loops_part(&loops, &of->phase[0]), SIZE_MAX);
+    free(of);
+    rps_arena_free(arena);
+}
+
+/* A part that is missing, one that is added, and a turn that takes twice its time. */
+static void turns_are_odd(void **state)
+{
+    static const enum rps_turn_kind kinds[] = {RPS_TURN_UNLIKE, RPS_TURN_UNLIKE, RPS_TURN_LONG,
+                                               RPS_TURN_SHORT};
+    static const size_t counts[] = {3, 5, 4, 4}, places[] = {4, 9, 14, 19};
+    struct rps_arena *arena = rps_arena_new();
+    struct sequence *of = begin();
+    struct rps_loops loops;
+
+    (void)state;
+    for (int k = 0; k < 24; k++) {
+        if (k == 4)
+            add_all(of, "BCE");
+        else if (k == 9)
+            add_all(of, "BCFDE");
+        else if (k == 14 || k == 19)
+            add(of, 'B', k == 14 ? 80 : 20);
+        else
+            add_all(of, "BCDE");
+        if (k == 14 || k == 19)
+            add_all(of, "CDE");
+    }
+    assert_int_equal(fold(of),
+                     4 + 3); /* what is added may be the end of a turn, or the beginning */
+    loops = rps_loops_of(arena, &of->phases);
+    assert_int_equal(loops.count, 1);
+    assert_int_equal(loops.loop[0].turn_count, 24);
+    assert_int_equal(loops.loop[0].odd_count, 4);
+    for (size_t k = 0; k < 4; k++) {
+        const struct rps_turn *turn = &loops.loop[0].turn[places[k]];
+
+        assert_int_equal(turn->kind, kinds[k]);
+        assert_int_equal(turn->count, counts[k]);
+        assert_int_equal(of->phase[turn->first].turn, (int)places[k] + 1);
+    }
+    assert_int_equal(of->phase[loops.loop[0].turn[4].first].part, 0);
+    assert_true(fabs(loops.loop[0].length - 57) < 1e-9);
+    free(of);
+    rps_arena_free(arena);
+}
+
+/* A nap between two turns is no turn, and the one before it is odd. */
+static void a_nap_is_no_turn(void **state)
+{
+    struct rps_arena *arena = rps_arena_new();
+    struct sequence *of = begin();
+    struct rps_loops loops;
+
+    (void)state;
+    for (int k = 0; k < 12; k++)
+        add_all(of, k % 4 == 3 && k < 11 ? "BCDF" : "BCD");
+    fold(of);
+    loops = rps_loops_of(arena, &of->phases);
+    assert_int_equal(loops.loop[0].turn_count, 12);
+    assert_int_equal(loops.loop[0].odd_count, 2);
+    assert_int_equal(loops.loop[0].turn[3].kind, RPS_TURN_UNLIKE);
+    assert_int_equal(loops.loop[0].turn[3].count, 4);
+    check(&of->phase[12], 1, 4, 0);
+    check(&of->phase[13], 1, 5, 1);
+    free(of);
+    rps_arena_free(arena);
+}
+
+/* Loops before and behind a loop; turns are numbered through all of them. */
+static void a_run_has_three_loops(void **state)
+{
+    struct sequence *of = begin();
+
+    (void)state;
+    for (int k = 0; k < 12; k++)
+        add_all(of, "ABC");
+    for (int k = 0; k < 30; k++)
+        add_all(of, "DEFB");
+    for (int k = 0; k < 9; k++)
+        add_all(of, "AC");
+    assert_int_equal(fold(of), 9);
+    check(&of->phase[173], 3, 51, 2);
+    check(&of->phase[35], 1, 12, 3);
+    check(&of->phase[36], 2, 13, 1);
+    check(&of->phase[155], 2, 42, 4);
+    free(of);
+}
+
+/* Three turns are read as they are; so are two kinds that alternate with no beat, or with two. */
+static void what_is_no_loop(void **state)
+{
+    struct sequence *of = begin();
+    uint64_t random = 3;
+
+    (void)state;
+    add_all(of, "ABCDEBCDEBCDEF");
+    assert_int_equal(fold(of), 14);
+    of->phases.count = 0;
+    for (int k = 0; k < 200; k++) {
+        add(of, 'A', 5 + chance(&random, 100));
+        add(of, 'B', 5 + chance(&random, 100));
+    }
+    assert_int_equal(fold(of), 400);
+    of->phases.count = 0;
+    for (int k = 0; k < 51; k++) {
+        add(of, 'A', 40);
+        add(of, 'B', 8);
+        if (k == 25)
+            continue;
+        add(of, 'A', 4);
+        add(of, 'B', 5);
+    }
+    assert_int_equal(fold(of), 202);
+    free(of);
+}
+
+/* A turn of two loops in one: the one that saves most is said. */
+static void a_turn_is_not_made_of_turns(void **state)
+{
+    struct sequence *of = begin();
+
+    (void)state;
+    for (int k = 0; k < 40; k++)
+        add_all(of, "ABC");
+    assert_int_equal(fold(of), 3);
+    assert_int_equal(of->phase[119].turn, 40);
+    free(of);
+}
+
+/* Whole turns that are found of loops of 4 parts, a part of which is left out or one is added with
+ * this chance. */
+static double found_whole(int turns, uint64_t in_100)
+{
+    double found = 0;
+
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct sequence *of = begin();
+        uint64_t random = seed, whole = 0, there = 0;
+
+        add_all(of, "A");
+        for (int k = 0; k < turns; k++) {
+            uint64_t part = 1 + chance(&random, 2);
+            int broken = chance(&random, 100) < in_100, added = broken && chance(&random, 2);
+
+            there += !broken;
+            for (size_t p = 0; p < 4; p++) {
+                if (added && p == part)
+                    add_all(of, "F");
+                if (!broken || added || p != part)
+                    add_all(of, &"B\0C\0D\0E"[2 * p]);
+            }
+        }
+        add_all(of, "F");
+        fold(of);
+        for (size_t i = 0; i < of->phases.count; i++)
+            whole += of->phase[i].part == 4;
+        found += (double)whole / (double)there / 20;
+        free(of);
+    }
+    return found;
+}
+
+static void broken_loops_are_found(void **state)
+{
+    (void)state;
+    assert_true(found_whole(60, 2) > .99);
+    assert_true(found_whole(60, 5) > .99);
+    assert_true(found_whole(500, 5) > .99);
+    assert_true(found_whole(500, 10) > .99);
+}
+
+/* Random labels, of which no two neighbours are equal. */
+static void chance_is_no_loop(void **state)
+{
+    static const size_t most[] = {1, 7, 2, 1};
+    static const uint64_t kinds[] = {2, 3, 4, 6};
+
+    (void)state;
+    for (size_t k = 0; k < 4; k++) {
+        size_t loops = 0;
+
+        for (uint64_t seed = 1; seed <= 100; seed++) {
+            struct sequence *of = begin();
+            uint64_t random = seed * 77;
+            char letter = 'A';
+
+            for (int i = 0; i < 120; i++) {
+                letter =
+                    (char)('A' + ((uint64_t)(letter - 'A') + 1 + chance(&random, kinds[k] - 1)) %
+                                     kinds[k]);
+                add(of, letter,
+                    20 + (uint64_t)(-80 * log((1 + (double)chance(&random, 1000)) / 1001)));
+            }
+            loops += fold(of) < 120;
+            free(of);
+        }
+        if (loops > most[k])
+            fail_msg("%zu of 100 random sequences of %d kinds are loops", loops, (int)kinds[k]);
+    }
+}
+
+/* The end is in a turn that has begun, if it goes on as the others did. */
+static void the_last_turn(void **state)
+{
+    static const struct {
+        const char *end;
+        int turn;
+    } ends[] = {{"", 10}, {"B", 11}, {"BC", 11}, {"F", 0}, {"BD", 0}, {"BCEF", 0}};
+
+    (void)state;
+    for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+        struct sequence *of = begin();
+
+        add_all(of, "A");
+        for (int turn = 0; turn < 10; turn++)
+            add_all(of, "BCDE");
+        add_all(of, ends[k].end);
+        fold(of);
+        assert_int_equal(rps_loops_last_turn(&of->phases), ends[k].turn);
+        free(of);
+    }
+    assert_int_equal(rps_loops_last_turn(&(struct rps_phases){0}), 0);
+}
+
+/* Several runs: a part of the phases is folded, and the rest is left as it is. */
+static void a_part_is_folded(void **state)
+{
+    struct sequence *of = begin();
+    struct rps_error err;
+    size_t rows;
+
+    (void)state;
+    for (int k = 0; k < 20; k++)
+        add_all(of, "ABC");
+    assert_int_equal(rps_fold(&of->phases, 30, 60, &rows, &err), 0);
+    assert_int_equal(rows, 3);
+    check(&of->phase[29], 0, 0, 0);
+    check(&of->phase[30], 1, 1, 1);
+    free(of);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_loop_between_other_phases),
+        cmocka_unit_test(turns_are_odd),
+        cmocka_unit_test(a_nap_is_no_turn),
+        cmocka_unit_test(a_run_has_three_loops),
+        cmocka_unit_test(what_is_no_loop),
+        cmocka_unit_test(a_turn_is_not_made_of_turns),
+        cmocka_unit_test(broken_loops_are_found),
+        cmocka_unit_test(chance_is_no_loop),
+        cmocka_unit_test(the_last_turn),
+        cmocka_unit_test(a_part_is_folded),
+    };
+
+    return cmocka_run_group_tests_name("fold", tests, NULL, NULL);
+}
