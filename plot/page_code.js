@@ -172,11 +172,11 @@ function addUp() {
 
 function tellAbout() {
     const complete = code.samples > 0 ? code.complete / code.samples : 0, about = part("codeAbout"), could = code.frequency * mine.length * code.cpus;
-    const asleep = code.frequency > 0 && data.axisIsTime && could > 0 ? 1 - mine.all / could : 0;
+    const asleep = code.frequency > 0 && data.axisIsTime && could >= FEWEST ? 1 - mine.all / could : 0;
     about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
         (other ? ", compared with " + other.all.toLocaleString("en") + " of " + against.name : "") +
         (asleep > 0.005 ? "; off the CPU or not sampled " + inPercent(asleep) + " of the time" : "") + (isFew() && !inSeconds ? "; too few for shares. " : ". "));
-    if (complete < FEW)
+    if (complete < FEW && code.samples >= FEWEST)
         about.append(element("span", { className: "warning" }, "Chains complete: " + Math.floor(100 * complete) + " %. "),
             "Where a chain is cut, calls are missing at its outer end: what a function took itself is right in any case.");
 }

@@ -270,7 +270,11 @@ CREATE TABLE sampling (           -- one row: how samples were taken, and what c
     complete INTEGER NOT NULL,    -- of them: whose stack reaches to where the thread began
     lost INTEGER NOT NULL,        -- for which there was no room
     throttled INTEGER NOT NULL,   -- times the kernel stopped sampling for a moment
-    unmapped INTEGER NOT NULL     -- addresses for which no mapping was known
+    unmapped INTEGER NOT NULL,    -- addresses for which no mapping was known
+    is_wide INTEGER,              -- 1: whole CPUs were sampled, and what is not the target's was
+                                  -- dropped; 0: tasks one by one, short ones hardly
+    is_fixed INTEGER,             -- 1: each thread keeps its interval, by time; 0: it varies
+    lookups INTEGER               -- times that forks were lost, and processes were looked up
 ) STRICT;
 
 CREATE TABLE module (             -- one row per file, or other memory, that had code
@@ -319,7 +323,22 @@ CREATE TABLE task (               -- one row per thread that was seen in samples
     name TEXT NOT NULL,
     start_ns INTEGER NOT NULL,    -- first seen, ns since the run's start
     end_ns INTEGER,               -- NULL: not before the recording, or not known
+    process_ns INTEGER,           -- in one row of a process: the exact CPU time of all its threads,
+                                  -- ns; NULL: not known, or in another row
     PRIMARY KEY (run_id, task)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE program (            -- threads that ended, and had exact CPU times, by program: the
+                                  -- name of a process
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    program INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    cpu_ns INTEGER NOT NULL,      -- their CPU time, ns
+    samples INTEGER NOT NULL,     -- that were taken of them
+    unsampled_ns INTEGER NOT NULL,        -- CPU time of those that had none, ns
+    unsampled_processes INTEGER NOT NULL, -- how many of these were a process's first thread
+    unsampled_threads INTEGER NOT NULL,   -- and how many another one
+    PRIMARY KEY (run_id, program)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE code_count (         -- how often stacks and tasks were seen in a period: add up rows of

@@ -80,8 +80,21 @@ struct rps_task {
     int64_t task;
     int64_t pid, tid;
     const char *name;
-    int64_t start_ns; /* first seen, since the start of the run */
-    int64_t end_ns;   /* it ended; -1: not before the recording, or not known */
+    int64_t start_ns;   /* first seen, since the start of the run */
+    int64_t end_ns;     /* it ended; -1: not before the recording, or not known */
+    int64_t process_ns; /* of one task of a process: the exact CPU time of all of it; -1: not known,
+                           or another task has it */
+};
+
+/* The threads of a program, a process's first thread's name, that ended while recording and whose
+ * exact CPU time is known (RPS_SAMPLE_TIME). */
+struct rps_program {
+    int64_t program;
+    const char *name;
+    int64_t cpu_ns;
+    uint64_t samples;                                /* that were taken of them */
+    int64_t unsampled_ns;                            /* CPU time of those of them that had none, */
+    uint64_t unsampled_processes, unsampled_threads; /* first threads, and others */
 };
 
 /* How often a stack, or a task, was seen in a period, or in a block where the run was thinned. */
@@ -95,16 +108,17 @@ struct rps_code_count {
 
 /* All that a store knows of the code of a run but the counts. Numbers are indices: element i has
  * number i. What the store lacks is filled in: a module of kind MEMORY with the path "", a frame of
- * module -1, a stack of frame -1, a task of pid -1. */
+ * module -1, a stack of frame -1, a task of pid -1, a program of nothing. */
 struct rps_code {
     struct rps_sampling sampling;
     int is_of_machine; /* the run is of CPUs: programs tell more of it than functions */
-    size_t module_count, frame_count, location_count, stack_count, task_count;
+    size_t module_count, frame_count, location_count, stack_count, task_count, program_count;
     struct rps_module *module; /* owned, with its texts, as all below */
     struct rps_frame *frame;
     struct rps_location *location; /* in order of frame and depth */
     struct rps_stack *stack;
     struct rps_task *task;
+    struct rps_program *program;
     char *texts; /* owned: what the paths and names point into */
 };
 

@@ -24,6 +24,8 @@ struct rps_code_output {
     size_t at_most;                          /* rows of tables and stacks; 0: all */
     const struct rps_shares *programs;       /* for people; NULL */
     struct rps_part_time time;               /* of the part */
+    int is_whole;                            /* it is all of the run, on all CPUs */
+    const struct rps_unsampled *unsampled;   /* of the run */
     const struct rps_part_shares *groups;    /* of each label; NULL: none are to be told of */
     const struct rps_part_time *groups_time; /* of each label */
     int is_read; /* 1: by people: what only programs are told is left out, of which there may be much */

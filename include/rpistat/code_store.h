@@ -1,6 +1,6 @@
 /*
- * The code of a run in its store: the tables sampling, module, frame, stack, task, location and
- * code_count (schema/).
+ * The code of a run in its store: the tables sampling, module, frame, stack, task, program,
+ * location and code_count (schema/).
  */
 #ifndef RPISTAT_CODE_STORE_H
 #define RPISTAT_CODE_STORE_H
@@ -18,14 +18,16 @@ extern const struct rps_store_wing rps_code_store;
 
 /*
  * Hand over what was found of the code, each before the first that refers to it, and counts of
- * stacks and tasks in periods, which add up where one comes twice. A task that comes again, and
- * what sampling has come to, replace what is there. Like periods they never wait.
+ * stacks and tasks in periods, which add up where one comes twice. A task or program that comes
+ * again, and what sampling has come to, replace what is there. Like periods they never wait.
  */
 void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling);
 void rps_writer_module(struct rps_writer *writer, const struct rps_module *module);
 void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame);
 void rps_writer_stack(struct rps_writer *writer, const struct rps_stack *stack);
 void rps_writer_task(struct rps_writer *writer, const struct rps_task *task);
+void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns);
+void rps_writer_program(struct rps_writer *writer, const struct rps_program *program);
 void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count);
 void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_count *count);
 

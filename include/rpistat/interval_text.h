@@ -22,6 +22,9 @@ double rps_interval_half(const struct rps_interval *interval);
 /* "± 2.1 %" of the value. RPS_INTERVAL_TEXT_SIZE bytes; returns ret. */
 char *rps_interval_percent(char *ret, const struct rps_interval *interval);
 
+/* "12 %", and of nearly all of it "99.95 %", never 100. RPS_INTERVAL_TEXT_SIZE bytes; returns ret. */
+char *rps_interval_share(char *ret, double share);
+
 /* What stands in the place of an interval: "rare bursts", "none seen in 26 % of the time", "its start
  * was not counted", ...; "" where there is one, or none is needed. RPS_INTERVAL_TEXT_SIZE bytes; returns ret. */
 char *rps_interval_words(char *ret, const struct rps_interval *interval);

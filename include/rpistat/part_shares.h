@@ -44,9 +44,22 @@ struct rps_share_group {
     struct rps_share_top function[RPS_SHARES_TOP];
 };
 
+/* CPU time of a run that no sample stands for. */
+struct rps_unsampled {
+    double cpu_s;                /* s; 0: none, or so little that it may be chance */
+    uint64_t processes, threads; /* that ended and had no sample; threads: but the first ones */
+    size_t count;
+    struct rps_unsampled_program {
+        const char *name;
+        uint64_t processes, threads;
+        double cpu_s;
+    } * program; /* most first */
+};
+
 struct rps_part_shares {
-    struct rps_sampling sampling; /* of the run */
-    uint64_t sample_count;        /* of all groups */
+    struct rps_sampling sampling;   /* of the run */
+    struct rps_unsampled unsampled; /* of the run */
+    uint64_t sample_count;          /* of all groups */
     size_t group_count, name_count;
     struct rps_share_group *group;
     struct rps_share_name *name; /* the functions of the run */
@@ -76,15 +89,36 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
  * ..."; of a machine "34 % in cc1 (31 processes), 4 % in ht_lookup"; "" where samples are too few to tell. For a sentence; not longer than size; returns ret. */
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 
-/* The samples that so much CPU time should have; at most so many where only a part of it may be
- * sampled ("cpu-clock:u"). NaN where that is not known: samples of other events, by a threshold. */
-double rps_samples_expected(const struct rps_sampling *sampling, double cpu_s);
+/* The samples that so much CPU time should have. Where only user code may be sampled
+ * ("cpu-clock:u"), of the whole run's CPU time those of its part in user code, as far as Linux told
+ * it; of any other at most so many. NaN where that is not known: samples of other events, by a
+ * threshold. */
+double rps_samples_expected(const struct rps_sampling *sampling, double cpu_s, int is_whole);
+
+/* "120 of 400 expected samples", "7 of at most 53 samples", "9 samples"; returns ret. */
+char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sampling,
+                           uint64_t samples, double cpu_s, int is_whole);
+
+/* Is that a number that there may be less of? */
+int rps_samples_at_most(const struct rps_sampling *sampling, int is_whole);
+
+/* The part of the whole run's CPU time that was in the kernel and may not be sampled, s; 0: none, or
+ * not known. */
+double rps_samples_kernel_s(const struct rps_sampling *sampling, double cpu_s);
+
+/* "[not sampled: 1,800 short processes: md5sum 30 %, tr 29 %]", parts of the run's CPU time, and
+ * "[in the kernel, not sampled here: 87 %]"; "" where there is no such time. For a line of its own
+ * below shares of the whole run; return ret. */
+char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *unsampled,
+                         double cpu_s);
+char *rps_samples_kernel_text(char *ret, size_t size, const struct rps_sampling *sampling,
+                              double cpu_s);
 
 /* Are there clearly fewer, below .8? Of a few samples that is chance. */
 int rps_samples_are_short(uint64_t samples, double expected);
 
 /* Where they are, a sentence with the likely reason; else "". Returns ret. */
 char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *sampling,
-                             uint64_t samples, double cpu_s);
+                             uint64_t samples, double cpu_s, int is_whole);
 
 #endif

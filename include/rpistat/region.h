@@ -118,7 +118,8 @@ int rps_region_get(const char *name, struct rps_region_times *ret);
 /*
  * A figure of a region: `what` is an event (by name, by what it counts, or by role: "instructions",
  * "L1-dcache-loads", "l1d_miss"), "clock" (the clock event), "seconds" (elapsed), "cpu_seconds", or
- * the name of a metric ("cpi"). NaN when the region is not known, or the figure is not.
+ * the name of a metric ("cpi"). NaN when the region is not known, or no entry of it has ended, or
+ * the figure is not known.
  *
  * The region NULL is an empty one: what each entry adds to the region's own figures. It is the
  * least of a few entries, none of them the first, that rps_region_open makes in its thread. To a

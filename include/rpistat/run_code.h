@@ -50,6 +50,9 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
                          const struct rps_code *code, struct rps_part_shares *ret,
                          struct rps_error *err);
 
+/* What the samples of a run say nothing of, in the arena. */
+struct rps_unsampled rps_code_unsampled(struct rps_arena *arena, const struct rps_code *code);
+
 /* Were samples taken, or should have been? The script of a simulation may have no code. */
 int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code);
 

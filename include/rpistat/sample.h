@@ -22,7 +22,9 @@ enum rps_sample_kind {
     RPS_SAMPLE_NAME,   /* thread tid is called `path`; is_exec: by an exec, which empties memory */
     RPS_SAMPLE_EXIT,   /* thread tid of process pid has ended */
     RPS_SAMPLE_TIME,   /* thread tid of process pid had cpu_time_ns on `cpu` while it could be
-                          sampled: once for each CPU that it was on, when it ends */
+                          sampled: once for each CPU that it was on, behind its RPS_SAMPLE_EXIT; of
+                          threads that were opened when the recording ends, with what those that
+                          they made, and that go on, have had */
     RPS_SAMPLE_SYMBOL, /* a simulation's code at map_address, map_length long: function `path`, of
                           source_file and source_line; pid 0: in all processes */
 };
@@ -74,12 +76,19 @@ struct rps_sampling {
     int is_wide;        /* whole CPUs were sampled, and what is not the target's was dropped: every
                            process has its share. 0: tasks, with their children: those that live for
                            less than an interval are hardly seen */
+    int is_fixed;       /* by time, and each thread keeps the interval that it began with, so that
+                           what repeats itself in this time is seen at one place. 0: it varies */
+    int64_t user_ns,
+        kernel_ns;      /* of readers: a command's CPU time in its code and in the kernel, as
+                                   Linux told when it had ended; -1: not known */
     char stacks[16];    /* "fp", "dwarf", "lbr", "none": innermost frames alone */
     uint64_t samples;   /* taken */
     uint64_t complete;  /* of them: whose stack reaches to where the thread began */
     uint64_t lost;      /* the kernel had no room for, or the recorder */
     uint64_t throttled; /* times that the kernel stopped sampling for a moment: too many a second */
     uint64_t unmapped;  /* addresses for which no mapping was known */
+    uint64_t lookups;   /* times that forks were lost, and the target's processes were looked up
+                           among those that run: an orphan may be missing */
 };
 
 /* Who gets them, in order of time. Called on the measurement loop: must not wait. */

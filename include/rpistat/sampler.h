@@ -21,6 +21,13 @@ enum rps_stacks {
     RPS_STACKS_NONE,  /* the innermost frame alone */
 };
 
+/* On what a workload, or running processes, are sampled. */
+enum rps_sample_on {
+    RPS_SAMPLE_ON_BEST,  /* CPUs where that is allowed and there are few, else tasks */
+    RPS_SAMPLE_ON_CPUS,  /* whole CPUs, of whose samples the target's are kept; else an error */
+    RPS_SAMPLE_ON_TASKS, /* the target's threads, and what they start */
+};
+
 struct rps_sampling_options {
     const char *event;  /* as events are named everywhere; NULL: the backend's own */
     uint64_t frequency; /* a second and CPU; 0: the default, or less, so that all CPUs that are
@@ -28,6 +35,7 @@ struct rps_sampling_options {
                            kernel allows (kernel.perf_event_max_sample_rate) becomes that. */
     uint64_t threshold; /* > 0: a sample each so many events, for `frequency` */
     enum rps_stacks stacks;
+    enum rps_sample_on on;
 };
 
 /* A sampler that is open on a target, standing still. */
@@ -41,7 +49,8 @@ struct rps_sampler {
     int (*stop)(void *self, struct rps_error *err);
 
     /* Hand over what came before until_ns (the event loop's clock), in order of time over all CPUs.
-     * What is younger waits for the next call. */
+     * What is younger waits for the next call. INT64_MAX: the last call, which hands over what CPU
+     * time the threads had that were opened, too. */
     int (*drain)(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
                  struct rps_error *err);
 

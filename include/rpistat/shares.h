@@ -36,6 +36,7 @@ struct rps_share {
     const char *file;   /* of functions and lines; "" not known */
     int line;         /* of a line; of a function the one that most samples were at; 0 not known */
     int64_t pid, tid; /* of tasks; -1 */
+    int64_t cpu_ns;   /* of processes, exact; -1: not known */
     int is_kernel;
     enum rps_location_how how;
     uint64_t self;  /* samples in which it was the innermost */

@@ -26,7 +26,7 @@ struct rps_store_question {
     int whole;              /* 1: only of runs whose periods could all be read */
 };
 
-#define RPS_STORE_WING_KINDS_MAX 8
+#define RPS_STORE_WING_KINDS_MAX 12
 
 /* All functions return an SQLite code, and are there. */
 struct rps_store_wing {

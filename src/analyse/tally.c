@@ -20,8 +20,9 @@
  * and clock ticks. */
 #define TALLY_LEAST_SHARE 0.1
 
-/* The clock event is there all the time when it lacks less than this share of it. */
-#define TALLY_CLOCK_LACK 0.001
+/* The clock event is there all the time when it lacks less than this share of it, which is how far
+ * two readings of a clock may be apart. */
+#define TALLY_CLOCK_LACK 1e-5
 
 /* A ratio of events needs a workload that ran for at least this part of the stretch; a rate over
  * elapsed time does not. */

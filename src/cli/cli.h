@@ -135,21 +135,22 @@ struct rps_record_settings {
     const char *sets; /* --sets: a document's name or file; NULL: chosen by what can be counted */
     const char *pmu;  /* --pmu: "auto", or a backend's name with what it needs behind a colon */
     int no_merge;     /* --no-merge */
-    struct rps_order order; /* --order; the seed is drawn where none was given */
-    int64_t commit_ns;      /* --commit */
-    int durability_full;    /* --durability full */
-    int64_t keep_ns;        /* --keep; 0: for ever */
-    uint64_t max_bytes;     /* --max-size; 0: any */
-    struct rps_texts pid;   /* -p: lists of processes */
-    int all_cpus;           /* -a */
-    const char *cpus;       /* -C: a list of CPUs; NULL: all */
-    const char *cgroup;     /* -G */
-    int64_t delay_ns;       /* --delay; -1: until --control says enable */
-    const char *control;    /* --control; NULL: none */
-    int no_samples;         /* --no-samples */
-    const char *sample;     /* --sample: EVENT or EVENT:N; NULL: not given */
-    uint64_t frequency;     /* --frequency */
-    enum rps_stacks stacks; /* --stacks */
+    struct rps_order order;       /* --order; the seed is drawn where none was given */
+    int64_t commit_ns;            /* --commit */
+    int durability_full;          /* --durability full */
+    int64_t keep_ns;              /* --keep; 0: for ever */
+    uint64_t max_bytes;           /* --max-size; 0: any */
+    struct rps_texts pid;         /* -p: lists of processes */
+    int all_cpus;                 /* -a */
+    const char *cpus;             /* -C: a list of CPUs; NULL: all */
+    const char *cgroup;           /* -G */
+    int64_t delay_ns;             /* --delay; -1: until --control says enable */
+    const char *control;          /* --control; NULL: none */
+    int no_samples;               /* --no-samples */
+    const char *sample;           /* --sample: EVENT or EVENT:N; NULL: not given */
+    uint64_t frequency;           /* --frequency */
+    enum rps_sample_on sample_on; /* --sample-on */
+    enum rps_stacks stacks;       /* --stacks */
     int asks_for_samples; /* one of the last three was given: without samples nothing is recorded */
     uint64_t repeat;      /* --repeat: runs in a row */
 };

@@ -252,10 +252,12 @@ static int write_job(struct rps_cli *cli, const struct job *job)
     struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
     locale_t before = uselocale(cli->locale);
     char part[512];
+    const char *output_part = part_text(job, part, sizeof(part));
+    struct rps_unsampled unsampled = rps_code_unsampled(cli->arena, &job->code);
     struct rps_code_output output = {
         .run = &job->run,
         .code = &job->code,
-        .part = part_text(job, part, sizeof(part)),
+        .part = output_part,
         .view = settings->is_tree     ? RPS_CODE_TREE
                 : settings->is_stacks ? RPS_CODE_STACKS
                                       : RPS_CODE_TABLE,
@@ -267,6 +269,8 @@ static int write_job(struct rps_cli *cli, const struct job *job)
                                          : 0,
         .programs = &job->programs,
         .time = job->time[0],
+        .is_whole = !output_part && job->cpus.count == 0,
+        .unsampled = &unsampled,
         .groups = job->groups_time ? &job->groups : NULL,
         .groups_time = job->groups_time,
         .is_read = is_read(settings),

@@ -96,6 +96,8 @@ static const struct rps_option options[] = {
      AT(frequency), 1, RPS_SAMPLE_FREQUENCY_MAX},
     {"sample", 0, "EVENT", "what samples are taken by; EVENT:N: one each N of it", NULL,
      RPS_OPTION_TEXT, AT(sample), 1},
+    {"sample-on", 0, "WHAT", "samples of whole cpus, or of tasks alone", "auto", RPS_OPTION_CHOICE,
+     AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "callers by fp, dwarf or lbr; or none", "fp", RPS_OPTION_CHOICE,
      AT(stacks), .words = "fp dwarf lbr none"},
     {"commit", 0, "T", "time between commits, 0: every period", "1s", RPS_OPTION_DURATION,
@@ -115,6 +117,7 @@ static int check_record(struct rps_cli *cli)
 
     settings->asks_for_samples = rps_options_source(cli, "sample") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "frequency") != RPS_SOURCE_DEFAULT ||
+                                 rps_options_source(cli, "sample-on") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "stacks") != RPS_SOURCE_DEFAULT;
     if (settings->delay_ns < 0 && !settings->control)
         return rps_error_set(&cli->err, RPS_USAGE,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
@@ -60,21 +61,26 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
     uint64_t samples = output->shares->samples;
-    char share[TEXT_SIZE], often[TEXT_SIZE], off[TEXT_SIZE] = "";
+    char share[TEXT_SIZE], often[TEXT_SIZE], got[TEXT_SIZE], few[TEXT_SIZE], off[TEXT_SIZE] = "";
 
     if (s->frequency > 0)
-        snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU", s->frequency);
+        snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU%s", s->frequency,
+                 s->is_fixed ? ", at a fixed interval" : "");
     else
         snprintf(often, sizeof(often), "one each %" PRIu64 " of them", s->threshold);
     if (isfinite(output->time.off_cpu))
         snprintf(off, sizeof(off), "; %.1f %% of the time off the CPU, where none are taken",
                  100 * output->time.off_cpu);
-    rps_block_wrap(head, 0, 0, "%" PRIu64 " sample%s of %s, %s%s", samples, samples == 1 ? "" : "s",
-                   s->event, often, off);
+    rps_samples_short_text(few, sizeof(few), s, samples, output->time.cpu_s, output->is_whole);
+    if (few[0]) /* it says how many they should be */
+        snprintf(got, sizeof(got), "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
+    else
+        rps_samples_got_text(got, sizeof(got), s, samples, output->time.cpu_s, output->is_whole);
+    rps_block_wrap(head, 0, 0, "%s of %s, %s%s", got, s->event, often, off);
     if (samples < RPS_SHARES_SAMPLES_MIN)
         rps_block_wrap(head, 0, 0, "These are too few for shares.");
-    if (rps_samples_short_text(share, sizeof(share), s, samples, output->time.cpu_s)[0])
-        rps_block_wrap(head, 0, 0, "%s", share);
+    if (few[0])
+        rps_block_wrap(head, 0, 0, "%s", few);
     if (s->lost > 0)
         rps_block_wrap(head, 0, 0, "Lost: %s of the run's samples, for which there was no room.",
                        of_samples_text(share, s->lost, s->samples + s->lost));
@@ -83,6 +89,12 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
                        "The kernel stopped sampling for a moment %" PRIu64
                        " time%s: too many samples a second.",
                        s->throttled, s->throttled == 1 ? "" : "s");
+    if (s->lookups > 0)
+        rps_block_wrap(head, 0, 0,
+                       "Forks were lost %" PRIu64
+                       " time%s, and the workload's processes looked up among those that ran: one "
+                       "that had lost its parent may be missing.",
+                       s->lookups, s->lookups == 1 ? "" : "s");
 }
 
 static void say_chains(const struct filling *filling, struct rps_block *head)
@@ -160,6 +172,9 @@ static void put_sampling(const struct filling *filling)
         {"lost_samples", .kind = RPS_VALUE_INT},
         {"throttled", .kind = RPS_VALUE_INT},
         {"unmapped", .kind = RPS_VALUE_INT},
+        {"whole_cpus", .kind = RPS_VALUE_BOOL},
+        {"fixed_interval", .kind = RPS_VALUE_BOOL},
+        {"lookups", .kind = RPS_VALUE_INT},
     };
     const struct rps_sampling *s = &filling->output->code->sampling;
     struct rps_block *block = rps_document_block(filling->document, "sampling", columns,
@@ -175,6 +190,9 @@ static void put_sampling(const struct filling *filling)
     rps_put_int(block, (int64_t)s->lost, 1);
     rps_put_int(block, (int64_t)s->throttled, 1);
     rps_put_int(block, (int64_t)s->unmapped, 1);
+    rps_put_int(block, s->is_wide, 1);
+    rps_put_int(block, s->is_fixed, 1);
+    rps_put_int(block, (int64_t)s->lookups, 1);
 }
 
 /* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
@@ -203,8 +221,9 @@ static void put_fields(const struct filling *filling)
     put_sampling(filling);
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT),
                 (int64_t)output->shares->samples, 1);
-    rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
-                   rps_samples_expected(&output->code->sampling, output->time.cpu_s));
+    rps_put_number(
+        rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
+        rps_samples_expected(&output->code->sampling, output->time.cpu_s, output->is_whole));
     rps_put_int(rps_document_field(document, "unnamed", RPS_VALUE_INT),
                 (int64_t)count_unnamed(output), output->by <= RPS_SHARES_LINE);
     rps_put_number(rps_document_field(document, "off_cpu", RPS_VALUE_NUMBER), output->time.off_cpu);
@@ -233,6 +252,15 @@ static void say_rest(const struct filling *filling, size_t count)
 
     if (rows < count)
         rps_document_say(filling->document, "and %zu more: --at-most", count - rows);
+}
+
+static int has_times(const struct rps_shares *shares)
+{
+    size_t i = 0;
+
+    while (i < shares->count && shares->share[i].cpu_ns < 0)
+        i++;
+    return i < shares->count;
 }
 
 static struct rps_block *begin_shares(const struct filling *filling)
@@ -264,12 +292,24 @@ static struct rps_block *begin_shares(const struct filling *filling)
         {.name = "named_by"},
         {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4},
         {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5},
+        {"cpu_s", is_table && has_times(filling->output->shares) ? "CPU time" : NULL,
+         RPS_VALUE_DURATION, .unit = "s", .place = 9},
     };
     struct rps_block *block = rps_document_block(filling->document, "code", columns,
                                                  sizeof(columns) / sizeof(columns[0]));
 
     block->indent = 2;
     return block;
+}
+
+/* A row of CPU time that no sample tells of, for programs, if there is such. */
+static void put_rest(struct rps_block *block, const char *name, double cpu_s)
+{
+    if (!(cpu_s > 0))
+        return;
+    rps_put_text(block, name);
+    rps_put_blanks(block, (int)block->column_count - 2);
+    rps_put_int(block, (int64_t)(cpu_s * RPS_NS_PER_S), 1);
 }
 
 static void put_shares(const struct filling *filling)
@@ -300,6 +340,14 @@ static void put_shares(const struct filling *filling)
                                 : rps_location_how_name(share->how));
         rps_put_int(block, share->pid, share->pid >= 0);
         rps_put_int(block, share->tid, share->tid >= 0);
+        rps_put_int(block, share->cpu_ns, share->cpu_ns >= 0);
+        if (share->cpu_ns >= 0)
+            rps_put_words(block, "%.3f", (double)share->cpu_ns / RPS_NS_PER_S);
+    }
+    if (!output->is_read && output->is_whole) {
+        put_rest(block, "[in the kernel, not sampled here]",
+                 rps_samples_kernel_s(&output->code->sampling, output->time.cpu_s));
+        put_rest(block, "[not sampled]", output->unsampled->cpu_s);
     }
     if (output->view == RPS_CODE_TABLE)
         say_rest(filling, shares->count);
@@ -636,6 +684,9 @@ void rps_code_blocks(struct rps_document *document, const struct rps_code_output
     document->csv = output->view == RPS_CODE_TREE     ? "calls"
                     : output->view == RPS_CODE_STACKS ? "stacks"
                                                       : "code";
+    if (output->is_whole)
+        rps_share_block_unsampled(document, rps_document_block(document, NULL, NULL, 0), 2,
+                                  &output->code->sampling, output->unsampled, output->time.cpu_s);
     say_unnamed(&filling);
     put_labels(&filling);
 }

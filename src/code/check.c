@@ -32,8 +32,8 @@ _Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
 const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
     {RPS_FINDING_WRONG,
      "SELECT " NUMBERS("module") " + " NUMBERS("frame") " + " NUMBERS("stack") " + " NUMBERS(
-         "task"),
-     "modules, frames, stacks and tasks with numbers that no recorder writes", 1, 0},
+         "task") " + " NUMBERS("program"),
+     "modules, frames, stacks, tasks and programs with numbers that no recorder writes", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM frame WHERE run_id = ?1 AND module <> -1 AND module NOT IN"
      " (SELECT module FROM module WHERE run_id = ?1) AND " NONE_LOST,
@@ -83,8 +83,9 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
     "DELETE FROM " table " WHERE run_id = ?1 AND " column " NOT BETWEEN 0 AND 1999999;"
 
 /* ?1 is the run, ?2 its highest period. */
-static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS("frame", "frame")
-    DROP_NUMBERS("stack", "stack") DROP_NUMBERS("task", "task") DROP_NUMBERS(
+static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
+    "frame", "frame") DROP_NUMBERS("stack", "stack") DROP_NUMBERS("task", "task")
+    DROP_NUMBERS("program", "program") DROP_NUMBERS(
         "location",
         "depth") "DELETE FROM location WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
                  " WHERE run_id = ?1);"
@@ -96,8 +97,8 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS("fr
 static const char sql_mend[] =
     "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1 FROM stack_count"
     " WHERE run_id = ?1;"
-    "INSERT OR IGNORE INTO task SELECT DISTINCT ?1, task, -1, -1, '', 0, NULL FROM task_count"
-    " WHERE run_id = ?1;"
+    "INSERT OR IGNORE INTO task (run_id, task, pid, tid, name, start_ns)"
+    " SELECT DISTINCT ?1, task, -1, -1, '', 0 FROM task_count WHERE run_id = ?1;"
     "UPDATE frame SET module = -1 WHERE run_id = ?1 AND module NOT IN (SELECT module FROM module"
     " WHERE run_id = ?1);"
     "UPDATE stack SET frame = -1 WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
@@ -109,7 +110,9 @@ static const char sql_mend[] =
     "  AND o.period = code_count.period) WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"
     "  (SELECT 1 FROM rollup AS r WHERE r.run_id = ?1 AND r.level = code_count.level"
     "  AND r.cpu = code_count.cpu AND r.period = code_count.period);"
-    "INSERT OR IGNORE INTO sampling SELECT ?1, '', 0, 0, '', 0, 0, 0, 0, 0 WHERE EXISTS"
+    "INSERT OR IGNORE INTO sampling (run_id, event, frequency, threshold, stacks, samples, "
+    "complete,"
+    " lost, throttled, unmapped) SELECT ?1, '', 0, 0, '', 0, 0, 0, 0, 0 WHERE EXISTS"
     " (SELECT 1 FROM code_count WHERE run_id = ?1);"
     "UPDATE sampling SET samples = max(samples, c.stacks, c.tasks),"
     " lost = max(lost, max(samples, c.stacks, c.tasks) - min(c.stacks, c.tasks)) FROM"

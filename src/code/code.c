@@ -53,6 +53,7 @@ void rps_code_free(struct rps_code *code)
     free(code->location);
     free(code->stack);
     free(code->task);
+    free(code->program);
     free(code->texts);
     *code = (struct rps_code){0};
 }

@@ -20,7 +20,7 @@
 
 #define NAMES_MAX 64 /* of a frame: more than naming finds of inlined functions */
 
-enum { MODULES, FRAMES, STACKS, TASKS, LOCATIONS, LISTS };
+enum { MODULES, FRAMES, STACKS, TASKS, LOCATIONS, PROGRAMS, LISTS };
 
 /* An array that grows. */
 struct list {
@@ -82,6 +82,8 @@ static void place_texts(struct rps_code *code)
     }
     for (size_t i = 0; i < code->task_count; i++)
         place_text(code, &code->task[i].name);
+    for (size_t i = 0; i < code->program_count; i++)
+        place_text(code, &code->program[i].name);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -126,6 +128,13 @@ static int64_t time_of(sqlite3_stmt *stmt, int column, int64_t unknown)
                : unknown;
 }
 
+static uint64_t count_of(sqlite3_stmt *stmt, int column)
+{
+    int64_t count = sqlite3_column_int64(stmt, column);
+
+    return count > 0 ? (uint64_t)count : 0;
+}
+
 static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
     struct rps_task *task = element;
@@ -135,6 +144,19 @@ static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
     task->name = keep_text(r, stmt, 3);
     task->start_ns = time_of(stmt, 4, 0);
     task->end_ns = time_of(stmt, 5, -1);
+    task->process_ns = time_of(stmt, 6, -1);
+}
+
+static void fill_program(struct reading *r, sqlite3_stmt *stmt, void *element)
+{
+    struct rps_program *program = element;
+
+    program->name = keep_text(r, stmt, 1);
+    program->cpu_ns = time_of(stmt, 2, 0);
+    program->samples = count_of(stmt, 3);
+    program->unsampled_ns = time_of(stmt, 4, 0);
+    program->unsampled_processes = count_of(stmt, 5);
+    program->unsampled_threads = count_of(stmt, 6);
 }
 
 static void fill_location(struct reading *r, sqlite3_stmt *stmt, void *element)
@@ -164,6 +186,7 @@ static const struct {
         struct rps_frame frame;
         struct rps_stack stack;
         struct rps_task task;
+        struct rps_program program;
     } unknown; /* of which there is no row */
 } tables[LISTS] = {
     [MODULES] = {"SELECT module, kind, path, build_id FROM module WHERE run_id = ?1"
@@ -175,13 +198,17 @@ static const struct {
     [STACKS] = {"SELECT stack, parent, frame FROM stack WHERE run_id = ?1 ORDER BY stack",
                 fill_stack, sizeof(struct rps_stack), RPS_CODE_NUMBER_MAX,
                 .unknown.stack = {.parent = -1, .frame = -1}},
-    [TASKS] = {"SELECT task, pid, tid, name, start_ns, end_ns FROM task WHERE run_id = ?1"
-               " ORDER BY task",
-               fill_task, sizeof(struct rps_task), 1000000,
-               .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1}},
+    [TASKS] =
+        {"SELECT task, pid, tid, name, start_ns, end_ns, process_ns FROM task WHERE run_id = ?1"
+         " ORDER BY task",
+         fill_task, sizeof(struct rps_task), 1000000,
+         .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1, .process_ns = -1}},
     [LOCATIONS] = {"SELECT frame, depth, function, file, line, how FROM location WHERE run_id = ?1"
                    " ORDER BY frame, depth",
                    fill_location, sizeof(struct rps_location), 4000000, .unknown.number = 0},
+    [PROGRAMS] = {"SELECT program, name, cpu_ns, samples, unsampled_ns, unsampled_processes,"
+                  " unsampled_threads FROM program WHERE run_id = ?1 ORDER BY program",
+                  fill_program, sizeof(struct rps_program), 100000, .unknown.program = {0}},
 };
 
 /* The place of the row in its array; -1 for one to leave out. */
@@ -237,11 +264,13 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     r->is_sampled = 1;
     rps_fields_copy_text(stmt, 0, s->event, sizeof(s->event));
     rps_fields_copy_text(stmt, 1, s->stacks, sizeof(s->stacks));
-    for (int i = 0; i < (int)(sizeof(number) / sizeof(number[0])); i++) {
-        int64_t value = sqlite3_column_int64(stmt, i + 2);
-
-        *number[i] = value > 0 ? (uint64_t)value : 0;
-    }
+    for (int i = 0; i < (int)(sizeof(number) / sizeof(number[0])); i++)
+        *number[i] = count_of(stmt, i + 2);
+    s->is_wide = sqlite3_column_int64(stmt, 9) == 1;
+    s->is_fixed = sqlite3_column_int64(stmt, 10) == 1;
+    s->lookups = count_of(stmt, 11);
+    s->user_ns = time_of(stmt, 12, -1);
+    s->kernel_ns = time_of(stmt, 13, -1);
     return 0;
 }
 
@@ -279,7 +308,10 @@ static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id
 {
     int result = rps_reader_each(reader,
                                  "SELECT event, stacks, frequency, threshold, samples, complete,"
-                                 " lost, throttled, unmapped FROM sampling WHERE run_id = ?1",
+                                 " lost, throttled, unmapped, is_wide, is_fixed, lookups,"
+                                 " iif(target = 'command', user_ns, NULL),"
+                                 " iif(target = 'command', system_ns, NULL)"
+                                 " FROM sampling JOIN run USING (run_id) WHERE run_id = ?1",
                                  run_id, 0, read_sampling, r, err);
 
     if (result == 0)
@@ -313,6 +345,8 @@ int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *
         .stack_count = list[STACKS].count,
         .task = list[TASKS].array,
         .task_count = list[TASKS].count,
+        .program = list[PROGRAMS].array,
+        .program_count = list[PROGRAMS].count,
         .location = list[LOCATIONS].array,
         .location_count = list[LOCATIONS].count,
         .texts = r.texts.array,

@@ -87,6 +87,20 @@ static void on_task(void *context, const struct rps_task *task)
     rps_writer_task(samples->writer, &told);
 }
 
+static void on_process_time(void *context, int64_t task, int64_t cpu_ns)
+{
+    struct recorder *samples = context;
+
+    rps_writer_process_time(samples->writer, task, cpu_ns);
+}
+
+static void on_program(void *context, const struct rps_program *program)
+{
+    struct recorder *samples = context;
+
+    rps_writer_program(samples->writer, program);
+}
+
 static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
 {
     struct recorder *samples = context;
@@ -239,6 +253,7 @@ static void tell_store(struct recorder *samples)
     rps_tracker_status(samples->tracker, &sampling);
     sampling.lost += samples->lost;
     rps_writer_sampling(samples->writer, &sampling);
+    rps_tracker_tell_programs(samples->tracker);
 }
 
 static void take_period(void *self, const struct rps_period *period)
@@ -343,8 +358,17 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
         return rps_error_memory(err);
     rc = pmu->open_sampler(pmu_self, options, target, &samples->sampler, err);
     if (rc == 0) {
-        const struct rps_tracker_sink sink = {samples, on_module, on_frame,     on_stack,
-                                              on_task, on_count,  on_incomplete};
+        const struct rps_tracker_sink sink = {
+            .context = samples,
+            .module = on_module,
+            .frame = on_frame,
+            .stack = on_stack,
+            .task = on_task,
+            .process_time = on_process_time,
+            .program = on_program,
+            .count = on_count,
+            .incomplete = on_incomplete,
+        };
 
         rc = rps_tracker_new(&samples->tracker, 0, &sink, err);
     }

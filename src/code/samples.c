@@ -284,6 +284,7 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
     place_lines(name, counts.key_count, code, counts.id);
     *ret = (struct rps_part_shares){
         .sampling = code->sampling,
+        .unsampled = rps_code_unsampled(arena, code),
         .group_count = part->group_count,
         .name_count = counts.key_count,
         .group = rps_arena_get(arena, part->group_count, sizeof(*ret->group)),

@@ -125,7 +125,7 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
     share->module = rps_share_index_path(index->code, key->module);
     share->file = key->file;
     share->line = key->line;
-    share->pid = share->tid = -1;
+    share->pid = share->tid = share->cpu_ns = -1;
     share->is_kernel = rps_share_index_is_kernel(index->code, key->module);
 }
 
@@ -222,6 +222,8 @@ static void join_processes(struct rps_shares *shares)
         if (kept > 0 && next->pid >= 0 && shares->share[kept - 1].pid == next->pid) {
             shares->share[kept - 1].self += next->self;
             shares->share[kept - 1].total += next->total;
+            if (next->cpu_ns >= 0)
+                shares->share[kept - 1].cpu_ns = next->cpu_ns;
         } else {
             shares->share[kept++] = *next;
         }
@@ -249,6 +251,7 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
                                .line = (int)t, /* for the order */
                                .pid = task->pid,
                                .tid = task->tid,
+                               .cpu_ns = by == RPS_SHARES_PROCESS ? task->process_ns : -1,
                                .how = RPS_LOCATION_NONE,
                                .self = samples[t],
                                .total = samples[t]};
@@ -276,6 +279,7 @@ static struct rps_shares find_programs(struct rps_arena *arena, const struct rps
                                              .file = "",
                                              .pid = -1,
                                              .tid = -1,
+                                             .cpu_ns = -1,
                                              .how = RPS_LOCATION_NONE};
     for (size_t t = 0; t < code->task_count; t++) {
         shares.share[program[t]].self += samples[t];

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "maps.h"
+#include "rpistat/clock.h"
 #include "tracker_parts.h"
 
 #define STACKS_MAX    1000000 /* that are told apart; above, innermost frames alone */
@@ -23,10 +24,20 @@
 #define PAGE          4096
 #define NAME_SIZE     64
 
+#define PROGRAMS_MAX 10000 /* that are told apart; above, one without a name */
+
+/* A thread that has ended is known for so long: its CPU time comes behind its end. */
+#define ENDED_NS (RPS_NS_PER_S / 10)
+
 struct rps_process {
     struct rps_intern_key key; /* pid */
     struct rps_space *space;   /* NULL: nothing is known */
-    size_t threads;
+    size_t threads;            /* that are known, */
+    size_t living;             /* and those of them that have not ended */
+    int64_t task;              /* that was seen last of it; -1: none */
+    int64_t cpu_ns;            /* of the threads that have ended; -1: not known of all */
+    int is_first_known;        /* the first thread has ended, and its time is known */
+    char name[NAME_SIZE];      /* of the first thread, when it had ended */
 };
 
 struct rps_thread {
@@ -34,7 +45,11 @@ struct rps_thread {
     pid_t pid;
     int64_t task; /* its number, once a sample was taken; else -1 */
     int64_t start_ns;
+    int64_t end_ns; /* on the clock of the samples; -1: it lives */
+    int64_t next;   /* number of the thread that ended after it; -1 */
     int is_renamed; /* since the task was told */
+    int64_t cpu_ns; /* exact; -1: not known */
+    uint64_t samples;
     char name[NAME_SIZE];
 };
 
@@ -399,8 +414,8 @@ static struct rps_thread *find_thread(const struct rps_tracker *tracker, pid_t t
 
 static void tell_task(struct rps_tracker *tracker, struct rps_thread *thread, int64_t end_ns)
 {
-    struct rps_task told = {thread->task, thread->pid,      (pid_t)thread->key.a,
-                            thread->name, thread->start_ns, end_ns};
+    struct rps_task told = {thread->task,     thread->pid, (pid_t)thread->key.a, thread->name,
+                            thread->start_ns, end_ns,      .process_ns = -1};
 
     tracker->sink.task(tracker->sink.context, &told);
     thread->is_renamed = 0;
@@ -413,28 +428,128 @@ static void end_task(struct rps_tracker *tracker, struct rps_thread *thread, int
     thread->task = -1;
 }
 
-static void leave_process(struct rps_tracker *tracker, pid_t pid)
+/* The program of that name; NULL without memory. */
+static struct rps_tracker_program *add_program(struct rps_tracker *tracker, const char *name)
 {
-    int64_t number = rps_intern_find(&tracker->process, (uint32_t)pid, 0);
+    struct rps_tracker_program *program;
+    uint64_t hash, same = 0;
+    char *own_name;
+    int64_t number;
+    int is_new;
+
+    if (tracker->program.count >= PROGRAMS_MAX)
+        name = "";
+    hash = hash_text(0, name);
+    while ((number = rps_intern_find(&tracker->program, hash, same)) >= 0) {
+        program = rps_intern_at(&tracker->program, number);
+        if (strcmp(program->name, name) == 0)
+            return program;
+        same++;
+    }
+    own_name = strdup(name);
+    number = own_name ? rps_intern_add(&tracker->program, hash, same, &is_new) : -1;
+    if (number < 0) {
+        free(own_name);
+        return NULL;
+    }
+    program = rps_intern_at(&tracker->program, number);
+    program->name = own_name;
+    program->told = (struct rps_program){.program = number, .name = own_name};
+    return program;
+}
+
+/* The exact time of a thread that has ended is its program's. */
+static void count_time(struct rps_tracker *tracker, const struct rps_thread *thread,
+                       const struct rps_process *process)
+{
+    const struct rps_thread *first = find_thread(tracker, thread->pid);
+    struct rps_tracker_program *program = add_program(tracker, first ? first->name : process->name);
+    int is_first = (pid_t)thread->key.a == thread->pid;
+
+    if (!program) {
+        tracker->lost++;
+        return;
+    }
+    program->is_changed = 1;
+    program->told.cpu_ns += thread->cpu_ns;
+    program->told.samples += thread->samples;
+    if (thread->samples > 0)
+        return;
+    program->told.unsampled_ns += thread->cpu_ns;
+    program->told.unsampled_processes += is_first;
+    program->told.unsampled_threads += !is_first;
+}
+
+static void leave_process(struct rps_tracker *tracker, const struct rps_thread *thread)
+{
+    int64_t number = rps_intern_find(&tracker->process, (uint32_t)thread->pid, 0);
     struct rps_process *process = rps_intern_at(&tracker->process, number);
 
+    if (thread->cpu_ns >= 0)
+        count_time(tracker, thread, process);
+    if ((pid_t)thread->key.a == thread->pid) {
+        process->is_first_known = thread->cpu_ns >= 0;
+        strcpy(process->name, thread->name);
+    }
+    process->cpu_ns =
+        thread->cpu_ns < 0 || process->cpu_ns < 0 ? -1 : process->cpu_ns + thread->cpu_ns;
     if (--process->threads > 0)
         return;
-    rps_space_release(process->space);
-    process->space = NULL;
+    if (process->task >= 0 && process->is_first_known && process->cpu_ns >= 0)
+        tracker->sink.process_time(tracker->sink.context, process->task, process->cpu_ns);
     rps_intern_remove(&tracker->process, number);
+}
+
+/* Forget the threads that ended longest ago: those before a time, and up to thread `last`; -1:
+ * no such one. */
+static void forget_ended(struct rps_tracker *tracker, int64_t before_ns, int64_t last)
+{
+    while (tracker->first_ended >= 0) {
+        int64_t number = tracker->first_ended;
+        struct rps_thread *thread = rps_intern_at(&tracker->thread, number);
+
+        if (thread->end_ns >= before_ns && last < 0)
+            break;
+        tracker->first_ended = thread->next;
+        leave_process(tracker, thread);
+        rps_intern_remove(&tracker->thread, number);
+        if (number == last)
+            last = -1;
+    }
 }
 
 static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 {
     int64_t number = rps_intern_find(&tracker->thread, (uint32_t)tid, 0);
     struct rps_thread *thread = rps_intern_at(&tracker->thread, number);
+    struct rps_process *process;
 
-    if (!thread)
+    if (!thread || thread->end_ns >= 0)
         return;
     end_task(tracker, thread, time_ns);
-    leave_process(tracker, thread->pid);
-    rps_intern_remove(&tracker->thread, number);
+    process = find_process(tracker, thread->pid);
+    if (--process->living == 0) {
+        rps_space_release(process->space);
+        process->space = NULL;
+    }
+    thread->end_ns = time_ns;
+    thread->next = -1;
+    if (tracker->first_ended < 0)
+        tracker->first_ended = number;
+    else
+        ((struct rps_thread *)rps_intern_at(&tracker->thread, tracker->last_ended))->next = number;
+    tracker->last_ended = number;
+    forget_ended(tracker, time_ns - ENDED_NS, -1);
+}
+
+/* The number of a thread is to be another's. */
+static void free_number(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
+{
+    int64_t number = rps_intern_find(&tracker->thread, (uint32_t)tid, 0);
+
+    end_thread(tracker, tid, time_ns);
+    if (number >= 0)
+        forget_ended(tracker, INT64_MIN, number);
 }
 
 /* The thread, which is made where it is not known, with its process; NULL without memory. Valid
@@ -443,12 +558,13 @@ static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid
                                      int64_t time_ns)
 {
     struct rps_thread *thread = find_thread(tracker, tid);
+    struct rps_process *of;
     int64_t number, process;
     int is_new;
 
     if (thread && thread->pid == pid)
         return thread;
-    end_thread(tracker, tid, time_ns); /* nobody said that it ended: its number is another's now */
+    free_number(tracker, tid, time_ns); /* where nobody said that it ended */
     number = rps_intern_add(&tracker->thread, (uint32_t)tid, 0, &is_new);
     if (number < 0)
         return NULL;
@@ -457,10 +573,13 @@ static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid
         rps_intern_remove(&tracker->thread, number);
         return NULL;
     }
-    ((struct rps_process *)rps_intern_at(&tracker->process, process))->threads++;
+    of = rps_intern_at(&tracker->process, process);
+    of->task = is_new ? -1 : of->task;
+    of->threads++;
+    of->living++;
     thread = rps_intern_at(&tracker->thread, number);
     thread->pid = pid;
-    thread->task = -1;
+    thread->task = thread->end_ns = thread->cpu_ns = -1;
     strcpy(thread->name, tid == 0 ? "swapper" : ""); /* the kernel never names that one */
     return thread;
 }
@@ -493,7 +612,7 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
 
     if (sample->tid == sample->parent_tid) /* no thread makes itself */
         return 0;
-    end_thread(tracker, sample->tid, sample->time_ns);
+    free_number(tracker, sample->tid, sample->time_ns);
     thread = add_thread(tracker, sample->pid, sample->tid, sample->time_ns);
     if (!thread)
         return -1;
@@ -535,10 +654,20 @@ static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sa
         thread->task = tracker->task_count++;
         thread->start_ns = sample->time_ns - tracker->start_ns;
         thread->is_renamed = 1;
+        find_process(tracker, thread->pid)->task = thread->task;
     }
     if (thread->is_renamed)
         tell_task(tracker, thread, -1);
+    thread->samples++;
     return thread->task;
+}
+
+static void take_time(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
+
+    if (thread && thread->pid == sample->pid)
+        thread->cpu_ns = (thread->cpu_ns > 0 ? thread->cpu_ns : 0) + sample->cpu_time_ns;
 }
 
 static int take_stack(struct rps_tracker *tracker, const struct rps_sample *sample)
@@ -577,14 +706,28 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
     tracker->stack = RPS_INTERN_OF(struct rps_intern_key);
     tracker->process = RPS_INTERN_OF(struct rps_process);
     tracker->thread = RPS_INTERN_OF(struct rps_thread);
+    tracker->program = RPS_INTERN_OF(struct rps_tracker_program);
+    tracker->first_ended = -1;
     for (int i = 0; i < RPS_MODULE_KINDS; i++)
         tracker->only_module[i] = -1;
     *ret = tracker;
     return 0;
 }
 
+void rps_tracker_tell_programs(struct rps_tracker *tracker)
+{
+    for (size_t i = 0; i < tracker->program.count; i++) {
+        struct rps_tracker_program *program = rps_intern_at(&tracker->program, (int64_t)i);
+
+        if (program->is_changed)
+            tracker->sink.program(tracker->sink.context, &program->told);
+        program->is_changed = 0;
+    }
+}
+
 int64_t rps_tracker_end(struct rps_tracker *tracker)
 {
+    forget_ended(tracker, INT64_MAX, -1);
     rps_unwinder_end(&tracker->unwinder);
     return tracker->unwinder.cpu_ns;
 }
@@ -599,6 +742,8 @@ void rps_tracker_free(struct rps_tracker *tracker)
     for (size_t i = 0; i < tracker->process.count; i++)
         rps_space_release(
             ((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
+    for (size_t i = 0; i < tracker->program.count; i++)
+        free(((struct rps_tracker_program *)rps_intern_at(&tracker->program, (int64_t)i))->name);
     rps_intern_free(&tracker->module);
     rps_intern_free(&tracker->frame);
     rps_intern_free(&tracker->address);
@@ -606,6 +751,7 @@ void rps_tracker_free(struct rps_tracker *tracker)
     rps_intern_free(&tracker->stack);
     rps_intern_free(&tracker->process);
     rps_intern_free(&tracker->thread);
+    rps_intern_free(&tracker->program);
     rps_simulated_free(&tracker->simulated);
     free(tracker);
 }
@@ -631,6 +777,7 @@ void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sampl
         end_thread(tracker, sample->tid, sample->time_ns);
         break;
     case RPS_SAMPLE_TIME:
+        take_time(tracker, sample);
         break;
     case RPS_SAMPLE_SYMBOL:
         status = rps_simulated_add(&tracker->simulated, sample);

@@ -34,6 +34,10 @@ struct rps_tracker_sink {
     void (*stack)(void *context, const struct rps_stack *stack);
     /* Again when it has another name, or has ended. */
     void (*task)(void *context, const struct rps_task *task);
+    /* Of the process of a task that was told, which has ended: its exact CPU time. */
+    void (*process_time)(void *context, int64_t task, int64_t cpu_ns);
+    /* rps_tracker_tell_programs. */
+    void (*program)(void *context, const struct rps_program *program);
     /* A sample at time_ns, on the clock of the samples: who ran, and where. */
     void (*count)(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task);
     /* From now on, at time_ns, callers of this file's functions are missing: the process that
@@ -54,6 +58,9 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
 
 /* The next sample, in order of time. Without memory it is counted as lost. */
 void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
+
+/* Hand over the programs that have changed since the last call. */
+void rps_tracker_tell_programs(struct rps_tracker *tracker);
 
 /* No sample comes any more: end the process that unwinds, if there is one. Returns the CPU time
  * that it took, ns. */

@@ -31,6 +31,13 @@ struct rps_tracker_address {
     int is_innermost;          /* it was, once */
 };
 
+struct rps_tracker_program {
+    struct rps_intern_key key; /* hash of its name, and how many others have the same */
+    char *name;                /* owned */
+    struct rps_program told;
+    int is_changed; /* since it was told */
+};
+
 struct rps_tracker {
     struct rps_tracker_sink sink;
     int64_t start_ns;
@@ -38,6 +45,8 @@ struct rps_tracker {
     struct rps_intern address;         /* struct rps_tracker_address */
     struct rps_intern stack;           /* key alone: parent, frame */
     struct rps_intern process, thread; /* tracker.c has them */
+    struct rps_intern program;         /* struct rps_tracker_program */
+    int64_t first_ended, last_ended;   /* numbers of threads that have ended; first -1: none */
     struct rps_simulated simulated;
     struct rps_kernel_functions kernel;
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */

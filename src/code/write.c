@@ -11,7 +11,7 @@
 #include "counts.h"
 #include "rpistat/code_store.h"
 
-enum { SAMPLING, MODULE, FRAME, STACK, TASK, STACK_COUNT, TASK_COUNT };
+enum { SAMPLING, MODULE, FRAME, STACK, TASK, PROCESS_TIME, PROGRAM, STACK_COUNT, TASK_COUNT };
 
 /* --- handing over ----------------------------------------------------------------------------- */
 
@@ -28,6 +28,9 @@ void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *s
         (int64_t)(sampling->lost + rps_writer_lost_rows(writer)),
         (int64_t)sampling->throttled,
         (int64_t)sampling->unmapped,
+        sampling->is_wide,
+        sampling->is_fixed,
+        (int64_t)sampling->lookups,
     };
 
     rps_writer_row(writer, SAMPLING, number, COUNT(number), text, COUNT(text));
@@ -61,6 +64,28 @@ void rps_writer_task(struct rps_writer *writer, const struct rps_task *task)
     const char *const text[] = {task->name};
 
     rps_writer_row(writer, TASK, number, COUNT(number), text, COUNT(text));
+}
+
+void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns)
+{
+    const int64_t number[] = {task, cpu_ns};
+
+    rps_writer_row(writer, PROCESS_TIME, number, COUNT(number), NULL, 0);
+}
+
+void rps_writer_program(struct rps_writer *writer, const struct rps_program *program)
+{
+    const int64_t number[] = {
+        program->program,
+        program->cpu_ns,
+        (int64_t)program->samples,
+        program->unsampled_ns,
+        (int64_t)program->unsampled_processes,
+        (int64_t)program->unsampled_threads,
+    };
+    const char *const text[] = {program->name};
+
+    rps_writer_row(writer, PROGRAM, number, COUNT(number), text, COUNT(text));
 }
 
 static void push_count(struct rps_writer *writer, int kind, const struct rps_code_count *count)
@@ -187,8 +212,8 @@ const struct rps_store_wing rps_code_store = {
     .insert =
         {
             [SAMPLING] = "INSERT OR REPLACE INTO sampling (run_id, frequency, threshold, samples,"
-                         " complete, lost, throttled, unmapped, event, stacks)"
-                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                         " complete, lost, throttled, unmapped, is_wide, is_fixed, lookups, event,"
+                         " stacks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             [MODULE] = "INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
                        " VALUES (?1, ?2, ?3, ?4, ?5)",
             [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
@@ -197,6 +222,10 @@ const struct rps_store_wing rps_code_store = {
                       " VALUES (?1, ?2, nullif(?3, -1), ?4)",
             [TASK] = "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
                      " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)",
+            [PROCESS_TIME] = "UPDATE task SET process_ns = ?3 WHERE run_id = ?1 AND task = ?2",
+            [PROGRAM] = "INSERT OR REPLACE INTO program (run_id, program, cpu_ns, samples,"
+                        " unsampled_ns, unsampled_processes, unsampled_threads, name)"
+                        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         },
     .open = open_gathered,
     .forget = forget,

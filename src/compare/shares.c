@@ -135,20 +135,20 @@ static double frequency_of(const struct joining *joining, size_t run)
     return (double)joining->comparison->shares[run].sampling.frequency;
 }
 
-/* The share of a side's samples in the row that are the function's. */
+/* The share of a side's samples in the row that are the function's; NaN: these are too few. */
 static double share_of(const struct joining *joining, size_t row, enum rps_comparison_side side,
                        const uint64_t *samples)
 {
     const struct rps_comparison *comparison = joining->comparison;
-    double part = 0, all = 0;
+    uint64_t part = 0, all = 0;
 
     for (size_t r = 0; r < comparison->run_count; r++) {
         if (comparison->run[r].side != side)
             continue;
-        part += (double)samples[r];
-        all += (double)joining->of[r * comparison->row_count + row];
+        part += samples[r];
+        all += joining->of[r * comparison->row_count + row];
     }
-    return all > 0 ? part / all : 0;
+    return rps_shares_part(part, all);
 }
 
 /* The change of a function's time. It is a total: one run against one does not tell how much it
@@ -201,7 +201,7 @@ static void join_function(struct joining *joining, size_t from, size_t to)
     }
     function.a_share = share_of(joining, last->row, RPS_SIDE_A, samples);
     function.b_share = share_of(joining, last->row, RPS_SIDE_B, samples);
-    if (function.a_share < SHARE_MIN && function.b_share < SHARE_MIN)
+    if (!(function.a_share >= SHARE_MIN) && !(function.b_share >= SHARE_MIN))
         return;
     function.name = *last->name;
     function.seconds = change_of(joining, last->row, samples);

@@ -5,6 +5,8 @@
 
 #define NARROW .2
 
+#define SHARE_DECIMALS 4
+
 #define DIGITS 15   /* of a double, all that it surely has */
 #define FINEST 300  /* decimals of one that is all but 0 */
 #define NOISE  1e-6 /* of the last digit, which computing may be off by */
@@ -29,15 +31,33 @@ char *rps_interval_percent(char *ret, const struct rps_interval *interval)
     return ret;
 }
 
+/* "12 %", and of nearly all of it "99.95 %": what lacks something is not all. */
+static int share_decimals(double share)
+{
+    int decimals = share < .1 ? 1 : 0;
+
+    while (share < 1 && share * 100 >= 100 - .5 * pow(10, -decimals) && decimals < SHARE_DECIMALS)
+        decimals++;
+    return decimals;
+}
+
+char *rps_interval_share(char *ret, double share)
+{
+    snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%.*f %%", share_decimals(share), 100 * share);
+    return ret;
+}
+
 char *rps_interval_words(char *ret, const struct rps_interval *interval)
 {
+    char share[RPS_INTERVAL_TEXT_SIZE];
+
     ret[0] = '\0';
     if (interval->certainty == RPS_CERTAINTY_UNSEEN)
-        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "none seen in %.*f %% of the time",
-                 interval->share < .1 ? 1 : 0, 100 * interval->share);
+        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "none seen in %s of the time",
+                 rps_interval_share(share, interval->share));
     else if (interval->certainty == RPS_CERTAINTY_SCALED)
-        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "counted for %.*f %% of the time",
-                 interval->share < .1 ? 1 : 0, 100 * interval->share);
+        snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "counted for %s of the time",
+                 rps_interval_share(share, interval->share));
     else if (interval->certainty == RPS_CERTAINTY_START)
         snprintf(ret, RPS_INTERVAL_TEXT_SIZE, "%sits start was not counted",
                  interval->value > 0 ? "" : "none seen; ");

@@ -1,12 +1,16 @@
 /*
  * perf_event: opening a sampler, on the target that is being counted.
  *
- * - Events that are inherited can be mapped only where they belong to one CPU (EINVAL else): a
- *   workload is sampled by an event for each CPU, and a running process by one for each of its
- *   threads and CPUs. All those of a CPU write into one ring. The ring belongs to an event of our
- *   own that is never switched on, so that any of the others can be closed.
- * - A second event beside each, which counts nothing and is always on, hears of maps, names, forks
- *   and exits: the sampling event would not, while it stands still.
+ * - Where whole CPUs may be sampled, one event a CPU does that, and what is not the target's is
+ *   dropped. Else events that are inherited do, one for each thread that runs and CPU: they can be
+ *   mapped only where they belong to one CPU (EINVAL else).
+ * - Two events more that are inherited are opened for each thread and CPU, and count nothing. One
+ *   is always on, and hears of maps, names, forks and exits: the sampling event would not, while it
+ *   stands still. The other is on with the sampling event, and tells the CPU time of each thread
+ *   that ends; with the time since the last sample, which is lost, it makes all of it.
+ * - All events of a kind and CPU write into one ring. It belongs to an event of our own that is
+ *   never switched on, so that any of the others can be closed. The kernel leaves rings out of core
+ *   dumps: where CPUs are sampled they have others' addresses in them.
  * - Nobody is woken up by the kernel; the loop looks often enough (drain_within_ns).
  * - A CPU that goes offline has no more samples; one that comes online later has none at all.
  */
@@ -25,17 +29,37 @@
 #include "pmu_perf.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
+#include "rpistat/random.h"
 
-/* A ring's size, and to what it is halved where a user may not lock as much memory. */
-#define RING_BYTES     ((size_t)512 * 1024)
+/* A ring's size, and to what it is halved where a user may not lock as much memory: 516 KiB a CPU,
+ * of all rings, unless more is allowed. */
+static const size_t ring_bytes[] = {
+    [RPS_PERF_SAMPLES] = (size_t)256 * 1024,
+    [RPS_PERF_HEARD] = (size_t)512 * 1024,
+    [RPS_PERF_TIMES] = (size_t)128 * 1024,
+};
 #define RING_BYTES_MIN ((size_t)16 * 1024)
 
 /* Time between two looks at the rings at most, and at least. */
 #define DRAIN_MAX_NS RPS_NS_PER_S
 #define DRAIN_MIN_NS (10 * RPS_NS_PER_MS)
 
-/* What maps, names and ends of processes put into a ring each second, where many are started. */
-#define OTHER_BYTES_PER_S ((uint64_t)128 * 1024)
+/* What maps, names and ends of processes put into a ring each second, where many are started, and
+ * times. */
+#define HEARD_BYTES_PER_S ((uint64_t)128 * 1024)
+#define TIMES_BYTES_PER_S ((uint64_t)32 * 1024)
+
+/*
+ * A workload that repeats itself in the sampling interval would always be seen at one place. By how
+ * much of itself the interval is varied: of CPUs it is drawn anew each second, of that or a hundred
+ * intervals the longer time, since the one that has begun is lost then. An event that was inherited
+ * keeps the interval that it was made with: it is drawn once a run, by so little that the number of
+ * samples still says what time passed.
+ */
+#define JITTER_CPUS      .1
+#define JITTER_TASKS     .005
+#define JITTER_INTERVALS 100
+#define GOLDEN_RATIO     .6180339887498949
 
 struct descriptors {
     int *fd; /* owned */
@@ -44,10 +68,15 @@ struct descriptors {
 
 struct sampler {
     struct rps_perf_sampled what;
-    struct perf_event_attr sampling, hearing;
-    struct descriptors samplers, hearers;
-    size_t sampler_first, hearer_first; /* of the process that is being opened */
-    struct rps_perf_rings rings;
+    int tells_times;  /* of threads: CPUs are not the target */
+    double drawn;     /* in [0, 1), for the interval; */
+    int64_t drawn_ns; /* when that was last, the event loop's clock */
+    struct perf_event_attr attr[RPS_PERF_RING_KINDS];
+    struct descriptors open[RPS_PERF_RING_KINDS];
+    size_t first[RPS_PERF_RING_KINDS]; /* of the process that is being opened, */
+    pid_t pid;                         /* which this is */
+    struct rps_perf_tree tree;
+    struct rps_perf_rings rings; /* of each CPU, one a kind */
 };
 
 static const char *const stacks_name[] = {
@@ -57,30 +86,91 @@ static const char *const stacks_name[] = {
     [RPS_STACKS_NONE] = "none",
 };
 
-static void fill_hearing(struct sampler *sampler)
+/* Events that count nothing: one of our own that has a ring, */
+static void fill_dummy(struct perf_event_attr *attr)
 {
-    struct perf_event_attr *attr = &sampler->hearing;
-
     attr->size = sizeof(*attr);
     attr->type = PERF_TYPE_SOFTWARE;
     attr->config = PERF_COUNT_SW_DUMMY;
     attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-    attr->inherit = sampler->sampling.inherit;
     attr->sample_id_all = attr->use_clockid = 1;
     attr->clockid = CLOCK_MONOTONIC;
-    attr->mmap = attr->mmap2 = attr->build_id = 1;
-    attr->comm = attr->comm_exec = attr->task = 1;
     attr->exclude_kernel = attr->exclude_hv = 1;
 }
 
+/* one that hears, */
+static void fill_hearing(struct perf_event_attr *attr, int inherits)
+{
+    fill_dummy(attr);
+    attr->inherit = inherits;
+    attr->mmap = attr->mmap2 = attr->build_id = 1;
+    attr->comm = attr->comm_exec = attr->task = 1;
+}
+
+/* and one that tells times. */
+static void fill_timing(struct perf_event_attr *attr, int starts_at_exec)
+{
+    fill_dummy(attr);
+    attr->inherit = attr->inherit_stat = attr->disabled = 1;
+    attr->enable_on_exec = starts_at_exec;
+    attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
+}
+
+static int is_by_clock(const struct sampler *sampler)
+{
+    const struct rps_event *event = &sampler->what.event;
+
+    return sampler->what.options.threshold == 0 && event->type == RPS_EVENT_SOFTWARE &&
+           (event->config == PERF_COUNT_SW_CPU_CLOCK || event->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* The next interval of a clock, ns; frequencies around the one that was asked for are alike
+ * likely. */
+static uint64_t draw_interval(struct sampler *sampler)
+{
+    const double jitter = sampler->attr[RPS_PERF_SAMPLES].inherit ? JITTER_TASKS : JITTER_CPUS;
+    double part = 1 + jitter * (2 * sampler->drawn - 1);
+
+    sampler->drawn += GOLDEN_RATIO;
+    sampler->drawn -= sampler->drawn >= 1;
+    return (uint64_t)((double)RPS_NS_PER_S / ((double)sampler->what.options.frequency * part));
+}
+
+static int fill_attrs(struct sampler *sampler, const struct rps_target *target,
+                      struct rps_error *err)
+{
+    struct perf_event_attr *sampling = &sampler->attr[RPS_PERF_SAMPLES];
+    uint64_t seed;
+
+    rps_perf_fill_sampling(&sampler->what, target, sampling);
+    fill_hearing(&sampler->attr[RPS_PERF_HEARD], sampler->tells_times);
+    fill_timing(&sampler->attr[RPS_PERF_TIMES],
+                target->kind == RPS_TARGET_LAUNCH && target->start_at_exec);
+    if (rps_random_bytes(&seed, sizeof(seed), err) < 0)
+        return RPS_FAILED;
+    sampler->drawn = rps_random_unit(&seed);
+    if (is_by_clock(sampler)) { /* the kernel would make the same of a frequency */
+        sampling->freq = 0;
+        sampling->sample_period = draw_interval(sampler);
+    }
+    return 0;
+}
+
 /* --- rings ------------------------------------------------------------------------------------ */
+
+/* Kinds of rings, the first of all. */
+static int count_kinds(const struct sampler *sampler)
+{
+    return sampler->tells_times ? RPS_PERF_RING_KINDS : RPS_PERF_TIMES;
+}
 
 static int map_ring(struct rps_perf_ring *ring, struct rps_error *err)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *memory = MAP_FAILED;
 
-    for (size_t bytes = RING_BYTES; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
+    for (size_t bytes = ring_bytes[ring->kind]; bytes >= RING_BYTES_MIN && bytes >= page;
+         bytes /= 2) {
         memory = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
         if (memory != MAP_FAILED) {
             ring->page = memory;
@@ -97,45 +187,52 @@ static int map_ring(struct rps_perf_ring *ring, struct rps_error *err)
                          strerror(errno));
 }
 
-/* Make the ring of a CPU. 1: it is offline. */
-static int add_ring(struct sampler *sampler, int cpu, struct rps_error *err)
+/* Open the ring of a kind and CPU. 1: it is offline. */
+static int add_ring(struct sampler *sampler, enum rps_perf_ring_kind kind, int cpu,
+                    struct rps_error *err)
 {
     struct rps_perf_rings *rings = &sampler->rings;
     struct rps_perf_ring *ring = rps_array_grow(rings->ring, (size_t)rings->count, sizeof(*ring));
     const struct rps_perf_place own = {.cpu = cpu};
-    struct perf_event_attr attr = sampler->hearing;
+    struct perf_event_attr attr = {.disabled = 1};
 
     if (!ring)
         return rps_error_memory(err);
     rings->ring = ring;
     ring += rings->count;
-    memset(ring, 0, sizeof(*ring));
-    ring->cpu = cpu;
-    attr.disabled = 1;
-    attr.inherit = 0;
+    *ring = (struct rps_perf_ring){.kind = kind, .cpu = cpu};
+    fill_dummy(&attr);
     ring->fd = rps_perf_open_attr(&attr, &own, -1);
-    if (ring->fd == -EINVAL && attr.build_id) { /* Linux before 5.12 */
-        attr.build_id = sampler->hearing.build_id = 0;
-        ring->fd = rps_perf_open_attr(&attr, &own, -1);
-    }
     if (ring->fd == -ENODEV)
         return 1;
     if (ring->fd < 0)
         return rps_perf_cannot_sample(&sampler->what.event, -ring->fd, err);
     rings->count++;
-    return map_ring(ring, err);
+    return 0;
 }
 
+/* A kind's rings are mapped before the next kind's, so that no CPU takes what others need. */
 static int add_rings(struct sampler *sampler, const struct rps_target *target,
                      struct rps_error *err)
 {
     const int listed = target->cpu_count > 0;
     const int count = listed ? target->cpu_count : (int)sysconf(_SC_NPROCESSORS_CONF);
+    const int kinds = count_kinds(sampler);
+    struct rps_perf_rings *rings = &sampler->rings;
     int rc = 0;
 
-    for (int i = 0; rc >= 0 && i < count; i++)
-        rc = add_ring(sampler, listed ? target->cpu[i] : i, err);
-    return rc < 0 ? rc : 0;
+    for (int i = 0; i < count; i++) {
+        rc = 0;
+        for (int kind = 0; rc == 0 && kind < kinds; kind++)
+            rc = add_ring(sampler, kind, listed ? target->cpu[i] : i, err);
+        if (rc < 0)
+            return rc;
+    }
+    for (int kind = 0; kind < kinds; kind++)
+        for (int i = kind; i < rings->count; i += kinds)
+            if ((rc = map_ring(&rings->ring[i], err)) < 0)
+                return rc;
+    return 0;
 }
 
 /* --- the target ------------------------------------------------------------------------------- */
@@ -159,14 +256,18 @@ static void drop(struct descriptors *list, size_t first)
         close(list->fd[--list->count]);
 }
 
-/* Open an event that writes into the CPU's ring. 1: the thread has gone. */
-static int open_event(struct sampler *sampler, struct perf_event_attr *attr, pid_t pid,
-                      unsigned long flags, const struct rps_perf_ring *ring,
-                      struct descriptors *list, struct rps_error *err)
+/* Open an event of a kind that writes into the CPU's ring of it. 1: the thread has gone. */
+static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
+                      const struct rps_perf_ring *ring, struct rps_error *err)
 {
     const struct rps_perf_place place = {.pid = pid, .cpu = ring->cpu, .flags = flags};
+    struct perf_event_attr *attr = &sampler->attr[ring->kind];
     int fd = rps_perf_open_attr(attr, &place, -1);
 
+    if (fd == -EINVAL && attr->build_id) { /* Linux before 5.12 */
+        attr->build_id = 0;
+        fd = rps_perf_open_attr(attr, &place, -1);
+    }
     if (fd == -ESRCH || fd == -ENODEV) /* ENODEV: the CPU is offline */
         return fd == -ESRCH;
     if (fd < 0)
@@ -175,23 +276,46 @@ static int open_event(struct sampler *sampler, struct perf_event_attr *attr, pid
         close(fd);
         return rps_perf_cannot_sample(&sampler->what.event, errno, err);
     }
-    return keep(list, fd, err);
+    return keep(&sampler->open[ring->kind], fd, err);
 }
 
-/* Open both events at a place, which has one kind of core. */
-static int open_at(struct sampler *sampler, pid_t pid, unsigned long flags,
-                   const struct rps_perf_ring *ring, struct rps_error *err)
+/* The event that samples, at a place, which has one kind of core. */
+static int open_sampling(struct sampler *sampler, pid_t pid, unsigned long flags,
+                         const struct rps_perf_ring *ring, struct rps_error *err)
 {
     const int kind = rps_perf_kind_of_cpu(sampler->what.perf, ring->cpu);
     struct rps_event event = rps_perf_event_on(sampler->what.perf, &sampler->what.event, kind);
-    struct perf_event_attr *attr = &sampler->sampling;
-    int rc = open_event(sampler, &sampler->hearing, pid, flags, ring, &sampler->hearers, err);
 
-    if (rc != 0 || !rps_perf_counts_on(sampler->what.perf, &sampler->what.event, kind))
+    if (!rps_perf_counts_on(sampler->what.perf, &sampler->what.event, kind))
+        return 0;
+    sampler->attr[RPS_PERF_SAMPLES].type = event.type;
+    sampler->attr[RPS_PERF_SAMPLES].config = event.config;
+    return open_event(sampler, pid, flags, ring, err);
+}
+
+/* The event that tells times, of a thread. */
+static int open_timing(struct sampler *sampler, pid_t tid, const struct rps_perf_ring *ring,
+                       struct rps_error *err)
+{
+    struct rps_perf_rings *rings = &sampler->rings;
+    struct descriptors *list = &sampler->open[RPS_PERF_TIMES];
+    const size_t before = list->count;
+    struct rps_perf_timer *timer;
+    int rc = open_event(sampler, tid, 0, ring, err);
+
+    if (rc != 0 || list->count == before)
         return rc;
-    attr->type = event.type;
-    attr->config = event.config;
-    return open_event(sampler, attr, pid, flags, ring, &sampler->samplers, err);
+    timer = rps_array_grow(rings->timer, rings->timer_count, sizeof(*timer));
+    if (!timer)
+        return rps_error_memory(err);
+    rings->timer = timer;
+    timer += rings->timer_count;
+    *timer = (struct rps_perf_timer){
+        .fd = list->fd[before], .cpu = ring->cpu, .pid = sampler->pid, .tid = tid};
+    if (ioctl(timer->fd, PERF_EVENT_IOC_ID, &timer->id) < 0)
+        return rps_perf_cannot_sample(&sampler->what.event, errno, err);
+    rings->timer_count++;
+    return 0;
 }
 
 /* A thread on all CPUs, as struct rps_perf_opener has it. */
@@ -200,8 +324,16 @@ static int open_thread(void *context, pid_t tid, struct rps_error *err)
     struct sampler *sampler = context;
     int rc = 0;
 
-    for (int i = 0; rc == 0 && i < sampler->rings.count; i++)
-        rc = open_at(sampler, tid, 0, &sampler->rings.ring[i], err);
+    for (int i = 0; rc == 0 && i < sampler->rings.count; i++) {
+        const struct rps_perf_ring *ring = &sampler->rings.ring[i];
+
+        if (ring->kind == RPS_PERF_HEARD)
+            rc = open_event(sampler, tid, 0, ring, err);
+        else if (ring->kind == RPS_PERF_TIMES)
+            rc = open_timing(sampler, tid, ring, err);
+        else if (!sampler->what.is_wide)
+            rc = open_sampling(sampler, tid, 0, ring, err);
+    }
     return rc;
 }
 
@@ -209,33 +341,67 @@ static void drop_process(void *context)
 {
     struct sampler *sampler = context;
 
-    drop(&sampler->samplers, sampler->sampler_first);
-    drop(&sampler->hearers, sampler->hearer_first);
+    for (int kind = 0; kind < RPS_PERF_RING_KINDS; kind++)
+        drop(&sampler->open[kind], sampler->first[kind]);
+    sampler->rings.timer_count = sampler->open[RPS_PERF_TIMES].count;
+    sampler->tree.is_in_doubt = 1; /* what was heard of it until now has no end */
+}
+
+/* A running thread, which is known; one that is started comes into the tree with its exec. */
+static int open_running(void *context, pid_t tid, struct rps_error *err)
+{
+    struct sampler *sampler = context;
+    int rc = open_thread(sampler, tid, err);
+
+    if (rc == 0)
+        rps_perf_tree_add(&sampler->tree, sampler->pid, tid);
+    return rc;
 }
 
 static int open_process(struct sampler *sampler, pid_t pid, struct rps_error *err)
 {
-    const struct rps_perf_opener opener = {sampler, open_thread, drop_process};
+    const struct rps_perf_opener opener = {sampler, open_running, drop_process};
 
-    sampler->sampler_first = sampler->samplers.count;
-    sampler->hearer_first = sampler->hearers.count;
+    for (int kind = 0; kind < RPS_PERF_RING_KINDS; kind++)
+        sampler->first[kind] = sampler->open[kind].count;
+    sampler->pid = pid;
     return rps_perf_open_process(pid, &opener, err);
+}
+
+/* CPUs: all that runs there, or what of it is a control group's. */
+static int open_cpus(struct sampler *sampler, const struct rps_target *target,
+                     struct rps_error *err)
+{
+    const int cgroup = target->kind == RPS_TARGET_CGROUP;
+    const pid_t pid = cgroup ? target->cgroup_fd : -1;
+    const unsigned long flags = cgroup ? PERF_FLAG_PID_CGROUP : 0;
+    int rc = 0;
+
+    for (int i = 0; rc >= 0 && i < sampler->rings.count; i++) {
+        const struct rps_perf_ring *ring = &sampler->rings.ring[i];
+
+        if (ring->kind == RPS_PERF_SAMPLES)
+            rc = open_sampling(sampler, pid, flags, ring, err);
+        else if (!sampler->tells_times)
+            rc = open_event(sampler, pid, flags, ring, err);
+    }
+    return rc;
 }
 
 static int open_target(struct sampler *sampler, const struct rps_target *target,
                        struct rps_error *err)
 {
-    const int cgroup = target->kind == RPS_TARGET_CGROUP;
     int rc = 0;
 
-    if (target->kind == RPS_TARGET_LAUNCH)
-        rc = open_thread(sampler, target->pid[0], err);
+    if (target->kind == RPS_TARGET_LAUNCH) {
+        sampler->pid = target->pid[0];
+        rc = open_thread(sampler, sampler->pid, err);
+    }
     for (int i = 0; rc == 0 && target->kind == RPS_TARGET_ATTACH && i < target->pid_count; i++)
         rc = open_process(sampler, target->pid[i], err);
-    for (int i = 0; rc >= 0 && target->cpu_count > 0 && i < sampler->rings.count; i++)
-        rc = open_at(sampler, cgroup ? target->cgroup_fd : -1, cgroup ? PERF_FLAG_PID_CGROUP : 0,
-                     &sampler->rings.ring[i], err);
-    if (rc >= 0 && sampler->samplers.count == 0)
+    if (rc >= 0 && (target->cpu_count > 0 || sampler->what.is_wide))
+        rc = open_cpus(sampler, target, err);
+    if (rc >= 0 && sampler->open[RPS_PERF_SAMPLES].count == 0)
         return rps_error_set(err, RPS_FAILED, "cannot sample %s: there is nothing to sample",
                              sampler->what.event.spec);
     return rc < 0 ? rc : 0;
@@ -245,6 +411,7 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
                              struct rps_error *err)
 {
     const unsigned long long rings = (unsigned long long)sampler->rings.count;
+    const unsigned long long cpus = rings / (unsigned long long)count_kinds(sampler);
     unsigned long long need, allowed;
     size_t threads;
 
@@ -253,28 +420,30 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
     if (rps_perf_count_threads(target, &threads, err) < 0)
         return RPS_FAILED;
     /* those of the counters are open: the latest has a higher number */
-    need = 2 * rings * (threads > 0 ? threads : 1) + RPS_PERF_DESCRIPTORS_FREE +
+    need = rings * (threads > 0 ? threads : 1) + RPS_PERF_DESCRIPTORS_FREE +
            (unsigned long long)sampler->rings.ring[rings - 1].fd;
     allowed = rps_perf_reserve_descriptors(need);
     if (allowed > 0)
         return rps_error_set(err, RPS_FAILED,
                              "sampling %zu threads on %llu CPUs takes %llu file descriptors, and "
                              "%llu are allowed: raise 'ulimit -Hn', or sample all CPUs (-a)",
-                             threads, rings, need, allowed);
+                             threads, cpus, need, allowed);
     return 0;
 }
 
 /* --- the sampler ------------------------------------------------------------------------------ */
 
 /* Why it is asked for several times, rps_perf_start says. */
-static int switch_samplers(const struct sampler *sampler, unsigned long request,
-                           struct rps_error *err)
+static int switch_events(const struct sampler *sampler, unsigned long request,
+                         struct rps_error *err)
 {
+    static const enum rps_perf_ring_kind kind[] = {RPS_PERF_SAMPLES, RPS_PERF_TIMES};
     int failed = 0;
 
     for (int turn = 0; turn < RPS_PERF_SETTLE_TIMES; turn++)
-        for (size_t i = 0; i < sampler->samplers.count; i++)
-            failed |= ioctl(sampler->samplers.fd[i], request, 0) < 0;
+        for (int k = 0; k < 2; k++)
+            for (size_t i = 0; i < sampler->open[kind[k]].count; i++)
+                failed |= ioctl(sampler->open[kind[k]].fd[i], request, 0) < 0;
     if (failed)
         return rps_error_set(err, RPS_FAILED, "cannot switch sampling of %s: %s",
                              sampler->what.event.spec, strerror(errno));
@@ -283,12 +452,75 @@ static int switch_samplers(const struct sampler *sampler, unsigned long request,
 
 static int sampler_start(void *self, struct rps_error *err)
 {
-    return switch_samplers(self, PERF_EVENT_IOC_ENABLE, err);
+    return switch_events(self, PERF_EVENT_IOC_ENABLE, err);
 }
 
 static int sampler_stop(void *self, struct rps_error *err)
 {
-    return switch_samplers(self, PERF_EVENT_IOC_DISABLE, err);
+    return switch_events(self, PERF_EVENT_IOC_DISABLE, err);
+}
+
+/* Draw the interval anew. Events that were inherited keep theirs: the kernel does not tell them. */
+static void vary_interval(struct sampler *sampler)
+{
+    const int64_t now_ns = rps_clock_monotonic_ns();
+    const int64_t interval_ns = RPS_NS_PER_S / (int64_t)sampler->what.options.frequency;
+    int64_t within_ns = RPS_NS_PER_S;
+
+    if (within_ns < JITTER_INTERVALS * interval_ns)
+        within_ns = JITTER_INTERVALS * interval_ns;
+    if (sampler->attr[RPS_PERF_SAMPLES].inherit || !is_by_clock(sampler) ||
+        now_ns - sampler->drawn_ns < within_ns)
+        return;
+    sampler->drawn_ns = now_ns;
+    for (size_t i = 0; i < sampler->open[RPS_PERF_SAMPLES].count; i++) {
+        uint64_t interval = draw_interval(sampler);
+
+        ioctl(sampler->open[RPS_PERF_SAMPLES].fd[i], PERF_EVENT_IOC_PERIOD, &interval);
+    }
+}
+
+/* Whose time the event tells that was opened on a thread: its own, or, where that was told with
+ * another one, that of the thread that ended and told none, of its process if there is one. */
+static struct rps_perf_ended find_owner(const struct rps_perf_rings *rings,
+                                        const struct rps_perf_timer *timer)
+{
+    struct rps_perf_ended owner = {timer->pid, timer->tid};
+    int found = 0;
+
+    for (size_t i = 0; timer->is_told && i < rings->silent_count; i++) {
+        const struct rps_perf_ended *one = &rings->silent[i];
+        int is_opened = 0;
+
+        for (size_t k = 0; k < rings->timer_count; k++)
+            is_opened |= rings->timer[k].tid == one->tid;
+        if (!is_opened && (!found || one->pid == timer->pid))
+            owner = *one;
+        found |= !is_opened;
+    }
+    return owner;
+}
+
+/* The CPU time of the threads that were opened: what their events say, without those of the threads
+ * that were made and have ended. */
+static void tell_times(struct sampler *sampler, const struct rps_sample_sink *sink)
+{
+    for (size_t i = 0; i < sampler->rings.timer_count; i++) {
+        struct rps_perf_timer *timer = &sampler->rings.timer[i];
+        struct rps_perf_ended owner = find_owner(&sampler->rings, timer);
+        struct rps_sample sample = {.kind = RPS_SAMPLE_TIME,
+                                    .time_ns = rps_clock_monotonic_ns(),
+                                    .cpu = timer->cpu,
+                                    .pid = owner.pid,
+                                    .tid = owner.tid};
+        uint64_t value[3]; /* of nothing, time, id */
+
+        if (read(timer->fd, value, sizeof(value)) != sizeof(value) || value[1] <= timer->told_ns)
+            continue;
+        sample.cpu_time_ns = (int64_t)(value[1] - timer->told_ns);
+        timer->told_ns = value[1];
+        sink->sample(sink->context, &sample);
+    }
 }
 
 static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
@@ -297,7 +529,12 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
     struct sampler *sampler = self;
 
     (void)err;
+    vary_interval(sampler);
     rps_perf_rings_drain(&sampler->rings, until_ns, sink);
+    if (sampler->rings.tree)
+        rps_perf_tree_check(&sampler->tree, until_ns);
+    if (until_ns == INT64_MAX)
+        tell_times(sampler, sink);
     return 0;
 }
 
@@ -309,13 +546,17 @@ static int64_t sampler_drain_within_ns(void *self)
     const struct rps_perf_rings *rings = &sampler->rings;
     uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
                                                         : sampler->what.options.frequency;
-    uint64_t bytes_per_s =
-        OTHER_BYTES_PER_S +
-        rate * rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max);
+    const uint64_t bytes_per_s[] = {
+        [RPS_PERF_SAMPLES] =
+            rate * rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max),
+        [RPS_PERF_HEARD] = HEARD_BYTES_PER_S,
+        [RPS_PERF_TIMES] = TIMES_BYTES_PER_S,
+    };
     int64_t within_ns = DRAIN_MAX_NS;
 
     for (int i = 0; i < rings->count; i++) {
-        uint64_t ns = rings->ring[i].bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s;
+        uint64_t ns =
+            rings->ring[i].bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s[rings->ring[i].kind];
 
         if ((int64_t)ns < within_ns)
             within_ns = (int64_t)ns;
@@ -329,13 +570,18 @@ static void sampler_status(void *self, struct rps_sampling *ret)
 
     memset(ret, 0, sizeof(*ret));
     snprintf(ret->event, sizeof(ret->event), "%.60s%s", sampler->what.event.spec,
-             sampler->sampling.exclude_kernel && !strchr(sampler->what.event.spec, ':') ? ":u"
-                                                                                        : "");
+             sampler->attr[RPS_PERF_SAMPLES].exclude_kernel &&
+                     !strchr(sampler->what.event.spec, ':')
+                 ? ":u"
+                 : "");
     ret->frequency = sampler->what.options.threshold > 0 ? 0 : sampler->what.options.frequency;
     ret->threshold = sampler->what.options.threshold;
     snprintf(ret->stacks, sizeof(ret->stacks), "%s", stacks_name[sampler->what.options.stacks]);
     ret->lost = sampler->rings.lost;
     ret->throttled = sampler->rings.throttled;
+    ret->is_wide = sampler->what.is_wide;
+    ret->is_fixed = sampler->attr[RPS_PERF_SAMPLES].inherit && is_by_clock(sampler);
+    ret->lookups = sampler->tree.lookups;
 }
 
 static void sampler_close(void *self)
@@ -344,10 +590,10 @@ static void sampler_close(void *self)
 
     if (!sampler)
         return;
-    drop(&sampler->samplers, 0);
-    drop(&sampler->hearers, 0);
-    free(sampler->samplers.fd);
-    free(sampler->hearers.fd);
+    for (int kind = 0; kind < RPS_PERF_RING_KINDS; kind++) {
+        drop(&sampler->open[kind], 0);
+        free(sampler->open[kind].fd);
+    }
     for (int i = 0; i < sampler->rings.count; i++) {
         struct rps_perf_ring *ring = &sampler->rings.ring[i];
 
@@ -356,6 +602,9 @@ static void sampler_close(void *self)
         close(ring->fd);
     }
     free(sampler->rings.ring);
+    free(sampler->rings.timer);
+    free(sampler->rings.silent);
+    rps_perf_tree_free(&sampler->tree);
     free(sampler);
 }
 
@@ -375,12 +624,12 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
     rings->registers = sampler->what.registers;
     rings->depth_max = sampler->what.depth_limit < RPS_SAMPLE_DEPTH_MAX ? sampler->what.depth_limit
                                                                         : RPS_SAMPLE_DEPTH_MAX;
-    if (rc == 0) {
-        rps_perf_fill_sampling(&sampler->what, target, &sampler->sampling);
-        fill_hearing(sampler);
-        rc = add_rings(sampler, target, err);
-    }
-    if (rc < 0 || (rc = check_descriptors(sampler, target, err)) < 0 ||
+    sampler->tells_times = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
+    rps_perf_tree_init(&sampler->tree);
+    rings->tree = sampler->what.is_wide ? &sampler->tree : NULL;
+    if (rc < 0 || (rc = fill_attrs(sampler, target, err)) < 0 ||
+        (rc = add_rings(sampler, target, err)) < 0 ||
+        (rc = check_descriptors(sampler, target, err)) < 0 ||
         (rc = open_target(sampler, target, err)) < 0) {
         sampler_close(sampler);
         return rc;

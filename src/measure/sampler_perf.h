@@ -1,6 +1,7 @@
 /*
  * What the files of sampling by perf_event share: sampler_perf.c (opening, and the sampler),
- * sampler_perf_event.c (what is sampled) and sampler_perf_ring.c (reading the rings).
+ * sampler_perf_event.c (what is sampled), sampler_perf_ring.c (reading the rings) and
+ * sampler_perf_tree.c (whose samples are kept).
  */
 #ifndef RPISTAT_MEASURE_SAMPLER_PERF_H
 #define RPISTAT_MEASURE_SAMPLER_PERF_H
@@ -21,6 +22,7 @@ struct rps_perf_sampled {
     struct rps_event event;
     uint64_t registers; /* that the kernel can copy; 0: not known on this kind of processor */
     size_t depth_limit; /* of the kernel's chains of addresses */
+    int is_wide;        /* CPUs are sampled, and what is not the target's is dropped */
 };
 
 /*
@@ -31,6 +33,10 @@ int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_opt
                             const struct rps_target *target, struct rps_perf_sampled *ret,
                             struct rps_error *err);
 
+/* Where whole CPUs are sampled the kernel copies the stacks and registers of all that run: that is
+ * for root alone. 1: samples may have them. */
+int rps_perf_may_copy(const struct rps_perf_sampled *sampled);
+
 /* What perf_event_open takes to sample the target; of no kind of core in particular. */
 void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct rps_target *target,
                             struct perf_event_attr *attr);
@@ -38,11 +44,61 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
 /* The error of a system call that failed with that number; RPS_FAILED. */
 int rps_perf_cannot_sample(const struct rps_event *event, int number, struct rps_error *err);
 
+/* --- sampler_perf_tree.c: whose samples are kept ---------------------------------------------- */
+
+/*
+ * Threads of the target that live, where whole CPUs are sampled. Events that are inherited hear of
+ * its threads alone: what they hear makes the tree. Where a ring was full and something may not
+ * have been heard, the tree is made anew from the processes that run: those that were in it before
+ * that and their children of now. Orphans may be lost then; nobody else's process stays for longer
+ * than until the next look at the rings but one.
+ */
+struct rps_perf_tree {
+    struct rps_perf_member {
+        pid_t tid, pid;
+    } * member; /* owned; in order of tid */
+    size_t count;
+    int is_in_doubt;   /* what is heard is not all, to be dealt with by rps_perf_tree_check */
+    int64_t doubt_ns;  /* CLOCK_MONOTONIC, when that was seen; 0: it is right */
+    int64_t since_ns;  /* CLOCK_BOOTTIME, until when it was right; */
+    int64_t looked_ns; /* of the check before */
+    uint64_t lookups;  /* times that it was made anew */
+};
+
+/* A tree of no threads; to be freed. */
+void rps_perf_tree_init(struct rps_perf_tree *tree);
+
+void rps_perf_tree_free(struct rps_perf_tree *tree);
+
+/* Is it the target's? */
+int rps_perf_tree_has(const struct rps_perf_tree *tree, pid_t pid, pid_t tid);
+
+/* One more, where it is not there. Without memory the tree is in doubt. */
+void rps_perf_tree_add(struct rps_perf_tree *tree, pid_t pid, pid_t tid);
+
+/* What was heard of the target: forks, names that an exec gives, and ends change the tree. */
+void rps_perf_tree_hear(struct rps_perf_tree *tree, const struct rps_sample *sample);
+
+/* To be called when the rings were drained until then; makes the tree anew where that is due. */
+void rps_perf_tree_check(struct rps_perf_tree *tree, int64_t until_ns);
+
 /* --- sampler_perf_ring.c: the rings ----------------------------------------------------------- */
 
-/* A CPU's samples, and what else the kernel tells of it, in memory that both share. */
+/*
+ * Memory that a CPU's kernel writes records into. There is one for each kind of event: what much is
+ * heard or sampled of cannot push out the rest. And the kernel writes the times of a thread that
+ * ends into the rings of all CPUs, from the one that it ended on, while the others may be writing
+ * there as well, which it does not guard against: that may leave a ring broken for good.
+ */
+enum rps_perf_ring_kind {
+    RPS_PERF_SAMPLES, /* of what runs */
+    RPS_PERF_HEARD,   /* maps, names, forks, ends */
+    RPS_PERF_TIMES,   /* CPU times of threads that ended; not where CPUs are the target */
+    RPS_PERF_RING_KINDS,
+};
 
 struct rps_perf_ring {
+    enum rps_perf_ring_kind kind;
     int cpu;
     int fd; /* that the ring belongs to */
     struct perf_event_mmap_page *page;
@@ -55,13 +111,39 @@ struct rps_perf_ring {
     size_t size;     /* which is so long; 0: there is none */
 };
 
+/*
+ * An event that tells the CPU time of a thread that was opened, and of those that it makes: of the
+ * latter when they end. When two of them follow one another on a CPU the kernel may exchange their
+ * events, to save work, and only sees to it that each keeps its time: a thread that was made may
+ * end with the event that was opened, and says nothing then, while the first one does. (An event
+ * that is not inherited would forbid that, and took 2 us more of each such switch.)
+ */
+struct rps_perf_timer {
+    uint64_t id; /* that the kernel gave it */
+    int fd;      /* owned by the sampler */
+    int cpu;
+    pid_t pid, tid;
+    uint64_t told_ns; /* of the threads that ended */
+    int is_told;      /* the time of this one is among that */
+};
+
+/* A thread that has ended. */
+struct rps_perf_ended {
+    pid_t pid, tid;
+};
+
 struct rps_perf_rings {
     struct rps_perf_ring *ring; /* owned */
     int count;
-    enum rps_stacks stacks;      /* what samples hold */
-    uint64_t registers;          /* of the workload's that they hold; DWARF */
-    size_t depth_max;            /* addresses that the kernel has room for in a chain */
-    uint64_t lost, throttled;    /* so far */
+    enum rps_stacks stacks;       /* what samples hold */
+    uint64_t registers;           /* of the workload's that they hold; DWARF */
+    size_t depth_max;             /* addresses that the kernel has room for in a chain */
+    uint64_t lost, throttled;     /* so far */
+    struct rps_perf_tree *tree;   /* whose samples are kept; NULL: all */
+    struct rps_perf_timer *timer; /* owned; in order of id */
+    size_t timer_count;
+    struct rps_perf_ended *silent; /* owned; threads that have ended and told no time so far */
+    size_t silent_count;
     int64_t last_ns;             /* time of what was handed over last */
     uint64_t scratch[65536 / 8]; /* for a record that goes over the end of its ring */
 };
@@ -76,7 +158,8 @@ size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t 
 #define RPS_PERF_STACK_BYTES 4096
 
 /*
- * Hand over what came before until_ns, as struct rps_sampler says. A record whose length or content
+ * Hand over what came before until_ns, as struct rps_sampler says. A sample that is not the tree's
+ * is passed over where it lies: of it no more than its length, time and number of thread is read. A record whose length or content
  * makes no sense counts as lost; where its length is wrong, so is all that stands behind it in that
  * ring at this time.
  */

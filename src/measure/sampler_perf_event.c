@@ -3,6 +3,7 @@
  */
 #include "sampler_perf.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,16 +44,25 @@ static uint64_t kernel_limit(const char *name, uint64_t otherwise)
     return value;
 }
 
+int rps_perf_may_copy(const struct rps_perf_sampled *sampled)
+{
+    return !sampled->is_wide || geteuid() == 0;
+}
+
 void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct rps_target *target,
                             struct perf_event_attr *attr)
 {
-    const int inherits = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
-    unsigned flags = RPS_PERF_DISABLED;
+    const int inherits = !sampled->is_wide &&
+                         (target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH);
+    const int at_exec = target->kind == RPS_TARGET_LAUNCH && target->start_at_exec;
+    unsigned flags = 0;
 
     if (inherits)
         flags |= RPS_PERF_INHERIT;
-    if (target->kind == RPS_TARGET_LAUNCH && target->start_at_exec)
+    if (inherits && at_exec)
         flags |= RPS_PERF_ON_EXEC;
+    if (inherits || !at_exec) /* what comes before the exec is not the target's, and dropped */
+        flags |= RPS_PERF_DISABLED;
     rps_perf_fill_attr(attr, &sampled->event, flags);
     attr->read_format = 0;
     attr->sample_type = rps_perf_sample_type(sampled->options.stacks);
@@ -69,7 +79,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
         attr->sample_max_stack = RPS_SAMPLE_DEPTH_MAX;
     if (sampled->event.type == RPS_EVENT_SOFTWARE)
         attr->exclude_idle = 1; /* the clocks go on on a CPU that has nothing to do */
-    if (sampled->options.stacks == RPS_STACKS_DWARF) {
+    if (sampled->options.stacks == RPS_STACKS_DWARF && rps_perf_may_copy(sampled)) {
         attr->sample_regs_user = sampled->registers;
         attr->sample_stack_user = RPS_PERF_STACK_BYTES;
     }
@@ -175,6 +185,63 @@ static int choose_event(struct rps_perf_sampled *sampled, const struct rps_targe
     return check_event(sampled, target, err);
 }
 
+/* --- whole CPUs, or tasks --------------------------------------------------------------------- */
+
+/* Above, a workload of few threads would have few samples: the budget is that of all CPUs. */
+#define WIDE_CPUS_MAX 8
+
+static int try_cpus(struct rps_perf_sampled *sampled, const struct rps_target *target)
+{
+    const int cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
+    struct rps_perf_place place = {.pid = -1};
+    struct perf_event_attr attr;
+    int fd = -ENODEV;
+
+    rps_perf_fill_sampling(sampled, target, &attr);
+    for (; fd == -ENODEV && place.cpu < cpus; place.cpu++) /* that one is offline */
+        fd = rps_perf_open_attr(&attr, &place, -1);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
+}
+
+/*
+ * An inherited event gives each new thread a whole interval before its first sample: who lives for
+ * less is hardly seen. Where CPUs may be sampled they are, and what is not the target's is dropped.
+ * Events by threshold are few, and counted exactly in tasks.
+ */
+static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target *target,
+                       struct rps_error *err)
+{
+    const int is_asked = sampled->options.on == RPS_SAMPLE_ON_CPUS;
+    const char *spec = sampled->event.spec;
+    int number;
+
+    if (sampled->options.on == RPS_SAMPLE_ON_TASKS || target->pid_count == 0)
+        return 0;
+    if (sampled->options.threshold > 0)
+        return is_asked ? rps_error_set(err, RPS_USAGE,
+                                        "one sample each so many %s are taken in tasks alone", spec)
+                        : 0;
+    if (!is_asked && sysconf(_SC_NPROCESSORS_ONLN) > WIDE_CPUS_MAX)
+        return 0;
+    sampled->is_wide = 1;
+    number = sampled->options.stacks == RPS_STACKS_DWARF && !rps_perf_may_copy(sampled)
+                 ? EPERM
+                 : -try_cpus(sampled, target);
+    if (number == 0)
+        return 0;
+    sampled->is_wide = 0;
+    if (!is_asked)
+        return 0;
+    return number == EPERM && sampled->options.stacks == RPS_STACKS_DWARF
+               ? rps_error_set(err, RPS_FAILED,
+                               "cannot sample CPUs: copies of the stacks of all that runs there "
+                               "are for root alone; stacks by frame pointers (fp) need none")
+               : rps_perf_cannot_sample(&sampled->event, number, err);
+}
+
 /* Samples a second and CPU. */
 static uint64_t choose_frequency(uint64_t asked, int cpus)
 {
@@ -216,5 +283,7 @@ int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_opt
     ret->options.frequency = choose_frequency(options->frequency, cpus);
     ret->registers = REGISTERS;
     ret->depth_limit = (size_t)kernel_limit("perf_event_max_stack", PERF_MAX_STACK_DEPTH);
-    return rc < 0 ? rc : choose_event(ret, target, err);
+    if (rc < 0 || (rc = choose_event(ret, target, err)) < 0)
+        return rc;
+    return choose_cpus(ret, target, err);
 }

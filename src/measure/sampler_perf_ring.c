@@ -8,12 +8,18 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "rpistat/array.h"
+
 /* Behind every record but a sample (sample_id_all): pid, tid, time, CPU. */
 #define TRAILER_BYTES 24
 
 /* Before the rest of a sample: header, address, pid and tid, time, CPU. */
+#define SAMPLE_TASK  16
 #define SAMPLE_TIME  24
 #define SAMPLE_BYTES 40
+
+/* A map of a file with the longest path, and less than the smallest ring. */
+#define HEARD_BYTES_MAX ((size_t)8 * 1024)
 
 /* pid, tid, address, length, offset in the file, build id or inode, protection and flags. */
 #define MAP_BYTES 72
@@ -260,6 +266,60 @@ static int parse_task(enum rps_sample_kind kind, struct fields *fields, struct r
     return fields->is_short ? -1 : 1;
 }
 
+static int is_before(const void *timer, const void *id)
+{
+    return ((const struct rps_perf_timer *)timer)->id < *(const uint64_t *)id;
+}
+
+/* Without memory the time that it had becomes that of the thread which was opened. */
+static void add_silent(struct rps_perf_rings *rings, pid_t pid, pid_t tid)
+{
+    struct rps_perf_ended *grown;
+
+    if (rings->timer_count == 0)
+        return;
+    grown = rps_array_grow(rings->silent, rings->silent_count, sizeof(*grown));
+    if (!grown)
+        return;
+    rings->silent = grown;
+    rings->silent[rings->silent_count++] = (struct rps_perf_ended){pid, tid};
+}
+
+static void remove_silent(struct rps_perf_rings *rings, pid_t tid)
+{
+    for (size_t i = rings->silent_count; i-- > 0;) /* it was the last to end, or nearly */
+        if (rings->silent[i].tid == tid) {
+            rings->silent[i] = rings->silent[--rings->silent_count];
+            return;
+        }
+}
+
+/* What a thread that has ended had of its CPU; 0: nothing. */
+static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fields,
+                      struct rps_sample *ret)
+{
+    uint64_t id, running_ns;
+    size_t place;
+
+    ret->kind = RPS_SAMPLE_TIME;
+    ret->cpu = cpu; /* of the event: it may have ended on another */
+    ret->pid = (pid_t)take_32(fields);
+    ret->tid = (pid_t)take_32(fields);
+    take_64(fields); /* the event counts nothing */
+    running_ns = take_64(fields);
+    id = take_64(fields);
+    if (fields->is_short)
+        return -1;
+    place = rps_array_find(rings->timer, rings->timer_count, sizeof(*rings->timer), is_before, &id);
+    if (place < rings->timer_count && rings->timer[place].id == id) {
+        rings->timer[place].told_ns += running_ns;
+        rings->timer[place].is_told |= rings->timer[place].tid == ret->tid;
+    }
+    remove_silent(rings, ret->tid);
+    ret->cpu_time_ns = (int64_t)running_ns;
+    return running_ns > 0;
+}
+
 static int count_lost(struct rps_perf_rings *rings, struct fields *fields, int has_id)
 {
     uint64_t lost;
@@ -272,8 +332,9 @@ static int count_lost(struct rps_perf_rings *rings, struct fields *fields, int h
 }
 
 /* Take a record apart that has a trailer. */
-static int parse_other(struct rps_perf_rings *rings, const struct perf_event_header *header,
-                       struct fields *fields, struct rps_sample *ret)
+static int parse_other(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
+                       const struct perf_event_header *header, struct fields *fields,
+                       struct rps_sample *ret)
 {
     struct fields trailer = {fields->at + fields->bytes - TRAILER_BYTES, TRAILER_BYTES, 0};
 
@@ -289,6 +350,8 @@ static int parse_other(struct rps_perf_rings *rings, const struct perf_event_hea
         return parse_task(RPS_SAMPLE_FORK, fields, ret);
     case PERF_RECORD_EXIT:
         return parse_task(RPS_SAMPLE_EXIT, fields, ret);
+    case PERF_RECORD_READ:
+        return parse_time(rings, ring->cpu, fields, ret);
     case PERF_RECORD_LOST:
         return count_lost(rings, fields, 1);
     case PERF_RECORD_LOST_SAMPLES:
@@ -301,11 +364,25 @@ static int parse_other(struct rps_perf_rings *rings, const struct perf_event_hea
     }
 }
 
-static void hand_over_record(struct rps_perf_rings *rings, const uint8_t *record, size_t size,
-                             int64_t time_ns, const struct rps_sample_sink *sink)
+/* The first record, in one piece. */
+static const uint8_t *in_one_piece(struct rps_perf_rings *rings, const struct rps_perf_ring *ring)
 {
+    const size_t start = (size_t)ring->tail & (ring->bytes - 1), rest = ring->bytes - start;
+    uint8_t *scratch = (uint8_t *)rings->scratch;
+
+    if (ring->size <= rest)
+        return ring->data + start;
+    memcpy(scratch, ring->data + start, rest);
+    memcpy(scratch + rest, ring->data, ring->size - rest);
+    return scratch;
+}
+
+static void hand_over_record(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
+                             const struct rps_sample_sink *sink)
+{
+    const uint8_t *record = in_one_piece(rings, ring);
     struct fields fields = {record + sizeof(struct perf_event_header),
-                            size - sizeof(struct perf_event_header), 0};
+                            ring->size - sizeof(struct perf_event_header), 0};
     struct perf_event_header header;
     struct rps_sample sample = {0};
     struct stack stack;
@@ -317,14 +394,18 @@ static void hand_over_record(struct rps_perf_rings *rings, const uint8_t *record
     if (header.type == PERF_RECORD_SAMPLE)
         rc = parse_sample(rings, header.misc, &fields, &stack, &sample);
     else if (fields.bytes >= TRAILER_BYTES)
-        rc = parse_other(rings, &header, &fields, &sample);
+        rc = parse_other(rings, ring, &header, &fields, &sample);
     rings->lost += rc < 0;
     if (rc <= 0)
         return;
     /* a sample in an interrupt stands before the record that it interrupted, and is younger */
-    if (rings->last_ns < time_ns)
-        rings->last_ns = time_ns;
+    if (rings->last_ns < ring->time_ns)
+        rings->last_ns = ring->time_ns;
     sample.time_ns = rings->last_ns;
+    if (rings->tree)
+        rps_perf_tree_hear(rings->tree, &sample);
+    if (sample.kind == RPS_SAMPLE_EXIT)
+        add_silent(rings, sample.pid, sample.tid);
     sink->sample(sink->context, &sample);
 }
 
@@ -338,6 +419,12 @@ static uint64_t word_at(const struct rps_perf_ring *ring, size_t offset)
 
     memcpy(&word, ring->data + ((size_t)(ring->tail + offset) & (ring->bytes - 1)), sizeof(word));
     return word;
+}
+
+/* Is there room for any record more? */
+static int has_room(const struct rps_perf_ring *ring)
+{
+    return ring->head - ring->tail <= ring->bytes - HEARD_BYTES_MAX;
 }
 
 /* Look at the first record; where its length makes no sense, nothing behind it can be found. */
@@ -367,17 +454,19 @@ static void look_at_first_record(struct rps_perf_rings *rings, struct rps_perf_r
         ring->time_ns = (int64_t)word_at(ring, header.size - TRAILER_BYTES + 8);
 }
 
-/* The first record of a ring, in one piece. */
-static const uint8_t *in_one_piece(struct rps_perf_rings *rings, const struct rps_perf_ring *ring)
+/* Is it the sample of a thread that is not the target's? */
+static int is_foreign(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring)
 {
-    const size_t start = (size_t)ring->tail & (ring->bytes - 1), rest = ring->bytes - start;
-    uint8_t *scratch = (uint8_t *)rings->scratch;
+    uint64_t word = word_at(ring, 0);
+    struct perf_event_header header;
+    uint32_t task[2];
 
-    if (ring->size <= rest)
-        return ring->data + start;
-    memcpy(scratch, ring->data + start, rest);
-    memcpy(scratch + rest, ring->data, ring->size - rest);
-    return scratch;
+    memcpy(&header, &word, sizeof(header));
+    if (!rings->tree || header.type != PERF_RECORD_SAMPLE || ring->size < SAMPLE_BYTES)
+        return 0;
+    word = word_at(ring, SAMPLE_TASK);
+    memcpy(task, &word, sizeof(task));
+    return !rps_perf_tree_has(rings->tree, (pid_t)task[0], (pid_t)task[1]);
 }
 
 /* The ring whose first record is the oldest of all, or NULL. */
@@ -419,10 +508,13 @@ void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
         ring = &rings->ring[i];
         ring->head = load_head(ring->page);
         ring->tail = ring->page->data_tail; /* ours alone */
+        if (rings->tree && ring->kind == RPS_PERF_HEARD && !has_room(ring))
+            rings->tree->is_in_doubt = 1;
         look_at_first_record(rings, ring);
     }
     while ((ring = oldest(rings)) && ring->time_ns < until_ns) {
-        hand_over_record(rings, in_one_piece(rings, ring), ring->size, ring->time_ns, sink);
+        if (!is_foreign(rings, ring))
+            hand_over_record(rings, ring, sink);
         ring->tail += ring->size;
         look_at_first_record(rings, ring);
     }

@@ -13,6 +13,10 @@
 #define FILE_MOST 100 /* bytes of a file's name behind a function */
 #define SHORT     .8  /* of the samples that are expected: fewer are told of */
 
+#define PROGRAMS_MOST 4   /* that were not sampled, in a line */
+#define PROGRAM_LEAST .01 /* of the CPU time */
+#define NAME_MOST     40  /* bytes of a program's name */
+
 int rps_part_shares_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                          const struct rps_run_part *part, const struct rps_cpus *cpus,
                          struct rps_part_shares *ret, struct rps_error *err)
@@ -80,18 +84,56 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
 
 /* --- what samples should be ------------------------------------------------------------------- */
 
-static int is_part_sampled(const struct rps_sampling *sampling)
+static int is_user_only(const struct rps_sampling *sampling)
 {
     return strchr(sampling->event, ':') != NULL;
 }
 
-double rps_samples_expected(const struct rps_sampling *sampling, double cpu_s)
+/* How much of the run's CPU time was in the kernel, and may not be sampled; 0 where that is not
+ * known. */
+static double kernel_part(const struct rps_sampling *sampling)
+{
+    double all_ns = (double)sampling->user_ns + (double)sampling->kernel_ns;
+
+    return is_user_only(sampling) && sampling->user_ns >= 0 && sampling->kernel_ns >= 0 &&
+                   all_ns > 0
+               ? (double)sampling->kernel_ns / all_ns
+               : 0;
+}
+
+double rps_samples_expected(const struct rps_sampling *sampling, double cpu_s, int is_whole)
 {
     int is_clock = strncmp(sampling->event, "cpu-clock", strlen("cpu-clock")) == 0 ||
                    strncmp(sampling->event, "task-clock", strlen("task-clock")) == 0 ||
                    strstr(sampling->event, "cycles");
 
-    return is_clock && sampling->frequency > 0 ? (double)sampling->frequency * cpu_s : NAN;
+    if (!is_clock || sampling->frequency == 0)
+        return NAN;
+    return (double)sampling->frequency * cpu_s * (is_whole ? 1 - kernel_part(sampling) : 1);
+}
+
+int rps_samples_at_most(const struct rps_sampling *sampling, int is_whole)
+{
+    return is_user_only(sampling) && !(is_whole && kernel_part(sampling) > 0);
+}
+
+char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sampling,
+                           uint64_t samples, double cpu_s, int is_whole)
+{
+    double expected = rps_samples_expected(sampling, cpu_s, is_whole);
+
+    if (isfinite(expected) && rps_samples_at_most(sampling, is_whole))
+        snprintf(ret, size, "%" PRIu64 " of at most %.0f samples", samples, expected);
+    else if (isfinite(expected))
+        snprintf(ret, size, "%" PRIu64 " of %.0f expected samples", samples, expected);
+    else
+        snprintf(ret, size, "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
+    return ret;
+}
+
+double rps_samples_kernel_s(const struct rps_sampling *sampling, double cpu_s)
+{
+    return cpu_s * kernel_part(sampling);
 }
 
 int rps_samples_are_short(uint64_t samples, double expected)
@@ -100,30 +142,76 @@ int rps_samples_are_short(uint64_t samples, double expected)
 }
 
 char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *sampling,
-                             uint64_t samples, double cpu_s)
+                             uint64_t samples, double cpu_s, int is_whole)
 {
-    double expected = rps_samples_expected(sampling, cpu_s);
+    double expected = rps_samples_expected(sampling, cpu_s, is_whole);
     char time[RPS_TEXT_NUMBER_SIZE];
+    size_t used;
 
     ret[0] = '\0';
     if (!rps_samples_are_short(samples, expected))
         return ret;
     rps_text_duration(time, sizeof(time), (int64_t)(fmin(cpu_s, 1e9) * RPS_NS_PER_S));
-    if (is_part_sampled(sampling))
+    if (rps_samples_at_most(sampling, is_whole)) {
         snprintf(ret, size,
                  "%" PRIu64 " samples of at most %.0f in %s of CPU time: the kernel's part of it "
                  "may not be sampled here.",
                  samples, expected, time);
-    else if (sampling->lost > 0 || sampling->throttled > 0)
-        snprintf(ret, size,
-                 "%" PRIu64 " samples of %.0f expected in %s of CPU time: some were lost, or the "
-                 "kernel stopped sampling for a moment.",
-                 samples, expected, time);
-    else
-        snprintf(ret, size,
-                 "%" PRIu64
-                 " samples of %.0f expected in %s of CPU time: processes that end within "
-                 "%.4g ms are not sampled.",
-                 samples, expected, time, 1000 / (double)sampling->frequency);
+        return ret;
+    }
+    used = (size_t)snprintf(ret, size, "%" PRIu64 " samples of %.0f expected in %s of CPU time%s",
+                            samples, expected, time,
+                            kernel_part(sampling) > 0 ? ", without the kernel's part" : "");
+    if (used < size && (sampling->lost > 0 || sampling->throttled > 0))
+        snprintf(ret + used, size - used,
+                 ": some were lost, or the kernel stopped sampling for a moment.");
+    else if (used < size && !sampling->is_wide)
+        snprintf(ret + used, size - used, ": processes that end within %.4g ms are not sampled.",
+                 1000 / (double)sampling->frequency);
+    else if (used < size)
+        snprintf(ret + used, size - used, ".");
+    return ret;
+}
+
+/* --- what no sample tells of ------------------------------------------------------------------ */
+
+char *rps_unsampled_text(char *ret, size_t size, const struct rps_unsampled *unsampled,
+                         double cpu_s)
+{
+    uint64_t processes = unsampled->processes, threads = unsampled->threads;
+    char first[48] = "", other[48] = "";
+    size_t used, told = 0;
+
+    ret[0] = '\0';
+    if (!(unsampled->cpu_s > 0) || !(cpu_s > 0))
+        return ret;
+    if (processes > 0)
+        snprintf(first, sizeof(first), "%" PRIu64 " short process%s", processes,
+                 processes == 1 ? "" : "es");
+    if (threads > 0)
+        snprintf(other, sizeof(other), "%s%" PRIu64 " short thread%s", processes > 0 ? ", " : "",
+                 threads, threads == 1 ? "" : "s");
+    used = (size_t)snprintf(ret, size, "[not sampled: %s%s", first, other);
+    for (; told < unsampled->count && told < PROGRAMS_MOST && used < size; told++) {
+        double part = unsampled->program[told].cpu_s / cpu_s;
+
+        if (told > 0 && part < PROGRAM_LEAST)
+            break;
+        used += (size_t)snprintf(ret + used, size - used, "%s%.*s %.0f %%", told > 0 ? ", " : ": ",
+                                 (int)rps_text_cut(unsampled->program[told].name, NAME_MOST),
+                                 unsampled->program[told].name, 100 * part);
+    }
+    if (used < size)
+        snprintf(ret + used, size - used, "%s]", told < unsampled->count ? ", ..." : "");
+    return ret;
+}
+
+char *rps_samples_kernel_text(char *ret, size_t size, const struct rps_sampling *sampling,
+                              double cpu_s)
+{
+    ret[0] = '\0';
+    if (cpu_s > 0 && kernel_part(sampling) >= PROGRAM_LEAST)
+        snprintf(ret, size, "[in the kernel, not sampled here: %.0f %%]",
+                 100 * kernel_part(sampling));
     return ret;
 }

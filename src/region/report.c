@@ -103,7 +103,8 @@ double rps_region_value(const char *name, const char *what)
 {
     const struct rps_region_state *state = rps_region_state_lock();
     struct rps_sums sums;
-    double value = find_sums(state, name, &sums) < 0 ? NAN : figure(&state->choice, &sums, what);
+    int is_known = find_sums(state, name, &sums) == 0 && (!name || sums.entered > 0);
+    double value = is_known ? figure(&state->choice, &sums, what) : NAN;
 
     rps_region_state_unlock();
     return value;

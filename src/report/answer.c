@@ -54,12 +54,6 @@ static void end_line(struct words *words)
 
 /* --- what ran --------------------------------------------------------------------------------- */
 
-static int is_part(const struct rps_report *report)
-{
-    return report->options->from_ns > 0 || report->options->to_ns < INT64_MAX ||
-           report->options->region;
-}
-
 /* The command, without the folders of its program. */
 static const char *title(char *ret, size_t size, const struct rps_run *run)
 {
@@ -78,11 +72,11 @@ static void say_what(struct words *words, const struct rps_report *report, int w
     const struct rps_run *run = &report->run;
     char command[4096], cut[COMMAND_MOST * 4 + 1], length[RPS_TEXT_NUMBER_SIZE];
     int has_ended = run->exit_status >= 0 || run->exit_signal > 0;
-    int is_whole = !is_part(report) && run->elapsed_ns >= 0;
+    int is_whole = !rps_report_is_part(report) && run->elapsed_ns >= 0;
 
     rps_text_duration(length, sizeof(length), is_whole ? run->elapsed_ns : report->tally.length_ns);
     rps_words_cut(cut, sizeof(cut), title(command, sizeof(command), run), width);
-    if (is_part(report))
+    if (rps_report_is_part(report))
         say(words, "%s of %s", length, cut);
     else
         say(words, "%s%s for %s%s", cut, has_ended ? " ran" : ", recorded", length,
@@ -134,7 +128,7 @@ static void say_run(struct words *words, const struct rps_report *report)
     int width;
 
     say_cpu(&rest, report);
-    if (!is_part(report))
+    if (!rps_report_is_part(report))
         say_end(&rest, &report->run);
     width = COMMAND_MOST - rps_text_width(rest.text);
     say_what(words, report, width > COMMAND_LEAST ? width : COMMAND_LEAST);
@@ -274,7 +268,7 @@ static void say_change(struct words *words, const struct rps_report *report)
     say(words, " in %s, ", rps_phase_label(most, label));
     say_value(words, figure, mean[(size_t)least * profile->figure_count]);
     say(words, " in %s (%s: ", rps_phase_label(least, label),
-        is_part(report) ? "all of it" : "run");
+        rps_report_is_part(report) ? "all of it" : "run");
     say_value(words, figure, figure->whole);
     say(words, ")");
 }

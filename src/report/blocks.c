@@ -354,8 +354,10 @@ static void put_region(struct rps_report *report, struct rps_block *block, size_
     rps_put_int(block, (int64_t)region->open, 1);
     rps_put_int(block, (int64_t)region->at_once, region->marked > 0);
     rps_put_words(block, "%s", region->at_once > 0 ? rps_report_count(text, region->at_once) : "-");
-    rps_put_int(block, region->time_ns, 1);
-    rps_put_words(block, "%s", rps_report_figure(text, 3, (double)region->time_ns / RPS_NS_PER_S));
+    rps_put_int(block, region->time_ns, region->entered > 0);
+    if (region->entered > 0)
+        rps_put_words(block, "%s",
+                      rps_report_figure(text, 3, (double)region->time_ns / RPS_NS_PER_S));
     rps_put_int(block, (int64_t)tally->periods, 1);
     rps_put_words(block, "%s", rps_report_count(text, tally->periods));
     rps_put_int(block, tally->length_ns, 1);

@@ -103,6 +103,9 @@ const char *rps_report_clock_unit(const struct rps_report *report);
  * took too long; 0 of all others. */
 int64_t rps_report_stretched_ns(const struct rps_report *report);
 
+/* Is a part of the run alone reported? */
+int rps_report_is_part(const struct rps_report *report);
+
 /* When the run began, by the clock of the reader's zone; "" not known. Returns ret. */
 char *rps_report_start(const struct rps_report *report, char ret[RPS_REPORT_NUMBER_SIZE]);
 

@@ -303,12 +303,13 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
 {
     const struct rps_share_group *group = &output->shares->group[l];
     double expected =
-        rps_samples_expected(&output->shares->sampling, output->profile->label[l].cpu_s);
+        rps_samples_expected(&output->shares->sampling, output->profile->label[l].cpu_s, 0);
     size_t used = strlen(rps_share_group_text(ret, size, group));
 
     if (rps_samples_are_short(group->samples, expected))
-        snprintf(ret + used, size - used, "%s(%" PRIu64 " of %.0f samples)", used ? " " : "",
-                 group->samples, expected);
+        snprintf(ret + used, size - used, "%s(%" PRIu64 " of %s%.0f samples)", used ? " " : "",
+                 group->samples,
+                 rps_samples_at_most(&output->shares->sampling, 0) ? "at most " : "", expected);
     return ret;
 }
 
@@ -342,7 +343,7 @@ static void add_samples(struct rps_document *document, const struct rps_phase_ou
     for (int l = 0; l < output->profile->label_count; l++)
         cpu_s += output->profile->label[l].cpu_s;
     if (shares && rps_samples_short_text(text, sizeof(text), &shares->sampling,
-                                         shares->sample_count, cpu_s)[0])
+                                         shares->sample_count, cpu_s, 1)[0])
         rps_block_line(rps_document_block(document, NULL, NULL, 0), "%s", text);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "parts.h"
+#include "rpistat/interval_text.h"
 #include "rpistat/text.h"
 
 /* A set on counters for less than this share of its time is worth a word. */
@@ -196,14 +197,15 @@ static void remark_clock(struct rps_report *report)
 {
     const struct rps_tally *tally = &report->tally;
     const char *label = rps_report_clock_label(report);
+    char share[RPS_INTERVAL_TEXT_SIZE];
 
     if (!rps_tally_clock_is_scaled(tally))
         return;
     if (is_import(report))
         remark(report,
-               "%s has values for %.1f %% of the time: %s. %s and all figures made of it are "
+               "%s has values for %s of the time: %s. %s and all figures made of it are "
                "scaled for that.",
-               label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns,
+               label, rps_interval_share(share, rps_tally_clock_interval(tally).share),
                file_lacks(report), report->plain ? "[ ... ]" : "Its value");
     else if (tally->clock_running_ns == 0)
         remark(report,
@@ -212,9 +214,9 @@ static void remark_clock(struct rps_report *report)
                label);
     else
         remark(report,
-               "%s had a counter for %.1f %% of the time, another program or the NMI watchdog "
+               "%s had a counter for %s of the time, another program or the NMI watchdog "
                "held it meanwhile: %s and all figures made of it are scaled for that.",
-               label, 100 * (double)tally->clock_running_ns / (double)tally->enabled_ns,
+               label, rps_interval_share(share, rps_tally_clock_interval(tally).share),
                report->plain ? "[ ... ]" : "its value");
 }
 
@@ -312,7 +314,8 @@ static void remark_samples(struct rps_report *report)
 
     if (report->shares.group_count > 0 &&
         rps_samples_short_text(text, sizeof(text), &report->shares.sampling,
-                               report->shares.sample_count, report->cpu_s)[0])
+                               report->shares.sample_count, report->cpu_s,
+                               !rps_report_is_part(report))[0])
         remark(report, "%s", text);
 }
 

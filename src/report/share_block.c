@@ -2,6 +2,9 @@
 #include "rpistat/share_block.h"
 
 #include <inttypes.h>
+#include <math.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct rps_column columns[] = {{.name = "name"},
                                             {"self_share", .kind = RPS_VALUE_SHARE},
@@ -34,11 +37,41 @@ struct rps_block *rps_share_block_top(struct rps_document *document,
 void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sampling,
                          const struct rps_share_group *group, double cpu_s)
 {
-    double expected = rps_samples_expected(sampling, cpu_s);
+    double expected = rps_samples_expected(sampling, cpu_s, 0);
 
     rps_put_int(block, (int64_t)group->samples, 1);
-    if (rps_samples_are_short(group->samples, expected))
-        rps_put_words(block, "%" PRIu64 " of %.0f", group->samples, expected);
+    if (isfinite(expected))
+        rps_put_words(block, "%" PRIu64 " of %s%.0f", group->samples,
+                      rps_samples_at_most(sampling, 0) ? "at most " : "", expected);
     rps_put_number(block, expected);
     put_top(rps_put_block(block, columns, sizeof(columns) / sizeof(columns[0])), group);
+}
+
+void rps_share_block_unsampled(struct rps_document *document, struct rps_block *block, int indent,
+                               const struct rps_sampling *sampling,
+                               const struct rps_unsampled *unsampled, double cpu_s)
+{
+    static const struct rps_column programs[] = {{.name = "name"},
+                                                 {"processes", .kind = RPS_VALUE_INT},
+                                                 {"threads", .kind = RPS_VALUE_INT},
+                                                 {"cpu_s", .kind = RPS_VALUE_NUMBER}};
+    double kernel_s = rps_samples_kernel_s(sampling, cpu_s);
+    char text[512];
+    struct rps_block *rows;
+
+    rps_put_number(rps_document_field(document, "kernel_not_sampled_s", RPS_VALUE_NUMBER),
+                   kernel_s > 0 ? kernel_s : NAN);
+    rows = rps_document_block(document, "not_sampled", programs, COUNT_OF(programs));
+    for (size_t i = 0; i < unsampled->count; i++) {
+        const struct rps_unsampled_program *program = &unsampled->program[i];
+
+        rps_put_text(rows, program->name);
+        rps_put_int(rows, (int64_t)program->processes, 1);
+        rps_put_int(rows, (int64_t)program->threads, 1);
+        rps_put_number(rows, program->cpu_s);
+    }
+    if (rps_samples_kernel_text(text, sizeof(text), sampling, cpu_s)[0])
+        rps_block_wrap(block, indent, indent + 2, "%s", text);
+    if (rps_unsampled_text(text, sizeof(text), unsampled, cpu_s)[0])
+        rps_block_wrap(block, indent, indent + 2, "%s", text);
 }

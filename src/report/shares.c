@@ -37,6 +37,12 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
     return result < 0 ? result : 0;
 }
 
+/* Samples of the whole run, on all CPUs? */
+static int is_all(const struct rps_report *report)
+{
+    return !rps_report_is_part(report) && report->options->cpus.count == 0;
+}
+
 void rps_report_shares(struct rps_report *report)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -44,12 +50,13 @@ void rps_report_shares(struct rps_report *report)
     struct rps_document *document = report->document;
     struct rps_block *top;
     char *text = NULL, name[128];
+    int is_whole = is_all(report);
 
     if (report->shares.group_count == 0)
         return;
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)group->samples, 1);
     rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
-                   rps_samples_expected(&report->shares.sampling, report->cpu_s));
+                   rps_samples_expected(&report->shares.sampling, report->cpu_s, is_whole));
     top = rps_share_block_top(document, group);
     for (int t = 0; t < group->count && isfinite(group->top[t].share); t++)
         text =
@@ -61,13 +68,18 @@ void rps_report_shares(struct rps_report *report)
                                t > 0 ? ", " : "; functions: ",
                                rps_share_name_text(name, sizeof(name), &group->function[t].name),
                                100 * group->function[t].share);
-    if (group->samples == 0)
-        return;
     if (report->shares.sampling.frequency > 0)
         event = NULL; /* those of page faults say nothing of the time */
-    rps_block_title(top, "Where %s %s (%" PRIu64 " samples; see `rpistat code`)",
-                    event ? event : "the time", event ? "were" : "went", group->samples);
-    rps_block_wrap(top, 2, 4, "%s", text ? text : "too few to tell");
+    if (group->samples > 0 || report->shares.unsampled.cpu_s > 0)
+        rps_block_title(top, "Where %s %s (%s; see `rpistat code`)", event ? event : "the time",
+                        event ? "were" : "went",
+                        rps_samples_got_text(name, sizeof(name), &report->shares.sampling,
+                                             group->samples, report->cpu_s, is_whole));
+    if (group->samples > 0)
+        rps_block_wrap(top, 2, 4, "%s", text ? text : "too few to tell");
+    if (is_whole)
+        rps_share_block_unsampled(document, top, 2, &report->shares.sampling,
+                                  &report->shares.unsampled, report->cpu_s);
 }
 
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)

@@ -77,7 +77,7 @@ def test_columns():
 
 
 FORMATS = (
-    (1000, "".join("DROP TABLE %s;" % table for table in "code_count location task stack frame module sampling".split()) +
+    (1000, "".join("DROP TABLE %s;" % table for table in "code_count location task program stack frame module sampling".split()) +
      "ALTER TABLE run DROP COLUMN recorder_after_ns"),
     (1002, "CREATE TABLE recorder_after (run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE, cpu_ns INTEGER NOT"
      " NULL) STRICT; INSERT INTO recorder_after SELECT run_id, recorder_after_ns FROM run;"

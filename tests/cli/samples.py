@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -290,6 +291,13 @@ def check_unprivileged():
         if answer.returncode != 0:
             raise tap.Skip(answer.stderr.strip())
         near(shares(folder)[0]["alpha"], 0.7, 7, "alpha")
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+            if int(file.read()) <= 0:
+                return
+        answer = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", copies[0],
+                                 "record", "--pmu", "software", "-o", "t.data", "--sample-on", "cpus", copies[1], "10"],
+                                cwd=folder.path, env=environment(), capture_output=True, text=True, check=False)
+        assert answer.returncode != 0 and answer.stderr.startswith("rpistat: cannot sample cpu-clock: not permitted"), answer.stderr
 
 
 def phases(folder, store):
@@ -329,16 +337,120 @@ def check_told_apart():
             assert any(abs(phase["start_s"] - true) < 0.4 for phase in found), (truth, found)
 
 
+MANY = "i=0; while [ $i -lt 500 ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done"
+IN_TASKS = ["record", "--pmu", "software", "-o", "s.data", "--sample-on", "tasks", "sh", "-c", MANY]
+
+
+def check_sums(folder):
+    """Samples, the kernel's part where it may not be sampled, and the row of what has none are all of the time."""
+    (event, wide), = ask(folder, "SELECT event, is_wide FROM sampling")
+    assert not wide
+    (user, system), = ask(folder, "SELECT user_ns / 1e9, system_ns / 1e9 FROM run")
+    (clock,), = ask(folder, "SELECT sum(enabled_ns) / 1e9 FROM event_set")
+    (exact,), = ask(folder, "SELECT sum(cpu_ns) / 1e9 FROM program")
+    near(exact, clock, 5 * clock, "CPU time of all programs")
+    report = json.loads(expect(program.call("report", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
+    code = {form: expect(program.call("code", "-i", "s.data", "--format", form, cwd=folder.path), 0).stdout
+            for form in ("text", "json", "csv")}
+    found = json.loads(code["json"])
+    programs = {row["name"]: row for row in found["not_sampled"]}
+    assert report["not_sampled"] == found["not_sampled"] and {"true", "sleep"} <= set(programs), (report, programs)
+    assert 480 <= programs["true"]["processes"] <= 500, programs
+    # got, in the kernel, and not sampled are all of the time
+    kernel = clock * system / (user + system) if event.endswith(":u") else 0
+    near(found["kernel_not_sampled_s"] or 0, kernel, clock, "time in the kernel")
+    missing = sum(row["cpu_s"] for row in found["not_sampled"])
+    near(found["samples"] / 99 + kernel + missing, clock, 5 * clock, "all of the time")
+    rows = {row["name"]: row for row in csv.DictReader(code["csv"].splitlines())}
+    near(float(rows["[not sampled]"]["cpu_s"]), missing, 1e-4, "the row's time")
+    assert rows["[not sampled]"]["self"] == "", rows
+    words = " ".join(code["text"].split())
+    sentence = [remark for remark in report["remarks"] if "processes that end within 10.1 ms are not sampled" in remark]
+    assert sentence and sentence[0].startswith("%d samples of %.0f expected in " % (
+        report["samples"], report["expected_samples"])) and sentence[0] in words, (report["remarks"], words)
+    assert re.search(r"\[not sampled: \d+ short processes: (true|sleep) \d+ %, (true|sleep) \d+ %", words), words
+    assert "[in the kernel, not sampled here: %.0f %%]" % (100 * kernel / clock) in words or kernel == 0, words
+    phases = expect(program.call("phases", "-i", "s.data", cwd=folder.path), 0).stdout
+    assert sentence[0] in " ".join(phases.split()), phases
+
+
 def check_tiny():
-    """of processes that end within an interval there are no samples, and that is said"""
+    """in tasks processes that end within an interval have no samples: their exact times stand in a last row"""
     with Folder() as folder:
-        record(folder, "sh", "-c", "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done")
+        record(folder, *IN_TASKS[5:])
+        check_sums(folder)
+
+
+def check_tiny_of_others():
+    """the same without rights: what they had in the kernel is not expected, and has a row, too"""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise tap.Skip("only root can become another user, with setpriv")
+    with Folder() as folder:
+        os.chmod(folder.path, 0o777)
+        copy = shutil.copy(RPISTAT, folder / "rpistat")
+        answer = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", copy, *IN_TASKS],
+                                cwd=folder.path, env=environment(), capture_output=True, text=True, check=False)
+        if answer.returncode != 0 or "no samples" in answer.stderr:
+            raise tap.Skip(answer.stderr.strip())
+        check_sums(folder)
+
+
+def check_on_cpus():
+    """on whole CPUs processes that end within an interval have their share"""
+    with Folder() as folder:
+        script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done"
+        answer = program.call("record", "--pmu", "software", "--frequency", "499", "--sample-on", "cpus", "-o", "s.data",
+                              "sh", "-c", script, cwd=folder.path)
+        if "cannot sample" in answer.stderr:
+            raise tap.Skip(answer.stderr)
+        expect(answer, 0)
         report = json.loads(expect(program.call("report", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
-        sentence = [remark for remark in report["remarks"] if "processes that end within 10.1 ms are not sampled" in remark]
-        assert sentence and report["samples"] < 0.8 * report["expected_samples"], report["remarks"]
-        assert sentence[0].startswith("%d samples of %.0f expected" % (report["samples"], report["expected_samples"])), sentence
-        phases = expect(program.call("phases", "-i", "s.data", cwd=folder.path), 0).stdout
-        assert "\n" + sentence[0] in phases, phases
+        assert report["samples"] > 0.8 * report["expected_samples"], report
+        names = dict(ask(folder, "SELECT t.name, sum(c.samples) FROM task_count AS c JOIN task AS t USING (run_id, task) GROUP BY 1"))
+        assert names.get("true", 0) > 0.3 * report["samples"], names
+        counts_fit(folder)
+
+
+def memory(pid):
+    """What a core dump of the process has of its memory."""
+    with open("/proc/%d/smaps" % pid, encoding="utf-8") as smaps, open("/proc/%d/mem" % pid, "rb", buffering=0) as mem:
+        place = None
+        for line in smaps:
+            words = line.split()
+            if not words[0].endswith(":"):
+                place = [int(end, 16) for end in words[0].split("-")] if words[1][0] == "r" else None
+            if words[0] == "VmFlags:" and place and "dd" not in words:  # dd: not in core dumps
+                try:
+                    mem.seek(place[0])
+                    yield mem.read(place[1] - place[0])
+                except (OSError, ValueError, OverflowError):
+                    pass  # of the kernel
+
+
+def check_others():
+    """of programs that run beside, no byte of a name or path is in the store, or in the recorder's memory"""
+    with Folder() as folder:
+        marker = "zebra%06d" % random.randrange(1000000)
+        own = "sloth%06d" % random.randrange(1000000)
+        for name in (marker, own):
+            shutil.copy(known(), folder / name)
+        beside = subprocess.Popen(["sh", "-c", "while :; do ./%s 1; done" % marker], cwd=folder.path)
+        recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "-o", "s.data", "--frequency", "997", "sh", "-c",
+                                     "while [ ! -e stop ]; do ./%s 1; done" % own], cwd=folder.path, env=environment())
+        try:
+            time.sleep(1)
+            found = [any(name.encode() in part for part in memory(recorder.pid)) for name in (own, marker)]
+        finally:
+            open(folder / "stop", "wb").close()
+            recorder.wait()
+            beside.kill()
+            beside.wait()
+        assert recorder.returncode == 0, recorder.returncode
+        if not ask(folder, "SELECT 1 FROM sampling"):
+            raise tap.Skip("no samples can be taken")
+        assert found == [True, False], found
+        for name, is_there in ((own, True), (marker, False)):
+            assert any(name.encode() in folder.read(file) for file in os.listdir(folder.path) if ".data" in file) == is_there, name
 
 
 def check_own_time():
@@ -363,4 +475,4 @@ def check_own_time():
 
 
 tap.main([check_phases, check_told_apart, check_known, check_callers, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
-          check_unprivileged, check_tiny, check_own_time])
+          check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_own_time])

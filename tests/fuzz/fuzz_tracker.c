@@ -43,6 +43,22 @@ static void take_task(void *context, const struct rps_task *task)
     told->tasks += task->task == told->tasks;
 }
 
+static void take_process_time(void *context, int64_t task, int64_t cpu_ns)
+{
+    const struct told *told = context;
+
+    fuzz_expect(task >= 0 && task < told->tasks && cpu_ns >= 0, "the time of no process");
+}
+
+static void take_program(void *context, const struct rps_program *program)
+{
+    const struct told *told = context;
+
+    fuzz_expect(program->unsampled_ns <= program->cpu_ns &&
+                    program->samples <= (uint64_t)told->counts,
+                "a program has more than there is");
+}
+
 static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
 {
     struct told *told = context;
@@ -84,12 +100,13 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
     uint64_t address[RPS_SAMPLE_DEPTH_MAX + 8], value[64];
     unsigned char stack[256];
     struct rps_sample sample = {
-        .kind = (enum rps_sample_kind)(kind % 6),
+        .kind = (enum rps_sample_kind)(kind % 7),
         .time_ns = (int64_t)fuzz_take(bytes, 2),
         .pid = (pid_t)(pids & 7) - 1,
         .tid = (pid_t)(pids >> 3 & 7) - 1,
         .parent_pid = (pid_t)(pids >> 6 & 7) - 1,
         .parent_tid = (pid_t)(pids >> 9 & 7) - 1,
+        .cpu_time_ns = (int64_t)(pids & 0xff) * 10000,
         .is_exec = pids >> 12 & 1,
         .is_cut = pids >> 13 & 1,
         .path = path[(kind >> 4) % (sizeof(path) / sizeof(path[0]))],
@@ -123,8 +140,15 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct told told = {.modules = 0};
-    struct rps_tracker_sink sink = {&told,     take_module, take_frame,     take_stack,
-                                    take_task, take_count,  take_incomplete};
+    struct rps_tracker_sink sink = {.context = &told,
+                                    .module = take_module,
+                                    .frame = take_frame,
+                                    .stack = take_stack,
+                                    .task = take_task,
+                                    .process_time = take_process_time,
+                                    .program = take_program,
+                                    .count = take_count,
+                                    .incomplete = take_incomplete};
     struct rps_sampling status = {.lost = 0};
     struct fuzz_bytes bytes = {data, size};
     struct rps_tracker *tracker;
@@ -134,6 +158,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_expect(rps_tracker_new(&tracker, 0, &sink, &err) == 0, "out of memory");
     while (bytes.left > 0)
         add_one(tracker, &bytes);
+    rps_tracker_end(tracker);
+    rps_tracker_tell_programs(tracker);
     rps_tracker_status(tracker, &status);
     fuzz_expect(status.samples == (uint64_t)told.counts && status.lost == 0 &&
                     status.complete <= status.samples,

@@ -51,7 +51,8 @@ class Code:
         }
         with self.store:
             for table, content in rows.items():
-                if content:
-                    self.store.executemany("INSERT OR REPLACE INTO %s VALUES (%s)" % (table, ", ".join("?" * len(content[0]))),
-                                           content)
+                if content:  # columns behind these may be NULL
+                    columns = [name for name, in self.store.execute("SELECT name FROM pragma_table_info(?)", (table,))]
+                    self.store.executemany("INSERT OR REPLACE INTO %s (%s) VALUES (%s)" % (
+                        table, ", ".join(columns[:len(content[0])]), ", ".join("?" * len(content[0]))), content)
         self.store.close()

@@ -337,8 +337,13 @@ static void test_clock_without_counter(void **state)
     rps_tally_operands(&tally, plan, operand);
     assert_true(operand[RPS_OPERAND_CLOCK] == 4000);
 
-    tally.clock_running_ns = 3999000; /* a thousandth less than all of it: nobody held it */
+    tally.clock_running_ns = 3999999; /* as good as all of it: nobody held it */
     assert_true(rps_tally_clock(&tally) == 2000);
+    assert_int_equal(rps_tally_clock_interval(&tally).certainty, RPS_CERTAINTY_COUNTED);
+    tally.clock_running_ns = 3996000; /* a thousandth less */
+    assert_true(rps_tally_clock(&tally) > 2002 && rps_tally_clock(&tally) < 2002.1);
+    assert_int_equal(rps_tally_clock_interval(&tally).certainty, RPS_CERTAINTY_SCALED);
+    assert_true(rps_tally_clock_interval(&tally).share == .999);
     tally.clock_running_ns = tally.clock = 0;
     assert_true(isnan(rps_tally_clock(&tally)));
     assert_int_equal(rps_tally_clock_u64(&tally, &clock), 0);

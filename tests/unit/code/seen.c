@@ -64,6 +64,28 @@ static void take_task(void *context, const struct rps_task *task)
     seen->task_count += (size_t)task->task == seen->task_count;
 }
 
+static void take_process_time(void *context, int64_t task, int64_t cpu_ns)
+{
+    struct seen *seen = context;
+
+    assert_true(task >= 0 && (size_t)task < seen->task_count && task < SEEN_MAX);
+    assert_int_equal(seen->task[task].task.process_ns, -1);
+    seen->task[task].task.process_ns = cpu_ns;
+}
+
+static void take_program(void *context, const struct rps_program *program)
+{
+    struct seen *seen = context;
+    struct seen_program *to = &seen->program[program->program];
+
+    assert_true(program->program >= 0 && (size_t)program->program <= seen->program_count);
+    assert_true(program->program < SEEN_MAX);
+    to->program = *program;
+    snprintf(to->name, sizeof(to->name), "%s", program->name);
+    to->program.name = to->name;
+    seen->program_count += (size_t)program->program == seen->program_count;
+}
+
 static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task)
 {
     struct seen *seen = context;
@@ -88,8 +110,15 @@ static void take_incomplete(void *context, int64_t time_ns, const char *path)
 
 struct rps_tracker *seen_tracker(struct seen *ret, int64_t start_ns)
 {
-    struct rps_tracker_sink sink = {ret,       take_module, take_frame,     take_stack,
-                                    take_task, take_count,  take_incomplete};
+    struct rps_tracker_sink sink = {.context = ret,
+                                    .module = take_module,
+                                    .frame = take_frame,
+                                    .stack = take_stack,
+                                    .task = take_task,
+                                    .process_time = take_process_time,
+                                    .program = take_program,
+                                    .count = take_count,
+                                    .incomplete = take_incomplete};
     struct rps_tracker *tracker;
 
     memset(ret, 0, sizeof(*ret));

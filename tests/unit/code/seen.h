@@ -18,6 +18,11 @@ struct seen {
         struct rps_task task;
         char name[64];
     } task[SEEN_MAX];
+    size_t program_count;
+    struct seen_program {
+        struct rps_program program;
+        char name[64];
+    } program[SEEN_MAX];
     size_t incomplete_count;
     char incomplete[128];                   /* the last path that was told so */
     int64_t time_ns, last_stack, last_task; /* of the last sample */

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "rpistat/run_code.h"
 #include "support/arena.h"
 #include "rpistat/shares.h"
 
@@ -49,8 +50,9 @@ static struct rps_stack stacks[] = {
     {9, -1, 7},  /* main, elsewhere */
 };
 static struct rps_task tasks[] = {
-    {0, 10, 10, "sh", 0, -1},     {1, 10, 10, "prog", 5, -1}, /* after an exec */
-    {2, 10, 11, "worker", 6, -1}, {3, 20, 21, "alone", 6, -1}, {4, 10, 12, "idle", 6, -1},
+    {0, 10, 10, "sh", 0, -1, -1},     {1, 10, 10, "prog", 5, -1, 7000}, /* after an exec */
+    {2, 10, 11, "worker", 6, -1, -1}, {3, 20, 21, "alone", 6, -1, -1},
+    {4, 10, 12, "idle", 6, -1, -1},
 };
 static struct rps_code code = {.module_count = 4,
                                .frame_count = 8,
@@ -143,7 +145,9 @@ static void processes_and_threads(void **state)
     assert_string_equal(shares.share[0].name, "prog"); /* what its first thread is called last */
     assert_int_equal(shares.share[0].self, 16);
     assert_int_equal(shares.share[0].pid, 10);
+    assert_int_equal(shares.share[0].cpu_ns, 7000);
     assert_string_equal(shares.share[1].name, "alone");
+    assert_int_equal(shares.share[1].cpu_ns, -1);
 }
 
 static void innermost_functions(void **state)
@@ -367,12 +371,56 @@ static void parts(void **state)
     assert_float_equal(rps_shares_part(5, 20), .25, 1e-9);
 }
 
+/* What was never sampled is missing as far as samples of the same program do not stand for it, and
+ * what may be chance is not told. */
+static void what_is_not_sampled(void **state)
+{
+    struct rps_program programs[] = {
+        {0, "md5sum", 2000000000, 0, 2000000000, 500, 0},
+        {1, "cc", 9000000000, 910, 100000000, 3, 0}, /* samples for more than it had */
+        {2, "sh", 1000000000, 60, 500000000, 20, 9},
+        {3, "", 100000000, 0, 100000000, 0, 7},
+    };
+    struct rps_code ended = {
+        .sampling = {.event = "cpu-clock", .frequency = 100, .user_ns = -1, .kernel_ns = -1},
+        .program_count = 4,
+        .program = programs};
+    struct rps_unsampled unsampled;
+
+    (void)state;
+    unsampled = rps_code_unsampled(arena, &ended);
+    assert_int_equal(unsampled.count, 3);
+    assert_float_equal(unsampled.cpu_s, 2.4, 1e-9); /* what all samples leave */
+    assert_int_equal(unsampled.processes, 520);
+    assert_int_equal(unsampled.threads, 16);
+    assert_string_equal(unsampled.program[0].name, "md5sum");
+    assert_float_equal(unsampled.program[1].cpu_s, .4 * 2.4 / 2.5, 1e-9);
+    assert_string_equal(unsampled.program[2].name, "[unknown]");
+    /* three quarters of the time may be sampled */
+    strcpy(ended.sampling.event, "cpu-clock:u");
+    ended.sampling.user_ns = 30;
+    ended.sampling.kernel_ns = 10;
+    unsampled = rps_code_unsampled(arena, &ended);
+    assert_int_equal(unsampled.count, 0); /* the others have too many */
+    programs[1].samples = 690;
+    unsampled = rps_code_unsampled(arena, &ended);
+    assert_float_equal(unsampled.cpu_s, 1.5 + .15 + .075 - .15, 1e-9);
+    strcpy(ended.sampling.event, "page-faults");
+    assert_float_equal(rps_code_unsampled(arena, &ended).cpu_s, 0, 0);
+    strcpy(ended.sampling.event, "cpu-clock");
+    programs[0].samples = 200;
+    programs[1].samples = 841; /* 59 + 10 of 1,210 are missing: that may be chance */
+    programs[2].samples = 100;
+    assert_float_equal(rps_code_unsampled(arena, &ended).cpu_s, 0, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs),
         cmocka_unit_test(of_programs),
         cmocka_unit_test(parts),
+        cmocka_unit_test(what_is_not_sampled),
         cmocka_unit_test(functions),
         cmocka_unit_test(lines_and_modules),
         cmocka_unit_test(processes_and_threads),

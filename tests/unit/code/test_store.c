@@ -106,13 +106,15 @@ static void what_is_handed_over(void **state)
 }
 
 /* A count that comes twice, or late, adds up; a task that comes again has another name, and has
- * ended; a frame that comes again ends no recording. */
+ * ended, its process took so long; a program that comes again has other sums; a frame that comes again ends no recording. */
 static void what_comes_again(void **state)
 {
     const char *path = fixture_path(state, "s");
-    const struct rps_task task = {0, 100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000)};
+    const struct rps_task task = {0, 100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000),
+                                  -1};
     const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
     const struct rps_frame frame = {2, 1, 7};
+    struct rps_program program = {0, "md5sum", 6000, 5, 4000, 3, 2};
     struct rps_reader *reader;
     struct rps_code code;
     struct rps_run run;
@@ -124,6 +126,10 @@ static void what_comes_again(void **state)
     rps_writer_stack_count(writer, &count);
     rps_writer_stack_count(writer, &count);
     rps_writer_task(writer, &task);
+    rps_writer_process_time(writer, 0, INT64_C(8000000000));
+    rps_writer_program(writer, &program);
+    program.cpu_ns++;
+    rps_writer_program(writer, &program);
     rps_writer_frame(writer, &frame);
     fixture_end(writer, &run);
     reader = open_reader(path);
@@ -133,6 +139,14 @@ static void what_comes_again(void **state)
     assert_string_equal(code.task[0].name, "renamed");
     assert_int_equal(code.task[0].start_ns, INT64_C(4000000000));
     assert_int_equal(code.task[0].end_ns, INT64_C(7000000000));
+    assert_int_equal(code.task[0].process_ns, INT64_C(8000000000));
+    assert_int_equal(code.program_count, 1);
+    assert_string_equal(code.program[0].name, "md5sum");
+    assert_int_equal(code.program[0].cpu_ns, 6001);
+    assert_int_equal(code.program[0].samples, 5);
+    assert_int_equal(code.program[0].unsampled_ns, 4000);
+    assert_int_equal(code.program[0].unsampled_processes, 3);
+    assert_int_equal(code.program[0].unsampled_threads, 2);
     assert_int_equal(code.frame[2].address, 0x1000 + 16 * 2);
     rps_code_free(&code);
 }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "rpistat/clock.h"
 #include "seen.h"
 
 #define START 1000
@@ -99,6 +100,17 @@ static void add_name(pid_t pid, pid_t tid, int is_exec, const char *name)
 static void add_exit(pid_t pid, pid_t tid)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_EXIT, .time_ns = ++now, .pid = pid, .tid = tid};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_time(pid_t pid, pid_t tid, int64_t cpu_time_ns)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_TIME,
+                                .time_ns = ++now,
+                                .pid = pid,
+                                .tid = tid,
+                                .cpu_time_ns = cpu_time_ns};
 
     rps_tracker_add(tracker, &sample);
 }
@@ -424,6 +436,115 @@ static void test_number_again(void **state)
     expect_only(RPS_MODULE_MEMORY, "", 0x1000);
 }
 
+/* --- times ------------------------------------------------------------------------------------ */
+
+static const struct rps_program *program_of(const char *name)
+{
+    rps_tracker_tell_programs(tracker);
+    for (size_t i = 0; i < seen.program_count; i++)
+        if (strcmp(seen.program[i].name, name) == 0)
+            return &seen.program[i].program;
+    return NULL;
+}
+
+static void expect_program(const char *name, int64_t cpu_ns, uint64_t samples_of,
+                           int64_t unsampled_ns, uint64_t processes, uint64_t threads)
+{
+    const struct rps_program *program = program_of(name);
+
+    assert_non_null(program);
+    assert_int_equal(program->cpu_ns, cpu_ns);
+    assert_int_equal(program->samples, samples_of);
+    assert_int_equal(program->unsampled_ns, unsampled_ns);
+    assert_int_equal(program->unsampled_processes, processes);
+    assert_int_equal(program->unsampled_threads, threads);
+}
+
+/* Processes that end between samples are counted by the name that they ended with; their times come
+ * behind their ends, one for each CPU, and what is told has no row of theirs. */
+static void test_short_processes(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "sh");
+    for (pid_t pid = 100; pid < 300; pid++) {
+        add_fork(7, pid, pid);
+        add_name(pid, pid, 1, pid % 2 ? "md5sum" : "tr");
+        add_exit(pid, pid);
+        add_time(pid, pid, 1000);
+        add_time(pid, pid, pid);
+    }
+    add_time(999, 999, 1000); /* of which nothing is known */
+    assert_null(program_of("md5sum"));
+    now += RPS_NS_PER_S;
+    add_fork(7, 300, 300);
+    add_exit(300, 300);
+    expect_program("md5sum", 100 * 1000 + 20000, 0, 100 * 1000 + 20000, 100, 0);
+    expect_program("tr", 100 * 1000 + 19900, 0, 100 * 1000 + 19900, 100, 0);
+    rps_tracker_end(tracker);
+    rps_tracker_tell_programs(tracker);
+    assert_int_equal(seen.program_count, 2); /* 300 has no time */
+    assert_int_equal(seen.task_count, 0);
+}
+
+/* What was seen of a thread before an exec counts for the program that it became; threads count for
+ * their process's program. Of a process that was seen the time of all threads is told. */
+static void test_process_times(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "sh");
+    add_fork(7, 8, 8);
+    add_address(8, 0x1000);
+    add_name(8, 8, 1, "cc");
+    add_address(8, 0x1000);
+    add_address(8, 0x1000);
+    for (pid_t tid = 80; tid < 83; tid++) {
+        add_fork(8, 8, tid);
+        add_name(8, tid, 0, "worker");
+    }
+    add_stack(8, 80, (uint64_t[]){1}, 1, 0);
+    add_exit(8, 80);
+    add_time(8, 80, 30);
+    add_exit(8, 8); /* the others outlive it */
+    add_time(8, 8, 500);
+    now += RPS_NS_PER_S;
+    add_exit(8, 81);
+    add_time(8, 81, 7);
+    assert_int_equal(seen.task[1].task.process_ns, -1);
+    add_exit(8, 82);
+    add_time(8, 82, 0);
+    rps_tracker_end(tracker);
+    assert_int_equal(seen.task_count, 3);
+    assert_int_equal(seen.task[0].task.process_ns, -1);
+    assert_int_equal(seen.task[1].task.process_ns, -1);
+    assert_int_equal(seen.task[2].task.process_ns, 537); /* the task that was seen last */
+    expect_program("cc", 537, 4, 7, 0, 2);
+    assert_null(program_of("worker"));
+    assert_null(program_of("sh"));
+}
+
+/* The time of a process is not known where that of one thread is not: of the first, which the
+ * recorder began with, or of another. Its number may be another's at once. */
+static void test_unknown_times(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "serve");
+    add_address(7, 0x1000);
+    add_fork(7, 7, 70);
+    add_exit(7, 70);
+    add_time(7, 70, 9);
+    add_exit(7, 7);
+    add_fork(1, 7, 7); /* another process */
+    add_address(7, 0x1000);
+    add_exit(7, 7);
+    add_time(7, 7, 40);
+    rps_tracker_end(tracker);
+    assert_int_equal(seen.task_count, 2);
+    assert_int_equal(seen.task[0].task.process_ns, -1);
+    assert_int_equal(seen.task[1].task.process_ns, 40);
+    expect_program("serve", 9, 0, 9, 0, 1);
+    expect_program("", 40, 1, 0, 0, 0);
+}
+
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 static void test_return_addresses(void **state)
@@ -570,7 +691,11 @@ static void walk_through(void)
     for (pid_t tid = 100; tid < 140; tid++)
         add_fork(7, tid, tid);
     add_exit(8, 80);
+    add_time(8, 80, 1000);
     add_exit(8, 8);
+    add_time(8, 8, 1000);
+    now += RPS_NS_PER_S;
+    add_exit(100, 100);
     add_address(7, 0x1010);
 }
 
@@ -707,6 +832,9 @@ int main(void)
         CASE(test_tasks),
         CASE(test_thread_is_renamed),
         CASE(test_number_again),
+        CASE(test_short_processes),
+        CASE(test_process_times),
+        CASE(test_unknown_times),
         CASE(test_return_addresses),
         CASE(test_return_address_at_the_end),
         CASE(test_stacks_are_interned),

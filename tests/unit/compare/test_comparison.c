@@ -428,8 +428,10 @@ static void write_code(struct fixture *fixture, const char *path)
     }
 }
 
-/* Half of the periods in work, `samples` each, and half in rest, of which the kernel has some. */
-static void add_sampled(enum rps_comparison_side side, const char *path, uint64_t samples)
+/* Half of the periods in work, `samples` each, and half in rest, of which the kernel has some; the
+ * first so many have samples. */
+static void add_sampled_for(enum rps_comparison_side side, const char *path, uint64_t samples,
+                            uint64_t sampled)
 {
     static struct rps_location location[] = {{0, 0, "main", "story.c", 9, RPS_LOCATION_DEBUG},
                                              {1, 0, "work", "story.c", 3, RPS_LOCATION_DEBUG},
@@ -445,6 +447,8 @@ static void add_sampled(enum rps_comparison_side side, const char *path, uint64_
         struct rps_code_count count = {.cpu = -1, .period = i, .id = 1, .samples = samples};
 
         add_periods(fixture, i < 60 ? QUIET : BUSY, 1, 1, NULL);
+        if (i >= sampled)
+            continue;
         if (i >= 60) {
             count.id = 2;
             count.samples = 4;
@@ -457,6 +461,11 @@ static void add_sampled(enum rps_comparison_side side, const char *path, uint64_
     end_run();
     if (rps_store_set_locations(fixture->path, fixture->run_id, &code, &err) < 0)
         fail_msg("%s", err.message);
+}
+
+static void add_sampled(enum rps_comparison_side side, const char *path, uint64_t samples)
+{
+    add_sampled_for(side, path, samples, 120);
 }
 
 static void check_function(const struct rps_comparison_function *function, const char *name,
@@ -490,6 +499,25 @@ static void test_functions(void **state)
     rps_comparison_free(&comparison);
     must_compare(&no_samples, &comparison);
     assert_int_equal(comparison.row[0].function_count, 0);
+    rps_comparison_free(&comparison);
+}
+
+/* Of fewer than 20 samples there is no share; of a side that has more there is. */
+static void test_functions_of_few_samples(void **state)
+{
+    struct rps_comparison comparison;
+
+    (void)state;
+    add_sampled_for(RPS_SIDE_A, "/old/story", 8, 2);
+    add_sampled_for(RPS_SIDE_B, "/new/story", 9, 2);
+    must_compare(&whole_only, &comparison);
+    assert_int_equal(comparison.row[0].function_count, 0);
+    rps_comparison_free(&comparison);
+    add_sampled(RPS_SIDE_B, "/new/story", 5);
+    must_compare(&whole_only, &comparison);
+    assert_int_equal(comparison.row[0].function_count, 2);
+    assert_true(isnan(comparison.row[0].function[0].a_share));
+    assert_false(isnan(comparison.row[0].function[0].b_share));
     rps_comparison_free(&comparison);
 }
 
@@ -721,6 +749,7 @@ int main(void)
         TEST(test_phase_that_a_run_lacks),
         TEST(test_phases_of_two),
         TEST(test_functions),
+        TEST(test_functions_of_few_samples),
         TEST(test_functions_of_programs),
         TEST(test_functions_of_phases),
         TEST(test_remarks),

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,7 @@
 #define THREADS 50
 #define PAGES   5000
 #define FAULTS  40000
+#define MAPS    20000
 
 static char *self_path;
 
@@ -150,6 +152,102 @@ static int touch_much(void)
     return 0;
 }
 
+static void *spin_and_end(void *argument)
+{
+    (void)argument;
+    spin_outer(2 * TURNS);
+    exit(0);
+}
+
+/* The first thread leaves, and another one goes on. */
+static int leave(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, spin_and_end, NULL) != 0)
+        return 1;
+    pthread_exit(NULL);
+}
+
+static void spin_for(int64_t ns)
+{
+    const int64_t until_ns = rps_clock_monotonic_ns() + ns;
+
+    while (rps_clock_monotonic_ns() < until_ns)
+        spin_inner(1000);
+}
+
+/* Children that live for 2 ms, and as much of this process. */
+static int brief(void)
+{
+    for (int i = 0; i < 100; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            spin_for(2 * RPS_NS_PER_MS);
+            _exit(0);
+        }
+        waitpid(pid, NULL, 0);
+        spin_for(2 * RPS_NS_PER_MS);
+    }
+    return 0;
+}
+
+static void *spin_briefly(void *argument)
+{
+    spin_outer(TURNS / 2);
+    return argument;
+}
+
+/* Two threads and a child, which becomes another program. */
+static int family(void)
+{
+    pthread_t thread[2];
+    int status = 1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        execl("/proc/self/exe", "child", "spin", (char *)NULL);
+        _exit(126);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, spin_briefly, NULL);
+    spin_outer(TURNS / 2);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+/* Fill the ring that hears, end a process meanwhile and start another one. */
+static int overflow(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    pid_t gone, stays;
+
+    stay_on(sched_getcpu());
+    meet(); /* attached */
+    gone = fork();
+    if (gone == 0)
+        for (;;)
+            pause();
+    meet(); /* that was heard */
+    for (int i = 0; i < MAPS; i++)
+        munmap(mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), page);
+    kill(gone, SIGKILL);
+    waitpid(gone, NULL, 0);
+    stays = fork();
+    if (stays == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            spin_inner(1000);
+    }
+    meet();
+    kill(stays, SIGKILL);
+    waitpid(stays, NULL, 0);
+    return 0;
+}
+
 static int task(char **argv)
 {
     if (strcmp(argv[1], "spin") == 0)
@@ -162,6 +260,14 @@ static int task(char **argv)
         touch(atol(argv[2]));
     if (strcmp(argv[1], "much") == 0)
         return touch_much();
+    if (strcmp(argv[1], "leave") == 0)
+        return leave();
+    if (strcmp(argv[1], "brief") == 0)
+        return brief();
+    if (strcmp(argv[1], "family") == 0)
+        return family();
+    if (strcmp(argv[1], "overflow") == 0)
+        return overflow();
     return 0;
 }
 
@@ -176,6 +282,7 @@ struct kept {
     size_t user_count;
     uint64_t map_address, map_length, file_offset;
     size_t build_id_bytes, stack_bytes;
+    int64_t cpu_time_ns;
     int is_exec;
     char path[128];
 };
@@ -216,18 +323,24 @@ static void keep_sample(void *context, const struct rps_sample *sample)
     kept->file_offset = sample->file_offset;
     kept->build_id_bytes = sample->build_id_bytes;
     kept->stack_bytes = sample->registers.mask ? sample->registers.stack_bytes : 0;
+    kept->cpu_time_ns = sample->cpu_time_ns;
     kept->is_exec = sample->is_exec;
     if (sample->path)
         snprintf(kept->path, sizeof(kept->path), "%s", sample->path);
 }
 
-static void drain(struct recording *r)
+static void drain_until(struct recording *r, int64_t until_ns)
 {
     const struct rps_sample_sink sink = {r, keep_sample};
     struct rps_error err = {""};
 
-    if (r->sampler.drain(r->sampler.self, INT64_MAX, &sink, &err) < 0)
+    if (r->sampler.drain(r->sampler.self, until_ns, &sink, &err) < 0)
         fail_msg("%s", err.message);
+}
+
+static void drain(struct recording *r)
+{
+    drain_until(r, INT64_MAX);
 }
 
 /* How many are open. */
@@ -274,6 +387,20 @@ static void end(struct recording *r)
     rps_plan_free(r->plan);
 }
 
+/* As the loop does it, until the process has ended. */
+static void drain_while_it_runs(struct recording *r, pid_t pid)
+{
+    int64_t drained_ns = 0, until_ns = 0;
+    siginfo_t info = {0};
+
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0) {
+        until_ns = drained_ns;
+        drained_ns = rps_clock_monotonic_ns();
+        drain_until(r, until_ns);
+        usleep(10000);
+    }
+}
+
 /* Sample a command from its exec to its end. */
 static void sample_command(struct recording *r, const struct rps_sampling_options *options,
                            const char *program, const char *a, const char *b, const char *c)
@@ -292,7 +419,10 @@ static void sample_command(struct recording *r, const struct rps_sampling_option
     target.pid = &workload.pid;
     open_on(r, &target, options);
     if (rps_workload_release(&workload, &start_ns, &err) < 0 ||
-        rps_workload_wait(&workload, &ended, &err) < 0)
+        r->sampler.start(r->sampler.self, &err) < 0)
+        fail_msg("%s", err.message);
+    drain_while_it_runs(r, workload.pid);
+    if (rps_workload_wait(&workload, &ended, &err) < 0)
         fail_msg("%s", err.message);
     rps_workload_close(&workload);
     end(r);
@@ -345,14 +475,15 @@ static int is_between(uint64_t offset, const char *start, const char *stop)
     return offset - own_offset(start) < (uint64_t)(stop - start);
 }
 
+static const enum rps_sample_on both[] = {RPS_SAMPLE_ON_BEST, RPS_SAMPLE_ON_TASKS};
+
 /* Samples lie in the function that computes, and their callers in the one that called it. */
-static void test_busy(void **state)
+static void check_busy(enum rps_sample_on on)
 {
-    static const struct rps_sampling_options options = {.frequency = 997};
+    const struct rps_sampling_options options = {.frequency = 997, .on = on};
     size_t user = 0, inner = 0, called = 0;
     struct recording r;
 
-    (void)state;
     sample_command(&r, &options, self_path, "spin", NULL, NULL);
     for (size_t i = 0; i < r.count; i++) {
         const struct kept *s = &r.kept[i];
@@ -373,7 +504,16 @@ static void test_busy(void **state)
     assert_int_equal(r.status.threshold, 0);
     assert_string_equal(r.status.stacks, "fp");
     assert_int_equal(r.status.lost, 0);
+    assert_int_equal(r.status.is_fixed, !r.status.is_wide);
+    assert_false(on == RPS_SAMPLE_ON_TASKS && r.status.is_wide);
     free(r.kept);
+}
+
+static void test_busy(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        check_busy(both[i]);
 }
 
 /* The other ways: nothing but the address, and the stack's top for unwinding. */
@@ -467,6 +607,130 @@ static void test_shell(void **state)
     free(r.kept);
 }
 
+/* Where CPUs may be sampled; else the test is skipped. */
+static void need_cpus(const struct recording *r)
+{
+    if (r->status.is_wide)
+        return;
+    print_message("skipped: CPUs may not be sampled here, or are many\n");
+    skip();
+}
+
+/* Processes that live for less than an interval have their share. */
+static void test_brief(void **state)
+{
+    static const struct rps_sampling_options options = {.frequency = 199};
+    size_t samples = 0, children = 0;
+    pid_t parent = -1;
+    struct recording r;
+
+    (void)state;
+    sample_command(&r, &options, self_path, "brief", NULL, NULL);
+    need_cpus(&r);
+    for (size_t i = 0; i < r.count; i++) {
+        const struct kept *s = &r.kept[i];
+
+        if (s->kind == RPS_SAMPLE_NAME && s->is_exec)
+            parent = s->pid;
+        samples += s->kind == RPS_SAMPLE_STACK;
+        children += s->kind == RPS_SAMPLE_STACK && s->pid != parent;
+    }
+    if (samples < 40 || children * 3 < samples || children * 3 > samples * 2)
+        fail_msg("%zu samples, %zu of children", samples, children);
+    free(r.kept);
+}
+
+/* Who is sampled goes on when its first thread has left. */
+static void test_leader(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < 2; m++) {
+        const struct rps_sampling_options options = {.frequency = 997, .on = both[m]};
+        size_t others = 0;
+        struct recording r;
+
+        sample_command(&r, &options, self_path, "leave", NULL, NULL);
+        for (size_t i = 0; i < r.count; i++)
+            others += r.kept[i].kind == RPS_SAMPLE_STACK && r.kept[i].pid != r.kept[i].tid;
+        if (others <= 15)
+            fail_msg("%zu of %zu", others, count_kind(&r, RPS_SAMPLE_STACK));
+        assert_int_equal(count_kind(&r, RPS_SAMPLE_EXIT), 2);
+        free(r.kept);
+    }
+}
+
+/* What runs beside, and is not the target's, is never told of. */
+static void test_others(void **state)
+{
+    static const struct rps_sampling_options options = {.frequency = 997};
+    struct recording r;
+    pid_t other = fork();
+
+    (void)state;
+    if (other == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+            if (fork() == 0)
+                execl(self_path, "other", "none", (char *)NULL);
+            waitpid(-1, NULL, 0);
+            spin_inner(TURNS / 100);
+        }
+    }
+    sample_command(&r, &options, self_path, "family", NULL, NULL);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+    for (size_t i = 1; i < r.count; i++) {
+        const struct kept *s = &r.kept[i];
+        int is_known = s->pid == r.kept[0].pid;
+
+        for (size_t k = 0; k < i && !is_known; k++)
+            is_known = r.kept[k].kind == RPS_SAMPLE_FORK && r.kept[k].pid == s->pid;
+        if (!is_known && !(s->kind == RPS_SAMPLE_FORK && s->parent_pid == r.kept[0].pid))
+            fail_msg("process %d, kind %d", (int)s->pid, (int)s->kind);
+        assert_null(strstr(s->path, "other"));
+    }
+    free(r.kept);
+}
+
+static int64_t children_cpu_ns(void)
+{
+    struct rusage used;
+
+    getrusage(RUSAGE_CHILDREN, &used);
+    return (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * RPS_NS_PER_S +
+           (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * RPS_NS_PER_US;
+}
+
+/* The CPU times of all threads are what the kernel says of the whole. */
+static void test_times(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < 2; m++) {
+        const struct rps_sampling_options options = {.frequency = 99, .on = both[m]};
+        int64_t truth_ns = -children_cpu_ns(), sum_ns = 0, child_ns = 0;
+        pid_t child = -1;
+        struct recording r;
+
+        sample_command(&r, &options, self_path, "family", NULL, NULL);
+        truth_ns += children_cpu_ns();
+        for (size_t i = 0; i < r.count; i++) {
+            const struct kept *s = &r.kept[i];
+
+            if (s->kind == RPS_SAMPLE_FORK && s->pid != s->parent_pid)
+                child = s->pid;
+            sum_ns += s->cpu_time_ns;
+            child_ns += s->pid == child ? s->cpu_time_ns : 0;
+            assert_true(s->cpu_time_ns == 0 || s->kind == RPS_SAMPLE_TIME);
+        }
+        /* of the whole the kernel leaves out what other machines took, where it knows */
+        if (sum_ns > truth_ns * 125 / 100 || sum_ns < truth_ns * 90 / 100 ||
+            child_ns < sum_ns * 55 / 100 || child_ns > sum_ns * 75 / 100)
+            fail_msg("%lld us of %lld, %lld of them the child's", (long long)sum_ns / 1000,
+                     (long long)truth_ns / 1000, (long long)child_ns / 1000);
+        free(r.kept);
+    }
+}
+
 /* A sample each so many events. What starting a program takes falls out of the difference. */
 static void test_threshold(void **state)
 {
@@ -555,9 +819,9 @@ static int count_rings(void)
 }
 
 /* Fifty threads are attached to, and stand still; what is started is heard of, later sampled. */
-static void test_attach(void **state)
+static void check_attach(enum rps_sample_on on)
 {
-    static const struct rps_sampling_options options = {.frequency = 997};
+    const struct rps_sampling_options options = {.frequency = 997, .on = on};
     const int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN), before = count_descriptors();
     struct partner partner;
     struct recording r;
@@ -565,13 +829,16 @@ static void test_attach(void **state)
     struct rps_error err = {""};
     size_t late = 0;
     pid_t tid = -1;
+    int opened;
 
-    (void)state;
     start_partner(&partner, "threads");
     await(&partner);
     open_on(&r, &target, &options);
-    assert_int_equal(count_rings(), cpus);
-    assert_int_equal(count_descriptors() - r.descriptors, cpus + 2 * THREADS * cpus);
+    opened = count_descriptors() - r.descriptors;
+    r.sampler.status(r.sampler.self, &r.status);
+    assert_int_equal(count_rings(), 3 * cpus);
+    assert_int_equal(
+        opened, 3 * cpus + (r.status.is_wide ? cpus + 2 * THREADS * cpus : 3 * THREADS * cpus));
     let_go_on(&partner);
     await(&partner);
     drain(&r);
@@ -594,6 +861,59 @@ static void test_attach(void **state)
     assert_int_equal(count_rings(), 0);
     end_partner(&partner);
     assert_int_equal(count_descriptors(), before);
+    free(r.kept);
+}
+
+static void test_attach(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        check_attach(both[i]);
+}
+
+/* Where forks and ends were lost, the processes that run are looked up. */
+static void test_forks_lost(void **state)
+{
+    static const struct rps_sampling_options options = {.frequency = 997};
+    struct partner partner;
+    struct recording r;
+    struct rps_target target = {.kind = RPS_TARGET_ATTACH, .pid = &partner.pid, .pid_count = 1};
+    struct rps_error err = {""};
+    size_t children = 0;
+    int64_t until_ns;
+
+    (void)state;
+    start_partner(&partner, "overflow");
+    await(&partner);
+    open_on(&r, &target, &options);
+    r.sampler.status(r.sampler.self, &r.status);
+    if (!r.status.is_wide) {
+        kill(partner.pid, SIGKILL);
+        end(&r);
+        need_cpus(&r);
+    }
+    assert_int_equal(r.sampler.start(r.sampler.self, &err), 0);
+    let_go_on(&partner);
+    await(&partner);
+    drain_until(&r, rps_clock_monotonic_ns());
+    r.sampler.status(r.sampler.self, &r.status);
+    assert_int_equal(r.status.lookups, 0);
+    assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 1);
+    let_go_on(&partner);
+    await(&partner);
+    until_ns = rps_clock_monotonic_ns() + RPS_NS_PER_S / 2;
+    for (int64_t drained_ns = 0; rps_clock_monotonic_ns() < until_ns; usleep(10000)) {
+        drain_until(&r, drained_ns);
+        drained_ns = rps_clock_monotonic_ns();
+    }
+    end(&r);
+    assert_true(r.status.lookups > 0); /* before any record says that some were lost */
+    assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 1);
+    for (size_t i = 0; i < r.count; i++)
+        children += r.kept[i].kind == RPS_SAMPLE_STACK && r.kept[i].pid != partner.pid;
+    if (children < 50)
+        fail_msg("%zu samples of the child that nobody heard of", children);
+    end_partner(&partner);
     free(r.kept);
 }
 
@@ -662,10 +982,13 @@ static void test_refusals(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_busy),      cmocka_unit_test(test_stacks),
-        cmocka_unit_test(test_two_cpus),  cmocka_unit_test(test_shell),
-        cmocka_unit_test(test_threshold), cmocka_unit_test(test_attach),
-        cmocka_unit_test(test_lost),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_busy),     cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_two_cpus), cmocka_unit_test(test_shell),
+        cmocka_unit_test(test_brief),    cmocka_unit_test(test_leader),
+        cmocka_unit_test(test_times),    cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_attach),   cmocka_unit_test(test_forks_lost),
+        cmocka_unit_test(test_others),   cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_refusals),
     };
 
     if (argc > 1)

@@ -24,7 +24,8 @@ struct rings {
 
 static const char kind[] = {
     [RPS_SAMPLE_STACK] = 's', [RPS_SAMPLE_MAP] = 'm',  [RPS_SAMPLE_FORK] = 'f',
-    [RPS_SAMPLE_NAME] = 'n',  [RPS_SAMPLE_EXIT] = 'e', [RPS_SAMPLE_SYMBOL] = '?'};
+    [RPS_SAMPLE_NAME] = 'n',  [RPS_SAMPLE_EXIT] = 'e', [RPS_SAMPLE_TIME] = 't',
+    [RPS_SAMPLE_SYMBOL] = '?'};
 
 static void keep_sample(void *context, const struct rps_sample *sample)
 {
@@ -44,6 +45,8 @@ static void keep_sample(void *context, const struct rps_sample *sample)
         at +=
             snprintf(at, (size_t)(end - at), "r%llx/%zu",
                      (unsigned long long)sample->registers.value[0], sample->registers.stack_bytes);
+    if (sample->kind == RPS_SAMPLE_TIME)
+        at += snprintf(at, (size_t)(end - at), "=%lld", (long long)sample->cpu_time_ns);
     if (sample->kind == RPS_SAMPLE_FORK)
         at += snprintf(at, (size_t)(end - at), "<%d.%d", (int)sample->parent_pid,
                        (int)sample->parent_tid);
@@ -100,17 +103,24 @@ static void put_header(struct rings *rings, int ring, uint32_t type, uint16_t mi
     put_word(rings, ring, word);
 }
 
-/* A sample of process 7, thread 8, at 0x10, with these words behind it. */
-static void put_sample(struct rings *rings, int ring, uint16_t misc, uint64_t time_ns,
-                       const uint64_t *word, size_t count)
+/* A sample of a thread, at 0x10, with these words behind it. */
+static void put_sample_of(struct rings *rings, int ring, uint32_t pid, uint32_t tid, uint16_t misc,
+                          uint64_t time_ns, const uint64_t *word, size_t count)
 {
     put_header(rings, ring, PERF_RECORD_SAMPLE, misc, 40 + 8 * count);
     put_word(rings, ring, 0x10);
-    put_word(rings, ring, pair(7, 8));
+    put_word(rings, ring, pair(pid, tid));
     put_word(rings, ring, time_ns);
     put_word(rings, ring, pair((uint32_t)ring, 0));
     for (size_t i = 0; i < count; i++)
         put_word(rings, ring, word[i]);
+}
+
+/* One of process 7, thread 8. */
+static void put_sample(struct rings *rings, int ring, uint16_t misc, uint64_t time_ns,
+                       const uint64_t *word, size_t count)
+{
+    put_sample_of(rings, ring, 7, 8, misc, time_ns, word, count);
 }
 
 /* Another record, of these words, and the trailer. */
@@ -348,13 +358,68 @@ static void test_bad_lengths(void **state)
     check_empty(&r);
 }
 
+/* Of all that runs on a CPU the target's threads are kept; of the others nothing is copied. */
+static void test_foreign(void **state)
+{
+    static const uint64_t chain[] = {3, PERF_CONTEXT_USER, 0xbad, 0xbad};
+    const uint64_t forked[] = {pair(9, 7), pair(9, 8)}, ended[] = {pair(7, 1), pair(8, 1)};
+    struct rps_perf_tree tree;
+    struct rings r;
+
+    (void)state;
+    for (size_t before = 0; before <= 72; before += 8) {
+        begin(&r, RPS_STACKS_FP, before);
+        rps_perf_tree_init(&tree);
+        rps_perf_tree_add(&tree, 7, 8);
+        r.all.tree = &tree;
+        put_sample_of(&r, 0, 5, 5, PERF_RECORD_MISC_USER, 100, chain, 4);
+        put_sample_of(&r, 0, 5, 8, PERF_RECORD_MISC_USER, 101, chain, 4);
+        put_sample_of(&r, 0, 7, 5, PERF_RECORD_MISC_USER, 102, chain, 4);
+        put_sample_of(&r, 0, 9, 9, PERF_RECORD_MISC_USER, 103, chain, 4);
+        put_other(&r, 1, PERF_RECORD_FORK, 0, 104, forked, 2);
+        assert_string_equal(drain(&r, INT64_MAX), "f104:9.9@1<7.8 ");
+        for (size_t i = 0; i < sizeof(r.all.scratch) / 8; i++)
+            assert_true(r.all.scratch[i] != 0xbad);
+        put_sample_of(&r, 0, 9, 9, PERF_RECORD_MISC_USER, 105, chain, 4);
+        put_other(&r, 1, PERF_RECORD_EXIT, 0, 106, ended, 2);
+        put_sample(&r, 0, PERF_RECORD_MISC_USER, 107, chain, 4);
+        assert_string_equal(drain(&r, INT64_MAX), "s105:9.9@0|bad,bad e106:7.8@1 ");
+        check_empty(&r);
+        rps_perf_tree_free(&tree);
+    }
+    assert_int_equal(r.all.lost, 0);
+}
+
+/* CPU times are those of the ring's CPU, wherever the thread ended; those of none are left out. */
+static void test_times(void **state)
+{
+    static const uint64_t none[] = {0x900000007, 0, 0, 4}, some[] = {0x900000007, 0, 55, 4};
+    struct rps_perf_timer timer[] = {{.id = 2, .tid = 9}, {.id = 4, .tid = 9}, {.id = 5}};
+    struct rings r;
+
+    (void)state;
+    begin(&r, RPS_STACKS_NONE, 0);
+    r.ring[1].cpu = 6;
+    r.all.timer = timer;
+    r.all.timer_count = 3;
+    put_other(&r, 0, PERF_RECORD_READ, 0, 100, none, 4);
+    put_other(&r, 1, PERF_RECORD_READ, 0, 101, some, 4);
+    put_other(&r, 1, PERF_RECORD_READ, 0, 102, some, 3);
+    assert_string_equal(drain(&r, INT64_MAX), "t101:7.9@6=55 ");
+    assert_int_equal(timer[0].told_ns, 0);
+    assert_int_equal(timer[1].told_ns, 55);
+    assert_true(timer[1].is_told && !timer[0].is_told && !timer[2].is_told);
+    assert_int_equal(r.all.lost, 1); /* the one without its end */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),         cmocka_unit_test(test_wrapped),
         cmocka_unit_test(test_chains),        cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_other_records), cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_bad_lengths),
+        cmocka_unit_test(test_bad_lengths),   cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_times),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,37 +102,79 @@ static void words_of_a_group(void **state)
 /* Fewer samples than the CPU time lets expect are told of, with the likely reason. */
 static void samples_that_are_missing(void **state)
 {
-    struct rps_sampling sampling = {.event = "cpu-clock", .frequency = 100};
+    struct rps_sampling sampling = {
+        .event = "cpu-clock", .frequency = 100, .user_ns = -1, .kernel_ns = -1};
     char text[320];
 
     (void)state;
-    assert_float_equal(rps_samples_expected(&sampling, 2.5), 250, 1e-9);
+    assert_float_equal(rps_samples_expected(&sampling, 2.5, 1), 250, 1e-9);
     assert_false(rps_samples_are_short(200, 250));
     assert_true(rps_samples_are_short(199, 250));
     assert_false(rps_samples_are_short(0, 19.9)); /* that is chance */
     assert_true(rps_samples_are_short(0, 20));
-    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5),
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
                         "2 samples of 250 expected in 2.500 s of CPU time: processes that end "
                         "within 10 ms are not sampled.");
-    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 200, 2.5), "");
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 200, 2.5, 1), "");
     sampling.lost = 1;
-    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5),
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
                         "2 samples of 250 expected in 2.500 s of CPU time: some were lost, or the "
                         "kernel stopped sampling for a moment.");
     strcpy(sampling.event, "task-clock:u");
-    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5),
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
                         "2 samples of at most 250 in 2.500 s of CPU time: the kernel's part of it "
                         "may not be sampled here.");
+    assert_true(rps_samples_at_most(&sampling, 1));
+    sampling.user_ns = 300; /* Linux told of the whole run alone */
+    sampling.kernel_ns = 100;
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 0),
+                        "2 samples of at most 250 in 2.500 s of CPU time: the kernel's part of it "
+                        "may not be sampled here.");
+    sampling.lost = 0;
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
+                        "2 samples of 188 expected in 2.500 s of CPU time, without the kernel's "
+                        "part: processes that end within 10 ms are not sampled.");
+    sampling.is_wide = 1;
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
+                        "2 samples of 188 expected in 2.500 s of CPU time, without the kernel's "
+                        "part.");
+    assert_float_equal(rps_samples_kernel_s(&sampling, 2), .5, 1e-9);
+    assert_string_equal(rps_samples_kernel_text(text, sizeof(text), &sampling, 2),
+                        "[in the kernel, not sampled here: 25 %]");
+    sampling.kernel_ns = 2;
+    assert_string_equal(rps_samples_kernel_text(text, sizeof(text), &sampling, 2), "");
     strcpy(sampling.event, "cycles");
-    assert_float_equal(rps_samples_expected(&sampling, 2.5), 250, 1e-9);
-    assert_true(isnan(rps_samples_expected(&sampling, NAN)));
+    assert_float_equal(rps_samples_kernel_s(&sampling, 2), 0, 1e-9);
+    assert_float_equal(rps_samples_expected(&sampling, 2.5, 1), 250, 1e-9);
+    assert_true(isnan(rps_samples_expected(&sampling, NAN, 1)));
     strcpy(sampling.event, "page-faults");
-    assert_true(isnan(rps_samples_expected(&sampling, 2.5)));
+    assert_true(isnan(rps_samples_expected(&sampling, 2.5, 1)));
     strcpy(sampling.event, "cycles");
     sampling.frequency = 0; /* by a threshold */
-    assert_true(isnan(rps_samples_expected(&sampling, 2.5)));
+    assert_true(isnan(rps_samples_expected(&sampling, 2.5, 1)));
     assert_false(rps_samples_are_short(2, NAN));
-    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5), "");
+    assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1), "");
+}
+
+/* A line of programs, most first, of which those below a hundredth of the time are left out. */
+static void time_without_samples(void **state)
+{
+    struct rps_unsampled_program program[] = {
+        {"md5sum", 600, 0, 3}, {"tr", 599, 0, 2.9}, {"expr", 1, 20, .05}};
+    struct rps_unsampled unsampled = {5.95, 1200, 20, 3, program};
+    char text[256];
+
+    (void)state;
+    assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 10),
+                        "[not sampled: 1200 short processes, 20 short threads: md5sum 30 %, tr "
+                        "29 %, ...]");
+    unsampled.processes = 0;
+    unsampled.threads = unsampled.count = 1;
+    assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 3.3),
+                        "[not sampled: 1 short thread: md5sum 91 %]");
+    assert_string_equal(rps_unsampled_text(text, 20, &unsampled, 3.3), "[not sampled: 1 sho");
+    unsampled.cpu_s = 0;
+    assert_string_equal(rps_unsampled_text(text, sizeof(text), &unsampled, 3.3), "");
 }
 
 /* What a line of text has no room for goes from the name, at a whole character. */
@@ -160,9 +202,10 @@ static void long_names_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_are_groups),  cmocka_unit_test(parts_are_cut),
-        cmocka_unit_test(names_of_phases),    cmocka_unit_test(words_of_a_group),
-        cmocka_unit_test(long_names_are_cut), cmocka_unit_test(samples_that_are_missing),
+        cmocka_unit_test(phases_are_groups),    cmocka_unit_test(parts_are_cut),
+        cmocka_unit_test(names_of_phases),      cmocka_unit_test(words_of_a_group),
+        cmocka_unit_test(long_names_are_cut),   cmocka_unit_test(samples_that_are_missing),
+        cmocka_unit_test(time_without_samples),
     };
 
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -99,6 +99,8 @@ static void test_names(void **state)
     open_software();
     rps_region_begin("r");
     touch_pages(PAGES);
+    assert_true(isnan(rps_region_value("r", "seconds"))); /* nothing is known of an open one */
+    assert_true(isnan(rps_region_value("r", "minor_faults")));
     rps_region_end("r");
     faults = rps_region_value("r", "minor_faults");
     seconds = rps_region_value("r", "seconds");

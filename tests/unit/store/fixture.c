@@ -226,7 +226,7 @@ static void add_code(struct rps_writer *writer, int64_t n)
 {
     const struct rps_frame frame = {n, n % 2, 0x1000 + 16 * (uint64_t)n};
     const struct rps_stack stack = {n, n % 8 == 0 ? -1 : n - 1, n};
-    const struct rps_task task = {n / 20, 100, 100 + n / 20, "worker", n * 100000000, -1};
+    const struct rps_task task = {n / 20, 100, 100 + n / 20, "worker", n * 100000000, -1, -1};
 
     if (n < 2) {
         const struct rps_module module = {n, RPS_MODULE_FILE, n ? "/usr/bin/b" : "/usr/bin/a",
@@ -236,8 +236,13 @@ static void add_code(struct rps_writer *writer, int64_t n)
     }
     rps_writer_frame(writer, &frame);
     rps_writer_stack(writer, &stack);
-    if (n % 20 == 0)
+    if (n % 20 == 0) {
+        const struct rps_program program = {n / 20, "worker", 7000000, 2, 1000000, 3, 0};
+
         rps_writer_task(writer, &task);
+        rps_writer_process_time(writer, n / 20, 6000000);
+        rps_writer_program(writer, &program);
+    }
 }
 
 void fixture_code(struct rps_writer *writer, uint64_t n)

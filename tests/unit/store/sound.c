@@ -26,11 +26,14 @@ struct rps_period sound_period(uint64_t n)
 /* Rows that another build, with the wing, has written of the code: what is done with runs is done
  * with these, too. */
 static const char code_of_another[] =
-    "INSERT INTO sampling SELECT run_id, 'cpu-clock', 99, 0, 'fp', 3, 3, 0, 0, 0 FROM run;"
+    "INSERT INTO sampling (run_id, event, frequency, threshold, stacks, samples, complete, lost,"
+    " throttled, unmapped) SELECT run_id, 'cpu-clock', 99, 0, 'fp', 3, 3, 0, 0, 0 FROM run;"
     "INSERT INTO module SELECT run_id, 0, 'file', '/usr/bin/a', '00ff' FROM run;"
     "INSERT INTO frame SELECT run_id, 3, 0, 4096 FROM run;"
     "INSERT INTO stack SELECT run_id, 0, NULL, 3 FROM run;"
-    "INSERT INTO task SELECT run_id, 0, 100, 100, 'worker', 0, NULL FROM run;"
+    "INSERT INTO task (run_id, task, pid, tid, name, start_ns)"
+    " SELECT run_id, 0, 100, 100, 'worker', 0 FROM run;"
+    "INSERT INTO program SELECT run_id, 0, 'worker', 5000000, 0, 5000000, 1, 0 FROM run;"
     "INSERT INTO code_count SELECT run_id, 0, cpu, period, 0, 'P', 'P' FROM"
     " period";
 

@@ -31,6 +31,7 @@
     " + (SELECT count(*) FROM location WHERE run_id = " id ")"                                     \
     " + (SELECT count(*) FROM stack WHERE run_id = " id ")"                                        \
     " + (SELECT count(*) FROM task WHERE run_id = " id ")"                                         \
+    " + (SELECT count(*) FROM program WHERE run_id = " id ")"                                      \
     " + (SELECT count(*) FROM code_count WHERE run_id = " id ")"
 
 /* A row in each of the tables that a sound store leaves empty. */

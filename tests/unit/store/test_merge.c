@@ -613,6 +613,7 @@ static void older_and_newer_formats(void **state)
     fixture_says(&err, a, "has format 1.999", "newer", NULL);
     fixture_exec(a, "DROP TABLE sampling; DROP TABLE module; DROP TABLE frame; DROP TABLE location;"
                     "DROP TABLE stack; DROP TABLE task; DROP TABLE code_count;"
+                    "DROP TABLE program;"
                     "DROP VIEW stack_count; DROP VIEW task_count; DROP VIEW function_count;"
                     "DROP VIEW run_summary; ALTER TABLE run DROP COLUMN recorder_after_ns;"
                     "PRAGMA user_version = 1000");

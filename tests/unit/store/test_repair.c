@@ -73,7 +73,7 @@ static void expect_the_same(void **state)
     static const char *const table[] = {
         "run",         "event_set", "event",    "metric", "period", "rollup",    "thinned",
         "metric_step", "phase",     "outlier",  "mark",   "gap",    "detection", "sampling",
-        "module",      "frame",     "location", "stack",  "task",   "code_count"};
+        "module",      "frame",     "location", "stack",  "task",   "program",   "code_count"};
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (differences(state, table[i]) != 0)

@@ -1,0 +1,66 @@
+/*
+ * What the samples say nothing of, where tasks are sampled one by one: the timer of each begins with
+ * a whole interval, so that processes which end sooner have none, and the rest of an interval goes
+ * with the one that ends in it. The exact CPU times of those that ended are known, by program. A
+ * program lacks what its samples do not stand for. All together lack no more than all samples leave
+ * of all time: where the kernel is not sampled, one that is more in the kernel than the others seems
+ * to lack what these have too much of.
+ */
+#include "rpistat/run_code.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+#include "shares_index.h"
+
+/* What is missing is told when it is more than so many standard deviations of the samples that were
+ * to be expected. */
+#define SURE 2
+
+static int by_most(const void *a, const void *b)
+{
+    const struct rps_unsampled_program *x = a, *y = b;
+
+    if (x->cpu_s != y->cpu_s)
+        return x->cpu_s < y->cpu_s ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+struct rps_unsampled rps_code_unsampled(struct rps_arena *arena, const struct rps_code *code)
+{
+    const struct rps_sampling *sampling = &code->sampling;
+    double per_s = rps_samples_expected(sampling, 1, 1); /* of CPU time, in the kernel or not */
+    double part = per_s / (double)sampling->frequency, expected = 0, lacked_s = 0, left_s = 0;
+    struct rps_unsampled ret = {
+        .program = rps_arena_get(arena, code->program_count, sizeof(*ret.program))};
+
+    for (size_t i = 0; i < code->program_count && per_s > 0; i++) {
+        const struct rps_program *program = &code->program[i];
+        double had_s = (double)program->samples / (double)sampling->frequency;
+        double cpu_s = part * (double)program->cpu_ns / RPS_NS_PER_S;
+        struct rps_unsampled_program lacks = {program->name, program->unsampled_processes,
+                                              program->unsampled_threads, cpu_s - had_s};
+
+        expected += cpu_s * (double)sampling->frequency;
+        left_s += lacks.cpu_s;
+        if (lacks.cpu_s <= 0)
+            continue;
+        lacked_s += lacks.cpu_s;
+        ret.program[ret.count++] = lacks;
+    }
+    ret.cpu_s = fmin(lacked_s, left_s);
+    if (!(ret.cpu_s * (double)sampling->frequency > SURE * sqrt(expected)))
+        return (struct rps_unsampled){0};
+    for (size_t i = 0; i < ret.count; i++) {
+        struct rps_unsampled_program *program = &ret.program[i];
+
+        program->name = rps_arena_text(arena, program->name[0] ? program->name : RPS_SHARE_UNKNOWN);
+        program->cpu_s *= ret.cpu_s / lacked_s;
+        ret.processes += program->processes;
+        ret.threads += program->threads;
+    }
+    qsort(ret.program, ret.count, sizeof(*ret.program), by_most);
+    return ret;
+}

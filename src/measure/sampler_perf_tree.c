@@ -1,0 +1,215 @@
+/*
+ * perf_event: which threads are the target's, where whole CPUs are sampled.
+ */
+#include "sampler_perf.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rpistat/array.h"
+#include "rpistat/clock.h"
+
+static int is_before(const void *member, const void *tid)
+{
+    return ((const struct rps_perf_member *)member)->tid < *(const pid_t *)tid;
+}
+
+static size_t place_of(const struct rps_perf_tree *tree, pid_t tid)
+{
+    return rps_array_find(tree->member, tree->count, sizeof(*tree->member), is_before, &tid);
+}
+
+static int64_t boot_ns(void)
+{
+    struct rps_clocks clocks;
+
+    rps_clock_read_all(&clocks);
+    return clocks.boot_ns;
+}
+
+void rps_perf_tree_init(struct rps_perf_tree *tree)
+{
+    *tree = (struct rps_perf_tree){.looked_ns = boot_ns()};
+}
+
+void rps_perf_tree_free(struct rps_perf_tree *tree)
+{
+    free(tree->member);
+    *tree = (struct rps_perf_tree){0};
+}
+
+int rps_perf_tree_has(const struct rps_perf_tree *tree, pid_t pid, pid_t tid)
+{
+    size_t i = place_of(tree, tid);
+
+    return i < tree->count && tree->member[i].tid == tid && tree->member[i].pid == pid;
+}
+
+void rps_perf_tree_add(struct rps_perf_tree *tree, pid_t pid, pid_t tid)
+{
+    size_t i = place_of(tree, tid);
+
+    if (i == tree->count || tree->member[i].tid != tid) {
+        struct rps_perf_member *grown =
+            rps_array_grow(tree->member, tree->count, sizeof(*tree->member));
+
+        if (!grown) {
+            tree->is_in_doubt = 1;
+            return;
+        }
+        tree->member = grown;
+        memmove(&grown[i + 1], &grown[i], (tree->count++ - i) * sizeof(*grown));
+    }
+    tree->member[i] = (struct rps_perf_member){tid, pid};
+}
+
+/* Keep those of other threads, or, for tid 0, of other processes. */
+static void drop(struct rps_perf_tree *tree, pid_t pid, pid_t tid)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < tree->count; i++)
+        if (tid > 0 ? tree->member[i].tid != tid : tree->member[i].pid != pid)
+            tree->member[kept++] = tree->member[i];
+    tree->count = kept;
+}
+
+void rps_perf_tree_hear(struct rps_perf_tree *tree, const struct rps_sample *sample)
+{
+    if (sample->kind == RPS_SAMPLE_FORK)
+        rps_perf_tree_add(tree, sample->pid, sample->tid);
+    if (sample->kind == RPS_SAMPLE_EXIT)
+        drop(tree, sample->pid, sample->tid);
+    if (sample->kind != RPS_SAMPLE_NAME || !sample->is_exec)
+        return;
+    drop(tree, sample->pid,
+         0); /* which thread did it is not said; it has the leader's number now */
+    rps_perf_tree_add(tree, sample->pid, sample->tid);
+}
+
+/* --- processes that run ----------------------------------------------------------------------- */
+
+struct process {
+    pid_t pid, parent;
+    int is_own;
+};
+
+struct processes {
+    struct process *item; /* owned */
+    size_t count;
+};
+
+/* What the kernel says of a process; 0 when it has gone. */
+static int read_process(pid_t pid, struct process *ret, int64_t *ret_start_ns)
+{
+    char path[64], text[1024], *end;
+    unsigned long long start;
+    long parent;
+    size_t length;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    length = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    end = strrchr(text, ')'); /* of its name, which may have any character */
+    if (!end || sscanf(end,
+                       ") %*c %ld %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                       "%*s %*s %llu",
+                       &parent, &start) != 2)
+        return 0;
+    *ret = (struct process){pid, (pid_t)parent, 0};
+    *ret_start_ns = (int64_t)start * (RPS_NS_PER_S / sysconf(_SC_CLK_TCK));
+    return 1;
+}
+
+/* All that run; those that the tree had before since_ns are its own. -1 without memory. */
+static int list_processes(const struct rps_perf_tree *tree, int64_t since_ns, struct processes *ret)
+{
+    DIR *folder = opendir("/proc");
+    struct process process, *grown;
+    struct dirent *entry;
+    int64_t start_ns;
+
+    while (folder && (entry = readdir(folder))) {
+        if (!isdigit((unsigned char)entry->d_name[0]) ||
+            !read_process((pid_t)atoi(entry->d_name), &process, &start_ns))
+            continue;
+        for (size_t i = 0; i < tree->count && start_ns < since_ns; i++)
+            process.is_own |= tree->member[i].pid == process.pid;
+        grown = rps_array_grow(ret->item, ret->count, sizeof(*grown));
+        if (!grown) {
+            closedir(folder);
+            return -1;
+        }
+        ret->item = grown;
+        ret->item[ret->count++] = process;
+    }
+    if (folder)
+        closedir(folder);
+    return 0;
+}
+
+/* Children of what is the target's are the target's, too. Returns how many more those are. */
+static size_t add_children(struct processes *list)
+{
+    size_t more = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = 0; !list->item[i].is_own && j < list->count; j++)
+            if (list->item[j].is_own && list->item[j].pid == list->item[i].parent)
+                more += (size_t)(list->item[i].is_own = 1);
+    return more;
+}
+
+static void add_threads(struct rps_perf_tree *tree, pid_t pid)
+{
+    struct dirent *entry;
+    char path[64];
+    DIR *folder;
+
+    snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
+    folder = opendir(path);
+    while (folder && (entry = readdir(folder)))
+        if (isdigit((unsigned char)entry->d_name[0]))
+            rps_perf_tree_add(tree, pid, (pid_t)atoi(entry->d_name));
+    if (folder)
+        closedir(folder);
+}
+
+static void make_anew(struct rps_perf_tree *tree)
+{
+    struct processes list = {NULL, 0};
+    int rc = list_processes(tree, tree->since_ns, &list);
+
+    while (rc == 0 && add_children(&list) > 0)
+        ;
+    tree->count = 0; /* without memory, too: nobody else's is kept */
+    for (size_t i = 0; rc == 0 && i < list.count; i++)
+        if (list.item[i].is_own)
+            add_threads(tree, list.item[i].pid);
+    free(list.item);
+    tree->lookups++;
+}
+
+/* What is in the rings still, forks whose ends were lost among it, must come before. */
+void rps_perf_tree_check(struct rps_perf_tree *tree, int64_t until_ns)
+{
+    if (tree->doubt_ns > 0 && tree->doubt_ns <= until_ns) {
+        make_anew(tree);
+        tree->doubt_ns = 0;
+    }
+    if (tree->is_in_doubt && tree->doubt_ns == 0) {
+        tree->doubt_ns = rps_clock_monotonic_ns();
+        tree->since_ns = tree->looked_ns;
+    }
+    tree->is_in_doubt = 0;
+    tree->looked_ns = boot_ns();
+}
