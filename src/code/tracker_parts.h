@@ -33,6 +33,13 @@ struct rps_tracker_frame {
     enum rps_tracker_name name;
 };
 
+/* An address that was seen, and is no frame of its own yet. */
+struct rps_tracker_address {
+    struct rps_intern_key key; /* module, address */
+    uint64_t function;         /* where its function begins */
+    int is_innermost;          /* it was, once */
+};
+
 struct rps_tracker_program {
     struct rps_intern_key key; /* hash of its name, and how many others have the same */
     char *name;                /* owned */
