@@ -45,6 +45,8 @@ struct rps_writer_options {
     size_t ring_periods; /* room of the ring in memory; 0: enough for who calls rps_writer_wait */
     int64_t keep_ns;    /* thin: delete periods that are older than this, blocks of level 1 that are
                             16 times as old, and so on, where a coarser row stands; 0: none */
+    int keep_blocks;    /* but not before the run has so many of these coarser rows, for each set,
+                            unless max_bytes leaves no room for that */
     uint64_t max_bytes; /* thin: delete old rows, as above, so that the store and its log stay below
                             this; at least RPS_MAX_BYTES_LEAST; 0: any size */
     void (*notice)(void *context, const char *sentence); /* something the user should know; called

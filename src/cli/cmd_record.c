@@ -27,6 +27,9 @@
 #include "rpistat/subprocess.h"
 #include "rpistat/text.h"
 
+/* With --keep fine rows go only when the run can be read in so many coarser ones. */
+#define KEEP_BLOCKS 240
+
 /* A file beside the store: rpistat.data gives rpistat.txt, other.data other.txt, anything else gets
  * .txt appended. To be freed; NULL without memory. */
 static char *path_beside(const char *store, const char *ending)
@@ -225,6 +228,7 @@ static int open_store(struct rps_recording *r, struct rps_error *err)
         .commit_ns = r->settings->commit_ns,
         .durability_full = r->settings->durability_full,
         .keep_ns = r->settings->keep_ns,
+        .keep_blocks = KEEP_BLOCKS,
         .max_bytes = r->settings->max_bytes,
         .ring_periods =
             r->simulated ? 0 : rps_writer_ring_periods(r->settings->period_ns, cpu_count),

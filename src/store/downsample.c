@@ -6,6 +6,10 @@
  *
  * Pages that become free are used again by the rows that come, so that the file does not grow. It
  * never shrinks: that would mean moving pages about, VACUUM's work.
+ *
+ * A run of which fine rows went is read in blocks, all of it where it is to be of one resolution:
+ * rows go only when the run has blocks enough to be read in. Where --max-size leaves no room for
+ * that they go before.
  */
 #include "downsample.h"
 
@@ -51,7 +55,7 @@ struct rps_downsample {
     sqlite3 *db;
     struct rps_downsample_options options;
     sqlite3_stmt *begin, *commit, *rollback, *next_cpu, *blocks, *cut_periods, *cut_rollups,
-        *thinned, *pages, *free_pages;
+        *thinned, *last, *pages, *free_pages;
     struct track *track; /* owned */
     size_t track_count;
     int64_t whole_ns; /* T */
@@ -60,6 +64,7 @@ struct rps_downsample {
     uint64_t looked_periods;
     int64_t looked_ns;
     int in_vain;
+    int is_forced; /* T was made shorter for --max-size */
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -83,6 +88,8 @@ static int prepare_statements(struct rps_downsample *d)
                           " AND period BETWEEN ?4 AND ?5"},
         {&d->thinned, "INSERT OR REPLACE INTO thinned (run_id, cpu, level, before_period)"
                       " VALUES (?1, ?2, ?3, ?4)"},
+        {&d->last, "SELECT max(period), rotation + merged FROM rollup WHERE run_id = ?1"
+                   " AND level = 1 AND cpu = ?2"},
         {&d->pages, "PRAGMA page_count"},
         {&d->free_pages, "PRAGMA freelist_count"},
     };
@@ -174,7 +181,7 @@ void rps_downsample_close(struct rps_downsample *d)
         return;
     sqlite3_stmt *const statements[] = {d->begin,  d->commit,      d->rollback,    d->next_cpu,
                                         d->blocks, d->cut_periods, d->cut_rollups, d->thinned,
-                                        d->pages,  d->free_pages};
+                                        d->last,   d->pages,       d->free_pages};
 
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         sqlite3_finalize(statements[i]);
@@ -265,6 +272,20 @@ static int64_t age_of(const struct rps_downsample *d, int level)
     return d->whole_ns > INT64_MAX >> bits ? INT64_MAX : d->whole_ns << bits;
 }
 
+/* Has the CPU so many rotations by now that they are blocks enough of the level? */
+static int has_enough(struct rps_downsample *d, const struct track *track, int level, int *ret)
+{
+    int code;
+
+    sqlite3_bind_int64(d->last, 2, track->cpu);
+    code = sqlite3_step(d->last);
+    *ret = d->is_forced ||
+           (code == SQLITE_ROW &&
+            sqlite3_column_int64(d->last, 1) >> (RPS_LEVEL_BITS * level) >= d->options.keep_blocks);
+    sqlite3_reset(d->last);
+    return code == SQLITE_ROW ? SQLITE_OK : code;
+}
+
 /* One transaction, of the finest level that has something to do; *ret_done is 0 when none has. */
 static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 {
@@ -276,8 +297,11 @@ static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 
         for (int level = 0; level < RPS_LEVELS && code == SQLITE_OK && !*ret_done; level++) {
             int64_t age_ns = age_of(d, level);
+            int is_enough = 0;
 
             if (age_ns < end_ns)
+                code = has_enough(d, &track, level + 1, &is_enough);
+            if (is_enough && code == SQLITE_OK)
                 code = cut_level(d, &track, level, end_ns - age_ns, ret_done);
         }
         if (code == SQLITE_OK && *ret_done && (code = rps_database_run(d->commit)) == SQLITE_OK)
@@ -369,6 +393,7 @@ static int shorten(struct rps_downsample *d, int64_t end_ns)
 {
     int64_t before_ns = d->whole_ns;
 
+    d->is_forced = 1;
     if (before_ns > end_ns)
         d->whole_ns = end_ns;
     d->whole_ns = SHORTER(d->whole_ns);

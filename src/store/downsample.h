@@ -14,6 +14,7 @@ struct rps_downsample;
 struct rps_downsample_options {
     int64_t run_id;
     int64_t keep_ns;    /* periods older than this go; 0: none for their age */
+    int keep_blocks;    /* and not before the run has so many blocks of the next level */
     uint64_t max_bytes; /* of the store's file and its log; 0: any */
     void *wing;         /* what the wing has opened for this run; NULL: it has no rows of it */
 };

@@ -173,6 +173,7 @@ int rps_writer_open_run(struct rps_writer *writer)
     struct rps_downsample_options downsample = {
         .run_id = writer->run_id,
         .keep_ns = writer->options.keep_ns,
+        .keep_blocks = writer->options.keep_blocks,
         .max_bytes = writer->options.max_bytes,
     };
     int code = rps_write_record_prepare(writer);
@@ -201,6 +202,7 @@ void rps_writer_close_run(struct rps_writer *writer)
     writer->measured = NULL;
     free(writer->sum);
     writer->sum = NULL;
+    writer->has_start = false;
 }
 
 /* --- while the run goes on -------------------------------------------------------------------- */

@@ -146,7 +146,7 @@ def test_nightly():
         assert re.search("is run . now|was there already", told) and "copy" not in told, told
         assert execute("nights.data", ("SELECT count(*) FROM run",)) == [(1,)]
         sound("nights.data")
-    assert execute("nights.data", ("SELECT max(level) > 1 FROM finest",)) == [(1,)]
+    assert execute("nights.data", ("SELECT max(level) = 1 FROM finest",)) == [(1,)]
     assert sound("nights.data") == "nights.data is sound: 1 run, 200000 periods\n"
     assert said("-i", "nights.data", "night3.data", "live.nights") == \
         "1 run of night3.data was there already\n1 run of live.nights was there already\n"
