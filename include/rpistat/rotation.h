@@ -21,6 +21,11 @@
 #include "rpistat/plan.h"
 #include "rpistat/tally.h"
 
+/* Of one value of several rotations. */
+struct rps_range {
+    double least, most; /* NaN: there was none */
+};
+
 struct rps_rotation {
     struct rps_tally tally; /* its start_ns and end_ns are the rotation's; no periods: none added,
                                and what follows means nothing */
@@ -30,6 +35,12 @@ struct rps_rotation {
     uint64_t merged;               /* rotations in it: 1, or those of a block */
     uint64_t first, last;          /* numbers of its periods */
     uint64_t from_cycle, to_cycle; /* cycle timestamps */
+
+    /* Of the rotations in a block: */
+    int has_ranges;       /* 1: they are known */
+    struct rps_range use; /* CPU time per elapsed time */
+    struct rps_range
+        *range; /* owned; events per second, of slot s of set n at n * RPS_SLOT_MAX + s */
 };
 
 /* A rotation of the plan's sets, nothing added. Returns RPS_FAILED without memory. */
@@ -42,5 +53,14 @@ void rps_rotation_reset(struct rps_rotation *rotation);
 int rps_rotation_ends(const struct rps_rotation *rotation, const struct rps_period *period);
 
 void rps_rotation_add(struct rps_rotation *rotation, const struct rps_period *period);
+
+/*
+ * The least and the most that a formula comes to in a rotation of those in it: 1 and *ret, or 0 when
+ * that is not known. It is of a block where the formula is over one event and the elapsed time, or
+ * over CPU time and elapsed time; of other ratios a block does not tell. `operand` is that of
+ * rps_tally_operands, and is as it was afterwards.
+ */
+int rps_rotation_range(const struct rps_rotation *rotation, const struct rps_formula *formula,
+                       double *operand, struct rps_range *ret);
 
 #endif

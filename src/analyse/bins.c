@@ -223,10 +223,13 @@ static void end_rotation(struct rps_bins *bins)
     bin->to = fmax(bin->to, current_to(bins));
     rps_tally_operands(tally, bins->plan, bins->operand);
     for (int m = 0; m < bins->plan->metric_count; m++) {
-        double value = metric_value(bins, m, tally);
+        struct rps_range range;
 
-        bin->min[m] = fmin(bin->min[m], value);
-        bin->max[m] = fmax(bin->max[m], value);
+        if (!rps_rotation_range(&bins->current, &bins->plan->metric[m].formula, bins->operand,
+                                &range))
+            range.least = range.most = metric_value(bins, m, tally);
+        bin->min[m] = fmin(bin->min[m], range.least);
+        bin->max[m] = fmax(bin->max[m], range.most);
     }
     bins->whole_ns = whole_ns(bins);
     rps_rotation_reset(&bins->current);

@@ -1,16 +1,26 @@
 /* Rotations of the event sets, added up period by period. */
 #include "rpistat/rotation.h"
 
+#include <math.h>
+#include <stdlib.h>
+
+#include "rpistat/moments.h"
+
 int rps_rotation_init(struct rps_rotation *rotation, const struct rps_plan *plan,
                       struct rps_error *err)
 {
     *rotation = (struct rps_rotation){.number = 0};
+    rotation->range = calloc((size_t)plan->set_count * RPS_SLOT_MAX + 1, sizeof(*rotation->range));
+    if (!rotation->range)
+        return rps_error_memory(err);
     return rps_tally_init(&rotation->tally, plan, err);
 }
 
 void rps_rotation_free(struct rps_rotation *rotation)
 {
     rps_tally_free(&rotation->tally);
+    free(rotation->range);
+    rotation->range = NULL;
 }
 
 void rps_rotation_reset(struct rps_rotation *rotation)
@@ -23,6 +33,25 @@ int rps_rotation_ends(const struct rps_rotation *rotation, const struct rps_peri
     return rotation->tally.periods > 0 &&
            (period->rotation != rotation->number || period->cpu != rotation->cpu ||
             period->level != rotation->level);
+}
+
+/* Keep the ranges of a row of a block. */
+static void add_ranges(struct rps_rotation *rotation, const struct rps_period *period)
+{
+    const struct rps_scatter *scatter = period->scatter;
+    struct rps_range *range = &rotation->range[(size_t)period->set_no * RPS_SLOT_MAX];
+
+    if (rotation->tally.periods == rps_period_weight(period)) { /* the first row */
+        rotation->has_ranges = 1;
+        rotation->use = (struct rps_range){NAN, NAN};
+    }
+    rotation->has_ranges = rotation->has_ranges && scatter;
+    if (!scatter || period->set_no >= (uint32_t)rotation->tally.set_count)
+        return;
+    for (int s = 0; s < RPS_SLOT_MAX; s++)
+        range[s] = (struct rps_range){scatter->least[s], scatter->most[s]};
+    if (period->set_no == 0)
+        rotation->use = (struct rps_range){scatter->least_use, scatter->most_use};
 }
 
 void rps_rotation_add(struct rps_rotation *rotation, const struct rps_period *period)
@@ -40,6 +69,8 @@ void rps_rotation_add(struct rps_rotation *rotation, const struct rps_period *pe
         rotation->to_cycle = period->cycle;
     }
     rps_tally_add(&rotation->tally, period);
+    if (period->level > 0)
+        add_ranges(rotation, period);
     if (period->period < rotation->first)
         rotation->first = period->period;
     if (last > rotation->last)
@@ -48,4 +79,57 @@ void rps_rotation_add(struct rps_rotation *rotation, const struct rps_period *pe
         rotation->to_cycle = period->cycle;
     if (period->level > 0) /* a row's cycles are not those before its end: there is no gap in it */
         rotation->from_cycle = rotation->to_cycle - rotation->tally.clock;
+}
+
+/* The one operand of the formula beside the elapsed time; -1: there are others, or none. */
+static int single_operand(const struct rps_formula *formula)
+{
+    int ret = -1;
+
+    for (int i = 0; i < formula->step_count; i++) {
+        int operand = formula->step[i].operand;
+
+        if (formula->step[i].op != RPS_FORMULA_OPERAND || operand == RPS_OPERAND_SECONDS)
+            continue;
+        if (ret >= 0 && operand != ret)
+            return -1;
+        ret = operand;
+    }
+    return ret;
+}
+
+/* The formula where its operand has that value per second. */
+static double value_at(const struct rps_formula *formula, double *operand, int single, double rate)
+{
+    double seconds = operand[RPS_OPERAND_SECONDS], before = operand[single], ret;
+
+    operand[RPS_OPERAND_SECONDS] = 1;
+    operand[single] = rate;
+    ret = rps_formula_value(formula, operand);
+    operand[RPS_OPERAND_SECONDS] = seconds;
+    operand[single] = before;
+    return ret;
+}
+
+int rps_rotation_range(const struct rps_rotation *rotation, const struct rps_formula *formula,
+                       double *operand, struct rps_range *ret)
+{
+    int single = single_operand(formula);
+    const struct rps_range *range = &rotation->use;
+    double a, b;
+
+    if (rotation->merged <= 1) {
+        a = rps_tally_carries(&rotation->tally, formula) ? rps_formula_value(formula, operand)
+                                                         : NAN;
+        *ret = (struct rps_range){a, a};
+        return 1;
+    }
+    if (!rotation->has_ranges || (single < RPS_OPERAND_EVENTS && single != RPS_OPERAND_CPU_SECONDS))
+        return 0;
+    if (single >= RPS_OPERAND_EVENTS)
+        range = &rotation->range[single - RPS_OPERAND_EVENTS];
+    a = value_at(formula, operand, single, range->least);
+    b = value_at(formula, operand, single, range->most);
+    *ret = (struct rps_range){fmin(a, b), fmax(a, b)};
+    return 1;
 }

@@ -12,8 +12,9 @@
  * Stretches count from the start of the run, or, with the column `time`, from midnight. A rotation
  * belongs to the stretch that its middle lies in; a stretch without one has no row. length_s is what
  * was recorded of it. A metric is that of the whole stretch, its minimum and maximum are those of
- * the rotations in it; a rotation in which the workload hardly ran has none. A stretch that was read
- * in blocks, of so many rotations as `block` says, has neither: blocks keep sums alone.
+ * the rotations in it; a rotation in which the workload hardly ran has none. Of a stretch that was read
+ * in blocks, of so many rotations as `block` says, ratios of events have neither: blocks have only those
+ * of events over the elapsed time, and of CPU use.
  */
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,8 @@ struct rotations {
     uint64_t first, last;     /* periods in it */
     uint64_t merged, block;   /* rotations in it; the largest block of them */
     int rows;                 /* written of this CPU */
-    double *least, *most;     /* of each metric */
+    struct rps_range *range;  /* of each metric; */
+    int *is_unknown;          /* 1: a block in the stretch does not tell */
 };
 
 static void rotations_release(struct rps_export_job *job)
@@ -273,8 +275,8 @@ static int every_begin(struct rps_export_job *job, struct rps_error *err)
     if (result < 0)
         return result;
     every = job->state;
-    every->least = rps_arena_get(job->arena, metrics, sizeof(*every->least));
-    every->most = rps_arena_get(job->arena, metrics, sizeof(*every->most));
+    every->range = rps_arena_get(job->arena, metrics, sizeof(*every->range));
+    every->is_unknown = rps_arena_get(job->arena, metrics, sizeof(*every->is_unknown));
     return rps_tally_init(&every->stretch, job->plan, err);
 }
 
@@ -308,7 +310,7 @@ static void write_stretch(struct rps_export_job *job)
     struct rotations *every = job->state;
     struct rps_tally *stretch = &every->stretch;
     struct rps_cell *cell = every->sheet.cell;
-    int metrics = job->plan->metric_count, is_fine = every->block <= 1;
+    int metrics = job->plan->metric_count;
     struct rps_sheet_row row = {.cpu = every->cpu,
                                 .start_ns = every->begin_ns,
                                 .length_ns = stretch->length_ns,
@@ -324,8 +326,9 @@ static void write_stretch(struct rps_export_job *job)
     rps_tally_operands(stretch, job->plan, every->operand);
     for (int m = 0; m < metrics; m++) {
         cell[m] = rps_sheet_real(value_of(job, stretch, m));
-        cell[metrics + 2 * m] = rps_sheet_real(is_fine ? every->least[m] : NAN);
-        cell[metrics + 2 * m + 1] = rps_sheet_real(is_fine ? every->most[m] : NAN);
+        cell[metrics + 2 * m] = rps_sheet_real(every->is_unknown[m] ? NAN : every->range[m].least);
+        cell[metrics + 2 * m + 1] =
+            rps_sheet_real(every->is_unknown[m] ? NAN : every->range[m].most);
     }
     rps_sheet_put(job, &row);
     every->rows++;
@@ -342,8 +345,10 @@ static void begin_stretch(struct rps_export_job *job, int64_t time_ns, int32_t c
         every->rows = 0;
     every->cpu = cpu;
     find_stretch(job, time_ns, &every->begin_ns, &every->end_ns);
-    for (int m = 0; m < job->plan->metric_count; m++)
-        every->least[m] = every->most[m] = NAN;
+    for (int m = 0; m < job->plan->metric_count; m++) {
+        every->range[m] = (struct rps_range){NAN, NAN};
+        every->is_unknown[m] = 0;
+    }
 }
 
 /* The rotation is over: into its stretch. */
@@ -366,10 +371,12 @@ static void end_rotation(struct rps_export_job *job)
     every->block = rotation->merged > every->block ? rotation->merged : every->block;
     rps_tally_operands(tally, job->plan, every->operand);
     for (int m = 0; m < job->plan->metric_count; m++) {
-        double value = value_of(job, tally, m);
+        struct rps_range *range = &every->range[m], more = {NAN, NAN};
 
-        every->least[m] = fmin(every->least[m], value); /* both prefer a number to NaN */
-        every->most[m] = fmax(every->most[m], value);
+        every->is_unknown[m] |=
+            !rps_rotation_range(rotation, &job->plan->metric[m].formula, every->operand, &more);
+        range->least = fmin(range->least, more.least); /* both prefer a number to NaN */
+        range->most = fmax(range->most, more.most);
     }
     rps_rotation_reset(&every->rotation);
 }
