@@ -47,13 +47,6 @@ struct rps_tracker_program {
     int is_changed; /* since it was told */
 };
 
-/* An address that was seen, and is no frame of its own yet. */
-struct rps_tracker_address {
-    struct rps_intern_key key; /* module, address */
-    uint64_t function;         /* where its function begins */
-    int is_innermost;          /* it was, once */
-};
-
 struct rps_tracker {
     struct rps_tracker_sink sink;
     int64_t start_ns;

@@ -387,7 +387,7 @@ def test_real():
     if not shutil.which("perf"):
         raise tap.Skip("there is no perf (Debian: linux-perf)")
     command = ["perf", "stat", "-I", "10", "-e", "task-clock,page-faults,cs"]
-    work = ["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; ls / >ls.txt"]
+    work = ["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; ls / >ls.txt"]
     for options in (["-x,", "-o", "real.csv"], ["-j", "-o", "perf-real.json"]):
         answer = subprocess.run([*command, *options, *work], cwd=FOLDER.path, text=True, check=False,
                                 capture_output=True, env=program.environment(LC_ALL="C"))
