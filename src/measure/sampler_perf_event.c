@@ -196,14 +196,17 @@ static int choose_event(struct rps_perf_sampled *sampled, const struct rps_targe
 /* Above, a workload of few threads would have few samples: the budget is that of all CPUs. */
 #define WIDE_CPUS_MAX 8
 
-static int try_cpus(struct rps_perf_sampled *sampled, const struct rps_target *target)
+static int try_cpus(const struct rps_perf_sampled *sampled, const struct rps_target *target)
 {
+    struct rps_perf_sampled tried = *sampled;
     const int cpus = (int)sysconf(_SC_NPROCESSORS_CONF);
     struct rps_perf_place place = {.pid = -1};
     struct perf_event_attr attr;
     int fd = -ENODEV;
 
-    rps_perf_fill_sampling(sampled, target, &attr);
+    if (tried.options.stacks == RPS_STACKS_AUTO && !rps_perf_may_copy(&tried))
+        rps_perf_leave_out_registers(&tried);
+    rps_perf_fill_sampling(&tried, target, &attr);
     for (; fd == -ENODEV && place.cpu < cpus; place.cpu++) /* that one is offline */
         fd = rps_perf_open_attr(&attr, &place, -1);
     if (fd < 0)

@@ -207,12 +207,12 @@ def test_every_of_thinned():
     """export --every says in `block` where only blocks of rotations are left, which have no minimum and
     maximum"""
     with Folder() as folder:
-        folder.write("long.sim", "noise 9%\nphase work 4m instructions=1M\n")
+        folder.write("long.sim", "noise 9%\nphase work 30m instructions=1M\n")
         expect(folder.call("record", "-q", "--pmu", "sim:long.sim", "--keep", "1m"), 0)
         table = list(csv.DictReader(io.StringIO(expect(folder.call(
             "export", "--every", "30s"), 0).stdout)))
         assert table[0]["block"] == "16" and table[-1]["block"] == "1", table
-        assert sum(int(row["rotations"]) for row in table) == 600
+        assert sum(int(row["rotations"]) for row in table) == 4500
         for row in table:
             low, mean, high = (row[name] for name in ("cpi_min", "cpi", "cpi_max"))
             assert (low, high) == ("", "") if row["block"] != "1" else \

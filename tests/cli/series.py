@@ -173,7 +173,7 @@ def test_part():
 def test_thinned():
     """openmetrics, line-protocol: of a run that was thinned, whose blocks overlap; followed, the same"""
     with Folder() as folder:
-        folder.write("series.sim", SCRIPT.replace("calm 16s", "calm 2m"))
+        folder.write("series.sim", SCRIPT.replace("calm 16s", "calm 30m"))
         expect(folder.call("record", "-q", "--pmu", "sim:series.sim", "--keep", "1m"), 0)
         assert report(folder=folder)["thinned_s"] is not None
         expect_report(openmetrics(folder=folder), report(folder=folder))
