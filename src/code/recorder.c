@@ -22,9 +22,10 @@
 /* The store is told so often of what sampling came to. */
 #define STATUS_NS RPS_NS_PER_S
 
-/* So often names are looked for; at first sooner, at 5, 15, 35 and 75 s: somebody may be watching. */
+/* So often names are looked for, and when first: the kernel's list of symbols alone costs as much CPU
+ * time as a minute of samples. */
 #define NAMING_NS       (60 * RPS_NS_PER_S)
-#define NAMING_FIRST_NS (5 * RPS_NS_PER_S)
+#define NAMING_FIRST_NS (20 * RPS_NS_PER_S)
 
 /* A sample that waits for its period. */
 struct sample {
@@ -281,7 +282,7 @@ static void name_meanwhile(struct recorder *samples, int64_t end_ns)
     if (samples->naming.pid != 0 || end_ns < samples->naming_ns ||
         rps_tracker_is_named(samples->tracker))
         return;
-    samples->naming_ns = end_ns + (end_ns < NAMING_NS ? end_ns + NAMING_FIRST_NS : NAMING_NS);
+    samples->naming_ns = end_ns + NAMING_NS;
     rps_naming_job_start(&samples->naming, samples->tracker);
 }
 

@@ -155,23 +155,23 @@ static void names_while_recording(void **state)
     struct rps_error err = {""};
 
     begin(&r, path);
-    for (int64_t second = 1; second < 5; second++)
+    for (int64_t second = 1; second < 20; second++)
         go_on(&r, first_function, second * RPS_NS_PER_S);
-    assert_false(is_naming()); /* not before 5 s */
-    go_on(&r, NULL, 5 * RPS_NS_PER_S);
+    assert_false(is_naming()); /* not before 20 s */
+    go_on(&r, NULL, 20 * RPS_NS_PER_S);
     assert_true(is_naming());
-    go_on_until_named(&r, 5 * RPS_NS_PER_S + 1, 1);
+    go_on_until_named(&r, 20 * RPS_NS_PER_S + 1, 1);
     assert_string_equal(fixture_text(path, NAMES), "first_function");
     assert_string_equal(fixture_text(path, "SELECT state FROM run"), "recording");
 
-    go_on(&r, second_function, 14 * RPS_NS_PER_S);
-    assert_false(is_naming()); /* at 15 s */
-    go_on(&r, NULL, 15 * RPS_NS_PER_S);
+    go_on(&r, second_function, 79 * RPS_NS_PER_S);
+    assert_false(is_naming()); /* a minute later */
+    go_on(&r, NULL, 80 * RPS_NS_PER_S);
     assert_true(is_naming());
-    go_on_until_named(&r, 15 * RPS_NS_PER_S + 1, 2);
+    go_on_until_named(&r, 80 * RPS_NS_PER_S + 1, 2);
     assert_string_equal(fixture_text(path, NAMES), "first_function,second_function");
 
-    for (int64_t second = 16; second < 1000; second += 7) {
+    for (int64_t second = 81; second < 1000; second += 7) {
         go_on(&r, first_function, second * RPS_NS_PER_S);
         assert_false(is_naming()); /* what has a name is not asked for again */
     }
@@ -201,12 +201,12 @@ static void no_name_is_an_answer(void **state)
     begin(&r, path);
     r.samples.sink.sample(r.samples.sink.context, &map);
     go_on(&r, (void (*)(void))(uintptr_t)0x1100, RPS_NS_PER_S);
-    go_on(&r, NULL, 10 * RPS_NS_PER_S);
+    go_on(&r, NULL, 20 * RPS_NS_PER_S);
     assert_true(is_naming());
-    go_on_until_named(&r, 10 * RPS_NS_PER_S + 1, 1);
+    go_on_until_named(&r, 20 * RPS_NS_PER_S + 1, 1);
     assert_string_equal(fixture_text(path, "SELECT how || ' ' || function FROM location"),
                         "none not there any more");
-    for (int64_t second = 20; second < 500; second += 20) {
+    for (int64_t second = 40; second < 500; second += 20) {
         go_on(&r, NULL, second * RPS_NS_PER_S);
         assert_false(is_naming());
     }
