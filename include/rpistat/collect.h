@@ -107,28 +107,10 @@ int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
 int rps_collect_lacks(const struct rps_collect *collect, const struct rps_collect *other, size_t at,
                       const char **ret);
 
-/* Samples that make a whole value of a signal of shares: fewer than a period of 100 ms has at
- * 99 Hz. */
-#define RPS_COLLECT_BIN_SAMPLES 8
-
-/* How often a sample of the code was in each function, in every observation. */
-struct rps_collect_samples {
-    size_t function_count;
-    char (*name)[RPS_NAME_SIZE * 2]; /* what its signal is called */
-    const uint32_t *of;              /* of[function * observations + observation] */
-    const uint32_t *all;             /* all samples of each observation */
-};
-
-/*
- * Add a signal a function behind those that were collected: the arc sine of the square root of its
- * share of the samples, seen in each observation that has enough of them, or in the middle of a bin
- * of several. A bin that a gap or a pause breaks off weighs less; one of fewer than 4 samples is
- * left out at a gap, and goes on behind a pause. With fewer than 8 whole bins nothing is seen.
- * Noise floor: 1 / (2 sqrt(n)) of the n samples of the value that has fewest; resolution: 0.05.
- * RPS_FAILED without memory.
- */
-int rps_collected_add_samples(struct rps_collected *collected,
-                              const struct rps_collect_samples *samples, struct rps_error *err);
+/* Give a table of counts, which becomes the collected signals', of as many observations. RPS_FAILED
+ * without memory; it is released then. */
+int rps_collected_add_table(struct rps_collected *collected, struct rps_count_table *table,
+                            struct rps_error *err);
 
 /* Release what the struct points to and zero it. */
 void rps_collected_free(struct rps_collected *collected);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/count_table.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 
@@ -32,8 +33,9 @@ struct rps_signals {
     uint8_t *broken; /* owned; broken[i] is not 0 when something was lost just before observation i
                         (a gap), or another run begins: a boundary whatever the signals say, and
                         where a run begins at every level; NULL: never */
-    size_t share_count; /* of the signals, the last ones that are shares of one whole: they may be
-                           seen now and then, and weigh less where phases are merged */
+    size_t table_count;
+    struct rps_count_table *table; /* owned, as each; of as many observations. rps_detect does not
+                                      look at them, rps_phases_find does */
 };
 
 void rps_signals_free(struct rps_signals *signals);

@@ -28,7 +28,8 @@ struct rps_joint {
  * The distance of two labels: of the means of each signal in its standard deviation over all of
  * the series, or its resolution if that is larger, the root of the mean square, as a part of the
  * largest of any two labels. A signal that one of them never shows counts as a deviation; one that
- * neither shows not at all.
+ * neither shows not at all. The mixes of a table of counts are as a signal, two deviations apart when
+ * they have nothing in common.
  */
 int rps_joint_find(const struct rps_signals *const *run, size_t count,
                    const struct rps_phases_options *options, struct rps_joint *ret,

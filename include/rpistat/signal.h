@@ -1,5 +1,5 @@
 /*
- * Signals of phases that come from beside the counters. A wing brings a provider (rpistat/wing.h);
+ * Signals of phases that come from beside the counters, as tables of counts. A wing brings a provider (rpistat/wing.h);
  * detections ask it of every run that takes part, and have it add to what was collected.
  */
 #ifndef RPISTAT_SIGNAL_H
@@ -23,7 +23,8 @@ struct rps_signal_run {
 
 /* What was chosen; all zero: nothing. */
 struct rps_chosen_signals {
-    size_t count;  /* the same of all runs */
+    size_t name_count;       /* 0: there are none */
+    const char *const *name; /* what they are called */
     size_t having; /* runs that have any such signals; of several there are none unless all have */
     const void *state; /* the provider's */
 };
@@ -32,14 +33,15 @@ struct rps_signal_provider {
     /* Is it the name of such a signal, or of all of them? */
     int (*is_name)(const char *name);
 
-    /* The signals that are worth it, in the same order for all runs; or, of one run, those that are
-     * named, in the arena; `run` lives as long. Errors: the store's; RPS_USAGE for a name of which
-     * there is nothing. */
+    /* What is counted, the same for all runs; or, of one run, what is named, in the arena; `run`
+     * and `name` live as long. Errors: the store's; RPS_USAGE for a name of which there is
+     * nothing. */
     int (*choose)(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
                   const struct rps_cpus *cpus, const char *const *name, size_t name_count,
                   struct rps_chosen_signals *ret, struct rps_error *err);
 
-    /* Add them to what was collected of run[r], of the same CPUs added up. Errors: the store's. */
+    /* Add a table of counts to what was collected of run[r], of the same CPUs added up. Errors: the
+     * store's. */
     int (*add)(const struct rps_chosen_signals *chosen, size_t r, struct rps_collected *collected,
                struct rps_error *err);
 };

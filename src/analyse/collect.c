@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/rotation.h"
 #include "sources.h"
@@ -594,6 +595,22 @@ void rps_collect_free(struct rps_collect *collect)
     free(collect->row);
     rps_sources_free(&collect->sources);
     free(collect);
+}
+
+int rps_collected_add_table(struct rps_collected *collected, struct rps_count_table *table,
+                            struct rps_error *err)
+{
+    struct rps_signals *signals = &collected->signals;
+    struct rps_count_table *grown =
+        rps_array_grow(signals->table, signals->table_count, sizeof(*grown));
+
+    if (!grown) {
+        rps_count_table_free(table);
+        return rps_error_memory(err);
+    }
+    signals->table = grown;
+    signals->table[signals->table_count++] = *table;
+    return 0;
 }
 
 void rps_collected_free(struct rps_collected *collected)

@@ -19,6 +19,9 @@
 
 void rps_signals_free(struct rps_signals *signals)
 {
+    for (size_t t = 0; t < signals->table_count; t++)
+        rps_count_table_free(&signals->table[t]);
+    free(signals->table);
     free(signals->broken);
     free(signals->noise_floor);
     free(signals->resolution);

@@ -546,7 +546,7 @@ static int prepare(struct preparation *job, struct rps_error *err)
 {
     const struct rps_signals *signals = job->signals;
 
-    job->used = calloc(signals->signal_count, sizeof(*job->used));
+    job->used = calloc(signals->signal_count + 1, sizeof(*job->used));
     job->seen = calloc(signals->count, sizeof(*job->seen));
     job->clean = calloc(signals->count, sizeof(*job->clean));
     job->sample = calloc(SAMPLE_MAX + 1, sizeof(*job->sample));
@@ -570,7 +570,7 @@ int rps_observed_make(const struct rps_signals *signals, struct rps_observed *re
     struct preparation job = {.signals = signals, .out = &out};
     int result;
 
-    if (signals->count == 0 || signals->signal_count == 0)
+    if (signals->count == 0 || signals->signal_count + signals->table_count == 0)
         return rps_error_set(err, RPS_FAILED, "there are no %s to find phases in",
                              signals->count == 0 ? "observations" : "signals");
     result = prepare(&job, err);

@@ -23,7 +23,6 @@ static int allocate(const struct rps_signals *const *run, size_t count, struct r
     int weighted = 0;
 
     out->signal_count = signals;
-    out->share_count = run[0]->share_count;
     for (size_t r = 0; r < count; r++) {
         out->count += run[r]->count;
         weighted |= run[r]->weight != NULL;
@@ -58,6 +57,26 @@ static void copy_run(const struct rps_signals *run, size_t at, struct rps_signal
     out->broken[at] = RPS_BROKEN_RUN;
 }
 
+static int join_tables(const struct rps_signals *const *run, size_t count, struct rps_signals *out,
+                       struct rps_error *err)
+{
+    const struct rps_count_table **of_run = calloc(count + 1, sizeof(*of_run));
+    size_t tables = run[0]->table_count;
+    int result = 0;
+
+    out->table = calloc(tables + 1, sizeof(*out->table));
+    if (!of_run || !out->table)
+        result = rps_error_memory(err);
+    for (size_t t = 0; t < tables && result == 0; t++) {
+        for (size_t r = 0; r < count; r++)
+            of_run[r] = &run[r]->table[t];
+        result = rps_count_table_join(of_run, count, &out->table[t], err);
+        out->table_count += result == 0;
+    }
+    free(of_run);
+    return result;
+}
+
 static int put_together(const struct rps_signals *const *run, size_t count, struct rps_signals *out,
                         struct rps_error *err)
 {
@@ -65,7 +84,7 @@ static int put_together(const struct rps_signals *const *run, size_t count, stru
         return RPS_FAILED;
     for (size_t r = 0, at = 0; r < count; at += run[r++]->count)
         copy_run(run[r], at, out);
-    return 0;
+    return join_tables(run, count, out, err);
 }
 
 /* --- distances -------------------------------------------------------------------------------- */
@@ -132,6 +151,49 @@ static void add_signal(const struct rps_signals *signals, size_t s, const struct
     }
 }
 
+/* Deviations that mixes are apart which have nothing in common: of a share that is all or nothing,
+ * half of the time each. */
+#define NOTHING_IN_COMMON 2
+
+/* Add the squared difference of labels in the mix of a table, as that of a signal. */
+static int add_table(const struct rps_count_table *table, const struct rps_phases *phases,
+                     double *distance, double *seen, struct rps_error *err)
+{
+    size_t width = table->width, labels = (size_t)phases->label_count;
+    double *count = calloc(labels * width + 1, sizeof(*count));
+    double *all = calloc(labels + 1, sizeof(*all));
+
+    if (!count || !all) {
+        free(count);
+        free(all);
+        return rps_error_memory(err);
+    }
+    for (size_t k = 0; k < phases->count; k++) {
+        const struct rps_phase *phase = &phases->phase[k];
+        size_t label = (size_t)phase->label;
+
+        for (size_t e = table->begin[phase->first]; e < table->begin[phase->last + 1]; e++) {
+            count[label * width + table->entry[e].symbol] += (double)table->entry[e].count;
+            all[label] += (double)table->entry[e].count;
+        }
+    }
+    for (size_t pair = 0; pair < labels * labels; pair++) {
+        size_t x = pair / labels, y = pair % labels;
+        double apart = 0;
+
+        if (!(all[x] > 0 || all[y] > 0))
+            continue;
+        for (size_t k = 0; k < width && all[x] > 0 && all[y] > 0; k++)
+            apart += fabs(count[x * width + k] / all[x] - count[y * width + k] / all[y]) / 2;
+        apart = all[x] > 0 && all[y] > 0 ? NOTHING_IN_COMMON * apart : 1;
+        distance[pair] += apart * apart;
+        seen[pair]++;
+    }
+    free(count);
+    free(all);
+    return 0;
+}
+
 static void scale(double *distance, const double *seen, size_t count)
 {
     double most = 0;
@@ -163,6 +225,8 @@ static int find_distances(const struct rps_signals *signals, const struct rps_ph
             if (all.weight > 0)
                 add_signal(signals, s, label, &all, phases->label_count, joint->distance, seen);
         }
+        for (size_t t = 0; t < signals->table_count && result == 0; t++)
+            result = add_table(&signals->table[t], phases, joint->distance, seen, err);
         scale(joint->distance, seen, pairs);
     } else {
         result = rps_error_memory(err);

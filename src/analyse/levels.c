@@ -140,7 +140,7 @@ static int find_labels(const struct rps_levels *levels, size_t at, const size_t 
     size_t count = levels->level[at].all;
     int labels = 0;
 
-    if (count < tree->count || tree->runs > 1)
+    if (count < tree->count || tree->runs > 1 || tree->mix_count > 0)
         return rps_level_tree_label(tree, first, count, label, sure, err);
     for (size_t k = 0; k < count; k++) {
         size_t same = 0;

@@ -1,13 +1,14 @@
 /*
- * Labels of a level: its stretches merged as neighbours are, but wherever they lie. Every cluster
- * knows the one that it would best merge with; after a merge only those are asked again that knew
- * one of the two. Of many stretches the longest make the clusters, and the others join them.
+ * Labels of a level: its stretches merged as neighbours are, but wherever they lie. How much each
+ * pair of clusters differs is worked out once, and anew after a merge for what has merged. Of many
+ * stretches some make the clusters, and the others join them.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "detect_math.h"
+#include "rpistat/random.h"
 #include "levels_tree.h"
 
 #define NONE SIZE_MAX
@@ -19,8 +20,13 @@
  * kind, and what has two labels is matched by its order too. */
 #define ALIKE_OF_RUNS .25
 
+/* Where there are tables of counts, what is taken for one kind costs so many ln n more, in all: a
+ * table's costs say themselves how much is chance. */
+#define ALIKE_OF_COUNTS 4
+
 /* Stretches that make clusters: all pairs of them are compared. */
-#define MAKERS_MAX 400
+#define MAKERS_MAX     400
+#define MAKERS_LONGEST 200
 
 struct labelling {
     const struct rps_level_tree *tree;
@@ -34,12 +40,13 @@ struct labelling {
     double *cost;              /* owned; of each cluster */
     size_t *partner;           /* owned; of each cluster; NONE: it may merge with none */
     double *apart;             /* owned; how much it differs from that */
-    uint8_t *beside;           /* owned; scratch: clusters that have a neighbour in one */
+    double *between; /* owned; between[a * count + b]: how much two clusters differ; INFINITY: they
+                        have neighbours in each other */
 };
 
 static void labelling_free(struct labelling *l)
 {
-    free(l->beside);
+    free(l->between);
     free(l->apart);
     free(l->partner);
     free(l->cost);
@@ -49,26 +56,40 @@ static void labelling_free(struct labelling *l)
     free(l->place);
 }
 
-/* The stretches that make clusters: the longest. */
-static int choose_makers(struct labelling *l, struct rps_error *err)
+static double length_of(const struct labelling *l, size_t k)
 {
     const struct rps_phase *leaf = l->tree->leaf;
-    double *length = calloc(l->stretches, sizeof(*length)), least = 0;
 
-    l->count = l->stretches < MAKERS_MAX ? l->stretches : MAKERS_MAX;
+    return (double)(leaf[l->first[k + 1] - 1].last - leaf[l->first[k]].first);
+}
+
+/* The stretches that make clusters: the longest, and any of the others, for in a long loop all of the
+ * longest are one part of it. */
+static int choose_makers(struct labelling *l, struct rps_error *err)
+{
+    size_t longest = l->stretches < MAKERS_LONGEST ? l->stretches : MAKERS_LONGEST;
+    size_t wanted = l->stretches < MAKERS_MAX ? l->stretches : MAKERS_MAX;
+    double *length = calloc(l->stretches, sizeof(*length)), least;
+    size_t others = l->stretches - longest;
+    uint64_t dice = 1;
+
     l->place = calloc(l->stretches, sizeof(*l->place));
     if (!length || !l->place) {
         free(length);
         return rps_error_memory(err);
     }
     for (size_t k = 0; k < l->stretches; k++)
-        length[k] = (double)(leaf[l->first[k + 1] - 1].last - leaf[l->first[k]].first);
-    if (l->count < l->stretches)
-        least = rps_select_rank(length, l->stretches, l->stretches - l->count);
-    l->count = 0;
-    for (size_t k = 0; k < l->stretches && l->count < MAKERS_MAX; k++) {
-        if ((double)(leaf[l->first[k + 1] - 1].last - leaf[l->first[k]].first) >= least)
+        length[k] = length_of(l, k);
+    least = rps_select_rank(length, l->stretches, l->stretches - longest);
+    wanted -= longest;
+    for (size_t k = 0; k < l->stretches; k++) {
+        if (length_of(l, k) >= least && longest > 0) {
+            longest--;
             l->place[l->count++] = k;
+        } else if (rps_random_unit(&dice) * (double)others-- < (double)wanted) {
+            wanted--;
+            l->place[l->count++] = k;
+        }
     }
     free(length);
     return 0;
@@ -86,8 +107,8 @@ static int labelling_make(struct labelling *l, struct rps_error *err)
     l->cost = calloc(l->count, sizeof(*l->cost));
     l->partner = calloc(l->count, sizeof(*l->partner));
     l->apart = calloc(l->stretches, sizeof(*l->apart));
-    l->beside = calloc(l->count, 1);
-    if (!l->cluster || !l->sums || !l->both || !l->cost || !l->partner || !l->apart || !l->beside)
+    l->between = calloc(l->count * l->count, sizeof(*l->between));
+    if (!l->cluster || !l->sums || !l->both || !l->cost || !l->partner || !l->apart || !l->between)
         return rps_error_memory(err);
     for (size_t k = 0; k < l->count; k++) {
         const size_t *first = l->first + l->place[k];
@@ -110,9 +131,10 @@ static double difference(struct labelling *l, const struct rps_moments3 *x, doub
     for (size_t s = 0; s < width; s++)
         l->both[s] = (struct rps_moments3){x[s].weight + y[s].weight, x[s].sum + y[s].sum,
                                            x[s].squares + y[s].squares};
-    return a > 0 && b > 0
-               ? (rps_level_tree_cost(l->tree, l->both) - x_cost - y_cost) * (a + b) / (a * b)
-               : 0;
+    if (!(a > 0 && b > 0) && l->tree->mix_count == 0)
+        return 0;
+    return (rps_level_tree_cost(l->tree, l->both) - x_cost - y_cost) *
+           (l->tree->mix_count > 0 ? 1 : (a + b) / (a * b));
 }
 
 static double between(struct labelling *l, size_t a, size_t b)
@@ -128,33 +150,31 @@ static int are_neighbours(const struct labelling *l, size_t k)
     return !l->tree->begins[l->first[k + 1]];
 }
 
-/* The cluster that is best merged with cluster a: not one that has a neighbour of it. */
+/* How much clusters differ that lie nowhere side by side. */
+static void fill_between(struct labelling *l)
+{
+    for (size_t a = 0; a < l->count; a++) {
+        for (size_t b = 0; b < a; b++)
+            l->between[a * l->count + b] = l->between[b * l->count + a] = between(l, a, b);
+        l->between[a * l->count + a] = INFINITY;
+    }
+    for (size_t k = 0; k + 1 < l->count; k++) {
+        if (l->place[k] + 1 == l->place[k + 1] && are_neighbours(l, l->place[k]))
+            l->between[k * l->count + k + 1] = l->between[(k + 1) * l->count + k] = INFINITY;
+    }
+}
+
+/* The cluster that is best merged with cluster a. */
 static void find_partner(struct labelling *l, size_t a)
 {
-    memset(l->beside, 0, l->count);
-    for (size_t k = 0; k + 1 < l->count; k++) {
-        if (l->place[k] + 1 != l->place[k + 1] || !are_neighbours(l, l->place[k]))
-            continue;
-        if (l->cluster[k] == a)
-            l->beside[l->cluster[k + 1]] = 1;
-        if (l->cluster[k + 1] == a)
-            l->beside[l->cluster[k]] = 1;
-    }
     l->partner[a] = NONE;
     l->apart[a] = INFINITY;
     for (size_t b = 0; b < l->count; b++) {
-        double apart;
+        double apart = l->between[a * l->count + b];
 
-        if (b == a || l->cluster[b] != b || l->beside[b])
-            continue;
-        apart = between(l, a, b);
-        if (apart < l->apart[a]) {
+        if (l->cluster[b] == b && apart < l->apart[a]) {
             l->apart[a] = apart;
             l->partner[a] = b;
-        }
-        if (apart < l->apart[b]) {
-            l->apart[b] = apart;
-            l->partner[b] = a;
         }
     }
 }
@@ -170,11 +190,23 @@ static void merge(struct labelling *l, size_t a, size_t b)
         l->sums[a * width + s].squares += l->sums[b * width + s].squares;
     }
     l->cost[a] = rps_level_tree_cost(l->tree, l->sums + a * width);
-    for (size_t k = 0; k < l->count; k++)
-        l->cluster[k] = l->cluster[k] == b ? a : l->cluster[k];
     for (size_t k = 0; k < l->count; k++) {
+        double *to = &l->between[a * l->count + k];
+
+        l->cluster[k] = l->cluster[k] == b ? a : l->cluster[k];
+        if (l->cluster[k] == k && isfinite(*to))
+            *to = isfinite(l->between[b * l->count + k]) ? between(l, a, k) : INFINITY;
+        l->between[k * l->count + a] = *to;
+    }
+    for (size_t k = 0; k < l->count; k++) {
+        double apart = l->between[k * l->count + a];
+
         if (l->cluster[k] == k && (k == a || l->partner[k] == a || l->partner[k] == b))
             find_partner(l, k);
+        else if (l->cluster[k] == k && apart < l->apart[k]) {
+            l->apart[k] = apart;
+            l->partner[k] = a;
+        }
     }
 }
 
@@ -200,12 +232,18 @@ static double usual_difference(struct labelling *l)
     return pairs > 0 ? rps_select_rank(l->apart, pairs, pairs / 2) : 0;
 }
 
+static uint64_t observations(const struct rps_level_tree *tree)
+{
+    return tree->leaf[tree->count - 1].last + 1;
+}
+
 static void merge_alike(struct labelling *l)
 {
-    double limit = (l->tree->runs > 1 ? ALIKE_OF_RUNS : ALIKE) * usual_difference(l);
+    double limit = l->tree->mix_count > 0
+                       ? ALIKE_OF_COUNTS * log((double)observations(l->tree))
+                       : (l->tree->runs > 1 ? ALIKE_OF_RUNS : ALIKE) * usual_difference(l);
 
-    for (size_t a = 0; a < l->count; a++)
-        l->apart[a] = INFINITY;
+    fill_between(l);
     for (size_t a = 0; a < l->count; a++)
         find_partner(l, a);
     for (;;) {

@@ -18,10 +18,6 @@
  * set apart more than a minute of other work does. */
 #define SEEN_RESOLUTION .1
 
-/* Shares of one whole are worth so many signals together: as more goes to one function, less goes
- * to others, and a nap that the counters show should not be lost among them. */
-#define SHARES_WORTH 3.0
-
 /* What a signal is like inside the leaves. */
 struct inside {
     double weight, squares; /* of deviations from the leaf's mean */
@@ -38,6 +34,9 @@ void rps_level_tree_free(struct rps_level_tree *tree)
     free(tree->before);
     free(tree->begins);
     free(tree->leaf);
+    for (size_t t = 0; t < tree->mix_count; t++)
+        rps_mix_free(&tree->mix[t]);
+    free(tree->mix);
     memset(tree, 0, sizeof(*tree));
 }
 
@@ -223,34 +222,74 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
     describe_signal(tree, to, column, &inside);
 }
 
-/* The signal behind the others: how many of them were seen, but shares, whether well or not. Who
+/* The signal behind the others: how many of them were seen, whether well or not. Who
  * sleeps has no rates, and that sets a stretch apart as much as if all of them were different. */
 static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
                     const struct rps_phases *fine, struct rps_error *err)
 {
-    size_t steady = signals->signal_count - signals->share_count;
     double *seen = calloc(signals->count, sizeof(*seen));
-    struct column column = {signals->count, seen, NULL, SEEN_RESOLUTION * (double)steady};
+    struct column column = {signals->count, seen, NULL,
+                            SEEN_RESOLUTION * (double)signals->signal_count};
 
     if (!seen)
         return rps_error_memory(err);
-    for (size_t s = 0; s < steady; s++) {
+    for (size_t s = 0; s < signals->signal_count; s++) {
         struct column other = column_of(signals, s);
 
         for (size_t i = 0; i < signals->count; i++)
             seen[i] += weight_of(&other, i) > 0;
     }
-    add_signal(tree, &column, fine, signals->signal_count);
-    tree->worth[signals->signal_count] *= (double)signals->signal_count;
+    add_signal(tree, &column, fine, tree->width - 1);
+    tree->worth[tree->width - 1] *= (double)signals->signal_count;
     free(seen);
     return 0;
+}
+
+/* The counts of a table in every leaf, its first symbol at `to`. */
+static int add_table(struct rps_level_tree *tree, const struct rps_count_table *table, size_t to,
+                     struct rps_error *err)
+{
+    if (rps_mix_make(table, &tree->mix[tree->mix_count], err) < 0)
+        return RPS_FAILED;
+    tree->mix_count++;
+    for (size_t k = 0; k < tree->count; k++) {
+        const struct rps_moments3 *before = &tree->before[k * tree->width + to];
+        struct rps_moments3 *behind = &tree->before[(k + 1) * tree->width + to];
+        size_t end = table->begin[tree->leaf[k].last + 1];
+
+        memcpy(behind, before, table->width * sizeof(*behind));
+        for (size_t e = table->begin[tree->leaf[k].first]; e < end; e++)
+            behind[table->entry[e].symbol].weight += (double)table->entry[e].count;
+    }
+    return 0;
+}
+
+static int add_tables(struct rps_level_tree *tree, const struct rps_signals *signals,
+                      struct rps_error *err)
+{
+    size_t to = signals->signal_count;
+    int result = 0;
+
+    tree->mix = calloc(signals->table_count + 1, sizeof(*tree->mix));
+    if (!tree->mix)
+        return rps_error_memory(err);
+    for (size_t t = 0; t < signals->table_count && result == 0; t++) {
+        result = add_table(tree, &signals->table[t], to, err);
+        to += signals->table[t].width;
+    }
+    return result;
 }
 
 int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phases *fine,
                         struct rps_level_tree *ret, struct rps_error *err)
 {
-    struct rps_level_tree tree = {.width = signals->signal_count + 1};
-    int result = allocate(&tree, fine->count, tree.width, err);
+    struct rps_level_tree tree = {.width = signals->signal_count + 1,
+                                  .signals = signals->signal_count};
+    int result;
+
+    for (size_t t = 0; t < signals->table_count; t++)
+        tree.width += signals->table[t].width;
+    result = allocate(&tree, fine->count, tree.width, err);
 
     if (result == 0) {
         add_leaves(&tree, signals, fine);
@@ -258,11 +297,11 @@ int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phas
             struct column column = column_of(signals, s);
 
             add_signal(&tree, &column, fine, s);
-            if (s >= signals->signal_count - signals->share_count)
-                tree.worth[s] *= fmin(1, SHARES_WORTH / (double)signals->share_count);
         }
         result = add_seen(&tree, signals, fine, err);
     }
+    if (result == 0)
+        result = add_tables(&tree, signals, err);
     if (result == 0)
         *ret = tree;
     else
@@ -281,9 +320,27 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
                                        b[s].squares - a[s].squares};
 }
 
+/* Of a stretch's counts in a table; symbols without a count cost nothing. */
+static double mix_cost(const struct rps_mix *mix, const struct rps_moments3 *symbol)
+{
+    double cost = 0, all = 0;
+
+    for (size_t k = 0; k < mix->width; k++) {
+        if (symbol[k].weight > 0) {
+            all += symbol[k].weight;
+            cost -= rps_mix_rise(mix, k, symbol[k].weight);
+        }
+    }
+    return (cost + rps_mix_rise(mix, mix->width, all)) / mix->divisor;
+}
+
 double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments)
 {
+    size_t at = tree->signals;
     double cost = 0;
+
+    for (size_t t = 0; t < tree->mix_count; at += tree->mix[t++].width)
+        cost += mix_cost(&tree->mix[t], &moments[at]);
 
     for (size_t s = 0; s < tree->width; s++) {
         double weight = moments[s].weight, mean, variance;

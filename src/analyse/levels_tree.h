@@ -3,6 +3,7 @@
 #ifndef RPISTAT_ANALYSE_LEVELS_TREE_H
 #define RPISTAT_ANALYSE_LEVELS_TREE_H
 
+#include "counts.h"
 #include "rpistat/levels.h"
 
 /* Moments of a signal in a stretch. */
@@ -16,7 +17,11 @@ struct rps_level_tree {
     uint8_t *begins;        /* owned; a leaf each: 1: the first of a run, which never merges with
                                     the one before it */
     struct rps_phase *leaf; /* owned */
-    size_t width;           /* signals, and one more: the share of them that was seen */
+    size_t width;           /* signals, symbols of the tables, whose weight is their count, and
+                               one more: the share of the signals that was seen */
+    size_t signals;
+    size_t mix_count;
+    struct rps_mix *mix; /* owned; a table each */
     struct rps_moments3 *before; /* owned; of the leaves before one: before[leaf * width + signal];
                                     count + 1 leaves */
     double *floor;    /* owned; a signal each: variance that is added to every stretch's */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counts.h"
+
 /* Autocorrelation, at lag one, of what goes its own way. */
 #define WALKS_FROM .9
 
@@ -53,7 +55,7 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     int result = rps_levels_find(signals, fine, &levels, err);
 
     if (result == 0) {
-        levels.usual = found->details.wanders ? 0 : levels.usual;
+        levels.usual = found->details.wanders && signals->table_count == 0 ? 0 : levels.usual;
         result = rps_levels_choose(&levels, choice, &found->tree_shown, err);
     }
     if (result == 0)
@@ -83,6 +85,8 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
     struct rps_phases fine = {0};
     int result = rps_detect(signals, &options->detect, &fine, &found.details, err);
 
+    if (result == 0 && signals->table_count > 0)
+        result = rps_counts_refine(signals, options->detect.min_length, &fine, err);
     if (result == 0)
         result = find_levels(signals, &fine, &options->level, &found, err);
     rps_phases_free(&fine);

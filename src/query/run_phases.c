@@ -46,13 +46,18 @@ static void place_all(struct rps_run_phases *found, const struct rps_run_signals
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static rps_signal_name *name_signals(struct rps_arena *arena, const struct rps_collected *collected)
+/* Those that were collected, and the names of tables of counts. */
+static rps_signal_name *name_signals(struct rps_arena *arena, const struct rps_collected *collected,
+                                     const struct rps_chosen_signals *tables, size_t *ret_count)
 {
     size_t count = collected->signals.signal_count;
-    rps_signal_name *name = rps_arena_get(arena, count + 1, sizeof(*name));
+    rps_signal_name *name = rps_arena_get(arena, count + tables->name_count + 1, sizeof(*name));
 
     for (size_t s = 0; s < count; s++)
         memcpy(name[s], collected->signal[s].name, sizeof(*name));
+    for (size_t s = 0; s < tables->name_count; s++)
+        snprintf(name[count++], sizeof(*name), "%s", tables->name[s]);
+    *ret_count = count;
     return name;
 }
 
@@ -167,8 +172,8 @@ int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
     if (result == 0) {
         place_all(&found, &signals);
         found.resolution = signals.collected[0].level;
-        found.signal_count = signals.collected[0].signals.signal_count;
-        found.signal = name_signals(found.arena, &signals.collected[0]);
+        found.signal =
+            name_signals(found.arena, &signals.collected[0], &signals.samples, &found.signal_count);
         find_missing(&signals, &found);
     }
     rps_run_signals_free(&signals);
@@ -365,9 +370,9 @@ int rps_run_components_find(const struct rps_run_at *run,
     if (result == 0)
         result = rps_components_find(&collected->signals, component_max, &found.components, err);
     if (result == 0) {
-        size_t count = collected->signals.count;
+        size_t count = collected->signals.count, names;
 
-        found.name = name_signals(found.arena, collected);
+        found.name = name_signals(found.arena, collected, &signals.samples, &names);
         found.start_ns = rps_arena_get(found.arena, count, sizeof(*found.start_ns));
         found.end_ns = rps_arena_get(found.arena, count, sizeof(*found.end_ns));
         found.cycle = rps_arena_get(found.arena, count, sizeof(*found.cycle));

@@ -9,6 +9,9 @@
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000
 
+/* Values that the counts of an observation take as much memory as. */
+#define TABLE_VALUES 6
+
 /* What is being collected. */
 struct work {
     const struct rps_run_phases_options *options;
@@ -85,7 +88,8 @@ static int choose_level(struct work *work, struct rps_run_signals *signals, stru
 {
     for (size_t r = 0; r < signals->count; r++) {
         struct rps_run_member *member = &signals->member[r];
-        int values = member->plan->metric_count + 1 + (int)signals->samples.count;
+        int values =
+            member->plan->metric_count + 1 + (signals->samples.name_count > 0) * TABLE_VALUES;
 
         rps_cpu_series_choose_signals(&member->cpu_series, values * (int)signals->count);
         if (rps_cpu_series_choose_thinned(&member->cpu_series, err) < 0)
@@ -159,7 +163,7 @@ static int end_walks(struct rps_arena *arena, struct rps_run_signals *signals,
 static int add_samples(const struct work *work, struct rps_run_signals *signals, size_t r,
                        struct rps_error *err)
 {
-    if (signals->samples.count == 0)
+    if (signals->samples.name_count == 0)
         return 0;
     if (work->metric_count == 0 && work->sample_count > 0)
         signals->collected[r].signals.signal_count = 0;

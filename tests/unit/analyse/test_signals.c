@@ -12,6 +12,7 @@
 
 #include "detect_series.h"
 #include "rpistat/collect.h"
+#include "rpistat/phases.h"
 #include "rpistat/random.h"
 
 #define PERIOD_NS INT64_C(100000000)
@@ -352,8 +353,7 @@ static void test_denominator_rare_now_and_then(void **state)
 
 /* --- samples of the code ---------------------------------------------------------------------- */
 
-#define FUNCTIONS        5
-#define OBSERVATIONS_MAX 2000
+#define FUNCTIONS 5
 
 /* What part of the samples is in each function; the rest is in others. */
 struct mix {
@@ -366,7 +366,8 @@ static const struct mix loading = {{.7, 0, 0, .1, .1}}, solving = {{0, .8, 0, .1
 struct sampled {
     struct series series;
     uint64_t state;
-    uint32_t of[FUNCTIONS][OBSERVATIONS_MAX], all[OBSERVATIONS_MAX];
+    struct rps_count *count; /* of the functions and others */
+    size_t count_count;
 };
 
 static struct sampled *begin_sampled(uint64_t seed)
@@ -384,39 +385,40 @@ static void add_sampled(struct sampled *sampled, const struct mix *mix, uint32_t
 {
     size_t i = sampled->series.count;
 
-    assert_true(i < OBSERVATIONS_MAX);
     add(&sampled->series, &usual);
-    sampled->all[i] = samples;
+    sampled->count =
+        realloc(sampled->count, (sampled->count_count + samples + 1) * sizeof(*sampled->count));
+    assert_non_null(sampled->count);
     for (uint32_t n = 0; n < samples; n++) {
         double at = rps_random_unit(&sampled->state);
+        uint32_t f = 0;
 
-        for (size_t f = 0; f < FUNCTIONS && at >= 0; f++) {
-            at -= mix->share[f];
-            sampled->of[f][i] += at < 0;
-        }
+        while (f < FUNCTIONS && at >= mix->share[f])
+            at -= mix->share[f++];
+        sampled->count[sampled->count_count++] = (struct rps_count){i, f, 1};
     }
 }
 
-/* The phases that the detector finds; frees. */
+/* The phases that are found; frees. */
 static struct rps_phases detect_sampled(struct sampled *sampled)
 {
-    static const struct rps_detect_options usual_options;
-    static char names[FUNCTIONS][RPS_NAME_SIZE * 2] = {"read", "solve", "write", "copy", "main"};
+    static const struct rps_phases_options usual_options;
     size_t count = sampled->series.count;
-    uint32_t *of = calloc(FUNCTIONS * count, sizeof(*of));
-    struct rps_collect_samples samples = {FUNCTIONS, names, of, sampled->all};
     struct rps_collected collected = end(&sampled->series);
+    struct rps_found_phases found;
+    struct rps_count_table table;
     struct rps_phases phases;
     struct rps_error err;
 
-    assert_non_null(of);
-    for (size_t f = 0; f < FUNCTIONS; f++)
-        memcpy(of + f * count, sampled->of[f], count * sizeof(*of));
-    if (rps_collected_add_samples(&collected, &samples, &err) < 0 ||
-        rps_detect(&collected.signals, &usual_options, &phases, NULL, &err) < 0)
+    if (rps_count_table_make(count, FUNCTIONS + 1, RPS_COUNT_SAMPLE_DIVISOR, sampled->count,
+                             sampled->count_count, &table, &err) < 0 ||
+        rps_collected_add_table(&collected, &table, &err) < 0 ||
+        rps_phases_find(&collected.signals, &usual_options, &found, &err) < 0)
         fail_msg("%s", err.message);
+    phases = *rps_phase_levels_shown(&found.levels);
+    *rps_phase_levels_shown(&found.levels) = (struct rps_phases){0};
+    rps_found_phases_free(&found);
     rps_collected_free(&collected);
-    free(of);
     free(sampled);
     return phases;
 }

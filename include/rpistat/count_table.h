@@ -1,0 +1,48 @@
+/*
+ * Counts of symbols in observations: how often samples were in each function, or a program used each
+ * of its states. They are signals of phases beside the counters, but what is compared is the mix of a
+ * stretch, whatever the number of its counts: a period has one sample or two.
+ */
+#ifndef RPISTAT_COUNT_TABLE_H
+#define RPISTAT_COUNT_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/error.h"
+
+/* Symbols that a table tells apart; the others are one. */
+#define RPS_COUNT_SYMBOLS_MAX 60
+
+/* What one count of samples is worth: neighbouring samples are often in one function. */
+#define RPS_COUNT_SAMPLE_DIVISOR 1.5
+
+struct rps_count {
+    size_t observation;
+    uint32_t symbol;
+    float count; /* above 0; need not be whole */
+};
+
+struct rps_count_table {
+    size_t count;   /* observations */
+    size_t width;   /* symbols, of which the last may stand for all others */
+    double divisor; /* counts that are worth one independent count */
+    size_t *begin;  /* owned; observation i has the entries begin[i] ... begin[i + 1] - 1 */
+    struct rps_count *entry; /* owned; in order of observations and symbols, each pair once */
+};
+
+/*
+ * Make a table of counts in any order; those of one symbol in one observation add up. *counts, from
+ * malloc, becomes the table's in any case. RPS_FAILED without memory.
+ */
+int rps_count_table_make(size_t count, size_t width, double divisor, struct rps_count *counts,
+                         size_t counts_count, struct rps_count_table *ret, struct rps_error *err);
+
+/* Put tables of the same symbols one behind the other. RPS_FAILED without memory. */
+int rps_count_table_join(const struct rps_count_table *const *table, size_t tables,
+                         struct rps_count_table *ret, struct rps_error *err);
+
+/* Release what the struct points to and zero it. */
+void rps_count_table_free(struct rps_count_table *table);
+
+#endif

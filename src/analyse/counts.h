@@ -1,0 +1,54 @@
+/*
+ * Phases by the mix of counts. Private to counts*.c, levels*.c and phases.c.
+ *
+ * The counts of a stretch are taken for draws from one mix, which is not known but lies about the
+ * whole run's, worth PRIOR counts (Dirichlet-multinomial). What a stretch costs is the negative
+ * logarithm of how likely its counts are then.
+ */
+#ifndef RPISTAT_ANALYSE_COUNTS_H
+#define RPISTAT_ANALYSE_COUNTS_H
+
+#include <stddef.h>
+
+#include "rpistat/detect.h"
+
+/* Of one table. */
+struct rps_mix {
+    size_t width;
+    double divisor;
+    double *prior; /* owned; counts that each symbol is taken to have anyway; [width]: in all */
+    double *base;  /* owned; ln Gamma of these */
+    double *rise;  /* owned; rise[symbol * steps + c]: of ln Gamma from prior[symbol] on by c counts;
+                      symbol `width`: of all of them */
+};
+
+int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struct rps_error *err);
+void rps_mix_free(struct rps_mix *mix);
+
+/* ln Gamma(prior[symbol] + count) - ln Gamma(prior[symbol]); symbol `width`: of all counts. */
+double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count);
+
+/* Where something other than counters begins: an observation, and where it may lie. */
+struct rps_cut {
+    size_t at, earliest, latest;
+};
+
+struct rps_cuts {
+    size_t count;
+    struct rps_cut *cut; /* owned: free() */
+};
+
+/* Where the mix of a table changes, more often too often than too seldom; stretches of at least
+ * `shortest` observations. RPS_FAILED without memory. */
+int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_count_table *table,
+                         size_t shortest, struct rps_cuts *ret, struct rps_error *err);
+
+/*
+ * The fine phases of signals that have tables of counts, in place of those by their values alone:
+ * boundaries of both kinds, of which those stay that pay ln n by both together, that a person would
+ * see, and that are not at an end. RPS_FAILED without memory.
+ */
+int rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine,
+                      struct rps_error *err);
+
+#endif

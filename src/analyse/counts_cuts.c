@@ -1,0 +1,424 @@
+/*
+ * Where the mix of a table changes.
+ *
+ * The table is cut in two wherever that tells most, in intervals of many lengths (Kovacs et al. 2023,
+ * seeded binary segmentation), so that each change is looked at in an interval that holds no other.
+ * Of all these cuts those are taken that make the least cost together, and each is then moved to
+ * where it is best between its neighbours. Long intervals are looked at in rows that are SCALE
+ * observations together, which makes all of it linear.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counts.h"
+#include "rpistat/array.h"
+#include "rpistat/count_table.h"
+
+/* Lengths of the intervals that are cut in two, in rows; each twice the one before. */
+#define LENGTH_LEAST 8
+#define LENGTH_MOST  64
+
+/* Observations that become one row for longer ones. */
+#define SCALE 8
+
+/* Of ln n: what a cut must tell. */
+#define PRICE .7
+
+/* Shortest stretch, in rows. */
+#define SHORTEST 3
+
+/* Stretches that may come before one, at most: those that cost least so far. */
+#define BEFORE_MAX 256
+
+/* Where a cut may lie as well: what it tells is at most so much less. */
+#define PLACE_SLACK 3.0
+
+/* Counts on both sides of a cut. */
+struct sides {
+    const struct rps_mix *mix;
+    double *count; /* owned; [0]: left, all symbols; then right */
+    double all[2];
+    double rise[2]; /* of all symbols */
+};
+
+struct search {
+    const struct rps_signals *signals;
+    struct rps_mix mix;
+    struct sides sides;
+    double price;
+    size_t *at; /* owned; cuts, observations */
+    size_t count;
+};
+
+/* --- the best cut of a stretch ---------------------------------------------------------------- */
+
+static void add(struct sides *sides, int side, const struct rps_count *entry, double sign)
+{
+    double *count = &sides->count[(size_t)side * sides->mix->width + entry->symbol];
+    double before = rps_mix_rise(sides->mix, entry->symbol, *count);
+
+    *count += sign * (double)entry->count;
+    sides->rise[side] += rps_mix_rise(sides->mix, entry->symbol, fmax(*count, 0)) - before;
+    sides->all[side] += sign * (double)entry->count;
+}
+
+static double value(const struct sides *sides, int side)
+{
+    return sides->rise[side] -
+           rps_mix_rise(sides->mix, sides->mix->width, fmax(sides->all[side], 0));
+}
+
+struct best {
+    size_t at, earliest, latest; /* 0: none */
+    double gain;
+};
+
+/* Cut the rows from ... to - 1 in two, each part at least `shortest` long; `gain` of each place, if
+ * not NULL, is where it is kept. */
+static struct best cut_in_two(struct sides *sides, const struct rps_count_table *table, size_t from,
+                              size_t to, size_t shortest, double *gain)
+{
+    struct best best = {.gain = -INFINITY};
+    double whole;
+
+    sides->all[0] = sides->all[1] = sides->rise[0] = sides->rise[1] = 0;
+    for (size_t e = table->begin[from]; e < table->begin[to]; e++)
+        add(sides, 1, &table->entry[e], 1);
+    whole = value(sides, 1);
+    for (size_t i = from; i < to; i++) {
+        double now = value(sides, 0) + value(sides, 1) - whole;
+
+        if (gain)
+            gain[i - from] = now;
+        if (i >= from + shortest && i + shortest <= to && now > best.gain)
+            best = (struct best){i, i, i, now};
+        for (size_t e = table->begin[i]; e < table->begin[i + 1]; e++) {
+            add(sides, 1, &table->entry[e], -1);
+            add(sides, 0, &table->entry[e], 1);
+        }
+    }
+    for (size_t e = table->begin[from]; e < table->begin[to]; e++) {
+        sides->count[table->entry[e].symbol] = 0;
+        sides->count[sides->mix->width + table->entry[e].symbol] = 0;
+    }
+    return best;
+}
+
+/* --- all lengths ------------------------------------------------------------------------------ */
+
+static int note_cut(struct search *search, size_t at, struct rps_error *err)
+{
+    size_t *grown = rps_array_grow(search->at, search->count, sizeof(*grown));
+
+    if (!grown)
+        return rps_error_memory(err);
+    search->at = grown;
+    search->at[search->count++] = at;
+    return 0;
+}
+
+/* Cut in intervals of a table whose rows are `scale` observations each. */
+static int cut_intervals(struct search *search, const struct rps_count_table *table, size_t scale,
+                         struct rps_error *err)
+{
+    size_t least = scale > 1 ? LENGTH_MOST / SCALE * 2 : LENGTH_LEAST;
+
+    for (size_t length = least; length <= LENGTH_MOST && length / 2 < table->count; length *= 2) {
+        for (size_t from = 0; from + length / 2 < table->count; from += length / 2) {
+            size_t to = from + length < table->count ? from + length : table->count;
+            struct best best =
+                cut_in_two(&search->sides, table, from, to, scale > 1 ? 1 : SHORTEST, NULL);
+
+            if (best.gain > search->price && note_cut(search, best.at * scale, err) < 0)
+                return RPS_FAILED;
+        }
+    }
+    return 0;
+}
+
+/* The same table, SCALE rows in one. */
+static int coarsen(const struct rps_count_table *table, struct rps_count_table *ret,
+                   struct rps_error *err)
+{
+    size_t entries = table->begin[table->count];
+    struct rps_count *counts = malloc((entries + 1) * sizeof(*counts));
+
+    if (!counts)
+        return rps_error_memory(err);
+    for (size_t e = 0; e < entries; e++) {
+        counts[e] = table->entry[e];
+        counts[e].observation /= SCALE;
+    }
+    return rps_count_table_make((table->count + SCALE - 1) / SCALE, table->width, table->divisor,
+                                counts, entries, ret, err);
+}
+
+static int cut_all_lengths(struct search *search, const struct rps_count_table *table,
+                           struct rps_error *err)
+{
+    struct rps_count_table coarse = {0};
+    size_t scale = 1;
+    int result = cut_intervals(search, table, scale, err);
+
+    while (result == 0 && table->count > LENGTH_MOST) {
+        struct rps_count_table next;
+
+        result = coarsen(table, &next, err);
+        if (result < 0)
+            break;
+        rps_count_table_free(&coarse);
+        coarse = next;
+        table = &coarse;
+        scale *= SCALE;
+        result = cut_intervals(search, table, scale, err);
+    }
+    rps_count_table_free(&coarse);
+    return result;
+}
+
+/* --- the cuts that are best together ---------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The places in order, each once, with the ends and what the signals were broken at. */
+static int arrange(struct search *search, struct rps_error *err)
+{
+    const struct rps_signals *signals = search->signals;
+    size_t kept = 0;
+
+    if (note_cut(search, 0, err) < 0 || note_cut(search, signals->count, err) < 0)
+        return RPS_FAILED;
+    for (size_t i = 1; signals->broken && i < signals->count; i++) {
+        if (signals->broken[i] && note_cut(search, i, err) < 0)
+            return RPS_FAILED;
+    }
+    qsort(search->at, search->count, sizeof(*search->at), compare_places);
+    for (size_t i = 0; i < search->count; i++) {
+        if (kept == 0 || search->at[i] > search->at[kept - 1])
+            search->at[kept++] = search->at[i];
+    }
+    search->count = kept;
+    return 0;
+}
+
+/* Dynamic programming over places. */
+struct path {
+    double *before; /* owned; counts before each place: before[place * width + symbol] */
+    double *cost;   /* owned; of all up to each place */
+    size_t *from;   /* owned; the place before it on the best way */
+    size_t *alive;  /* owned; places that a stretch may begin at */
+    double *via;    /* owned; scratch, of each alive one */
+};
+
+static void path_free(struct path *path)
+{
+    free(path->before);
+    free(path->cost);
+    free(path->from);
+    free(path->alive);
+    free(path->via);
+}
+
+static int path_make(struct path *path, size_t places, size_t width, struct rps_error *err)
+{
+    path->before = calloc(places * width + 1, sizeof(*path->before));
+    path->cost = calloc(places + 1, sizeof(*path->cost));
+    path->from = calloc(places + 1, sizeof(*path->from));
+    path->alive = calloc(places + 1, sizeof(*path->alive));
+    path->via = calloc(places + 1, sizeof(*path->via));
+    return path->before && path->cost && path->from && path->alive && path->via
+               ? 0
+               : rps_error_memory(err);
+}
+
+static void count_before(const struct search *search, const struct rps_count_table *table,
+                         struct path *path)
+{
+    size_t width = table->width;
+
+    for (size_t p = 1; p < search->count; p++) {
+        double *now = path->before + p * width;
+
+        memcpy(now, now - width, width * sizeof(*now));
+        for (size_t e = table->begin[search->at[p - 1]]; e < table->begin[search->at[p]]; e++)
+            now[table->entry[e].symbol] += (double)table->entry[e].count;
+    }
+}
+
+static double cost_between(const struct rps_mix *mix, const double *a, const double *b)
+{
+    double cost = 0, all = 0;
+
+    for (size_t k = 0; k < mix->width; k++) {
+        double count = b[k] - a[k];
+
+        if (count > 0) {
+            all += count;
+            cost -= rps_mix_rise(mix, k, count);
+        }
+    }
+    return cost + rps_mix_rise(mix, mix->width, all);
+}
+
+/* Leave alive what may still be best, given the cost of the place that was reached. */
+static size_t drop_hopeless(struct path *path, size_t alive, double reached)
+{
+    size_t kept = 0;
+
+    for (size_t a = 0; a < alive; a++) {
+        if (path->via[a] > reached)
+            continue;
+        path->alive[kept] = path->alive[a];
+        path->via[kept++] = path->via[a];
+    }
+    while (kept > BEFORE_MAX) {
+        size_t worst = 0;
+
+        for (size_t a = 1; a < kept; a++)
+            worst = path->via[a] > path->via[worst] ? a : worst;
+        kept--;
+        memmove(path->alive + worst, path->alive + worst + 1, (kept - worst) * sizeof(size_t));
+        memmove(path->via + worst, path->via + worst + 1, (kept - worst) * sizeof(double));
+    }
+    return kept;
+}
+
+static void find_path(const struct search *search, size_t shortest, struct path *path)
+{
+    const uint8_t *broken = search->signals->broken;
+    size_t width = search->mix.width, alive = 1;
+    double slack = search->price + 8;
+
+    for (size_t p = 1; p < search->count; p++) {
+        double least = INFINITY;
+        size_t at = search->at[p];
+        int must = at == search->signals->count || (broken && broken[at]);
+
+        for (size_t a = 0; a < alive; a++) {
+            size_t from = path->alive[a];
+            double cost = path->cost[from] + cost_between(&search->mix, path->before + from * width,
+                                                          path->before + p * width);
+
+            path->via[a] = cost;
+            if (at - search->at[from] < shortest && !must)
+                continue;
+            if (cost < least) {
+                least = cost;
+                path->from[p] = from;
+            }
+        }
+        path->cost[p] = least + search->price;
+        if (must)
+            alive = 0;
+        else if (isfinite(least))
+            alive = drop_hopeless(path, alive, least + slack);
+        else
+            continue;
+        path->alive[alive++] = p;
+    }
+}
+
+static int choose_cuts(struct search *search, const struct rps_count_table *table, size_t shortest,
+                       struct rps_error *err)
+{
+    struct path path = {0};
+    size_t kept = 0;
+
+    if (arrange(search, err) < 0)
+        return RPS_FAILED;
+    if (path_make(&path, search->count, table->width, err) < 0) {
+        path_free(&path);
+        return RPS_FAILED;
+    }
+    count_before(search, table, &path);
+    find_path(search, shortest, &path);
+    for (size_t p = search->count - 1; p > 0; p = path.from[p]) /* from the last one back */
+        path.alive[kept++] = search->at[p];
+    search->count = 0;
+    search->at[search->count++] = 0;
+    while (kept > 0)
+        search->at[search->count++] = path.alive[--kept];
+    path_free(&path);
+    return 0;
+}
+
+/* --- where they lie --------------------------------------------------------------------------- */
+
+/* Move a cut to where it is best between its neighbours. */
+static struct rps_cut place_cut(struct search *search, const struct rps_count_table *table,
+                                size_t from, size_t to, size_t shortest, double *gain)
+{
+    struct best best = cut_in_two(&search->sides, table, from, to, shortest, gain);
+    struct rps_cut cut = {best.at, best.at, best.at};
+
+    if (best.at == 0)
+        return cut;
+    while (cut.earliest > from + 1 && gain[cut.earliest - 1 - from] > best.gain - PLACE_SLACK)
+        cut.earliest--;
+    while (cut.latest + 1 < to && gain[cut.latest + 1 - from] > best.gain - PLACE_SLACK)
+        cut.latest++;
+    return cut;
+}
+
+static int place_cuts(struct search *search, const struct rps_count_table *table, size_t shortest,
+                      struct rps_cuts *ret, struct rps_error *err)
+{
+    const uint8_t *broken = search->signals->broken;
+    double *gain = calloc(table->count + 1, sizeof(*gain));
+
+    ret->cut = calloc(search->count + 1, sizeof(*ret->cut));
+    if (!gain || !ret->cut) {
+        free(gain);
+        return rps_error_memory(err);
+    }
+    for (size_t c = 1; c + 1 < search->count; c++) {
+        size_t at = search->at[c];
+        struct rps_cut cut = {0};
+
+        if (!broken || !broken[at])
+            cut = place_cut(search, table, search->at[c - 1], search->at[c + 1], shortest, gain);
+        if (cut.at > 0) {
+            search->at[c] = cut.at;
+            ret->cut[ret->count++] = cut;
+        }
+    }
+    free(gain);
+    return 0;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_count_table *table,
+                         size_t shortest, struct rps_cuts *ret, struct rps_error *err)
+{
+    struct search search = {.signals = signals, .price = PRICE * log((double)signals->count + 1)};
+    struct rps_cuts cuts = {0};
+    int result = rps_mix_make(table, &search.mix, err);
+
+    shortest = shortest > SHORTEST ? shortest : SHORTEST;
+    if (result == 0) {
+        search.sides = (struct sides){
+            .mix = &search.mix, .count = calloc(2 * table->width + 1, sizeof(*search.sides.count))};
+        result = search.sides.count ? 0 : rps_error_memory(err);
+    }
+    if (result == 0)
+        result = cut_all_lengths(&search, table, err);
+    if (result == 0)
+        result = choose_cuts(&search, table, shortest, err);
+    if (result == 0)
+        result = place_cuts(&search, table, shortest, &cuts, err);
+    free(search.at);
+    free(search.sides.count);
+    rps_mix_free(&search.mix);
+    if (result == 0)
+        *ret = cuts;
+    else
+        free(cuts.cut);
+    return result;
+}

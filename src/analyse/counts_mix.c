@@ -1,0 +1,77 @@
+/* The Dirichlet-multinomial of a table's counts; see counts.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counts.h"
+#include "rpistat/count_table.h"
+
+/* Counts that the run's own mix is worth. */
+#define PRIOR 3.0
+
+/* Whole counts below this are looked up. */
+#define STEPS 1024
+
+/* Where Stirling's series is exact to ten digits. */
+#define STIRLING_FROM 8
+
+#define HALF_LOG_TWO_PI 0.91893853320467274178
+
+static double log_gamma(double x)
+{
+    double product = 1, inverse;
+
+    for (; x < STIRLING_FROM; x++)
+        product *= x;
+    inverse = 1 / (x * x);
+    return (x - .5) * log(x) - x + HALF_LOG_TWO_PI - log(product) +
+           (1. / 12 - inverse * (1. / 360 - inverse / 1260)) / x;
+}
+
+void rps_mix_free(struct rps_mix *mix)
+{
+    free(mix->prior);
+    free(mix->base);
+    free(mix->rise);
+    memset(mix, 0, sizeof(*mix));
+}
+
+int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struct rps_error *err)
+{
+    struct rps_mix mix = {.width = table->width, .divisor = table->divisor};
+    double all = .5 * (double)table->width;
+
+    mix.prior = calloc(table->width + 1, sizeof(*mix.prior));
+    mix.base = calloc(table->width + 1, sizeof(*mix.base));
+    mix.rise = calloc((table->width + 1) * STEPS, sizeof(*mix.rise));
+    if (!mix.prior || !mix.base || !mix.rise) {
+        rps_mix_free(&mix);
+        return rps_error_memory(err);
+    }
+    for (size_t e = 0; e < table->begin[table->count]; e++) {
+        mix.prior[table->entry[e].symbol] += (double)table->entry[e].count;
+        all += (double)table->entry[e].count;
+    }
+    for (size_t k = 0; k < table->width; k++)
+        mix.prior[k] = PRIOR * (mix.prior[k] + .5) / all;
+    mix.prior[table->width] = PRIOR;
+    for (size_t k = 0; k <= table->width; k++) {
+        mix.base[k] = log_gamma(mix.prior[k]);
+        for (size_t c = 1; c < STEPS; c++)
+            mix.rise[k * STEPS + c] =
+                mix.rise[k * STEPS + c - 1] + log(mix.prior[k] + (double)(c - 1));
+    }
+    *ret = mix;
+    return 0;
+}
+
+double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count)
+{
+    if (count < STEPS) {
+        size_t whole = (size_t)count;
+
+        if (count <= (double)whole)
+            return mix->rise[symbol * STEPS + whole];
+    }
+    return log_gamma(mix->prior[symbol] + count) - mix->base[symbol];
+}

@@ -1,0 +1,442 @@
+/*
+ * Fine phases by signals and counts together; see counts.h.
+ *
+ * The boundaries that the signals have and those of the tables are candidates, more than there are
+ * phases. Those stay that make the least cost, each at a price: the cost is that of the
+ * tree of levels (levels_tree.h), of the signals' values and of the counts. A run of a compiler that
+ * is called a hundred times has changes that are sure, and that nobody would call phases: of what is
+ * left the weakest go until each is one that can be seen.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counts.h"
+#include "levels_tree.h"
+
+/* Boundaries of signals that are less sure are no candidates. */
+#define SURE_MIN .5
+
+/* Observations within which two boundaries are one. */
+#define NEAR 2
+
+/* Of ln n: what a boundary costs. With 1 there were twice as many in programs of one phase. */
+#define PRICE 1.5
+
+/* Stretches that may come before one, at most: those that cost least so far. */
+#define BEFORE_MAX 256
+
+/* On both sides of a boundary so much of the counts are other symbols, or the values of a signal lie
+ * so many deviations of its noise apart; of stretches longer than LONG fewer, but at least
+ * DEVIATIONS_LEAST. */
+#define SHARE_APART      .15
+#define DEVIATIONS_APART 2.0
+#define DEVIATIONS_LEAST 1.0
+#define LONG             100.0
+
+/* Counts are compared in this part of each stretch, the one next to the boundary, but at least in so
+ * many observations: a mix that changes slowly differs from one end of a run to the other, and has no
+ * boundaries. */
+#define BESIDE_PART  4
+#define BESIDE_LEAST 60
+
+/* A program's start and its end are no phases: so many observations, or so much of the run. */
+#define END_OBSERVATIONS 10
+#define END_SHARE        .01
+
+struct refining {
+    const struct rps_signals *signals;
+    struct rps_phases candidates;
+    struct rps_level_tree tree;
+    struct rps_moments3 *left, *right; /* owned; scratch */
+    double *beside;                    /* owned; scratch */
+    size_t count;                      /* stretches */
+    size_t *first;                     /* owned; leaves that they begin at; [count]: leaves */
+    double price;
+};
+
+static void refining_free(struct refining *r)
+{
+    free(r->first);
+    free(r->beside);
+    free(r->left);
+    free(r->right);
+    rps_level_tree_free(&r->tree);
+    rps_phases_free(&r->candidates);
+}
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b)
+{
+    uint64_t x = ((const struct rps_phase *)a)->first, y = ((const struct rps_phase *)b)->first;
+
+    return (x > y) - (x < y);
+}
+
+/* A phase that begins at a cut, unless one begins there already. Phases of signals stand in order;
+ * `sorted` of them. */
+static void add_cut(struct rps_phases *phases, size_t sorted, const struct rps_cut *cut)
+{
+    size_t low = 0, high = sorted;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (phases->phase[middle].first + NEAR < cut->at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < sorted && phases->phase[low].first <= cut->at + NEAR)
+        return;
+    phases->phase[phases->count++] =
+        (struct rps_phase){.first = cut->at, .earliest = cut->earliest, .latest = cut->latest};
+}
+
+static int is_broken(const struct refining *r, size_t at)
+{
+    return at == 0 || (r->signals->broken && r->signals->broken[at]);
+}
+
+/* Phases that begin where a signal's or a table's do. */
+static int gather(struct refining *r, size_t shortest, const struct rps_phases *fine,
+                  struct rps_error *err)
+{
+    struct rps_phases *out = &r->candidates;
+    int result = 0;
+
+    out->phase = calloc(fine->count + 1, sizeof(*out->phase));
+    if (!out->phase)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < fine->count; k++) {
+        if (fine->phase[k].confidence >= SURE_MIN || is_broken(r, fine->phase[k].first))
+            out->phase[out->count++] = fine->phase[k];
+    }
+    for (size_t t = 0; t < r->signals->table_count && result == 0; t++) {
+        struct rps_cuts cuts = {0};
+        struct rps_phase *grown;
+        size_t sorted = out->count;
+
+        result = rps_counts_find_cuts(r->signals, &r->signals->table[t], shortest, &cuts, err);
+        grown = realloc(out->phase, (out->count + cuts.count + 1) * sizeof(*grown));
+        out->phase = grown ? grown : out->phase;
+        if (!grown && result == 0)
+            result = rps_error_memory(err);
+        for (size_t c = 0; c < cuts.count && result == 0; c++)
+            add_cut(out, sorted, &cuts.cut[c]);
+        qsort(out->phase, out->count, sizeof(*out->phase), compare_places);
+        free(cuts.cut);
+    }
+    for (size_t k = 0; k < out->count; k++) {
+        out->phase[k].label = (int)k; /* none is like another yet */
+        out->phase[k].confidence = 1;
+        out->phase[k].last =
+            k + 1 < out->count ? out->phase[k + 1].first - 1 : r->signals->count - 1;
+    }
+    out->outlier = fine->outlier;
+    out->outlier_count = fine->outlier_count;
+    return result;
+}
+
+/* --- those that pay --------------------------------------------------------------------------- */
+
+static double cost_of(struct refining *r, size_t from, size_t to)
+{
+    rps_level_tree_moments(&r->tree, from, to, r->left);
+    return rps_level_tree_cost(&r->tree, r->left);
+}
+
+/* Length in observations of the leaves from ... to - 1. */
+static size_t length_of(const struct refining *r, size_t from, size_t to)
+{
+    return r->tree.leaf[to - 1].last - r->tree.leaf[from].first + 1;
+}
+
+struct path {
+    double *cost;  /* owned; of all leaves up to one */
+    size_t *from;  /* owned; the leaf that the last stretch begins at on the best way */
+    size_t *alive; /* owned; leaves that a stretch may begin at */
+    double *via;   /* owned; scratch, of each alive one */
+};
+
+/* Leave alive what may still be best, given the cost of what was reached. */
+static size_t drop_hopeless(struct path *path, size_t alive, double reached)
+{
+    size_t kept = 0;
+
+    for (size_t a = 0; a < alive; a++) {
+        if (path->via[a] > reached)
+            continue;
+        path->alive[kept] = path->alive[a];
+        path->via[kept++] = path->via[a];
+    }
+    while (kept > BEFORE_MAX) {
+        size_t worst = 0;
+
+        for (size_t a = 1; a < kept; a++)
+            worst = path->via[a] > path->via[worst] ? a : worst;
+        kept--;
+        memmove(path->alive + worst, path->alive + worst + 1, (kept - worst) * sizeof(size_t));
+        memmove(path->via + worst, path->via + worst + 1, (kept - worst) * sizeof(double));
+    }
+    return kept;
+}
+
+static void find_path(struct refining *r, size_t shortest, struct path *path)
+{
+    size_t leaves = r->tree.count, alive = 1;
+
+    for (size_t k = 1; k <= leaves; k++) {
+        double least = INFINITY;
+        int must = k == leaves || is_broken(r, r->tree.leaf[k].first);
+
+        for (size_t a = 0; a < alive; a++) {
+            size_t from = path->alive[a];
+
+            path->via[a] = path->cost[from] + cost_of(r, from, k);
+            if (path->via[a] < least && (must || length_of(r, from, k) >= shortest)) {
+                least = path->via[a];
+                path->from[k] = from;
+            }
+        }
+        path->cost[k] = least + r->price;
+        if (must)
+            alive = 0;
+        else if (isfinite(least))
+            alive = drop_hopeless(path, alive, least + 2 * r->price);
+        else
+            continue;
+        path->alive[alive++] = k;
+    }
+}
+
+static int choose(struct refining *r, size_t shortest, struct rps_error *err)
+{
+    size_t leaves = r->tree.count;
+    struct path path = {
+        .cost = calloc(leaves + 1, sizeof(*path.cost)),
+        .from = calloc(leaves + 1, sizeof(*path.from)),
+        .alive = calloc(leaves + 1, sizeof(*path.alive)),
+        .via = calloc(leaves + 1, sizeof(*path.via)),
+    };
+    int result = path.cost && path.from && path.alive && path.via ? 0 : rps_error_memory(err);
+
+    if (result == 0) {
+        find_path(r, shortest, &path);
+        for (size_t k = leaves; k > 0; k = path.from[k]) /* from the last one back */
+            path.alive[r->count++] = path.from[k];
+        for (size_t k = 0; k < r->count; k++)
+            r->first[k] = path.alive[r->count - 1 - k];
+        r->first[r->count] = leaves;
+    }
+    free(path.via);
+    free(path.alive);
+    free(path.from);
+    free(path.cost);
+    return result;
+}
+
+/* --- those that can be seen ------------------------------------------------------------------- */
+
+/* Counts of the symbols in observations from ... to - 1, into ret; returns their sum. */
+static double count_in(const struct rps_count_table *table, size_t from, size_t to, double *ret)
+{
+    double all = 0;
+
+    memset(ret, 0, table->width * sizeof(*ret));
+    for (size_t e = table->begin[from]; e < table->begin[to]; e++) {
+        ret[table->entry[e].symbol] += (double)table->entry[e].count;
+        all += (double)table->entry[e].count;
+    }
+    return all;
+}
+
+/* Observations beside a boundary, of a stretch so long, that are compared. */
+static size_t beside(size_t length)
+{
+    size_t part = length / BESIDE_PART > BESIDE_LEAST ? length / BESIDE_PART : BESIDE_LEAST;
+
+    return part < length ? part : length;
+}
+
+/* How much of the counts are other symbols on the other side of `at`, beyond what chance does. */
+static double share_apart(struct refining *r, size_t t, size_t from, size_t at, size_t to)
+{
+    const struct rps_count_table *table = &r->signals->table[t];
+    const struct rps_mix *mix = &r->tree.mix[t];
+    double *a = r->beside, *b = r->beside + table->width, apart = 0, chance = 0;
+    double all_a = count_in(table, at - beside(at - from), at, a);
+    double all_b = count_in(table, at, at + beside(to - at), b);
+
+    for (size_t k = 0; k < mix->width; k++) {
+        double own = mix->prior[k] / mix->prior[mix->width];
+        double both = (a[k] + b[k] + own) / (all_a + all_b + 1);
+
+        apart += fabs((a[k] + own) / (all_a + 1) - (b[k] + own) / (all_b + 1)) / 2;
+        chance += sqrt(both * (1 - both) * (1 / fmax(all_a, 1) + 1 / fmax(all_b, 1)));
+    }
+    return fmax(apart - sqrt(2 / M_PI) / 2 * chance, 0);
+}
+
+/* How many deviations of its noise a signal's values are apart. */
+static double deviations_apart(const struct rps_level_tree *tree, size_t s,
+                               const struct rps_moments3 *a, const struct rps_moments3 *b)
+{
+    double worth = tree->worth[s];
+
+    if (!(worth > 0) || !(a->weight > 0) || !(b->weight > 0))
+        return 0;
+    if (s == tree->width - 1) /* how many were seen is worth as much as all of them */
+        worth /= (double)tree->signals;
+    return fabs(a->sum / a->weight - b->sum / b->weight) / sqrt(tree->floor[s] / (2 * worth));
+}
+
+/* How well the boundary before stretch k can be seen: below 1 not well enough. */
+static double plainness(struct refining *r, size_t k)
+{
+    const struct rps_level_tree *tree = &r->tree;
+    size_t before = length_of(r, r->first[k - 1], r->first[k]), at = tree->signals;
+    size_t behind = length_of(r, r->first[k], r->first[k + 1]);
+    double most = DEVIATIONS_APART * sqrt(LONG / (double)(before < behind ? before : behind));
+    size_t begin = tree->leaf[r->first[k]].first;
+    double plain = 0;
+
+    if (is_broken(r, begin))
+        return INFINITY;
+    most = fmin(fmax(most, DEVIATIONS_LEAST), DEVIATIONS_APART);
+    rps_level_tree_moments(tree, r->first[k - 1], r->first[k], r->left);
+    rps_level_tree_moments(tree, r->first[k], r->first[k + 1], r->right);
+    for (size_t t = 0; t < tree->mix_count; at += tree->mix[t++].width)
+        plain = fmax(plain, share_apart(r, t, begin - before, begin, begin + behind) / SHARE_APART);
+    for (size_t s = 0; s < tree->signals; s++)
+        plain = fmax(plain, deviations_apart(tree, s, &r->left[s], &r->right[s]) / most);
+    return fmax(plain, deviations_apart(tree, at, &r->left[at], &r->right[at]) / most);
+}
+
+/* Stretches k - 1 and k are one. */
+static void join(struct refining *r, double *plain, size_t k)
+{
+    size_t behind = r->count - k;
+
+    memmove(r->first + k, r->first + k + 1, behind * sizeof(*r->first));
+    memmove(plain + k, plain + k + 1, (behind - 1) * sizeof(*plain));
+    r->count--;
+    if (k > 1)
+        plain[k - 1] = plainness(r, k - 1);
+    if (k < r->count)
+        plain[k] = plainness(r, k);
+}
+
+static int drop_unseen(struct refining *r, struct rps_error *err)
+{
+    double *plain = calloc(r->count + 1, sizeof(*plain));
+
+    if (!plain)
+        return rps_error_memory(err);
+    for (size_t k = 1; k < r->count; k++)
+        plain[k] = plainness(r, k);
+    while (r->count > 1) {
+        size_t least = 1;
+
+        for (size_t k = 2; k < r->count; k++)
+            least = plain[k] < plain[least] ? k : least;
+        if (plain[least] >= 1)
+            break;
+        join(r, plain, least);
+    }
+    free(plain);
+    return 0;
+}
+
+/* Where the run ends, of which observation `at` is one. */
+static size_t end_of_run(const struct refining *r, size_t at)
+{
+    const uint8_t *broken = r->signals->broken;
+    size_t end = at + 1;
+
+    while (broken && end < r->signals->count && broken[end] != RPS_BROKEN_RUN)
+        end++;
+    return broken ? end : r->signals->count;
+}
+
+/* No boundary close to an end of a run. */
+static void drop_ends(struct refining *r)
+{
+    size_t kept = 1, begin = 0, end = end_of_run(r, 0);
+
+    for (size_t k = 1; k < r->count; k++) {
+        size_t at = r->tree.leaf[r->first[k]].first;
+        double least;
+
+        if (at >= end) {
+            begin = at;
+            end = end_of_run(r, at);
+        }
+        least = fmin(END_OBSERVATIONS, END_SHARE * (double)(end - begin));
+        if (is_broken(r, at) || ((double)(at - begin) >= least && (double)(end - at) >= least))
+            r->first[kept++] = r->first[k];
+    }
+    r->count = kept;
+    r->first[kept] = r->tree.count;
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+/* How sure the boundary before stretch k is, by what it saves. */
+static double sureness(struct refining *r, size_t k)
+{
+    double saved = cost_of(r, r->first[k - 1], r->first[k + 1]) -
+                   cost_of(r, r->first[k - 1], r->first[k]) -
+                   cost_of(r, r->first[k], r->first[k + 1]) - r->price;
+
+    return fmax(floor(1e4 / (1 + exp(-saved)) + .5) / 1e4, SURE_MIN);
+}
+
+static int give(struct refining *r, struct rps_phases *fine, struct rps_error *err)
+{
+    struct rps_phase *phase = calloc(r->count, sizeof(*phase));
+
+    if (!phase)
+        return rps_error_memory(err);
+    for (size_t k = 0; k < r->count; k++) {
+        phase[k] = r->tree.leaf[r->first[k]];
+        phase[k].last = r->tree.leaf[r->first[k + 1] - 1].last;
+        phase[k].label = (int)k;
+        phase[k].label_confidence = 1;
+        phase[k].confidence = is_broken(r, phase[k].first) ? 1 : sureness(r, k);
+    }
+    free(fine->phase);
+    fine->phase = phase;
+    fine->count = r->count;
+    fine->label_count = (int)r->count;
+    return 0;
+}
+
+int rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine,
+                      struct rps_error *err)
+{
+    struct refining r = {.signals = signals, .price = PRICE * log((double)signals->count + 1)};
+    int result = gather(&r, shortest, fine, err);
+
+    if (result == 0)
+        result = rps_level_tree_make(signals, &r.candidates, &r.tree, err);
+    if (result == 0) {
+        r.left = calloc(r.tree.width + 1, sizeof(*r.left));
+        r.right = calloc(r.tree.width + 1, sizeof(*r.right));
+        r.beside = calloc(2 * r.tree.width + 1, sizeof(*r.beside));
+        r.first = calloc(r.tree.count + 2, sizeof(*r.first));
+        result = r.left && r.right && r.beside && r.first ? 0 : rps_error_memory(err);
+    }
+    if (result == 0)
+        result = choose(&r, shortest, err);
+    if (result == 0)
+        result = drop_unseen(&r, err);
+    if (result == 0) {
+        drop_ends(&r);
+        result = give(&r, fine, err);
+    }
+    r.candidates.outlier = NULL; /* `fine` has them */
+    refining_free(&r);
+    return result;
+}

@@ -1,0 +1,265 @@
+/* Phases by the mix of counts, beside signals and alone. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyse/counts.h"
+#include "rpistat/phases.h"
+#include "rpistat/random.h"
+
+#define SYMBOLS 6
+
+/* What part of the counts is each symbol. */
+struct mix {
+    double share[SYMBOLS];
+};
+
+static const struct mix a = {{.7, 0, .1, .1, .1, 0}}, b = {{0, .8, .1, .05, .05, 0}},
+                        c = {{.1, .1, .1, .1, .1, .5}}, even = {{.3, .3, .2, .1, .05, .05}};
+
+struct series {
+    uint64_t state;
+    size_t count; /* observations */
+    struct rps_count *entry;
+    size_t entries;
+};
+
+/* `length` observations with `mean` counts each, of which `step` are counted at once. */
+static void add(struct series *series, const struct mix *mix, size_t length, double mean,
+                double step)
+{
+    for (size_t i = 0; i < length; i++, series->count++) {
+        for (double n = mean * 2 * rps_random_unit(&series->state); n >= 1; n -= 1) {
+            double at = rps_random_unit(&series->state);
+            uint32_t k = 0;
+
+            while (k + 1 < SYMBOLS && at >= mix->share[k])
+                at -= mix->share[k++];
+            series->entry = realloc(series->entry, (series->entries + 1) * sizeof(*series->entry));
+            assert_non_null(series->entry);
+            series->entry[series->entries++] = (struct rps_count){series->count, k, (float)step};
+        }
+    }
+}
+
+/* The series as signals that have nothing but a table. */
+static struct rps_signals end(struct series *series, double divisor)
+{
+    struct rps_signals signals = {.count = series->count, .table_count = 1};
+    struct rps_error err;
+
+    signals.table = calloc(1, sizeof(*signals.table));
+    assert_non_null(signals.table);
+    assert_int_equal(rps_count_table_make(series->count, SYMBOLS, divisor, series->entry,
+                                          series->entries, signals.table, &err),
+                     0);
+    return signals;
+}
+
+static struct rps_phases find(struct rps_signals *signals)
+{
+    static const struct rps_phases_options usual = {.level = {.fine = 1}};
+    struct rps_found_phases found;
+    struct rps_phases *shown, phases;
+    struct rps_error err;
+
+    if (rps_phases_find(signals, &usual, &found, &err) < 0)
+        fail_msg("%s", err.message);
+    shown = rps_phase_levels_shown(&found.levels);
+    phases = *shown;
+    *shown = (struct rps_phases){0};
+    rps_found_phases_free(&found);
+    return phases;
+}
+
+static void check(struct rps_phases *phases, const size_t *first, const char *labels)
+{
+    assert_int_equal(phases->count, strlen(labels));
+    for (size_t k = 0; k < phases->count; k++) {
+        assert_in_range(phases->phase[k].first + 4, first[k], first[k] + 8);
+        assert_in_range(phases->phase[k].first, phases->phase[k].earliest, phases->phase[k].latest);
+        assert_true(labels[k] == '?' || phases->phase[k].label == labels[k] - 'A');
+    }
+    rps_phases_free(phases);
+}
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void test_a_table(void **state)
+{
+    static const struct rps_count counts[] = {{3, 1, 2}, {0, 2, .5F}, {3, 0, 1}, {3, 1, 4}};
+    struct rps_count *given = malloc(sizeof(counts));
+    struct rps_count_table table, joined;
+    const struct rps_count_table *both[] = {&table, &table};
+    struct rps_error err;
+
+    (void)state;
+    assert_non_null(given);
+    memcpy(given, counts, sizeof(counts));
+    assert_int_equal(rps_count_table_make(5, 3, 1, given, 4, &table, &err), 0);
+    assert_int_equal(table.begin[1], 1);
+    assert_int_equal(table.begin[3], 1);
+    assert_int_equal(table.begin[4], 3);
+    assert_int_equal(table.begin[5], 3);
+    assert_int_equal(table.entry[1].symbol, 0);
+    assert_int_equal(table.entry[2].symbol, 1);
+    assert_true(fabsf(table.entry[2].count - 6) < 1e-6F);
+    assert_int_equal(rps_count_table_join(both, 2, &joined, &err), 0);
+    assert_int_equal(joined.count, 10);
+    assert_int_equal(joined.begin[10], 6);
+    assert_int_equal(joined.entry[5].observation, 8);
+    rps_count_table_free(&joined);
+    rps_count_table_free(&table);
+}
+
+/* ln Gamma, whether it is looked up or worked out. */
+static void test_the_cost_of_counts(void **state)
+{
+    struct series series = {.state = 1};
+    struct rps_signals signals;
+    struct rps_mix mix;
+    struct rps_error err;
+
+    (void)state;
+    add(&series, &even, 100, 3, 1);
+    signals = end(&series, 1);
+    assert_int_equal(rps_mix_make(signals.table, &mix, &err), 0);
+    for (size_t k = 0; k <= SYMBOLS; k++) {
+        for (double n = 0; n < 3000; n += n < 600 ? .25 : 7.5) {
+            double exact = lgamma(mix.prior[k] + n) - lgamma(mix.prior[k]);
+
+            assert_true(fabs(rps_mix_rise(&mix, k, n) - exact) < 1e-7 * (1 + fabs(exact)));
+        }
+    }
+    rps_mix_free(&mix);
+    rps_signals_free(&signals);
+}
+
+/* --- phases ----------------------------------------------------------------------------------- */
+
+/* Few counts in an observation, or ten, or halves of one. */
+static void test_mixes_are_phases(void **state)
+{
+    static const double mean[] = {2, 10, 4}, step[] = {1, 1, .5};
+    static const size_t first[] = {0, 80, 140, 260, 300};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct series series = {.state = 7};
+        struct rps_signals signals;
+        struct rps_phases phases;
+
+        add(&series, &a, 80, mean[i], step[i]);
+        add(&series, &b, 60, mean[i], step[i]);
+        add(&series, &c, 120, mean[i], step[i]);
+        add(&series, &a, 40, mean[i], step[i]);
+        add(&series, &c, 100, mean[i], step[i]);
+        signals = end(&series, 1);
+        phases = find(&signals);
+        check(&phases, first, "ABCAC");
+        rps_signals_free(&signals);
+    }
+}
+
+/* Long and short ones in one run: a change is found at every scale. */
+static void test_all_lengths(void **state)
+{
+    static const size_t first[] = {0, 6000, 6009, 9000, 9400, 9406};
+    struct series series = {.state = 3};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    (void)state;
+    add(&series, &even, 6000, 2, 1);
+    add(&series, &b, 9, 6, 1);
+    add(&series, &even, 2991, 2, 1);
+    add(&series, &c, 400, 2, 1);
+    add(&series, &a, 6, 8, 1);
+    add(&series, &c, 5000, 2, 1);
+    signals = end(&series, 1);
+    phases = find(&signals);
+    check(&phases, first, "ABA???"); /* six are too few for a label */
+    rps_signals_free(&signals);
+}
+
+/* Chance makes none: of steady mixes of many lengths, with few counts and with many. */
+static void test_chance_makes_no_phase(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct series series = {.state = seed};
+        struct rps_signals signals;
+        struct rps_phases phases;
+
+        add(&series, seed % 2 ? &even : &c, 200 + 100 * seed * seed % 6000, seed % 3 ? 1.5 : 12, 1);
+        signals = end(&series, 1);
+        phases = find(&signals);
+        if (phases.count != 1)
+            fail_msg("seed %d: %zu phases", (int)seed, phases.count);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+}
+
+/* A start and an end that are not like the rest are no phases. */
+static void test_ends(void **state)
+{
+    static const size_t first[] = {0, 500};
+    struct series series = {.state = 5};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    (void)state;
+    add(&series, &c, 8, 10, 1);
+    add(&series, &a, 492, 5, 1);
+    add(&series, &b, 494, 5, 1);
+    add(&series, &c, 6, 10, 1);
+    signals = end(&series, 1);
+    phases = find(&signals);
+    check(&phases, first, "AB");
+    rps_signals_free(&signals);
+}
+
+/* Behind a gap a phase begins, whatever the mix is. */
+static void test_gaps(void **state)
+{
+    static const size_t first[] = {0, 90};
+    struct series series = {.state = 9};
+    struct rps_phases_options fine = {.level = {.fine = 1}};
+    struct rps_signals signals;
+    struct rps_found_phases found;
+    struct rps_error err;
+
+    (void)state;
+    add(&series, &a, 200, 5, 1);
+    signals = end(&series, 1);
+    signals.broken = calloc(200, 1);
+    assert_non_null(signals.broken);
+    signals.broken[90] = RPS_BROKEN_GAP;
+    assert_int_equal(rps_phases_find(&signals, &fine, &found, &err), 0);
+    assert_int_equal(rps_phase_levels_shown(&found.levels)->count, 2);
+    assert_int_equal(rps_phase_levels_shown(&found.levels)->phase[1].first, first[1]);
+    rps_found_phases_free(&found);
+    rps_signals_free(&signals);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_table),
+        cmocka_unit_test(test_the_cost_of_counts),
+        cmocka_unit_test(test_mixes_are_phases),
+        cmocka_unit_test(test_all_lengths),
+        cmocka_unit_test(test_chance_makes_no_phase),
+        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_gaps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
