@@ -727,7 +727,7 @@ static void add_components(struct rps_document *document, const struct rps_phase
 
 static void say_levels(struct rps_block *block, const struct rps_phase_output *output)
 {
-    size_t finest = output->level[output->level_count - 1].stretches;
+    size_t count = output->level_count, finest = count > 0 ? output->level[count - 1].stretches : 0;
 
     if (finest > 1)
         rps_block_line(block, "Levels have 1 to %zu phases: --level N, or fine", finest);

@@ -282,6 +282,7 @@ static void a_log_for_the_next(void **state)
     assert_int_equal(access(log, F_OK), -1);
     assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run"), 77);
     recorder_expect(path, 1, 0, 10);
+    rps_run_free(&run);
 }
 
 static void labels_and_tags(void **state)
