@@ -361,6 +361,7 @@ CREATE TABLE frame (              -- one row per instruction that was seen in a 
     module INTEGER NOT NULL,      -- module.module
     address INTEGER NOT NULL,     -- offset in the file of kinds file and vdso, else in memory;
                                   -- unsigned, of 64 bits
+    function INTEGER,             -- where its function begins, likewise; NULL: not known
     PRIMARY KEY (run_id, frame)
 ) STRICT, WITHOUT ROWID;
 
@@ -660,11 +661,12 @@ ELSE
 END || ']') AS n;
 
 -- The innermost function of each sample: where the time went. What has no name is named by its
--- module and address.
+-- module and where it begins.
 CREATE VIEW function_count AS
 SELECT c.run_id, c.level, c.cpu, c.period,
        CASE WHEN l.how <> 'none' THEN l.function
-            ELSE printf('%s+0x%x', coalesce(m.path, '?'), f.address) END AS function,
+            ELSE printf('%s+0x%x', coalesce(m.path, '?'), coalesce(f.function, f.address)) END
+           AS function,
        m.path AS module, c.samples
 FROM stack_count AS c
 LEFT JOIN stack AS s ON s.run_id = c.run_id AND s.stack = c.stack

@@ -42,6 +42,7 @@ struct rps_frame {
     uint64_t address; /* of an instruction: return addresses are one less than the stack had; where
                          there are many frames the beginning of a function, which stands for all of
                          it (code/tracker.h) */
+    uint64_t function; /* where the function begins that has it, likewise; 0: not known */
 };
 
 /* How a frame got its name. The store has "debug", "symbol", "map", "none". */

@@ -21,7 +21,7 @@ enum rps_shares_by {
     RPS_SHARES_PROGRAM, /* processes of one name */
 };
 
-/* What code without a name is one function of. */
+/* What code without a name is one function of, where it is not known where its function begins. */
 enum rps_unnamed {
     RPS_UNNAMED_ADDRESS, /* "libm.so.6+0x1a2b" */
     RPS_UNNAMED_PAGE,    /* of 4 KiB: "libm.so.6+0x1000" */
@@ -29,7 +29,7 @@ enum rps_unnamed {
 };
 
 /* A function is what has one name in modules of one path, inlined or not. Code without a name is a
- * function, and a line, of its own for each address. */
+ * function by where it begins, and where that is not known, and as a line, for each address. */
 struct rps_share {
     const char *name;   /* a function, a module's path, a process's name */
     const char *module; /* path; "" of tasks and programs */

@@ -411,10 +411,11 @@ static void say_unnamed(const struct filling *filling)
                        "looked for each minute while the run is recorded, and when it ends.",
                        share);
     else
-        rps_block_wrap(block, 0, 0,
-                       "%s of the samples are in code without names (module+address): `rpistat code "
-                       "--resolve` looks for them again, with --binaries in files that you name.",
-                       share);
+        rps_block_wrap(
+            block, 0, 0,
+            "%s of the samples are in code without names (module+address): `rpistat code "
+            "--resolve` looks for them again, with --binaries in files that you name.",
+            share);
     say_reasons(filling, block);
 }
 

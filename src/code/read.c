@@ -105,6 +105,7 @@ static void fill_frame(struct reading *r, sqlite3_stmt *stmt, void *element)
 
     frame->module = rps_database_index(stmt, 1, (int64_t)r->list[MODULES].count);
     frame->address = (uint64_t)sqlite3_column_int64(stmt, 2);
+    frame->function = (uint64_t)sqlite3_column_int64(stmt, 3);
 }
 
 static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
@@ -193,8 +194,9 @@ static const struct {
                  " ORDER BY module",
                  fill_module, sizeof(struct rps_module), 100000,
                  .unknown.module = {.kind = RPS_MODULE_MEMORY}},
-    [FRAMES] = {"SELECT frame, module, address FROM frame WHERE run_id = ?1 ORDER BY frame",
-                fill_frame, sizeof(struct rps_frame), 1000000, .unknown.frame = {.module = -1}},
+    [FRAMES] =
+        {"SELECT frame, module, address, function FROM frame WHERE run_id = ?1 ORDER BY frame",
+         fill_frame, sizeof(struct rps_frame), 1000000, .unknown.frame = {.module = -1}},
     [STACKS] = {"SELECT stack, parent, frame FROM stack WHERE run_id = ?1 ORDER BY stack",
                 fill_stack, sizeof(struct rps_stack), RPS_CODE_NUMBER_MAX,
                 .unknown.stack = {.parent = -1, .frame = -1}},

@@ -129,7 +129,9 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
     if (index->unnamed == RPS_UNNAMED_MODULE)
         return rps_arena_print(index->texts, "[%s]", name);
     address = code->frame[frame].address;
-    if (index->unnamed == RPS_UNNAMED_PAGE)
+    if (index->by == RPS_SHARES_FUNCTION && code->frame[frame].function > 0)
+        address = code->frame[frame].function;
+    else if (index->unnamed == RPS_UNNAMED_PAGE)
         address &= PAGE_MASK;
     return rps_arena_print(index->texts, "%s+0x%" PRIx64, name, address);
 }

@@ -201,7 +201,10 @@ static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t a
         return number;
     number = rps_intern_add(&tracker->frame, (uint64_t)module, address, &is_new);
     if (number >= 0 && is_new) {
-        struct rps_frame told = {number, module, address};
+        struct rps_frame told = {number, module, address, 0};
+
+        if (module != tracker->only_module[RPS_MODULE_KERNEL]) /* whose table is long */
+            told.function = find_function(tracker, module, address);
 
         tracker->sink.frame(tracker->sink.context, &told);
     }

@@ -101,7 +101,8 @@ static void copy_frames(const struct rps_tracker *tracker, int is_end, struct rp
 
         if (!is_left(tracker, frame, is_end))
             continue;
-        code->frame[frames++] = (struct rps_frame){(int64_t)i, (int64_t)frame->key.a, frame->key.b};
+        code->frame[frames++] = (struct rps_frame){
+            .frame = (int64_t)i, .module = (int64_t)frame->key.a, .address = frame->key.b};
         if (symbol) {
             const char *text = name[symbol - tracker->simulated.symbol];
 

@@ -57,7 +57,8 @@ void rps_writer_module(struct rps_writer *writer, const struct rps_module *modul
 
 void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame)
 {
-    const int64_t number[] = {frame->frame, frame->module, (int64_t)frame->address};
+    const int64_t number[] = {frame->frame, frame->module, (int64_t)frame->address,
+                              (int64_t)frame->function};
 
     rps_writer_row(writer, FRAME, number, COUNT(number), NULL, 0);
 }
@@ -236,8 +237,8 @@ const struct rps_store_wing rps_code_store = {
                          " stacks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             [MODULE] = "INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
                        " VALUES (?1, ?2, ?3, ?4, ?5)",
-            [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
-                      " VALUES (?1, ?2, ?3, ?4)",
+            [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address, function)"
+                      " VALUES (?1, ?2, ?3, ?4, nullif(?5, 0))",
             [STACK] = "INSERT OR IGNORE INTO stack (run_id, stack, parent, frame)"
                       " VALUES (?1, ?2, nullif(?3, -1), ?4)",
             [TASK] = "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"

@@ -306,7 +306,7 @@ static void write_code(struct fixture *fixture)
 {
     static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/story", ""},
                                                {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
-    static const struct rps_frame frame[] = {{0, 0, 16}, {1, 0, 32}, {2, 0, 48}, {3, 1, 64}};
+    static const struct rps_frame frame[] = {{0, 0, 16, 0}, {1, 0, 32, 0}, {2, 0, 48, 0}, {3, 1, 64, 0}};
     static const struct rps_stack stack[] = {{0, -1, 0}, {1, 0, 1}, {2, 0, 2}, {3, 2, 3}};
     static const struct rps_task task[] = {{0, 7, 7, "story", 0, -1, -1},
                                            {1, 7, 8, "story", 0, -1, -1}};

@@ -41,7 +41,7 @@ static void make_code(struct rps_code *ret, enum rps_module_kind kind, const cha
     ret->module[0] = (struct rps_module){.kind = kind, .path = path};
     snprintf(ret->module[0].build_id, sizeof(ret->module[0].build_id), "%s", build_id);
     for (size_t i = 0; i < count; i++)
-        ret->frame[i] = (struct rps_frame){(int64_t)i, 0, address[i]};
+        ret->frame[i] = (struct rps_frame){(int64_t)i, 0, address[i], 0};
     ret->task[0] = (struct rps_task){.name = "worker"};
 }
 

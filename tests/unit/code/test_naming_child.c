@@ -111,7 +111,7 @@ static const struct rps_location *name(const char *path)
     assert_true(code.module && code.frame);
     code.module[0] = (struct rps_module){.kind = RPS_MODULE_FILE, .path = path};
     for (int i = 0; i < 3; i++)
-        code.frame[i] = (struct rps_frame){i, 0, (uint64_t)i};
+        code.frame[i] = (struct rps_frame){i, 0, (uint64_t)i, 0};
     assert_int_equal(rps_naming_name(&code, &options, &err), 0);
     assert_int_equal(code.location_count, code.frame_count);
     if (!path)

@@ -25,8 +25,9 @@ static struct rps_module modules[] = {
     {2, RPS_MODULE_FILE, "/lib/libx.so", ""},
     {3, RPS_MODULE_FILE, "/bin/prog", "abcd"}, /* built anew */
 };
-static struct rps_frame frames[] = {{0, 0, 0x10}, {1, 0, 0x20}, {2, 0, 0x30}, {3, 3, 0x40},
-                                    {4, 1, 0x50}, {5, 2, 0x60}, {6, 2, 0x70}, {7, 0, 0x18}};
+static struct rps_frame frames[] = {{0, 0, 0x10, 0}, {1, 0, 0x20, 0}, {2, 0, 0x30, 0},
+                                    {3, 3, 0x40, 0}, {4, 1, 0x50, 0}, {5, 2, 0x60, 0},
+                                    {6, 2, 0x70, 0}, {7, 0, 0x18, 0}};
 static struct rps_location locations[] = {
     {0, 0, "main", "prog.c", 5, RPS_LOCATION_DEBUG},
     {1, 0, "work", "prog.c", 20, RPS_LOCATION_DEBUG},
@@ -294,7 +295,7 @@ static void deep_recursion(void **state)
     (void)state;
     for (int i = 0; i < NAMES; i++) {
         snprintf(name[i], sizeof(name[i]), "f%d", i);
-        frame[i] = (struct rps_frame){i, 0, (uint64_t)i};
+        frame[i] = (struct rps_frame){i, 0, (uint64_t)i, 0};
         location[i] = (struct rps_location){i, 0, name[i], "f.c", i + 1, RPS_LOCATION_DEBUG};
     }
     for (int i = 0; i < DEEP; i++) {

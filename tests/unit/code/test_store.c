@@ -113,7 +113,7 @@ static void what_comes_again(void **state)
     const struct rps_task task = {0, 100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000),
                                   -1};
     const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
-    const struct rps_frame frame = {2, 1, 7};
+    const struct rps_frame frame = {2, 1, 7, 0};
     struct rps_program program = {0, "md5sum", 6000, 5, 4000, 3, 2};
     struct rps_reader *reader;
     struct rps_code code;

@@ -415,7 +415,7 @@ static void write_code(struct fixture *fixture, const char *path)
 {
     const struct rps_module module[] = {{0, RPS_MODULE_FILE, path, ""},
                                         {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
-    static const struct rps_frame frame[] = {{0, 0, 16}, {1, 0, 32}, {2, 0, 48}, {3, 1, 64}};
+    static const struct rps_frame frame[] = {{0, 0, 16, 0}, {1, 0, 32, 0}, {2, 0, 48, 0}, {3, 1, 64, 0}};
     static const struct rps_stack stack[] = {{0, -1, 0}, {1, 0, 1}, {2, 0, 2}, {3, 2, 3}};
     const struct rps_sampling sampling = {.event = "cpu-clock", .frequency = 100, .stacks = "fp"};
 
@@ -526,7 +526,7 @@ static void test_functions_of_few_samples(void **state)
 static void test_functions_of_programs(void **state)
 {
     static const struct rps_module module = {2, RPS_MODULE_FILE, "/lib/other", ""};
-    static const struct rps_frame frame = {4, 2, 16};
+    static const struct rps_frame frame = {4, 2, 16, 0};
     static const struct rps_stack stack = {4, -1, 4};
     static struct rps_location location[] = {{1, 0, "work", "", 0, RPS_LOCATION_SYMBOL},
                                              {2, 0, "rest", "", 0, RPS_LOCATION_SYMBOL},

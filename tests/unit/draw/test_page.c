@@ -91,7 +91,7 @@ static void write_stacks(struct fixture *fixture)
     rps_writer_sampling(fixture->writer, &sampling);
     rps_writer_module(fixture->writer, &module);
     for (int64_t i = 0; i < STACKS; i++) {
-        const struct rps_frame frame = {i, 0, (uint64_t)i};
+        const struct rps_frame frame = {i, 0, (uint64_t)i, 0};
         const struct rps_stack stack = {i, (i - 1) / 2 - (i == 0), i};
 
         rps_writer_frame(fixture->writer, &frame);

@@ -344,7 +344,7 @@ static void make_sampled(struct fixture *fixture, const char *functions, uint64_
             strncat(seen, f, 1);
     }
     for (int n = 0; seen[n]; n++) {
-        const struct rps_frame frame = {n, 0, (uint64_t)(n + 1) << 12};
+        const struct rps_frame frame = {n, 0, (uint64_t)(n + 1) << 12, 0};
         const struct rps_stack stack = {n, -1, n};
 
         rps_writer_frame(fixture->writer, &frame);

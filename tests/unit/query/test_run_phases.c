@@ -319,7 +319,7 @@ static void write_code(struct fixture *fixture)
     static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/work", ""},
                                                {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
     static const struct rps_frame frame[] = {
-        {0, 0, 0x1000}, {1, 0, 0x5000}, {2, 0, 0x9000}, {3, 1, 5}};
+        {0, 0, 0x1000, 0}, {1, 0, 0x5000, 0}, {2, 0, 0x9000, 0}, {3, 1, 5, 0}};
     static const struct rps_stack stack[STACKS] = {{IN_FIRST, -1, 0},
                                                    {IN_SECOND, IN_FIRST, 2},
                                                    {IN_KERNEL_FOR_FIRST, IN_FIRST, 3},

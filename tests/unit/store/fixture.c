@@ -224,7 +224,7 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
 #ifdef RPS_HAS_CODE
 static void add_code(struct rps_writer *writer, int64_t n)
 {
-    const struct rps_frame frame = {n, n % 2, 0x1000 + 16 * (uint64_t)n};
+    const struct rps_frame frame = {n, n % 2, 0x1000 + 16 * (uint64_t)n, 0};
     const struct rps_stack stack = {n, n % 8 == 0 ? -1 : n - 1, n};
     const struct rps_task task = {n / 20, 100, 100 + n / 20, "worker", n * 100000000, -1, -1};
 
