@@ -31,8 +31,8 @@
 #include "rpistat/clock.h"
 #include "rpistat/random.h"
 
-/* A ring's size, and to what it is halved where a user may not lock as much memory: 516 KiB a CPU,
- * of all rings, unless more is allowed. Root's are doubled for samples that are many and large. */
+/* A ring's size, and to what all are halved where a user may not lock as much memory: 516 KiB a CPU
+ * unless more is allowed. Root's are doubled for samples that are many and large. */
 static const size_t ring_bytes[] = {
     [RPS_PERF_SAMPLES] = (size_t)256 * 1024,
     [RPS_PERF_HEARD] = (size_t)512 * 1024,
@@ -40,6 +40,7 @@ static const size_t ring_bytes[] = {
 };
 #define RING_BYTES_MAX ((size_t)4096 * 1024)
 #define RING_BYTES_MIN ((size_t)16 * 1024)
+#define RING_TIMES_MAX (RING_BYTES_MAX / RING_BYTES_MIN)
 
 /* Time between two looks at the rings at most, as it should be, and at least. Rings that want more
  * than the last but one are for no copies of stacks, unless these were asked for. */
@@ -184,31 +185,49 @@ static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_rin
     return (int64_t)(bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s[kind]);
 }
 
-static int map_ring(const struct sampler *sampler, struct rps_perf_ring *ring,
-                    struct rps_error *err)
+static size_t choose_ring_bytes(const struct sampler *sampler, enum rps_perf_ring_kind kind)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t bytes = ring_bytes[ring->kind];
-    void *memory = MAP_FAILED;
+    size_t bytes = ring_bytes[kind];
 
     while (geteuid() == 0 && bytes < RING_BYTES_MAX &&
-           fills_half_in_ns(sampler, ring->kind, bytes) < DRAIN_WANTED_NS)
+           fills_half_in_ns(sampler, kind, bytes) < DRAIN_WANTED_NS)
         bytes *= 2;
-    for (; bytes >= RING_BYTES_MIN && bytes >= page; bytes /= 2) {
+    return bytes;
+}
+
+static void unmap_ring(struct rps_perf_ring *ring)
+{
+    if (ring->page)
+        munmap(ring->page, (size_t)(ring->data - (const uint8_t *)ring->page) + ring->bytes);
+    ring->page = NULL;
+}
+
+/* Map all rings, each so many times smaller than it should be. 0 or -errno; then none is. */
+static int map_rings(struct sampler *sampler, size_t times)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct rps_perf_rings *rings = &sampler->rings;
+
+    for (int i = 0; i < rings->count; i++) {
+        struct rps_perf_ring *ring = &rings->ring[i];
+        size_t bytes = choose_ring_bytes(sampler, ring->kind) / times;
+        void *memory;
+
+        if (bytes < RING_BYTES_MIN || bytes < page)
+            bytes = page > RING_BYTES_MIN ? page : RING_BYTES_MIN;
         memory = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-        if (memory != MAP_FAILED) {
-            ring->page = memory;
-            ring->data = (const uint8_t *)memory + page;
-            ring->bytes = bytes;
-            return 0;
+        if (memory == MAP_FAILED) {
+            int number = errno;
+
+            while (i-- > 0)
+                unmap_ring(&rings->ring[i]);
+            return -number;
         }
-        if (errno != EPERM && errno != ENOMEM)
-            break;
+        ring->page = memory;
+        ring->data = (const uint8_t *)memory + page;
+        ring->bytes = bytes;
     }
-    return rps_error_set(err, RPS_FAILED,
-                         "cannot sample: no memory for samples may be locked (%s): raise "
-                         "'ulimit -l' or kernel.perf_event_mlock_kb",
-                         strerror(errno));
+    return 0;
 }
 
 /* Open the ring of a kind and CPU. 1: it is offline. */
@@ -235,14 +254,13 @@ static int add_ring(struct sampler *sampler, enum rps_perf_ring_kind kind, int c
     return 0;
 }
 
-/* A kind's rings are mapped before the next kind's, so that no CPU takes what others need. */
+/* All become smaller together, so that none takes what others need. */
 static int add_rings(struct sampler *sampler, const struct rps_target *target,
                      struct rps_error *err)
 {
     const int listed = target->cpu_count > 0;
     const int count = listed ? target->cpu_count : (int)sysconf(_SC_NPROCESSORS_CONF);
     const int kinds = count_kinds(sampler);
-    struct rps_perf_rings *rings = &sampler->rings;
     int rc = 0;
 
     for (int i = 0; i < count; i++) {
@@ -252,10 +270,14 @@ static int add_rings(struct sampler *sampler, const struct rps_target *target,
         if (rc < 0)
             return rc;
     }
-    for (int kind = 0; kind < kinds; kind++)
-        for (int i = kind; i < rings->count; i += kinds)
-            if ((rc = map_ring(sampler, &rings->ring[i], err)) < 0)
-                return rc;
+    rc = map_rings(sampler, 1);
+    for (size_t times = 2; (rc == -EPERM || rc == -ENOMEM) && times <= RING_TIMES_MAX; times *= 2)
+        rc = map_rings(sampler, times);
+    if (rc < 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "cannot sample: no memory for samples may be locked (%s): raise "
+                             "'ulimit -l' or kernel.perf_event_mlock_kb",
+                             strerror(-rc));
     return 0;
 }
 
@@ -610,8 +632,7 @@ static void sampler_close(void *self)
     for (int i = 0; i < sampler->rings.count; i++) {
         struct rps_perf_ring *ring = &sampler->rings.ring[i];
 
-        if (ring->page)
-            munmap(ring->page, (size_t)(ring->data - (const uint8_t *)ring->page) + ring->bytes);
+        unmap_ring(ring);
         close(ring->fd);
     }
     free(sampler->rings.ring);

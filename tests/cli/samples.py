@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import sqlite3
@@ -335,7 +336,7 @@ def check_processes():
 
 
 def check_unprivileged():
-    """somebody who is not root gets samples of the program, and none of the kernel where it may not be"""
+    """somebody who is not root, and may lock no memory of his own, gets samples of the program, and none of the kernel where it may not be"""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         raise tap.Skip("only root can become another user, with setpriv")
     with Folder() as folder:
@@ -343,7 +344,9 @@ def check_unprivileged():
         copies = [shutil.copy(path, folder / os.path.basename(path)) for path in (RPISTAT, known())]
         answer = subprocess.run(["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", copies[0],
                                  "record", "--pmu", "software", "-o", "s.data", "--frequency", "499", copies[1], str(MS)],
-                                cwd=folder.path, env=environment(), capture_output=True, text=True, check=False)
+                                cwd=folder.path, env=environment(), capture_output=True, text=True, check=False,
+                                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0)))
+        assert "may be locked" not in answer.stderr, answer.stderr
         if answer.returncode != 0:
             raise tap.Skip(answer.stderr.strip())
         near(shares(folder)[0]["alpha"], 0.7, 7, "alpha")
