@@ -396,6 +396,20 @@ def check_told_apart():
             assert any(abs(phase["start_s"] - true) < 0.4 for phase in found), (truth, found)
 
 
+@program.undisturbed
+def check_stripped():
+    """a program without names has the same phases, each in a function that is told by where it begins"""
+    if not shutil.which("strip"):
+        raise tap.Skip("there is no strip")
+    with Folder() as folder:
+        subprocess.run(["strip", "-o", "stripped", THREE], cwd=folder.path, check=True)
+        record(folder, "--frequency", "997", "--period", "20ms", "./stripped", "--length", "600ms")
+        assert [phase["label"] for phase in phases(folder, "s.data")[0]] == list("ABCABC")
+        code = json.loads(expect(program.call("code", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
+        top = code["code"][:3]
+        assert all(one["name"].startswith("stripped+0x") and one["self_share"] > 0.2 for one in top), top
+
+
 MANY = "i=0; while [ $i -lt 500 ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done"
 IN_TASKS = ["record", "--pmu", "software", "-o", "s.data", "--sample-on", "tasks", "sh", "-c", MANY]
 
@@ -533,5 +547,5 @@ def check_own_time():
             assert line in text and " s afterwards (names, report)\n" in text, text
 
 
-tap.main([check_phases, check_killed, check_told_apart, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
+tap.main([check_phases, check_killed, check_told_apart, check_stripped, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
           check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_own_time])
