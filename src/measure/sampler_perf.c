@@ -195,6 +195,18 @@ static size_t choose_ring_bytes(const struct sampler *sampler, enum rps_perf_rin
     return bytes;
 }
 
+static int map_scratch(struct rps_perf_rings *rings, struct rps_error *err)
+{
+    void *memory = mmap(NULL, RPS_PERF_RECORD_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED)
+        return rps_error_memory(err);
+    madvise(memory, RPS_PERF_RECORD_BYTES, MADV_DONTDUMP);
+    rings->scratch = memory;
+    return 0;
+}
+
 static void unmap_ring(struct rps_perf_ring *ring)
 {
     if (ring->page)
@@ -635,6 +647,8 @@ static void sampler_close(void *self)
         unmap_ring(ring);
         close(ring->fd);
     }
+    if (sampler->rings.scratch)
+        munmap(sampler->rings.scratch, RPS_PERF_RECORD_BYTES);
     free(sampler->rings.ring);
     free(sampler->rings.timer);
     free(sampler->rings.silent);
@@ -674,6 +688,8 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
     rings->registers = sampler->what.registers;
     rings->depth_max = sampler->what.depth_limit < RPS_SAMPLE_DEPTH_MAX ? sampler->what.depth_limit
                                                                         : RPS_SAMPLE_DEPTH_MAX;
+    if (rc == 0)
+        rc = map_scratch(rings, err);
     sampler->tells_times = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
     rps_perf_tree_init(&sampler->tree);
     rings->tree = sampler->what.is_wide ? &sampler->tree : NULL;

@@ -135,6 +135,8 @@ struct rps_perf_ended {
     pid_t pid, tid;
 };
 
+#define RPS_PERF_RECORD_BYTES 65536 /* at most */
+
 struct rps_perf_rings {
     struct rps_perf_ring *ring; /* owned */
     int count;
@@ -147,8 +149,10 @@ struct rps_perf_rings {
     size_t timer_count;
     struct rps_perf_ended *silent; /* owned; threads that have ended and told no time so far */
     size_t silent_count;
-    int64_t last_ns;             /* time of what was handed over last */
-    uint64_t scratch[65536 / 8]; /* for a record that goes over the end of its ring */
+    int64_t last_ns; /* time of what was handed over last */
+    /* Room for a record that goes over the end of its ring, RPS_PERF_RECORD_BYTES; in no core dump:
+     * behind a copied stack the kernel leaves what was there before, which may be others'. */
+    uint64_t *scratch;
 };
 
 /* What a sample has, in the kernel's words (PERF_SAMPLE_*). */

@@ -63,7 +63,11 @@ static void keep_sample(void *context, const struct rps_sample *sample)
 /* Rings whose first record begins `before_end` bytes before the end of the memory. */
 static void begin(struct rings *rings, enum rps_stacks stacks, size_t before_end)
 {
+    static uint64_t scratch[RPS_PERF_RECORD_BYTES / 8];
+
     memset(rings, 0, sizeof(*rings));
+    memset(scratch, 0, sizeof(scratch));
+    rings->all.scratch = scratch;
     rings->all.ring = rings->ring;
     rings->all.count = 2;
     rings->all.stacks = stacks;
@@ -378,7 +382,7 @@ static void test_foreign(void **state)
         put_sample_of(&r, 0, 9, 9, PERF_RECORD_MISC_USER, 103, chain, 4);
         put_other(&r, 1, PERF_RECORD_FORK, 0, 104, forked, 2);
         assert_string_equal(drain(&r, INT64_MAX), "f104:9.9@1<7.8 ");
-        for (size_t i = 0; i < sizeof(r.all.scratch) / 8; i++)
+        for (size_t i = 0; i < RPS_PERF_RECORD_BYTES / 8; i++)
             assert_true(r.all.scratch[i] != 0xbad);
         put_sample_of(&r, 0, 9, 9, PERF_RECORD_MISC_USER, 105, chain, 4);
         put_other(&r, 1, PERF_RECORD_EXIT, 0, 106, ended, 2);
