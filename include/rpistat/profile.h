@@ -45,6 +45,7 @@ struct rps_profile_label {
     int64_t length_ns; /* 0 without times */
     double seconds;    /* of a run: the length of its periods, */
     double cpu_s;      /* and the CPU time in them */
+    char code[32];     /* "solve", "gzip": behind its letter; rps_profile_code. "" at first */
     char place[96];    /* "in solve": behind its words; rps_profile_place. "" at first */
 };
 
@@ -127,6 +128,10 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
 /* Say behind the words of each label what its samples were in, of shares with a group a label;
  * without the line, for which legends have no room. */
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
+
+/* Call each label by the function or program that at least half of its samples were in, of shares
+ * with a group a label; not where all would be called the same. */
+void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares);
 
 /* Release what the struct points to and zero it. */
 void rps_profile_free(struct rps_profile *profile);

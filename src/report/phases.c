@@ -163,12 +163,16 @@ static void put_uncertainty(struct rps_block *block, const struct rps_run *run,
         rps_put_words(block, "±%" PRIu64, off);
 }
 
-static void put_label(struct rps_block *block, const struct rps_phase *phase)
+/* A letter; for people with the code behind it. */
+static void put_label(struct rps_block *block, const struct rps_profile *profile, int label,
+                      int is_doubtful)
 {
-    char label[RPS_PHASE_LABEL_SIZE];
+    char letter[RPS_PHASE_LABEL_SIZE];
+    const char *code = profile->label[label].code;
 
-    rps_put_text(block, rps_phase_label(phase->label, label))->doubtful =
-        phase->label_confidence < LABEL_SURE;
+    rps_put_text(block, rps_phase_label(label, letter))->doubtful = is_doubtful;
+    if (code[0])
+        rps_put_words(block, "%s %s", letter, code);
 }
 
 /* That there is a boundary; where nothing is before it, people need not be told. */
@@ -188,7 +192,7 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     uint64_t rows = phase->last - phase->first + 1;
     int has_clock = run && run->start_realtime_ns >= 0;
 
-    put_label(block, phase);
+    put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE);
     rps_put_int(block, (int64_t)phase->first, 1);
     put_uncertainty(block, run, phase);
     rps_put_int(block, (int64_t)phase->last, 1);
@@ -339,8 +343,9 @@ static void put_loop(struct rps_block *block, const struct rps_run *run,
         const struct rps_loop_part *part = &loop->part[k];
         size_t at = (loop->part_first + k) * profile->figure_count;
 
-        rps_put_text(block,
-                     rps_arena_print(document->arena, "  %s", rps_phase_label(part->label, label)));
+        rps_put_text(block, rps_arena_print(document->arena, "  %s %s",
+                                            rps_phase_label(part->label, label),
+                                            profile->label[part->label].code));
         rps_put_blanks(block, 4);
         put_length(block, run, (int64_t)part->length, (uint64_t)(part->length + .5));
         rps_put_text(block, deviation_text(document, run, part->deviation));
@@ -361,7 +366,7 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     uint64_t rows = phase->last - phase->first + 1;
     size_t at = i * profile->figure_count;
 
-    put_label(block, phase);
+    put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE);
     rps_put_int(block, run ? phase->start_ns : (int64_t)phase->first, 1);
     put_uncertainty(block, run, phase);
     rps_put_int(block, run ? phase->end_ns : (int64_t)phase->last, 1);
@@ -498,7 +503,7 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
     };
     struct rps_block *block =
         rps_document_block(document, "labels", columns, sizeof(columns) / sizeof(columns[0]));
-    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
+    char words[RPS_PROFILE_WORDS_SIZE];
 
     block->indent = 2;
     block->fixed = 1;
@@ -507,7 +512,7 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
         const struct rps_profile_label *of = &profile->label[l];
         size_t at = (size_t)l * profile->figure_count;
 
-        rps_put_text(block, rps_phase_label(l, label));
+        put_label(block, profile, l, 0);
         rps_put_int(block, (int64_t)of->occurrences, 1);
         rps_put_int(block, (int64_t)of->periods, 1);
         rps_put_number(block, rps_profile_share(profile, of->length_ns, of->periods));
