@@ -7,7 +7,6 @@
  * the one by the other: the mean over time, and over CPUs where these are added up.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "import_parts.h"
