@@ -18,7 +18,7 @@
 #define METRICS_MAX 512
 
 struct csv_reader {
-    struct rps_perf_reader perf; /* the first: the shared functions are given it */
+    struct rps_perf_reader perf;
     char separator;
     char event[1024]; /* joined, when the separator is in it */
     int is_metric_only, was_short;
@@ -256,9 +256,9 @@ static int is_total(char *const *cell, size_t count)
     return count >= 3 && (!cell[0][0] || is_value(cell[0]) || is_cpu(cell[0]) || is_part(cell[0]));
 }
 
-static int read_row(void *context, char *const *cell, size_t count, struct rps_error *err)
+static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
+                    struct rps_error *err)
 {
-    struct csv_reader *reader = context;
     struct rps_import_builder *builder = reader->perf.builder;
     struct rps_perf_line line;
 
@@ -301,11 +301,18 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
                      struct rps_error *err)
 {
     struct csv_reader reader = {.perf.builder = builder};
+    char *const *cell;
+    size_t count;
+    int result;
 
     (void)options;
     reader.separator = rps_import_separator(rps_import_first_row(rps_import_head(builder)));
     rps_import_perf_start(builder);
-    return rps_perf_close(&reader.perf, rps_import_rows(builder, read_row, &reader, err), err);
+    while ((result = rps_import_cells(builder, reader.separator, &cell, &count, err)) > 0) {
+        if ((result = read_row(&reader, cell, count, err)) < 0)
+            break;
+    }
+    return rps_perf_close(&reader.perf, result, err);
 }
 
 /* Such a time, and cells as above; all but the time, to refuse it; a header that ends with a
