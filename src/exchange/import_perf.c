@@ -419,21 +419,13 @@ int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_l
 /* "Sun Nov 22 18:36:25 2026", as ctime() has it, in the zone of the reader */
 void rps_import_perf_start(struct rps_import_builder *builder)
 {
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    char text[64], month[4];
-    const char *found;
     struct tm tm = {.tm_isdst = -1};
+    char text[64];
     int64_t start_s;
 
     if (!rps_import_comment(rps_import_head(builder), "# started on ", text, sizeof(text)) ||
-        sscanf(text, "%*3s %3s %2d %2d:%2d:%2d %4d", month, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
-               &tm.tm_sec, &tm.tm_year) != 6)
+        !strptime(text, "%a %b %d %H:%M:%S %Y", &tm))
         return;
-    found = strstr(months, month);
-    if (!found)
-        return;
-    tm.tm_mon = (int)(found - months) / 3;
-    tm.tm_year -= 1900;
     start_s = mktime(&tm);
     if (start_s > 0 && start_s < INT64_MAX / RPS_NS_PER_S)
         rps_import_run(builder)->start_realtime_ns = start_s * RPS_NS_PER_S;
