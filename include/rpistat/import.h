@@ -35,7 +35,8 @@ struct rps_import_outcome {
  * at store_path, which is created when it is not there. An ordinary run comes of it: report,
  * phases, plot and compare take it as any other. RPS_FAILED, with one sentence that names file and
  * line, for a file that is in no known format, ragged or hostile, and when the store cannot be
- * written; then nothing of it is in the store.
+ * written; then nothing of it is in the store. Memory is an arena's: when there is none left the
+ * program ends, and a run that it was writing is an interrupted one.
  */
 int rps_import_file(const char *path, const char *store_path,
                     const struct rps_import_options *options, struct rps_import_outcome *ret,

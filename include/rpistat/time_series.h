@@ -64,8 +64,8 @@ int rps_time_check_start(const struct rps_run *run, struct rps_error *err);
 
 /* Begin at the run's start, with totals of 0. A sample of each series comes with the first row that
  * ends past each `every_ns`, which is at least 10 ms, since times are in ms; of blocks, whose rows
- * overlap, when a block is whole. run and plan are borrowed. RPS_FAILED without memory; that of
- * rps_time_check_start. */
+ * overlap, when a block is whole. run and plan are borrowed. Errors: that of rps_time_check_start.
+ */
 int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run,
                          const struct rps_plan *plan, int64_t every_ns,
                          const struct rps_time_sink *sink, struct rps_error *err);
@@ -75,7 +75,7 @@ int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run
  * order of time, and CPUs in any order. Before the first sample of a CPU come zeros at its first
  * row's start; of a series that begins later, at the time of the CPU's last samples before it.
  * Series that nothing was added to since their last sample have none. is_quiet: nothing is handed
- * over (it was, earlier). Errors: the sink's; no memory.
+ * over (it was, earlier). Errors: the sink's.
  */
 int rps_time_totals_add(struct rps_time_totals *totals, const struct rps_period *row, int is_quiet,
                         struct rps_error *err);

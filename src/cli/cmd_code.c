@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -127,7 +126,6 @@ struct job {
     struct rps_code code;
     struct rps_part_choice choice;
     struct rps_cpus cpus;
-    int *cpu_list;
     struct rps_phase_levels levels;
     struct rps_run_part part; /* the arena's, as all below */
     struct rps_shares shares;
@@ -140,7 +138,6 @@ struct job {
 static void job_free(struct job *job)
 {
     rps_phase_levels_free(&job->levels);
-    free(job->cpu_list);
     rps_code_free(&job->code);
     rps_run_free(&job->run);
 }
@@ -295,8 +292,8 @@ static int run_code(struct rps_cli *cli, int argc, char **argv)
     int result = job.choice.phase ? rps_run_part_check(job.choice.phase, &cli->err) : 0;
 
     rps_run_init(&job.run);
-    if (result == 0 && settings->cpus)
-        result = rps_cpus_choose(cli, settings->cpus, &job.cpus, &job.cpu_list);
+    if (result == 0)
+        result = rps_cpus_choose(cli, settings->cpus, &job.cpus);
     if (result == 0)
         result = rps_reader_run(cli->reader, cli->run_id, &job.run, &cli->err);
     if (result == 0)

@@ -4,7 +4,6 @@
  * containers.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "events.h"
@@ -90,8 +89,8 @@ static int is_for_this(const char *name, struct rps_error *err)
     return fits;
 }
 
-static int find_documents(struct rps_events_found *found, struct rps_machine *machine,
-                          const char *sets, struct rps_error *err)
+static int find_documents(struct rps_arena *arena, struct rps_events_found *found,
+                          struct rps_machine *machine, const char *sets, struct rps_error *err)
 {
     const char *const *names = rps_plan_names();
     size_t count = 0;
@@ -99,10 +98,8 @@ static int find_documents(struct rps_events_found *found, struct rps_machine *ma
 
     while (names[count] != NULL)
         count++;
-    found->document = calloc(count + 1, sizeof(*found->document));
-    found->other = calloc(count + 1, sizeof(*found->other));
-    if (found->document == NULL || found->other == NULL)
-        return rps_error_memory(err);
+    found->document = rps_arena_get(arena, count + 1, sizeof(*found->document));
+    found->other = rps_arena_get(arena, count, sizeof(*found->other));
     if (sets != NULL)
         return add_document(found, machine, sets, err);
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -168,14 +165,12 @@ static int try_name(struct rps_machine *machine, const char *name, struct rps_ev
 }
 
 /* The events asked for. Returns the exit status: the worst of theirs. */
-static int find_names(struct rps_events_found *found, struct rps_machine *machine, int count,
-                      char **name, struct rps_error *err)
+static int find_names(struct rps_arena *arena, struct rps_events_found *found,
+                      struct rps_machine *machine, int count, char **name, struct rps_error *err)
 {
     int status = 0;
 
-    found->event = calloc((size_t)count, sizeof(*found->event));
-    if (found->event == NULL)
-        return rps_error_memory(err);
+    found->event = rps_arena_get(arena, (size_t)count, sizeof(*found->event));
     for (int i = 0; i < count; i++) {
         struct rps_event *event = &found->event[found->event_count];
 
@@ -191,15 +186,6 @@ static int find_names(struct rps_events_found *found, struct rps_machine *machin
     return status;
 }
 
-static void free_found(struct rps_events_found *found)
-{
-    for (int i = 0; i < found->document_count; i++)
-        rps_plan_free(found->document[i].plan);
-    free(found->document);
-    free(found->other);
-    free(found->event);
-}
-
 static int run(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
@@ -210,13 +196,14 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 
     if (result < 0)
         return result;
-    result = argc > 0 ? find_names(&found, &machine, argc, argv, &cli->err)
-                      : find_documents(&found, &machine, settings->sets, &cli->err);
+    result = argc > 0 ? find_names(cli->arena, &found, &machine, argc, argv, &cli->err)
+                      : find_documents(cli->arena, &found, &machine, settings->sets, &cli->err);
     if (result >= 0) {
         rps_events_blocks(&document, &found);
         rps_format_document(cli, &document, settings->format);
     }
-    free_found(&found);
+    for (int i = 0; i < found.document_count; i++)
+        rps_plan_free(found.document[i].plan);
     rps_machine_close(&machine);
     return result;
 }

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -210,10 +209,7 @@ static int wait_for_more(void *context)
 static int run_export(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
-    int *list = NULL;
-    int result = settings->cpus
-                     ? rps_cpus_choose(cli, settings->cpus, &settings->export.cpus, &list)
-                     : 0; /* each */
+    int result = rps_cpus_choose(cli, settings->cpus, &settings->export.cpus); /* else each */
 
     (void)argc;
     (void)argv;
@@ -230,7 +226,6 @@ static int run_export(struct rps_cli *cli, int argc, char **argv)
                                          &settings->export, wait_for_more, cli->out, &cli->err)
                      : rps_export_run(settings->format, cli->out, cli->reader, cli->run_id,
                                       &settings->export, &cli->err);
-    free(list);
     return result;
 }
 

@@ -79,7 +79,6 @@ static void write_output(struct rps_cli *cli, const struct rps_phase_output *out
 struct run_job {
     struct rps_run run;
     struct rps_run_phases_options options;
-    int *cpu_list;
     struct rps_run_phases found;
     struct rps_profile profile;
     struct rps_run_components components;
@@ -93,7 +92,6 @@ static void run_job_free(struct run_job *job)
     rps_run_components_free(&job->components);
     rps_profile_free(&job->profile);
     rps_run_phases_free(&job->found);
-    free(job->cpu_list);
     rps_run_free(&job->run);
 }
 
@@ -128,7 +126,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
     const struct rps_run_at at = {cli->reader, cli->run_id};
-    int result = rps_cpus_choose(cli, settings->cpus, &job->options.cpus, &job->cpu_list);
+    int result = rps_cpus_choose(cli, settings->cpus, &job->options.cpus);
 
     job->options.from_ns = cli->from_ns;
     job->options.to_ns = cli->to_ns;
@@ -215,7 +213,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
 
 static int phases_of_run(struct rps_cli *cli)
 {
-    struct run_job job = {.cpu_list = NULL};
+    struct run_job job = {0};
     int result;
 
     rps_run_init(&job.run);

@@ -130,22 +130,18 @@ static int run_plot(struct rps_cli *cli, int argc, char **argv)
         .ascii = settings->chars ? settings->chars == RPS_CHARS_ASCII : !rps_output_utf8(),
         .sixel = settings->sixel,
     };
-    int *list = NULL;
     char note[512];
     int result;
 
     (void)argc;
     (void)argv;
-    if (settings->cpus != NULL) {
-        result = rps_cpus_choose(cli, settings->cpus, &plot.cpus, &list);
-        if (result < 0)
-            return result;
-    }
+    result = rps_cpus_choose(cli, settings->cpus, &plot.cpus);
+    if (result < 0)
+        return result;
     if (!is_drawing(cli))
         rps_progress_begin(cli, "drawing");
     result = is_drawing(cli) ? draw_in_terminal(cli, &plot)
                              : rps_plot_draw(cli->reader, cli->run_id, &plot, &cli->err);
-    free(list);
     rps_progress_end(cli);
     if (result == 0 && !cli->quiet && !is_drawing(cli) && isatty(STDERR_FILENO)) {
         snprintf(note, sizeof(note), "run %lld is drawn in %s", (long long)cli->run_id,

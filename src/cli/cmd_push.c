@@ -107,8 +107,9 @@ static int check_push(struct rps_cli *cli)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-/* The first line of a file, in *ret for free(); NULL path: NULL. */
-static int read_secret(const char *path, char **ret, struct rps_error *err)
+/* The first line of a file, in *ret; NULL path: NULL. */
+static int read_secret(struct rps_arena *arena, const char *path, const char **ret,
+                       struct rps_error *err)
 {
     FILE *file = path ? fopen(path, "re") : NULL;
     char line[SECRET_MAX + 2] = "";
@@ -126,37 +127,36 @@ static int read_secret(const char *path, char **ret, struct rps_error *err)
                              line[0] ? "it is too long"
                              : errno ? strerror(errno)
                                      : "there is nothing in it");
-    *ret = strdup(line);
-    return *ret ? 0 : rps_error_memory(err);
+    *ret = rps_arena_text(arena, line);
+    return 0;
 }
 
-/* Make the folders that lead to a file, from byte `from` on. What fails is told by opening it. */
-static void make_folders(char *path, size_t from)
+/* Make the folders that lead to a file. What fails is told by opening it. */
+static void make_folders(char *path)
 {
-    for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         mkdir(path, 0700);
         *slash = '/';
     }
 }
 
-/* Where the state is kept unless --state says, for free(). */
-static int find_state(char **ret, struct rps_error *err)
+/* Where the state is kept unless --state says. */
+static int find_state(struct rps_arena *arena, const char **ret, struct rps_error *err)
 {
     const char *folder = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    int length = 0;
+    char *path;
 
     if (folder && folder[0] == '/')
-        length = asprintf(ret, "%s/" STATE_IN_FOLDER, folder);
+        path = rps_arena_print(arena, "%s/" STATE_IN_FOLDER, folder);
     else if (home && home[0] == '/')
-        length = asprintf(ret, "%s/.local/state/" STATE_IN_FOLDER, home);
+        path = rps_arena_print(arena, "%s/.local/state/" STATE_IN_FOLDER, home);
     else
         return rps_error_set(err, RPS_FAILED,
                              "HOME names no folder to note in what was pushed: name a file with "
                              "--state");
-    if (length < 0)
-        return rps_error_memory(err);
-    make_folders(*ret, 1);
+    make_folders(path);
+    *ret = path;
     return 0;
 }
 
@@ -289,43 +289,42 @@ static int push_runs(struct rps_cli *cli, struct one *one, size_t count)
     return failed ? RPS_FAILED : is_stopped && !settings->push.follow;
 }
 
-/* The numbers of the runs that are meant, in *ret for free(). */
-static int choose(struct rps_cli *cli, int64_t **ret, size_t *ret_count)
+/* The runs that are meant. */
+static int choose(struct rps_cli *cli, struct one **ret, size_t *ret_count)
 {
     const struct settings *settings = cli->settings;
+    int64_t one = 0, *run_id = NULL;
+    size_t count = 1;
+    int result = settings->all ? rps_reader_runs(cli->reader, &run_id, &count, &cli->err)
+                 : settings->push.follow
+                     ? rps_reader_find_live(cli->reader, cli->run_text, &one, &cli->err)
+                     : rps_reader_find(cli->reader, cli->run_text, &one, &cli->err);
 
-    if (settings->all)
-        return rps_reader_runs(cli->reader, ret, ret_count, &cli->err);
-    *ret = calloc(1, sizeof(**ret));
-    *ret_count = 1;
-    if (!*ret)
-        return rps_error_memory(&cli->err);
-    return settings->push.follow ? rps_reader_find_live(cli->reader, cli->run_text, *ret, &cli->err)
-                                 : rps_reader_find(cli->reader, cli->run_text, *ret, &cli->err);
+    if (result < 0)
+        return result;
+    *ret_count = count;
+    *ret = rps_arena_get(cli->arena, count, sizeof(**ret));
+    for (size_t i = 0; i < count; i++)
+        (*ret)[i].run_id = run_id ? run_id[i] : one;
+    free(run_id);
+    return 0;
 }
 
 static int push_chosen(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
     struct one *one = NULL;
-    int64_t *run_id = NULL;
     size_t count = 0, there = 0;
-    int result = choose(cli, &run_id, &count);
+    int result = choose(cli, &one, &count);
 
-    if (result == 0 && !(one = calloc(count + 1, sizeof(*one))))
-        result = rps_error_memory(&cli->err);
-    for (size_t i = 0; i < count && result == 0; i++)
-        one[i].run_id = run_id[i];
     if (result == 0)
         result = push_runs(cli, one, count);
-    for (size_t i = 0; i < count && one; i++) {
+    for (size_t i = 0; i < count; i++) {
         there += (size_t)one[i].is_there;
         rps_push_close(one[i].push);
     }
     if (result == 0 && settings->all && there == count && !cli->quiet)
         fprintf(cli->out, "Nothing is left to push of %zu runs.\n", count);
-    free(one);
-    free(run_id);
     return result;
 }
 
@@ -334,7 +333,6 @@ static int run_push(struct rps_cli *cli, int argc, char **argv)
     static const int taken[] = {SIGINT, SIGTERM, SIGHUP};
     struct settings *settings = cli->settings;
     struct rps_push_options *options_of = &settings->push;
-    char *state = NULL, *user = NULL, *bearer = NULL;
     int signals = -1, result = 0;
 
     for (int i = 0; i < argc && result == 0; i++)
@@ -351,20 +349,16 @@ static int run_push(struct rps_cli *cli, int argc, char **argv)
     if (options_of->follow)
         nice(RPS_CLI_NICENESS);
     if (!options_of->state_path)
-        result = find_state(&state, &cli->err);
+        result = find_state(cli->arena, &options_of->state_path, &cli->err);
     if (result == 0)
-        result = read_secret(settings->user_file, &user, &cli->err);
+        result = read_secret(cli->arena, settings->user_file, &options_of->user, &cli->err);
     if (result == 0)
-        result = read_secret(settings->bearer_file, &bearer, &cli->err);
+        result = read_secret(cli->arena, settings->bearer_file, &options_of->bearer, &cli->err);
     if (result == 0)
         result =
             rps_signals_take(taken, sizeof(taken) / sizeof(taken[0]), &signals, NULL, &cli->err);
     if (result == 0) {
-        if (state)
-            options_of->state_path = state;
         options_of->store_path = cli->input;
-        options_of->user = user;
-        options_of->bearer = bearer;
         options_of->note = cli->quiet ? NULL : print_note;
         options_of->wait = wait_for_signal;
         options_of->context = &signals;
@@ -372,9 +366,6 @@ static int run_push(struct rps_cli *cli, int argc, char **argv)
     }
     if (signals >= 0)
         close(signals);
-    free(state);
-    free(user);
-    free(bearer);
     return result;
 }
 

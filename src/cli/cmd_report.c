@@ -1,6 +1,4 @@
 /* `rpistat report`: the report of a run. */
-#include <stdlib.h>
-
 #include "cli.h"
 #include "cpus.h"
 #include "format.h"
@@ -56,15 +54,11 @@ static int run_report(struct rps_cli *cli, int argc, char **argv)
         .explain = settings->explain,
         .region = settings->region,
     };
-    int *list = NULL;
-    int result = rps_cpus_choose(cli, settings->cpus, &report.cpus, &list);
+    int result = rps_cpus_choose(cli, settings->cpus, &report.cpus);
 
     (void)argc;
     (void)argv;
-    if (result == 0)
-        result = write_report(cli, &report, settings->format);
-    free(list);
-    return result;
+    return result < 0 ? result : write_report(cli, &report, settings->format);
 }
 
 const struct rps_command rps_command_report = {

@@ -93,7 +93,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     struct rps_block *block =
         rps_document_block(&document, "recorders", columns, sizeof(columns) / sizeof(columns[0]));
     struct rps_recorders recorders = {0};
-    int result = rps_recorders_find(&recorders, &cli->err);
+    int result = rps_recorders_find(cli->arena, &recorders, &cli->err);
 
     (void)argc;
     (void)argv;

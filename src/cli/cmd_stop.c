@@ -274,7 +274,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
         return rps_error_set(&cli->err, RPS_FAILED, "cannot look at the store %s: %s", cli->input,
                              strerror(errno));
     wanted = cli->input != NULL ? &store : NULL;
-    if (rps_recorders_find(&recorders, &cli->err) < 0)
+    if (rps_recorders_find(cli->arena, &recorders, &cli->err) < 0)
         return RPS_FAILED;
     count = choose(cli, &recorders, wanted, argc > 0 ? argv[0] : NULL);
     if (count == 0 && !cli->quiet)

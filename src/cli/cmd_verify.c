@@ -7,7 +7,6 @@
  * Counters are taken without the kernel where they can be, because only the program's own side of a
  * count is predictable.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "format.h"
@@ -78,10 +77,10 @@ static int prepare(struct rps_verify *verify, const char *sets, struct rps_fitti
     if (rc == 0)
         rc = rps_pmu_prepare(verify->pmu, self, verify->plan, 1, fitting, err);
     verify->pmu->close(self);
-    if (rc < 0)
-        return rc;
-    verify->judged = calloc((size_t)verify->plan->set_count + 1, sizeof(*verify->judged));
-    return verify->judged ? 0 : rps_error_memory(err);
+    if (rc == 0)
+        verify->judged = rps_arena_get(verify->cli->arena, (size_t)verify->plan->set_count,
+                                       sizeof(*verify->judged));
+    return rc;
 }
 
 /* What was not compared, and why. */
@@ -143,9 +142,7 @@ static int verify_backend(struct rps_verify *verify, const struct rps_pmu *pmu, 
     if (rc == 0)
         put_rest(verify);
     rps_plan_free(verify->plan);
-    free(verify->judged);
     verify->plan = NULL;
-    verify->judged = NULL;
     return rc;
 }
 

@@ -19,9 +19,9 @@ int rps_cpus_parse(const char *text, struct rps_cpus *ret, int **ret_list, struc
 
 struct rps_cli;
 
-/* The same for the run of a reading command. "each" of a run that was not recorded by CPU shows it
- * as a whole, and cli->note says so. */
-int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret, int **ret_list);
+/* The same for the run of a reading command, whose arena has the list. "each" of a run that was not
+ * recorded by CPU shows it as a whole, and cli->note says so. text NULL: *ret stays. */
+int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret);
 
 /* The same, to see whether it is right; of an option. */
 int rps_cpus_check(const char *option, const char *text, struct rps_error *err);

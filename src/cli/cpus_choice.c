@@ -2,14 +2,20 @@
 #include "cli.h"
 #include "cpus.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret, int **ret_list)
+int rps_cpus_choose(struct rps_cli *cli, const char *text, struct rps_cpus *ret)
 {
-    int rc = rps_cpus_parse(text, ret, ret_list, &cli->err);
+    int *list = NULL, *kept, rc = text ? rps_cpus_parse(text, ret, &list, &cli->err) : 0;
     struct rps_run run;
 
-    if (rc < 0 || ret->way != RPS_CPUS_EACH || ret->count > 0 || !cli->reader ||
+    if (rc == 0 && list) {
+        kept = rps_arena_get(cli->arena, (size_t)ret->count, sizeof(*kept));
+        ret->cpu = memcpy(kept, list, (size_t)ret->count * sizeof(*kept));
+        free(list);
+    }
+    if (rc < 0 || !text || ret->way != RPS_CPUS_EACH || ret->count > 0 || !cli->reader ||
         rps_reader_run(cli->reader, cli->run_id, &run, NULL) < 0)
         return rc;
     if (!rps_run_is_of_machine(run.target))

@@ -23,7 +23,6 @@
 
 #include "cli.h"
 #include "names.h"
-#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -107,15 +106,15 @@ static void recorder_free(struct rps_recorder *recorder)
         close(recorder->pidfd);
 }
 
-/* Add the process of that number when it is a recorder. RPS_FAILED without memory or pidfds. */
-static int add(struct rps_recorders *list, const char *number, struct rps_error *err)
+/* Add the process of that number when it is a recorder. RPS_FAILED without pidfds. */
+static int add(struct rps_arena *arena, struct rps_recorders *list, const char *number,
+               struct rps_error *err)
 {
     char path[64];
     struct rps_recorder recorder = {.pid = (pid_t)atol(number),
                                     .pidfd = -1,
                                     .state = RPS_RECORDER_UNKNOWN,
-                                    .written_bytes = -1},
-                        *more;
+                                    .written_bytes = -1};
     int proc_fd, found = 0;
 
     snprintf(path, sizeof(path), "/proc/%.20s", number);
@@ -135,17 +134,16 @@ static int add(struct rps_recorders *list, const char *number, struct rps_error 
                               (long)recorder.pid, strerror(errno));
     }
     close(proc_fd);
-    more = found > 0 ? rps_array_grow(list->recorder, list->count, sizeof(*more)) : NULL;
-    if (!more) {
+    if (found <= 0) {
         recorder_free(&recorder);
-        return found > 0 ? rps_error_memory(err) : found;
+        return found;
     }
-    list->recorder = more;
-    more[list->count++] = recorder;
+    list->recorder = rps_arena_grow(arena, list->recorder, list->count, sizeof(recorder));
+    list->recorder[list->count++] = recorder;
     return 0;
 }
 
-int rps_recorders_find(struct rps_recorders *ret, struct rps_error *err)
+int rps_recorders_find(struct rps_arena *arena, struct rps_recorders *ret, struct rps_error *err)
 {
     struct rps_recorders list = {0};
     DIR *proc = opendir("/proc");
@@ -158,7 +156,7 @@ int rps_recorders_find(struct rps_recorders *ret, struct rps_error *err)
                              strerror(errno));
     while (result == 0 && (entry = readdir(proc)) != NULL) {
         if (isdigit((unsigned char)entry->d_name[0]))
-            result = add(&list, entry->d_name, err);
+            result = add(arena, &list, entry->d_name, err);
     }
     closedir(proc);
     if (result < 0)
@@ -172,6 +170,5 @@ void rps_recorders_free(struct rps_recorders *recorders)
 {
     for (size_t i = 0; i < recorders->count; i++)
         recorder_free(&recorders->recorder[i]);
-    free(recorders->recorder);
     *recorders = (struct rps_recorders){0};
 }

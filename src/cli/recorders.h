@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "registry.h"
+#include "rpistat/arena.h"
 #include "rpistat/error.h"
 
 enum rps_recorder_state {
@@ -33,11 +34,11 @@ struct rps_recorder {
 
 struct rps_recorders {
     size_t count;
-    struct rps_recorder *recorder; /* owned */
+    struct rps_recorder *recorder; /* the array is the arena's */
 };
 
-/* All recorders that this user may see, by process. RPS_FAILED without memory, /proc, or pidfds. */
-int rps_recorders_find(struct rps_recorders *ret, struct rps_error *err);
+/* All recorders that this user may see, by process. RPS_FAILED without /proc or pidfds. */
+int rps_recorders_find(struct rps_arena *arena, struct rps_recorders *ret, struct rps_error *err);
 void rps_recorders_free(struct rps_recorders *recorders);
 
 #endif

@@ -139,15 +139,10 @@ int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_ru
 {
     const struct rps_texts *list = &((const struct rps_runs_settings *)cli->settings)->run;
     int64_t *run_id = NULL;
-    char *chosen = NULL;
     size_t count = 0, kept = 0;
     int result = rps_reader_runs(cli->reader, &run_id, &count, &cli->err);
+    char *chosen = rps_arena_get(cli->arena, count, 1);
 
-    if (result < 0)
-        return result;
-    chosen = calloc(count + 1, 1);
-    if (chosen == NULL)
-        result = rps_error_memory(&cli->err);
     for (int i = 0; i < list->count && result == 0; i++)
         result = mark(cli, list->text[i], run_id, count, chosen);
     for (int i = 0; i < argc && result == 0; i++)
@@ -157,7 +152,6 @@ int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_ru
         if (result > 0)
             run_id[kept++] = run_id[i];
     }
-    free(chosen);
     if (result < 0) {
         free(run_id);
         return result;

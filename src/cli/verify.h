@@ -30,7 +30,7 @@ struct rps_verify {
         *comparisons; /* comparisons: the table that is being filled */
     const struct rps_pmu *pmu;
     struct rps_plan *plan; /* fitted */
-    uint32_t *judged;      /* owned; a set each, bit s: slot s had a prediction */
+    uint32_t *judged;      /* a set each, bit s: slot s had a prediction */
     /* So far, of all backends. */
     int rows, right;
     int intervals, held; /* of estimates in turns, and those that hold the count of all the time */

@@ -218,18 +218,32 @@ static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, 
     return rc < 0 ? rc : 0;
 }
 
-/* A plan of the clock event and one set: that set is counted all the time. */
-static struct rps_plan *plan_of_set(const struct rps_plan *plan, const struct rps_event_set *set)
+/* A plan of the clock event alone. */
+static struct rps_plan *plan_of_clock(const struct rps_plan *plan)
 {
     struct rps_plan *one = rps_plan_new();
-    struct rps_event_set *added = one ? rps_plan_add_set(one) : NULL;
 
-    if (!added) {
-        rps_plan_free(one);
-        return NULL;
-    }
+    if (!one)
+        rps_arena_exhausted();
     one->clock = plan->clock;
-    *added = *set;
+    return one;
+}
+
+static struct rps_event_set *add_set(struct rps_plan *plan)
+{
+    struct rps_event_set *set = rps_plan_add_set(plan);
+
+    if (!set)
+        rps_arena_exhausted();
+    return set;
+}
+
+/* The clock event and one set: that set is counted all the time. */
+static struct rps_plan *plan_of_set(const struct rps_plan *plan, const struct rps_event_set *set)
+{
+    struct rps_plan *one = plan_of_clock(plan);
+
+    *add_set(one) = *set;
     return one;
 }
 
@@ -242,8 +256,6 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
 
-        if (!one)
-            return rps_error_memory(err);
         for (int i = 0; rc == 0 && rps_micros[i]; i++)
             if (concerns(one, rps_micros[i]))
                 rc = verify_micro(verify, one, n, rps_micros[i], err);
@@ -257,21 +269,14 @@ int rps_verify_predictions(struct rps_verify *verify, struct rps_error *err)
 /* The events of one of the plan's sets in turns, each a set of its own. */
 static struct rps_plan *plan_in_turns(const struct rps_plan *plan)
 {
-    struct rps_plan *turns = rps_plan_new();
+    struct rps_plan *turns = plan_of_clock(plan);
 
-    if (!turns)
-        return NULL;
-    turns->clock = plan->clock;
     for (int s = 0; s < plan->set[0].event_count; s++) {
         struct rps_event_set *set;
 
         if (plan->set[0].event[s].state != RPS_EVENT_MEASURED)
             continue;
-        set = rps_plan_add_set(turns);
-        if (!set) {
-            rps_plan_free(turns);
-            return NULL;
-        }
+        set = add_set(turns);
         snprintf(set->name, sizeof(set->name), "%s", plan->set[0].event[s].name);
         set->event[0] = plan->set[0].event[s];
         set->event_count = 1;
@@ -349,10 +354,8 @@ static int verify_rotation_of(struct rps_verify *verify, const struct rps_plan *
 {
     struct rps_plan *in_turns = plan_in_turns(one);
     struct rps_verify_comparison comparison[RPS_SLOT_MAX];
-    int count = in_turns ? 0 : rps_error_memory(err), wrong = 1;
+    int count = 0, wrong = in_turns->set_count > 1;
 
-    if (in_turns && in_turns->set_count < 2)
-        goto out;
     for (int i = 0; count >= 0 && wrong && i < ATTEMPTS; i++) {
         count = compare_rotation(verify, one, in_turns, turns, comparison, err);
         wrong = 0;
@@ -362,7 +365,6 @@ static int verify_rotation_of(struct rps_verify *verify, const struct rps_plan *
     for (int c = 0; c < count; c++)
         add_verify_row(verify, ROTATION_MICRO, &one->set[0].event[comparison[c].slot],
                        &comparison[c]);
-out:
     rps_plan_free(in_turns);
     return count < 0 ? count : 0;
 }
@@ -382,7 +384,7 @@ int rps_verify_rotation(struct rps_verify *verify, struct rps_error *err)
     for (int n = 0; rc == 0 && n < verify->plan->set_count; n++) {
         struct rps_plan *one = plan_of_set(verify->plan, &verify->plan->set[n]);
 
-        rc = one ? verify_rotation_of(verify, one, turns, err) : rps_error_memory(err);
+        rc = verify_rotation_of(verify, one, turns, err);
         rps_plan_free(one);
     }
     return rc;

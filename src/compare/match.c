@@ -118,35 +118,28 @@ static void trace(const uint8_t *step, size_t a, size_t b, size_t *ret)
     }
 }
 
-static int align(const struct rps_phases *a, const struct rps_phases *b,
-                 const struct rps_match_labels *labels, size_t *ret, double *ret_cost,
-                 struct rps_error *err)
+int rps_match_check(size_t count, struct rps_error *err)
 {
-    struct rps_arena *scratch;
-    struct side left, right;
-    uint8_t *step;
-
-    if (a->count > RPS_MATCH_MAX || b->count > RPS_MATCH_MAX)
-        return rps_error_set(err, RPS_FAILED,
-                             "more than %d phases of a run cannot be matched: take a coarser level",
-                             RPS_MATCH_MAX);
-    scratch = rps_arena_new(); /* many runs are aligned */
-    left = make_side(scratch, a, labels);
-    right = make_side(scratch, b, labels);
-    step = rps_arena_get(scratch, (a->count + 1) * (b->count + 1), 1);
-    *ret_cost = fill(&left, &right, labels,
-                     rps_arena_get(scratch, b->count + 1, sizeof(struct path)), step);
-    trace(step, a->count, b->count, ret);
-    rps_arena_free(scratch);
-    return 0;
+    return count <= RPS_MATCH_MAX
+               ? 0
+               : rps_error_set(
+                     err, RPS_FAILED,
+                     "more than %d phases of a run cannot be matched: take a coarser level",
+                     RPS_MATCH_MAX);
 }
 
-int rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
-                    const struct rps_match_labels *labels, size_t *ret, struct rps_error *err)
+double rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
+                       const struct rps_match_labels *labels, size_t *ret)
 {
-    double cost;
+    struct rps_arena *scratch = rps_arena_new(); /* many runs are aligned */
+    struct side left = make_side(scratch, a, labels), right = make_side(scratch, b, labels);
+    uint8_t *step = rps_arena_get(scratch, (a->count + 1) * (b->count + 1), 1);
+    double cost = fill(&left, &right, labels,
+                       rps_arena_get(scratch, b->count + 1, sizeof(struct path)), step);
 
-    return align(a, b, labels, ret, &cost, err);
+    trace(step, a->count, b->count, ret);
+    rps_arena_free(scratch);
+    return cost;
 }
 
 /* --- several runs ----------------------------------------------------------------------------- */
@@ -162,28 +155,28 @@ struct matching {
 };
 
 /* The run that stands for a side; of those that cost the same the first. */
-static int choose_standing(struct matching *m, int side, struct rps_error *err)
+static void choose_standing(struct matching *m, int side)
 {
-    double *cost = rps_arena_get(m->arena, m->count, sizeof(*cost)), one = 0;
-    int result = 0;
+    double *cost = rps_arena_get(m->arena, m->count, sizeof(*cost));
 
     m->out->standing[side] = RPS_MATCH_NONE;
-    for (size_t x = 0; x < m->count && result == 0; x++) {
-        for (size_t y = x + 1; y < m->count && m->side[x] == side && result == 0; y++) {
+    for (size_t x = 0; x < m->count; x++) {
+        for (size_t y = x + 1; y < m->count && m->side[x] == side; y++) {
+            double one;
+
             if (m->side[y] != side)
                 continue;
-            result = align(&m->run[x], &m->run[y], m->labels, m->partner, &one, err);
+            one = rps_match_align(&m->run[x], &m->run[y], m->labels, m->partner);
             cost[x] += one;
             cost[y] += one;
         }
     }
-    for (size_t x = 0; x < m->count && result == 0; x++) {
+    for (size_t x = 0; x < m->count; x++) {
         size_t best = m->out->standing[side];
 
         if (m->side[x] == side && (best == RPS_MATCH_NONE || cost[x] < cost[best] - ROUNDING))
             m->out->standing[side] = x;
     }
-    return result;
 }
 
 /* The first row that a label has on a side. */
@@ -275,14 +268,11 @@ static void sort_rows(const struct matching *m, const struct rps_phases *a,
 }
 
 /* Rows by the alignment of the two runs that stand for their sides; one may have no phases. */
-static int make_rows(struct matching *m, const struct rps_phases *a, const struct rps_phases *b,
-                     size_t *row_a, size_t *row_b, struct rps_error *err)
+static void make_rows(struct matching *m, const struct rps_phases *a, const struct rps_phases *b,
+                      size_t *row_a, size_t *row_b)
 {
-    double cost;
-
     m->out->row = rps_arena_get(m->arena, a->count + b->count, sizeof(*m->out->row));
-    if (align(a, b, m->labels, m->partner, &cost, err) < 0)
-        return RPS_FAILED;
+    rps_match_align(a, b, m->labels, m->partner);
     for (size_t i = 0; i < a->count; i++) {
         size_t j = m->partner[i];
 
@@ -292,23 +282,19 @@ static int make_rows(struct matching *m, const struct rps_phases *a, const struc
     add_left_over(m->out, 0, a, b, row_a);
     add_left_over(m->out, 1, b, a, row_b);
     sort_rows(m, a, b, row_a, row_b);
-    return 0;
 }
 
 /* The rows of another run's phases: those of their partners, or of their labels. */
-static int place_run(struct matching *m, size_t r, struct rps_error *err)
+static void place_run(struct matching *m, size_t r)
 {
     size_t standing = m->out->standing[m->side[r]], *row = m->out->row_of[r];
     const struct rps_phases *phases = &m->run[r];
-    double cost;
 
-    if (align(phases, &m->run[standing], m->labels, m->partner, &cost, err) < 0)
-        return RPS_FAILED;
+    rps_match_align(phases, &m->run[standing], m->labels, m->partner);
     for (size_t i = 0; i < phases->count; i++)
         row[i] = m->partner[i] != RPS_MATCH_NONE
                      ? m->out->row_of[standing][m->partner[i]]
                      : row_of_label(m->out, m->side[r], phases->phase[i].label);
-    return 0;
 }
 
 static void begin(struct matching *m)
@@ -387,23 +373,23 @@ int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const 
         .run = folded, .side = side, .count = count, .labels = labels, .arena = arena, .out = &out};
     const struct rps_phases none = {0}, *phases[2];
     size_t *row[2];
-    int result = 0;
 
+    for (size_t r = 0; r < count; r++) {
+        if (rps_match_check(folded[r].count, err) < 0)
+            return RPS_FAILED;
+    }
     begin(&m);
-    for (int s = 0; s < 2 && result == 0; s++) {
-        result = choose_standing(&m, s, err);
+    for (int s = 0; s < 2; s++) {
+        choose_standing(&m, s);
         phases[s] = out.standing[s] == RPS_MATCH_NONE ? &none : &folded[out.standing[s]];
         row[s] = out.standing[s] == RPS_MATCH_NONE ? NULL : out.row_of[out.standing[s]];
     }
-    if (result == 0)
-        result = make_rows(&m, phases[0], phases[1], row[0], row[1], err);
-    for (size_t r = 0; r < count && result == 0; r++) {
+    make_rows(&m, phases[0], phases[1], row[0], row[1]);
+    for (size_t r = 0; r < count; r++) {
         if (r != out.standing[side[r]])
-            result = place_run(&m, r, err);
+            place_run(&m, r);
     }
-    if (result == 0) {
-        unfold(&m, run, place);
-        *ret = out;
-    }
-    return result;
+    unfold(&m, run, place);
+    *ret = out;
+    return 0;
 }

@@ -29,10 +29,13 @@ struct rps_match_labels {
  * phase i of a is, or RPS_MATCH_NONE. The same label costs 0; two labels of which neither is in the
  * other run .3 + .4 x distance; others 1.2; a phase that is left over .55. Of alignments that cost
  * the same it is the one whose partners are most alike in length, as parts of their runs.
- * RPS_FAILED for more than RPS_MATCH_MAX phases.
+ * Neither has more than RPS_MATCH_MAX phases. Returns what the alignment costs.
  */
-int rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
-                    const struct rps_match_labels *labels, size_t *ret, struct rps_error *err);
+double rps_match_align(const struct rps_phases *a, const struct rps_phases *b,
+                       const struct rps_match_labels *labels, size_t *ret);
+
+/* RPS_FAILED for more phases of a run than can be aligned. */
+int rps_match_check(size_t count, struct rps_error *err);
 
 /* A kind of phase: those that have label a on side A and label b on side B. */
 struct rps_match_row {
@@ -54,7 +57,7 @@ struct rps_matching {
  * of its label, as the further turns of a loop are; phases in another order have one row too, where
  * they have one label. One of another run whose label the run of its side does not have is in no
  * row. Of a loop (rpistat/fold.h) the first phase of each label is aligned, as long as all of them,
- * and stands for them. What *ret points to lies in the arena. Errors: as above.
+ * and stands for them. What *ret points to lies in the arena. Errors: that of rps_match_check.
  */
 int rps_match_runs(struct rps_arena *arena, const struct rps_phases *run, const int *side,
                    size_t count, const struct rps_match_labels *labels, struct rps_matching *ret,

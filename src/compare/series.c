@@ -280,15 +280,15 @@ static struct rps_phases make_phases(struct rps_arena *arena,
 }
 
 /* Which stretch of b each of a is. */
-static int align(struct rps_arena *arena, const struct rps_comparison_line *a,
-                 const struct rps_comparison_line *b, const struct rps_match_labels *labels,
-                 size_t **ret, struct rps_error *err)
+static size_t *align(struct rps_arena *arena, const struct rps_comparison_line *a,
+                     const struct rps_comparison_line *b, const struct rps_match_labels *labels)
 {
     struct rps_phases left = make_phases(arena, a, labels->count);
     struct rps_phases right = make_phases(arena, b, labels->count);
+    size_t *ret = rps_arena_get(arena, left.count, sizeof(*ret));
 
-    *ret = rps_arena_get(arena, left.count, sizeof(**ret));
-    return rps_match_align(&left, &right, labels, *ret, err);
+    rps_match_align(&left, &right, labels, ret);
+    return ret;
 }
 
 /* The next slot, of a stretch, and of its partner on the other side; NULL: it has none. */
@@ -309,16 +309,15 @@ static void add_slot(struct rps_comparison_series *series, int sides,
     slot->to = series->phase_length += length;
 }
 
-static int make_slots(struct rps_arena *arena, struct rps_comparison_series *series,
-                      struct rps_comparison_line *a, struct rps_comparison_line *b,
-                      const struct rps_match_labels *labels, struct rps_error *err)
+static void make_slots(struct rps_arena *arena, struct rps_comparison_series *series,
+                       struct rps_comparison_line *a, struct rps_comparison_line *b,
+                       const struct rps_match_labels *labels)
 {
     const int only_a = 1 << RPS_SIDE_A, only_b = 1 << RPS_SIDE_B;
-    size_t *partner = NULL, next = 0;
+    const size_t *partner = align(arena, a, b, labels);
+    size_t next = 0;
 
     series->slot = rps_arena_get(arena, a->stretch_count + b->stretch_count, sizeof(*series->slot));
-    if (align(arena, a, b, labels, &partner, err) != 0)
-        return RPS_FAILED;
     for (size_t i = 0; i < a->stretch_count; i++) {
         int alone = partner[i] == RPS_MATCH_NONE;
 
@@ -329,23 +328,19 @@ static int make_slots(struct rps_arena *arena, struct rps_comparison_series *ser
     }
     while (next < b->stretch_count)
         add_slot(series, only_b, &b->stretch[next++], NULL);
-    return 0;
 }
 
 /* The slots of another run's stretches are those of their partners. */
-static int take_slots(struct rps_arena *arena, struct rps_comparison_line *line,
-                      const struct rps_comparison_line *standing,
-                      const struct rps_match_labels *labels, struct rps_error *err)
+static void take_slots(struct rps_arena *arena, struct rps_comparison_line *line,
+                       const struct rps_comparison_line *standing,
+                       const struct rps_match_labels *labels)
 {
-    size_t *partner = NULL;
+    const size_t *partner = align(arena, line, standing, labels);
 
-    if (align(arena, line, standing, labels, &partner, err) != 0)
-        return RPS_FAILED;
     for (size_t i = 0; i < line->stretch_count; i++) {
         if (partner[i] < standing->stretch_count)
             line->stretch[i].slot = standing->stretch[partner[i]].slot;
     }
-    return 0;
 }
 
 static int lay_out(const struct rps_comparison *comparison, struct rps_comparison_series *series,
@@ -354,16 +349,20 @@ static int lay_out(const struct rps_comparison *comparison, struct rps_compariso
     struct rps_comparison_line *a = &series->run[comparison->standing[RPS_SIDE_A]];
     struct rps_comparison_line *b = &series->run[comparison->standing[RPS_SIDE_B]];
     struct rps_match_labels labels = make_labels(comparison);
-    int result = make_slots(comparison->arena, series, a, b, &labels, err);
 
-    for (size_t r = 0; r < series->run_count && result == 0; r++) {
+    for (size_t r = 0; r < series->run_count; r++) {
+        if (rps_match_check(series->run[r].stretch_count, err) < 0)
+            return RPS_FAILED;
+    }
+    make_slots(comparison->arena, series, a, b, &labels);
+    for (size_t r = 0; r < series->run_count; r++) {
         struct rps_comparison_line *line = &series->run[r];
 
         if (line != a && line != b)
-            result = take_slots(comparison->arena, line,
-                                comparison->run[r].side == RPS_SIDE_A ? a : b, &labels, err);
+            take_slots(comparison->arena, line, comparison->run[r].side == RPS_SIDE_A ? a : b,
+                       &labels);
     }
-    return result;
+    return 0;
 }
 
 double rps_comparison_place(const struct rps_comparison_series *series, size_t run, double time_s)

@@ -128,32 +128,8 @@ static const char *interval_text(struct rps_arena *arena,
                            ratio_text(arena, change, change->high), is_factor(change) ? 'x' : '%');
 }
 
-struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
-                                                 const struct rps_comparison_figure *figure,
-                                                 const struct rps_change *change)
-{
-    return (struct rps_comparison_words){
-        .a = rps_comparison_value_text(arena, figure, change->a),
-        .b = rps_comparison_value_text(arena, figure, change->b),
-        .change = change_text(arena, change),
-        .interval = interval_text(arena, figure, change),
-        .verdict = rps_comparison_verdict_text(change),
-    };
-}
-
-int rps_comparison_is_changed(const struct rps_change *change)
-{
-    enum rps_comparison_verdict verdict = rps_comparison_verdict(change);
-
-    return verdict == RPS_VERDICT_LESS || verdict == RPS_VERDICT_MORE;
-}
-
-int rps_comparison_is_sayable(const struct rps_change *change)
-{
-    return rps_comparison_is_changed(change) || change->why == RPS_CHANGE_SINGLE;
-}
-
-const char *rps_comparison_verdict_text(const struct rps_change *change)
+/* "less", "more", "not shown", "untested", "too short", "-". */
+static const char *verdict_text(const struct rps_change *change)
 {
     switch (rps_comparison_verdict(change)) {
     case RPS_VERDICT_LESS:
@@ -168,6 +144,31 @@ const char *rps_comparison_verdict_text(const struct rps_change *change)
     return change->why == RPS_CHANGE_SINGLE  ? "untested"
            : change->why == RPS_CHANGE_SHORT ? "too short"
                                              : "-";
+}
+
+struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
+                                                 const struct rps_comparison_figure *figure,
+                                                 const struct rps_change *change)
+{
+    return (struct rps_comparison_words){
+        .a = rps_comparison_value_text(arena, figure, change->a),
+        .b = rps_comparison_value_text(arena, figure, change->b),
+        .change = change_text(arena, change),
+        .interval = interval_text(arena, figure, change),
+        .verdict = verdict_text(change),
+    };
+}
+
+int rps_comparison_is_changed(const struct rps_change *change)
+{
+    enum rps_comparison_verdict verdict = rps_comparison_verdict(change);
+
+    return verdict == RPS_VERDICT_LESS || verdict == RPS_VERDICT_MORE;
+}
+
+int rps_comparison_is_sayable(const struct rps_change *change)
+{
+    return rps_comparison_is_changed(change) || change->why == RPS_CHANGE_SINGLE;
 }
 
 /* --- what says most --------------------------------------------------------------------------- */

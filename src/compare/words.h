@@ -24,9 +24,6 @@ struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
                                                  const struct rps_comparison_figure *figure,
                                                  const struct rps_change *change);
 
-/* "less", "more", "not shown", "untested", "too short", "-": short, for tables. */
-const char *rps_comparison_verdict_text(const struct rps_change *change);
-
 /* 1: the verdict is that there is less or more. */
 int rps_comparison_is_changed(const struct rps_change *change);
 

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -200,12 +199,10 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
     if (options->label)
         snprintf(run->label, sizeof(run->label), "%s", options->label);
     for (int i = 0; i < options->tag_count; i++) {
-        const char *value = strchr(options->tag[i], '=');
-        char *key = strndup(options->tag[i], value ? (size_t)(value - options->tag[i]) : 0);
-        int result = key && value ? rps_run_add_tag(run, key, value + 1) : -1;
+        int length = (int)strcspn(options->tag[i], "=");
+        const char *key = rps_arena_print(builder->arena, "%.*s", length, options->tag[i]);
 
-        free(key);
-        if (result < 0)
+        if (rps_run_add_tag(run, key, options->tag[i] + length + 1) < 0)
             return rps_error_memory(err);
     }
     return 0;
@@ -346,10 +343,10 @@ int rps_import_file(const char *path, const char *store_path,
     uint64_t periods = 0;
     int result = file ? 0 : RPS_FAILED;
 
-    if (file && !(builder = rps_import_open(file, name, options->note)))
-        result = rps_error_memory(err);
-    if (result == 0)
+    if (result == 0) {
+        builder = rps_import_open(file, name, options->note);
         result = rps_import_look(builder, options, &format, err);
+    }
     if (result == 0)
         result = describe_run(builder, format, changed_ns, options, err);
     if (result == 0)

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "import_parts.h"
-#include "rpistat/array.h"
 #include "rpistat/clock.h"
 
 /* Times and sums that a store holds, with room to spare. */
@@ -27,44 +26,35 @@
 struct rps_import_builder *rps_import_open(FILE *file, const char *path,
                                            void (*note)(const char *sentence))
 {
-    struct rps_import_builder *builder = calloc(1, sizeof(*builder));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_import_builder *builder = rps_arena_get(arena, 1, sizeof(*builder));
 
-    if (!builder)
-        return NULL;
+    builder->arena = arena;
     builder->file = file;
     builder->path = path;
     builder->note = note;
     rps_run_init(&builder->run);
     rps_run_init(&builder->again);
     builder->plan = rps_plan_new();
-    builder->line = malloc(RPS_IMPORT_LINE_MAX + 2);
-    if (builder->plan && builder->line)
-        return builder;
-    rps_import_close(builder);
-    return NULL;
+    if (!builder->plan)
+        rps_arena_exhausted();
+    builder->line = rps_arena_get(arena, RPS_IMPORT_LINE_MAX + 2, 1);
+    return builder;
 }
 
 void rps_import_close(struct rps_import_builder *builder)
 {
     if (!builder)
         return;
-    for (int i = 0; i < builder->column_count; i++) {
-        free(builder->column[i].name);
-        free(builder->column[i].unit);
-        free(builder->column[i].panel);
-    }
     if (builder->row.is_open)
         csv_free(&builder->row.parser);
     free(builder->row.text);
     free(builder->row.cell);
     free(builder->row.offset);
-    free(builder->column);
-    free(builder->track);
-    free(builder->line);
     rps_plan_free(builder->plan);
     rps_run_free(&builder->run);
     rps_run_free(&builder->again);
-    free(builder);
+    rps_arena_free(builder->arena);
 }
 
 struct rps_run *rps_import_run(struct rps_import_builder *builder)
@@ -77,8 +67,6 @@ struct rps_run *rps_import_run(struct rps_import_builder *builder)
 static struct rps_import_track *find_track(struct rps_import_builder *builder, int32_t cpu,
                                            struct rps_error *err)
 {
-    struct rps_import_track *grown;
-
     for (size_t i = 0; i < builder->track_count; i++) {
         if (builder->track[i].cpu == cpu)
             return &builder->track[i];
@@ -91,13 +79,9 @@ static struct rps_import_track *find_track(struct rps_import_builder *builder, i
         rps_import_refuse(builder, err, "there are more than %d CPUs", TRACKS_MAX);
         return NULL;
     }
-    grown = rps_array_grow(builder->track, builder->track_count, sizeof(*grown));
-    if (!grown) {
-        rps_error_memory(err);
-        return NULL;
-    }
-    builder->track = grown;
-    builder->track[builder->track_count] = (struct rps_import_track){.cpu = cpu};
+    builder->track = rps_arena_grow(builder->arena, builder->track, builder->track_count,
+                                    sizeof(*builder->track));
+    builder->track[builder->track_count].cpu = cpu;
     return &builder->track[builder->track_count++];
 }
 

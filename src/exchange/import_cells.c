@@ -58,20 +58,6 @@ int rps_cell_refuse(struct rps_import_builder *builder, const char *what, const 
                              rps_text_printable(text, sizeof(text), cell));
 }
 
-int rps_import_rows(struct rps_import_builder *builder, rps_import_row_reader read, void *reader,
-                    struct rps_error *err)
-{
-    char separator = rps_import_separator(rps_import_first_row(rps_import_head(builder)));
-    char *const *cell;
-    size_t count;
-    int result;
-
-    while ((result = rps_import_cells(builder, separator, &cell, &count, err)) > 0)
-        if ((result = read(reader, cell, count, err)) < 0)
-            break;
-    return result;
-}
-
 const char *rps_import_first_row(const char *head)
 {
     for (;;) {

@@ -18,13 +18,6 @@ int rps_cell_seconds(const char *cell, int64_t *ret_ns);
 int rps_cell_refuse(struct rps_import_builder *builder, const char *what, const char *cell,
                     struct rps_error *err);
 
-/* Hand all rows of the file to a function, and the reader with them; cells are separated as in the
- * first row. 0 or negative. */
-typedef int (*rps_import_row_reader)(void *reader, char *const *cell, size_t count,
-                                     struct rps_error *err);
-int rps_import_rows(struct rps_import_builder *builder, rps_import_row_reader read, void *reader,
-                    struct rps_error *err);
-
 /* The first line of the file's beginning that is neither empty nor a comment; "" without one. */
 const char *rps_import_first_row(const char *head);
 /* What follows `mark` in the comments before it, up to the line's end: 1 and ret, or 0. */

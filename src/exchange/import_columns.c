@@ -7,11 +7,9 @@
  * the one by the other: the mean over time, and over CPUs where these are added up.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "import_parts.h"
-#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -30,29 +28,24 @@ static int is_column(const struct rps_import_known_column *known,
 static int add_column(struct rps_import_builder *builder, const struct rps_import_column *column,
                       int *ret, struct rps_error *err)
 {
-    struct rps_import_known_column *grown, *known;
+    struct rps_arena *arena = builder->arena;
+    size_t count = (size_t)builder->column_count;
 
     if (builder->writer)
         return rps_import_refuse(builder, err, "the file was changed while it was read");
     if (builder->column_count == RPS_IMPORT_COLUMNS_MAX)
         return rps_import_refuse(builder, err, "there are more than %d columns to import",
                                  RPS_IMPORT_COLUMNS_MAX);
-    grown = rps_array_grow(builder->column, (size_t)builder->column_count, sizeof(*grown));
-    if (!grown)
-        return rps_error_memory(err);
-    builder->column = grown;
-    known = &grown[builder->column_count++];
-    *known = (struct rps_import_known_column){
-        .name = strdup(column->name),
-        .unit = strdup(column->unit ? column->unit : ""),
-        .panel = strdup(column->panel ? column->panel : ""),
+    builder->column = rps_arena_grow(arena, builder->column, count, sizeof(*builder->column));
+    builder->column[count] = (struct rps_import_known_column){
+        .name = rps_arena_text(arena, column->name),
+        .unit = rps_arena_text(arena, column->unit),
+        .panel = rps_arena_text(arena, column->panel),
         .kind = column->kind,
         .least = INFINITY,
         .most = -INFINITY,
     };
-    if (!known->name || !known->unit || !known->panel)
-        return rps_error_memory(err);
-    *ret = builder->column_count - 1;
+    *ret = builder->column_count++;
     return 0;
 }
 

@@ -38,7 +38,7 @@ static const char *const kind_name[KINDS] = {"",      "time",  "length", "cpu",
                                              "count", "clock", "gauge",  "skip"};
 
 struct table_column {
-    char *name; /* owned; of the header */
+    char *name; /* of the header */
     char unit[32];
     char cell_unit[32]; /* behind the numbers: "35 %" */
     char panel[100];
@@ -46,14 +46,14 @@ struct table_column {
     int column;                   /* of the builder */
     /* of the first rows */
     int numbers, words, times, starts_with_word, is_all;
-    char *ambiguous; /* owned; a date that is no time; NULL: none is */
+    const char *ambiguous; /* a date that is no time; NULL: none is */
 };
 
 struct table {
     struct rps_import_builder *builder;
     char separator, decimal;
     size_t count;
-    struct table_column *column;          /* owned */
+    struct table_column *column;
     int has_header, is_commented;         /* a comment before the first row is the header */
     int time, length, cpu;                /* columns; -1: none */
     int64_t unit_ns, length_unit_ns;      /* of times and lengths that are numbers */
@@ -303,15 +303,11 @@ static int map_item(struct table *table, char *item, struct rps_error *err)
 
 static int read_map(struct table *table, const char *map, struct rps_error *err)
 {
-    char *text = map ? strdup(map) : NULL, *save = NULL, *item;
+    char *rest = rps_arena_text(table->builder->arena, map), *item;
     int result = 0;
 
-    if (map && !text)
-        return rps_error_memory(err);
-    for (item = text ? strtok_r(text, ",", &save) : NULL; item && result == 0;
-         item = strtok_r(NULL, ",", &save))
-        result = map_item(table, item, err);
-    free(text);
+    while (result == 0 && (item = strsep(&rest, ",")))
+        result = *item ? map_item(table, item, err) : 0;
     return result;
 }
 
@@ -369,23 +365,23 @@ static int is_first_row(const struct table *table, char *const *cell, size_t cou
     return count > 1 && has_words;
 }
 
-static int begin_columns(struct table *table, char *const *cell, size_t count,
-                         struct rps_error *err)
+static char *keep_name(const struct table *table, const char *name)
 {
-    table->column = calloc(count, sizeof(*table->column));
-    if (!table->column)
-        return rps_error_memory(err);
+    return rps_arena_print(table->builder->arena, "%.*s", TEXT_SIZE - 1, name);
+}
+
+static void begin_columns(struct table *table, char *const *cell, size_t count)
+{
+    table->column = rps_arena_get(table->builder->arena, count, sizeof(*table->column));
     table->count = count;
     for (size_t c = 0; c < count; c++) {
         const char *unit;
         double value;
 
         table->column[c].starts_with_word = read_number(table, cell[c], &value, &unit) < 0;
-        if (!(table->column[c].name = strndup(cell[c], TEXT_SIZE - 1)))
-            return rps_error_memory(err);
+        table->column[c].name = keep_name(table, cell[c]);
         take_said(&table->column[c]);
     }
-    return 0;
 }
 
 static int check_count(const struct table *table, size_t count, struct rps_error *err)
@@ -422,7 +418,7 @@ static void look_at(struct table *table, char *const *cell)
         column->is_all |= strcasecmp(cell[c], "all") == 0;
         column->times += read_time(table, cell[c], 1, &time_ns);
         if (!column->ambiguous && is_ambiguous(cell[c]))
-            column->ambiguous = strdup(cell[c]);
+            column->ambiguous = rps_arena_text(table->builder->arena, cell[c]);
     }
 }
 
@@ -445,7 +441,7 @@ static int is_time(const struct table *table, size_t c)
 }
 
 /* The comment before the first row is the header when it has as many cells: sadf -d. */
-static int read_comment(struct table *table, struct rps_error *err)
+static void read_comment(struct table *table)
 {
     const char *head = rps_import_head(table->builder), *row = rps_import_first_row(head), *comment;
     char text[RPS_IMPORT_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
@@ -453,20 +449,16 @@ static int read_comment(struct table *table, struct rps_error *err)
     while (row > head && row[-1] != '\n')
         row--;
     if (row == head)
-        return 0;
+        return;
     for (comment = row - 1; comment > head && comment[-1] != '\n'; comment--)
         ;
     if (*comment != '#' || rps_import_separator(comment + 1) != table->separator ||
         rps_import_split(comment + 1, text, sizeof(text), cell, RPS_IMPORT_COLUMNS_MAX) !=
             table->count)
-        return 0;
-    for (size_t c = 0; c < table->count; c++) {
-        free(table->column[c].name);
-        if (!(table->column[c].name = strndup(cell[c], TEXT_SIZE - 1)))
-            return rps_error_memory(err);
-    }
+        return;
+    for (size_t c = 0; c < table->count; c++)
+        table->column[c].name = keep_name(table, cell[c]);
     table->has_header = table->is_commented = 1;
-    return 0;
 }
 
 /* 1 for what pidstat says of a process beside its numbers; CPU is where it ran last. */
@@ -488,8 +480,8 @@ static int choose_columns(struct table *table, const char *map, struct rps_error
 
     for (size_t c = 0; c < table->count; c++)
         table->has_header |= table->column[c].starts_with_word && is_numeric(&table->column[c]);
-    if (!table->has_header && read_comment(table, err) < 0)
-        return RPS_FAILED;
+    if (!table->has_header)
+        read_comment(table);
     if (read_map(table, map, err) < 0)
         return RPS_USAGE;
     table->time = table->length = table->cpu = -1;
@@ -596,7 +588,7 @@ static int look_at_first_rows(struct table *table, const char *map, struct rps_e
         if (is_prose(table, cell, count) || (rows > 0 && is_first_row(table, cell, count)))
             continue;
         if (rows++ == 0)
-            result = begin_columns(table, cell, count, err);
+            begin_columns(table, cell, count);
         else if ((result = check_count(table, count, err)) == 0)
             look_at(table, cell);
         if (result < 0)
@@ -861,11 +853,6 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
         result = add_columns(&table, err);
     if (result == 0)
         result = read_rows(&table, err);
-    for (size_t c = 0; c < table.count; c++) {
-        free(table.column[c].name);
-        free(table.column[c].ambiguous);
-    }
-    free(table.column);
     return result;
 }
 

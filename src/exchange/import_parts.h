@@ -6,13 +6,14 @@
 #include <csv.h>
 
 #include "import_build.h"
+#include "rpistat/arena.h"
 #include "rpistat/plan.h"
 #include "rpistat/store.h"
 
 #define RPS_IMPORT_HEAD_SIZE 65536
 
 struct rps_import_known_column {
-    char *name, *unit, *panel; /* owned */
+    const char *name, *unit, *panel;
     enum rps_import_kind kind;
     uint64_t sum; /* of counts */
     double enabled_ns, running_ns;
@@ -48,12 +49,14 @@ struct rps_import_row {
 };
 
 struct rps_import_builder {
+    struct rps_arena *arena; /* of the builder itself, and all that is not said to be owned */
+
     /* reading */
     FILE *file;
     const char *path; /* for sentences */
     void (*note)(const char *sentence);
     char head[RPS_IMPORT_HEAD_SIZE + 1];
-    char *line; /* owned; RPS_IMPORT_LINE_MAX and two bytes */
+    char *line; /* RPS_IMPORT_LINE_MAX and two bytes */
     uint64_t line_number;
     int is_cut; /* the last line has no end, and that was said */
     struct rps_import_row row;
@@ -63,16 +66,16 @@ struct rps_import_builder {
     struct rps_run again;  /* what the reader says the second time, when the writer has the first */
     struct rps_plan *plan; /* owned */
     int column_count, next_column;
-    struct rps_import_known_column *column; /* owned */
-    double seconds;                         /* of all periods together */
-    uint64_t periods;                       /* rows of the store */
-    int64_t end_ns;                         /* of the last period */
+    struct rps_import_known_column *column;
+    double seconds;   /* of all periods together */
+    uint64_t periods; /* rows of the store */
+    int64_t end_ns;   /* of the last period */
 
     /* the pass that it is in */
     struct rps_writer *writer; /* NULL: it only looks */
     size_t track_count;
-    struct rps_import_track *track; /* owned */
-    int64_t interval_ns;            /* the latest beginning of an interval, and its number */
+    struct rps_import_track *track;
+    int64_t interval_ns; /* the latest beginning of an interval, and its number */
     uint64_t interval;
 
     /* the period that was begun */
@@ -85,7 +88,7 @@ struct rps_import_builder {
     } cell[RPS_IMPORT_COLUMNS_MAX];
 };
 
-/* A builder that looks at the file, which lasts until rps_import_close. NULL without memory. */
+/* A builder that looks at the file, which lasts until rps_import_close. */
 struct rps_import_builder *rps_import_open(FILE *file, const char *path,
                                            void (*note)(const char *sentence));
 void rps_import_close(struct rps_import_builder *builder);

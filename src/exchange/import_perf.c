@@ -1,5 +1,6 @@
 /*
- * What perf stat -x says of an event in an interval.
+ * What perf stat -x says of an event in an interval, and the values of an interval, gathered from
+ * all its lines, whatever their order, and handed to the builder, a period a CPU.
  *
  * perf scales what it counted in turns: a value stands for all the time that the event was enabled,
  * and run time and percent say how much of it that was.
@@ -13,7 +14,231 @@
 #include <time.h>
 
 #include "import_cells.h"
+#include "import_parts.h"
+#include "rpistat/array.h"
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
+
+#define DATUM_MAX (1 << 18) /* more in one interval are no recording */
+#define TRACK_MAX 4096      /* machines have fewer cores; a name is compared with all others */
+
+struct datum {
+    int32_t cpu;
+    struct rps_import_column column; /* its text is copied */
+    int is_exact;                    /* `count` in place of `value` */
+    uint64_t count;
+    double value;
+    int64_t enabled_ns, running_ns;
+};
+
+struct rps_perf_gathered {
+    struct datum datum; /* without the column's text */
+    int column;
+    size_t order;
+};
+
+/* --- CPUs ------------------------------------------------------------------------------------- */
+
+static int add_track(struct rps_perf_reader *reader, const char *name, struct rps_error *err)
+{
+    char text[80];
+
+    if (reader->track_count == TRACK_MAX)
+        return rps_import_refuse(reader->builder, err, "there are more than %d names of CPUs",
+                                 TRACK_MAX);
+    reader->track = rps_arena_grow(reader->builder->arena, reader->track, reader->track_count,
+                                   sizeof(*reader->track));
+    reader->track[reader->track_count] = rps_arena_text(reader->builder->arena, name);
+    rps_import_note(reader->builder, "%s is CPU %zu of the run",
+                    rps_text_printable(text, sizeof(text), name), reader->track_count);
+    reader->track_count++;
+    return 0;
+}
+
+static int cpu_of(struct rps_perf_reader *reader, const char *track, int32_t *ret,
+                  struct rps_error *err)
+{
+    const char *digits = track && strncmp(track, "CPU", 3) == 0 ? track + 3 : track;
+    size_t i, count;
+
+    *ret = RPS_CPU_ALL;
+    if (!track || !track[0])
+        return 0;
+    if (digits[0] && strlen(digits) < 7 && !digits[strspn(digits, "0123456789")]) {
+        *ret = (int32_t)atoi(digits);
+        return 0;
+    }
+    /* in most files they come in the same order every time */
+    for (i = reader->next_track, count = reader->track_count; count > 0; i++, count--) {
+        i = i < reader->track_count ? i : 0;
+        if (strcmp(reader->track[i], track) == 0)
+            break;
+    }
+    if (count == 0) {
+        i = reader->track_count;
+        if (add_track(reader, track, err) < 0)
+            return RPS_FAILED;
+    }
+    reader->next_track = i;
+    *ret = (int32_t)i;
+    return 0;
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* The column of the nth value, from 1, of one that is there. */
+static int find_column(struct rps_perf_reader *reader, const struct rps_perf_gathered *gathered,
+                       int nth, int *ret, struct rps_error *err)
+{
+    const struct rps_import_known_column *first = &reader->builder->column[gathered->column];
+    struct rps_import_column column = {.unit = first->unit, .panel = first->panel};
+    char text[512];
+
+    *ret = gathered->column;
+    if (nth == 1)
+        return 0;
+    snprintf(text, sizeof(text), "%.*s#%d", (int)rps_text_cut(first->name, 480), first->name, nth);
+    column.name = text;
+    column.kind = first->kind == RPS_IMPORT_CLOCK ? RPS_IMPORT_COUNT : first->kind;
+    return rps_import_column(reader->builder, &column, ret, err);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* What the builder would refuse when the interval is over is refused where it stands. */
+static int check_count(struct rps_perf_reader *reader, const struct datum *datum,
+                       struct rps_error *err)
+{
+    double value = datum->is_exact ? (double)datum->count : datum->value;
+    char text[80];
+
+    if (datum->column.kind == RPS_IMPORT_GAUGE || (value >= 0 && value < 0x1p63))
+        return 0;
+    return rps_import_refuse(reader->builder, err, "'%s' cannot have a count of %.17g",
+                             rps_text_printable(text, sizeof(text), datum->column.name), value);
+}
+
+static int add_datum(struct rps_perf_reader *reader, const struct datum *datum,
+                     struct rps_error *err)
+{
+    struct rps_perf_gathered *gathered;
+    int column;
+
+    if (check_count(reader, datum, err) < 0 ||
+        rps_import_column(reader->builder, &datum->column, &column, err) < 0)
+        return RPS_FAILED;
+    if (reader->datum_count == DATUM_MAX)
+        return rps_import_refuse(reader->builder, err,
+                                 "there are more than %d values of one interval", DATUM_MAX);
+    gathered = rps_array_grow(reader->datum, reader->datum_count, sizeof(*gathered));
+    if (!gathered)
+        return rps_error_memory(err);
+    reader->datum = gathered;
+    gathered += reader->datum_count;
+    gathered->datum = *datum;
+    gathered->column = column;
+    gathered->order = reader->datum_count++;
+    return 0;
+}
+
+static int compare_gathered(const void *a, const void *b)
+{
+    const struct rps_perf_gathered *x = a, *y = b;
+
+    if (x->datum.cpu != y->datum.cpu)
+        return x->datum.cpu < y->datum.cpu ? -1 : 1;
+    if (x->column != y->column)
+        return x->column < y->column ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int say_value(struct rps_import_builder *builder, int column, const struct datum *datum,
+                     struct rps_error *err)
+{
+    if (datum->is_exact)
+        return rps_import_count(builder, column, datum->count, datum->enabled_ns, datum->running_ns,
+                                err);
+    return rps_import_value(builder, column, datum->value, datum->enabled_ns, datum->running_ns,
+                            err);
+}
+
+static int is_counted(const struct rps_perf_gathered *gathered, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gathered[i].datum.running_ns != 0 || gathered[i].datum.enabled_ns <= 0)
+            return 1;
+    return 0;
+}
+
+/* The period of one CPU; none when nothing was counted. */
+static int say_period(struct rps_perf_reader *reader, const struct rps_perf_gathered *gathered,
+                      size_t count, struct rps_error *err)
+{
+    int nth = 0, column, result;
+
+    if (!is_counted(gathered, count))
+        return 0;
+    result = rps_import_begin_period(reader->builder, gathered->datum.cpu, reader->start_ns,
+                                     reader->end_ns - reader->start_ns, err);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        nth = i > 0 && gathered[i].column == gathered[i - 1].column ? nth + 1 : 1;
+        result = find_column(reader, gathered + i, nth, &column, err);
+        if (result == 0)
+            result = say_value(reader->builder, column, &gathered[i].datum, err);
+    }
+    return result < 0 ? result : rps_import_end_period(reader->builder, err);
+}
+
+static int hand_over_gathered(struct rps_perf_reader *reader, struct rps_error *err)
+{
+    struct rps_perf_gathered *gathered = reader->datum;
+    size_t end;
+    int result = 0;
+
+    if (reader->datum_count > 0)
+        qsort(gathered, reader->datum_count, sizeof(*gathered), compare_gathered);
+    for (size_t i = 0; i < reader->datum_count && result == 0; i = end) {
+        for (end = i + 1; end < reader->datum_count; end++)
+            if (gathered[end].datum.cpu != gathered[i].datum.cpu)
+                break;
+        result = say_period(reader, gathered + i, end - i, err);
+    }
+    reader->datum_count = 0;
+    reader->next_track = 0;
+    return result;
+}
+
+int rps_perf_interval(struct rps_perf_reader *reader, int64_t end_ns, struct rps_error *err)
+{
+    if (end_ns > 0 && end_ns == reader->end_ns)
+        return 0;
+    if (end_ns <= reader->end_ns)
+        return rps_import_refuse(reader->builder, err, "the time goes back, from %.9f s to %.9f s",
+                                 (double)reader->end_ns / RPS_NS_PER_S,
+                                 (double)end_ns / RPS_NS_PER_S);
+    if (hand_over_gathered(reader, err) < 0)
+        return RPS_FAILED;
+    reader->events_before = reader->events;
+    reader->events = 0;
+    reader->start_ns = reader->end_ns;
+    reader->end_ns = end_ns;
+    return 0;
+}
+
+int rps_perf_close(struct rps_perf_reader *reader, int result, struct rps_error *err)
+{
+    if (result == 0 && reader->events >= reader->events_before)
+        result = hand_over_gathered(reader, err);
+    else if (result == 0)
+        rps_import_note(reader->builder,
+                        "the last interval has fewer events than the one before, %zu for %zu: the "
+                        "file was cut off in it, and it is left out",
+                        reader->events, reader->events_before);
+    free(reader->datum);
+    return result;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* Units of counts that are not whole numbers, and what makes them whole. */
 struct perf_unit {
@@ -50,10 +275,10 @@ static int is_clock(const char *event, const char *name)
 }
 
 /* The time on a counter, and what that is a part of. */
-static int parse_times(struct rps_import_interval *interval, const struct rps_perf_line *line,
-                       struct rps_import_datum *datum, double *ret_percent, struct rps_error *err)
+static int parse_times(struct rps_perf_reader *reader, const struct rps_perf_line *line,
+                       struct datum *datum, double *ret_percent, struct rps_error *err)
 {
-    int64_t length_ns = interval->end_ns - interval->start_ns;
+    int64_t length_ns = reader->end_ns - reader->start_ns;
     uint64_t run_ns;
 
     datum->enabled_ns = datum->running_ns = -1;
@@ -61,10 +286,10 @@ static int parse_times(struct rps_import_interval *interval, const struct rps_pe
     if (!line->run_ns || !line->run_ns[0])
         return 0;
     if (!rps_cell_count(line->run_ns, &run_ns) || run_ns > INT64_MAX / 2)
-        return rps_cell_refuse(interval->builder, "the run time", line->run_ns, err);
+        return rps_cell_refuse(reader->builder, "the run time", line->run_ns, err);
     if (line->percent && line->percent[0] &&
         (!rps_cell_number(line->percent, ret_percent) || *ret_percent < 0 || *ret_percent > 100))
-        return rps_cell_refuse(interval->builder, "the share of time", line->percent, err);
+        return rps_cell_refuse(reader->builder, "the share of time", line->percent, err);
     datum->running_ns = (int64_t)run_ns;
     if (*ret_percent > 0 && (double)run_ns * 100 / *ret_percent < (double)(INT64_MAX / 2))
         datum->enabled_ns = llround((double)run_ns * 100 / *ret_percent);
@@ -73,21 +298,20 @@ static int parse_times(struct rps_import_interval *interval, const struct rps_pe
     return 0;
 }
 
-static int parse_value(struct rps_import_interval *interval, const struct rps_perf_line *line,
-                       const struct perf_unit *unit, struct rps_import_datum *datum,
-                       struct rps_error *err)
+static int parse_value(struct rps_perf_reader *reader, const struct rps_perf_line *line,
+                       const struct perf_unit *unit, struct datum *datum, struct rps_error *err)
 {
     datum->is_exact = unit && unit->factor <= 1 && rps_cell_count(line->value, &datum->count);
     if (datum->is_exact)
         return 0;
     if (!rps_cell_number(line->value, &datum->value))
-        return rps_cell_refuse(interval->builder, "the count", line->value, err);
+        return rps_cell_refuse(reader->builder, "the count", line->value, err);
     if (unit)
         datum->value = round(datum->value * unit->factor);
     return 0;
 }
 
-static int add_event(struct rps_import_interval *interval, struct rps_import_datum *datum,
+static int add_event(struct rps_perf_reader *reader, struct datum *datum,
                      const struct rps_perf_line *line, struct rps_error *err)
 {
     int is_task_clock = is_clock(line->event, "task-clock");
@@ -107,24 +331,24 @@ static int add_event(struct rps_import_interval *interval, struct rps_import_dat
     snprintf(name, sizeof(name), "%s%s%s%s", line->event, line->cgroup ? " " : "",
              line->cgroup ? line->cgroup : "", unit ? unit->suffix : "");
     datum->column.name = name;
-    if (parse_times(interval, line, datum, &percent, err) < 0)
+    if (parse_times(reader, line, datum, &percent, err) < 0)
         return RPS_FAILED;
     if (!line->value)
         return 0;
     if (strcmp(line->value, "<not supported>") == 0)
-        return rps_import_unsupported(interval->builder, &datum->column, err);
+        return rps_import_unsupported(reader->builder, &datum->column, err);
     if (strcmp(line->value, "<not counted>") == 0) {
         /* 100 % of no time: it was never enabled, for the workload did not run, and the count is a
            true 0; else it never came onto a counter */
         int is_zero = datum->running_ns == 0 && percent >= 100 && unit;
 
         datum->is_exact = 1;
-        datum->enabled_ns = is_zero ? -1 : interval->end_ns - interval->start_ns;
+        datum->enabled_ns = is_zero ? -1 : reader->end_ns - reader->start_ns;
         datum->running_ns = is_zero ? -1 : 0;
-    } else if (parse_value(interval, line, unit, datum, err) < 0) {
+    } else if (parse_value(reader, line, unit, datum, err) < 0) {
         return RPS_FAILED;
     }
-    return rps_import_interval_add(interval, datum, err);
+    return add_datum(reader, datum, err);
 }
 
 /* Events a second and CPUs are known from counts, also where perf leaves them out. */
@@ -136,7 +360,7 @@ static int is_known(const char *metric)
            (length >= 4 && strcmp(metric + length - 4, "/sec") == 0);
 }
 
-static int add_metric(struct rps_perf_reader *reader, struct rps_import_datum *datum,
+static int add_metric(struct rps_perf_reader *reader, struct datum *datum,
                       const struct rps_perf_line *line, struct rps_error *err)
 {
     const char *name = line->metric_unit + strspn(line->metric_unit, " ");
@@ -156,7 +380,7 @@ static int add_metric(struct rps_perf_reader *reader, struct rps_import_datum *d
     datum->column.unit = unit;
     datum->column.kind = RPS_IMPORT_GAUGE;
     datum->enabled_ns = datum->running_ns = -1;
-    return rps_import_interval_add(&reader->interval, datum, err);
+    return add_datum(reader, datum, err);
 }
 
 /* Processors with two kinds of cores have an event and its metrics for each: cpu_core/cycles/. */
@@ -174,10 +398,10 @@ static void set_scope(struct rps_perf_reader *reader, const struct rps_perf_line
 int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_line *line,
                          struct rps_error *err)
 {
-    struct rps_import_datum datum = {.column.panel = ""}, metric;
+    struct datum datum = {.column.panel = ""}, metric;
     const char *pmu = line->group ? strstr(line->group, " (") : NULL;
 
-    if (rps_import_interval_cpu(&reader->interval, line->track, &datum.cpu, err) < 0)
+    if (cpu_of(reader, line->track, &datum.cpu, err) < 0)
         return RPS_FAILED;
     metric = datum;
     if (line->event || line->cgroup)
@@ -185,8 +409,8 @@ int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_l
     else if (line->group)
         snprintf(reader->scope, sizeof(reader->scope), "%s", pmu ? pmu : "");
     if (line->event && line->event[0]) {
-        reader->interval.events++;
-        if (add_event(&reader->interval, &datum, line, err) < 0)
+        reader->events++;
+        if (add_event(reader, &datum, line, err) < 0)
             return RPS_FAILED;
     }
     return line->metric_unit ? add_metric(reader, &metric, line, err) : 0;
@@ -195,21 +419,13 @@ int rps_import_perf_line(struct rps_perf_reader *reader, const struct rps_perf_l
 /* "Sun Nov 22 18:36:25 2026", as ctime() has it, in the zone of the reader */
 void rps_import_perf_start(struct rps_import_builder *builder)
 {
-    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    char text[64], month[4];
-    const char *found;
     struct tm tm = {.tm_isdst = -1};
+    char text[64];
     int64_t start_s;
 
     if (!rps_import_comment(rps_import_head(builder), "# started on ", text, sizeof(text)) ||
-        sscanf(text, "%*3s %3s %2d %2d:%2d:%2d %4d", month, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
-               &tm.tm_sec, &tm.tm_year) != 6)
+        !strptime(text, "%a %b %d %H:%M:%S %Y", &tm))
         return;
-    found = strstr(months, month);
-    if (!found)
-        return;
-    tm.tm_mon = (int)(found - months) / 3;
-    tm.tm_year -= 1900;
     start_s = mktime(&tm);
     if (start_s > 0 && start_s < INT64_MAX / RPS_NS_PER_S)
         rps_import_run(builder)->start_realtime_ns = start_s * RPS_NS_PER_S;

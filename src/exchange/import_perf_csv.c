@@ -18,7 +18,7 @@
 #define METRICS_MAX 512
 
 struct csv_reader {
-    struct rps_perf_reader perf; /* the first: the shared functions are given it */
+    struct rps_perf_reader perf;
     char separator;
     char event[1024]; /* joined, when the separator is in it */
     int is_metric_only, was_short;
@@ -200,8 +200,8 @@ static int parse_header(struct csv_reader *reader, char *const *cell, size_t cou
         if (is_track)
             continue;
         if (reader->metric_count == METRICS_MAX)
-            return rps_import_refuse(reader->perf.interval.builder, err,
-                                     "there are more than %d metrics", METRICS_MAX);
+            return rps_import_refuse(reader->perf.builder, err, "there are more than %d metrics",
+                                     METRICS_MAX);
         if (i == 2 && strncmp(name, "cpus", 4) == 0) /* before perf 6.0 a separator is missing */
             name += 4;
         snprintf(reader->metric[reader->metric_count++], sizeof(reader->metric[0]), "%s", name);
@@ -216,7 +216,7 @@ static int is_short(struct csv_reader *reader, size_t values, int64_t end_ns)
     if (values == reader->metric_count)
         return 0;
     if (!reader->was_short++)
-        rps_import_note(reader->perf.interval.builder,
+        rps_import_note(reader->perf.builder,
                         "at %.9f s there are %zu values for %zu metrics, and nothing says which "
                         "they are: rows like that are left out; perf stat -j has names, and "
                         "examples/README.md a recipe for it",
@@ -231,8 +231,8 @@ static int read_metrics(struct csv_reader *reader, char *const *cell, size_t cou
     size_t i;
 
     if (!rps_cell_seconds(cell[0], &line.end_ns))
-        return rps_cell_refuse(reader->perf.interval.builder, "the time", cell[0], err);
-    if (rps_import_interval_line(&reader->perf.interval, line.end_ns, err) < 0)
+        return rps_cell_refuse(reader->perf.builder, "the time", cell[0], err);
+    if (rps_perf_interval(&reader->perf, line.end_ns, err) < 0)
         return RPS_FAILED;
     i = find_value(cell, count, &line.track);
     count = without_last(cell, count);
@@ -256,11 +256,10 @@ static int is_total(char *const *cell, size_t count)
     return count >= 3 && (!cell[0][0] || is_value(cell[0]) || is_cpu(cell[0]) || is_part(cell[0]));
 }
 
-static int read_row(void *context, char *const *cell, size_t count, struct rps_error *err)
+static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
+                    struct rps_error *err)
 {
-    struct csv_reader *reader = context;
-    struct rps_import_interval *interval = &reader->perf.interval;
-    struct rps_import_builder *builder = interval->builder;
+    struct rps_import_builder *builder = reader->perf.builder;
     struct rps_perf_line line;
 
     if (strcmp(cell[0], "summary") == 0)
@@ -268,9 +267,9 @@ static int read_row(void *context, char *const *cell, size_t count, struct rps_e
     if (strcmp(cell[0], "time") == 0)
         return parse_header(reader, cell, count, err);
     if (!is_time(cell[0])) {
-        if (interval->end_ns > 0 && is_total(cell, count))
+        if (reader->perf.end_ns > 0 && is_total(cell, count))
             return 0;
-        if (interval->end_ns == 0)
+        if (reader->perf.end_ns == 0)
             return rps_import_refuse(builder, err,
                                      "it has no times in cells of their own: let perf stat print "
                                      "intervals, with -I 100 -x,");
@@ -293,7 +292,7 @@ static int read_row(void *context, char *const *cell, size_t count, struct rps_e
         return rps_import_refuse(builder, err,
                                  "its decimal mark is the separator, too: let perf run with "
                                  "LC_ALL=C, or with -x\\;");
-    if (rps_import_interval_line(interval, line.end_ns, err) < 0)
+    if (rps_perf_interval(&reader->perf, line.end_ns, err) < 0)
         return RPS_FAILED;
     return rps_import_perf_line(&reader->perf, &line, err);
 }
@@ -301,14 +300,19 @@ static int read_row(void *context, char *const *cell, size_t count, struct rps_e
 static int read_file(struct rps_import_builder *builder, const struct rps_import_options *options,
                      struct rps_error *err)
 {
-    struct csv_reader reader = {.metric_count = 0};
+    struct csv_reader reader = {.perf.builder = builder};
+    char *const *cell;
+    size_t count;
+    int result;
 
     (void)options;
-    rps_import_interval_open(&reader.perf.interval, builder);
     reader.separator = rps_import_separator(rps_import_first_row(rps_import_head(builder)));
     rps_import_perf_start(builder);
-    return rps_import_interval_close(&reader.perf.interval,
-                                     rps_import_rows(builder, read_row, &reader, err), err);
+    while ((result = rps_import_cells(builder, reader.separator, &cell, &count, err)) > 0) {
+        if ((result = read_row(&reader, cell, count, err)) < 0)
+            break;
+    }
+    return rps_perf_close(&reader.perf, result, err);
 }
 
 /* Such a time, and cells as above; all but the time, to refuse it; a header that ends with a

@@ -29,27 +29,19 @@ static int find_metric(const struct rps_plan *plan, const struct rps_event *even
     return RPS_GAUGES_TIME;
 }
 
-int rps_gauges_init(struct rps_gauges *gauges, const struct rps_plan *plan, struct rps_error *err)
+struct rps_gauges rps_gauges_find(struct rps_arena *arena, const struct rps_plan *plan)
 {
-    gauges->plan = plan;
-    gauges->metric = calloc((size_t)plan->set_count * RPS_SLOT_MAX + 1, sizeof(*gauges->metric));
-    gauges->operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*gauges->operand));
-    if (!gauges->metric || !gauges->operand) {
-        rps_gauges_free(gauges);
-        return rps_error_memory(err);
-    }
+    struct rps_gauges gauges = {.plan = plan};
+
+    gauges.metric =
+        rps_arena_get(arena, (size_t)plan->set_count * RPS_SLOT_MAX, sizeof(*gauges.metric));
+    gauges.operand =
+        rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*gauges.operand));
     for (int n = 0; n < plan->set_count; n++) {
         for (int s = 0; s < plan->set[n].event_count; s++)
-            gauges->metric[n * RPS_SLOT_MAX + s] = find_metric(plan, &plan->set[n].event[s]);
+            gauges.metric[n * RPS_SLOT_MAX + s] = find_metric(plan, &plan->set[n].event[s]);
     }
-    return 0;
-}
-
-void rps_gauges_free(struct rps_gauges *gauges)
-{
-    free(gauges->metric);
-    free(gauges->operand);
-    *gauges = (struct rps_gauges){0};
+    return gauges;
 }
 
 int rps_gauges_metric(const struct rps_gauges *gauges, uint32_t set_no, int slot)

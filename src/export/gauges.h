@@ -2,7 +2,7 @@
 #ifndef RPISTAT_EXPORT_GAUGES_H
 #define RPISTAT_EXPORT_GAUGES_H
 
-#include "rpistat/error.h"
+#include "rpistat/arena.h"
 #include "rpistat/period.h"
 #include "rpistat/plan.h"
 
@@ -12,14 +12,13 @@
 
 struct rps_gauges {
     const struct rps_plan *plan;
-    int *metric;     /* owned; of slot s of set n, at n * RPS_SLOT_MAX + s: the one that makes it a
-                        value again, or one of the above */
-    double *operand; /* owned; scratch */
+    int *metric;     /* of slot s of set n, at n * RPS_SLOT_MAX + s: the one that makes it a value
+                        again, or one of the above */
+    double *operand; /* scratch */
 };
 
-/* RPS_FAILED without memory. All zero, or after a failure, it needs no rps_gauges_free. */
-int rps_gauges_init(struct rps_gauges *gauges, const struct rps_plan *plan, struct rps_error *err);
-void rps_gauges_free(struct rps_gauges *gauges);
+/* Arrays are the arena's. */
+struct rps_gauges rps_gauges_find(struct rps_arena *arena, const struct rps_plan *plan);
 
 /* The metric of a slot, as above. */
 int rps_gauges_metric(const struct rps_gauges *gauges, uint32_t set_no, int slot);

@@ -19,13 +19,14 @@
 #include "rpistat/time_series.h"
 #include "rpistat/words.h"
 
+/* The arena's. */
 struct line_set {
-    char *tags;                /* owned; ",instance=pi,run=0-1,set=dc" */
-    char *event[RPS_SLOT_MAX]; /* owned; keys */
+    const char *tags;                /* ",instance=pi,run=0-1,set=dc" */
+    const char *event[RPS_SLOT_MAX]; /* keys */
 };
 
 struct line_state {
-    char *clock; /* owned; key */
+    const char *clock; /* key */
     struct line_set *set;
     struct rps_gauges gauges;
     int is_first; /* field of its line */
@@ -54,48 +55,49 @@ struct part {
     const char *prefix, *text; /* without the text the prefix is left out too */
 };
 
-/* Valid UTF-8, escaped; NULL without memory. */
-static char *make_text(const struct part *part, size_t count)
+/* Valid UTF-8, escaped. */
+static const char *make_text(struct rps_arena *arena, const struct part *part, size_t count)
 {
-    char *ret = NULL;
+    char *text = NULL;
+    const char *ret;
     size_t size;
-    FILE *out = open_memstream(&ret, &size);
-    int failed = 0;
+    FILE *out = open_memstream(&text, &size);
 
     if (!out)
-        return NULL;
+        rps_arena_exhausted();
     for (size_t i = 0; i < count; i++) {
         char *repaired = rps_text_repaired(part[i].text);
 
-        failed |= !repaired;
-        if (repaired && repaired[0]) {
+        if (!repaired)
+            rps_arena_exhausted();
+        if (repaired[0]) {
             fputs(part[i].prefix, out);
             put_escaped(out, repaired);
         }
         free(repaired);
     }
-    ret = rps_text_close(out, &ret);
-    if (!failed)
-        return ret;
-    free(ret);
-    return NULL;
+    if (!rps_text_close(out, &text))
+        rps_arena_exhausted();
+    ret = rps_arena_text(arena, text);
+    free(text);
+    return ret;
 }
 
-static char *make_key(const char *text)
+static const char *make_key(struct rps_arena *arena, const char *text)
 {
     const struct part part = {"", text};
 
-    return make_text(&part, 1);
+    return make_text(arena, &part, 1);
 }
 
-static char *make_tags(const struct rps_run *run, const char *set)
+static const char *make_tags(struct rps_arena *arena, const struct rps_run *run, const char *set)
 {
     const struct part part[] = {{",instance=", run->host}, {",run=", run->uuid}, {",set=", set}};
 
-    return make_text(part, sizeof(part) / sizeof(part[0]));
+    return make_text(arena, part, sizeof(part) / sizeof(part[0]));
 }
 
-static char *make_event(const char *name, const char *clock)
+static const char *make_event(struct rps_arena *arena, const char *name, const char *clock)
 {
     static const char *const own[] = {"enabled_ns", "length_ns", "running_ns"};
     char text[RPS_NAME_SIZE + sizeof("_event")];
@@ -104,28 +106,10 @@ static char *make_event(const char *name, const char *clock)
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         taken |= strcmp(name, own[i]) == 0;
     snprintf(text, sizeof(text), "%s%s", name, taken ? "_event" : "");
-    return make_key(text);
+    return make_key(arena, text);
 }
 
 /* --- lines ------------------------------------------------------------------------------------ */
-
-static void line_release(struct rps_export_job *job)
-{
-    struct line_state *state = job->state;
-
-    if (!state)
-        return;
-    for (int n = 0; state->set && n < job->plan->set_count; n++) {
-        free(state->set[n].tags);
-        for (int s = 0; s < RPS_SLOT_MAX; s++)
-            free(state->set[n].event[s]);
-    }
-    rps_gauges_free(&state->gauges);
-    free(state->set);
-    free(state->clock);
-    free(state);
-    job->state = NULL;
-}
 
 static int line_begin(struct rps_export_job *job, struct rps_error *err)
 {
@@ -135,24 +119,14 @@ static int line_begin(struct rps_export_job *job, struct rps_error *err)
 
     if (rps_time_check_start(job->run, err) < 0)
         return RPS_FAILED;
-    job->state = state = calloc(1, sizeof(*state));
-    if (!state)
-        return rps_error_memory(err);
-    state->clock = make_key(clock);
-    state->set = calloc((size_t)plan->set_count + 1, sizeof(*state->set));
-    if (!state->clock || !state->set)
-        return rps_error_memory(err);
-    if (rps_gauges_init(&state->gauges, plan, err) < 0)
-        return RPS_FAILED;
+    job->state = state = rps_arena_get(job->arena, 1, sizeof(*state));
+    state->clock = make_key(job->arena, clock);
+    state->set = rps_arena_get(job->arena, (size_t)plan->set_count, sizeof(*state->set));
+    state->gauges = rps_gauges_find(job->arena, plan);
     for (int n = 0; n < plan->set_count; n++) {
-        state->set[n].tags = make_tags(job->run, plan->set[n].name);
-        if (!state->set[n].tags)
-            return rps_error_memory(err);
-        for (int s = 0; s < plan->set[n].event_count; s++) {
-            state->set[n].event[s] = make_event(plan->set[n].event[s].name, clock);
-            if (!state->set[n].event[s])
-                return rps_error_memory(err);
-        }
+        state->set[n].tags = make_tags(job->arena, job->run, plan->set[n].name);
+        for (int s = 0; s < plan->set[n].event_count; s++)
+            state->set[n].event[s] = make_event(job->arena, plan->set[n].event[s].name, clock);
     }
     return 0;
 }
@@ -220,5 +194,4 @@ const struct rps_export_format rps_export_line_protocol = {
     .follows = 1,
     .begin = line_begin,
     .period = line_period,
-    .release = line_release,
 };

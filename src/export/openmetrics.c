@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "formats.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/time_series.h"
 
@@ -29,16 +29,18 @@ struct block {
 
 struct series {
     const struct rps_time_series *series;
-    int64_t first, at;   /* of the first block, and of the one that is being filled */
-    struct block *block; /* owned */
+    int64_t first, at; /* of the first block, and of the one that is being filled */
+    struct block *block;
 };
 
+/* The arena's, but for the totals. */
 struct metrics_state {
+    struct rps_arena *arena;
     struct rps_time_totals *totals;
     FILE *file;
     int64_t end; /* of its blocks */
     size_t series_count;
-    struct series *series; /* owned array; by number */
+    struct series *series; /* by number */
     struct block block;    /* scratch */
 };
 
@@ -94,21 +96,17 @@ static int next_block(struct metrics_state *state, struct series *of, struct rps
 
 static struct series *find_series(struct metrics_state *state, const struct rps_time_series *series)
 {
-    struct series *grown;
-    struct block *block;
+    struct series *of;
 
     if (series->number < state->series_count)
         return &state->series[series->number];
-    grown = rps_array_grow(state->series, state->series_count, sizeof(*grown));
-    if (!grown)
-        return NULL;
-    state->series = grown;
-    block = calloc(1, sizeof(*block));
-    if (!block)
-        return NULL;
-    grown[state->series_count] = (struct series){.series = series, .block = block};
-    grown[state->series_count].first = grown[state->series_count].at = take_room(state);
-    return &grown[state->series_count++];
+    state->series =
+        rps_arena_grow(state->arena, state->series, state->series_count, sizeof(*state->series));
+    of = &state->series[state->series_count++];
+    of->series = series;
+    of->block = rps_arena_get(state->arena, 1, sizeof(*of->block));
+    of->first = of->at = take_room(state);
+    return of;
 }
 
 static int take_sample(void *context, const struct rps_time_series *series, int64_t time_ms,
@@ -117,8 +115,6 @@ static int take_sample(void *context, const struct rps_time_series *series, int6
     struct metrics_state *state = context;
     struct series *of = find_series(state, series);
 
-    if (!of)
-        return rps_error_memory(err);
     if (of->block->count == BLOCK_SAMPLES && next_block(state, of, err) < 0)
         return RPS_FAILED;
     of->block->sample[of->block->count++] = (struct sample){time_ms, value};
@@ -143,7 +139,10 @@ static int put_series(struct rps_export_job *job, const struct series *of, int d
 {
     struct metrics_state *state = job->state;
     char *head = rps_time_series_text(of->series);
-    int result = head ? 0 : rps_error_memory(err);
+    int result = 0;
+
+    if (!head)
+        rps_arena_exhausted();
 
     for (int64_t at = of->first; at != of->at && result == 0; at = state->block.next) {
         if (fseeko(state->file, at, SEEK_SET) < 0 ||
@@ -187,25 +186,20 @@ static void metrics_release(struct rps_export_job *job)
 
     if (!state)
         return;
-    for (size_t i = 0; i < state->series_count; i++)
-        free(state->series[i].block);
-    free(state->series);
     rps_time_totals_close(state->totals);
     if (state->file)
         fclose(state->file);
-    free(state);
     job->state = NULL;
 }
 
 static int metrics_begin(struct rps_export_job *job, struct rps_error *err)
 {
-    struct metrics_state *state = calloc(1, sizeof(*state));
+    struct metrics_state *state = rps_arena_get(job->arena, 1, sizeof(*state));
     const struct rps_time_sink sink = {take_sample, state};
     int result;
 
     job->state = state;
-    if (!state)
-        return rps_error_memory(err);
+    state->arena = job->arena;
     result = rps_time_totals_open(&state->totals, job->run, job->plan, job->options->every_ns,
                                   &sink, err);
     if (result == 0)

@@ -29,10 +29,8 @@ static void periods_release(struct rps_export_job *job)
 {
     struct periods *periods = job->state;
 
-    if (periods) {
+    if (periods)
         rps_tally_free(&periods->tally);
-        rps_gauges_free(&periods->gauges);
-    }
     rps_sheet_release(job);
 }
 
@@ -111,11 +109,10 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     struct periods *periods;
     int result = rps_sheet_begin(job, sizeof(*periods), RPS_SHEET_WIDE, (int)most, err);
 
-    periods = job->state;
-    if (result == 0)
-        result = rps_gauges_init(&periods->gauges, job->plan, err);
     if (result < 0)
         return result;
+    periods = job->state;
+    periods->gauges = rps_gauges_find(job->arena, job->plan);
     head_events(job, event);
     periods->slot = rps_arena_get(job->arena, sets, (size_t)periods->sheet.cell_count + 1);
     map_slots(periods, job->plan, event);
@@ -154,10 +151,9 @@ static int long_begin(struct rps_export_job *job, struct rps_error *err)
     int result = rps_sheet_begin(job, sizeof(*periods), RPS_SHEET_LONG, 0, err);
 
     periods = job->state;
+    periods->gauges = rps_gauges_find(job->arena, job->plan);
     if (result == 0)
         result = rps_tally_init(&periods->tally, job->plan, err);
-    if (result == 0)
-        result = rps_gauges_init(&periods->gauges, job->plan, err);
     return result < 0 ? result : rps_csv_end_head(job->state, err);
 }
 

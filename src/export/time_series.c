@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "gauges.h"
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
@@ -69,6 +69,7 @@ struct phase_series {
 };
 
 struct rps_time_totals {
+    struct rps_arena *arena; /* of all that is pointed to, texts of labels too */
     const struct rps_run *run;
     const struct rps_plan *plan;
     struct rps_time_sink sink;
@@ -76,37 +77,31 @@ struct rps_time_totals {
     size_t series_count; /* that have numbers */
     const char *instance, *uuid;
     size_t event_count;
-    const char **event; /* owned array; label of each */
-    int *event_of;      /* owned; of slot s of set n at n * RPS_SLOT_MAX + s; -1: no series */
-    int *gauge;         /* owned; of each event: the slot, as there, of its gauge; -1: it is none */
+    const char **event; /* label of each */
+    int *event_of;      /* of slot s of set n at n * RPS_SLOT_MAX + s; -1: no series */
+    int *gauge;         /* of each event: the slot, as there, of its gauge; -1: it is none */
     struct rps_gauges gauges;
-    struct track *track, *last_track, *current; /* owned, in the order in which they came */
-    struct phase_series *phase;                 /* owned */
+    struct track *track, *last_track, *current; /* in the order in which they came */
+    struct phase_series *phase;
     struct rps_time_series info;
-    struct rps_time_label *info_label; /* owned array */
+    struct rps_time_label *info_label;
     int64_t info_ms;
-    size_t text_count;
-    char **text; /* owned, and what they point to: texts of labels */
 };
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-/* A harmless copy that lives as long as the totals; NULL without memory. */
+/* A harmless copy that lives as long as the totals. */
 static const char *keep_text(struct rps_time_totals *totals, const char *text)
 {
-    char **grown = rps_array_grow(totals->text, totals->text_count, sizeof(*grown));
-    char *cut = strndup(text, rps_text_cut(text, LABEL_VALUE_MAX));
-    char *harmless = cut ? rps_text_harmless(cut) : NULL;
+    int length = (int)rps_text_cut(text, LABEL_VALUE_MAX);
+    char *harmless = rps_text_harmless(rps_arena_print(totals->arena, "%.*s", length, text));
+    const char *kept;
 
-    free(cut);
-    if (grown)
-        totals->text = grown;
-    if (!grown || !harmless) {
-        free(harmless);
-        return NULL;
-    }
-    grown[totals->text_count++] = harmless;
-    return harmless;
+    if (!harmless)
+        rps_arena_exhausted();
+    kept = rps_arena_text(totals->arena, harmless);
+    free(harmless);
+    return kept;
 }
 
 char *rps_time_series_text(const struct rps_time_series *series)
@@ -151,18 +146,11 @@ static int compare_labels(const void *a, const void *b)
 }
 
 /* A label of rpistat_run_info, unless its value is not known. */
-static int add_info(struct rps_time_totals *totals, const char *name, const char *value)
+static void add_info(struct rps_time_totals *totals, const char *name, const char *value)
 {
-    struct rps_time_label *label = &totals->info_label[totals->info.label_count];
-
-    if (!value[0])
-        return 0;
-    label->name = name;
-    label->value = keep_text(totals, value);
-    if (!label->value)
-        return RPS_FAILED;
-    totals->info.label_count++;
-    return 0;
+    if (value[0])
+        totals->info_label[totals->info.label_count++] =
+            (struct rps_time_label){name, keep_text(totals, value)};
 }
 
 static int has_info(const struct rps_time_totals *totals, const char *name)
@@ -175,10 +163,9 @@ static int has_info(const struct rps_time_totals *totals, const char *name)
 }
 
 /* tag_KEY; keys that become the same name are told apart by a number behind it. */
-static int add_tag(struct rps_time_totals *totals, const struct rps_tag *tag)
+static void add_tag(struct rps_time_totals *totals, const struct rps_tag *tag)
 {
     char base[LABEL_NAME_SIZE], name[LABEL_NAME_SIZE + 16];
-    const char *kept;
 
     snprintf(base, sizeof(base), "tag_%s", tag->key);
     for (char *c = base; *c; c++) {
@@ -188,15 +175,14 @@ static int add_tag(struct rps_time_totals *totals, const struct rps_tag *tag)
     strcpy(name, base);
     for (int number = 2; has_info(totals, name); number++)
         snprintf(name, sizeof(name), "%s_%d", base, number);
-    kept = keep_text(totals, name);
-    return kept ? add_info(totals, kept, tag->value) : RPS_FAILED;
+    add_info(totals, keep_text(totals, name), tag->value);
 }
 
-static int make_info(struct rps_time_totals *totals)
+static void make_info(struct rps_time_totals *totals)
 {
     const struct rps_run *run = totals->run;
     char command[RPS_RUN_TEXT_SIZE], cpus[16], period[32];
-    int tags = run->tag_count < TAGS_MAX ? run->tag_count : TAGS_MAX, result;
+    int tags = run->tag_count < TAGS_MAX ? run->tag_count : TAGS_MAX;
 
     snprintf(cpus, sizeof(cpus), "%d", run->cpu_count);
     snprintf(period, sizeof(period), "%" PRId64, run->period_ns);
@@ -218,20 +204,17 @@ static int make_info(struct rps_time_totals *totals)
     };
     const size_t facts = sizeof(fact) / sizeof(fact[0]);
 
-    totals->info_label = calloc(facts + (size_t)tags, sizeof(*totals->info_label));
-    if (!totals->info_label)
-        return RPS_FAILED;
-    result = 0;
-    for (size_t i = 0; i < facts && result == 0; i++)
-        result = add_info(totals, fact[i].name, fact[i].value);
-    for (int i = 0; i < tags && result == 0; i++)
-        result = add_tag(totals, &run->tag[i]);
+    totals->info_label =
+        rps_arena_get(totals->arena, facts + (size_t)tags, sizeof(*totals->info_label));
+    for (size_t i = 0; i < facts; i++)
+        add_info(totals, fact[i].name, fact[i].value);
+    for (int i = 0; i < tags; i++)
+        add_tag(totals, &run->tag[i]);
     qsort(totals->info_label, totals->info.label_count, sizeof(*totals->info_label),
           compare_labels);
     totals->info.metric = "rpistat_run_info";
     totals->info.label = totals->info_label;
     totals->info_ms = NOTHING_SENT_MS;
-    return result;
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
@@ -241,8 +224,6 @@ static int find_event(struct rps_time_totals *totals, const char *name)
 {
     const char *kept = keep_text(totals, name);
 
-    if (!kept)
-        return -1;
     for (size_t e = 1; e < totals->event_count; e++) {
         if (strcmp(totals->event[e], kept) == 0)
             return (int)e;
@@ -251,23 +232,19 @@ static int find_event(struct rps_time_totals *totals, const char *name)
     return (int)totals->event_count++;
 }
 
-static int map_events(struct rps_time_totals *totals)
+static void map_events(struct rps_time_totals *totals)
 {
     const struct rps_plan *plan = totals->plan;
     const char *clock = rps_words_clock_label(totals->run, plan);
     size_t slots = (size_t)plan->set_count * RPS_SLOT_MAX;
 
-    totals->event = calloc(slots + 1, sizeof(*totals->event));
-    totals->event_of = malloc((slots + 1) * sizeof(*totals->event_of));
-    totals->gauge = malloc((slots + 1) * sizeof(*totals->gauge));
-    if (!totals->event || !totals->event_of || !totals->gauge ||
-        rps_gauges_init(&totals->gauges, plan, NULL) < 0)
-        return RPS_FAILED;
+    totals->event = rps_arena_get(totals->arena, slots + 1, sizeof(*totals->event));
+    totals->event_of = rps_arena_get(totals->arena, slots + 1, sizeof(*totals->event_of));
+    totals->gauge = rps_arena_get(totals->arena, slots + 1, sizeof(*totals->gauge));
+    totals->gauges = rps_gauges_find(totals->arena, plan);
     totals->event[0] = keep_text(totals, clock);
     totals->event_count = 1;
     totals->gauge[0] = -1;
-    if (!totals->event[0])
-        return RPS_FAILED;
     for (size_t i = 0; i < slots; i++) {
         const struct rps_event_set *set = &plan->set[i / RPS_SLOT_MAX];
         const struct rps_event *event = &set->event[i % RPS_SLOT_MAX];
@@ -280,11 +257,8 @@ static int map_events(struct rps_time_totals *totals)
         snprintf(name, sizeof(name), "%s%s", event->name,
                  strcmp(event->name, clock) == 0 ? "_event" : "");
         totals->event_of[i] = find_event(totals, name);
-        if (totals->event_of[i] < 0)
-            return RPS_FAILED;
         totals->gauge[totals->event_of[i]] = totals->gauges.metric[i] >= 0 ? (int)i : -1;
     }
-    return 0;
 }
 
 /* --- tracks ----------------------------------------------------------------------------------- */
@@ -312,16 +286,12 @@ static void make_total(struct rps_time_totals *totals, struct track *track, stru
     put_labels(&total->series, total->label, label, sizeof(label) / sizeof(label[0]));
 }
 
-static struct track *make_track(struct rps_time_totals *totals, const struct rps_period *row,
-                                struct rps_error *err)
+static struct track *make_track(struct rps_time_totals *totals, const struct rps_period *row)
 {
     size_t count = 2 * totals->event_count + 2;
-    struct track *track = calloc(1, sizeof(*track) + count * sizeof(track->total[0]));
+    struct track *track =
+        rps_arena_get(totals->arena, 1, sizeof(*track) + count * sizeof(track->total[0]));
 
-    if (!track) {
-        rps_error_memory(err);
-        return NULL;
-    }
     track->cpu = row->cpu;
     snprintf(track->cpu_text, sizeof(track->cpu_text), "%" PRId32, row->cpu);
     if (row->cpu == RPS_CPU_ALL)
@@ -343,8 +313,7 @@ static struct track *make_track(struct rps_time_totals *totals, const struct rps
     return track;
 }
 
-static struct track *find_track(struct rps_time_totals *totals, const struct rps_period *row,
-                                struct rps_error *err)
+static struct track *find_track(struct rps_time_totals *totals, const struct rps_period *row)
 {
     if (totals->current && totals->current->cpu == row->cpu)
         return totals->current;
@@ -352,7 +321,7 @@ static struct track *find_track(struct rps_time_totals *totals, const struct rps
         if (track->cpu == row->cpu)
             return track;
     }
-    return make_track(totals, row, err);
+    return make_track(totals, row);
 }
 
 /* A row whose set has a gauge in this slot. */
@@ -473,11 +442,9 @@ static int hand_over_due(struct rps_time_totals *totals, struct track *track, st
 int rps_time_totals_add(struct rps_time_totals *totals, const struct rps_period *row, int is_quiet,
                         struct rps_error *err)
 {
-    struct track *track = find_track(totals, row, err);
+    struct track *track = find_track(totals, row);
     int result;
 
-    if (!track)
-        return RPS_FAILED;
     totals->current = track;
     if (row->rotation != track->rotation) {
         result = hand_over_due(totals, track, err); /* a block is whole */
@@ -531,9 +498,7 @@ static struct phase_series *find_phase(struct rps_time_totals *totals, int numbe
         phase = phase->next;
     if (phase)
         return phase;
-    phase = calloc(1, sizeof(*phase));
-    if (!phase)
-        return NULL;
+    phase = rps_arena_get(totals->arena, 1, sizeof(*phase));
     phase->next = totals->phase;
     totals->phase = phase;
     phase->number = number;
@@ -566,8 +531,6 @@ int rps_time_totals_phases(struct rps_time_totals *totals, const struct rps_phas
         const struct rps_phase *phase = &phases->phase[i];
         struct phase_series *series = find_phase(totals, phase->label);
 
-        if (!series)
-            return rps_error_memory(err);
         result = mark_phase(totals, series, phase->start_ns, 1, err);
         if (result == 0 && (i + 1 == phases->count || phase[1].label != phase->label))
             result = mark_phase(totals, series, phase->end_ns, 0, err);
@@ -592,45 +555,26 @@ int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run
                          const struct rps_time_sink *sink, struct rps_error *err)
 {
     struct rps_time_totals *totals;
+    struct rps_arena *arena;
 
     if (rps_time_check_start(run, err) < 0)
         return RPS_FAILED;
-    totals = calloc(1, sizeof(*totals));
-    if (!totals)
-        return rps_error_memory(err);
+    arena = rps_arena_new();
+    *ret = totals = rps_arena_get(arena, 1, sizeof(*totals));
+    totals->arena = arena;
     totals->run = run;
     totals->plan = plan;
     totals->sink = *sink;
     totals->every_ns = every_ns > LEAST_EVERY_NS ? every_ns : LEAST_EVERY_NS;
     totals->instance = keep_text(totals, run->host[0] ? run->host : "unknown");
     totals->uuid = keep_text(totals, run->uuid);
-    if (!totals->instance || !totals->uuid || map_events(totals) < 0 || make_info(totals) < 0) {
-        rps_time_totals_close(totals);
-        return rps_error_memory(err);
-    }
-    *ret = totals;
+    map_events(totals);
+    make_info(totals);
     return 0;
 }
 
 void rps_time_totals_close(struct rps_time_totals *totals)
 {
-    if (!totals)
-        return;
-    for (struct track *next, *track = totals->track; track; track = next) {
-        next = track->next;
-        free(track);
-    }
-    for (struct phase_series *next, *phase = totals->phase; phase; phase = next) {
-        next = phase->next;
-        free(phase);
-    }
-    for (size_t i = 0; i < totals->text_count; i++)
-        free(totals->text[i]);
-    free(totals->text);
-    free(totals->info_label);
-    free(totals->event_of);
-    free(totals->gauge);
-    rps_gauges_free(&totals->gauges);
-    free(totals->event);
-    free(totals);
+    if (totals)
+        rps_arena_free(totals->arena);
 }

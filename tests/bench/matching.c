@@ -340,8 +340,9 @@ static int group_phases(const struct rps_joint *joint, enum way way, int **ret)
     struct rps_error err;
 
     if (rps_match_runs(arena, joint->run, (const int[]){0, 1}, 2, &labels, &matching, &err) < 0 ||
-        rps_match_align(a, b, &labels, partner, &err) < 0)
+        rps_match_check(a->count, &err) < 0 || rps_match_check(b->count, &err) < 0)
         die(&err);
+    rps_match_align(a, b, &labels, partner);
     for (size_t k = 0; k < b->count; k++)
         ret[1][k] = way == ROWS      ? (int)matching.row_of[1][k]
                     : way == NEAREST ? nearest(joint, b->phase[k].label)
