@@ -365,7 +365,8 @@ CREATE TABLE frame (              -- one row per instruction that was seen in a 
     PRIMARY KEY (run_id, frame)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE location (           -- the names of a frame: several where functions are inlined
+CREATE TABLE location (           -- the names of a frame: several where functions are inlined. Of
+                                  -- a module's frames without names one says why
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     frame INTEGER NOT NULL,       -- frame.frame
     depth INTEGER NOT NULL,       -- 0: the innermost; the last is the function that has the code

@@ -1,12 +1,16 @@
 /* Limits of processes that read files which may be hostile. */
 #include "child.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "rpistat/clock.h"
 
 void rps_child_limit(__rlimit_resource_t resource, rlim_t value)
 {
@@ -58,4 +62,15 @@ void rps_child_keep_only(int fd)
 #else
     (void)fd;
 #endif
+}
+
+int64_t rps_child_end(pid_t pid)
+{
+    struct rusage usage = {.ru_utime = {0}};
+
+    kill(pid, SIGKILL);
+    while (wait4(pid, NULL, 0, &usage) < 0 && errno == EINTR)
+        ;
+    return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
+           (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
 }

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 /* Memory of such a process, beyond what it has of its parent, and CPU time for one task. */
 #define RPS_CHILD_MEMORY_BYTES (UINT64_C(256) << 20)
@@ -16,6 +17,9 @@ void rps_child_begin(const char *name);
 
 /* It has no descriptors above 2 but this one, which is above 2: what its parent closes is closed. */
 void rps_child_keep_only(int fd);
+
+/* In the parent: end it, and wait for that. Returns the CPU time that it and its own took, ns. */
+int64_t rps_child_end(pid_t pid);
 
 /* Both limits of the resource become that, if they are higher. */
 void rps_child_limit(__rlimit_resource_t resource, rlim_t value);

@@ -9,10 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -127,9 +125,7 @@ int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *gro
     close(ends[1]);
     rc = hear(naming, group, ends[0], err);
     close(ends[0]);
-    kill(pid, SIGKILL); /* one that has told all is about to end */
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    rps_child_end(pid); /* one that has told all is about to end */
     if (rc == 0)
         rc = rps_naming_put_reason(naming, group,
                                    "its file could not be read: too large, or damaged", err);

@@ -6,15 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
-#include "rpistat/clock.h"
 
 #define NICE       19
 #define HEAR_BYTES 65536 /* at once: what a pipe holds */
@@ -131,16 +128,8 @@ void rps_naming_job_hear(struct rps_naming_job *job,
 
 void rps_naming_job_end(struct rps_naming_job *job)
 {
-    struct rusage usage = {.ru_utime = {0}};
-    pid_t pid;
-
     if (job->pid != 0) {
-        kill(job->pid, SIGKILL); /* one that has told all is about to end */
-        do {
-            pid = wait4(job->pid, NULL, 0, &usage);
-        } while (pid < 0 && errno == EINTR);
-        job->cpu_ns += (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
-                       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
+        job->cpu_ns += rps_child_end(job->pid); /* one that has told all is about to end */
         close(job->fd);
     }
     free(job->message);

@@ -154,8 +154,8 @@ static const char *relocated(Elf *elf, Elf_Data *data, const GElf_Shdr *table, i
     return elf_strptr(elf, header.sh_link, sym.st_name);
 }
 
-/* The entries of one table of linkage, "puts@plt": a program's calls of its libraries. */
-/* 1 when the file has the table. */
+/* The entries of one table of linkage, "puts@plt": a program's calls of its libraries. 1 when the
+ * file has the table. */
 static int add_plt(struct rps_symbols *symbols, Elf *elf, const struct plt *plt, GElf_Addr bias)
 {
     GElf_Shdr section, table;

@@ -270,9 +270,10 @@ static void take_names(void *context, const struct rps_naming_told *told)
 {
     struct recorder *samples = context;
 
+    if (!rps_tracker_name(samples->tracker, &told->location[told->count - 1]))
+        return;
     for (size_t i = 0; i < told->count; i++)
         rps_writer_location(samples->writer, &told->location[i]);
-    rps_tracker_name(samples->tracker, &told->location[told->count - 1]);
 }
 
 /* A period has ended at end_ns: go on naming what was seen. */
@@ -355,9 +356,13 @@ static int name_frames(void *self, const char *path, int64_t run_id, struct rps_
     struct recorder *samples = self;
     struct rps_code code = {0};
     int rc = rps_naming_job_name(samples->tracker, 1, &code, err);
+    size_t kept = 0;
 
-    for (size_t i = 0; i < code.location_count; i++)
-        rps_tracker_name(samples->tracker, &code.location[i]);
+    for (size_t i = 0; i < code.location_count; i++) {
+        if (rps_tracker_name(samples->tracker, &code.location[i]))
+            code.location[kept++] = code.location[i];
+    }
+    code.location_count = kept;
     rps_tracker_status(samples->tracker, &code.sampling);
     if (rc == 0)
         rc = rps_store_set_locations(path, run_id, &code, err);

@@ -6,7 +6,6 @@
  * So a chain ends before the first return address that nothing is mapped at: what is behind it has
  * no meaning, and would be a frame of its own each time.
  */
-#include "rpistat/text.h"
 #include "tracker.h"
 
 #include <fnmatch.h>
@@ -16,6 +15,7 @@
 
 #include "maps.h"
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
 #include "tracker_parts.h"
 
 #define STACKS_MAX    1000000 /* that are told apart; above, innermost frames alone */
@@ -54,8 +54,6 @@ struct rps_thread {
     uint64_t samples;
     char name[NAME_SIZE];
 };
-
-/* A stack has no more than its key: its parent and its frame. */
 
 /* The frames of a sample, the innermost first. */
 struct chain {

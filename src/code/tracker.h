@@ -17,7 +17,8 @@
  * So many frames are instructions. From then on frames are functions: an address counts as the
  * beginning of its function, which is known without names, and has a frame of its own only when it
  * is innermost for a second time, so that lines stay known of where most samples are; functions
- * that call themselves are one frame. The kernel has no lines. Where functions are not known (code made by a process, files without the table)
+ * that call themselves are one frame. The kernel has no lines: there an address never has a frame of
+ * its own. Where functions are not known (code made by a process, files without the table)
  * addresses stay.
  */
 #define RPS_TRACKER_EXACT_MAX 2048
@@ -79,7 +80,8 @@ int rps_tracker_is_named(const struct rps_tracker *tracker);
 int rps_tracker_code(const struct rps_tracker *tracker, int is_end, struct rps_code *ret,
                      struct rps_error *err);
 
-/* A frame was asked for: this is its last location, the function that has the code. */
-void rps_tracker_name(struct rps_tracker *tracker, const struct rps_location *outermost);
+/* A frame was asked for: this is its last location, the function that has the code. 0: the location
+ * is but the reason why there is no name, and was told of another frame of the module. */
+int rps_tracker_name(struct rps_tracker *tracker, const struct rps_location *outermost);
 
 #endif

@@ -174,19 +174,29 @@ uint64_t rps_tracker_complete_ends(const struct rps_tracker_frame *frame)
     }
 }
 
-void rps_tracker_name(struct rps_tracker *tracker, const struct rps_location *outermost)
+int rps_tracker_name(struct rps_tracker *tracker, const struct rps_location *outermost)
 {
+    struct rps_tracker_module *module;
     struct rps_tracker_frame *frame;
+    int was_nameless, had_reason;
 
     if (outermost->frame < 0 || (uint64_t)outermost->frame >= tracker->frame.count)
-        return;
+        return 0;
     frame = rps_intern_at(&tracker->frame, outermost->frame);
+    module = rps_intern_at(&tracker->module, (int64_t)frame->key.a);
+    was_nameless = frame->name == RPS_TRACKER_NAMELESS;
+    had_reason = module->has_reason;
     tracker->asked += frame->name == RPS_TRACKER_UNASKED;
     tracker->ends_complete -= rps_tracker_complete_ends(frame);
     frame->name = outermost->how == RPS_LOCATION_NONE ? RPS_TRACKER_NAMELESS
                   : is_beginning(outermost->function) ? RPS_TRACKER_BEGINNING
                                                       : RPS_TRACKER_NAMED;
     tracker->ends_complete += rps_tracker_complete_ends(frame);
+    if (frame->name == RPS_TRACKER_NAMELESS)
+        module->has_reason = 1;
+    else if (was_nameless) /* it may have been the one */
+        module->has_reason = 0;
+    return frame->name != RPS_TRACKER_NAMELESS || !had_reason;
 }
 
 void rps_tracker_status(const struct rps_tracker *tracker, struct rps_sampling *ret)

@@ -14,6 +14,7 @@ struct rps_tracker_module {
     char *path; /* owned */
     char build_id[2 * RPS_BUILD_ID_MAX + 1];
     int is_c_library;
+    int has_reason; /* why frames of it have no names: told of one */
     int is_hostile; /* the process that unwinds has died of its file: it is not read again */
 };
 

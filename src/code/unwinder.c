@@ -5,13 +5,11 @@
 #include "unwinder.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -55,7 +53,7 @@ static struct rps_cfi *find_cfi(struct child *child, const struct question *ques
     return child->cfi[at].cfi;
 }
 
-/* The parent ends it; a terminal, or who stops a service, means the parent alone. */
+/* The parent ends it. */
 static _Noreturn void read_in_child(int fd)
 {
     struct child *child = calloc(1, sizeof(*child));
@@ -85,17 +83,9 @@ static _Noreturn void read_in_child(int fd)
 
 void rps_unwinder_end(struct rps_unwinder *unwinder)
 {
-    struct rusage usage = {.ru_utime = {0}};
-    pid_t pid;
-
     if (unwinder->pid == 0)
         return;
-    kill(unwinder->pid, SIGKILL);
-    do {
-        pid = wait4(unwinder->pid, NULL, 0, &usage);
-    } while (pid < 0 && errno == EINTR);
-    unwinder->cpu_ns += (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
-                        (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
+    unwinder->cpu_ns += rps_child_end(unwinder->pid);
     close(unwinder->fd);
     unwinder->pid = 0;
     unwinder->is_late = 0;

@@ -36,10 +36,6 @@ int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_opt
 /* Stacks by frame pointers alone, in the place of AUTO. */
 void rps_perf_leave_out_registers(struct rps_perf_sampled *sampled);
 
-/* Where whole CPUs are sampled the kernel copies the stacks and registers of all that run: that is
- * for root alone. 1: samples may have them. */
-int rps_perf_may_copy(const struct rps_perf_sampled *sampled);
-
 /* What perf_event_open takes to sample the target; of no kind of core in particular. */
 void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct rps_target *target,
                             struct perf_event_attr *attr);
@@ -166,9 +162,9 @@ size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t 
 
 /*
  * Hand over what came before until_ns, as struct rps_sampler says. A sample that is not the tree's
- * is passed over where it lies: of it no more than its length, time and number of thread is read. A record whose length or content
- * makes no sense counts as lost; where its length is wrong, so is all that stands behind it in that
- * ring at this time.
+ * is passed over where it lies: of it no more than its length, time and number of thread is read. A
+ * record whose length or content makes no sense counts as lost; where its length is wrong, so is all
+ * that stands behind it in that ring at this time.
  */
 void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
                           const struct rps_sample_sink *sink);

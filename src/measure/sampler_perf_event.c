@@ -44,7 +44,9 @@ static uint64_t kernel_limit(const char *name, uint64_t otherwise)
     return value;
 }
 
-int rps_perf_may_copy(const struct rps_perf_sampled *sampled)
+/* Where whole CPUs are sampled the kernel copies the stacks and registers of all that run: that is
+ * for root alone. */
+static int may_copy(const struct rps_perf_sampled *sampled)
 {
     return !sampled->is_wide || geteuid() == 0;
 }
@@ -79,7 +81,7 @@ void rps_perf_fill_sampling(const struct rps_perf_sampled *sampled, const struct
         attr->sample_max_stack = RPS_SAMPLE_DEPTH_MAX;
     if (sampled->event.type == RPS_EVENT_SOFTWARE)
         attr->exclude_idle = 1; /* the clocks go on on a CPU that has nothing to do */
-    if (sampled->registers != 0 && rps_perf_may_copy(sampled)) {
+    if (sampled->registers != 0) {
         attr->sample_regs_user = sampled->registers;
         attr->sample_stack_user = RPS_PERF_STACK_BYTES;
     }
@@ -204,7 +206,7 @@ static int try_cpus(const struct rps_perf_sampled *sampled, const struct rps_tar
     struct perf_event_attr attr;
     int fd = -ENODEV;
 
-    if (tried.options.stacks == RPS_STACKS_AUTO && !rps_perf_may_copy(&tried))
+    if (tried.options.stacks == RPS_STACKS_AUTO && !may_copy(&tried))
         rps_perf_leave_out_registers(&tried);
     rps_perf_fill_sampling(&tried, target, &attr);
     for (; fd == -ENODEV && place.cpu < cpus; place.cpu++) /* that one is offline */
@@ -236,7 +238,7 @@ static int choose_cpus(struct rps_perf_sampled *sampled, const struct rps_target
     if (!is_asked && sysconf(_SC_NPROCESSORS_ONLN) > WIDE_CPUS_MAX)
         return 0;
     sampled->is_wide = 1;
-    number = sampled->options.stacks == RPS_STACKS_DWARF && !rps_perf_may_copy(sampled)
+    number = sampled->options.stacks == RPS_STACKS_DWARF && !may_copy(sampled)
                  ? EPERM
                  : -try_cpus(sampled, target);
     if (number == 0)
@@ -312,7 +314,7 @@ int rps_perf_choose_sampled(struct rps_perf *perf, const struct rps_sampling_opt
     }
     if (rc < 0 || (rc = choose_cpus(ret, target, err)) < 0)
         return rc;
-    if (ret->options.stacks == RPS_STACKS_AUTO && !rps_perf_may_copy(ret))
+    if (ret->options.stacks == RPS_STACKS_AUTO && !may_copy(ret))
         rps_perf_leave_out_registers(ret);
     return 0;
 }

@@ -271,12 +271,15 @@ static int is_before(const void *timer, const void *id)
     return ((const struct rps_perf_timer *)timer)->id < *(const uint64_t *)id;
 }
 
-/* Without memory the time that it had becomes that of the thread which was opened. */
+/* So many are kept, where times were lost. Where it is left out the time that it had becomes that of
+ * the thread which was opened. */
+#define SILENT_MAX 1000
+
 static void add_silent(struct rps_perf_rings *rings, pid_t pid, pid_t tid)
 {
     struct rps_perf_ended *grown;
 
-    if (rings->timer_count == 0)
+    if (rings->timer_count == 0 || rings->silent_count == SILENT_MAX)
         return;
     grown = rps_array_grow(rings->silent, rings->silent_count, sizeof(*grown));
     if (!grown)

@@ -86,8 +86,8 @@ void rps_perf_tree_hear(struct rps_perf_tree *tree, const struct rps_sample *sam
         drop(tree, sample->pid, sample->tid);
     if (sample->kind != RPS_SAMPLE_NAME || !sample->is_exec)
         return;
-    drop(tree, sample->pid,
-         0); /* which thread did it is not said; it has the leader's number now */
+    /* which thread did it is not said; it has the leader's number now */
+    drop(tree, sample->pid, 0);
     rps_perf_tree_add(tree, sample->pid, sample->tid);
 }
 

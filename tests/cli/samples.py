@@ -39,9 +39,12 @@ def ask(folder, sql, *values, store="s.data"):
         return db.execute(sql, values).fetchall()
 
 
-# Self samples by function, and the file of the module; inlined functions count as themselves.
+# Self samples by function, and the file of the module; inlined functions count as themselves. Frames
+# without names have the reason that is told of their module.
 SHARES = """
-SELECT l.function, l.how, m.path, sum(c.samples)
+SELECT coalesce(l.function, (SELECT why.function FROM location AS why JOIN frame USING (run_id, frame)
+                             WHERE run_id = f.run_id AND module = f.module AND why.how = 'none')),
+       coalesce(l.how, 'none'), m.path, sum(c.samples)
 FROM stack_count AS c JOIN stack AS s USING (run_id, stack) JOIN frame AS f USING (run_id, frame)
 JOIN module AS m USING (run_id, module)
 LEFT JOIN location AS l ON l.run_id = f.run_id AND l.frame = f.frame AND l.depth = ?

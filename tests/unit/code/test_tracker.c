@@ -789,11 +789,11 @@ static void test_simulation(void **state)
     rps_code_free(&code);
 }
 
-static void name(int64_t frame, const char *function, enum rps_location_how how)
+static int name(int64_t frame, const char *function, enum rps_location_how how)
 {
     const struct rps_location location = {.frame = frame, .function = function, .how = how};
 
-    rps_tracker_name(tracker, &location);
+    return rps_tracker_name(tracker, &location);
 }
 
 static void test_complete(void **state)
@@ -828,6 +828,25 @@ static void test_complete(void **state)
     assert_int_equal(status().complete, 1);
     name(3, "__libc_start_main", RPS_LOCATION_SYMBOL);
     assert_int_equal(status().complete, 5);
+}
+
+static void test_one_reason(void **state)
+{
+    (void)state;
+    add_map(7, 0x1000, 0x1000, 0, "/bin/a");
+    add_map(7, 0x9000, 0x1000, 0, "/bin/b");
+    for (uint64_t at = 0; at < 0x30; at += 0x10) {
+        add_address(7, 0x1000 + at); /* frames 0, 2, 4 */
+        add_address(7, 0x9000 + at); /* 1, 3, 5 */
+    }
+    assert_true(name(0, "stripped", RPS_LOCATION_NONE));
+    assert_true(name(1, "stripped", RPS_LOCATION_NONE));
+    assert_false(name(2, "stripped", RPS_LOCATION_NONE));
+    assert_true(name(3, "solve", RPS_LOCATION_SYMBOL));
+    assert_false(name(5, "stripped", RPS_LOCATION_NONE));
+    assert_true(name(0, "main", RPS_LOCATION_SYMBOL));
+    assert_true(name(4, "stripped", RPS_LOCATION_NONE)); /* in its place */
+    assert_false(name(99, "nobody", RPS_LOCATION_SYMBOL));
 }
 
 /* The numbers of the frames that are to be named, in one decimal number. */
@@ -923,6 +942,7 @@ int main(void)
         CASE(test_without_memory),
         CASE(test_simulation),
         CASE(test_complete),
+        CASE(test_one_reason),
         CASE(test_left_to_name),
         CASE(test_cut_is_not_complete),
     };
