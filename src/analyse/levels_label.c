@@ -24,6 +24,11 @@
  * table's costs say themselves how much is chance. */
 #define ALIKE_OF_COUNTS 4
 
+/* Two stretches are of two kinds, whatever else varies in the run, where the means of a signal differ
+ * by so many of their own deviations, and by as much as the run's; of so many observations each. */
+#define APART_DEVIATIONS 4
+#define APART_LEAST      8
+
 /* Stretches that make clusters: all pairs of them are compared. */
 #define MAKERS_MAX     400
 #define MAKERS_LONGEST 200
@@ -36,6 +41,7 @@ struct labelling {
     size_t *place;             /* owned; of each of them among the stretches, ascending */
     size_t *cluster;           /* owned; of each: the first maker of its cluster, which names it */
     struct rps_moments3 *sums; /* owned; of each cluster, width each */
+    struct rps_moments3 *all;  /* owned; of the whole run */
     struct rps_moments3 *both; /* owned; scratch, three times width */
     double *cost;              /* owned; of each cluster */
     size_t *partner;           /* owned; of each cluster; NONE: it may merge with none */
@@ -51,6 +57,7 @@ static void labelling_free(struct labelling *l)
     free(l->partner);
     free(l->cost);
     free(l->both);
+    free(l->all);
     free(l->sums);
     free(l->cluster);
     free(l->place);
@@ -103,13 +110,16 @@ static int labelling_make(struct labelling *l, struct rps_error *err)
         return RPS_FAILED;
     l->cluster = calloc(l->count, sizeof(*l->cluster));
     l->sums = calloc(l->count * width + 1, sizeof(*l->sums));
+    l->all = calloc(width + 1, sizeof(*l->all));
     l->both = calloc(3 * width + 1, sizeof(*l->both));
     l->cost = calloc(l->count, sizeof(*l->cost));
     l->partner = calloc(l->count, sizeof(*l->partner));
     l->apart = calloc(l->stretches, sizeof(*l->apart));
     l->between = calloc(l->count * l->count, sizeof(*l->between));
-    if (!l->cluster || !l->sums || !l->both || !l->cost || !l->partner || !l->apart || !l->between)
+    if (!l->cluster || !l->sums || !l->all || !l->both || !l->cost || !l->partner || !l->apart ||
+        !l->between)
         return rps_error_memory(err);
+    rps_level_tree_moments(l->tree, 0, l->tree->count, l->all);
     for (size_t k = 0; k < l->count; k++) {
         const size_t *first = l->first + l->place[k];
 
@@ -137,10 +147,35 @@ static double difference(struct labelling *l, const struct rps_moments3 *x, doub
            (l->tree->mix_count > 0 ? 1 : (a + b) / (a * b));
 }
 
+static double variance(const struct rps_moments3 *moments)
+{
+    double mean = moments->sum / moments->weight;
+
+    return fmax(moments->squares / moments->weight - mean * mean, 0);
+}
+
+static int are_apart(const struct labelling *l, const struct rps_moments3 *x,
+                     const struct rps_moments3 *y)
+{
+    for (size_t s = 0; s < l->tree->signals; s++) {
+        double by, own;
+
+        if (x[s].weight < APART_LEAST || y[s].weight < APART_LEAST)
+            continue;
+        by = x[s].sum / x[s].weight - y[s].sum / y[s].weight;
+        own = variance(&x[s]) + variance(&y[s]);
+        if (by * by > APART_DEVIATIONS * APART_DEVIATIONS * own && by * by > variance(&l->all[s]))
+            return 1;
+    }
+    return 0;
+}
+
 static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
 
+    if (are_apart(l, l->sums + a * width, l->sums + b * width))
+        return INFINITY;
     return difference(l, l->sums + a * width, l->cost[a], l->sums + b * width, l->cost[b]);
 }
 
