@@ -25,7 +25,8 @@
 #define ALIKE_OF_COUNTS 4
 
 /* Two stretches are of two kinds, whatever else varies in the run, where the means of a signal differ
- * by so many of their own deviations, and by as much as the run's; of so many observations each. */
+ * by so many of their own deviations, and by as much as the run's; of so many observations each. Not
+ * beside tables of counts, which say more of it than what other programs leave of the CPU. */
 #define APART_DEVIATIONS 4
 #define APART_LEAST      8
 
@@ -174,7 +175,7 @@ static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
 
-    if (are_apart(l, l->sums + a * width, l->sums + b * width))
+    if (l->tree->mix_count == 0 && are_apart(l, l->sums + a * width, l->sums + b * width))
         return INFINITY;
     return difference(l, l->sums + a * width, l->cost[a], l->sums + b * width, l->cost[b]);
 }
