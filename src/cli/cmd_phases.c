@@ -152,7 +152,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
         result = rps_part_shares_of_labels(cli->arena, cli->reader, cli->run_id,
                                            shown_of(&job->found.found), &job->options.cpus,
                                            &job->shares, &cli->err);
-    if (result > 0)
+    if (result > 0 && !settings->no_samples)
         rps_profile_code(&job->profile, &job->shares);
     if (result >= 0)
         result = rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &job->options.cpus,

@@ -127,7 +127,8 @@ static size_t column_of(const struct ranking *ranking, const struct rps_share_na
 /* Keep the first RPS_COUNT_SYMBOLS_MAX. */
 static void cut(struct ranking *ranking)
 {
-    qsort(ranking->ranked, ranking->count, sizeof(*ranking->ranked), compare_shares);
+    if (ranking->count > 0)
+        qsort(ranking->ranked, ranking->count, sizeof(*ranking->ranked), compare_shares);
     if (ranking->count > RPS_COUNT_SYMBOLS_MAX)
         ranking->count = RPS_COUNT_SYMBOLS_MAX;
 }

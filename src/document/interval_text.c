@@ -79,5 +79,6 @@ double rps_interval_round(double end, int digits, int decimals, int is_high)
     double first = fabs(end) > 0 ? floor(log10(fabs(end))) : 0;
     double step = pow(10, fmax(first - digits + 1, -decimals));
 
-    return (is_high ? ceil(end / step - NOISE) : floor(end / step + NOISE)) * step;
+    /* 0, which is not -0 */
+    return (is_high ? ceil(end / step - NOISE) : floor(end / step + NOISE)) * step + 0.0;
 }

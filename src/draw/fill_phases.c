@@ -297,11 +297,13 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
     if (picture->has_phases && options->code != RPS_PLOT_CODE_NONE)
         result = rps_part_shares_of_labels(picture->arena, reader, picture->run.run_id, phases,
                                            &options->cpus, &shares, err);
-    if (result >= 0)
-        rps_profile_place(ret, &shares);
-    else
+    if (result < 0) {
         rps_profile_free(ret);
-    return result < 0 ? result : 0;
+        return result;
+    }
+    rps_profile_place(ret, &shares);
+    rps_profile_code(ret, &shares);
+    return 0;
 }
 
 int rps_picture_fill_phases(struct rps_picture *picture, struct rps_reader *reader,

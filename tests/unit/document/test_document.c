@@ -366,6 +366,7 @@ static void test_outwards(void **state)
                 rps_interval_round(1239, 3, 0, 1) == 1240);
     assert_true(rps_interval_round(1240, 3, 0, 0) == 1240 &&
                 rps_interval_round(1240, 3, 0, 1) == 1240);
+    assert_false(signbit(rps_interval_round(1e-12, 15, 3, 1))); /* "±-0" */
     assert_true(rps_interval_round(7.5, 3, 0, 0) == 7 && rps_interval_round(-7.5, 3, 0, 0) == -8);
     assert_true(rps_interval_round(0, 3, 0, 0) == 0 && isnan(rps_interval_round(NAN, 3, 0, 0)));
 }
