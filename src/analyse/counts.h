@@ -43,6 +43,11 @@ struct rps_cuts {
 int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_count_table *table,
                          size_t shortest, struct rps_cuts *ret, struct rps_error *err);
 
+/* On a search for the best path: of the places that a stretch may begin at, and what the way over
+ * each costs, keep those that may still be best, given the cost of what was reached; the 256 best
+ * where more are. Returns how many. */
+size_t rps_counts_drop_hopeless(size_t *alive, double *via, size_t count, double reached);
+
 /*
  * The fine phases of signals that have tables of counts, in place of those by their values alone:
  * boundaries of both kinds, of which those stay that pay ln n by both together, that a person would

@@ -266,25 +266,24 @@ static double cost_between(const struct rps_mix *mix, const double *a, const dou
     return cost + rps_mix_rise(mix, mix->width, all);
 }
 
-/* Leave alive what may still be best, given the cost of the place that was reached. */
-static size_t drop_hopeless(struct path *path, size_t alive, double reached)
+size_t rps_counts_drop_hopeless(size_t *alive, double *via, size_t count, double reached)
 {
     size_t kept = 0;
 
-    for (size_t a = 0; a < alive; a++) {
-        if (path->via[a] > reached)
+    for (size_t a = 0; a < count; a++) {
+        if (via[a] > reached)
             continue;
-        path->alive[kept] = path->alive[a];
-        path->via[kept++] = path->via[a];
+        alive[kept] = alive[a];
+        via[kept++] = via[a];
     }
     while (kept > BEFORE_MAX) {
         size_t worst = 0;
 
         for (size_t a = 1; a < kept; a++)
-            worst = path->via[a] > path->via[worst] ? a : worst;
+            worst = via[a] > via[worst] ? a : worst;
         kept--;
-        memmove(path->alive + worst, path->alive + worst + 1, (kept - worst) * sizeof(size_t));
-        memmove(path->via + worst, path->via + worst + 1, (kept - worst) * sizeof(double));
+        memmove(alive + worst, alive + worst + 1, (kept - worst) * sizeof(*alive));
+        memmove(via + worst, via + worst + 1, (kept - worst) * sizeof(*via));
     }
     return kept;
 }
@@ -317,7 +316,7 @@ static void find_path(const struct search *search, size_t shortest, struct path 
         if (must)
             alive = 0;
         else if (isfinite(least))
-            alive = drop_hopeless(path, alive, least + slack);
+            alive = rps_counts_drop_hopeless(path->alive, path->via, alive, least + slack);
         else
             continue;
         path->alive[alive++] = p;

@@ -23,9 +23,6 @@
 /* Of ln n: what a boundary costs. With 1 there were twice as many in programs of one phase. */
 #define PRICE 1.5
 
-/* Stretches that may come before one, at most: those that cost least so far. */
-#define BEFORE_MAX 256
-
 /* On both sides of a boundary so much of the counts are other symbols, or the values of a signal lie
  * so many deviations of its noise apart; of stretches longer than LONG fewer, but at least
  * DEVIATIONS_LEAST. */
@@ -160,29 +157,6 @@ struct path {
     double *via;   /* owned; scratch, of each alive one */
 };
 
-/* Leave alive what may still be best, given the cost of what was reached. */
-static size_t drop_hopeless(struct path *path, size_t alive, double reached)
-{
-    size_t kept = 0;
-
-    for (size_t a = 0; a < alive; a++) {
-        if (path->via[a] > reached)
-            continue;
-        path->alive[kept] = path->alive[a];
-        path->via[kept++] = path->via[a];
-    }
-    while (kept > BEFORE_MAX) {
-        size_t worst = 0;
-
-        for (size_t a = 1; a < kept; a++)
-            worst = path->via[a] > path->via[worst] ? a : worst;
-        kept--;
-        memmove(path->alive + worst, path->alive + worst + 1, (kept - worst) * sizeof(size_t));
-        memmove(path->via + worst, path->via + worst + 1, (kept - worst) * sizeof(double));
-    }
-    return kept;
-}
-
 static void find_path(struct refining *r, size_t shortest, struct path *path)
 {
     size_t leaves = r->tree.count, alive = 1;
@@ -204,7 +178,7 @@ static void find_path(struct refining *r, size_t shortest, struct path *path)
         if (must)
             alive = 0;
         else if (isfinite(least))
-            alive = drop_hopeless(path, alive, least + 2 * r->price);
+            alive = rps_counts_drop_hopeless(path->alive, path->via, alive, least + 2 * r->price);
         else
             continue;
         path->alive[alive++] = k;
