@@ -744,6 +744,27 @@ def test_code_without_names():
         assert len(found["phases"]) == 6, found["phases"]
 
 
+def test_naming():
+    """names that are found, or lost, change no phase where it is known where functions begin"""
+    with Folder() as folder:
+        sampled(folder)
+        answers = []
+        for change in [
+                "UPDATE frame SET function = 65536 * (frame + 1)",
+                "INSERT INTO location SELECT run_id, frame, depth + 1, function, file, line, how FROM location",
+                "UPDATE location SET function = 'fill' WHERE depth = 0",  # is inlined in all of them
+                "UPDATE location SET function = 'fill'",  # all are called the same
+                "UPDATE location SET how = 'none', function = 'stripped'"]:
+            store = sqlite3.connect(folder / "rpistat.data")
+            with store:
+                store.execute(change)
+            store.close()
+            found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
+            answers.append((found["phases"], found["levels"]))
+        assert len(answers[0][0]) == 6, answers[0]
+        assert all(answer == answers[0] for answer in answers), answers
+
+
 def test_short_runs():
     """a run too short for phases is refused; --cpu where nothing was recorded by CPU too"""
     with Folder() as folder:
@@ -762,4 +783,4 @@ with FOLDER:
               test_variation, test_drift, test_kept, test_kept_levels, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
-              test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_short_runs])
+              test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs])
