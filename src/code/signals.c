@@ -293,23 +293,32 @@ struct reading {
     const struct sampled *sampled;
     struct rps_count *count; /* owned: free() */
     size_t count_count;
+    size_t *last; /* of each column: its newest count */
 };
 
+/* Stacks of one function in one observation add up at once: there may be many. */
 static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
                      struct rps_error *err)
 {
     struct reading *reading = context;
-    struct rps_count *grown;
+    struct rps_count *grown, *last;
+    uint32_t column;
 
     if ((uint64_t)id >= reading->sampled->stack_count || reading->sampled->column[id] < 0 ||
         samples == 0)
         return 0;
+    column = (uint32_t)reading->sampled->column[id];
+    last = reading->count_count > 0 ? &reading->count[reading->last[column]] : NULL;
+    if (last && last->observation == group && last->symbol == column) {
+        last->count += (float)samples;
+        return 0;
+    }
     grown = rps_array_grow(reading->count, reading->count_count, sizeof(*grown));
     if (!grown)
         return rps_error_memory(err);
     reading->count = grown;
-    reading->count[reading->count_count++] =
-        (struct rps_count){group, (uint32_t)reading->sampled->column[id], (float)samples};
+    reading->last[column] = reading->count_count;
+    reading->count[reading->count_count++] = (struct rps_count){group, column, (float)samples};
     return 0;
 }
 
@@ -317,9 +326,10 @@ static int add_signals(const struct rps_chosen_signals *chosen, size_t r,
                        struct rps_collected *collected, struct rps_error *err)
 {
     const struct state *state = chosen->state;
-    struct reading reading = {.sampled = &state->sampled[r]};
-    struct rps_count_table table;
     struct rps_arena *scratch = rps_arena_new();
+    struct reading reading = {.sampled = &state->sampled[r],
+                              .last = rps_arena_get(scratch, state->width, sizeof(*reading.last))};
+    struct rps_count_table table;
     struct rps_run_part part = part_of(scratch, collected);
     int result = rps_run_code_walk(state->run[r].reader, state->run[r].run_id, &part, &state->cpus,
                                    0, add_count, &reading, err);
