@@ -18,13 +18,13 @@
 
 #define NAMES_SIZE 512
 
-/* Standard deviation, relative to the mean, of a large count, or of a ratio of such, and at most
- * where it wanders. */
-#define VARIATION           0.03
-#define COUNT_VARIATION_MAX 0.05
+/* Standard deviation, relative to the mean, of a large count; and of a large ratio at least, and at
+ * most where it wanders. */
+#define COUNT_VARIATION     0.05
+#define RATIO_VARIATION     0.03
 #define RATIO_VARIATION_MAX 0.15
 
-/* It varies by so many times what it wanders by on its own, from one stretch of so many
+/* A ratio varies by so many times what it wanders by on its own, from one stretch of so many
  * periods to the next, which takes so many such stretches. Noise from one period to the next makes
  * stretches differ too: so many times that does not count. */
 #define WANDERS          3
@@ -340,7 +340,7 @@ void rps_source_wander(struct rps_source *source, const double *value, size_t co
         seen += isfinite(value[i]) != 0;
     length = (size_t)(WANDER_PERIODS * (double)seen / (double)(count + 1) + .5);
     length = length > 2 ? length : 2;
-    if (source->kind == RPS_SOURCE_USE || seen < WANDER_STRETCHES * length)
+    if (source->kind != RPS_SOURCE_RATIO || seen < WANDER_STRETCHES * length)
         return;
     step = seen / DIFFERENCES_MAX + 1;
     taken = differences(source, value, count, 1, step, difference);
@@ -372,10 +372,10 @@ static double use_noise(const double *value, size_t count)
 double rps_source_transform(const struct rps_source *source, double *value, size_t count)
 {
     double scale = source->kind == RPS_SOURCE_USE ? USE_NONE : quantum(source);
-    double variation =
-        fmin(fmax(VARIATION, WANDERS * source->seen.wander),
-             source->kind == RPS_SOURCE_RATIO ? RATIO_VARIATION_MAX : COUNT_VARIATION_MAX);
+    double variation = COUNT_VARIATION;
 
+    if (source->kind == RPS_SOURCE_RATIO)
+        variation = fmin(fmax(RATIO_VARIATION, WANDERS * source->seen.wander), RATIO_VARIATION_MAX);
     for (size_t i = 0; i < count; i++) {
         double size = fabs(value[i]) / scale;
 
