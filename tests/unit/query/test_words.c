@@ -205,16 +205,16 @@ static void test_namesakes(void **state)
     (void)state;
     fill(&made, given, 2);
     made.mean[2 * 2] = 2;
-    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (run: 50.0 %)");
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50.0 %)");
+    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (run: 50 %)");
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %)");
     made.mean[1 * 2 + 1] = .95; /* neither differs from the run by what is said */
     made.mean[2 * 2 + 1] = 1.12;
-    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (run: 50.0 %)");
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50.0 %), 1.2 x the CPI of B");
+    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (run: 50 %)");
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %), 1.2 x the CPI of B");
     rps_profile_words(made.words, &made.profile, 2, 30);
     assert_string_equal(made.words, "1.2 x the CPI of B");
     strcpy(made.label[1].code, "sort"); /* they have names that tell them apart */
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50.0 %)");
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %)");
 }
 
 /* What runs a quarter of the time has a quarter of everything a second: that is said once. */
