@@ -135,7 +135,8 @@ static int labelling_make(struct labelling *l, struct rps_error *err)
     return 0;
 }
 
-/* What a difference of whole clusters is to be multiplied with for one of their observations. */
+/* What a difference of whole clusters is to be multiplied with for one of their observations; 0 where
+ * one has nothing but outliers. */
 static double by_observation(const struct labelling *l, const struct rps_moments3 *x,
                              const struct rps_moments3 *y)
 {
@@ -185,14 +186,13 @@ static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
-    double apart;
+    double apart, each;
 
     if (l->tree->mix_count == 0 && are_apart(l, x, y))
         return INFINITY;
     apart = difference(l, x, l->cost[a], y, l->cost[b]);
-    if (l->beside > 0)
-        apart *= fmin(1, l->limit / l->beside * by_observation(l, x, y));
-    return apart;
+    each = by_observation(l, x, y);
+    return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
 
 /* Do stretches k and k + 1 lie side by side, in one run? */
