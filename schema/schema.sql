@@ -261,6 +261,111 @@ CREATE TABLE thinned (                -- up to where rows were taken away to kee
     PRIMARY KEY (run_id, cpu, level)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE signal (         -- what the kernel told beside the counters, one row a signal
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    source INTEGER NOT NULL,  -- what is read together: 0 the workload's tree, 1 the machine
+    slot INTEGER NOT NULL,    -- column s0 ... s15 of reading
+    name TEXT NOT NULL,       -- running, wait, rss, ...
+    label TEXT NOT NULL,
+    unit TEXT NOT NULL,       -- us, KiB, threads
+    kind TEXT NOT NULL CHECK (kind IN ('counter', 'gauge')), -- counter: what came since the reading
+                              -- before; gauge: as it stood
+    origin TEXT NOT NULL,     -- where it is read: schedstat, wchan, ...
+    explain TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('read', 'unsupported')),
+    reason TEXT NOT NULL,     -- why it is not read, or ''
+    total INTEGER,            -- of a run that has ended: sum of a counter, of a gauge over its
+    readings INTEGER,         -- readings in which it was known
+    lowest REAL,              -- of a gauge, and of a counter per second; NULL: not known
+    highest REAL,
+    PRIMARY KEY (run_id, source, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reading (           -- one row each time that a source was read
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    source INTEGER NOT NULL,     -- signal.source
+    period INTEGER NOT NULL,     -- number of the period at whose end it was read
+    end_ns INTEGER NOT NULL,     -- when, ns since the run's start
+    length_us INTEGER NOT NULL,  -- since the reading before
+    s0 INTEGER,                  -- signal.slot 0; NULL: could not be read
+    s1 INTEGER,
+    s2 INTEGER,
+    s3 INTEGER,
+    s4 INTEGER,
+    s5 INTEGER,
+    s6 INTEGER,
+    s7 INTEGER,
+    s8 INTEGER,
+    s9 INTEGER,
+    s10 INTEGER,
+    s11 INTEGER,
+    s12 INTEGER,
+    s13 INTEGER,
+    s14 INTEGER,
+    s15 INTEGER,
+    PRIMARY KEY (run_id, source, period)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reading_rollup (    -- the past of readings at coarser levels: blocks of 16, 256, 4,096, 65,536 periods
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    source INTEGER NOT NULL,
+    level INTEGER NOT NULL CHECK (level BETWEEN 1 AND 4),
+    period INTEGER NOT NULL,      -- of the first reading summed
+    last_period INTEGER NOT NULL, -- and of the last
+    end_ns INTEGER NOT NULL,      -- of the last
+    length_us INTEGER NOT NULL,   -- sum
+    readings TEXT NOT NULL,       -- in which each slot was known: JSON array
+    s0 INTEGER,                   -- sums; a gauge's mean is s / its readings
+    s1 INTEGER,
+    s2 INTEGER,
+    s3 INTEGER,
+    s4 INTEGER,
+    s5 INTEGER,
+    s6 INTEGER,
+    s7 INTEGER,
+    s8 INTEGER,
+    s9 INTEGER,
+    s10 INTEGER,
+    s11 INTEGER,
+    s12 INTEGER,
+    s13 INTEGER,
+    s14 INTEGER,
+    s15 INTEGER,
+    l0 REAL,                      -- lowest and highest reading; a counter's per second
+    h0 REAL,
+    l1 REAL,
+    h1 REAL,
+    l2 REAL,
+    h2 REAL,
+    l3 REAL,
+    h3 REAL,
+    l4 REAL,
+    h4 REAL,
+    l5 REAL,
+    h5 REAL,
+    l6 REAL,
+    h6 REAL,
+    l7 REAL,
+    h7 REAL,
+    l8 REAL,
+    h8 REAL,
+    l9 REAL,
+    h9 REAL,
+    l10 REAL,
+    h10 REAL,
+    l11 REAL,
+    h11 REAL,
+    l12 REAL,
+    h12 REAL,
+    l13 REAL,
+    h13 REAL,
+    l14 REAL,
+    h14 REAL,
+    l15 REAL,
+    h15 REAL,
+    PRIMARY KEY (run_id, source, level, period)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE heartbeat (              -- a run that is being recorded
     run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,
     realtime_ns INTEGER NOT NULL,     -- wall clock when its recorder last wrote, ns since 1970 UTC
