@@ -28,6 +28,7 @@ struct rps_phase_output {
     size_t signal_count;
     const char *const *signal;       /* their names */
     const struct rps_phases *phases; /* of the level that is shown */
+    const struct rps_phases *fine;   /* of the finest one */
     size_t level_count;
     const struct rps_level *level; /* all that there are, from the coarsest */
     size_t level_shown;            /* which of them is */

@@ -98,7 +98,9 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * What sets a label apart from the whole run (or table), by the figures that surely differ most:
  * "3.1 x the page faults, CPI 2.4 (run: 1.1)". "like the whole run" where nothing differs by 15 %,
  * "" where there is nothing to compare with. At most three clauses, and of these beyond the first
- * as many as fit into `room` characters; 0: all. Behind them stands the label's place. Numbers are
+ * as many as fit into `room` characters; 0: all. Where the same is said of a label before it, a
+ * clause says what sets it apart from that one, "3.1 x the CPI of A": behind, or, where there is no
+ * room, in place of the others; none where nothing surely does. Behind them stands the label's place. Numbers are
  * in the thread's locale. Returns ret.
  */
 #define RPS_PROFILE_WORDS_SIZE 1024
@@ -106,7 +108,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
                         int label, int room);
 
 /* The figures that the words of a label name, and how many: the first is named first. */
-#define RPS_PROFILE_TOLD 3
+#define RPS_PROFILE_TOLD 4
 int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD]);
 
 /* Room for any remark. */

@@ -138,6 +138,9 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
 int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
                              struct rps_error *err);
 
+/* Keep the CPU time that the recorder took behind rps_writer_end; as there. */
+int rps_writer_set_after(struct rps_writer *writer, int64_t after_ns, struct rps_error *err);
+
 /* Behind rps_writer_end, have the store read, without opening it once more. What `read` returns. */
 struct rps_reader;
 int rps_writer_read(struct rps_writer *writer,
@@ -148,9 +151,6 @@ int rps_writer_read(struct rps_writer *writer,
  * waited for, for half a second. A run that was begun and not ended stays in state `recording`, to
  * be marked interrupted by the next opening. NULL is harmless. */
 void rps_writer_close(struct rps_writer *writer);
-
-/* The same, but that its log is left to who opens it next: rps_store_conclude_run. */
-void rps_writer_close_for_next(struct rps_writer *writer);
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
@@ -289,18 +289,6 @@ struct rps_run_edit {
  * of rps_writer_open; a run that is not there. */
 int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_edit *edit,
                        struct rps_error *err);
-
-/*
- * Have a run that has ended read, and keep with it the CPU time that its recorder took afterwards,
- * which `read` knows then: *ret_after_ns, ns, as in struct rps_run; -1, as it is at first: nothing is
- * kept. All through one connection; a store that cannot be written is only read. What `read`
- * returns, or RPS_FAILED.
- */
-int rps_store_conclude_run(const char *path, int64_t run_id,
-                           int (*read)(void *context, struct rps_reader *reader,
-                                       int64_t *ret_after_ns, struct rps_error *err),
-                           void *context, struct rps_error *err);
-
 
 /* Wait until nobody records into the store at path; it need not be there. Errors: those of
  * rps_reader_open. */

@@ -1,6 +1,6 @@
 /*
- * Work in a process of its own, for who must live on whatever becomes of it: the recorder, `watch`,
- * `push`. There it may end for want of memory (rpistat/arena.h) or die. Who calls has no database
+ * Work in a process of its own, for who must live on whatever becomes of it: `watch`, `push`.
+ * There it may end for want of memory (rpistat/arena.h) or die. Who calls has no database
  * open: SQLite's do not survive a fork.
  */
 #ifndef RPISTAT_SUBPROCESS_H

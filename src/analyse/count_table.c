@@ -11,38 +11,43 @@ void rps_count_table_free(struct rps_count_table *table)
     memset(table, 0, sizeof(*table));
 }
 
-static int compare_symbols(const void *a, const void *b)
+/* Bring each observation's entries together; begin[i] is where the first of observation i goes.
+ * Returns 0, or -1 without memory. */
+static int distribute(struct rps_count_table *table, size_t count)
 {
-    uint32_t x = ((const struct rps_count *)a)->symbol, y = ((const struct rps_count *)b)->symbol;
+    struct rps_count *to = malloc((count + 1) * sizeof(*to));
+    size_t *place = malloc((table->count + 1) * sizeof(*place));
+    int result = to && place ? 0 : -1;
 
-    return (x > y) - (x < y);
+    if (result == 0) {
+        memcpy(place, table->begin, table->count * sizeof(*place));
+        for (size_t i = 0; i < count; i++)
+            to[place[table->entry[i].observation]++] = table->entry[i];
+        free(table->entry);
+        table->entry = to;
+    } else {
+        free(to);
+    }
+    free(place);
+    return result;
 }
 
-/* Bring each observation's entries together: place[i] is where the first of observation i goes. */
-static void distribute(const struct rps_count *counts, size_t count, size_t *place,
-                       struct rps_count *to)
-{
-    for (size_t i = 0; i < count; i++)
-        to[place[counts[i].observation]++] = counts[i];
-}
-
-/* Add up the entries of one symbol in one observation; begin is set anew. */
-static void add_up(struct rps_count_table *table)
+/* Add up the entries of one symbol in one observation; begin is set anew. sum: scratch, all 0. */
+static void add_up(struct rps_count_table *table, float *sum)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < table->count; i++) {
-        size_t from = table->begin[i], end = table->begin[i + 1], first = kept;
+        size_t from = table->begin[i], end = table->begin[i + 1];
 
-        if (end - from > 1)
-            qsort(table->entry + from, end - from, sizeof(*table->entry), compare_symbols);
-        for (size_t e = from; e < end; e++) {
-            if (kept > first && table->entry[kept - 1].symbol == table->entry[e].symbol)
-                table->entry[kept - 1].count += table->entry[e].count;
-            else
-                table->entry[kept++] = table->entry[e];
+        table->begin[i] = kept;
+        for (size_t e = from; e < end; e++)
+            sum[table->entry[e].symbol] += table->entry[e].count;
+        for (uint32_t k = 0; from < end && k < table->width; k++) {
+            if (sum[k] > 0)
+                table->entry[kept++] = (struct rps_count){i, k, sum[k]};
+            sum[k] = 0;
         }
-        table->begin[i] = first;
     }
     table->begin[table->count] = kept;
 }
@@ -50,26 +55,33 @@ static void add_up(struct rps_count_table *table)
 int rps_count_table_make(size_t count, size_t width, double divisor, struct rps_count *counts,
                          size_t counts_count, struct rps_count_table *ret, struct rps_error *err)
 {
-    struct rps_count_table table = {count, width, divisor, NULL, NULL};
-    size_t *place = calloc(count + 2, sizeof(*place));
+    struct rps_count_table table = {count, width, divisor, calloc(count + 2, sizeof(*table.begin)),
+                                    counts};
+    float *sum = calloc(width + 1, sizeof(*sum));
+    struct rps_count *fitting;
+    int ordered = 1;
 
-    table.begin = calloc(count + 2, sizeof(*table.begin));
-    table.entry = malloc((counts_count + 1) * sizeof(*table.entry));
-    if (!place || !table.begin || !table.entry) {
+    if (!table.begin || !sum) {
+        free(sum);
         rps_count_table_free(&table);
-        free(place);
-        free(counts);
         return rps_error_memory(err);
     }
-    for (size_t i = 0; i < counts_count; i++)
+    for (size_t i = 0; i < counts_count; i++) {
         table.begin[counts[i].observation + 1]++;
+        ordered = ordered && (i == 0 || counts[i].observation >= counts[i - 1].observation);
+    }
     for (size_t i = 0; i < count; i++)
         table.begin[i + 1] += table.begin[i];
-    memcpy(place, table.begin, (count + 1) * sizeof(*place));
-    distribute(counts, counts_count, place, table.entry);
-    add_up(&table);
-    free(place);
-    free(counts);
+    if (!ordered && distribute(&table, counts_count) < 0) {
+        free(sum);
+        rps_count_table_free(&table);
+        return rps_error_memory(err);
+    }
+    add_up(&table, sum);
+    free(sum);
+    fitting = realloc(table.entry, (table.begin[count] + 1) * sizeof(*fitting));
+    if (fitting)
+        table.entry = fitting;
     *ret = table;
     return 0;
 }

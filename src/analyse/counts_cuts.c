@@ -38,6 +38,7 @@
 struct sides {
     const struct rps_mix *mix;
     double *count; /* owned; [0]: left, all symbols; then right */
+    double *own;   /* behind them in the same order: rise of each symbol */
     double all[2];
     double rise[2]; /* of all symbols */
 };
@@ -55,11 +56,12 @@ struct search {
 
 static void add(struct sides *sides, int side, const struct rps_count *entry, double sign)
 {
-    double *count = &sides->count[(size_t)side * sides->mix->width + entry->symbol];
-    double before = rps_mix_rise(sides->mix, entry->symbol, *count);
+    size_t at = (size_t)side * sides->mix->width + entry->symbol;
 
-    *count += sign * (double)entry->count;
-    sides->rise[side] += rps_mix_rise(sides->mix, entry->symbol, fmax(*count, 0)) - before;
+    sides->count[at] += sign * (double)entry->count;
+    sides->rise[side] -= sides->own[at];
+    sides->own[at] = rps_mix_rise(sides->mix, entry->symbol, fmax(sides->count[at], 0));
+    sides->rise[side] += sides->own[at];
     sides->all[side] += sign * (double)entry->count;
 }
 
@@ -99,8 +101,10 @@ static struct best cut_in_two(struct sides *sides, const struct rps_count_table 
         }
     }
     for (size_t e = table->begin[from]; e < table->begin[to]; e++) {
-        sides->count[table->entry[e].symbol] = 0;
-        sides->count[sides->mix->width + table->entry[e].symbol] = 0;
+        size_t left = table->entry[e].symbol, right = sides->mix->width + left;
+
+        sides->count[left] = sides->count[right] = 0;
+        sides->own[left] = sides->own[right] = 0;
     }
     return best;
 }
@@ -403,8 +407,12 @@ int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_cou
     shortest = shortest > SHORTEST ? shortest : SHORTEST;
     if (result == 0) {
         search.sides = (struct sides){
-            .mix = &search.mix, .count = calloc(2 * table->width + 1, sizeof(*search.sides.count))};
+            .mix = &search.mix,
+            .count = calloc(4 * table->width + 1, sizeof(*search.sides.count)),
+        };
         result = search.sides.count ? 0 : rps_error_memory(err);
+        if (search.sides.count)
+            search.sides.own = search.sides.count + 2 * table->width;
     }
     if (result == 0)
         result = cut_all_lengths(&search, table, err);

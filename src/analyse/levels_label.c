@@ -21,8 +21,10 @@
 #define ALIKE_OF_RUNS .25
 
 /* Where there are tables of counts, what is taken for one kind costs so many ln n more, in all: a
- * table's costs say themselves how much is chance. */
+ * table's costs say themselves how much is chance. Or it differs by less than this, in parts of what
+ * neighbours differ by: in hours what hardly differs is no chance either. */
 #define ALIKE_OF_COUNTS 4
+#define ALIKE_BESIDE    .1
 
 /* Two stretches are of two kinds, whatever else varies in the run, where the means of a signal differ
  * by so many of their own deviations, and by as much as the run's; of so many observations each. Not
@@ -45,8 +47,10 @@ struct labelling {
     struct rps_moments3 *all;  /* owned; of the whole run */
     struct rps_moments3 *both; /* owned; scratch, three times width */
     double *cost;              /* owned; of each cluster */
-    size_t *partner;           /* owned; of each cluster; NONE: it may merge with none */
-    double *apart;             /* owned; how much it differs from that */
+    double limit;              /* clusters that differ by less are alike */
+    double beside;   /* with tables of counts: so are those that differ by less, an observation */
+    size_t *partner; /* owned; of each cluster; NONE: it may merge with none */
+    double *apart;   /* owned; how much it differs from that */
     double *between; /* owned; between[a * count + b]: how much two clusters differ; INFINITY: they
                         have neighbours in each other */
 };
@@ -131,21 +135,27 @@ static int labelling_make(struct labelling *l, struct rps_error *err)
     return 0;
 }
 
+/* What a difference of whole clusters is to be multiplied with for one of their observations. */
+static double by_observation(const struct labelling *l, const struct rps_moments3 *x,
+                             const struct rps_moments3 *y)
+{
+    double a = x[l->tree->width - 1].weight, b = y[l->tree->width - 1].weight;
+
+    return a > 0 && b > 0 ? (a + b) / (a * b) : 0;
+}
+
 /* By how much stretches or clusters with these moments and costs differ. The last signal counts
  * observations. */
 static double difference(struct labelling *l, const struct rps_moments3 *x, double x_cost,
                          const struct rps_moments3 *y, double y_cost)
 {
     size_t width = l->tree->width;
-    double a = x[width - 1].weight, b = y[width - 1].weight;
 
     for (size_t s = 0; s < width; s++)
         l->both[s] = (struct rps_moments3){x[s].weight + y[s].weight, x[s].sum + y[s].sum,
                                            x[s].squares + y[s].squares};
-    if (!(a > 0 && b > 0) && l->tree->mix_count == 0)
-        return 0;
     return (rps_level_tree_cost(l->tree, l->both) - x_cost - y_cost) *
-           (l->tree->mix_count > 0 ? 1 : (a + b) / (a * b));
+           (l->tree->mix_count > 0 ? 1 : by_observation(l, x, y));
 }
 
 static double variance(const struct rps_moments3 *moments)
@@ -174,10 +184,15 @@ static int are_apart(const struct labelling *l, const struct rps_moments3 *x,
 static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
+    const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
+    double apart;
 
-    if (l->tree->mix_count == 0 && are_apart(l, l->sums + a * width, l->sums + b * width))
+    if (l->tree->mix_count == 0 && are_apart(l, x, y))
         return INFINITY;
-    return difference(l, l->sums + a * width, l->cost[a], l->sums + b * width, l->cost[b]);
+    apart = difference(l, x, l->cost[a], y, l->cost[b]);
+    if (l->beside > 0)
+        apart *= fmin(1, l->limit / l->beside * by_observation(l, x, y));
+    return apart;
 }
 
 /* Do stretches k and k + 1 lie side by side, in one run? */
@@ -253,7 +268,7 @@ static double describe(const struct labelling *l, size_t k, struct rps_moments3 
     return rps_level_tree_cost(l->tree, ret);
 }
 
-/* What neighbouring stretches differ by: the median. */
+/* What neighbouring stretches differ by, an observation: the median. */
 static double usual_difference(struct labelling *l)
 {
     size_t width = l->tree->width, pairs = 0;
@@ -263,7 +278,8 @@ static double usual_difference(struct labelling *l)
         double a_cost = describe(l, k, a), b_cost = describe(l, k + 1, b);
 
         if (are_neighbours(l, k))
-            l->apart[pairs++] = difference(l, a, a_cost, b, b_cost);
+            l->apart[pairs++] = difference(l, a, a_cost, b, b_cost) *
+                                (l->tree->mix_count > 0 ? by_observation(l, a, b) : 1);
     }
     return pairs > 0 ? rps_select_rank(l->apart, pairs, pairs / 2) : 0;
 }
@@ -275,10 +291,14 @@ static uint64_t observations(const struct rps_level_tree *tree)
 
 static void merge_alike(struct labelling *l)
 {
-    double limit = l->tree->mix_count > 0
-                       ? ALIKE_OF_COUNTS * log((double)observations(l->tree))
-                       : (l->tree->runs > 1 ? ALIKE_OF_RUNS : ALIKE) * usual_difference(l);
+    double usual = usual_difference(l);
 
+    if (l->tree->mix_count > 0) {
+        l->limit = ALIKE_OF_COUNTS * log((double)observations(l->tree));
+        l->beside = ALIKE_BESIDE * usual;
+    } else {
+        l->limit = (l->tree->runs > 1 ? ALIKE_OF_RUNS : ALIKE) * usual;
+    }
     fill_between(l);
     for (size_t a = 0; a < l->count; a++)
         find_partner(l, a);
@@ -290,7 +310,7 @@ static void merge_alike(struct labelling *l)
                 best = k;
         }
         other = l->partner[best];
-        if (other == NONE || l->apart[best] > limit)
+        if (other == NONE || l->apart[best] > l->limit)
             return;
         merge(l, best < other ? best : other, best < other ? other : best);
     }

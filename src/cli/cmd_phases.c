@@ -41,6 +41,7 @@ static void add_found(struct rps_phase_output *output, const struct rps_phases_s
                       const struct rps_found_phases *found)
 {
     output->phases = shown_of(found);
+    output->fine = &found->levels.level[found->levels.count - 1];
     output->details = &found->details;
     output->level_count = found->tree_count;
     output->level = found->tree;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,11 +21,11 @@
 #include "record.h"
 #include "record_plan.h"
 #include "record_series.h"
+#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
 #include "rpistat/parse.h"
 #include "rpistat/report.h"
-#include "rpistat/subprocess.h"
 #include "rpistat/text.h"
 
 /* With --keep fine rows go only when the run can be read in so many coarser ones. */
@@ -351,22 +352,22 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
 
 struct report {
     const struct rps_recording *recording;
-    FILE *out;
+    int64_t after_ns;
+    char *told; /* owned: + or -, whether the run is the last, and the lines of the answer */
 };
 
-/* Write the report, and tell whether the run is the last, + or -, and behind that the lines of the
- * answer. *ret_after_ns is as the report has it, but of a run whose workload went on meanwhile. */
-static int report_run(void *context, struct rps_reader *reader, int64_t *ret_after_ns,
-                      struct rps_error *err)
+/* Write the report. after_ns is as the report has it, but of a run whose workload went on
+ * meanwhile. */
+static int report_run(void *context, struct rps_reader *reader, struct rps_error *err)
 {
-    const struct report *report = context;
+    struct report *report = context;
     const struct rps_recording *r = report->recording;
     char answer[RPS_REPORT_ANSWER_SIZE];
-    int64_t after_ns = r->before_end_ns, last = 0;
+    int64_t last = 0;
     struct rps_report_options options = {.to_ns = INT64_MAX,
                                          .locale = r->cli->locale,
                                          .answer = answer,
-                                         .after_ns = r->outlived ? NULL : &after_ns};
+                                         .after_ns = r->outlived ? NULL : &report->after_ns};
     struct rps_output output = {0};
     struct rps_error unheard;
     int rc;
@@ -376,38 +377,10 @@ static int report_run(void *context, struct rps_reader *reader, int64_t *ret_aft
         (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
         rc = rps_output_close(&output, err);
     rps_output_abandon(&output);
-    if (rc == 0)
-        fprintf(report->out, "%c%s", last == r->run.run_id ? '+' : '-', answer);
-    if (rc == 0 && options.after_ns)
-        *ret_after_ns = after_ns;
-    return rc;
-}
-
-/* In a process of its own: reading may end it for want of memory. */
-static int make_report(void *context, FILE *out, struct rps_error *err)
-{
-    const struct rps_recording *r = context;
-    struct report report = {r, out};
-
-    return rps_store_conclude_run(r->cli->output, r->run.run_id, report_run, &report, err);
-}
-
-/* The store is whole by then, and stands whatever becomes of the report. */
-static int write_report(struct rps_recording *r, char **ret_told, struct rps_error *err)
-{
-    struct rps_error unheard;
-    size_t size = 0;
-    int rc;
-
-    rps_writer_close_for_next(r->writer);
-    r->writer = NULL;
-    r->before_end_ns -= rps_clock_process_cpu_ns(); /* on the clock of that process */
-    rc = rps_subprocess_run("rpistat report", make_report, r, ret_told, &size, err);
-    if (rc < 0)
-        open_store(r, &unheard); /* to be closed with its log taken up */
-    if (rc < 0)
-        rps_error_prefix(err, rc, "run %lld is in the store, without a report",
-                         (long long)r->run.run_id);
+    if (rc == 0 && asprintf(&report->told, "%c%s", last == r->run.run_id ? '+' : '-', answer) < 0) {
+        report->told = NULL;
+        rc = rps_error_memory(err);
+    }
     return rc;
 }
 
@@ -465,6 +438,56 @@ static int exit_status(const struct rps_recording *r)
     if (r->run.exit_signal)
         return 128 + r->run.exit_signal;
     return r->run.exit_status > 0 ? r->run.exit_status : 0;
+}
+
+/* A number that nobody takes is of no use to anybody. */
+static void tell_number(const struct rps_recording *r)
+{
+    ssize_t put = r->turn && r->run.run_id > 0
+                      ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
+                      : 0;
+
+    (void)put;
+}
+
+static int without_report(const struct rps_recording *r, int rc, struct rps_error *err)
+{
+    return rps_error_prefix(err, rc, "run %lld is in the store, without a report",
+                            (long long)r->run.run_id);
+}
+
+static struct rps_recording *reporting; /* the handler is told nothing */
+
+/* Reading ends the process for want of memory: the run stands, and the status of its workload. */
+static void end_without_report(void)
+{
+    struct rps_error err;
+
+    without_report(reporting, rps_error_memory(&err), &err);
+    rps_output_message(err.message);
+    tell_number(reporting);
+    rps_registry_close(&reporting->registry);
+    _exit(reporting->argv ? exit_status(reporting) : 1);
+}
+
+/* The store is whole by then, and stands whatever becomes of the report. */
+static int write_report(struct rps_recording *r, char **ret_told, struct rps_error *err)
+{
+    struct report report = {r, r->before_end_ns, NULL};
+    struct rps_error unheard;
+    int rc = r->writer ? 0 : open_store(r, err);
+
+    reporting = r;
+    prctl(PR_SET_NAME, "rpistat report"); /* `status` takes none of that name for a recorder */
+    rps_arena_on_exhaustion(end_without_report);
+    if (rc == 0)
+        rc = rps_writer_read(r->writer, report_run, &report, err);
+    if (rc < 0)
+        return without_report(r, rc, err);
+    if (!r->outlived) /* the run is good without it */
+        rps_writer_set_after(r->writer, report.after_ns, &unheard);
+    *ret_told = report.told;
+    return 0;
 }
 
 static void close_samples(struct rps_recording *r)
@@ -591,16 +614,6 @@ static void control_mark(void *context, const char *text)
     struct rps_recording *r = context;
 
     rps_writer_mark(r->writer, rps_clock_monotonic_ns() - r->run.start_monotonic_ns, text);
-}
-
-/* A number that nobody takes is of no use to anybody. */
-static void tell_number(const struct rps_recording *r)
-{
-    ssize_t put = r->turn && r->run.run_id > 0
-                      ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
-                      : 0;
-
-    (void)put;
 }
 
 /* Everything that can be found wrong before something is made or started. */

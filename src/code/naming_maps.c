@@ -102,6 +102,8 @@ static int spread_symbols(struct entry *entry, size_t count, struct rps_error *e
     return 0;
 }
 
+/* The kernel takes 0.3 us to print a symbol, so that none is read behind the last address: its own
+ * come first, ascending, and those of modules in any order. */
 int rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group, FILE *file,
                         struct rps_error *err)
 {
@@ -111,11 +113,16 @@ int rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group
     char *line = NULL, *name;
     size_t room = 0;
     uint64_t address;
-    int rc = entry ? 0 : rps_error_memory(err);
+    int rc = entry ? 0 : rps_error_memory(err), has_begun = 0;
 
     while (rc == 0 && getline(&line, &room, file) > 0) {
+        int is_own = strchr(line, '[') == NULL;
+
         if (!parse_kallsyms(line, &address, &name) || address == 0)
             continue;
+        if (has_begun && is_own && address > group->address[group->count - 1])
+            break;
+        has_begun |= name[0] && address <= group->address[0];
         reason = "no symbol of the kernel is there";
         rc = note_symbol(group, entry, address, name, err);
     }

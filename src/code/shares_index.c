@@ -131,7 +131,7 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
     address = code->frame[frame].address;
     if (index->by == RPS_SHARES_FUNCTION && code->frame[frame].function > 0)
         address = code->frame[frame].function;
-    else if (index->unnamed == RPS_UNNAMED_PAGE)
+    else if (index->unnamed >= RPS_UNNAMED_PAGE)
         address &= PAGE_MASK;
     return rps_arena_print(index->texts, "%s+0x%" PRIx64, name, address);
 }
@@ -162,6 +162,23 @@ static void add_entry(struct rps_share_index *index, size_t frame, const struct 
         index->item[e] = index->line[e];
 }
 
+static int is_name_of(const struct rps_code *code, size_t at, size_t frame)
+{
+    return at < code->location_count && code->location[at].frame == (int64_t)frame &&
+           code->location[at].how != RPS_LOCATION_NONE;
+}
+
+/* Whether a frame is an item by this name. The last one is that of the function that has it. */
+static int is_wanted(const struct rps_share_index *index, size_t at, size_t frame)
+{
+    const struct rps_code *code = index->code;
+
+    if (index->unnamed == RPS_UNNAMED_PLACE && frame < code->frame_count &&
+        code->frame[frame].function > 0)
+        return 0;
+    return index->unnamed < RPS_UNNAMED_PAGE || !is_name_of(code, at + 1, frame);
+}
+
 static void add_frames(struct rps_share_index *index)
 {
     const struct rps_code *code = index->code;
@@ -171,11 +188,11 @@ static void add_frames(struct rps_share_index *index)
         index->first[f] = index->entries;
         while (at < code->location_count && code->location[at].frame < (int64_t)f)
             at++;
-        while (at < code->location_count && code->location[at].frame == (int64_t)f &&
-               code->location[at].how != RPS_LOCATION_NONE) {
-            add_entry(index, f, &code->location[at++]);
-            if (index->by == RPS_SHARES_MODULE)
+        for (; is_name_of(code, at, f); at++) {
+            if (index->by == RPS_SHARES_MODULE && index->entries > index->first[f])
                 break;
+            if (is_wanted(index, at, f))
+                add_entry(index, f, &code->location[at]);
         }
         if (index->entries == index->first[f])
             add_entry(index, f, NULL);

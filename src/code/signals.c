@@ -48,15 +48,16 @@ static int is_name(const char *name)
 /* --- functions -------------------------------------------------------------------------------- */
 
 /* The innermost function of the workload in each stack: the kernel's below it are what it asked
- * for, and threads of the kernel and idle CPUs are nobody's. Code without names is told apart by its
- * pages. */
-static struct symbols find_symbols(struct rps_arena *arena, const struct rps_code *code)
+ * for, and threads of the kernel and idle CPUs are nobody's. Names that are found, or lost, change
+ * no phase of a run: a function is where it begins. Those of several runs, which may be of several
+ * builds, are matched by name. */
+static struct symbols find_symbols(struct rps_arena *arena, const struct rps_code *code,
+                                   enum rps_unnamed unnamed)
 {
     struct symbols symbols = {.stack_count = code->stack_count};
     struct rps_share_name *name;
 
-    symbols.of_stack =
-        rps_shares_functions(arena, code, 1, RPS_UNNAMED_PAGE, &name, &symbols.count);
+    symbols.of_stack = rps_shares_functions(arena, code, 1, unnamed, &name, &symbols.count);
     symbols.name = name;
     return symbols;
 }
@@ -184,13 +185,14 @@ struct run_code {
 };
 
 static int read_run(struct rps_arena *arena, const struct rps_signal_run *run,
-                    const struct rps_cpus *cpus, struct run_code *ret, struct rps_error *err)
+                    const struct rps_cpus *cpus, enum rps_unnamed unnamed, struct run_code *ret,
+                    struct rps_error *err)
 {
     int result = rps_reader_code(run->reader, run->run_id, &ret->code, err);
 
     if (result <= 0 || ret->code.stack_count == 0)
         return result < 0 ? result : 0;
-    ret->symbols = find_symbols(arena, &ret->code);
+    ret->symbols = find_symbols(arena, &ret->code, unnamed);
     return count_symbols(arena, run, cpus, &ret->code, &ret->symbols, &ret->seen, err);
 }
 
@@ -215,28 +217,32 @@ static int check_names(const struct ranking *ranking, const struct run_code *run
 
 /* Give every run its columns. */
 static int make_columns(struct rps_arena *arena, struct rps_arena *scratch, struct run_code *code,
-                        size_t count, const char *const *name, size_t name_count,
+                        size_t count, const char *const *asked, size_t asked_count,
                         struct state *state, struct rps_chosen_signals *ret, struct rps_error *err)
 {
     static const char *const all = ALL;
-    struct ranking ranking = {.arena = scratch, .asked = name, .asked_count = name_count};
+    struct ranking ranking = {.arena = scratch, .asked = asked, .asked_count = asked_count};
 
-    for (size_t i = 0; i < name_count; i++) {
-        if (strcmp(name[i], ALL) == 0)
-            ranking.asked = NULL;
-    }
-    ranking.asked_count = ranking.asked ? name_count : 0;
     if (check_names(&ranking, &code[0], err) < 0)
         return RPS_USAGE;
-    for (size_t r = 0; r < count && !ranking.asked; r++)
+    for (size_t r = 0; r < count && !asked; r++)
         rank_run(&ranking, &code[r].symbols, code[r].seen);
     cut(&ranking);
-    state->width = (ranking.asked ? ranking.asked_count : ranking.count) + 1;
+    state->width = (asked ? asked_count : ranking.count) + 1;
     for (size_t r = 0; r < count; r++)
         state->sampled[r] = give_columns(arena, &ranking, &code[r].symbols);
-    ret->name = ranking.asked ? ranking.asked : &all;
-    ret->name_count = ranking.asked ? ranking.asked_count : 1;
+    ret->name = asked ? asked : &all;
+    ret->name_count = asked ? asked_count : 1;
     return 0;
+}
+
+static int asks_for_all(const char *const *name, size_t name_count)
+{
+    size_t i = 0;
+
+    while (i < name_count && strcmp(name[i], ALL) != 0)
+        i++;
+    return i < name_count;
 }
 
 static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *run, size_t count,
@@ -246,17 +252,21 @@ static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *
     struct state *state = rps_arena_get(arena, 1, sizeof(*state));
     struct rps_arena *scratch = rps_arena_new();
     struct run_code *code = rps_arena_get(scratch, count, sizeof(*code));
+    size_t asked = asks_for_all(name, name_count) ? 0 : name_count;
+    enum rps_unnamed unnamed = asked > 0   ? RPS_UNNAMED_ADDRESS
+                               : count > 1 ? RPS_UNNAMED_PAGE
+                                           : RPS_UNNAMED_PLACE;
     int result = 0;
 
     *state = (struct state){run, rps_arena_get(arena, count, sizeof(*state->sampled)), *cpus, 0};
     ret->state = state;
     for (size_t r = 0; r < count && result == 0; r++) {
-        result = read_run(scratch, &run[r], cpus, &code[r], err);
+        result = read_run(scratch, &run[r], cpus, unnamed, &code[r], err);
         ret->having += code[r].symbols.stack_count > 0;
     }
     if (result == 0 && ret->having == count)
-        result = make_columns(arena, scratch, code, count, name_count > 0 ? name : NULL, name_count,
-                              state, ret, err);
+        result = make_columns(arena, scratch, code, count, asked > 0 ? name : NULL, asked, state,
+                              ret, err);
     else if (result == 0 && name_count > 0)
         result = rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code",
                                run->run_id);
@@ -283,23 +293,32 @@ struct reading {
     const struct sampled *sampled;
     struct rps_count *count; /* owned: free() */
     size_t count_count;
+    size_t *last; /* of each column: its newest count */
 };
 
+/* Stacks of one function in one observation add up at once: there may be many. */
 static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
                      struct rps_error *err)
 {
     struct reading *reading = context;
-    struct rps_count *grown;
+    struct rps_count *grown, *last;
+    uint32_t column;
 
     if ((uint64_t)id >= reading->sampled->stack_count || reading->sampled->column[id] < 0 ||
         samples == 0)
         return 0;
+    column = (uint32_t)reading->sampled->column[id];
+    last = reading->count_count > 0 ? &reading->count[reading->last[column]] : NULL;
+    if (last && last->observation == group && last->symbol == column) {
+        last->count += (float)samples;
+        return 0;
+    }
     grown = rps_array_grow(reading->count, reading->count_count, sizeof(*grown));
     if (!grown)
         return rps_error_memory(err);
     reading->count = grown;
-    reading->count[reading->count_count++] =
-        (struct rps_count){group, (uint32_t)reading->sampled->column[id], (float)samples};
+    reading->last[column] = reading->count_count;
+    reading->count[reading->count_count++] = (struct rps_count){group, column, (float)samples};
     return 0;
 }
 
@@ -307,9 +326,10 @@ static int add_signals(const struct rps_chosen_signals *chosen, size_t r,
                        struct rps_collected *collected, struct rps_error *err)
 {
     const struct state *state = chosen->state;
-    struct reading reading = {.sampled = &state->sampled[r]};
-    struct rps_count_table table;
     struct rps_arena *scratch = rps_arena_new();
+    struct reading reading = {.sampled = &state->sampled[r],
+                              .last = rps_arena_get(scratch, state->width, sizeof(*reading.last))};
+    struct rps_count_table table;
     struct rps_run_part part = part_of(scratch, collected);
     int result = rps_run_code_walk(state->run[r].reader, state->run[r].run_id, &part, &state->cpus,
                                    0, add_count, &reading, err);

@@ -167,15 +167,18 @@ static void begin_section(struct rps_document_reader *reader, const char *line)
 /* True when a terminal or an editor would show the whole line as it is. */
 static bool is_text(const char *line)
 {
-    char plain[LINE_MAX_BYTES], printable[4 * LINE_MAX_BYTES];
-    size_t length = strlen(line);
+    const char *end = line + strlen(line);
+    uint32_t code = 0;
+    int used;
 
-    while (length > 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
-        length--;
-    for (size_t i = 0; i < length; i++)
-        plain[i] = line[i] == '\t' ? ' ' : line[i];
-    plain[length] = '\0';
-    return strcmp(rps_text_printable(printable, sizeof(printable), plain), plain) == 0;
+    while (end > line && (end[-1] == '\n' || end[-1] == '\r'))
+        end--;
+    for (; line < end; line += used) {
+        used = rps_text_decode(line, &code);
+        if (used <= 0 || (code != '\t' && !rps_text_is_harmless(code)))
+            return false;
+    }
+    return true;
 }
 
 /* inih's reader, like fgets: the next line into buffer, or NULL at the end and after an error. */

@@ -23,19 +23,21 @@
 /* Share of the samples that a label may be called by. */
 #define CODE_LEAST .5
 
-#define NO_FIGURE    SIZE_MAX
-#define LEAST        .14 /* log of 1.15: less is alike */
-#define LEAST_SPREAD .5  /* of columns, in standard deviations */
-#define MOST         7.  /* of nought, or for nought */
-#define ERRORS       2.  /* standard errors that an interval reaches to either side */
-#define FOLLOWS      1.5 /* a rate that changes by so much of the CPU use's change follows it */
-#define HARDLY_RUNS  1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
-#define TEXT_SIZE    320 /* of a clause */
+#define NO_FIGURE     SIZE_MAX
+#define LEAST         .14 /* log of 1.15: less is alike */
+#define LEAST_SPREAD  .5  /* of columns, in standard deviations */
+#define MOST          7.  /* of nought, or for nought */
+#define TOLD_OF_WHOLE (RPS_PROFILE_TOLD - 1)
+#define ERRORS        2.  /* standard errors that an interval reaches to either side */
+#define FOLLOWS       1.5 /* a rate that changes by so much of the CPU use's change follows it */
+#define HARDLY_RUNS   1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
+#define TEXT_SIZE     320 /* of a clause */
 
 /* What is compared. */
 struct pair {
     const struct rps_profile *profile;
     size_t label;
+    int other;    /* label that it is compared with; -1: the whole */
     double cpu;   /* by how much the CPU use differs; 0: not */
     int compared; /* 1: there were figures to compare */
     int unsure;   /* 1: some differ, but not surely */
@@ -50,14 +52,20 @@ static int is_table(const struct pair *pair)
     return pair->profile->length_ns <= 0;
 }
 
+static double mean_of(const struct rps_profile *profile, size_t label, size_t f)
+{
+    return profile->mean[label * profile->figure_count + f];
+}
+
 static double value_of(const struct pair *pair, size_t f)
 {
-    return pair->profile->mean[pair->label * pair->profile->figure_count + f];
+    return mean_of(pair->profile, pair->label, f);
 }
 
 static double base_of(const struct pair *pair, size_t f)
 {
-    return pair->profile->figure[f].whole;
+    return pair->other >= 0 ? mean_of(pair->profile, (size_t)pair->other, f)
+                            : pair->profile->figure[f].whole;
 }
 
 /* --- how much figures differ ------------------------------------------------------------------ */
@@ -106,11 +114,11 @@ static struct range range_of(const struct rps_interval *interval, double value, 
     return (struct range){value - ERRORS * sqrt(variance), value + ERRORS * sqrt(variance)};
 }
 
-static struct range own_range(const struct pair *pair, size_t f)
+static struct range label_range(const struct pair *pair, size_t l, size_t f)
 {
     const struct rps_profile *profile = pair->profile;
-    const struct rps_profile_label *label = &profile->label[pair->label];
-    size_t at = pair->label * profile->figure_count + f;
+    const struct rps_profile_label *label = &profile->label[l];
+    size_t at = l * profile->figure_count + f;
     double variance = profile->spread[at] * profile->spread[at] / (double)label->periods;
 
     if (strcmp(profile->figure[f].unit, "/s") == 0 && label->length_ns > 0)
@@ -125,6 +133,8 @@ static struct range base_range(const struct pair *pair, size_t f)
     int is_main = (int)pair->label == profile->main_label;
     uint64_t periods = profile->periods - (is_main ? profile->label[pair->label].periods : 0);
 
+    if (pair->other >= 0)
+        return label_range(pair, (size_t)pair->other, f);
     return range_of(is_main ? &figure->rest_interval : &figure->interval,
                     is_main ? figure->rest : figure->whole,
                     figure->spread * figure->spread / (double)periods);
@@ -134,7 +144,7 @@ static struct range base_range(const struct pair *pair, size_t f)
 static double sure_difference(struct pair *pair, size_t f)
 {
     double found = difference(pair, f);
-    struct range own = own_range(pair, f), base = base_range(pair, f);
+    struct range own = label_range(pair, pair->label, f), base = base_range(pair, f);
 
     if (!isfinite(found))
         return 0;
@@ -229,7 +239,10 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
     const struct rps_figure *figure = &pair->profile->figure[f];
     const char *unit =
         subject(figure->label) > 0 && strstr(figure->label, " percent") ? "" : figure->unit;
-    char value[48], base[48];
+    char value[48], base[48], letter[RPS_PHASE_LABEL_SIZE];
+    const char *than = pair->other >= 0 ? rps_phase_label(pair->other, letter)
+                       : is_table(pair) ? "all"
+                                        : "run";
 
     for (int extra = 0; extra < 4; extra++) {
         write_number(value, sizeof(value), value_of(pair, f), matters_from(unit), extra);
@@ -237,8 +250,8 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
         if (strcmp(value, base) != 0)
             break;
     }
-    snprintf(ret, TEXT_SIZE, "%s %s%s%s (%s: %s%s%s)", name, value, unit[0] ? " " : "", unit,
-             is_table(pair) ? "all" : "run", base, unit[0] ? " " : "", unit);
+    snprintf(ret, TEXT_SIZE, "%s %s%s%s (%s: %s%s%s)", name, value, unit[0] ? " " : "", unit, than,
+             base, unit[0] ? " " : "", unit);
 }
 
 /* "3.1 x the page faults", "1/12 of the page faults", "no page faults". */
@@ -267,13 +280,20 @@ static void write_clause(char *ret, const struct pair *pair, size_t f)
     const struct rps_figure *figure = &pair->profile->figure[f];
     int events = strcmp(figure->unit, "/s") == 0 && subject(figure->label) == 0;
     int positive = value_of(pair, f) > 0 && base_of(pair, f) > 0;
-    char name[RPS_NAME_SIZE];
+    int is_share = strcmp(figure->unit, "%") == 0;
+    char name[RPS_NAME_SIZE], letter[RPS_PHASE_LABEL_SIZE];
 
     rps_words_name(name, figure->label, figure->name);
-    if (events || (matters_from(figure->unit) > 0 && strcmp(figure->unit, "%") != 0 && positive))
+    if (pair->other >= 0 && positive && !is_share && !is_table(pair)) {
         write_ratio(ret, pair, f, name);
-    else
+        snprintf(ret + strlen(ret), TEXT_SIZE - strlen(ret), " of %s",
+                 rps_phase_label(pair->other, letter));
+    } else if (pair->other < 0 &&
+               (events || (matters_from(figure->unit) > 0 && !is_share && positive))) {
+        write_ratio(ret, pair, f, name);
+    } else {
         write_values(ret, pair, f, name);
+    }
 }
 
 /* What the label is like where no clause can be said. */
@@ -301,41 +321,103 @@ static int compare(struct pair *pair)
     return 1;
 }
 
-int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD])
+static struct pair pair_with(const struct rps_profile *profile, int label, int other)
 {
-    struct pair pair = {.profile = profile, .label = (size_t)label};
+    return (struct pair){.profile = profile, .label = (size_t)label, .other = other};
+}
+
+/* The figures by which a label differs from the whole. */
+static int told_of_whole(struct pair *pair, size_t ret[TOLD_OF_WHOLE])
+{
     int count = 0;
 
-    if (!compare(&pair))
-        return 0;
-    while (count < RPS_PROFILE_TOLD && (ret[count] = choose(&pair, ret, count)) != NO_FIGURE)
+    while (count < TOLD_OF_WHOLE && (ret[count] = choose(pair, ret, count)) != NO_FIGURE)
         count++;
     return count;
 }
 
-char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
-                        int label, int room)
+/* What sets a label apart from the whole; "" where there is nothing to compare with. */
+static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                      int label, int room)
 {
-    struct pair pair = {.profile = profile, .label = (size_t)label};
-    const char *place = profile->label[label].place;
-    int behind = place[0] ? rps_text_width(place) + 2 : 0;
-    size_t told[RPS_PROFILE_TOLD];
+    struct pair pair = pair_with(profile, label, -1);
+    size_t told[TOLD_OF_WHOLE];
     char clause[TEXT_SIZE];
 
     ret[0] = '\0';
     if (!compare(&pair))
-        return ret;
-    for (int i = 0, count = rps_profile_told(profile, label, told); i < count; i++) {
+        return;
+    for (int i = 0, count = told_of_whole(&pair, told); i < count; i++) {
         size_t used = strlen(ret);
 
         write_clause(clause, &pair, told[i]);
-        if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) + behind > room)
+        if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
             break;
         snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);
     }
     if (!ret[0])
         write_alike(ret, &pair);
-    if (place[0])
+}
+
+/* The last label before this one that is called the same and of which `own`, the words of this one,
+ * would be said too; -1: none. */
+static int namesake(const struct rps_profile *profile, int label, int room, const char *own)
+{
+    char words[RPS_PROFILE_WORDS_SIZE];
+
+    for (int l = label - 1; l >= 0; l--) {
+        if (strcmp(profile->label[l].code, profile->label[label].code) != 0)
+            continue;
+        write_own(words, profile, l, room);
+        if (strcmp(words, own) == 0)
+            return l;
+    }
+    return -1;
+}
+
+/* The figure that sets a label apart from its namesake, and the pair of them. */
+static size_t choose_apart(const struct rps_profile *profile, int label, int room, const char *own,
+                           struct pair *ret)
+{
+    *ret = pair_with(profile, label, own[0] ? namesake(profile, label, room, own) : -1);
+    return ret->other >= 0 && compare(ret) ? choose(ret, NULL, 0) : NO_FIGURE;
+}
+
+int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD])
+{
+    struct pair pair = pair_with(profile, label, -1);
+    char own[RPS_PROFILE_WORDS_SIZE];
+    int count;
+
+    if (!compare(&pair))
+        return 0;
+    count = told_of_whole(&pair, ret);
+    write_own(own, profile, label, 0);
+    ret[count] = choose_apart(profile, label, 0, own, &pair);
+    return count + (ret[count] != NO_FIGURE);
+}
+
+char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,
+                        int label, int room)
+{
+    const char *place = profile->label[label].place;
+    int behind = place[0] ? rps_text_width(place) + 2 : 0;
+    char clause[TEXT_SIZE];
+    struct pair pair;
+    size_t apart;
+
+    if (room > 0)
+        room = room > behind ? room - behind : 1;
+    write_own(ret, profile, label, room);
+    apart = choose_apart(profile, label, room, ret, &pair);
+    if (apart != NO_FIGURE) {
+        write_clause(clause, &pair, apart);
+        if (room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
+            ret[0] = '\0'; /* it says more than what both have */
+        snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), "%s%s",
+                 ret[0] ? ", " : "", clause);
+    }
+    if (ret[0] && place[0])
         snprintf(ret + strlen(ret), RPS_PROFILE_WORDS_SIZE - strlen(ret), ", %s", place);
     return ret;
 }

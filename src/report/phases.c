@@ -20,6 +20,7 @@
 #include "rpistat/text.h"
 
 #define OUTLIERS_MAX 12  /* that are named, as stretches */
+#define OUTLIERS_FEW .05 /* share of all, beyond which none is named */
 #define LABEL_SURE   .75 /* below it, a label has a question mark */
 #define LABELS_MAX   8   /* of an odd turn, that are named */
 
@@ -68,18 +69,19 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* The CPU use, or what the words of some label name. */
-static int is_told(const struct rps_profile *profile, size_t f)
+/* For each figure 1: it is the CPU use, or what the words of some label name. */
+static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profile *profile)
 {
+    uint8_t *ret = rps_arena_get(arena, profile->figure_count + 1, sizeof(*ret));
     size_t told[RPS_PROFILE_TOLD];
 
+    for (size_t f = 0; f < profile->figure_count; f++)
+        ret[f] = strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0;
     for (int l = 0; l < profile->label_count; l++) {
-        for (int i = 0, count = rps_profile_told(profile, l, told); i < count; i++) {
-            if (told[i] == f)
-                return 1;
-        }
+        for (int i = 0, count = rps_profile_told(profile, l, told); i < count; i++)
+            ret[told[i]] = 1;
     }
-    return strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0;
+    return ret;
 }
 
 /* A column each, for people behind those that stand; group NULL: for them alone. `keeps_told`:
@@ -89,25 +91,25 @@ static void add_figures(struct rps_block *block, const struct rps_profile *profi
 {
     int place = (int)block->column_count, count = (int)profile->figure_count;
     int *rank = rps_arena_get(block->document->arena, profile->figure_count + 1, sizeof(*rank));
+    const uint8_t *told = find_told(block->document->arena, profile);
 
     for (int i = 0; i < count; i++)
-        rank[profile->order[i]] = i + (i == 0 || is_told(profile, profile->order[i]) ? 0 : count);
+        rank[profile->order[i]] = i + (i == 0 || told[profile->order[i]] ? 0 : count);
     for (size_t f = 0; f < profile->figure_count; f++) {
         const struct rps_figure *figure = &profile->figure[f];
 
-        rps_block_column(block,
-                         (struct rps_column){
-                             .name = group ? figure->name : NULL,
-                             .heading = figure->label[0] ? figure->label : figure->name,
-                             .kind = RPS_VALUE_FIGURE,
-                             .unit = figure->unit,
-                             .group = group,
-                             .has_interval = group != NULL,
-                             .has_deviation = keeps_told,
-                             .place = place + rank[f],
-                             .shown = RPS_SHOWN_IF_KNOWN,
-                             .drop = keeps_told && is_told(profile, f) ? 0 : 2 * count - rank[f],
-                         });
+        rps_block_column(block, (struct rps_column){
+                                    .name = group ? figure->name : NULL,
+                                    .heading = figure->label[0] ? figure->label : figure->name,
+                                    .kind = RPS_VALUE_FIGURE,
+                                    .unit = figure->unit,
+                                    .group = group,
+                                    .has_interval = group != NULL,
+                                    .has_deviation = keeps_told,
+                                    .place = place + rank[f],
+                                    .shown = RPS_SHOWN_IF_KNOWN,
+                                    .drop = keeps_told && told[f] ? 0 : 2 * count - rank[f],
+                                });
     }
 }
 
@@ -657,11 +659,52 @@ static int is_of_burst(const struct rps_run_bursts *of, uint64_t outlier, size_t
     return *at < of->bursts.count && of->bursts.first[*at] <= outlier;
 }
 
+/* Whether a period is the first or the last of a phase: it has something of both sides. `step`:
+ * periods that are observed as one. *at is 0 at first. */
+static int is_edge(const struct rps_phases *fine, uint64_t period, uint64_t step, size_t *at)
+{
+    size_t p = rps_phases_at(fine, period, at);
+
+    return p != SIZE_MAX && (period == fine->phase[p].first || period + step > fine->phase[p].last);
+}
+
+/* Outliers for a reader, into ret: all that are of a burst or not at an edge. Returns how many. */
+static size_t listed_outliers(const struct rps_phase_output *output, uint64_t *ret)
+{
+    const struct rps_phases *phases = output->phases;
+    uint64_t periods = phases->phase[phases->count - 1].last + 1 - phases->phase[0].first;
+    uint64_t step = (periods + output->observations / 2) / output->observations;
+    size_t burst = 0, phase = 0, count = 0;
+
+    for (size_t i = 0; i < phases->outlier_count; i++) {
+        if (is_of_burst(output->bursts, phases->outlier[i], &burst) ||
+            !is_edge(output->fine, phases->outlier[i], step, &phase))
+            ret[count++] = phases->outlier[i];
+    }
+    return count;
+}
+
+/* For people: `alone` outliers are of no burst; `text` names them. */
+static void say_outliers(struct rps_document *document, const struct rps_phase_output *output,
+                         size_t alone, const char *text)
+{
+    double share = (double)alone / (double)output->observations;
+
+    if (share > OUTLIERS_FEW)
+        rps_document_say(document, "%zu %ss (%.0f %%) lie far from what is usual around them.",
+                         alone, output->block > 0 ? "block" : output->unit, 100 * share);
+    else if (alone > 0)
+        rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s.", alone,
+                         plural(alone), alone == 1 ? "a " : "", output->unit, plural(alone),
+                         alone == 1 ? "it" : "them", text);
+}
+
 /* A row a stretch of outliers; for people a sentence on those that are of no burst. */
 static void add_outliers(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_phases *phases = output->phases;
-    const uint64_t *outlier = phases->outlier;
+    uint64_t *outlier = rps_arena_get(document->arena, phases->outlier_count + 1, sizeof(*outlier));
+    const size_t count = listed_outliers(output, outlier);
     const struct rps_column columns[] = {
         {"first", .kind = RPS_VALUE_INT},
         {"last", .kind = RPS_VALUE_INT},
@@ -673,10 +716,10 @@ static void add_outliers(struct rps_document *document, const struct rps_phase_o
     size_t at = 0, named = 0, alone = 0;
     const char *text = "";
 
-    for (size_t i = 0, last; i < phases->outlier_count; i = last + 1) {
+    for (size_t i = 0, last; i < count; i = last + 1) {
         int of_burst = is_of_burst(output->bursts, outlier[i], &at);
 
-        for (last = i; last + 1 < phases->outlier_count && outlier[last + 1] == outlier[last] + 1;)
+        for (last = i; last + 1 < count && outlier[last + 1] == outlier[last] + 1;)
             last++;
         alone += of_burst ? 0 : last + 1 - i;
         if (!of_burst && named < OUTLIERS_MAX)
@@ -691,10 +734,7 @@ static void add_outliers(struct rps_document *document, const struct rps_phase_o
     }
     if (named > OUTLIERS_MAX)
         text = rps_arena_print(document->arena, "%s, and %zu more", text, named - OUTLIERS_MAX);
-    if (alone > 0)
-        rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s.", alone,
-                         plural(alone), alone == 1 ? "a " : "", output->unit, plural(alone),
-                         alone == 1 ? "it" : "them", text);
+    say_outliers(document, output, alone, text);
 }
 
 static void add_components(struct rps_document *document, const struct rps_phase_output *output)

@@ -97,33 +97,6 @@ int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_ed
     return result;
 }
 
-/* --- the recorder's last word ------------------------------------------------------------------ */
-
-int rps_store_conclude_run(const char *path, int64_t run_id,
-                           int (*read)(void *context, struct rps_reader *reader,
-                                       int64_t *ret_after_ns, struct rps_error *err),
-                           void *context, struct rps_error *err)
-{
-    struct rps_reader store, *reader;
-    int64_t after_ns = -1;
-    int result;
-
-    if (open_store(path, &store, err) < 0) {
-        if (rps_reader_open(&reader, path, err) < 0)
-            return RPS_FAILED;
-        result = read(context, reader, &after_ns, err);
-        rps_reader_close(reader);
-        return result;
-    }
-    rps_database_limit_steps(store.db, &store.limit);
-    result = read(context, &store, &after_ns, err);
-    if (result == 0 && after_ns >= 0) /* the run is good without it */
-        rps_database_do(store.db, "UPDATE run SET recorder_after_ns = ?2 WHERE run_id = ?1", "ii",
-                        run_id, after_ns);
-    rps_database_close_beside(store.db);
-    return result;
-}
-
 /* --- beside recorders ------------------------------------------------------------------------- */
 
 /* A run that is being recorded; -1: none is. */

@@ -174,6 +174,20 @@ int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *p
     return result;
 }
 
+int rps_writer_set_after(struct rps_writer *writer, int64_t after_ns, struct rps_error *err)
+{
+    int code, result;
+
+    if (rps_writer_hold(writer, err) < 0)
+        return RPS_FAILED;
+    code = rps_database_do(writer->db, "UPDATE run SET recorder_after_ns = ?2 WHERE run_id = ?1",
+                           "ii", writer->run_id, after_ns);
+    result =
+        code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
+    rps_writer_release(writer);
+    return result;
+}
+
 int rps_writer_read(struct rps_writer *writer,
                     int (*read)(void *context, struct rps_reader *reader, struct rps_error *err),
                     void *context, struct rps_error *err)
@@ -191,15 +205,13 @@ int rps_writer_read(struct rps_writer *writer,
     return result;
 }
 
-static void close_writer(struct rps_writer *writer, bool for_next)
+void rps_writer_close(struct rps_writer *writer)
 {
     if (!writer)
         return;
     stop_thread(writer, 0);
     rps_writer_close_run(writer);
-    if (writer->db && for_next)
-        sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    else if (writer->db) /* closing would not do so beside a reader, nor in a file that was moved */
+    if (writer->db) /* closing would not do so beside a reader, nor in a file that was moved */
         rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     rps_database_close(writer->db);
     pthread_mutex_destroy(&writer->lock);
@@ -208,14 +220,4 @@ static void close_writer(struct rps_writer *writer, bool for_next)
     free(writer->saved_path);
     free(writer->path);
     free(writer);
-}
-
-void rps_writer_close(struct rps_writer *writer)
-{
-    close_writer(writer, false);
-}
-
-void rps_writer_close_for_next(struct rps_writer *writer)
-{
-    close_writer(writer, true);
 }

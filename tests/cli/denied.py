@@ -158,9 +158,9 @@ def test_nobody_software():
 
 
 def test_tracepoints():
-    """as nobody: without tracefs the software set is recorded, and the report says why"""
+    """as nobody: without tracefs what is no tracepoint is recorded, and the report says why"""
     with Guest() as guest:
-        answer = guest.run("--pmu", "software", "--sets", "software", "./workload", "touch", "1000")
+        answer = guest.run("--scenario", "syscalls", "./workload", "touch", "1000")
         if paranoid() > 2:
             raise tap.Skip("perf_event_paranoid is %d" % paranoid())
         expect(answer, 0)
@@ -173,13 +173,13 @@ def test_tracepoints():
 
 
 def test_no_tracefs():
-    """root without tracefs: the software set is recorded, and the report says why"""
+    """root without tracefs: what is no tracepoint is recorded, and the report says why"""
     program.counting()
     with Folder() as folder:
         hide = "for f in /sys/kernel/tracing /sys/kernel/debug; do " \
                "[ ! -d $f ] || mount -t tmpfs none $f || exit 99; done; exec \"$@\""
-        answer = private(["sh", "-c", hide, "sh", RPISTAT, "--pmu", "software", "--sets",
-                          "software", WORKLOAD, "touch", "1000"], folder)
+        answer = private(["sh", "-c", hide, "sh", RPISTAT, "--scenario", "syscalls",
+                          WORKLOAD, "touch", "1000"], folder)
         if answer.returncode == 99:
             raise tap.Skip("tracefs cannot be hidden here: " + answer.stderr)
         expect(answer, 0)

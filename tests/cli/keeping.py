@@ -165,6 +165,16 @@ def test_phases():
         assert any(abs(start - boundary) <= 6.4 for start in starts), (boundary, starts)
 
 
+def test_fast_loop():
+    """what changes within a block is no phase of the sums, and nobody says that it stays alike"""
+    FOLDER.write("fast.sim", SCRIPT[:SCRIPT.index("phase")] +
+                 "repeat 200\nphase a 12s\nphase b 8s dc_miss=9M\nend\n")
+    for options, said in ((["--keep", "1m"], "One phase: what was counted stays alike, or changes faster"),
+                          ([], "it repeats: A B, 200 turns")):
+        expect(FOLDER.call("record", "-q", "--pmu", "sim:fast.sim", "-o", "fast.data", *options), 0)
+        assert said in " ".join(read("report", "-i", "fast.data").split()), options
+
+
 def test_plot():
     """it is drawn"""
     read("plot", "-i", thinned(), "-o", "thin.svg")
@@ -331,6 +341,6 @@ def test_service():
 
 with FOLDER:
     tap.main([test_usage, test_totals, test_stretched, test_check, test_levels, test_export,
-              test_part, test_phases, test_plot, test_view, test_certainty,
+              test_part, test_phases, test_fast_loop, test_plot, test_view, test_certainty,
               test_extremes, test_size, test_full, test_memory,
               test_service])

@@ -129,6 +129,25 @@ def test_bursts():
     assert not json.loads(phases("--format", "json").stdout)["bursts"]
 
 
+def test_outliers():
+    """a mix of both sides where phases meet is not listed; of very many their number is said alone"""
+    def found(name, spikes):
+        draw = random.Random(4)
+        rows = [(10 if i < 150 else 50) + draw.gauss(0, 1) for i in range(400)]
+        for i in spikes:
+            rows[i] += 400
+        FOLDER.write(name, "value\n" + "".join("%.3f\n" % row for row in rows))
+        text = " ".join(phases("--csv", name).stdout.split())
+        return [one["first"] for one in json.loads(phases("--csv", name, "--format", "json").stdout)["outliers"]], text
+
+    edges, text = found("few.csv", [40, 113, 150, 290])
+    assert edges == [40, 113, 290] and "3 outliers, rows like none around them: 40, 113, 290." in text, text
+    many = sorted(random.Random(5).sample(range(5, 395), 30))
+    text = found("many.csv", many)[1]
+    assert re.search(r"\d+ rows \([78] %\) lie far from what is usual around them\.", text), text
+    assert "like none around" not in text, text
+
+
 def test_json():
     """--format json: one object that says the same, and more"""
     found = json.loads(phases("--format", "json").stdout)
@@ -744,6 +763,27 @@ def test_code_without_names():
         assert len(found["phases"]) == 6, found["phases"]
 
 
+def test_naming():
+    """names that are found, or lost, change no phase where it is known where functions begin"""
+    with Folder() as folder:
+        sampled(folder)
+        answers = []
+        for change in [
+                "UPDATE frame SET function = 65536 * (frame + 1)",
+                "INSERT INTO location SELECT run_id, frame, depth + 1, function, file, line, how FROM location",
+                "UPDATE location SET function = 'fill' WHERE depth = 0",  # is inlined in all of them
+                "UPDATE location SET function = 'fill'",  # all are called the same
+                "UPDATE location SET how = 'none', function = 'stripped'"]:
+            store = sqlite3.connect(folder / "rpistat.data")
+            with store:
+                store.execute(change)
+            store.close()
+            found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
+            answers.append((found["phases"], found["levels"]))
+        assert len(answers[0][0]) == 6, answers[0]
+        assert all(answer == answers[0] for answer in answers), answers
+
+
 def test_short_runs():
     """a run too short for phases is refused; --cpu where nothing was recorded by CPU too"""
     with Folder() as folder:
@@ -757,9 +797,9 @@ def test_short_runs():
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
-    tap.main([test_csv, test_text, test_json, test_bursts, test_words,
+    tap.main([test_csv, test_text, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
               test_variation, test_drift, test_kept, test_kept_levels, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
-              test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_short_runs])
+              test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs])

@@ -20,11 +20,6 @@ from program import RPISTAT, Folder, environment, expect, shown_on, tap
 FOLDER = Folder(runs=1)
 
 
-def without_note():
-    """Options that record without a note: block I/O is told of where tracefs is not mounted."""
-    return [*program.counting(), "-e", "page-faults"]
-
-
 def on_terminal(*arguments, columns=80, lines=24, stdout=True, stderr=False, env=None, cwd=None):
     """Run with a terminal for the streams asked for; returns (status, what it showed)."""
     master, slave = pty.openpty()
@@ -41,7 +36,7 @@ def on_terminal(*arguments, columns=80, lines=24, stdout=True, stderr=False, env
 
 def test_runs_width():
     """runs: the command is cut to the width of the terminal, and to nothing less elsewhere"""
-    expect(FOLDER.call(*without_note(), "-o", "long.data", "true",
+    expect(FOLDER.call(*program.counting(), "-o", "long.data", "true",
                        *["argument%d" % n for n in range(40)]), 0)
     for columns in [60, 80, 100, 120, 200]:
         status, shown = on_terminal("runs", "-i", "long.data", columns=columns)
@@ -279,7 +274,7 @@ def test_terminal_workload():
     talk = ("trap 'stty size; over=1' WINCH; printf 'Password: '; read word; printf 'line 1';"
             " for dot in 1 2 3; do sleep 0.2; printf .; done; printf '\\nline 2\\n';"
             " until [ \"$over\" ]; do sleep 0.02; done")
-    with Scene(RPISTAT, *without_note(), "sh", "-c", talk) as scene:
+    with Scene(RPISTAT, *program.counting(), "sh", "-c", talk) as scene:
         scene.wait_for(b"Password: ")
         scene.type(b"secret\n")
         scene.wait_for(b"line 2")
@@ -289,7 +284,7 @@ def test_terminal_workload():
 
 def test_terminal_job():
     """record: ^Z stops workload and recorder, fg continues both, ^C ends them; nothing is drawn"""
-    job = " ".join([RPISTAT, *without_note(), "-o", "job.data", "./wait"])
+    job = " ".join([RPISTAT, *program.counting(), "-o", "job.data", "./wait"])
     FOLDER.write("wait", "#!/bin/sh\necho ready\nsleep 60\n", 0o755)
     FOLDER.write("shell", "set -m\n%s\necho stopped $?\nread word\nfg >/dev/null\necho left $?\n"
                  % job, 0o755)
@@ -309,7 +304,7 @@ def test_terminal_job():
 
 def test_terminal_background():
     """record: nothing is said at the end while another job is in front"""
-    job = " ".join([RPISTAT, *without_note(), "-o", "back.data", "true"])
+    job = " ".join([RPISTAT, *program.counting(), "-o", "back.data", "true"])
     with Scene("sh", "-c", "set -m; %s & wait; echo over" % job) as scene:
         assert scene.end() == 0
         assert b"over" in scene.shown and b"next:" not in scene.shown, scene.shown
@@ -328,7 +323,7 @@ def screens():
     FOLDER.write("text", "".join("line %d\n" % number for number in range(100)))
     with contextlib.ExitStack() as stack:
         pairs = {name: [stack.enter_context(Scene(*before, name, *SCREENS[name][0]))
-                        for before in ([], [RPISTAT, *without_note(), "-o", name + ".data"])]
+                        for before in ([], [RPISTAT, *program.counting(), "-o", name + ".data"])]
                  for name in SCREENS if shutil.which(name)}
         scenes = [(scene, SCREENS[name]) for name, pair in pairs.items() for scene in pair]
         for scene, (_, ready, _) in scenes:
@@ -355,7 +350,7 @@ def test_notes_wait():
     """record: a note waits for the end of a workload that has the terminal"""
     work = ("printf 'line 1'; rm note.data; until ls note.data.saved-* >/dev/null 2>&1; do :; done;"
             " sleep 0.2; echo ' goes on'; exit 3")
-    with Scene(RPISTAT, *without_note(), "-o", "note.data", "sh", "-c", work) as scene:
+    with Scene(RPISTAT, *program.counting(), "-o", "note.data", "sh", "-c", work) as scene:
         assert scene.end() == 1  # as without a terminal
         line, *notes = scene.shown.split(b"\r\n")
         assert line == b"line 1 goes on" and b"note.data was" in notes[0], scene.shown
@@ -368,8 +363,8 @@ STATUS_LINE = rb"((\^C)?\rrpistat  [^\r\x1b]+ periods  [^\r\x1b]*\x1b\[K)+(\^C)?
 
 def test_status_line():
     """record: a status line with -p and -a, which is taken away; none with -q"""
-    record = [RPISTAT, *without_note()]
-    quiet = [RPISTAT, *without_note(), "-q", "--duration", "10ms"]
+    record = [RPISTAT, *program.counting()]
+    quiet = [RPISTAT, *program.counting(), "-q", "--duration", "10ms"]
     pid = ["-p", str(os.getpid()), "-o", "pid.data"]
     machine = ["-a", "--no-samples", "-o", "machine.data"]  # files of any size may run here
     targets = [pid] if FOLDER.call(*quiet[1:], *machine).returncode else [pid, machine]
@@ -385,7 +380,7 @@ def test_status_line():
 def test_status_line_files():
     """record: a workload that writes to files leaves the terminal, unless it or others prompt"""
     files = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    record = [RPISTAT, *without_note(), "-o"]
+    record = [RPISTAT, *program.counting(), "-o"]
     wait = "until [ -e over ]; do sleep 0.05; done"
     asks = "stty -echo; printf 'Password: ' >/dev/tty; %s; stty echo" % wait
     script = 'printf "Password: " >/dev/tty; "$@"; true'
@@ -435,7 +430,7 @@ def test_first_notes():
 
 def test_end_note():
     """record: the first line at the end is the first sentence of the report, of CPUs too"""
-    record = [*without_note(), "--period", "10ms", "-o", "cpus.data"]
+    record = [*program.counting(), "--period", "10ms", "-o", "cpus.data"]
     two = ["-C", "0,1", "--duration", "200ms"]
     if FOLDER.call(*record, *two).returncode != 0:
         raise tap.Skip("CPUs 0 and 1 cannot be counted")

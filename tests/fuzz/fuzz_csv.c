@@ -27,6 +27,7 @@ static void detect(const struct rps_csv_signals *table)
                                       .signal_count = table->signals.signal_count,
                                       .signal = name,
                                       .phases = &phases,
+                                      .fine = &phases,
                                       .details = &details,
                                       .profile = &profile,
                                       .component_signal = name};

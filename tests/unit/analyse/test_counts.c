@@ -167,6 +167,28 @@ static void test_mixes_are_phases(void **state)
     }
 }
 
+/* What hardly differs beside what neighbours differ by is no kind of its own, however long. */
+static void test_hardly_other(void **state)
+{
+    static const struct mix nearly = {{.36, .26, .2, .1, .04, .04}};
+    struct series series = {.state = 5};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    (void)state;
+    for (int turn = 0; turn < 200; turn++) {
+        add(&series, &c, 20, 8, 1);
+        add(&series, turn % 8 == 3 ? &nearly : &even, 40, 8, 1);
+    }
+    signals = end(&series, 1);
+    phases = find(&signals);
+    assert_int_equal(phases.count, 400);
+    for (size_t k = 0; k < phases.count; k++)
+        assert_int_equal(phases.phase[k].label, k % 2);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
 /* Long and short ones in one run: a change is found at every scale. */
 static void test_all_lengths(void **state)
 {
@@ -255,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_a_table),
         cmocka_unit_test(test_the_cost_of_counts),
         cmocka_unit_test(test_mixes_are_phases),
+        cmocka_unit_test(test_hardly_other),
         cmocka_unit_test(test_all_lengths),
         cmocka_unit_test(test_chance_makes_no_phase),
         cmocka_unit_test(test_ends),

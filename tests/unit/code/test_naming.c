@@ -612,6 +612,21 @@ static void test_kallsyms(void **state)
     expect_name(&naming, 5, "no symbol of the kernel is there");
     expect_name(&naming, 6, "last");
     free_names(&naming);
+    /* what is behind the last address is not read, unless it may be a module's */
+    name_by("0000000000001000 T start\n0000000000005000 T behind\n0000000000004000 T unread\n",
+            addresses + 1, 6, &naming);
+    expect_name(&naming, 5, "start");
+    free_names(&naming);
+    name_by("0000000000001000 T start\n0000000000005000 t behind\t[b]\n"
+            "0000000000004000 t inside\t[a]\n",
+            addresses + 1, 6, &naming);
+    expect_name(&naming, 5, "inside [a]");
+    free_names(&naming);
+    name_by("0000000000000100 D percpu\n0000000000005000 T kernel\n"
+            "0000000000000f00 t below\t[a]\n",
+            addresses, 1, &naming);
+    expect_name(&naming, 0, "below [a]");
+    free_names(&naming);
     name_by("0000000000000000 T start\n0000000000000000 T other\n", addresses, 1, &naming);
     expect_name(&naming, 0,
                 "the kernel's symbols may not be read: kernel.kptr_restrict, "

@@ -190,8 +190,32 @@ static void functions_by_page(void **state)
         assert_string_equal(name[function[6]].name,
                             page == 3 ? "libx.so+0x3000" : "libx.so+0x4000");
         assert_int_equal(function[5] == function[6], page == 3);
-        assert_string_equal(name[function[3]].name, "rest");
+        assert_string_equal(name[function[3]].name, "spin");
     }
+}
+
+/* What is inlined is of the function that has it, which is where it begins if that is known. */
+static void functions_by_place(void **state)
+{
+    struct rps_frame begun[8];
+    struct rps_code other = code;
+    struct rps_share_name *name;
+    int64_t *function;
+    size_t count;
+
+    (void)state;
+    memcpy(begun, frames, sizeof(begun));
+    other.frame = begun;
+    begun[5].function = begun[6].function = 0x2f80;
+    function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_PLACE, &name, &count);
+    assert_string_equal(name[function[5]].name, "libx.so+0x2f80");
+    assert_int_equal(function[5], function[6]);
+    assert_string_equal(name[function[3]].name, "spin");
+    begun[2].function = 0x3f80;
+    function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_PLACE, &name, &count);
+    assert_string_equal(name[function[3]].name, "prog+0x3f80");
+    function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_PAGE, &name, &count);
+    assert_string_equal(name[function[3]].name, "spin");
 }
 
 /* The node of that path below the root, "main;work". */
@@ -427,6 +451,7 @@ int main(void)
         cmocka_unit_test(processes_and_threads),
         cmocka_unit_test(innermost_functions),
         cmocka_unit_test(functions_by_page),
+        cmocka_unit_test(functions_by_place),
         cmocka_unit_test(trees),
         cmocka_unit_test(sums_too_large),
         cmocka_unit_test(nothing),

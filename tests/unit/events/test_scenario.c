@@ -171,7 +171,7 @@ static void test_nothing_to_show(void **state)
             continue;
         assert_int_equal(rps_plan_select(plan, *name, &err), RPS_USAGE);
         assert_non_null(strstr(err.message, "the event sets software have nothing for scenario"));
-        assert_int_equal(plan->set[0].event_count, 6);
+        assert_int_equal(plan->set[0].event_count, 5);
     }
     rps_plan_free(plan);
 

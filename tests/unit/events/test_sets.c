@@ -916,24 +916,25 @@ static void test_generic_has_the_roles_of_2013(void **state)
 static void test_software(void **state)
 {
     struct rps_plan *plan = load("software");
-    double operand[RPS_OPERAND_EVENTS + RPS_SLOT_MAX] = {0};
+    double operand[RPS_OPERAND_EVENTS + 3 * RPS_SLOT_MAX] = {0};
     const int metrics = plan->metric_count;
 
     (void)state;
     assert_string_equal(find_event(plan, "syscalls")->spec, "raw_syscalls:sys_enter");
+    operand[RPS_OPERAND_SECONDS] = 2;
+    operand[rps_plan_operand(plan, "block_io")] = 8;
+    assert_true(rps_formula_value(&find_metric(plan, "Block I/O")->formula, operand) == 4);
     rps_plan_keep_default(plan);
     assert_int_equal(plan->set_count, 1);
-    assert_int_equal(plan->set[0].event_count, 6);
-    assert_true(rps_plan_operand(plan, "syscalls") < 0);
-    assert_int_equal(plan->metric_count, metrics - 1);
+    for (int i = 0; i < plan->set[0].event_count; i++) /* closing a tracepoint takes long */
+        assert_null(strchr(plan->set[0].event[i].spec, ':'));
+    assert_true(rps_plan_operand(plan, "syscalls") < 0 && rps_plan_operand(plan, "block_io") < 0);
+    assert_int_equal(plan->metric_count, metrics - 2);
     assert_string_equal(find_event(plan, "task_clock")->unit, "ns");
-    operand[RPS_OPERAND_SECONDS] = 2;
     operand[RPS_OPERAND_CPU_SECONDS] = 3;
     operand[rps_plan_operand(plan, "minor_faults")] = 500;
-    operand[rps_plan_operand(plan, "block_io")] = 8;
     assert_true(rps_formula_value(&find_metric(plan, "CPU use")->formula, operand) == 150);
     assert_true(rps_formula_value(&find_metric(plan, "Minor faults")->formula, operand) == 250);
-    assert_true(rps_formula_value(&find_metric(plan, "Block I/O")->formula, operand) == 4);
     rps_plan_free(plan);
 }
 

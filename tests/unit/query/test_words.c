@@ -195,6 +195,28 @@ static void test_order(void **state)
                         "2.0 x the branch rate, 2.0 x the CPI, CPU use 95 % (run: 80 %)");
 }
 
+/* Of two labels of which the same would be said, the later one is told from the one before it. */
+static void test_namesakes(void **state)
+{
+    static const struct given given[] = {{"cpu_use", "CPU use", "%", 50, 2},
+                                         {"cpi", "CPI", "", 1, 1.1}};
+    struct made made;
+
+    (void)state;
+    fill(&made, given, 2);
+    made.mean[2 * 2] = 2;
+    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (run: 50 %)");
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %)");
+    made.mean[1 * 2 + 1] = .95; /* neither differs from the run by what is said */
+    made.mean[2 * 2 + 1] = 1.12;
+    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (run: 50 %)");
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %), 1.2 x the CPI of B");
+    rps_profile_words(made.words, &made.profile, 2, 30);
+    assert_string_equal(made.words, "1.2 x the CPI of B");
+    strcpy(made.label[1].code, "sort"); /* they have names that tell them apart */
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %)");
+}
+
 /* What runs a quarter of the time has a quarter of everything a second: that is said once. */
 static void test_follows_cpu_use(void **state)
 {
@@ -320,11 +342,12 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),      cmocka_unit_test(test_values),
-        cmocka_unit_test(test_alike),      cmocka_unit_test(test_nothing_to_say),
-        cmocka_unit_test(test_order),      cmocka_unit_test(test_follows_cpu_use),
-        cmocka_unit_test(test_intervals),  cmocka_unit_test(test_counted),
-        cmocka_unit_test(test_main_label), cmocka_unit_test(test_table),
+        cmocka_unit_test(test_rates),           cmocka_unit_test(test_values),
+        cmocka_unit_test(test_alike),           cmocka_unit_test(test_nothing_to_say),
+        cmocka_unit_test(test_namesakes),       cmocka_unit_test(test_order),
+        cmocka_unit_test(test_follows_cpu_use), cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_counted),         cmocka_unit_test(test_main_label),
+        cmocka_unit_test(test_table),
     };
 
     return cmocka_run_group_tests_name("query/words", tests, NULL, NULL);

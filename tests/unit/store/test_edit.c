@@ -232,56 +232,24 @@ static void free_space(void **state)
     expect_sound(path, 1, "");
 }
 
-static int conclude(void *context, struct rps_reader *reader, int64_t *ret_after_ns,
-                    struct rps_error *err)
-{
-    const int64_t *answer = context;
-    struct rps_run run;
-
-    assert_int_equal(*ret_after_ns, -1);
-    assert_int_equal(rps_reader_run(reader, 1, &run, err), 0);
-    assert_int_equal(run.state, RPS_RUN_COMPLETE);
-    rps_run_free(&run);
-    *ret_after_ns = answer[1];
-    return answer[0] < 0 ? rps_error_set(err, (int)answer[0], "not read") : 0;
-}
-
 static void the_last_word(void **state)
-{
-    const char *path = fixture_path(state, "s"), *sql = "SELECT recorder_after_ns FROM run";
-    struct rps_error err;
-
-    fixture_store(path);
-    assert_int_equal(rps_store_conclude_run(path, 1, conclude, (int64_t[]){0, 77}, &err), 0);
-    assert_int_equal(fixture_number(path, sql), 77);
-    assert_int_equal(rps_store_conclude_run(path, 1, conclude, (int64_t[]){0, -1}, &err), 0);
-    assert_int_equal(rps_store_conclude_run(path, 1, conclude, (int64_t[]){RPS_FAILED, 78}, &err),
-                     RPS_FAILED);
-    assert_int_equal(fixture_number(path, sql), 77);
-    assert_int_equal(rps_store_conclude_run("none", 1, conclude, NULL, &err), RPS_FAILED);
-}
-
-/* What a writer leaves in the log is there for the next, which takes it up. */
-static void a_log_for_the_next(void **state)
 {
     const char *path = fixture_path(state, "s");
     const struct rps_writer_options options = {.commit_ns = 0};
     struct rps_writer *writer;
     struct rps_error err;
     struct rps_run run;
-    char log[512];
 
+    fixture_store(path);
     writer = fixture_writer(path, &options, &run);
     recorder_write(writer, 0, 10);
     run.state = RPS_RUN_COMPLETE;
     assert_int_equal(rps_writer_end(writer, &run, &err), 0);
-    rps_writer_close_for_next(writer);
-    snprintf(log, sizeof(log), "%s-wal", path);
-    assert_int_equal(access(log, F_OK), 0);
-    assert_int_equal(rps_store_conclude_run(path, 1, conclude, (int64_t[]){0, 77}, &err), 0);
-    assert_int_equal(access(log, F_OK), -1);
-    assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run"), 77);
-    recorder_expect(path, 1, 0, 10);
+    assert_int_equal(rps_writer_set_after(writer, 77, &err), 0);
+    rps_writer_close(writer);
+    assert_int_equal(fixture_number(path, "SELECT recorder_after_ns FROM run WHERE run_id = 2"),
+                     77);
+    assert_int_equal(fixture_number(path, "SELECT recorder_after_ns IS NULL FROM run"), 1);
     rps_run_free(&run);
 }
 
@@ -343,7 +311,6 @@ int main(void)
         TEST(free_space),
         TEST(labels_and_tags),
         TEST(the_last_word),
-        TEST(a_log_for_the_next),
         TEST(a_run_by_its_tag),
     };
 
