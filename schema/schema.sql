@@ -276,8 +276,8 @@ CREATE TABLE signal (         -- what the kernel told beside the counters, one r
     reason TEXT NOT NULL,     -- why it is not read, or ''
     total INTEGER,            -- of a run that has ended: sum of a counter, of a gauge over its
     readings INTEGER,         -- readings in which it was known
-    lowest REAL,              -- of a gauge, and of a counter per second; NULL: not known
-    highest REAL,
+    lowest INTEGER,           -- of a reading, of a counter per second, rounded; NULL: not known
+    highest INTEGER,
     PRIMARY KEY (run_id, source, slot)
 ) STRICT, WITHOUT ROWID;
 
@@ -306,63 +306,32 @@ CREATE TABLE reading (           -- one row each time that a source was read
     PRIMARY KEY (run_id, source, period)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE reading_rollup (    -- the past of readings at coarser levels: blocks of 16, 256, 4,096, 65,536 periods
+CREATE TABLE reading_rollup (     -- readings at coarser levels: those of 16, 256, 4,096, 65,536 periods
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
-    source INTEGER NOT NULL,
+    source INTEGER NOT NULL,      -- signal.source
     level INTEGER NOT NULL CHECK (level BETWEEN 1 AND 4),
-    period INTEGER NOT NULL,      -- of the first reading summed
-    last_period INTEGER NOT NULL, -- and of the last
+    period INTEGER NOT NULL,      -- of the first reading
+    last_period INTEGER NOT NULL, -- and of the last; both have the same period / 16^level
     end_ns INTEGER NOT NULL,      -- of the last
     length_us INTEGER NOT NULL,   -- sum
-    readings TEXT NOT NULL,       -- in which each slot was known: JSON array
-    s0 INTEGER,                   -- sums; a gauge's mean is s / its readings
-    s1 INTEGER,
-    s2 INTEGER,
-    s3 INTEGER,
-    s4 INTEGER,
-    s5 INTEGER,
-    s6 INTEGER,
-    s7 INTEGER,
-    s8 INTEGER,
-    s9 INTEGER,
-    s10 INTEGER,
-    s11 INTEGER,
-    s12 INTEGER,
-    s13 INTEGER,
-    s14 INTEGER,
-    s15 INTEGER,
-    l0 REAL,                      -- lowest and highest reading; a counter's per second
-    h0 REAL,
-    l1 REAL,
-    h1 REAL,
-    l2 REAL,
-    h2 REAL,
-    l3 REAL,
-    h3 REAL,
-    l4 REAL,
-    h4 REAL,
-    l5 REAL,
-    h5 REAL,
-    l6 REAL,
-    h6 REAL,
-    l7 REAL,
-    h7 REAL,
-    l8 REAL,
-    h8 REAL,
-    l9 REAL,
-    h9 REAL,
-    l10 REAL,
-    h10 REAL,
-    l11 REAL,
-    h11 REAL,
-    l12 REAL,
-    h12 REAL,
-    l13 REAL,
-    h13 REAL,
-    l14 REAL,
-    h14 REAL,
-    l15 REAL,
-    h15 REAL,
+    -- of slot 0: its sum, and in how many readings it was known: a gauge's mean is s0 / n0; the
+    -- lowest and the highest, of a counter per second, rounded. NULL, all four: in none
+    s0 INTEGER, n0 INTEGER, l0 INTEGER, h0 INTEGER,
+    s1 INTEGER, n1 INTEGER, l1 INTEGER, h1 INTEGER,
+    s2 INTEGER, n2 INTEGER, l2 INTEGER, h2 INTEGER,
+    s3 INTEGER, n3 INTEGER, l3 INTEGER, h3 INTEGER,
+    s4 INTEGER, n4 INTEGER, l4 INTEGER, h4 INTEGER,
+    s5 INTEGER, n5 INTEGER, l5 INTEGER, h5 INTEGER,
+    s6 INTEGER, n6 INTEGER, l6 INTEGER, h6 INTEGER,
+    s7 INTEGER, n7 INTEGER, l7 INTEGER, h7 INTEGER,
+    s8 INTEGER, n8 INTEGER, l8 INTEGER, h8 INTEGER,
+    s9 INTEGER, n9 INTEGER, l9 INTEGER, h9 INTEGER,
+    s10 INTEGER, n10 INTEGER, l10 INTEGER, h10 INTEGER,
+    s11 INTEGER, n11 INTEGER, l11 INTEGER, h11 INTEGER,
+    s12 INTEGER, n12 INTEGER, l12 INTEGER, h12 INTEGER,
+    s13 INTEGER, n13 INTEGER, l13 INTEGER, h13 INTEGER,
+    s14 INTEGER, n14 INTEGER, l14 INTEGER, h14 INTEGER,
+    s15 INTEGER, n15 INTEGER, l15 INTEGER, h15 INTEGER,
     PRIMARY KEY (run_id, source, level, period)
 ) STRICT, WITHOUT ROWID;
 
