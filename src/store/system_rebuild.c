@@ -82,8 +82,8 @@ static void tell(const struct source *source, struct rps_findings *findings, con
                  uint64_t count)
 {
     if (count > 0)
-        rps_findings_add(findings, RPS_FINDING_WRONG, "run %" PRId64 ": %s of source %s: %" PRIu64,
-                         source->run_id, what, rps_system_sources[source->source], count);
+        rps_findings_add(findings, RPS_FINDING_WRONG, "run %" PRId64 ": source %s: %s: %" PRIu64,
+                         source->run_id, rps_system_sources[source->source], what, count);
 }
 
 static int check_totals(const struct source *source, const struct rps_system_row *sum,

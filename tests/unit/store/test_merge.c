@@ -247,6 +247,7 @@ static void make_live_copies(void **state, char live, int64_t keep_ns, bool has_
             struct rps_period period = sound_period(n);
 
             rps_writer_period(writer, &period);
+            fixture_system(writer, n);
             if (has_samples)
                 fixture_code(writer, n);
         }
