@@ -13,14 +13,14 @@ struct source {
     struct rps_reader *reader;
     int64_t run_id;
     enum rps_system_source source;
+    bool ended;               /* it is complete, or a repair has ended it */
     sqlite3_stmt *block;      /* of check: a row of reading_rollup; of repair: the INSERT */
     uint64_t finest;          /* rows of blocks whose finer rows are not there */
     uint64_t made, different; /* blocks of finer rows; those that are not in the store so */
 };
 
-/* Add up the finest rows of a source; the blocks that they make go to the sink, the last ones of a
- * run that has ended as well. */
-static int add_up(struct source *source, const struct rps_system_block_sink *sink, bool ended,
+/* Add up the finest rows of a source; the blocks that they make go to the sink. */
+static int add_up(struct source *source, const struct rps_system_block_sink *sink,
                   struct rps_system_blocks *ret, struct rps_error *err)
 {
     struct rps_system_cursor *cursor;
@@ -35,7 +35,7 @@ static int add_up(struct source *source, const struct rps_system_block_sink *sin
         code = rps_system_blocks_add(ret, &row, sink);
     }
     rps_system_cursor_close(cursor);
-    if (got == 0 && code == SQLITE_OK && ended)
+    if (got == 0 && code == SQLITE_OK)
         code = rps_system_blocks_end(ret, sink);
     return code == SQLITE_OK ? got : rps_reader_error(source->reader, code, err);
 }
@@ -71,9 +71,11 @@ static int compare_block(void *context, const struct rps_system_row *made)
     sqlite3_bind_int64(source->block, 3, made->level);
     sqlite3_bind_int64(source->block, 4, (int64_t)made->period);
     code = sqlite3_step(source->block);
-    source->made++;
-    if (code != SQLITE_ROW || !rps_system_row_read(source->block, &row) || !is_same(&row, made))
-        source->different++;
+    source->made += code == SQLITE_ROW;
+    if (code == SQLITE_ROW)
+        source->different += !rps_system_row_read(source->block, &row) || !is_same(&row, made);
+    else
+        source->different += source->ended; /* else the recorder had not yet made it */
     sqlite3_reset(source->block);
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
 }
@@ -101,8 +103,7 @@ static int check_totals(const struct source *source, const struct rps_system_row
     return got < 0 ? got : 0;
 }
 
-static int check_source(struct source *source, bool ended, struct rps_findings *findings,
-                        struct rps_error *err)
+static int check_source(struct source *source, struct rps_findings *findings, struct rps_error *err)
 {
     const struct rps_system_block_sink sink = {source, compare_block};
     struct rps_system_blocks blocks;
@@ -113,7 +114,7 @@ static int check_source(struct source *source, bool ended, struct rps_findings *
     if (result < 0)
         return result;
     sqlite3_bind_int64(source->block, 2, source->source);
-    result = add_up(source, &sink, ended, &blocks, err);
+    result = add_up(source, &sink, &blocks, err);
     if (result < 0)
         return result;
     code = rps_database_ask(source->reader->db, &there,
@@ -125,7 +126,7 @@ static int check_source(struct source *source, bool ended, struct rps_findings *
     if (source->different == 0 && (uint64_t)there > source->finest + source->made)
         tell(source, findings, "blocks that are made of no readings",
              (uint64_t)there - source->finest - source->made);
-    return ended ? check_totals(source, &blocks.block[0].row, findings, err) : 0;
+    return source->ended ? check_totals(source, &blocks.block[0].row, findings, err) : 0;
 }
 
 int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
@@ -143,9 +144,9 @@ int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findi
     if (code != SQLITE_OK)
         return rps_reader_error(reader, code, err);
     for (int s = 0; s < RPS_SYSTEM_SOURCES && result == 0; s++) {
-        struct source source = {reader, run_id, (enum rps_system_source)s, NULL, 0, 0, 0};
+        struct source source = {reader, run_id, (enum rps_system_source)s, ended, NULL, 0, 0, 0};
 
-        result = check_source(&source, ended, findings, err);
+        result = check_source(&source, findings, err);
         sqlite3_finalize(source.block);
     }
     return result;
@@ -206,7 +207,7 @@ static int rebuild_source(struct source *source)
     struct rps_error err;
     int code;
 
-    if (add_up(source, &sink, true, &blocks, &err) < 0)
+    if (add_up(source, &sink, &blocks, &err) < 0)
         return rps_error_is_memory(&err) ? SQLITE_NOMEM : SQLITE_ERROR;
     if (!blocks.block[0].used)
         return SQLITE_OK;
@@ -234,7 +235,7 @@ int rps_system_rebuild(struct rps_reader *reader, int64_t run_id, uint64_t last_
                                " highest = NULL WHERE run_id = ?1",
                                "i", run_id);
     for (int s = 0; s < RPS_SYSTEM_SOURCES && code == SQLITE_OK; s++) {
-        struct source source = {reader, run_id, (enum rps_system_source)s, NULL, 0, 0, 0};
+        struct source source = {reader, run_id, (enum rps_system_source)s, true, NULL, 0, 0, 0};
 
         code = rebuild_source(&source);
         sqlite3_finalize(source.block);
