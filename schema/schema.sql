@@ -673,7 +673,7 @@ FROM (
     WHERE NOT EXISTS (SELECT 1 FROM reading AS f WHERE f.run_id = r.run_id AND f.source = r.source
                       AND f.period BETWEEN r.period AND r.last_period)
       AND NOT EXISTS (SELECT 1 FROM reading_rollup AS f WHERE f.run_id = r.run_id
-                      AND f.source = r.source AND f.level < r.level
+                      AND f.source = r.source AND f.level = r.level - 1
                       AND f.period BETWEEN r.period AND r.last_period)
 )
 WHERE sum IS NOT NULL;

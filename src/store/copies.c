@@ -50,8 +50,9 @@ static const struct content ending[] = {
 
 /* A block above a level that holds what was read at the end of a period, of source ?2. */
 #define HAS_BLOCK(below, number)                                                                   \
-    "SELECT 1 FROM reading_rollup WHERE run_id = ?1 AND source = ?2 AND level > " below            \
-    " AND " number " BETWEEN period AND last_period"
+    "SELECT 1 FROM (VALUES (1), (2), (3), (4)) AS v JOIN reading_rollup AS b ON run_id = ?1"       \
+    " AND source = ?2 AND level = column1 AND period BETWEEN " number " >> 4 * column1"            \
+    " << 4 * column1 AND " number " AND last_period >= " number " WHERE column1 > " below
 
 static const struct content periods[] = {
     {"period", .columns = RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS,

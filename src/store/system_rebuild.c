@@ -171,7 +171,8 @@ static const char sql_drop_made[] =
     "DELETE FROM reading_rollup AS b WHERE run_id = ?1 AND (EXISTS (SELECT 1 FROM reading AS r"
     " WHERE r.run_id = ?1 AND r.source = b.source AND r.period BETWEEN b.period AND b.last_period)"
     " OR EXISTS (SELECT 1 FROM reading_rollup AS r WHERE r.run_id = ?1 AND r.source = b.source"
-    "  AND r.level < b.level AND r.period BETWEEN b.period AND b.last_period))";
+    "  AND r.level IN (b.level - 1, b.level - 2, b.level - 3) AND r.period BETWEEN b.period AND "
+    "b.last_period))";
 
 static int insert_block(void *context, const struct rps_system_row *row)
 {

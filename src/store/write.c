@@ -420,8 +420,9 @@ void rps_writer_wait(struct rps_writer *writer)
     while (is_full) {
         pthread_mutex_lock(&writer->lock);
         is_full = (writer->periods > WAIT_PERIODS || writer->rows > WAIT_ROWS ||
-                   writer->ring.used > writer->ring.size / 2) &&
-                  !writer->failing && !writer->broken;
+                   writer->ring.used > writer->ring.size / 4) && /* half is for periods alone */
+                  !writer->failing &&
+                  !writer->broken;
         pthread_mutex_unlock(&writer->lock);
         if (is_full)
             nanosleep(&pause, NULL);
