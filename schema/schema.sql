@@ -651,32 +651,17 @@ FROM detection AS d
 JOIN phase AS p ON p.run_id = d.run_id AND p.detection = d.detection AND p.level = d.shown_level
 WHERE d.detection = (SELECT max(n.detection) FROM detection AS n WHERE n.run_id = d.run_id);
 
--- What was read of system signals: a row a signal and reading, or a block where it was thinned.
+-- What was read of system signals: a row a signal and reading. Where a run was thinned its blocks
+-- stand in reading_rollup.
 CREATE VIEW signal_value AS
 SELECT run_id, period, name, unit, kind, length_us / 1e6 AS length_s,
-       CASE kind WHEN 'gauge' THEN 1.0 * sum / n ELSE sum * 1e6 / max(length_us, 1) END AS value
-FROM (
-    SELECT r.run_id, r.period, s.name, s.unit, s.kind, r.length_us, 1 AS n,
-           CASE s.slot WHEN 0 THEN s0 WHEN 1 THEN s1 WHEN 2 THEN s2 WHEN 3 THEN s3 WHEN 4 THEN s4 WHEN 5 THEN s5
-                       WHEN 6 THEN s6 WHEN 7 THEN s7 WHEN 8 THEN s8 WHEN 9 THEN s9 WHEN 10 THEN s10 WHEN 11 THEN s11
-                       WHEN 12 THEN s12 WHEN 13 THEN s13 WHEN 14 THEN s14 WHEN 15 THEN s15 END AS sum
-    FROM reading AS r JOIN signal AS s ON s.run_id = r.run_id AND s.source = r.source
-    UNION ALL
-    SELECT r.run_id, r.period, s.name, s.unit, s.kind, r.length_us,
-           CASE s.slot WHEN 0 THEN n0 WHEN 1 THEN n1 WHEN 2 THEN n2 WHEN 3 THEN n3 WHEN 4 THEN n4 WHEN 5 THEN n5
-                       WHEN 6 THEN n6 WHEN 7 THEN n7 WHEN 8 THEN n8 WHEN 9 THEN n9 WHEN 10 THEN n10 WHEN 11 THEN n11
-                       WHEN 12 THEN n12 WHEN 13 THEN n13 WHEN 14 THEN n14 WHEN 15 THEN n15 END,
-           CASE s.slot WHEN 0 THEN s0 WHEN 1 THEN s1 WHEN 2 THEN s2 WHEN 3 THEN s3 WHEN 4 THEN s4 WHEN 5 THEN s5
-                       WHEN 6 THEN s6 WHEN 7 THEN s7 WHEN 8 THEN s8 WHEN 9 THEN s9 WHEN 10 THEN s10 WHEN 11 THEN s11
-                       WHEN 12 THEN s12 WHEN 13 THEN s13 WHEN 14 THEN s14 WHEN 15 THEN s15 END
-    FROM reading_rollup AS r JOIN signal AS s ON s.run_id = r.run_id AND s.source = r.source
-    WHERE NOT EXISTS (SELECT 1 FROM reading AS f WHERE f.run_id = r.run_id AND f.source = r.source
-                      AND f.period BETWEEN r.period AND r.last_period)
-      AND NOT EXISTS (SELECT 1 FROM reading_rollup AS f WHERE f.run_id = r.run_id
-                      AND f.source = r.source AND f.level = r.level - 1
-                      AND f.period BETWEEN r.period AND r.last_period)
-)
-WHERE sum IS NOT NULL;
+       CASE slot
+           WHEN 0 THEN s0 WHEN 1 THEN s1 WHEN 2 THEN s2 WHEN 3 THEN s3 WHEN 4 THEN s4 WHEN 5 THEN s5
+           WHEN 6 THEN s6 WHEN 7 THEN s7 WHEN 8 THEN s8 WHEN 9 THEN s9 WHEN 10 THEN s10 WHEN 11 THEN s11
+           WHEN 12 THEN s12 WHEN 13 THEN s13 WHEN 14 THEN s14 WHEN 15 THEN s15
+       END * iif(kind = 'gauge', 1.0, 1e6 / max(length_us, 1)) AS value -- of a counter per second
+FROM reading JOIN signal USING (run_id, source)
+WHERE value IS NOT NULL;
 
 -- What each run that has ended came to, and how sure that is: a line per event and metric.
 CREATE VIEW estimate AS
