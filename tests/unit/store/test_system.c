@@ -196,6 +196,12 @@ static void blocks_are_thinned_as_a_whole(void **state)
         left = all_of(thin, RPS_SYSTEM_TREE, INT64_MIN, INT64_MAX, 0);
         expect_equal(&left, &all);
         assert_true(left.level > 0);
+        assert_int_equal(fixture_number(thin,
+                                        "SELECT count(*) FROM reading_rollup AS b WHERE level"
+                                        " = 1 AND source = 0 AND (SELECT count(*) FROM reading"
+                                        " AS r WHERE r.source = 0 AND r.period BETWEEN"
+                                        " b.period AND b.last_period) NOT IN (0, n1)"),
+                         0);
         remove(thin);
     }
 }
