@@ -261,6 +261,80 @@ CREATE TABLE thinned (                -- up to where rows were taken away to kee
     PRIMARY KEY (run_id, cpu, level)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE signal (         -- what the kernel told beside the counters, one row a signal
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    source INTEGER NOT NULL,  -- what is read together: 0 the workload's tree, 1 the machine
+    slot INTEGER NOT NULL,    -- column s0 ... s15 of reading
+    name TEXT NOT NULL,       -- running, wait, rss, ...
+    label TEXT NOT NULL,
+    unit TEXT NOT NULL,       -- us, KiB, threads
+    kind TEXT NOT NULL CHECK (kind IN ('counter', 'gauge')), -- counter: what came since the reading
+                              -- before; gauge: as it stood
+    origin TEXT NOT NULL,     -- where it is read: schedstat, wchan, ...
+    explain TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('read', 'unsupported')),
+    reason TEXT NOT NULL,     -- why it is not read, or ''
+    total INTEGER,            -- of a run that has ended: sum of a counter, of a gauge over its
+    readings INTEGER,         -- readings in which it was known
+    lowest INTEGER,           -- of a reading, of a counter per second, rounded; NULL: not known
+    highest INTEGER,
+    PRIMARY KEY (run_id, source, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reading (           -- one row each time that a source was read
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    source INTEGER NOT NULL,     -- signal.source
+    period INTEGER NOT NULL,     -- number of the period at whose end it was read
+    end_ns INTEGER NOT NULL,     -- when, ns since the run's start
+    length_us INTEGER NOT NULL,  -- since the reading before
+    s0 INTEGER,                  -- signal.slot 0; NULL: could not be read
+    s1 INTEGER,
+    s2 INTEGER,
+    s3 INTEGER,
+    s4 INTEGER,
+    s5 INTEGER,
+    s6 INTEGER,
+    s7 INTEGER,
+    s8 INTEGER,
+    s9 INTEGER,
+    s10 INTEGER,
+    s11 INTEGER,
+    s12 INTEGER,
+    s13 INTEGER,
+    s14 INTEGER,
+    s15 INTEGER,
+    PRIMARY KEY (run_id, source, period)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reading_rollup (     -- readings at coarser levels: those of 16, 256, 4,096, 65,536 periods
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    source INTEGER NOT NULL,      -- signal.source
+    level INTEGER NOT NULL CHECK (level BETWEEN 1 AND 4),
+    period INTEGER NOT NULL,      -- of the first reading
+    last_period INTEGER NOT NULL, -- and of the last; both have the same period / 16^level
+    end_ns INTEGER NOT NULL,      -- of the last
+    length_us INTEGER NOT NULL,   -- sum
+    -- of slot 0: its sum, and in how many readings it was known: a gauge's mean is s0 / n0; the
+    -- lowest and the highest, of a counter per second, rounded. NULL, all four: in none
+    s0 INTEGER, n0 INTEGER, l0 INTEGER, h0 INTEGER,
+    s1 INTEGER, n1 INTEGER, l1 INTEGER, h1 INTEGER,
+    s2 INTEGER, n2 INTEGER, l2 INTEGER, h2 INTEGER,
+    s3 INTEGER, n3 INTEGER, l3 INTEGER, h3 INTEGER,
+    s4 INTEGER, n4 INTEGER, l4 INTEGER, h4 INTEGER,
+    s5 INTEGER, n5 INTEGER, l5 INTEGER, h5 INTEGER,
+    s6 INTEGER, n6 INTEGER, l6 INTEGER, h6 INTEGER,
+    s7 INTEGER, n7 INTEGER, l7 INTEGER, h7 INTEGER,
+    s8 INTEGER, n8 INTEGER, l8 INTEGER, h8 INTEGER,
+    s9 INTEGER, n9 INTEGER, l9 INTEGER, h9 INTEGER,
+    s10 INTEGER, n10 INTEGER, l10 INTEGER, h10 INTEGER,
+    s11 INTEGER, n11 INTEGER, l11 INTEGER, h11 INTEGER,
+    s12 INTEGER, n12 INTEGER, l12 INTEGER, h12 INTEGER,
+    s13 INTEGER, n13 INTEGER, l13 INTEGER, h13 INTEGER,
+    s14 INTEGER, n14 INTEGER, l14 INTEGER, h14 INTEGER,
+    s15 INTEGER, n15 INTEGER, l15 INTEGER, h15 INTEGER,
+    PRIMARY KEY (run_id, source, level, period)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE heartbeat (              -- a run that is being recorded
     run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,
     realtime_ns INTEGER NOT NULL,     -- wall clock when its recorder last wrote, ns since 1970 UTC
@@ -576,6 +650,18 @@ SELECT p.run_id, p.phase, p.start_ns / 1e9 AS time_s,        -- its start, s sin
 FROM detection AS d
 JOIN phase AS p ON p.run_id = d.run_id AND p.detection = d.detection AND p.level = d.shown_level
 WHERE d.detection = (SELECT max(n.detection) FROM detection AS n WHERE n.run_id = d.run_id);
+
+-- What was read of system signals: a row a signal and reading. Where a run was thinned its blocks
+-- stand in reading_rollup.
+CREATE VIEW signal_value AS
+SELECT run_id, period, name, unit, kind, length_us / 1e6 AS length_s,
+       CASE slot
+           WHEN 0 THEN s0 WHEN 1 THEN s1 WHEN 2 THEN s2 WHEN 3 THEN s3 WHEN 4 THEN s4 WHEN 5 THEN s5
+           WHEN 6 THEN s6 WHEN 7 THEN s7 WHEN 8 THEN s8 WHEN 9 THEN s9 WHEN 10 THEN s10 WHEN 11 THEN s11
+           WHEN 12 THEN s12 WHEN 13 THEN s13 WHEN 14 THEN s14 WHEN 15 THEN s15
+       END * iif(kind = 'gauge', 1.0, 1e6 / max(length_us, 1)) AS value -- of a counter per second
+FROM reading JOIN signal USING (run_id, source)
+WHERE value IS NOT NULL;
 
 -- What each run that has ended came to, and how sure that is: a line per event and metric.
 CREATE VIEW estimate AS

@@ -15,6 +15,7 @@
 #include "period.h"
 #include "questions.h"
 #include "sums.h"
+#include "system.h"
 #include "rpistat/moments.h"
 
 struct check {
@@ -340,12 +341,15 @@ uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expec
     struct check check = {
         .reader = reader, .findings = findings, .run_id = run_id, .expected = expected};
     uint64_t wrong = findings->count[RPS_FINDING_WRONG];
+    struct rps_error err;
     int code = rps_questions_ask(reader->db, run_id, findings);
 
     if (code != SQLITE_OK)
         unreadable(&check, "its periods", code);
     else if (findings->count[RPS_FINDING_WRONG] == wrong && check_sums(&check) == SQLITE_OK)
         check_totals(&check);
+    if (code == SQLITE_OK && rps_system_check(reader, run_id, findings, &err) < 0)
+        tell_error(&check, &err);
     if (code == SQLITE_OK) /* else it says the same again */
         check_description(&check);
     rps_questions_ask_rest(reader->db, run_id, findings);

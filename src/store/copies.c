@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "period.h"
+#include "system.h"
 
 /* Rows of a table that two copies are to have. */
 struct content {
@@ -47,6 +48,12 @@ static const struct content ending[] = {
     "EXISTS (SELECT 1 FROM thinned WHERE run_id = ?1 AND level = ?2 - " finer                      \
     " AND cpu = ?3 AND before_period > ?4)"
 
+/* A block above a level that holds what was read at the end of a period, of source ?2. */
+#define HAS_BLOCK(below, number)                                                                   \
+    "SELECT 1 FROM (VALUES (1), (2), (3), (4)) AS v JOIN reading_rollup AS b ON run_id = ?1"       \
+    " AND source = ?2 AND level = column1 AND period BETWEEN " number " >> 4 * column1"            \
+    " << 4 * column1 AND " number " AND last_period >= " number " WHERE column1 > " below
+
 static const struct content periods[] = {
     {"period", .columns = RPS_PERIOD_COLUMNS ", " RPS_PERIOD_COUNTS,
      .excuse = "SELECT EXISTS (SELECT 1 FROM thinned WHERE run_id = ?1 AND level = 0 AND cpu = ?2"
@@ -54,10 +61,16 @@ static const struct content periods[] = {
      .track = 1},
     {"rollup", .columns = "level, cpu, period, " RPS_PERIOD_ROLLUP_COLUMNS ", " RPS_PERIOD_COUNTS,
      .excuse = "SELECT " IS_THINNED("0"), .track = 2},
+    {"reading", .columns = "source, period, end_ns, length_us," RPS_SYSTEM_VALUES,
+     .excuse = "SELECT EXISTS (" HAS_BLOCK("0", "?3") ")", .track = 1},
+    {"reading_rollup",
+     .columns = "source, level, period, last_period, end_ns, length_us," RPS_SYSTEM_SUMS,
+     .excuse = "SELECT EXISTS (" HAS_BLOCK("?3", "?4") ")", .track = 2},
 };
 
 /* What comes while the run is recorded. */
 static const struct content growing[] = {
+    {"signal", .columns = "source, slot, name, label, unit, kind, origin, explain, state, reason"},
     {"gap", .columns = "start_ns, gap_no, cpu, length_ns, reason"},
     {"mark", .columns = "time_ns, mark_no, text"},
     {"sampling", .columns = "event, frequency, threshold, stacks"},

@@ -20,6 +20,7 @@
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/period.h"
+#include "rpistat/system_signals.h"
 
 /* Work is looked for after so many periods, or after this share of the age T. */
 #define LOOK_PERIODS   256
@@ -55,7 +56,7 @@ struct rps_downsample {
     sqlite3 *db;
     struct rps_downsample_options options;
     sqlite3_stmt *begin, *commit, *rollback, *next_cpu, *blocks, *cut_periods, *cut_rollups,
-        *thinned, *last, *pages, *free_pages;
+        *cut_readings, *cut_reading_blocks, *thinned, *last, *pages, *free_pages;
     struct track *track; /* owned */
     size_t track_count;
     int64_t whole_ns; /* T */
@@ -68,6 +69,11 @@ struct rps_downsample {
 };
 
 /* --- life ------------------------------------------------------------------------------------- */
+
+/* Of what was read before period ?4: what stands in blocks of level ?3. */
+#define SUMMED                                                                                     \
+    " AND period < min(?4 >> 4 * ?3 << 4 * ?3, (SELECT last_period + 1 FROM reading_rollup"        \
+    " WHERE run_id = ?1 AND source = ?2 AND level = ?3 ORDER BY period DESC LIMIT 1))"
 
 static int prepare_statements(struct rps_downsample *d)
 {
@@ -86,6 +92,9 @@ static int prepare_statements(struct rps_downsample *d)
                           " AND ?4 AND period BETWEEN ?5 AND ?6"},
         {&d->cut_rollups, "DELETE FROM rollup WHERE run_id = ?1 AND level = ?2 AND cpu = ?3"
                           " AND period BETWEEN ?4 AND ?5"},
+        {&d->cut_readings, "DELETE FROM reading WHERE run_id = ?1 AND source = ?2" SUMMED},
+        {&d->cut_reading_blocks, "DELETE FROM reading_rollup WHERE run_id = ?1 AND source = ?2"
+                                 " AND level = ?3 - 1" SUMMED},
         {&d->thinned, "INSERT OR REPLACE INTO thinned (run_id, cpu, level, before_period)"
                       " VALUES (?1, ?2, ?3, ?4)"},
         {&d->last, "SELECT max(period), rotation + merged FROM rollup WHERE run_id = ?1"
@@ -179,9 +188,10 @@ void rps_downsample_close(struct rps_downsample *d)
 {
     if (!d)
         return;
-    sqlite3_stmt *const statements[] = {d->begin,  d->commit,      d->rollback,    d->next_cpu,
-                                        d->blocks, d->cut_periods, d->cut_rollups, d->thinned,
-                                        d->last,   d->pages,       d->free_pages};
+    sqlite3_stmt *const statements[] = {
+        d->begin,       d->commit,      d->rollback,     d->next_cpu,           d->blocks,
+        d->cut_periods, d->cut_rollups, d->cut_readings, d->cut_reading_blocks, d->thinned,
+        d->last,        d->pages,       d->free_pages};
 
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
         sqlite3_finalize(statements[i]);
@@ -227,6 +237,21 @@ static int cut(struct rps_downsample *d, const struct track *track, int level,
     return code;
 }
 
+/* Delete what was read of system signals up to where the level's rows are gone. */
+static int cut_readings(struct rps_downsample *d, const struct track *track, int level)
+{
+    sqlite3_stmt *stmt = level > 0 ? d->cut_reading_blocks : d->cut_readings;
+    int code = SQLITE_OK;
+
+    for (int64_t source = 0; source < RPS_SYSTEM_SOURCES && code == SQLITE_OK; source++) {
+        code = rps_database_bind(stmt, "iiii", d->options.run_id, source, (int64_t)level + 1,
+                                 track->before[level]);
+        if (code == SQLITE_OK)
+            code = rps_database_run(stmt);
+    }
+    return code;
+}
+
 static int note_thinned(struct rps_downsample *d, const struct track *track, int level)
 {
     int code = rps_database_bind(d->thinned, "iiii", d->options.run_id, track->cpu, (int64_t)level,
@@ -261,6 +286,8 @@ static int cut_level(struct rps_downsample *d, struct track *track, int level, i
     if (at != SQLITE_ROW && at != SQLITE_DONE && code == SQLITE_OK)
         code = at;
     sqlite3_reset(d->blocks);
+    if (code == SQLITE_OK && *ret_done)
+        code = cut_readings(d, track, level);
     return code == SQLITE_OK && *ret_done ? note_thinned(d, track, level) : code;
 }
 

@@ -15,6 +15,7 @@
 #include "questions.h"
 #include "reader.h"
 #include "sums.h"
+#include "system.h"
 #include "tables.h"
 #include "rpistat/text.h"
 
@@ -359,6 +360,8 @@ int rps_reconstruct_run(struct rps_reader *reader, int64_t run_id, struct rps_fi
     r.code = rps_database_exec(reader->db, "BEGIN IMMEDIATE");
     rebuild_periods(&r, rebuild_sets(&r));
     rebuild_detections(&r);
+    if (r.code == SQLITE_OK)
+        r.code = rps_system_rebuild(reader, run_id, r.sums.last_period, &r.dropped);
     if (r.code == SQLITE_OK && rps_store_wing)
         r.code = rps_store_wing->repair(reader->db, run_id, r.sums.last_period, &r.dropped);
     rebuild_metrics(&r);

@@ -198,6 +198,7 @@ void rps_writer_close_run(struct rps_writer *writer)
     rps_write_record_finalize(writer);
     rps_rollup_free(writer->rollup);
     writer->rollup = NULL;
+    rps_system_write_forget(&writer->system);
     free(writer->measured);
     writer->measured = NULL;
     free(writer->sum);
@@ -373,6 +374,34 @@ void rps_writer_row(struct rps_writer *writer, int kind, const int64_t *number, 
     unlock_and_wake(writer);
 }
 
+void rps_writer_system_state(struct rps_writer *writer, const struct rps_system_state *state)
+{
+    struct rps_system_state *place = NULL;
+
+    pthread_mutex_lock(&writer->lock);
+    if (!writer->broken)
+        place = rps_ring_push(&writer->ring, RPS_WRITE_RECORD_STATE, sizeof(*place));
+    if (place)
+        *place = *state;
+    else
+        writer->lost_notes++;
+    unlock_and_wake(writer);
+}
+
+void rps_writer_system(struct rps_writer *writer, const struct rps_system_reading *reading)
+{
+    struct rps_system_reading *place = NULL;
+
+    pthread_mutex_lock(&writer->lock);
+    if (!writer->broken && writer->ring.used < writer->ring.size / 2)
+        place = rps_ring_push(&writer->ring, RPS_WRITE_RECORD_READING, sizeof(*place));
+    if (place) {
+        *place = *reading;
+        writer->rows++;
+    }
+    unlock_and_wake(writer);
+}
+
 uint64_t rps_writer_lost_rows(struct rps_writer *writer)
 {
     uint64_t lost;
@@ -391,8 +420,9 @@ void rps_writer_wait(struct rps_writer *writer)
     while (is_full) {
         pthread_mutex_lock(&writer->lock);
         is_full = (writer->periods > WAIT_PERIODS || writer->rows > WAIT_ROWS ||
-                   writer->ring.used > writer->ring.size / 2) &&
-                  !writer->failing && !writer->broken;
+                   writer->ring.used > writer->ring.size / 4) && /* half is for periods alone */
+                  !writer->failing &&
+                  !writer->broken;
         pthread_mutex_unlock(&writer->lock);
         if (is_full)
             nanosleep(&pause, NULL);

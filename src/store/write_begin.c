@@ -50,6 +50,7 @@ static int check_room(struct rps_writer *writer, struct rps_error *err)
 static void reset_run(struct rps_writer *writer)
 {
     writer->lost = (struct rps_lost_stretch){0};
+    writer->system = (struct rps_system_write){0};
     writer->end_ns = -1;
     writer->next_period = 0;
     writer->last_commit_ns = writer->last_beat_ns = writer->slow_ns = writer->backoff_ns = 0;

@@ -36,6 +36,8 @@ static int write_end_once(struct rps_writer *writer, const struct rps_run *run)
     if (code == SQLITE_OK)
         code = rps_rollup_end(writer->rollup);
     if (code == SQLITE_OK)
+        code = rps_system_write_end(&writer->system, writer->db, writer->run_id);
+    if (code == SQLITE_OK)
         code = rps_writer_start(writer);
     if (code == SQLITE_OK)
         code = rps_write_run_end(writer->db, writer->run_id, run, writer->set_count, writer->sum);
@@ -45,8 +47,10 @@ static int write_end_once(struct rps_writer *writer, const struct rps_run *run)
         code = rps_database_code(writer->db, code);
     if (code != SQLITE_OK && !sqlite3_get_autocommit(writer->db))
         rps_database_run(writer->statements.rollback);
-    if (code != SQLITE_OK)
+    if (code != SQLITE_OK) {
         rps_rollup_roll_back(writer->rollup);
+        rps_system_write_roll_back(&writer->system);
+    }
     return code;
 }
 

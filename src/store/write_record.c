@@ -37,6 +37,18 @@ static int insert_note(struct rps_writer *writer, sqlite3_stmt *stmt, const void
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 
+static int insert_state(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
+{
+    (void)stmt;
+    return rps_system_write_state(&writer->system, writer->db, writer->run_id, payload);
+}
+
+static int insert_reading(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
+{
+    (void)stmt;
+    return rps_system_write_reading(&writer->system, writer->db, writer->run_id, payload);
+}
+
 static int insert_row(struct rps_writer *writer, sqlite3_stmt *stmt,
                       const struct rps_write_row *row)
 {
@@ -54,7 +66,7 @@ static int insert_row(struct rps_writer *writer, sqlite3_stmt *stmt,
 }
 
 /* How records of each kind of the store's own are inserted. A period's statement is made by
- * period.c. */
+ * period.c, those of readings by system.c, with the first. */
 static const struct {
     const char *sql;
     int (*insert)(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload);
@@ -66,6 +78,8 @@ static const struct {
     [RPS_WRITE_RECORD_GAP] = {"INSERT INTO gap (run_id, start_ns, gap_no, cpu, length_ns, reason)"
                               " VALUES (?1, ?2, ?3, ?5, ?6, ?4)",
                               insert_note},
+    [RPS_WRITE_RECORD_STATE] = {NULL, insert_state},
+    [RPS_WRITE_RECORD_READING] = {NULL, insert_reading},
 };
 
 int rps_write_record_prepare(struct rps_writer *writer)
@@ -117,6 +131,7 @@ void rps_write_record_finalize(struct rps_writer *writer)
         sqlite3_finalize(s->kind[k]);
     if (rps_store_wing)
         rps_store_wing->close(s->wing);
+    rps_system_write_finalize(&writer->system);
     *s = (struct rps_write_statements){0};
 }
 

@@ -62,6 +62,8 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     writer->saved_path = path;
     pthread_mutex_unlock(&writer->lock);
     code = rps_writer_open_run(writer);
+    if (code == SQLITE_OK && blank)
+        code = rps_system_write_states(&writer->system, db, run_id);
     rps_database_close(before);
     return code;
 }

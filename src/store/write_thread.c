@@ -135,6 +135,7 @@ static int try_batch(struct rps_writer *writer, struct batch *batch)
         code = rps_database_run(writer->statements.commit);
     if (code == SQLITE_OK) {
         rps_rollup_commit(writer->rollup);
+        rps_system_write_commit(&writer->system);
         writer->has_start = writer->next_period >= 2 * (uint64_t)writer->set_count;
         return code;
     }
@@ -146,6 +147,7 @@ static int try_batch(struct rps_writer *writer, struct batch *batch)
     if (!sqlite3_get_autocommit(writer->db))
         rps_database_run(writer->statements.rollback);
     rps_rollup_roll_back(writer->rollup);
+    rps_system_write_roll_back(&writer->system);
     return code;
 }
 
@@ -225,8 +227,8 @@ static void downsample(struct rps_writer *writer, int transactions)
     rps_writer_notice(writer, sentence);
 }
 
-/* The records of a batch that was committed: into the sums. Returns how many are periods, and rows
- * of a wing. */
+/* The records of a batch that was committed: into the sums. Returns how many are periods, and rows:
+ * readings, and those of a wing. */
 static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
                           struct rps_ring_place *ret_place, uint64_t *ret_rows)
 {
@@ -238,7 +240,7 @@ static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
 
         rps_write_record_sum(writer, record);
         periods += record->kind == RPS_WRITE_RECORD_PERIOD;
-        *ret_rows += record->kind >= RPS_WRITE_RECORD_WING;
+        *ret_rows += record->kind >= RPS_WRITE_RECORD_READING;
     }
     return periods;
 }

@@ -19,6 +19,7 @@
 #include "downsample.h"
 #include "ring.h"
 #include "rollup.h"
+#include "system.h"
 #include "write_run.h"
 
 /* A stretch of periods for which there was no room. */
@@ -33,6 +34,8 @@ enum rps_write_record_kind {
     RPS_WRITE_RECORD_PERIOD = 1, /* struct rps_period */
     RPS_WRITE_RECORD_MARK,       /* struct rps_write_note */
     RPS_WRITE_RECORD_GAP,        /* struct rps_write_note */
+    RPS_WRITE_RECORD_STATE,      /* struct rps_system_state */
+    RPS_WRITE_RECORD_READING,    /* struct rps_system_reading; from here on rows */
     RPS_WRITE_RECORD_WING,       /* struct rps_write_row, of the first of a wing's kinds */
     RPS_WRITE_RECORD_KINDS = RPS_WRITE_RECORD_WING + RPS_STORE_WING_KINDS_MAX,
 };
@@ -76,6 +79,7 @@ struct rps_writer {
     const struct rps_plan *plan; /* the caller's */
     struct rps_write_statements statements;
     struct rps_rollup *rollup;
+    struct rps_system_write system;
     struct rps_downsample *downsample; /* NULL: nothing is thinned */
     int set_count;
     bool has_start;          /* rps_write_run_start is done */
@@ -103,7 +107,7 @@ struct rps_writer {
     uint64_t marks, marks_left_out;
     int64_t mark_time_ns; /* of the last that was left out */
     uint64_t lost_notes;  /* marks and gaps for which there was no room */
-    uint64_t rows;        /* of a wing, in the ring */
+    uint64_t rows;        /* readings, and those of a wing, in the ring */
     uint64_t lost_rows;   /* of a wing, for which there was no room */
     uint64_t committed, dropped;
     bool sleeping;      /* the thread waits to be told of work, or for the next commit */

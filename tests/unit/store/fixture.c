@@ -276,6 +276,39 @@ void fixture_code(struct rps_writer *writer, uint64_t n)
 }
 #endif
 
+static void read_source(struct rps_writer *writer, enum rps_system_source source, uint64_t n,
+                        uint64_t every, uint32_t valid)
+{
+    struct rps_system_reading reading = {
+        .source = source,
+        .period = n,
+        .end_ns = start_of(n + 1),
+        .length_us = (start_of(n + 1) - start_of(n + 1 > every ? n + 1 - every : 0)) / 1000,
+        .valid = valid,
+    };
+
+    for (unsigned int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++)
+        reading.value[slot] = (int64_t)jitter(n, 20 + slot, 1000 * (slot + 1));
+    rps_writer_system(writer, &reading);
+}
+
+void fixture_system(struct rps_writer *writer, uint64_t n)
+{
+    struct rps_system_state tree = {RPS_SYSTEM_TREE, (1u << RPS_TREE_SLOTS) - 1, {""}};
+    struct rps_system_state machine = {
+        RPS_SYSTEM_MACHINE, ((1u << RPS_MACHINE_SLOTS) - 1) & ~(1u << RPS_MACHINE_STEAL), {""}};
+
+    if (n == 0) {
+        snprintf(machine.reason[RPS_MACHINE_STEAL], sizeof(machine.reason[0]), "no hypervisor");
+        rps_writer_system_state(writer, &tree);
+        rps_writer_system_state(writer, &machine);
+    }
+    read_source(writer, RPS_SYSTEM_TREE, n, 1,
+                n % 5 == 4 ? tree.supported : tree.supported & ~(1u << RPS_TREE_RSS));
+    if (n % 10 == 9)
+        read_source(writer, RPS_SYSTEM_MACHINE, n, 10, machine.supported);
+}
+
 void fixture_end(struct rps_writer *writer, struct rps_run *run)
 {
     struct rps_error err;

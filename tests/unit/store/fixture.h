@@ -55,6 +55,11 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
 #define FIXTURE_STACKS 40
 void fixture_code(struct rps_writer *writer, uint64_t n);
 
+/* What a recorder hands over of system signals behind period n, the first with 0: a reading of the
+ * tree, its memory each fifth time; each tenth time one of the machine, whose m_steal is not
+ * supported. */
+void fixture_system(struct rps_writer *writer, uint64_t n);
+
 /* End the run, close, free the run. */
 void fixture_end(struct rps_writer *writer, struct rps_run *run);
 

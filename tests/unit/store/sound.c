@@ -50,6 +50,7 @@ void sound_store(const char *path, int runs, uint64_t periods, int64_t keep_ns)
             struct rps_period period = sound_period(n);
 
             rps_writer_period(writer, &period);
+            fixture_system(writer, n);
             fixture_code(writer, n);
         }
         fixture_code(writer, periods);

@@ -184,10 +184,15 @@ static void cut(const char *path, int run, int periods)
              "DELETE FROM period WHERE run_id = %d AND period >= %d;"
              "DELETE FROM rollup WHERE run_id = %d AND last_period >= %d;"
              "DELETE FROM code_count WHERE run_id = %d AND period >= %d;"
+             "DELETE FROM reading WHERE run_id = %d AND period >= %d;"
+             "DELETE FROM reading_rollup WHERE run_id = %d AND last_period >= %d;"
+             "UPDATE signal SET total = NULL, readings = NULL, lowest = NULL, highest = NULL"
+             " WHERE run_id = %d;"
              "UPDATE event_set SET periods = NULL, enabled_ns = NULL, running_ns = NULL"
              " WHERE run_id = %d; UPDATE event SET count = NULL WHERE run_id = %d;"
              "UPDATE run SET state = 'interrupted', elapsed_ns = %d * 100000000 WHERE run_id = %d",
-             run, periods, run, periods, run, periods, run, run, periods, run);
+             run, periods, run, periods, run, periods, run, periods, run, periods, run, run, run,
+             periods, run);
     fixture_exec(path, sql);
 }
 
@@ -247,6 +252,7 @@ static void make_live_copies(void **state, char live, int64_t keep_ns, bool has_
             struct rps_period period = sound_period(n);
 
             rps_writer_period(writer, &period);
+            fixture_system(writer, n);
             if (has_samples)
                 fixture_code(writer, n);
         }

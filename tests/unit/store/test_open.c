@@ -81,9 +81,11 @@ static void a_new_store_has_its_marks(void **state)
         fixture_text(path, "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema"
                            " WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name)"),
         "code_count detection event event_set frame gap heartbeat location mark metric metric_step "
-        "module outlier period phase program rollup run sampling stack task thinned "
+        "module outlier period phase program reading reading_rollup rollup run sampling signal "
+        "stack task thinned "
         "estimate "
-        "finest function_count rate run_summary sample shown_phase stack_count task_count");
+        "finest function_count rate run_summary sample shown_phase signal_value stack_count "
+        "task_count");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
                                           " type = 'table' AND schema = 'main' AND NOT strict AND"
                                           " name NOT LIKE 'sqlite_%'"),

@@ -272,15 +272,24 @@ static void the_run_is_deleted(void **state)
     struct rps_run run;
 
     start(&recording, state, false);
+    fixture_system(recording.writer, 0);
+    recorder_write(recording.writer, 100, 102); /* a commit behind it */
+    recorder_wait_committed(recording.writer, 102);
     fixture_exec(recording.path, "PRAGMA foreign_keys = ON; DELETE FROM run WHERE run_id = 2");
-    recorder_write(recording.writer, 100, 200);
+    recorder_write(recording.writer, 102, 200);
+    fixture_system(recording.writer, 199);
     recorder_expect_notice(&recording.notices,
                            "the run was deleted while it is recorded into: the recording goes on");
     recorder_write(recording.writer, 200, 1000);
     finish(&recording, "the run was deleted");
-    expect_complete(recording.saved, 1, 100);
+    expect_complete(recording.saved, 1, 102);
     assert_int_equal(fixture_number(recording.saved, "SELECT count(*) FROM run"), 1);
-    assert_int_equal(fixture_number(recording.saved, "SELECT sum(periods) FROM event_set"), 900);
+    assert_int_equal(fixture_number(recording.saved, "SELECT sum(periods) FROM event_set"), 898);
+    assert_int_equal(fixture_number(recording.saved, "SELECT count(*) FROM signal"),
+                     RPS_TREE_SLOTS + RPS_MACHINE_SLOTS);
+    assert_int_equal(fixture_number(recording.saved, "SELECT readings FROM signal"
+                                                     " WHERE name = 'wait'"),
+                     1);
     assert_int_equal(fixture_number(recording.saved,
                                     "SELECT count(*) FROM gap WHERE start_ns = 0 AND"
                                     " length_ns = (SELECT min(start_ns) FROM"

@@ -357,6 +357,15 @@ static void the_end_does_not_wait_for_ever(void **state)
     recorder_stop_notices(&notices);
 }
 
+/* Hand over periods, and what is read at their ends. */
+static void write_with_readings(struct rps_writer *writer, uint64_t first, uint64_t end)
+{
+    for (uint64_t n = first; n < end; n++) {
+        recorder_write(writer, n, n + 1);
+        fixture_system(writer, n);
+    }
+}
+
 /* 0 when a write that the file-size limit stops is made up for; in a child, for the limit's sake.
  */
 static int limited_child(const char *path)
@@ -369,25 +378,31 @@ static int limited_child(const char *path)
     signal(SIGXFSZ, SIG_IGN);
     recorder_start_notices(&notices);
     writer = fixture_writer(path, &notices.options, &run);
-    recorder_write(writer, 0, 10);
+    write_with_readings(writer, 0, 10);
     recorder_wait_committed(writer, 10);
     getrlimit(RLIMIT_FSIZE, &limit);
     tight = limit;
     tight.rlim_cur = 8192;
     setrlimit(RLIMIT_FSIZE, &tight);
-    recorder_write(writer, 10, 200);
+    write_with_readings(writer, 10, 200);
     recorder_expect_notice(&notices, "its disk is full");
-    recorder_write(writer, 200, 400);
+    write_with_readings(writer, 200, 400);
     setrlimit(RLIMIT_FSIZE, &limit);
     recorder_expect_notice(&notices, "possible again; no period was lost");
-    recorder_write(writer, 400, 1000);
+    write_with_readings(writer, 400, 1000);
     fixture_end(writer, &run);
     recorder_expect(path, 1, 0, 1000);
+    assert_int_equal(fixture_number(path, "SELECT readings FROM signal WHERE name = 'wait'"), 1000);
     /* what was rolled back is rolled up once, and all of it */
     for (int level = 1; level <= RPS_LEVELS; level++) {
         char sql[80];
 
         snprintf(sql, sizeof(sql), "SELECT sum(merged) FROM rollup WHERE level = %d", level);
+        assert_int_equal(fixture_number(path, sql), 1000);
+        snprintf(sql, sizeof(sql),
+                 "SELECT sum(n1) FROM reading_rollup WHERE source = 0"
+                 " AND level = %d",
+                 level);
         assert_int_equal(fixture_number(path, sql), 1000);
     }
     recorder_stop_notices(&notices);

@@ -1,0 +1,135 @@
+/*
+ * System signals: what the kernel knows of the workload and of the machine anyway, read beside the
+ * counters and never multiplexed: time on a CPU and waiting for one, what threads sleep for, memory,
+ * bytes. A source is what is read together; a reading is its signals at the end of a period. No
+ * reading, no row: what could not be read is missing, never 0.
+ */
+#ifndef RPISTAT_SYSTEM_SIGNALS_H
+#define RPISTAT_SYSTEM_SIGNALS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "rpistat/error.h"
+
+struct rps_sample;
+
+#define RPS_SYSTEM_SLOT_MAX 16
+
+enum rps_system_source {
+    RPS_SYSTEM_TREE,    /* the workload's processes and threads */
+    RPS_SYSTEM_MACHINE, /* all that runs on the machine */
+    RPS_SYSTEM_SOURCES,
+};
+
+enum rps_system_kind {
+    RPS_SYSTEM_COUNTER, /* what came since the reading before */
+    RPS_SYSTEM_GAUGE,   /* as it stood at the reading */
+};
+
+/* Slots of the tree, and of the machine: places in rps_system_signals[source]. */
+enum rps_tree_slot {
+    RPS_TREE_RUNNING, /* us on a CPU, of threads that were seen twice */
+    RPS_TREE_WAIT,    /* us ready to run, waiting for a CPU */
+    RPS_TREE_UNSEEN,  /* us that threads lived after their last reading */
+    RPS_TREE_THREADS, /* that lived at the reading; from here to IN_OTHER in threads */
+    RPS_TREE_IN_IO,   /* asleep in block I/O */
+    RPS_TREE_IN_LOCK,
+    RPS_TREE_IN_MESSAGE, /* pipes, sockets, polls */
+    RPS_TREE_IN_TIMER,
+    RPS_TREE_IN_CHILD,
+    RPS_TREE_IN_OTHER,
+    RPS_TREE_RSS,          /* KiB resident, sum over processes */
+    RPS_TREE_READ,         /* KiB that reads returned, pipes and cache too */
+    RPS_TREE_WRITTEN,      /* KiB */
+    RPS_TREE_DISK_READ,    /* KiB that came from a disk */
+    RPS_TREE_DISK_WRITTEN, /* KiB of pages that were made dirty */
+    RPS_TREE_SLOTS,
+};
+
+enum rps_machine_slot {
+    RPS_MACHINE_WAIT,      /* threads that wait for a CPU, of the whole machine */
+    RPS_MACHINE_STEAL,     /* us that a hypervisor took, summed over CPUs */
+    RPS_MACHINE_IOWAIT,    /* us */
+    RPS_MACHINE_PSI_CPU,   /* us in which some thread waited; pressure stall information */
+    RPS_MACHINE_PSI_IO,
+    RPS_MACHINE_PSI_MEMORY,
+    RPS_MACHINE_AVAILABLE, /* KiB of memory */
+    RPS_MACHINE_DISK_READ, /* KiB, of whole disks */
+    RPS_MACHINE_DISK_WRITTEN,
+    RPS_MACHINE_NET_IN,    /* KiB, of the recorder's whole network namespace, without lo */
+    RPS_MACHINE_NET_OUT,
+    RPS_MACHINE_SLOTS,
+};
+
+/* What a signal is. */
+struct rps_system_signal {
+    const char *name;  /* "wait": unique over all sources */
+    const char *label; /* "Waiting for a CPU" */
+    const char *unit;  /* "us", "KiB", "threads": of what is stored */
+    enum rps_system_kind kind;
+    const char *origin;  /* "schedstat" */
+    const char *explain; /* one sentence for people */
+};
+
+/* The signals of each source, in order of slots, and how many there are. */
+extern const struct rps_system_signal *const rps_system_signals[RPS_SYSTEM_SOURCES];
+extern const int rps_system_signal_count[RPS_SYSTEM_SOURCES];
+
+/* Their sources' names in the store and in options: "tree", "machine". */
+extern const char *const rps_system_sources[RPS_SYSTEM_SOURCES];
+
+/* One reading of one source. */
+struct rps_system_reading {
+    enum rps_system_source source;
+    uint64_t period;   /* at whose end it was read */
+    int64_t end_ns;    /* when, since the start of the run */
+    int64_t length_us; /* since the reading before, or the start of counting */
+    uint32_t valid;    /* bit s: value[s] could be read */
+    int64_t value[RPS_SYSTEM_SLOT_MAX];
+};
+
+/* Which signals a source can read at all here. */
+struct rps_system_state {
+    enum rps_system_source source;
+    uint32_t supported;                             /* bit s */
+    char reason[RPS_SYSTEM_SLOT_MAX][80];           /* why a slot is not; "" where it is */
+};
+
+/* Who gets readings: called on the measurement loop, must not wait. */
+struct rps_system_sink {
+    void *context;
+    void (*reading)(void *context, const struct rps_system_reading *reading);
+};
+
+struct rps_system_options {
+    int tree, machine;      /* 1: read that source */
+    int64_t period_ns;      /* nominal, between readings */
+    double budget;          /* part of a CPU that reading may take: 0.001 */
+};
+
+/* A reader of signals that is open on a target. */
+struct rps_system_reader {
+    void *self;
+
+    /* What it reads, after opening: fills *ret for `source`. 0, or 1: that source is not read. */
+    int (*state)(void *self, enum rps_system_source source, struct rps_system_state *ret);
+
+    /* A record of the sampler's, before the sample sink has it: FORK and EXIT tell the threads.
+     * Without any (no samples are taken) threads are looked for in /proc at each reading. */
+    void (*hear)(void *self, const struct rps_sample *sample);
+
+    /* The period `period` has ended at time_ns (event loop's clock; start_ns is the run's zero): read
+     * what is due, and hand it to the sink. force 1: at a pause and at the end, whether due or not.
+     * A note (size bytes, "" none) tells that readings were stretched. Never fails: what cannot be
+     * read is missing. */
+    void (*read)(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
+                 const struct rps_system_sink *sink, char *note, size_t size);
+
+    /* Counting goes on at time_ns after a pause: the next reading counts from here. */
+    void (*resume)(void *self, int64_t time_ns);
+
+    void (*close)(void *self); /* NULL is harmless */
+};
+
+#endif
