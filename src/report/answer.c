@@ -286,6 +286,8 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     rps_tally_operands(&report->tally, report->plan, report->operand);
     say_run(&words, report);
     end_line(&words);
+    say(&words, "%s", rps_report_time(report, code, sizeof(code)));
+    end_line(&words);
     if (report->phases)
         say_phases(&words, report);
     else if (report->no_phases.message[0])
