@@ -16,7 +16,7 @@
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
 
-#define CODE_TOP     (RPS_PICTURE_CODE_LINES - 2) /* with a name of their own; then "other", and */
+#define CODE_TOP     6 /* with a name of their own; then "other", and */
 #define CODE_ASLEEP  "off the CPU or not sampled"
 #define CODE_SAMPLES 50   /* that a step would have of a busy CPU, at least */
 #define CODE_STEPS   1000 /* at most, but for phases */
@@ -153,6 +153,7 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
     struct rps_picture_code *code = &picture->code;
     size_t cell = 0;
 
+    code->top = 100;
     code->at = rps_arena_get(picture->arena, bins->bin_count + 1, sizeof(*code->at));
     code->share = rps_arena_get(picture->arena, bins->bin_count,
                                 RPS_PICTURE_CODE_LINES * sizeof(*code->share));
