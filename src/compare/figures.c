@@ -120,7 +120,7 @@ static void offer_system(struct rps_compared_run *run, const struct rps_run_syst
 
     if (time.elapsed_s > 0) {
         offer(run, kind, "wait", "Waiting for a CPU", "s")->system = RPS_COMPARED_WAIT;
-        offer(run, kind, "waited", "Waiting of wanted", "%")->system = RPS_COMPARED_WAITED;
+        offer(run, kind, "waited", "Share waiting", "%")->system = RPS_COMPARED_WAITED;
     }
     if (time.elapsed_s > 0 && time.threads_s <= ONE_THREAD * time.elapsed_s)
         offer(run, kind, "elapsed_not_waiting", "Elapsed without waiting", "s")->system =
