@@ -23,16 +23,20 @@ const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10
 /* Panels of other things than metrics. */
 function ownPanels({ threadsPanel, rssPanel, codePanel, duty }) {
     const panels = [];
+    const addAreas = areas => {
+        const { title, unit = "%", top = 100, at, lines } = areas, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
+        panels.push({ title, unit, from: 0, to: top, steps: at, colours: lines.map(line => line.colour),
+            lines: lines.map(({ name, share }) => ({ label: name, unit, x, steps: at, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
+    };
+    if (threadsPanel)
+        addAreas(threadsPanel);
     if (rssPanel) {
         const { title, top, x, value, min, max } = rssPanel, none = x.map(() => null);
         panels.push({ title, unit: "MiB", from: 0, to: top * 1.05, lines: [{ label: "Resident", unit: "MiB", x, value, min, max, low: none, high: none,
             explain: "A page that several processes share counts in each." }] });
     }
-    for (const areas of [threadsPanel, codePanel].filter(areas => areas)) {
-        const { title, unit, top, at, lines } = areas, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
-        panels.push({ title, unit, from: 0, to: top, steps: at, colours: lines.map(line => line.colour),
-            lines: lines.map(({ name, share }) => ({ label: name, unit, x, steps: at, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
-    }
+    if (codePanel)
+        addAreas(codePanel);
     if (duty.x.length > 0)
         panels.push({
             title: "Counted: share of the time that each event set was on", unit: "%", from: 0, to: 100, small: true,
