@@ -82,8 +82,8 @@ static int look_at_system(struct rps_watch_view *view, struct rps_reader *reader
     const struct rps_run_part part = {1, &all, 1};
     struct rps_arena *arena = rps_arena_new();
     struct rps_run_system *system;
-    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, &part,
-                                     &system, err);
+    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, 0,
+                                     &part, &system, err);
 
     if (result == 0)
         view->system = system[0];

@@ -84,13 +84,15 @@ static void add_all(struct rps_run_system *to, const struct rps_run_system *from
 }
 
 static int read_source(struct rps_reader *reader, int64_t run_id, enum rps_system_source source,
-                       int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
-                       struct rps_run_system *ret, struct rps_error *err)
+                       int64_t from_ns, int64_t to_ns, int resolution,
+                       const struct rps_run_part *part, struct rps_run_system *ret,
+                       struct rps_error *err)
 {
     struct rps_system_cursor *cursor;
     struct rps_system_row row;
     size_t at = 0;
-    int result = rps_system_cursor_open(&cursor, reader, run_id, source, from_ns, to_ns, 0, err);
+    int result =
+        rps_system_cursor_open(&cursor, reader, run_id, source, from_ns, to_ns, resolution, err);
 
     if (result < 0)
         return result;
@@ -105,15 +107,16 @@ static int read_source(struct rps_reader *reader, int64_t run_id, enum rps_syste
 }
 
 int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                        int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
-                        struct rps_run_system **ret, struct rps_error *err)
+                        int64_t from_ns, int64_t to_ns, int resolution,
+                        const struct rps_run_part *part, struct rps_run_system **ret,
+                        struct rps_error *err)
 {
     struct rps_run_system *system = rps_arena_get(arena, part->group_count + 1, sizeof(*system));
     int result = 0;
 
     for (int source = 0; source < RPS_SYSTEM_SOURCES && result == 0; source++)
-        result = read_source(reader, run_id, (enum rps_system_source)source, from_ns, to_ns, part,
-                             system, err);
+        result = read_source(reader, run_id, (enum rps_system_source)source, from_ns, to_ns,
+                             resolution, part, system, err);
     for (size_t g = 0; g < part->group_count; g++)
         add_all(&system[part->group_count], &system[g]);
     *ret = system;
