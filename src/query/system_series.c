@@ -110,7 +110,8 @@ static int read_run(struct rps_arena *arena, const struct rps_run_member *member
     struct rps_system_row row;
     size_t at = 0;
     int has = 0, result = rps_system_cursor_open(&cursor, member->reader, member->run.run_id,
-                                                 RPS_SYSTEM_TREE, INT64_MIN, INT64_MAX, 0, err);
+                                                 RPS_SYSTEM_TREE, INT64_MIN, INT64_MAX,
+                                                 member->cpu_series.resolution, err);
 
     ret->count = collected->signals.count;
     ret->seen = rps_arena_get(arena, ret->count, sizeof(*ret->seen));
