@@ -10,7 +10,7 @@ globalThis.startPage = found => {
 /* What a comparison has none of. */
 const OF_A_RUN = { from: 0, phases: { label: [] }, levels: [], loops: [], labels: [], marks: [], gaps: [], regions: [], figures: [], order: [],
                    phaseTable: { head: [], right: [], rows: [], notes: [] },
-                   run: [], duty: { x: [] }, codePanel: null, code: null, zeros: "" };
+                   run: [], duty: { x: [] }, threadsPanel: null, rssPanel: null, codePanel: null, code: null, zeros: "" };
 const data = {};
 const root = document.documentElement;
 const ROWS = 500, TABLE_ROWS = 40;
@@ -21,13 +21,22 @@ const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10
                900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000, 2592000];
 
 /* Panels of other things than metrics. */
-function ownPanels({ codePanel, duty }) {
+function ownPanels({ threadsPanel, rssPanel, codePanel, duty }) {
     const panels = [];
-    if (codePanel) {
-        const { title, at, lines } = codePanel, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
-        panels.push({ title, unit: "%", from: 0, to: 100, steps: at, colours: lines.map(line => line.colour),
-            lines: lines.map(({ name, share }) => ({ label: name, unit: "%", x, steps: at, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
+    const addAreas = areas => {
+        const { title, unit = "%", top = 100, at, lines } = areas, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
+        panels.push({ title, unit, from: 0, to: top, steps: at, colours: lines.map(line => line.colour),
+            lines: lines.map(({ name, share }) => ({ label: name, unit, x, steps: at, value: share, min: share, max: share, low: none, high: none, explain: "" })) });
+    };
+    if (threadsPanel)
+        addAreas(threadsPanel);
+    if (rssPanel) {
+        const { title, top, x, value, min, max } = rssPanel, none = x.map(() => null);
+        panels.push({ title, unit: "MiB", from: 0, to: top * 1.05, lines: [{ label: "Resident", unit: "MiB", x, value, min, max, low: none, high: none,
+            explain: "A page that several processes share counts in each." }] });
     }
+    if (codePanel)
+        addAreas(codePanel);
     if (duty.x.length > 0)
         panels.push({
             title: "Counted: share of the time that each event set was on", unit: "%", from: 0, to: 100, small: true,
@@ -662,7 +671,7 @@ function seriesOf(panel) {
 }
 
 const lineColour = (panel, n) => "#" + (!panel.steps ? palette().line[n % 8]
-    : panel.colours[n] < 0 ? palette().grid : palette().line[panel.colours[n]]);
+    : panel.colours[n] === -2 ? palette().quiet : panel.colours[n] < 0 ? palette().grid : palette().line[panel.colours[n]]);
 
 /* Shares, one on another, each as long as its step. */
 function drawSteps(context, panel, at, { left, top, width, height }) {
@@ -671,9 +680,9 @@ function drawSteps(context, panel, at, { left, top, width, height }) {
     panel.lines.forEach((line, n) => {
         context.fillStyle = lineColour(panel, n);
         for (let i = 0; i < line.value.length; i++) {
-            const low = base[i], high = base[i] = Math.min(100, low + (line.value[i] || 0));
+            const low = base[i], high = base[i] = Math.min(panel.to, low + (line.value[i] || 0));
             if (high > low && places[i + 1] > places[i])
-                context.fillRect(places[i], top + height * (1 - high / 100), places[i + 1] - places[i], height * (high - low) / 100);
+                context.fillRect(places[i], top + height * (1 - high / panel.to), places[i + 1] - places[i], height * (high - low) / panel.to);
         }
     });
     context.fillStyle = "#" + palette().background;

@@ -73,6 +73,7 @@ struct rps_collected {
     uint64_t *first, *last;              /* owned; numbers of the periods of each observation */
     int64_t *start_ns, *end_ns;          /* owned; since the start of the run */
     uint64_t *cycle;                     /* owned; cycle timestamp at its end */
+    double *cpu_s;                       /* owned; time on a CPU in it */
     int set_count;                       /* event sets that take turns */
     int level;                           /* of the options */
 };
@@ -106,6 +107,11 @@ int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
  * formula, 0 when it has it, -1 when there are no more. */
 int rps_collect_lacks(const struct rps_collect *collect, const struct rps_collect *other, size_t at,
                       const char **ret);
+
+/* Add a signal, transformed, of as many observations; copied. Its noise is a quarter of its
+ * resolution at least. RPS_FAILED without memory. */
+int rps_collected_add_signal(struct rps_collected *collected, const char *name, const double *value,
+                             const float *weight, double resolution, struct rps_error *err);
 
 /* Give a table of counts, which becomes the collected signals', of as many observations. RPS_FAILED
  * without memory; it is released then. */

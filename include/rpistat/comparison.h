@@ -38,6 +38,7 @@ enum rps_comparison_kind {
     RPS_FIGURE_CPU,    /* CPU time, seconds */
     RPS_FIGURE_METRIC, /* of the plan: a ratio or a rate, and CPU use */
     RPS_FIGURE_TOTAL,  /* an event's estimated count */
+    RPS_FIGURE_SYSTEM, /* what others did to it: waiting for a CPU, steal */
 };
 
 struct rps_comparison_figure {
@@ -76,7 +77,8 @@ struct rps_comparison {
     const char *label[2]; /* the same where it is a label; NULL: it is not */
     size_t standing[2];   /* the run that stands for each side: whose phases the rows are of */
     size_t figure_count;
-    struct rps_comparison_figure *figure; /* elapsed, CPU time, metrics, CPU use, totals */
+    struct rps_comparison_figure *figure; /* elapsed, CPU time, metrics, CPU use, totals,
+                                             waiting */
     size_t row_count;
     struct rps_comparison_row *row; /* the whole, then kinds of phases by their label */
     size_t remark_count;

@@ -14,6 +14,7 @@
 #include "rpistat/period.h"
 #include "rpistat/pmu.h"
 #include "rpistat/sampler.h"
+#include "rpistat/system_signals.h"
 
 #define RPS_PERIOD_MIN_NS     INT64_C(1000000)       /* 1 ms */
 #define RPS_PERIOD_MAX_NS     INT64_C(3600000000000) /* 1 h */
@@ -87,6 +88,8 @@ struct rps_loop_options {
     const struct rps_sink *sink;
     const struct rps_sampler *sampler;         /* NULL: no samples are taken */
     const struct rps_sample_sink *sample_sink; /* who gets them */
+    const struct rps_system_reader *system;    /* NULL: no system signals are read */
+    const struct rps_system_sink *system_sink; /* who gets readings */
     int64_t start_ns;    /* the event loop's time at exec: zero of all times */
     int64_t period_ns;   /* RPS_PERIOD_MIN_NS ... RPS_PERIOD_MAX_NS */
     int64_t duration_ns; /* end the recording after this; 0: with the workload */

@@ -29,6 +29,7 @@
 #define RPS_PICTURE_FINER_HEIGHT  9   /* of the band of finer phases under it */
 #define RPS_PICTURE_DUTY_HEIGHT   40  /* of the share of time that was counted */
 #define RPS_PICTURE_CODE_HEIGHT   120 /* of the panel "Code", without its legend */
+#define RPS_PICTURE_RSS_HEIGHT    96  /* of the panel of resident memory */
 #define RPS_PICTURE_CHARACTER     6.6 /* width of a character of text */
 #define RPS_PICTURE_COLUMN_LEFT   8
 #define RPS_PICTURE_COLUMN_MARGIN 11
@@ -60,21 +61,32 @@ struct rps_picture_words {
     } word[RPS_PICTURE_WORDS_MOST];
 };
 
-/* The panel "Code", stacked: shares of the time, in steps: code_panel.c. */
-#define RPS_PICTURE_CODE_LINES 8
+/* The panel "Code", stacked: shares of the time, in steps: code_panel.c; and that of threads, how many
+ * there are: system_panels.c. */
+#define RPS_PICTURE_CODE_LINES 10
 #define RPS_PICTURE_CODE_NAME  256
 
 struct rps_picture_code {
     int line_count;                                           /* 0: no panel */
     char name[RPS_PICTURE_CODE_LINES][RPS_PICTURE_CODE_NAME]; /* most of all samples first */
     int colour
-        [RPS_PICTURE_CODE_LINES]; /* number of a line's colour in the palette; -1: the grid's */
+        [RPS_PICTURE_CODE_LINES]; /* number of a line's colour in the palette; -1: the grid's, -2:
+                                    what is quiet */
     char title[RPS_PICTURE_CODE_NAME];
+    double top; /* that the axis reaches to: 100 of shares */
     size_t step_count;
     double *at;        /* the picture's arena's; step_count + 1 places on the axis */
-    double *share;     /* the same; % of each line of each step */
+    double *share;     /* the same; % of each line of each step, or threads */
     int rows, columns; /* of the legend */
     double entry;      /* ... and width of one of it, in pixels at scale 1 */
+};
+
+#define RPS_PICTURE_RSS_TITLE "Resident memory (MiB, sum over processes)"
+
+/* Resident memory, MiB: system_panels.c. Arrays are the picture's arena's. */
+struct rps_picture_rss {
+    size_t count; /* 0: no panel */
+    double *at, *mean, *low, *high, most;
 };
 
 struct rps_picture {
@@ -103,7 +115,8 @@ struct rps_picture {
                                   empty when it is not drawn */
     struct rps_series duty;    /* of what was multiplexed: share of the time that a set was counted;
                                   else empty */
-    struct rps_picture_code code;
+    struct rps_picture_code code, threads;
+    struct rps_picture_rss rss;
     int panel_count; /* at least 1 */
     int panel_total; /* with those for which there was no room */
     int *panel;      /* owned; panel of each metric, negative when it is not drawn */
@@ -278,7 +291,14 @@ int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_opt
                           struct rps_error *err);
 
 /* Height of the panel with its legend, in pixels at scale 1; 0 without it. */
-double rps_picture_code_height(const struct rps_picture *picture);
+double rps_picture_areas_height(const struct rps_picture_code *areas);
+void rps_picture_lay_out_areas(const struct rps_picture *picture, struct rps_picture_code *areas);
+
+/* Read what the panels of system signals show, of a picture with bins; their height:
+ * system_panels.c. Errors: the store's. */
+int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_options *options,
+                            struct rps_error *err);
+double rps_picture_system_height(const struct rps_picture *picture);
 
 /* --- what lies on a chart's axis: overlay.c ---------------------------------------------- ---- */
 
@@ -322,9 +342,13 @@ void rps_picture_add_label_legend(struct rps_chart *chart, const struct rps_pict
 double rps_picture_add_rows(struct rps_chart *chart, const struct rps_picture *picture,
                             const struct rps_picture_overlay *overlay, double top);
 
-/* The panel "Code" above `bottom`: code_panel.c. */
-struct rps_panel *rps_picture_add_code(struct rps_chart *chart, const struct rps_picture *picture,
-                                       const struct rps_picture_overlay *overlay, double bottom);
+/* A panel of areas one on another above `bottom`, with its data in files of that name: code_panel.c.
+ * Resident memory: system_panels.c. */
+struct rps_panel *rps_picture_add_areas(struct rps_chart *chart, const struct rps_picture *picture,
+                                        const struct rps_picture_code *areas, const char *file,
+                                        const struct rps_picture_overlay *overlay, double bottom);
+struct rps_panel *rps_picture_add_rss(struct rps_chart *chart, const struct rps_picture *picture,
+                                      const struct rps_picture_overlay *overlay, double bottom);
 
 /* A series as a line, with dots of that size where it would not be seen: fill_time.c. */
 struct rps_layer *rps_picture_add_line(struct rps_chart *chart, struct rps_panel *panel,

@@ -56,6 +56,8 @@ struct rps_target {
 struct rps_event_loop;
 struct rps_sampler;
 struct rps_sampling_options;
+struct rps_system_options;
+struct rps_system_reader;
 
 struct rps_pmu {
     const char *name;         /* "hardware": what --pmu takes */
@@ -110,6 +112,13 @@ struct rps_pmu {
      * options. NULL: this backend has none. */
     int (*open_sampler)(void *self, const struct rps_sampling_options *options,
                         const struct rps_target *target, struct rps_sampler *ret,
+                        struct rps_error *err);
+
+    /* Open a reader of system signals on the target that was attached, in *ret for its close, which
+     * comes before the backend's. RPS_FAILED says why nothing can be read here. NULL: this backend
+     * has none. */
+    int (*open_signals)(void *self, const struct rps_system_options *options,
+                        const struct rps_target *target, struct rps_system_reader *ret,
                         struct rps_error *err);
 
     /* The event loop the backend brings along (simulated time and workload), or NULL for the real

@@ -20,6 +20,8 @@
 #include "rpistat/plan.h"
 #include "rpistat/store.h"
 
+struct rps_run_system;
+
 struct rps_figure {
     char name[RPS_NAME_SIZE];
     char label[RPS_NAME_SIZE];
@@ -68,6 +70,8 @@ struct rps_profile {
     struct rps_interval *mean_interval; /* same places */
     double *spread;                     /* same places: standard deviation between the
                                         label's observations (rotations, rows) */
+    struct rps_run_system *system;      /* of each label, and of all: rpistat/run_system.h; NULL:
+                                           nothing was read, as of a table */
     struct rps_loops loops;             /* of the phases */
     double *part; /* of a part over all turns: part[part * figure_count + figure] */
     struct rps_interval *part_interval; /* same places */
@@ -98,10 +102,12 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * What sets a label apart from the whole run (or table), by the figures that surely differ most:
  * "3.1 x the page faults, CPI 2.4 (run: 1.1)". "like the whole run" where nothing differs by 15 %,
  * "" where there is nothing to compare with. At most three clauses, and of these beyond the first
- * as many as fit into `room` characters; 0: all. Where the same is said of a label before it that has
- * the same name, a clause says what sets it apart from that one, "3.1 x the CPI of A": behind, or,
- * where there is no room, in place of the others; none where nothing surely does. Behind them stands
- * the label's place. Numbers are in the thread's locale. Returns ret.
+ * as many as fit into `room` characters; 0: all. Behind them stands what system signals say, as far
+ * as there is room: "82 % waiting for a CPU", "asleep in locks", and where labels differ "rss 306
+ * MiB", "reads 866 MiB/s". Where the same is said of a label before it that has the same name, a
+ * clause says what sets it apart from that one, "3.1 x the CPI of A": behind, or, where there is no
+ * room, in place of the others; none where nothing surely does. Behind them stands the label's
+ * place. Numbers are in the thread's locale. Returns ret.
  */
 #define RPS_PROFILE_WORDS_SIZE 1024
 char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile *profile,

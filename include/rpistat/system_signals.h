@@ -48,16 +48,16 @@ enum rps_tree_slot {
 };
 
 enum rps_machine_slot {
-    RPS_MACHINE_WAIT,      /* threads that wait for a CPU, of the whole machine */
-    RPS_MACHINE_STEAL,     /* us that a hypervisor took, summed over CPUs */
-    RPS_MACHINE_IOWAIT,    /* us */
-    RPS_MACHINE_PSI_CPU,   /* us in which some thread waited; pressure stall information */
+    RPS_MACHINE_WAIT,    /* threads that wait for a CPU, of the whole machine */
+    RPS_MACHINE_STEAL,   /* us that a hypervisor took, summed over CPUs */
+    RPS_MACHINE_IOWAIT,  /* us */
+    RPS_MACHINE_PSI_CPU, /* us in which some thread waited; pressure stall information */
     RPS_MACHINE_PSI_IO,
     RPS_MACHINE_PSI_MEMORY,
     RPS_MACHINE_AVAILABLE, /* KiB of memory */
     RPS_MACHINE_DISK_READ, /* KiB, of whole disks */
     RPS_MACHINE_DISK_WRITTEN,
-    RPS_MACHINE_NET_IN,    /* KiB, of the recorder's whole network namespace, without lo */
+    RPS_MACHINE_NET_IN, /* KiB, of the recorder's whole network namespace, without lo */
     RPS_MACHINE_NET_OUT,
     RPS_MACHINE_SLOTS,
 };
@@ -92,8 +92,8 @@ struct rps_system_reading {
 /* Which signals a source can read at all here. */
 struct rps_system_state {
     enum rps_system_source source;
-    uint32_t supported;                             /* bit s */
-    char reason[RPS_SYSTEM_SLOT_MAX][80];           /* why a slot is not; "" where it is */
+    uint32_t supported;                   /* bit s */
+    char reason[RPS_SYSTEM_SLOT_MAX][80]; /* why a slot is not; "" where it is */
 };
 
 /* Who gets readings: called on the measurement loop, must not wait. */
@@ -103,9 +103,10 @@ struct rps_system_sink {
 };
 
 struct rps_system_options {
-    int tree, machine;      /* 1: read that source */
-    int64_t period_ns;      /* nominal, between readings */
-    double budget;          /* part of a CPU that reading may take: 0.001 */
+    int tree, machine; /* 1: read that source */
+    int hears;         /* 1: FORK and EXIT records will be handed over; 0: look in /proc */
+    int64_t period_ns; /* nominal, between readings */
+    double budget;     /* part of a CPU that reading may take: 0.001 */
 };
 
 /* A reader of signals that is open on a target. */
@@ -116,7 +117,7 @@ struct rps_system_reader {
     int (*state)(void *self, enum rps_system_source source, struct rps_system_state *ret);
 
     /* A record of the sampler's, before the sample sink has it: FORK and EXIT tell the threads.
-     * Without any (no samples are taken) threads are looked for in /proc at each reading. */
+     * NULL: no more will come, and threads are looked for in /proc from now on. */
     void (*hear)(void *self, const struct rps_sample *sample);
 
     /* The period `period` has ended at time_ns (event loop's clock; start_ns is the run's zero): read

@@ -29,6 +29,9 @@
 /* Steps of the histogram that finds a signal's usual weight. */
 #define WEIGHT_STEPS 100
 
+/* Of a signal that is added: its noise is so much of its resolution at least. */
+#define NOISE_OF_RESOLUTION .25
+
 /* Cells of the matrix that nobody can hold. */
 #define CELLS_MAX (SIZE_MAX / 64)
 
@@ -36,6 +39,7 @@ struct row {
     uint64_t first, last; /* numbers of its periods */
     int64_t start_ns, end_ns;
     uint64_t cycle;
+    double cpu_s;
     uint64_t merged; /* periods or rotations one after the other in it; 0: nothing was added */
 };
 
@@ -121,6 +125,7 @@ static void row_add(struct row *row, const struct row *more)
     row->first = more->first < row->first ? more->first : row->first;
     row->last = more->last > row->last ? more->last : row->last;
     row->cycle = more->cycle > row->cycle ? more->cycle : row->cycle;
+    row->cpu_s += more->cpu_s;
 }
 
 /* How well a source was seen in the stretch. */
@@ -182,7 +187,8 @@ static int end_rotation(struct rps_collect *collect, struct rps_error *err)
             return RPS_FAILED;
         row_add(&collect->row[row],
                 &(struct row){rotation->first, rotation->last, tally->start_ns, tally->end_ns,
-                              rotation->to_cycle, rotation->merged});
+                              rotation->to_cycle, collect->operand[RPS_OPERAND_CPU_SECONDS],
+                              rotation->merged});
     }
     for (size_t s = 0; s < collect->sources.count; s++) {
         if (whole || collect->sources.source[s].home == RPS_SOURCE_ACROSS)
@@ -201,9 +207,10 @@ static int add_observation(struct rps_collect *collect, const struct rps_period 
         return RPS_FAILED;
     rps_tally_reset(&collect->one);
     rps_tally_add(&collect->one, period);
-    row_add(&collect->row[row], &(struct row){period->period, period->period, period->start_ns,
-                                              rps_period_end_ns(period), period->cycle, 1});
     rps_tally_operands(&collect->one, collect->options.plan, collect->operand);
+    row_add(&collect->row[row], &(struct row){period->period, period->period, period->start_ns,
+                                              rps_period_end_ns(period), period->cycle,
+                                              collect->operand[RPS_OPERAND_CPU_SECONDS], 1});
     for (size_t s = 0; s < collect->sources.count; s++) {
         int home = collect->sources.source[s].home;
 
@@ -462,8 +469,9 @@ static int give_rows(const struct rps_collect *collect, struct rps_collected *ou
     out->start_ns = calloc(count, sizeof(*out->start_ns));
     out->end_ns = calloc(count, sizeof(*out->end_ns));
     out->cycle = calloc(count, sizeof(*out->cycle));
+    out->cpu_s = calloc(count, sizeof(*out->cpu_s));
     out->signals.broken = calloc(count, sizeof(*out->signals.broken));
-    if (!out->first || !out->last || !out->start_ns || !out->end_ns || !out->cycle ||
+    if (!out->first || !out->last || !out->start_ns || !out->end_ns || !out->cycle || !out->cpu_s ||
         !out->signals.broken)
         return -1;
     for (size_t i = 0; i < collect->count; i++) {
@@ -472,6 +480,7 @@ static int give_rows(const struct rps_collect *collect, struct rps_collected *ou
         out->start_ns[i] = collect->row[i].start_ns;
         out->end_ns[i] = collect->row[i].end_ns;
         out->cycle[i] = collect->row[i].cycle;
+        out->cpu_s[i] = collect->row[i].cpu_s;
     }
     mark_gaps(collect, out->signals.broken);
     return 0;
@@ -597,6 +606,53 @@ void rps_collect_free(struct rps_collect *collect)
     free(collect);
 }
 
+/* Room for one more signal; weights, which are all 1 where there are none. */
+static int make_room(struct rps_collected *collected, struct rps_error *err)
+{
+    struct rps_signals *signals = &collected->signals;
+    size_t room = signals->signal_count + 1, cells = room * signals->count + 1;
+    int is_weighted = signals->weight != NULL;
+    void *signal = realloc(collected->signal, room * sizeof(*collected->signal));
+    void *value = realloc(signals->value, cells * sizeof(*signals->value));
+    void *weight = realloc(signals->weight, cells * sizeof(*signals->weight));
+    void *resolution = realloc(signals->resolution, room * sizeof(*signals->resolution));
+    double *noise_floor = calloc(room, sizeof(*noise_floor));
+
+    collected->signal = signal ? signal : collected->signal;
+    signals->value = value ? value : signals->value;
+    signals->weight = weight ? weight : signals->weight;
+    signals->resolution = resolution ? resolution : signals->resolution;
+    if (!signal || !value || !weight || !resolution || !noise_floor) {
+        free(noise_floor);
+        return rps_error_memory(err);
+    }
+    for (size_t i = 0; i < signals->signal_count * signals->count && !is_weighted; i++)
+        signals->weight[i] = 1;
+    if (signals->noise_floor)
+        memcpy(noise_floor, signals->noise_floor, (room - 1) * sizeof(*noise_floor));
+    free(signals->noise_floor);
+    signals->noise_floor = noise_floor;
+    return 0;
+}
+
+int rps_collected_add_signal(struct rps_collected *collected, const char *name, const double *value,
+                             const float *weight, double resolution, struct rps_error *err)
+{
+    struct rps_signals *signals = &collected->signals;
+    size_t s = signals->signal_count, at = s * signals->count;
+
+    if (make_room(collected, err) < 0)
+        return RPS_FAILED;
+    memcpy(signals->value + at, value, signals->count * sizeof(*value));
+    memcpy(signals->weight + at, weight, signals->count * sizeof(*weight));
+    signals->resolution[s] = resolution;
+    signals->noise_floor[s] = NOISE_OF_RESOLUTION * resolution;
+    collected->signal[s] = (struct rps_collected_signal){.metric = -1, .cpu = RPS_CPU_ALL};
+    snprintf(collected->signal[s].name, sizeof(collected->signal[s].name), "%s", name);
+    signals->signal_count++;
+    return 0;
+}
+
 int rps_collected_add_table(struct rps_collected *collected, struct rps_count_table *table,
                             struct rps_error *err)
 {
@@ -622,5 +678,6 @@ void rps_collected_free(struct rps_collected *collected)
     free(collected->start_ns);
     free(collected->end_ns);
     free(collected->cycle);
+    free(collected->cpu_s);
     *collected = (struct rps_collected){0};
 }

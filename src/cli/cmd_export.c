@@ -73,7 +73,8 @@ static int set_locale(const char *option, const char *text, void *member, struct
 static const struct rps_option options[] = {
     {"format", 0, "NAME", "what a row is, see above", "wide", RPS_OPTION_OTHER, RPS_AT_SETTINGS,
      .set = set_format,
-     .words = "wide rates long long-rates every jsonl openmetrics line-protocol folded pprof"},
+     .words =
+         "wide rates long long-rates every signals jsonl openmetrics line-protocol folded pprof"},
     {"rates", 0, NULL, "the same as --format rates", NULL, RPS_OPTION_FLAG, AT(is_rates)},
     {"long", 0, NULL, "the same as --format long; also with --rates", NULL, RPS_OPTION_FLAG,
      AT(is_long)},
@@ -154,6 +155,22 @@ static int check_own_form(struct rps_cli *cli)
     return 0;
 }
 
+/* Readings have times of their own: no rows of periods, no columns of these. */
+static int check_signals(struct rps_cli *cli)
+{
+    const struct settings *settings = cli->settings;
+    const struct rps_export_options *export = &settings->export;
+
+    if (strcmp(settings->format->name, "signals") != 0)
+        return 0;
+    if (settings->is_rates || settings->is_long || settings->follow || export->every_ns > 0 ||
+        export->clock || export->region || settings->cpus)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format signals has a row a reading of them: leave out --rates, "
+                             "--long, --every, --clock, --region, --cpu and --follow");
+    return 0;
+}
+
 static int check_follow(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
@@ -180,7 +197,8 @@ static int check_export(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
 
-    if (check_own_form(cli) < 0 || choose_format(cli) < 0 || check_follow(cli) < 0)
+    if (check_own_form(cli) < 0 || check_signals(cli) < 0 || choose_format(cli) < 0 ||
+        check_follow(cli) < 0)
         return RPS_USAGE;
     if (settings->export.json &&
         (settings->export.separator != ',' || settings->export.decimal != '.' ||

@@ -80,7 +80,8 @@ static int write_heading(struct watch *watch, int columns, FILE *frame)
     rps_status_text_begin(&state, (size_t)columns);
     rps_status_text_begin(&rates, (size_t)columns);
     rps_watch_view_state(&watch->view, &state);
-    if (rps_watch_view_rates(&watch->view, &rates, &watch->cli->err) < 0)
+    if (rps_watch_view_system(&watch->view, &rates, &watch->cli->err) < 0 ||
+        rps_watch_view_rates(&watch->view, &rates, &watch->cli->err) < 0)
         return RPS_FAILED;
     fprintf(frame, "%s\n%s\n", state.text, rates.text);
     return 0;
@@ -147,7 +148,8 @@ static int show_line(struct watch *watch)
     rps_output_terminal(&columns, NULL);
     rps_status_text_begin(&line, (size_t)columns - 1);
     rps_watch_view_state(&watch->view, &line);
-    if (rps_watch_view_rates(&watch->view, &line, &watch->cli->err) < 0)
+    if (rps_watch_view_system(&watch->view, &line, &watch->cli->err) < 0 ||
+        rps_watch_view_rates(&watch->view, &line, &watch->cli->err) < 0)
         return RPS_FAILED;
     printf("\r%s\033[K", line.text);
     fflush(stdout);

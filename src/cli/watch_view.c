@@ -17,6 +17,9 @@
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 
+#define KIB_PER_MIB 1024
+#define MIB_LEAST   .1 /* that is told */
+
 void rps_watch_view_init(struct rps_watch_view *view)
 {
     memset(view, 0, sizeof(*view));
@@ -72,6 +75,22 @@ static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, st
     return got;
 }
 
+static int look_at_system(struct rps_watch_view *view, struct rps_reader *reader, int64_t from_ns,
+                          struct rps_error *err)
+{
+    struct rps_run_stretch all = {0, INT64_MAX, 0};
+    const struct rps_run_part part = {1, &all, 1};
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_run_system *system;
+    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, 0,
+                                     &part, &system, err);
+
+    if (result == 0)
+        view->system = system[0];
+    rps_arena_free(arena);
+    return result;
+}
+
 static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader, int64_t recent_ns,
                          struct rps_error *err)
 {
@@ -86,7 +105,7 @@ static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader,
     if (result == 0)
         result = add_recent(view, cursor, err);
     rps_cursor_close(cursor);
-    return result;
+    return result == 0 ? look_at_system(view, reader, from_ns, err) : result;
 }
 
 static int look_at_phases(struct rps_watch_view *view, const char *path, struct rps_error *err)
@@ -173,6 +192,41 @@ void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_t
         rps_status_text_add(line, "duty %.0f %%", duty * 100);
     if (view->have_phases)
         add_phase(view, line);
+}
+
+static void add_rate(const struct rps_run_system *system, enum rps_tree_slot slot, const char *name,
+                     const char *unit, struct rps_status_text *line)
+{
+    double mib = rps_run_system_mean(system, RPS_SYSTEM_TREE, slot) / KIB_PER_MIB;
+
+    if (mib >= MIB_LEAST)
+        rps_status_text_add(line, "%s %.3g %s", name, mib, unit);
+}
+
+int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line,
+                          struct rps_error *err)
+{
+    const struct rps_run_system *system = &view->system;
+    struct rps_system_time time;
+    double *operand, all_s;
+
+    if (!view->have_rates || !(system->length_s[RPS_SYSTEM_TREE] > 0))
+        return 0;
+    operand = calloc((size_t)rps_plan_operand_count(view->plan), sizeof(*operand));
+    if (!operand)
+        return rps_error_memory(err);
+    rps_tally_operands(&view->recent, view->plan, operand);
+    time = rps_run_system_time(system, operand[RPS_OPERAND_CPU_SECONDS]);
+    free(operand);
+    all_s = fmax(time.threads_s, time.elapsed_s);
+    if (time.elapsed_s > 0 && rps_status_text_add(line, "CPU %.0f %%", 100 * time.on_s / all_s)) {
+        rps_status_text_add(line, "waiting %.0f %%", 100 * time.wait_s / all_s);
+        rps_status_text_add(line, "asleep %.0f %%", 100 * time.asleep_s / all_s);
+    }
+    add_rate(system, RPS_TREE_RSS, "RSS", "MiB", line);
+    add_rate(system, RPS_TREE_READ, "read", "MiB/s", line);
+    add_rate(system, RPS_TREE_WRITTEN, "written", "MiB/s", line);
+    return 0;
 }
 
 /* Why there is no figure. */

@@ -9,16 +9,18 @@
 #include "rpistat/phase.h"
 #include "rpistat/plan.h"
 #include "rpistat/run.h"
+#include "rpistat/run_system.h"
 #include "rpistat/store.h"
 #include "rpistat/tally.h"
 
 struct rps_watch_view {
     struct rps_run run;
-    struct rps_plan *plan;   /* NULL before the first look */
-    int64_t from_ns, to_ns;  /* the last minutes: what there is of them */
-    uint64_t periods;        /* of the run so far */
-    int have_rates;          /* 1: `recent` holds periods */
-    struct rps_tally recent; /* the last seconds, of all CPUs; its length that of one */
+    struct rps_plan *plan;        /* NULL before the first look */
+    int64_t from_ns, to_ns;       /* the last minutes: what there is of them */
+    uint64_t periods;             /* of the run so far */
+    int have_rates;               /* 1: `recent` holds periods */
+    struct rps_tally recent;      /* the last seconds, of all CPUs; its length that of one */
+    struct rps_run_system system; /* of them: what was read beside */
     int have_phases;
     struct rps_phases phases; /* of the last minutes */
 };
@@ -38,6 +40,11 @@ void rps_watch_view_free(struct rps_watch_view *view);
 
 /* "run 3  recording  12.3 s  123 periods  duty 25 %  phase B since 00:00:08 (4.3 s)" */
 void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_text *line);
+
+/* "CPU 11 %  waiting 88 %  asleep 1 %  RSS 120 MiB  written 3 MiB/s", as far as it was read, appended
+ * to the line: of the time of one thread, or of all. RPS_FAILED without memory. */
+int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line,
+                          struct rps_error *err);
 
 /* "now  CPI 1.23  DC miss ratio 2.1 %  CPU use 99.8 %", appended to the line. RPS_FAILED without
  * memory. */

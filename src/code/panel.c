@@ -3,7 +3,9 @@
  * steps; of too few samples there is none.
  *
  * 100 % is the time of one CPU (of a recording by CPU: of these CPUs), or of as many as were busy
- * where these were more. What is left to it the workload slept, or was not sampled. A step has
+ * where these were more. What is left to it the workload waited for a CPU, slept, or was not sampled,
+ * which system signals tell apart: at most as long as its threads waited it waited, and at most as
+ * long as they slept it slept. A step has
  * enough samples for a share to mean something, and ends where a phase does.
  */
 #include "wing.h"
@@ -12,15 +14,36 @@
 #include <string.h>
 
 #include "bins.h"
+#include "rpistat/clock.h"
 #include "rpistat/code_store.h"
+#include "rpistat/run_system.h"
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
 
-#define CODE_TOP     (RPS_PICTURE_CODE_LINES - 2) /* with a name of their own; then "other", and */
-#define CODE_ASLEEP  "off the CPU or not sampled"
-#define CODE_SAMPLES 50   /* that a step would have of a busy CPU, at least */
+#define CODE_TOP     6                            /* with a name of their own; then "other", and */
+#define CODE_OFF     "off the CPU or not sampled" /* without system signals */
+#define CODE_SAMPLES 50 /* that a step would have of a busy CPU, at least */
+#define US_PER_S     1e6
 #define CODE_STEPS   1000 /* at most, but for phases */
+#define CODE_WAITING 6    /* colour of waiting for a CPU */
 #define CODE_OTHER   7    /* colour of "other", the palette's grey */
+
+/* The lines behind those with a name. */
+enum {
+    LINE_OTHER = CODE_TOP,
+    LINE_WAITING,
+    LINE_ASLEEP,
+    LINE_NOT_SAMPLED,
+    LINE_OFF = LINE_NOT_SAMPLED
+};
+
+/* The tree's readings, step by step. */
+struct readings {
+    struct rps_system_cursor *cursor;
+    struct rps_system_row row;
+    int has_row, result;
+    struct rps_error *err;
+};
 
 /* What the samples are told apart by: a number for each stack, or task. */
 struct keys {
@@ -132,9 +155,43 @@ static size_t step_end(const struct rps_picture *picture, const struct rps_code_
     return is_short ? next : to;
 }
 
+static void next_reading(struct readings *readings)
+{
+    readings->result = rps_system_cursor_next(readings->cursor, &readings->row, readings->err);
+    readings->has_row = readings->result > 0;
+}
+
+/* What was read before a time, and not in a step before. */
+static struct rps_run_system read_until(struct readings *readings, int64_t end_ns)
+{
+    struct rps_run_system system = {0};
+
+    while (readings->has_row &&
+           readings->row.end_ns - readings->row.length_us * RPS_NS_PER_US / 2 < end_ns) {
+        rps_run_system_add(&system, &readings->row);
+        next_reading(readings);
+    }
+    return system;
+}
+
+/* Share out what is off the CPU, %. */
+static void split_off(double *share, double off, const struct rps_run_system *system)
+{
+    const struct rps_system_sum *running = &system->slot[RPS_SYSTEM_TREE][RPS_TREE_RUNNING];
+    struct rps_system_time time = rps_run_system_time(system, running->sum / US_PER_S);
+
+    if (!(time.elapsed_s > 0)) {
+        share[LINE_OFF] = off;
+        return;
+    }
+    share[LINE_WAITING] = fmin(off, 100 * time.wait_s / time.elapsed_s);
+    share[LINE_ASLEEP] = fmin(off - share[LINE_WAITING], 100 * time.asleep_s / time.elapsed_s);
+    share[LINE_NOT_SAMPLED] = off - share[LINE_WAITING] - share[LINE_ASLEEP];
+}
+
 /* Shares of the lines in one step, from what each line has of samples. */
 static void add_step(struct rps_picture_code *code, const uint64_t *samples, double expected,
-                     double from, double to)
+                     const struct rps_run_system *system, double from, double to)
 {
     double *share = &code->share[code->step_count * RPS_PICTURE_CODE_LINES], all = 0;
 
@@ -142,17 +199,21 @@ static void add_step(struct rps_picture_code *code, const uint64_t *samples, dou
         all += (double)samples[line];
     for (int line = 0; line < CODE_TOP + 1; line++)
         share[line] = 100 * (double)samples[line] / fmax(fmax(all, expected), 1);
-    share[CODE_TOP + 1] = expected > all ? 100 * (1 - all / expected) : 0;
+    if (expected > all)
+        split_off(share, 100 * (1 - all / expected), system);
     code->at[code->step_count++] = from;
     code->at[code->step_count] = to;
 }
 
 static void make_steps(struct rps_picture *picture, const struct rps_code_bins *bins,
-                       const struct rps_sampling *sampling, const struct keys *keys)
+                       const struct rps_sampling *sampling, const struct keys *keys,
+                       struct readings *readings)
 {
     struct rps_picture_code *code = &picture->code;
+    struct rps_run_system system;
     size_t cell = 0;
 
+    code->top = 100;
     code->at = rps_arena_get(picture->arena, bins->bin_count + 1, sizeof(*code->at));
     code->share = rps_arena_get(picture->arena, bins->bin_count,
                                 RPS_PICTURE_CODE_LINES * sizeof(*code->share));
@@ -171,15 +232,19 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
                 line++;
             samples[line < keys->top_count ? line : CODE_TOP] += bins->cell[cell].samples;
         }
-        add_step(code, samples, expected, rps_picture_position(picture, bins->edge_ns[from]),
+        system = read_until(readings, bins->edge_ns[to]);
+        add_step(code, samples, expected, &system,
+                 rps_picture_position(picture, bins->edge_ns[from]),
                  rps_picture_position(picture, bins->edge_ns[to]));
     }
 }
 
 /* Keep the lines that have something of some step, and name them. */
 static void name_lines(struct rps_picture_code *code, const struct rps_code *names,
-                       enum rps_plot_code by, const struct keys *keys)
+                       enum rps_plot_code by, const struct keys *keys, int is_split)
 {
+    static const char *const behind[] = {"other", "waiting for a CPU", "asleep", "not sampled"};
+
     for (int line = 0; line < RPS_PICTURE_CODE_LINES; line++) {
         int kept = code->line_count, is_there = 0;
 
@@ -191,11 +256,17 @@ static void name_lines(struct rps_picture_code *code, const struct rps_code *nam
         }
         if (!is_there)
             continue;
-        code->colour[kept] = line < CODE_TOP ? line : line == CODE_TOP ? CODE_OTHER : -1;
+        code->colour[kept] = line < CODE_TOP                    ? line
+                             : line == LINE_OTHER               ? CODE_OTHER
+                             : line == LINE_WAITING             ? CODE_WAITING
+                             : line == LINE_ASLEEP || !is_split ? -1
+                                                                : -2;
         if (line < CODE_TOP)
             name_key(names, by, keys, keys->top[line], code->name[kept]);
+        else if (line == LINE_OFF && !is_split)
+            strcpy(code->name[kept], CODE_OFF);
         else
-            strcpy(code->name[kept], line == CODE_TOP ? "other" : CODE_ASLEEP);
+            strcpy(code->name[kept], behind[line - CODE_TOP]);
         code->line_count++;
     }
 }
@@ -223,6 +294,7 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
     struct rps_arena *arena = rps_arena_new();
     struct rps_code_bins bins;
     struct keys keys = find_keys(arena, code, by);
+    struct readings readings = {.err = err};
     int result = rps_code_bins_read(arena, picture, picture->bin_count, is_of_tasks(by), keys.ids,
                                     &bins, err);
 
@@ -232,8 +304,20 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
         rps_shares_are_of_programs(code, keys.name, keys.samples, keys.count))
         result = 1;
     if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
-        make_steps(picture, &bins, &code->sampling, &keys);
-        name_lines(&picture->code, code, by, &keys);
+        int is_split = 0;
+
+        result = rps_system_cursor_open(&readings.cursor, picture->cpu_series.reader,
+                                        picture->cpu_series.run_id, RPS_SYSTEM_TREE,
+                                        bins.edge_ns[0], bins.edge_ns[bins.bin_count],
+                                        picture->cpu_series.resolution, err);
+        if (result == 0) {
+            next_reading(&readings);
+            is_split = readings.has_row;
+            make_steps(picture, &bins, &code->sampling, &keys, &readings);
+            result = readings.result;
+        }
+        rps_system_cursor_close(readings.cursor);
+        name_lines(&picture->code, code, by, &keys, is_split);
         give_title(&picture->code, by, &code->sampling);
     }
     rps_arena_free(arena);

@@ -116,7 +116,13 @@ static struct rps_block *add_table(struct rps_document *document,
 
 static const char *kind_name(enum rps_comparison_kind kind)
 {
-    return kind == RPS_FIGURE_TOTAL ? "event" : kind == RPS_FIGURE_METRIC ? "metric" : "time";
+    static const char *const names[] = {[RPS_FIGURE_TIME] = "time",
+                                        [RPS_FIGURE_CPU] = "time",
+                                        [RPS_FIGURE_METRIC] = "metric",
+                                        [RPS_FIGURE_TOTAL] = "event",
+                                        [RPS_FIGURE_SYSTEM] = "system"};
+
+    return names[kind];
 }
 
 static const char *verdict_name(enum rps_comparison_verdict verdict)

@@ -10,8 +10,10 @@
 
 #include "rpistat/collect.h"
 
-/* Elapsed time, CPU time, CPU use and the clock event. */
-#define OFFERED_BESIDE 4
+/* Elapsed time, CPU time, CPU use and the clock event; and of system signals. */
+#define OFFERED_BESIDE (4 + RPS_COMPARED_STOLEN)
+
+#define ONE_THREAD 1.05 /* threads on average */
 
 #define NAMES_MOST 30 /* of figures that are left out */
 
@@ -110,8 +112,30 @@ static void offer_totals(struct rps_compared_run *run)
     }
 }
 
-static int offer_all(struct rps_arena *arena, struct rps_compared_run *run, struct rps_error *err)
+static void offer_system(struct rps_compared_run *run, const struct rps_run_system *whole,
+                         int cpu_count)
 {
+    struct rps_system_time time = rps_run_system_time(whole, 0);
+    const enum rps_comparison_kind kind = RPS_FIGURE_SYSTEM;
+
+    if (time.elapsed_s > 0) {
+        offer(run, kind, "wait", "Waiting for a CPU", "s")->system = RPS_COMPARED_WAIT;
+        offer(run, kind, "waited", "Share waiting", "%")->system = RPS_COMPARED_WAITED;
+    }
+    if (time.elapsed_s > 0 && time.threads_s <= ONE_THREAD * time.elapsed_s)
+        offer(run, kind, "elapsed_not_waiting", "Elapsed without waiting", "s")->system =
+            RPS_COMPARED_NOT_WAITING;
+    if (isfinite(rps_run_system_stolen(whole, cpu_count)))
+        offer(run, kind, "stolen", "Taken by the hypervisor", "%")->system = RPS_COMPARED_STOLEN;
+}
+
+static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *of,
+                     struct rps_compared_run *run, struct rps_error *err)
+{
+    struct rps_run_stretch all = {0, INT64_MAX, 0};
+    const struct rps_run_part part = {1, &all, 1};
+    struct rps_run_system *system;
+
     size_t most = OFFERED_BESIDE + (size_t)run->plan->metric_count +
                   (size_t)run->plan->set_count * RPS_SLOT_MAX;
 
@@ -124,6 +148,10 @@ static int offer_all(struct rps_arena *arena, struct rps_compared_run *run, stru
     if (offer_metrics(run, err) < 0)
         return RPS_FAILED;
     offer_totals(run);
+    if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, RPS_LEVELS, &part,
+                            &system, err) < 0)
+        return RPS_FAILED;
+    offer_system(run, system, of->run.cpu_count);
     return 0;
 }
 
@@ -166,6 +194,7 @@ static size_t find_same(const struct rps_compared_run *run, const struct rps_com
     for (size_t i = 0; i < run->offered_count; i++) {
         if (run->offered[i].is.kind == figure->is.kind &&
             strcmp(run->offered[i].is.name, figure->is.name) == 0 &&
+            run->offered[i].system == figure->system &&
             same_formula(run->plan, &run->offered[i].formula, other->plan, &figure->formula))
             return i;
     }
@@ -241,7 +270,7 @@ int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_err
     struct rps_comparison *comparison = &work->comparison;
 
     for (size_t r = 0; r < comparison->run_count; r++) {
-        if (offer_all(comparison->arena, &work->run[r], err) < 0)
+        if (offer_all(comparison->arena, &comparison->run[r], &work->run[r], err) < 0)
             return RPS_FAILED;
     }
     comparison->figure =

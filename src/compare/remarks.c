@@ -2,6 +2,7 @@
 #include "work.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
@@ -12,6 +13,9 @@
 
 /* So is more than this share of a run in no row but the whole. */
 #define UNMATCHED_MOST .01
+
+/* So is waiting for a CPU for more of the time that one was wanted. */
+#define WAITED_MOST .05
 
 #define NAMES_MOST 20 /* that are listed */
 
@@ -289,8 +293,41 @@ static void remark_signals(struct rps_comparison_work *work)
             1 << (RPS_LEVEL_BITS * phases->resolution));
 }
 
+/* --- a busy machine --------------------------------------------------------------------------- */
+
+/* Of the time that the runs of a side wanted a CPU the share that they waited for one; NaN: not
+ * known of all. */
+static double waited_of(const struct rps_comparison_work *work, enum rps_comparison_side side)
+{
+    double wait_s = 0, on_s = 0;
+
+    for (size_t r = 0; r < work->comparison.run_count; r++) {
+        const struct rps_system_time *time = &work->run[r].time;
+
+        if (work->comparison.run[r].side != side)
+            continue;
+        if (!(time->elapsed_s > 0))
+            return NAN;
+        wait_s += time->wait_s;
+        on_s += time->on_s;
+    }
+    return wait_s / (wait_s + on_s);
+}
+
+static void remark_waiting(struct rps_comparison_work *work)
+{
+    double a = waited_of(work, RPS_SIDE_A), b = waited_of(work, RPS_SIDE_B);
+
+    if (fmax(a, b) > WAITED_MOST && isfinite(a + b))
+        rps_comparison_remark(&work->comparison,
+                              "The machine was busy: A waited for a CPU %.0f %%, B %.0f %% of the "
+                              "time it wanted one. Judge CPU time, not elapsed time.",
+                              100 * a, 100 * b);
+}
+
 void rps_comparison_remark_all(struct rps_comparison_work *work)
 {
+    remark_waiting(work);
     remark_differences(work);
     remark_doubts(work);
     remark_signals(work);

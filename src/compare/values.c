@@ -256,6 +256,23 @@ static double elapsed_of(const struct measuring *measuring, size_t row)
     return length_ns >= 0 ? (double)length_ns / RPS_NS_PER_S : NAN;
 }
 
+/* What system signals say of the row whose operands are filled; NaN: not known. */
+static double system_of(const struct measuring *measuring, size_t row,
+                        enum rps_compared_system which)
+{
+    const struct rps_run_system *system = &measuring->compared->system[row];
+    struct rps_system_time time =
+        rps_run_system_time(system, measuring->operand[RPS_OPERAND_CPU_SECONDS]);
+
+    if (which == RPS_COMPARED_STOLEN)
+        return 100 * rps_run_system_stolen(system, measuring->run->run.cpu_count);
+    if (!(time.elapsed_s > 0))
+        return NAN;
+    return which == RPS_COMPARED_WAIT     ? time.wait_s
+           : which == RPS_COMPARED_WAITED ? 100 * rps_system_time_waited(&time)
+                                          : elapsed_of(measuring, row) - time.wait_s;
+}
+
 /* Of the row whose operands are filled. */
 static struct rps_change_value value_of(struct measuring *measuring, size_t row, size_t figure)
 {
@@ -268,6 +285,10 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
     if (kind == RPS_FIGURE_TIME) {
         ret.value = elapsed_of(measuring, row);
         ret.floor = length;
+        return ret;
+    }
+    if (kind == RPS_FIGURE_SYSTEM) {
+        ret.value = system_of(measuring, row, rps_compared_system(measuring->compared, figure));
         return ret;
     }
     if (tally->periods == 0 || !is_estimated(tally, kind, formula))
@@ -289,6 +310,26 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
         ret.effective = within.effective;
     }
     return ret;
+}
+
+/* The row of the whole has all that the others have. */
+static int read_system(struct measuring *measuring, struct rps_error *err)
+{
+    const struct rps_comparison *comparison = measuring->comparison;
+    const struct rps_comparison_run *run = measuring->run;
+    struct rps_run_part part =
+        rps_comparison_part(comparison->arena, &run->phases, comparison->row_count);
+    struct rps_compared_run *compared = measuring->compared;
+    int result = rps_run_system_read(comparison->arena, run->reader, run->run_id, INT64_MIN,
+                                     INT64_MAX, 0, &part, &compared->system, err);
+
+    if (result < 0)
+        return result;
+    compared->system[0] = compared->system[part.group_count];
+    rps_tally_operands(&measuring->tally[0], compared->plan, measuring->operand);
+    compared->time =
+        rps_run_system_time(&compared->system[0], measuring->operand[RPS_OPERAND_CPU_SECONDS]);
+    return 0;
 }
 
 static void evaluate(struct measuring *measuring)
@@ -428,6 +469,8 @@ int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct 
 
     if (result == 0)
         result = walk(&measuring, err);
+    if (result == 0)
+        result = read_system(&measuring, err);
     if (result == 0) {
         measuring.term =
             rps_arena_get(work->comparison.arena, measuring.seen.count, sizeof(*measuring.term));

@@ -261,8 +261,8 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
     for (size_t f = 0; f < comparison->figure_count; f++) {
         const struct rps_comparison_figure *figure = &comparison->figure[f];
         const struct rps_change *change = &comparison->row[row].change[f];
-        int again = figure->kind == RPS_FIGURE_TIME || is_clock(figure) ||
-                    !rps_comparison_is_changed(change) ||
+        int again = figure->kind == RPS_FIGURE_TIME || figure->kind == RPS_FIGURE_SYSTEM ||
+                    is_clock(figure) || !rps_comparison_is_changed(change) ||
                     rps_comparison_is_said_by_total(comparison, row, f);
         double found;
 

@@ -7,11 +7,22 @@
 
 #include "rpistat/comparison.h"
 #include "rpistat/run_part.h"
+#include "rpistat/run_system.h"
+
+/* What system signals give. */
+enum rps_compared_system {
+    RPS_COMPARED_NONE,
+    RPS_COMPARED_WAIT,        /* s that threads waited for a CPU */
+    RPS_COMPARED_WAITED,      /* %, of the time that they wanted one */
+    RPS_COMPARED_NOT_WAITING, /* elapsed s without these, of one thread */
+    RPS_COMPARED_STOLEN,      /* % of the CPUs */
+};
 
 /* A figure as one run has it. */
 struct rps_compared_figure {
     struct rps_comparison_figure is;
-    struct rps_formula formula; /* over the plan's operands; without a step: the elapsed time */
+    struct rps_formula formula; /* over the plan's operands; without a step: the elapsed time, or */
+    enum rps_compared_system system;
 };
 
 /* A run's part of the work; all but the plan lies in the comparison's arena. */
@@ -21,6 +32,8 @@ struct rps_compared_run {
     struct rps_compared_figure *offered; /* all that the run could be compared by */
     size_t *figure;                      /* of each figure of the comparison which of these */
     struct rps_change_value *value;      /* value[row * figure_count + figure] */
+    struct rps_run_system *system;       /* of each row */
+    struct rps_system_time time;         /* of the whole */
     double coverage;    /* the least share of its time that a set was on counters */
     double unmatched;   /* share of the time that is in no row but the whole */
     int64_t thinned_ns; /* as rps_reader_thinned has it */
@@ -37,6 +50,12 @@ static inline const struct rps_formula *rps_compared_formula(const struct rps_co
                                                              size_t figure)
 {
     return &run->offered[run->figure[figure]].formula;
+}
+
+static inline enum rps_compared_system rps_compared_system(const struct rps_compared_run *run,
+                                                           size_t figure)
+{
+    return run->offered[run->figure[figure]].system;
 }
 
 /* Add a remark, a sentence (printf style). */

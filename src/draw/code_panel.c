@@ -10,9 +10,8 @@
 #define CODE_SWATCH 14
 
 /* The legend: entries as wide as the longest name. */
-static void lay_out(struct rps_picture *picture)
+void rps_picture_lay_out_areas(const struct rps_picture *picture, struct rps_picture_code *code)
 {
-    struct rps_picture_code *code = &picture->code;
     double across = picture->width / picture->scale - picture->left - picture->right;
     int longest = 1;
 
@@ -38,59 +37,63 @@ int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_opt
         (options->code == RPS_PLOT_CODE_CHOSEN && picture->named))
         return 0;
     result = wing->panel(picture, options, err);
-    lay_out(picture);
+    rps_picture_lay_out_areas(picture, &picture->code);
     return result;
 }
 
-double rps_picture_code_height(const struct rps_picture *picture)
+double rps_picture_areas_height(const struct rps_picture_code *areas)
 {
-    return picture->code.line_count > 0
-               ? RPS_PICTURE_CODE_HEIGHT + RPS_PICTURE_LEGEND_HEIGHT * picture->code.rows
-               : 0;
+    return areas->line_count > 0 ? RPS_PICTURE_CODE_HEIGHT + RPS_PICTURE_LEGEND_HEIGHT * areas->rows
+                                 : 0;
 }
 
 /* --- chart ------------------------------------------------------------------------------------ */
 
-static void add_legend(struct rps_chart *chart, const struct rps_picture *picture, double top)
+static rps_ink ink_of(int colour)
 {
-    const struct rps_picture_code *code = &picture->code;
+    return colour == -2 ? (rps_ink)RPS_INK_QUIET
+           : colour < 0 ? (rps_ink)RPS_INK_GRID
+                        : RPS_INK_LINE + (rps_ink)colour;
+}
+
+static void add_legend(struct rps_chart *chart, const struct rps_picture *picture,
+                       const struct rps_picture_code *code, double top)
+{
     struct rps_layer like = {.kind = RPS_LAYER_BOXES};
     char name[RPS_PICTURE_CODE_NAME];
 
     for (int line = 0; line < code->line_count; line++) {
         strcpy(name, code->name[line]);
         rps_picture_cut_text(name, CODE_CUT);
-        like.ink = code->colour[line] < 0 ? (rps_ink)RPS_INK_GRID
-                                          : RPS_INK_LINE + (rps_ink)code->colour[line];
+        like.ink = ink_of(code->colour[line]);
         rps_chart_entry(chart, picture->left + line % code->columns * code->entry,
                         top + line / code->columns * RPS_PICTURE_LEGEND_HEIGHT + 8, &like, name);
     }
 }
 
-struct rps_panel *rps_picture_add_code(struct rps_chart *chart, const struct rps_picture *picture,
-                                       const struct rps_picture_overlay *overlay, double bottom)
+struct rps_panel *rps_picture_add_areas(struct rps_chart *chart, const struct rps_picture *picture,
+                                        const struct rps_picture_code *code, const char *file,
+                                        const struct rps_picture_overlay *overlay, double bottom)
 {
-    static const struct rps_picture_axis axis = {.to = 100, .step = 50, .scale = 1, .suffix = ""};
-    const struct rps_picture_code *code = &picture->code;
-    double top = bottom - rps_picture_code_height(picture) + RPS_PICTURE_HEADING;
+    struct rps_picture_axis axis = rps_picture_axis(0, code->top, 2);
+    double top = bottom - rps_picture_areas_height(code) + RPS_PICTURE_HEADING;
     struct rps_panel *panel = rps_picture_panel(
         chart, picture, top + code->rows * RPS_PICTURE_LEGEND_HEIGHT, bottom - RPS_PICTURE_FLOOR);
     double *below = rps_arena_get(chart->arena, code->step_count, sizeof(*below));
 
     rps_chart_text(chart, picture->left, top - 11, RPS_LOOK_PLAIN, RPS_TEXT_NORMAL, RPS_INK_TEXT,
                    code->title);
-    add_legend(chart, picture, top);
+    add_legend(chart, picture, code, top);
     rps_picture_x_scale(chart, picture, 0, &panel->x);
     rps_picture_scale(chart, &axis, &panel->y);
     for (int line = 0; line < code->line_count; line++) {
         struct rps_layer *layer = rps_chart_layer(
-            chart, panel, RPS_LAYER_BAND, rps_arena_print(chart->arena, "code-%d", line + 1),
-            code->colour[line] < 0 ? (rps_ink)RPS_INK_GRID
-                                   : RPS_INK_LINE + (rps_ink)code->colour[line]);
+            chart, panel, RPS_LAYER_BAND, rps_arena_print(chart->arena, "%s-%d", file, line + 1),
+            ink_of(code->colour[line]));
 
         for (size_t i = 0; i < code->step_count; i++) {
             double share = code->share[i * RPS_PICTURE_CODE_LINES + (size_t)line];
-            double above = fmin(below[i] + share, 100);
+            double above = fmin(below[i] + share, code->top);
 
             rps_chart_shape(chart, layer, code->at[i], below[i], 0, above);
             rps_chart_shape(chart, layer, code->at[i + 1], below[i], 0, above);

@@ -210,21 +210,28 @@ struct rps_chart *rps_picture_draw_panels(struct rps_picture *picture, const cha
     double bottom =
         chart->panel[0]->bottom - RPS_PICTURE_FOOT - picture->zero_rows * RPS_PICTURE_LEGEND_HEIGHT;
     double duty = picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0, top, each;
-    double code = rps_picture_code_height(picture);
+    double areas = rps_picture_areas_height(&picture->code) + rps_picture_system_height(picture);
     struct rps_picture_overlay overlay;
     struct rps_panel *panel = NULL;
 
     rps_picture_overlay(chart, picture, &overlay);
     top = RPS_PICTURE_HEAD + add_cpu_legend(chart, picture, RPS_PICTURE_HEAD);
     top = rps_picture_add_rows(chart, picture, &overlay, top);
-    each = (bottom - duty - code - top) / picture->panel_count;
+    each = (bottom - duty - areas - top) / picture->panel_count;
     for (int p = 0; p < picture->panel_count; p++) {
         panel = add_panel(chart, picture, &overlay, p, top + p * each, top + (p + 1) * each);
         add_lines(chart, picture, p, panel);
         rps_chart_share(chart, panel, overlay.marks);
     }
+    areas = bottom - duty - areas;
+    if (picture->threads.line_count > 0)
+        panel = rps_picture_add_areas(chart, picture, &picture->threads, "threads", &overlay,
+                                      areas += rps_picture_areas_height(&picture->threads));
+    if (picture->rss.count > 0)
+        panel = rps_picture_add_rss(chart, picture, &overlay, areas += RPS_PICTURE_RSS_HEIGHT);
     if (picture->code.line_count > 0)
-        panel = rps_picture_add_code(chart, picture, &overlay, bottom - duty);
+        panel =
+            rps_picture_add_areas(chart, picture, &picture->code, "code", &overlay, bottom - duty);
     if (duty > 0)
         panel = add_duty(chart, picture, bottom);
     rps_picture_x_scale(chart, picture, 1, &panel->x);
@@ -250,6 +257,7 @@ int rps_picture_fill_time(struct rps_picture *picture, struct rps_reader *reader
                           struct rps_error *err)
 {
     if (rps_picture_bin(picture, 0, err) < 0 || rps_picture_read_code(picture, options, err) < 0 ||
+        rps_picture_read_system(picture, options, err) < 0 ||
         read_words(picture, reader, options, err) < 0)
         return RPS_FAILED;
     rps_picture_fit(picture, options);

@@ -191,6 +191,8 @@ int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
     if (result == 0)
         result = rps_picture_read_code(picture, options, err);
     if (result == 0)
+        result = rps_picture_read_system(picture, options, err);
+    if (result == 0)
         result = rps_picture_profile(picture, reader, options, &run->profile, err);
     picture->height = picture->panel_count * 200;
     return result;

@@ -536,11 +536,16 @@ void rps_page_put_rows(struct rps_json *json, const struct rps_picture *picture)
     put_duty(json, picture);
 }
 
-/* The panel "Code": its shares. */
-static void put_code_panel(struct rps_json *json, const struct rps_picture_code *code)
+/* The panel "Code": its shares; or that of threads. */
+static void put_areas(struct rps_json *json, const char *name, const char *unit,
+                      const struct rps_picture_code *code)
 {
-    rps_json_object(json, "codePanel");
+    if (code->line_count == 0)
+        return;
+    rps_json_object(json, name);
     rps_json_text(json, "title", code->title);
+    rps_json_text(json, "unit", unit);
+    rps_json_double(json, "top", code->top);
     rps_json_array(json, "at");
     for (size_t i = 0; i <= code->step_count; i++)
         rps_page_put_number(json, code->at[i], 9);
@@ -557,6 +562,20 @@ static void put_code_panel(struct rps_json *json, const struct rps_picture_code 
         rps_json_end(json);
     }
     rps_json_end(json);
+    rps_json_end(json);
+}
+
+static void put_rss(struct rps_json *json, const struct rps_picture_rss *rss)
+{
+    if (rss->count == 0)
+        return;
+    rps_json_object(json, "rssPanel");
+    rps_json_text(json, "title", RPS_PICTURE_RSS_TITLE);
+    rps_json_double(json, "top", rss->most);
+    put_numbers(json, "x", rss->at, rss->count, 9);
+    put_numbers(json, "value", rss->mean, rss->count, 5);
+    put_numbers(json, "min", rss->low, rss->count, 5);
+    put_numbers(json, "max", rss->high, rss->count, 5);
     rps_json_end(json);
 }
 
@@ -592,7 +611,8 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_notes(json, picture, "gaps", &picture->gaps);
     put_regions(json, picture);
     put_run(json, picture);
-    if (picture->code.line_count > 0)
-        put_code_panel(json, &picture->code);
+    put_areas(json, "threadsPanel", "threads", &picture->threads);
+    put_rss(json, &picture->rss);
+    put_areas(json, "codePanel", "%", &picture->code);
     return has_code && wing && wing->page ? wing->page(json, picture, err) : 0;
 }

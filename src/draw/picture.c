@@ -463,7 +463,7 @@ static double frame_height(const struct rps_picture *picture)
     return RPS_PICTURE_HEAD + RPS_PICTURE_FOOT + (double)RPS_PICTURE_LEGEND_HEIGHT * rows +
            rps_picture_strip_height(picture) +
            (picture->duty.count > 0 ? RPS_PICTURE_DUTY_HEIGHT : 0) + picture->below +
-           rps_picture_code_height(picture);
+           rps_picture_areas_height(&picture->code) + rps_picture_system_height(picture);
 }
 
 void rps_picture_drop_panels(struct rps_picture *picture, int fit)
@@ -498,6 +498,12 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
         picture->height <
             (frame + (double)PICTURE_PANEL_LEAST * picture->panel_count) * picture->scale)
         rps_series_free(&picture->duty);
+    if (picture->height <
+        (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
+            picture->scale) {
+        picture->threads = (struct rps_picture_code){0};
+        picture->rss = (struct rps_picture_rss){0};
+    }
     if (picture->height <
         (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
             picture->scale)

@@ -12,6 +12,8 @@
  *     finer   |..|...|..|..|..|      phases of a finer level
  *     Code    aaaaaaaabbbbb          what had most of the time, and
  *             a parse  b solve       its names
+ *     Threads abbbbbbb               what most threads did
+ *     RSS     12 to 306 MiB
  *     Marks        ^warm  ^done
  *     what is nothing but zeros, and the names of the panels without room
  *
@@ -42,7 +44,8 @@ struct drawing {
     struct rps_raster raster;
     int columns; /* of the panels */
     int frame;   /* rows that are not panels */
-    int title, subtitle, legend, phases, finer, code, notes, zeros, names; /* ... of these */
+    int title, subtitle, legend, phases, finer, code, threads, rss, notes, zeros,
+        names;                            /* ... of these */
     char left_out[RPS_PICTURE_TEXT_SIZE]; /* panels without room, in lines */
 };
 
@@ -93,6 +96,8 @@ static void fit(struct drawing *drawing)
     drawing->notes = grant(drawing, rps_picture_note_rows(picture), 1);
     drawing->zeros = grant(drawing, picture->zero_rows, 1);
     drawing->code = grant(drawing, picture->code.line_count > 0 ? CODE_ROWS : 0, NAMED_LEAST);
+    drawing->threads = grant(drawing, picture->threads.line_count > 0 ? CODE_ROWS : 0, NAMED_LEAST);
+    drawing->rss = grant(drawing, picture->rss.count > 0, NAMED_LEAST);
     drawing->finer = grant(drawing, rps_picture_finer(picture) > 0, picture->panel_count);
     if (height > 0)
         fit_panels(drawing, height - drawing->frame);
@@ -396,19 +401,19 @@ static int most_of(const struct rps_picture_code *code, size_t step)
     return most;
 }
 
-/* A letter a function, for each column that of the one which has most of it; asleep a dot. */
-static void draw_code(struct drawing *drawing, int row)
+/* A letter a line, for each column that of the one which has most of it; asleep a dot. */
+static void draw_areas(struct drawing *drawing, int row, const char *heading,
+                       const struct rps_picture_code *code)
 {
     const struct rps_picture *picture = drawing->picture;
-    const struct rps_picture_code *code = &picture->code;
     char letter[RPS_PICTURE_CODE_LINES][2], name[RPS_PICTURE_CODE_NAME];
     int column = RPS_PICTURE_COLUMN_LEFT;
     size_t step = 0;
 
     for (int line = 0; line < code->line_count; line++)
         snprintf(letter[line], sizeof(letter[line]), "%c",
-                 code->colour[line] < 0 ? '.' : 'a' + line);
-    rps_raster_text(&drawing->raster, 0, row, "Code", RPS_RASTER_PLAIN);
+                 code->colour[line] == -1 ? '.' : 'a' + line);
+    rps_raster_text(&drawing->raster, 0, row, heading, RPS_RASTER_PLAIN);
     for (int k = 0; k < drawing->columns; k++) {
         double at = picture->from + (k + 0.5) / drawing->columns * (picture->to - picture->from);
         int line;
@@ -428,6 +433,20 @@ static void draw_code(struct drawing *drawing, int row)
         rps_raster_text(&drawing->raster, column, row + 1, letter[line], RPS_RASTER_INK + line);
         column = 2 + rps_raster_text(&drawing->raster, column + 2, row + 1, name, RPS_RASTER_PLAIN);
     }
+}
+
+static void draw_rss(struct drawing *drawing, int row)
+{
+    const struct rps_picture_rss *rss = &drawing->picture->rss;
+    double least = rss->low[0];
+    char text[NAME_SIZE];
+
+    for (size_t i = 1; i < rss->count; i++)
+        least = fmin(least, rss->low[i]);
+    snprintf(text, sizeof(text), "%.0f to %.0f MiB, %.0f at the end", least, rss->most,
+             rss->mean[rss->count - 1]);
+    rps_raster_text(&drawing->raster, 0, row, "RSS", RPS_RASTER_PLAIN);
+    rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT, row, text, RPS_RASTER_QUIET);
 }
 
 /* A tic, and as much of its text as there is room for before column `end`. */
@@ -487,9 +506,15 @@ static void draw_below(struct drawing *drawing)
     if (drawing->finer)
         draw_finer(drawing, row++);
     if (drawing->code) {
-        draw_code(drawing, row);
+        draw_areas(drawing, row, "Code", &picture->code);
         row += CODE_ROWS;
     }
+    if (drawing->threads) {
+        draw_areas(drawing, row, "Threads", &picture->threads);
+        row += CODE_ROWS;
+    }
+    if (drawing->rss)
+        draw_rss(drawing, row++);
     if (drawing->notes)
         draw_notes(drawing, row++);
     row = draw_rows(drawing, row, picture->zeros, drawing->zeros);
@@ -522,7 +547,8 @@ int rps_picture_draw_characters(struct rps_picture *picture, const struct rps_pl
 {
     struct drawing drawing = {.picture = picture, .options = options};
 
-    if (rps_picture_bin(picture, 0, err) < 0 || rps_picture_read_code(picture, options, err) < 0)
+    if (rps_picture_bin(picture, 0, err) < 0 || rps_picture_read_code(picture, options, err) < 0 ||
+        rps_picture_read_system(picture, options, err) < 0)
         return RPS_FAILED;
     fit(&drawing);
     if (rps_raster_init(&drawing.raster, options->width > 0 ? options->width : picture->width,

@@ -116,7 +116,7 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     head_events(job, event);
     periods->slot = rps_arena_get(job->arena, sets, (size_t)periods->sheet.cell_count + 1);
     map_slots(periods, job->plan, event);
-    return rps_csv_end_head(job->state, err);
+    return rps_sheet_end_head(job, err);
 }
 
 static void wide_period(struct rps_export_job *job, const struct rps_period *period)
@@ -154,7 +154,7 @@ static int long_begin(struct rps_export_job *job, struct rps_error *err)
     periods->gauges = rps_gauges_find(job->arena, job->plan);
     if (result == 0)
         result = rps_tally_init(&periods->tally, job->plan, err);
-    return result < 0 ? result : rps_csv_end_head(job->state, err);
+    return result < 0 ? result : rps_sheet_end_head(job, err);
 }
 
 static void long_period(struct rps_export_job *job, const struct rps_period *period)

@@ -99,7 +99,7 @@ static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format for
     rotations->sheet.cell_count = cells;
     if (lower)
         head_metrics(job, lower, upper);
-    return rps_csv_end_head(job->state, err);
+    return rps_sheet_end_head(job, err);
 }
 
 /* --- rates ------------------------------------------------------------------------------------ */

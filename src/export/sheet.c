@@ -232,6 +232,20 @@ void rps_sheet_head(struct rps_export_job *job, const char *name, const char *un
     rps_csv_text(job->state, text);
 }
 
+static int has_system(const struct rps_sheet *sheet)
+{
+    return sheet->format == WIDE || sheet->format == RATES;
+}
+
+int rps_sheet_end_head(struct rps_export_job *job, struct rps_error *err)
+{
+    struct rps_sheet *sheet = job->state;
+
+    if (has_system(sheet))
+        rps_system_cells_head(&sheet->system, job);
+    return rps_csv_end_head(&sheet->csv, err);
+}
+
 void rps_sheet_put(struct rps_export_job *job, const struct rps_sheet_row *row)
 {
     struct rps_sheet *sheet = job->state;
@@ -240,6 +254,8 @@ void rps_sheet_put(struct rps_export_job *job, const struct rps_sheet_row *row)
         put_column(job, sheet->column[i], row);
     for (int i = 0; i < sheet->cell_count; i++)
         put_cell(&sheet->csv, &sheet->cell[i]);
+    if (has_system(sheet))
+        rps_system_cells_put(&sheet->system, job, row->cpu, row->first, row->last);
     rps_csv_end_row(&sheet->csv);
 }
 
@@ -250,7 +266,11 @@ void rps_sheet_end(struct rps_export_job *job)
 
 void rps_sheet_release(struct rps_export_job *job)
 {
-    if (job->state)
-        rps_csv_free(job->state);
+    struct rps_sheet *sheet = job->state;
+
+    if (sheet) {
+        rps_system_cells_free(&sheet->system);
+        rps_csv_free(&sheet->csv);
+    }
     job->state = NULL;
 }

@@ -9,6 +9,7 @@
 
 #include "rpistat/csv_writer.h"
 #include "rpistat/export.h"
+#include "system_cells.h"
 
 /* The formats, as bits: sheet.c says which has which columns. */
 enum rps_sheet_format {
@@ -47,6 +48,7 @@ struct rps_sheet {
     int column_count, cell_count;
     const struct rps_sheet_column **column; /* the arena's; those that the format has */
     struct rps_cell *cell;                  /* the arena's; of the row that is written next */
+    struct rps_system_cells system;         /* of the formats wide and rates; behind them */
 };
 
 /* Make job->state, of `size` bytes and all zero but for the sheet at its beginning, with at most
@@ -58,6 +60,10 @@ int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_form
  * a column has that name (`-e cycles` makes cycles_event), then with _END, which may be NULL. */
 void rps_sheet_head(struct rps_export_job *job, const char *name, const char *unit,
                     const char *kind, const char *end);
+
+/* The names of all cells are written: those of system signals, and the end of the line. Errors:
+ * rps_csv_end_head's. */
+int rps_sheet_end_head(struct rps_export_job *job, struct rps_error *err);
 
 /* Write a row: the columns, then the cells. */
 void rps_sheet_put(struct rps_export_job *job, const struct rps_sheet_row *row);

@@ -12,6 +12,7 @@
 #include "profile_parts.h"
 #include "rpistat/collect.h"
 #include "rpistat/rotation.h"
+#include "rpistat/run_system.h"
 #include "rpistat/walk.h"
 
 #define NOWHERE SIZE_MAX
@@ -202,6 +203,22 @@ static void work_free(struct work *work)
     rps_rotation_free(&work->rotation);
 }
 
+/* What system signals say of the labels. */
+static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                       int resolution, const struct rps_phases *phases, struct rps_profile *profile,
+                       struct rps_error *err)
+{
+    struct rps_run_part part = {phases->count,
+                                rps_arena_get(profile->arena, phases->count, sizeof(*part.stretch)),
+                                (size_t)phases->label_count};
+
+    for (size_t i = 0; i < phases->count; i++)
+        part.stretch[i] = (struct rps_run_stretch){phases->phase[i].first, phases->phase[i].last,
+                                                   (size_t)phases->phase[i].label};
+    return rps_run_system_read(profile->arena, reader, run_id, from_ns, to_ns, resolution, &part,
+                               &profile->system, err);
+}
+
 int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                     const struct rps_cpus *cpus, const struct rps_phases *phases,
                     struct rps_profile *ret, struct rps_error *err)
@@ -225,6 +242,8 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
         end_rotation(&work);
         evaluate_all(&work);
         rps_profile_finish(&work.profile, &work.spreads);
+        result = read_system(reader, run_id, from_ns, to_ns, cpu_series.resolution, phases,
+                             &work.profile, err);
     }
     work_free(&work);
     if (result == 0)

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "rpistat/collect.h"
+#include "rpistat/run_system.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 
@@ -32,6 +33,13 @@
 #define FOLLOWS       1.5 /* a rate that changes by so much of the CPU use's change follows it */
 #define HARDLY_RUNS   1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
 #define TEXT_SIZE     320 /* of a clause */
+#define WAITED_TOLD   .1  /* of the time that a label wanted a CPU, and of all time */
+#define MIB_TOLD      2.  /* a label differs from another by so many, */
+#define MIB_APART     .14 /* and by this, of memory, or */
+#define RATE_APART    .7  /* this, of a rate: logarithms */
+#define KIB_PER_MIB   1024
+
+#define SYSTEM_CLAUSES 5
 
 /* What is compared. */
 struct pair {
@@ -296,6 +304,60 @@ static void write_clause(char *ret, const struct pair *pair, size_t f)
     }
 }
 
+/* --- system signals --------------------------------------------------------------------------- */
+
+static double mib_of(const struct rps_profile *profile, int label, enum rps_tree_slot slot)
+{
+    return rps_run_system_mean(&profile->system[label], RPS_SYSTEM_TREE, slot) / KIB_PER_MIB;
+}
+
+/* Do labels differ in it, by more than MIB_TOLD and by `apart`? */
+static int differs(const struct rps_profile *profile, enum rps_tree_slot slot, double apart)
+{
+    double low = INFINITY, high = -INFINITY;
+
+    for (int l = 0; l < profile->label_count; l++) {
+        low = fmin(low, mib_of(profile, l, slot));
+        high = fmax(high, mib_of(profile, l, slot));
+    }
+    return high - low > MIB_TOLD && high > low * exp(apart);
+}
+
+/* The clauses of a label, the most telling first; how many. */
+static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_profile *profile,
+                        int label)
+{
+    static const struct {
+        enum rps_tree_slot slot;
+        double apart, least;
+        const char *before, *behind;
+    } told[] = {{RPS_TREE_RSS, MIB_APART, 0, "rss", "MiB"},
+                {RPS_TREE_READ, RATE_APART, MIB_TOLD, "reads", "MiB/s"},
+                {RPS_TREE_WRITTEN, RATE_APART, MIB_TOLD, "writes", "MiB/s"}};
+    struct rps_system_time time;
+    char number[48];
+    int count = 0, sleep;
+
+    if (!profile->system)
+        return 0;
+    time = rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
+    sleep = rps_system_time_sleep(&time);
+    if (rps_system_time_waited(&time) > WAITED_TOLD && time.wait_s > WAITED_TOLD * time.elapsed_s)
+        snprintf(ret[count++], TEXT_SIZE, "%.0f %% waiting for a CPU",
+                 100 * rps_system_time_waited(&time));
+    if (sleep >= 0)
+        snprintf(ret[count++], TEXT_SIZE, "asleep in %s", rps_sleep_words[sleep]);
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        double value = mib_of(profile, label, told[i].slot);
+
+        if (!(value > told[i].least) || !differs(profile, told[i].slot, told[i].apart))
+            continue;
+        write_number(number, sizeof(number), value, 0, value < 100 ? 0 : 1);
+        snprintf(ret[count++], TEXT_SIZE, "%s %s %s", told[i].before, number, told[i].behind);
+    }
+    return count;
+}
+
 /* What the label is like where no clause can be said. */
 static void write_alike(char ret[RPS_PROFILE_WORDS_SIZE], const struct pair *pair)
 {
@@ -342,15 +404,21 @@ static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
 {
     struct pair pair = pair_with(profile, label, -1);
     size_t told[TOLD_OF_WHOLE];
-    char clause[TEXT_SIZE];
+    char clause[TEXT_SIZE], system[SYSTEM_CLAUSES][TEXT_SIZE];
+    int count, more;
 
     ret[0] = '\0';
     if (!compare(&pair))
         return;
-    for (int i = 0, count = told_of_whole(&pair, told); i < count; i++) {
+    count = told_of_whole(&pair, told);
+    more = write_system(system, profile, label);
+    for (int i = 0; i < count + more; i++) {
         size_t used = strlen(ret);
 
-        write_clause(clause, &pair, told[i]);
+        if (i < count)
+            write_clause(clause, &pair, told[i]);
+        else
+            memcpy(clause, system[i - count], sizeof(clause));
         if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
             break;
         snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);

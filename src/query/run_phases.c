@@ -10,6 +10,7 @@
 
 #include "rpistat/subprocess.h"
 #include "run_signals.h"
+#include "system_series.h"
 
 /* --- from observations to periods ------------------------------------------------------------- */
 
@@ -46,17 +47,21 @@ static void place_all(struct rps_run_phases *found, const struct rps_run_signals
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Those that were collected, and the names of tables of counts. */
-static rps_signal_name *name_signals(struct rps_arena *arena, const struct rps_collected *collected,
-                                     const struct rps_chosen_signals *tables, size_t *ret_count)
+/* Those that were collected of the first run, and the names of tables of counts. */
+static rps_signal_name *name_signals(struct rps_arena *arena, const struct rps_run_signals *signals,
+                                     size_t *ret_count)
 {
+    const struct rps_collected *collected = &signals->collected[0];
+    const struct rps_chosen_signals *tables = &signals->samples;
     size_t count = collected->signals.signal_count;
-    rps_signal_name *name = rps_arena_get(arena, count + tables->name_count + 1, sizeof(*name));
+    rps_signal_name *name = rps_arena_get(arena, count + tables->name_count + 2, sizeof(*name));
 
     for (size_t s = 0; s < count; s++)
         memcpy(name[s], collected->signal[s].name, sizeof(*name));
     for (size_t s = 0; s < tables->name_count; s++)
         snprintf(name[count++], sizeof(*name), "%s", tables->name[s]);
+    if (signals->has_sleep)
+        snprintf(name[count++], sizeof(*name), "%s", RPS_SLEEP_TABLE);
     *ret_count = count;
     return name;
 }
@@ -172,8 +177,7 @@ int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
     if (result == 0) {
         place_all(&found, &signals);
         found.resolution = signals.collected[0].level;
-        found.signal =
-            name_signals(found.arena, &signals.collected[0], &signals.samples, &found.signal_count);
+        found.signal = name_signals(found.arena, &signals, &found.signal_count);
         find_missing(&signals, &found);
     }
     rps_run_signals_free(&signals);
@@ -372,7 +376,7 @@ int rps_run_components_find(const struct rps_run_at *run,
     if (result == 0) {
         size_t count = collected->signals.count, names;
 
-        found.name = name_signals(found.arena, collected, &signals.samples, &names);
+        found.name = name_signals(found.arena, &signals, &names);
         found.start_ns = rps_arena_get(found.arena, count, sizeof(*found.start_ns));
         found.end_ns = rps_arena_get(found.arena, count, sizeof(*found.end_ns));
         found.cycle = rps_arena_get(found.arena, count, sizeof(*found.cycle));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rpistat/wing.h"
+#include "system_series.h"
 
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000
@@ -200,6 +201,8 @@ int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *ru
         result = end_walks(arena, ret, err);
     for (size_t r = 0; r < count && result == 0; r++)
         result = add_samples(&work, ret, r, err);
+    if (result == 0 && !as_shown && options->metric_count == 0)
+        result = rps_system_series_add(arena, ret, err);
     return result;
 }
 

@@ -23,6 +23,7 @@ struct rps_run_signals {
     struct rps_collected *collected; /* of each run; signal s means the same in all of them */
     const struct rps_signal_provider *provider; /* of signals beside the counters; NULL: none */
     struct rps_chosen_signals samples;
+    int has_sleep; /* 1: behind their tables is one of what threads sleep for */
 };
 
 /*

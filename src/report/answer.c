@@ -179,6 +179,24 @@ static int64_t length_of(const struct rps_report *report, int label, size_t *tim
     return length_ns;
 }
 
+/* What a label was off the CPU for, if that is most of it; NULL: not known. */
+static const char *off_cpu(const struct rps_report *report, int label, char *ret, size_t size)
+{
+    const struct rps_profile *profile = &report->profile;
+    struct rps_system_time time;
+    int sleep;
+
+    if (!profile->system)
+        return NULL;
+    time = rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
+    sleep = rps_system_time_sleep(&time);
+    if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
+        return NULL;
+    snprintf(ret, size, "%s%s", sleep < 0 ? "waiting for a CPU" : "asleep in ",
+             sleep < 0 ? "" : rps_sleep_words[sleep]);
+    return ret;
+}
+
 /* "A (solve) 12.4 s": by the functions that it was in, or that it was in none. */
 static void say_kind(struct words *words, const struct rps_report *report, int label,
                      int64_t length_ns)
@@ -189,7 +207,7 @@ static void say_kind(struct words *words, const struct rps_report *report, int l
     say(words, "%s ", rps_phase_label(label, name));
     if (label < report->profile.label_count &&
         profile[label].cpu_s < OFF_CPU * profile[label].seconds)
-        say(words, "(hardly on a CPU) ");
+        say(words, "(%s) ", off_cpu(report, label, code, sizeof(code)) ? code : "hardly on a CPU");
     else if (rps_report_shares_of_label(report, label, code, sizeof(code))[0])
         say(words, "(%s) ", code);
     say(words, "%s", rps_text_duration(time, sizeof(time), length_ns));
@@ -289,6 +307,8 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
 
     rps_tally_operands(&report->tally, report->plan, report->operand);
     say_run(&words, report);
+    end_line(&words);
+    say(&words, "%s", rps_report_time(report, code, sizeof(code)));
     end_line(&words);
     if (report->phases)
         say_phases(&words, report);

@@ -7,6 +7,7 @@
 #include "rpistat/report.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
+#include "rpistat/run_system.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 
@@ -62,6 +63,7 @@ struct rps_report {
     char remark[RPS_PHASE_REMARK_SIZE];  /* on all of them */
     struct rps_profile profile;          /* of the part; without figures: not known */
     struct rps_part_shares label_shares; /* a group each label, in the part */
+    struct rps_run_system system;        /* of the part */
     double *operand;                     /* of the plan's formulas */
     rps_report_tell *tell;
     int titled;               /* the title of the remarks is printed */
@@ -118,6 +120,12 @@ void rps_report_run(struct rps_report *report);
 /* What the report begins with: lines of a sentence each; what they say of phases is read before, as
  * far as it can be (answer.c): RPS_FAILED without memory alone. Returns ret. */
 int rps_report_read_phases(struct rps_report *report, struct rps_error *err);
+/* Where its time went, as far as it was read (system.c): read it; sentences without the last full
+ * stop, or ""; the members that programs read. Errors: the store's. */
+int rps_report_read_system(struct rps_report *report, struct rps_error *err);
+char *rps_report_time(const struct rps_report *report, char *ret, size_t size);
+void rps_report_system(struct rps_report *report);
+
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE]);
 
 /* All of it in the layout of 2013 (layout_2013.c). RPS_FAILED without memory, or when it could not

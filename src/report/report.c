@@ -250,6 +250,7 @@ static int fill(struct rps_report *report, struct rps_error *err)
     report->document->csv = "figures";
     put_answer(report);
     rps_report_members(report);
+    rps_report_system(report);
     rps_report_machine(report);
     rps_report_run(report);
     rps_report_figures(report);
@@ -276,7 +277,9 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
     if (result == 0 && !report->plain)
         result = read_regions(report, err);
     if (result == 0 && !report->plain && !options->figures) {
-        result = rps_report_read_phases(report, err);
+        result = rps_report_read_system(report, err);
+        if (result == 0)
+            result = rps_report_read_phases(report, err);
         if (result == 0)
             result = rps_report_read_shares(report, err);
     }

@@ -244,7 +244,7 @@ MISTAKES = [
     ("code", 1, "has no samples of its code", "--no-samples"),
     ("export --format folded", 1, "has no samples of its code", "--no-samples"),
     ("export --format pprof --rates -o x.pb", 2, "pprof", "leave out", "--rates"),
-    ("export --format xml", 2, "xml", "openmetrics, line-protocol, folded, pprof, jsonl"),
+    ("export --format xml", 2, "xml", "openmetrics, line-protocol, signals, folded, pprof, jsonl"),
     # pictures
     ("plot --x miles", 2, "--x", "miles", "time", "cycles"),
     ("plot --kind pie", 2, "'pie'", "time, turn, phases, scatter, heat, pca"),

@@ -1,0 +1,85 @@
+/*
+ * What the system signals of a run say (rpistat/system_signals.h): of stretches of its periods, how
+ * long its threads were on a CPU, waited for one, and slept for what; memory, bytes.
+ */
+#ifndef RPISTAT_RUN_SYSTEM_H
+#define RPISTAT_RUN_SYSTEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rpistat/arena.h"
+#include "rpistat/error.h"
+#include "rpistat/run_part.h"
+#include "rpistat/store.h"
+#include "rpistat/system_signals.h"
+
+/* What threads are asleep in: slots of the tree from RPS_TREE_IN_IO on, without children. */
+enum rps_sleep {
+    RPS_SLEEP_IO,
+    RPS_SLEEP_LOCK,
+    RPS_SLEEP_MESSAGE,
+    RPS_SLEEP_TIMER,
+    RPS_SLEEP_OTHER,
+    RPS_SLEEPS,
+};
+
+/* "block I/O", "locks", "messages (pipes, sockets)", ...: what stands behind "asleep in". */
+extern const char *const rps_sleep_words[RPS_SLEEPS];
+
+/* A signal in a stretch. */
+struct rps_system_sum {
+    double length_s;  /* of the readings in which it was known; 0: it was in none */
+    double sum;       /* of a counter; of a gauge the integral over time, value x s */
+    double low, high; /* of readings; a counter's per second */
+};
+
+struct rps_run_system {
+    double length_s[RPS_SYSTEM_SOURCES]; /* of the readings */
+    struct rps_system_sum slot[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];
+};
+
+/* Where the time went; NaN: not known. Threads that wait for children are no part of it. */
+struct rps_system_time {
+    double elapsed_s; /* of the readings; 0: nothing is known */
+    double threads_s; /* that threads lived, in all */
+    double on_s;      /* of it on a CPU, */
+    double wait_s;    /* ready to run, waiting for a CPU; not more than they were off it, */
+    double unknown_s; /* off the CPU, of threads that were gone before they were read, */
+    double asleep_s;  /* and the rest */
+    double unseen_s;  /* that such threads lived, and how long on a CPU */
+    double unseen_on_s;
+    double asleep_in_s[RPS_SLEEPS]; /* by what they did at the readings */
+};
+
+/* Has the run system signals at all? 1, 0; errors: the store's. */
+int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rps_error *err);
+
+/* Add a reading, or a block of them. */
+void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row);
+
+/* Of each group of a part, in the arena, and behind them of all together; of readings in [from_ns,
+ * to_ns) alone. At a resolution above 0 blocks stand for their readings, each in the group that its
+ * end is in (rpistat/store.h). Errors: the store's. */
+int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                        int64_t from_ns, int64_t to_ns, int resolution,
+                        const struct rps_run_part *part, struct rps_run_system **ret,
+                        struct rps_error *err);
+
+/* Of a stretch in which the workload was on a CPU for on_s, as counted. */
+struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s);
+
+/* Of a gauge the mean, of a counter how much a second; NaN: not known. */
+double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_source source,
+                           int slot);
+
+/* Of the time that it wanted a CPU the share that it waited for one, 0 ... 1; NaN: not known. */
+double rps_system_time_waited(const struct rps_system_time *time);
+
+/* Share of the machine's CPUs that a hypervisor took; NaN: not known. */
+double rps_run_system_stolen(const struct rps_run_system *system, int cpu_count);
+
+/* What most of the sleep was in; -1: the workload hardly sleeps, or in no one thing. */
+int rps_system_time_sleep(const struct rps_system_time *time);
+
+#endif

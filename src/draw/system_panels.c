@@ -1,0 +1,182 @@
+/*
+ * The panels of system signals: what threads did, stacked, and resident memory with its lowest and
+ * highest. Threads that wait for timers or children are left out: hundreds that idle would hide all.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/picture_kinds.h"
+#include "rpistat/run_system.h"
+
+#define US_PER_S    1e6
+#define KIB_PER_MIB 1024.
+#define COLUMNS_PX  3 /* bins of the picture in a step, at least */
+
+static const struct {
+    const char *name;
+    enum rps_tree_slot slot;
+    double divisor;
+    int colour; /* the grid's is a grey */
+} line_of[] = {
+    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, 3},
+    {"in block I/O", RPS_TREE_IN_IO, 1, 0},      {"in locks", RPS_TREE_IN_LOCK, 1, 4},
+    {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
+};
+
+#define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
+
+struct step {
+    double from, to; /* on the axis; each begins where the one before ends */
+    struct rps_run_system system;
+};
+
+/* Steps that are being made. */
+struct steps {
+    struct rps_picture *picture;
+    double least; /* length of one on the axis */
+    size_t count;
+    struct step *step;
+};
+
+static void add_row(struct steps *steps, const struct rps_system_row *row)
+{
+    const struct rps_picture *picture = steps->picture;
+    double from =
+        fmax(rps_picture_position(picture, row->end_ns - row->length_us * 1000), picture->from);
+    double to = fmin(rps_picture_position(picture, row->end_ns), picture->to);
+    struct step *last = steps->count > 0 ? &steps->step[steps->count - 1] : NULL;
+
+    if (!(from < to))
+        return;
+    if (!last || last->to - last->from >= steps->least) {
+        from = last ? last->to : from;
+        steps->step =
+            rps_arena_grow(picture->arena, steps->step, steps->count, sizeof(*steps->step));
+        last = &steps->step[steps->count++];
+        *last = (struct step){.from = from};
+    }
+    last->to = to;
+    rps_run_system_add(&last->system, row);
+}
+
+static double mean_of(const struct rps_run_system *system, enum rps_tree_slot slot)
+{
+    return rps_run_system_mean(system, RPS_SYSTEM_TREE, slot);
+}
+
+static void fill_threads(struct rps_picture *picture, const struct steps *steps)
+{
+    struct rps_picture_code *threads = &picture->threads;
+
+    threads->at = rps_arena_get(picture->arena, steps->count + 1, sizeof(*threads->at));
+    threads->at[0] = steps->step[0].from;
+    for (size_t i = 0; i < steps->count; i++)
+        threads->at[i + 1] = steps->step[i].to;
+    threads->step_count = steps->count;
+    threads->share = rps_arena_get(picture->arena, steps->count,
+                                   RPS_PICTURE_CODE_LINES * sizeof(*threads->share));
+    strcpy(threads->title, "Threads: what they did, on average");
+    for (int k = 0; k < LINES; k++) {
+        int line = threads->line_count, is_there = 0;
+
+        for (size_t i = 0; i < steps->count; i++) {
+            double value = mean_of(&steps->step[i].system, line_of[k].slot) / line_of[k].divisor;
+
+            threads->share[i * RPS_PICTURE_CODE_LINES + (size_t)line] = isfinite(value) ? value : 0;
+            is_there |= value > 0;
+        }
+        if (!is_there)
+            continue;
+        threads->colour[line] = line_of[k].colour;
+        strcpy(threads->name[line], line_of[k].name);
+        threads->line_count++;
+    }
+    for (size_t i = 0; i < steps->count; i++) {
+        double all = 0;
+
+        for (int line = 0; line < threads->line_count; line++)
+            all += threads->share[i * RPS_PICTURE_CODE_LINES + (size_t)line];
+        threads->top = fmax(threads->top, all);
+    }
+}
+
+static void fill_rss(struct rps_picture *picture, const struct steps *steps)
+{
+    struct rps_picture_rss *rss = &picture->rss;
+
+    rss->at = rps_arena_get(picture->arena, steps->count, sizeof(*rss->at));
+    rss->mean = rps_arena_get(picture->arena, steps->count, sizeof(*rss->mean));
+    rss->low = rps_arena_get(picture->arena, steps->count, sizeof(*rss->low));
+    rss->high = rps_arena_get(picture->arena, steps->count, sizeof(*rss->high));
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct rps_system_sum *sum =
+            &steps->step[i].system.slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];
+
+        if (!(sum->length_s > 0))
+            continue;
+        rss->at[rss->count] = (steps->step[i].from + steps->step[i].to) / 2;
+        rss->mean[rss->count] = mean_of(&steps->step[i].system, RPS_TREE_RSS) / KIB_PER_MIB;
+        rss->low[rss->count] = sum->low / KIB_PER_MIB;
+        rss->high[rss->count] = sum->high / KIB_PER_MIB;
+        rss->most = fmax(rss->most, rss->high[rss->count++]);
+    }
+}
+
+int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_options *options,
+                            struct rps_error *err)
+{
+    const struct rps_cpu_series *series = &picture->cpu_series;
+    struct steps steps = {.picture = picture};
+    struct rps_system_cursor *cursor;
+    struct rps_system_row row;
+    int result;
+
+    if (picture->named || picture->turn)
+        return 0;
+    steps.least = COLUMNS_PX * (picture->to - picture->from) / (double)picture->bin_count;
+    result = rps_system_cursor_open(&cursor, series->reader, series->run_id, RPS_SYSTEM_TREE,
+                                    options->from_ns, options->to_ns, series->resolution, err);
+    if (result < 0)
+        return result;
+    while ((result = rps_system_cursor_next(cursor, &row, err)) > 0)
+        add_row(&steps, &row);
+    rps_system_cursor_close(cursor);
+    if (result < 0 || steps.count == 0)
+        return result;
+    fill_threads(picture, &steps);
+    rps_picture_lay_out_areas(picture, &picture->threads);
+    fill_rss(picture, &steps);
+    return 0;
+}
+
+double rps_picture_system_height(const struct rps_picture *picture)
+{
+    return rps_picture_areas_height(&picture->threads) +
+           (picture->rss.count > 0 ? RPS_PICTURE_RSS_HEIGHT : 0);
+}
+
+struct rps_panel *rps_picture_add_rss(struct rps_chart *chart, const struct rps_picture *picture,
+                                      const struct rps_picture_overlay *overlay, double bottom)
+{
+    const struct rps_picture_rss *rss = &picture->rss;
+    double top = bottom - RPS_PICTURE_RSS_HEIGHT + RPS_PICTURE_HEADING;
+    struct rps_panel *panel = rps_picture_panel(chart, picture, top, bottom - RPS_PICTURE_FLOOR);
+    struct rps_picture_axis axis = rps_picture_axis(0, rss->most, 2);
+    struct rps_layer *band, *line;
+
+    panel->heading = RPS_PICTURE_RSS_TITLE;
+    rps_picture_x_scale(chart, picture, 0, &panel->x);
+    rps_picture_scale(chart, &axis, &panel->y);
+    rps_picture_shade(chart, panel, overlay);
+    band = rps_chart_layer(chart, panel, RPS_LAYER_BAND, "rss-extremes",
+                           RPS_INK_VEIL(RPS_INK_LINE, 0xa0));
+    line = rps_chart_layer(chart, panel, RPS_LAYER_LINE, "rss", RPS_INK_LINE);
+    line->weight = 1.5;
+    for (size_t i = 0; i < rss->count; i++) {
+        rps_chart_shape(chart, band, rss->at[i], rss->low[i], 0, rss->high[i]);
+        rps_chart_shape(chart, line, rss->at[i], rss->mean[i], 0, 0);
+    }
+    rps_chart_share(chart, panel, overlay->marks);
+    return panel;
+}

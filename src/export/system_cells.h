@@ -1,0 +1,30 @@
+/*
+ * The cells of system signals, behind all others of a sheet's row: wait_s_per_s, threads, in_io ...,
+ * rss_mib, read_mib_s ..., m_wait. A row has what was read in its periods: gauges their mean,
+ * counters what came per second; it is empty where nothing was read.
+ */
+#ifndef RPISTAT_EXPORT_SYSTEM_CELLS_H
+#define RPISTAT_EXPORT_SYSTEM_CELLS_H
+
+#include "rpistat/export.h"
+#include "rpistat/run_system.h"
+
+struct rps_system_cells {
+    int are_there;                                        /* 1: the run has system signals */
+    int32_t cpu;                                          /* of the last row */
+    struct rps_system_cursor *cursor[RPS_SYSTEM_SOURCES]; /* NULL: not open */
+    struct rps_system_row next[RPS_SYSTEM_SOURCES];
+    int has_next[RPS_SYSTEM_SOURCES];
+};
+
+/* Write the names of the columns, if the run has any such signals. */
+void rps_system_cells_head(struct rps_system_cells *cells, struct rps_export_job *job);
+
+/* Write the cells of a row of the periods first ... last; rows come in the order of CPUs and time.
+ * What fails becomes the job's. */
+void rps_system_cells_put(struct rps_system_cells *cells, struct rps_export_job *job, int32_t cpu,
+                          uint64_t first, uint64_t last);
+
+void rps_system_cells_free(struct rps_system_cells *cells);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * The export of system signals: a row a reading and source, or a block of readings where these were
+ * thinned. A column a signal, in its own unit: of a gauge its value, or mean; of a counter what came
+ * in length_s. Behind all of them the lowest and highest of each, of a counter per second; empty
+ * where it was one reading, and where the signal was not read.
+ */
+#include <stdio.h>
+
+#include "formats.h"
+#include "rpistat/csv_writer.h"
+#include "rpistat/run_system.h"
+
+static int signals_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    const struct rps_export_options *options = job->options;
+    const struct rps_csv_dialect dialect = {.separator = options->separator,
+                                            .decimal = options->decimal,
+                                            .crlf = options->crlf,
+                                            .bom = options->bom,
+                                            .json = options->json};
+    static const char *const first[] = {"run",   "source",   "period",  "last_period",
+                                        "end_s", "length_s", "readings"};
+    struct rps_csv_writer *csv = rps_arena_get(job->arena, 1, sizeof(*csv));
+    char name[64];
+    int result = rps_csv_begin(csv, job->out, &dialect, err);
+
+    job->state = csv;
+    if (result < 0)
+        return result;
+    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+        rps_csv_text(csv, first[i]);
+    for (int end = 0; end < 2; end++) {
+        for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
+            for (int s = 0; s < rps_system_signal_count[source]; s++) {
+                const struct rps_system_signal *signal = &rps_system_signals[source][s];
+                const char *unit = signal->unit[0] == 'K' ? "_kib" : "_us";
+
+                snprintf(name, sizeof(name), "%s%s%s", signal->name,
+                         signal->unit[0] == 't' ? "" : unit, end ? "_low" : "");
+                rps_csv_text(csv, name);
+                snprintf(name, sizeof(name), "%s%s_high", signal->name,
+                         signal->unit[0] == 't' ? "" : unit);
+                if (end)
+                    rps_csv_text(csv, name);
+            }
+        }
+    }
+    return rps_csv_end_head(csv, err);
+}
+
+/* Cells of one source, the others empty. */
+static void put_cells(struct rps_csv_writer *csv, const struct rps_system_row *row, int is_ends)
+{
+    for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
+        for (int s = 0; s < rps_system_signal_count[source]; s++) {
+            uint64_t readings =
+                (enum rps_system_source)source == row->source ? row->readings[s] : 0;
+            int is_gauge = rps_system_signals[source][s].kind == RPS_SYSTEM_GAUGE;
+
+            if (readings == 0 || (is_ends && row->level == 0)) {
+                rps_csv_empty(csv);
+                if (is_ends)
+                    rps_csv_empty(csv);
+            } else if (is_ends) {
+                rps_csv_double(csv, row->lowest[s]);
+                rps_csv_double(csv, row->highest[s]);
+            } else if (is_gauge) {
+                rps_csv_double(csv, (double)row->sum[s] / (double)readings);
+            } else {
+                rps_csv_int64(csv, row->sum[s]);
+            }
+        }
+    }
+}
+
+static void put_row(struct rps_export_job *job, const struct rps_system_row *row)
+{
+    struct rps_csv_writer *csv = job->state;
+    uint64_t readings = 0;
+
+    for (int s = 0; s < RPS_SYSTEM_SLOT_MAX; s++)
+        readings = row->readings[s] > readings ? row->readings[s] : readings;
+    rps_csv_int64(csv, job->run->run_id);
+    rps_csv_text(csv, rps_system_sources[row->source]);
+    rps_csv_uint64(csv, row->period);
+    rps_csv_uint64(csv, row->last_period);
+    rps_csv_seconds(csv, row->end_ns);
+    rps_csv_seconds(csv, row->length_us * 1000);
+    rps_csv_uint64(csv, readings);
+    put_cells(csv, row, 0);
+    put_cells(csv, row, 1);
+    rps_csv_end_row(csv);
+}
+
+static void ignore(struct rps_export_job *job, const struct rps_period *period)
+{
+    (void)job;
+    (void)period;
+}
+
+static void signals_end(struct rps_export_job *job)
+{
+    const struct rps_export_options *options = job->options;
+
+    for (int source = 0; source < RPS_SYSTEM_SOURCES && job->result == 0; source++) {
+        struct rps_system_cursor *cursor;
+        struct rps_system_row row;
+
+        job->result = rps_system_cursor_open(&cursor, job->reader, job->run->run_id,
+                                             (enum rps_system_source)source, options->from_ns,
+                                             options->to_ns, 0, &job->err);
+        while (job->result == 0 &&
+               (job->result = rps_system_cursor_next(cursor, &row, &job->err)) > 0) {
+            put_row(job, &row);
+            job->result = 0;
+        }
+        rps_system_cursor_close(cursor);
+    }
+    rps_csv_flush(job->state);
+}
+
+static void signals_release(struct rps_export_job *job)
+{
+    if (job->state)
+        rps_csv_free(job->state);
+    job->state = NULL;
+}
+
+const struct rps_export_format rps_export_signals = {
+    .name = "signals",
+    .summary = "one row a reading of system signals: waiting, sleeping, memory, bytes",
+    .begin = signals_begin,
+    .period = ignore,
+    .end = signals_end,
+    .release = signals_release,
+};

@@ -1,0 +1,188 @@
+/* What system signals say of stretches of a run. */
+#include "rpistat/run_system.h"
+
+#include <math.h>
+
+#define US_PER_S 1e6
+#define SLEEPS_LEAST                                                                               \
+    .5 /* of its threads' time, and as much of that in one thing: it sleeps in it */
+
+const char *const rps_sleep_words[RPS_SLEEPS] = {
+    [RPS_SLEEP_IO] = "block I/O",
+    [RPS_SLEEP_LOCK] = "locks",
+    [RPS_SLEEP_MESSAGE] = "messages (pipes, sockets)",
+    [RPS_SLEEP_TIMER] = "timers",
+    [RPS_SLEEP_OTHER] = "other waits",
+};
+
+static const enum rps_tree_slot sleep_slot[RPS_SLEEPS] = {
+    [RPS_SLEEP_IO] = RPS_TREE_IN_IO,           [RPS_SLEEP_LOCK] = RPS_TREE_IN_LOCK,
+    [RPS_SLEEP_MESSAGE] = RPS_TREE_IN_MESSAGE, [RPS_SLEEP_TIMER] = RPS_TREE_IN_TIMER,
+    [RPS_SLEEP_OTHER] = RPS_TREE_IN_OTHER,
+};
+
+static int is_gauge(enum rps_system_source source, int slot)
+{
+    return rps_system_signals[source][slot].kind == RPS_SYSTEM_GAUGE;
+}
+
+int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rps_error *err)
+{
+    struct rps_system_cursor *cursor;
+    struct rps_system_row row;
+    int result = 0;
+
+    for (int source = 0; source < RPS_SYSTEM_SOURCES && result == 0; source++) {
+        result = rps_system_cursor_open(&cursor, reader, run_id, (enum rps_system_source)source,
+                                        INT64_MIN, INT64_MAX, RPS_LEVELS, err);
+        if (result == 0)
+            result = rps_system_cursor_next(cursor, &row, err);
+        rps_system_cursor_close(cursor);
+    }
+    return result;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+
+static void add_slot(struct rps_system_sum *sum, double length_s, double value, double low,
+                     double high)
+{
+    sum->low = sum->length_s > 0 ? fmin(sum->low, low) : low;
+    sum->high = sum->length_s > 0 ? fmax(sum->high, high) : high;
+    sum->length_s += length_s;
+    sum->sum += value;
+}
+
+/* Blocks have sums of gauges over their readings. */
+void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
+{
+    double length_s = (double)row->length_us / US_PER_S;
+
+    system->length_s[row->source] += length_s;
+    for (int s = 0; s < rps_system_signal_count[row->source]; s++) {
+        double value = (double)row->sum[s];
+
+        if (row->readings[s] == 0 || row->length_us <= 0)
+            continue;
+        if (is_gauge(row->source, s))
+            value *= length_s / (double)row->readings[s];
+        add_slot(&system->slot[row->source][s], length_s, value, row->lowest[s], row->highest[s]);
+    }
+}
+
+static void add_all(struct rps_run_system *to, const struct rps_run_system *from)
+{
+    for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
+        to->length_s[source] += from->length_s[source];
+        for (int s = 0; s < rps_system_signal_count[source]; s++) {
+            const struct rps_system_sum *slot = &from->slot[source][s];
+
+            if (slot->length_s > 0)
+                add_slot(&to->slot[source][s], slot->length_s, slot->sum, slot->low, slot->high);
+        }
+    }
+}
+
+static int read_source(struct rps_reader *reader, int64_t run_id, enum rps_system_source source,
+                       int64_t from_ns, int64_t to_ns, int resolution,
+                       const struct rps_run_part *part, struct rps_run_system *ret,
+                       struct rps_error *err)
+{
+    struct rps_system_cursor *cursor;
+    struct rps_system_row row;
+    size_t at = 0;
+    int result =
+        rps_system_cursor_open(&cursor, reader, run_id, source, from_ns, to_ns, resolution, err);
+
+    if (result < 0)
+        return result;
+    while ((result = rps_system_cursor_next(cursor, &row, err)) > 0) {
+        while (at < part->count && part->stretch[at].last < row.last_period)
+            at++;
+        if (at < part->count && part->stretch[at].first <= row.last_period)
+            rps_run_system_add(&ret[part->stretch[at].group], &row);
+    }
+    rps_system_cursor_close(cursor);
+    return result;
+}
+
+int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                        int64_t from_ns, int64_t to_ns, int resolution,
+                        const struct rps_run_part *part, struct rps_run_system **ret,
+                        struct rps_error *err)
+{
+    struct rps_run_system *system = rps_arena_get(arena, part->group_count + 1, sizeof(*system));
+    int result = 0;
+
+    for (int source = 0; source < RPS_SYSTEM_SOURCES && result == 0; source++)
+        result = read_source(reader, run_id, (enum rps_system_source)source, from_ns, to_ns,
+                             resolution, part, system, err);
+    for (size_t g = 0; g < part->group_count; g++)
+        add_all(&system[part->group_count], &system[g]);
+    *ret = system;
+    return result;
+}
+
+/* --- what they say ---------------------------------------------------------------------------- */
+
+static double sum_of(const struct rps_run_system *system, enum rps_tree_slot slot)
+{
+    const struct rps_system_sum *sum = &system->slot[RPS_SYSTEM_TREE][slot];
+
+    return sum->length_s > 0 ? sum->sum : NAN;
+}
+
+double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_source source,
+                           int slot)
+{
+    const struct rps_system_sum *sum = &system->slot[source][slot];
+
+    return sum->length_s > 0 ? sum->sum / sum->length_s : NAN;
+}
+
+/* A wait counts where it ends, and may have begun before. */
+struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
+{
+    double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;
+    double unseen_s = fmax(0, sum_of(system, RPS_TREE_UNSEEN) / US_PER_S);
+    double seen_on_s = sum_of(system, RPS_TREE_RUNNING) / US_PER_S;
+    struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s};
+
+    time.threads_s =
+        sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
+    for (int i = 0; i < RPS_SLEEPS; i++)
+        time.asleep_in_s[i] = sum_of(system, sleep_slot[i]);
+    if (!isfinite(time.threads_s + wait_s + on_s))
+        return time;
+    time.elapsed_s = system->length_s[RPS_SYSTEM_TREE];
+    time.threads_s = fmax(time.threads_s, on_s);
+    time.wait_s = fmin(wait_s, time.threads_s - on_s);
+    time.unseen_on_s = fmin(unseen_s, fmax(0, on_s - seen_on_s));
+    time.unknown_s = fmin(unseen_s - time.unseen_on_s, time.threads_s - on_s - time.wait_s);
+    time.asleep_s = time.threads_s - on_s - time.wait_s - time.unknown_s;
+    return time;
+}
+
+double rps_system_time_waited(const struct rps_system_time *time)
+{
+    return time->elapsed_s > 0 ? time->wait_s / (time->on_s + time->wait_s) : NAN;
+}
+
+double rps_run_system_stolen(const struct rps_run_system *system, int cpu_count)
+{
+    return rps_run_system_mean(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_STEAL) / US_PER_S /
+           cpu_count;
+}
+
+int rps_system_time_sleep(const struct rps_system_time *time)
+{
+    int most = 0;
+
+    if (!(time->elapsed_s > 0) || time->asleep_s < SLEEPS_LEAST * time->threads_s)
+        return -1;
+    for (int i = 1; i < RPS_SLEEPS; i++) {
+        if (time->asleep_in_s[i] > time->asleep_in_s[most])
+            most = i;
+    }
+    return time->asleep_in_s[most] > SLEEPS_LEAST * time->asleep_s ? most : -1;
+}

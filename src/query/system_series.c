@@ -1,0 +1,259 @@
+/*
+ * System signals as signals of phases. A reading belongs to the observation that it was made at the
+ * end of; where readings are stretched, the observations between have none.
+ *
+ *   rss            log1p(MiB / 4)
+ *   threads        log1p(threads)
+ *   read, written  log1p(MiB a CPU second / 0.25): of what the workload does in its time, whatever
+ *                  others leave of the CPUs; none where it used less than 1 % of one
+ *   sleep          counts of reasons: of each the share of the threads, one observation a reading
+ */
+#include "system_series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/array.h"
+#include "rpistat/clock.h"
+#include "rpistat/run_system.h"
+
+#define RSS_MIB       4.
+#define BYTES_MIB     .25
+#define KIB_PER_MIB   1024.
+#define USE_LEAST     .01 /* of a CPU: bytes a CPU second are not known below */
+#define USE_FULL      .5  /* and count in full from here on */
+#define REASON_LEAST  .03 /* of all threads: rarer ones are one */
+#define REASON_COUNTS 1.5 /* what is worth one independent count */
+
+enum series { RSS, THREADS, READ, WRITTEN, SERIES };
+
+static const struct {
+    enum rps_tree_slot slot;
+    double resolution;
+} series_of[SERIES] = {
+    [RSS] = {RPS_TREE_RSS, .15},
+    [THREADS] = {RPS_TREE_THREADS, .15},
+    [READ] = {RPS_TREE_READ, .7},
+    [WRITTEN] = {RPS_TREE_WRITTEN, .7},
+};
+
+/* Reasons, and behind them: not asleep. */
+#define REASONS (RPS_TREE_IN_OTHER - RPS_TREE_IN_IO + 2)
+
+/* What the readings of an observation come to. */
+struct seen {
+    double readings, length_s, cpu_s;
+    double sum[SERIES]; /* of gauges over the readings; KiB; NaN: not known */
+    double in[REASONS]; /* shares of the threads, over the readings */
+};
+
+struct run_series {
+    size_t count;
+    struct seen *seen;
+    int has_reasons;
+    double in[REASONS]; /* over all */
+};
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* CPU time in the stretch that a reading at the end of observation `at` is of. */
+static double cpu_s_of(const struct rps_collected *collected, size_t at,
+                       const struct rps_system_row *row)
+{
+    int64_t length_ns = row->length_us * RPS_NS_PER_US, begin_ns = row->end_ns - length_ns;
+    double cpu_s = 0;
+
+    do {
+        cpu_s += collected->cpu_s[at];
+    } while (at-- > 0 && (collected->start_ns[at] + collected->end_ns[at]) / 2 > begin_ns);
+    return cpu_s;
+}
+
+static void add_reasons(struct run_series *run, struct seen *seen, const struct rps_system_row *row)
+{
+    double threads = (double)row->sum[RPS_TREE_THREADS], awake = 1;
+
+    if (row->readings[RPS_TREE_THREADS] == 0 || row->readings[RPS_TREE_IN_IO] == 0 || threads <= 0)
+        return;
+    for (int k = 0; k <= REASONS - 1; k++) {
+        double share = k < REASONS - 1 ? (double)row->sum[RPS_TREE_IN_IO + k] / threads : awake;
+        double readings = (double)row->readings[RPS_TREE_IN_IO];
+
+        awake -= share;
+        seen->in[k] += fmax(share, 0) * readings;
+        run->in[k] += fmax(share, 0) * readings;
+    }
+    run->has_reasons = 1;
+}
+
+static void add_reading(struct run_series *run, const struct rps_collected *collected, size_t at,
+                        const struct rps_system_row *row)
+{
+    struct seen *seen = &run->seen[at];
+
+    seen->readings += (double)row->readings[RPS_TREE_THREADS];
+    seen->length_s += (double)row->length_us / 1e6;
+    seen->cpu_s += cpu_s_of(collected, at, row);
+    for (int s = 0; s < SERIES; s++)
+        seen->sum[s] +=
+            row->readings[series_of[s].slot] > 0 ? (double)row->sum[series_of[s].slot] : NAN;
+    add_reasons(run, seen, row);
+}
+
+/* 1 when the run has readings. */
+static int read_run(struct rps_arena *arena, const struct rps_run_member *member,
+                    const struct rps_collected *collected, struct run_series *ret,
+                    struct rps_error *err)
+{
+    struct rps_system_cursor *cursor;
+    struct rps_system_row row;
+    size_t at = 0;
+    int has = 0, result = rps_system_cursor_open(&cursor, member->reader, member->run.run_id,
+                                                 RPS_SYSTEM_TREE, INT64_MIN, INT64_MAX,
+                                                 member->cpu_series.resolution, err);
+
+    ret->count = collected->signals.count;
+    ret->seen = rps_arena_get(arena, ret->count, sizeof(*ret->seen));
+    if (result < 0)
+        return result;
+    while ((result = rps_system_cursor_next(cursor, &row, err)) > 0) {
+        uint64_t middle = row.period + (row.last_period - row.period) / 2;
+
+        while (at < ret->count && collected->last[at] < middle)
+            at++;
+        if (at < ret->count && collected->first[at] <= middle) {
+            add_reading(ret, collected, at, &row);
+            has = 1;
+        }
+    }
+    rps_system_cursor_close(cursor);
+    return result < 0 ? result : has;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* The transformed value, NaN: not seen, and its weight. */
+static double value_of(const struct seen *seen, enum series s, float *ret_weight)
+{
+    double use = seen->cpu_s / seen->length_s;
+
+    *ret_weight = 1;
+    if (!(seen->readings > 0))
+        return NAN;
+    if (s == RSS)
+        return log1p(seen->sum[s] / seen->readings / KIB_PER_MIB / RSS_MIB);
+    if (s == THREADS)
+        return log1p(seen->sum[s] / seen->readings);
+    if (!(use >= USE_LEAST))
+        return NAN;
+    *ret_weight = (float)fmin(1, use / USE_FULL);
+    return log1p(seen->sum[s] / KIB_PER_MIB / seen->cpu_s / BYTES_MIB);
+}
+
+static int add_series(struct rps_arena *arena, struct rps_run_signals *signals,
+                      const struct run_series *run, enum series s, struct rps_error *err)
+{
+    const char *name = rps_system_signals[RPS_SYSTEM_TREE][series_of[s].slot].name;
+    double low = INFINITY, high = -INFINITY;
+    int result = 0;
+
+    for (size_t r = 0; r < signals->count; r++) {
+        for (size_t i = 0; i < run[r].count; i++) {
+            float weight;
+            double value = value_of(&run[r].seen[i], s, &weight);
+
+            low = fmin(low, value);
+            high = fmax(high, value);
+        }
+    }
+    if (!(high - low > series_of[s].resolution))
+        return 0;
+    for (size_t r = 0; r < signals->count && result == 0; r++) {
+        double *value = rps_arena_get(arena, run[r].count, sizeof(*value));
+        float *weight = rps_arena_get(arena, run[r].count, sizeof(*weight));
+
+        for (size_t i = 0; i < run[r].count; i++)
+            value[i] = value_of(&run[r].seen[i], s, &weight[i]);
+        result = rps_collected_add_signal(&signals->collected[r], name, value, weight,
+                                          series_of[s].resolution, err);
+    }
+    return result;
+}
+
+/* --- reasons ---------------------------------------------------------------------------------- */
+
+/* The symbol of each reason, those that are rare in all runs together; how many symbols. */
+static size_t choose_symbols(const struct rps_run_signals *signals, const struct run_series *run,
+                             uint32_t symbol[REASONS])
+{
+    double in[REASONS] = {0}, all = 0;
+    uint32_t width = 0;
+
+    for (size_t r = 0; r < signals->count; r++) {
+        for (int k = 0; k < REASONS; k++) {
+            in[k] += run[r].in[k];
+            all += run[r].in[k];
+        }
+    }
+    for (int k = 0; k < REASONS; k++)
+        symbol[k] = in[k] > REASON_LEAST * all ? width++ : UINT32_MAX;
+    for (int k = 0; k < REASONS; k++)
+        symbol[k] = symbol[k] == UINT32_MAX ? width : symbol[k];
+    return width + 1;
+}
+
+static int add_table(const struct run_series *run, const uint32_t symbol[REASONS], size_t width,
+                     struct rps_collected *collected, struct rps_error *err)
+{
+    struct rps_count *count = calloc(run->count * REASONS + 1, sizeof(*count));
+    struct rps_count_table table;
+    size_t used = 0;
+
+    if (!count)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < run->count; i++) {
+        for (int k = 0; k < REASONS; k++) {
+            if (run->seen[i].in[k] > 0)
+                count[used++] = (struct rps_count){i, symbol[k], (float)run->seen[i].in[k]};
+        }
+    }
+    if (rps_count_table_make(run->count, width, REASON_COUNTS, count, used, &table, err) < 0)
+        return RPS_FAILED;
+    return rps_collected_add_table(collected, &table, err);
+}
+
+static int add_reasons_of_all(struct rps_run_signals *signals, const struct run_series *run,
+                              struct rps_error *err)
+{
+    uint32_t symbol[REASONS];
+    size_t width = choose_symbols(signals, run, symbol);
+    int result = 0;
+
+    for (size_t r = 0; r < signals->count; r++) {
+        if (!run[r].has_reasons)
+            return 0;
+    }
+    if (width < 3)
+        return 0; /* one reason, and what is rare */
+    for (size_t r = 0; r < signals->count && result == 0; r++)
+        result = add_table(&run[r], symbol, width, &signals->collected[r], err);
+    signals->has_sleep = 1;
+    return result;
+}
+
+int rps_system_series_add(struct rps_arena *arena, struct rps_run_signals *signals,
+                          struct rps_error *err)
+{
+    struct run_series *run = rps_arena_get(arena, signals->count, sizeof(*run));
+    int result = 1;
+
+    for (size_t r = 0; r < signals->count && result > 0; r++)
+        result = read_run(arena, &signals->member[r], &signals->collected[r], &run[r], err);
+    if (result <= 0)
+        return result;
+    result = 0;
+    for (int s = 0; s < SERIES && result == 0; s++)
+        result = add_series(arena, signals, run, (enum series)s, err);
+    return result == 0 ? add_reasons_of_all(signals, run, err) : result;
+}

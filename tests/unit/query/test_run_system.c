@@ -1,0 +1,137 @@
+/* What system signals say: sums made by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "rpistat/run_system.h"
+
+#define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
+
+/* Ten readings of a second in which each slot had the same value; negative: not known. */
+static struct rps_run_system made(const int64_t value[RPS_TREE_SLOTS])
+{
+    struct rps_run_system system = {0};
+
+    for (int i = 0; i < 10; i++) {
+        struct rps_system_row row = {.source = RPS_SYSTEM_TREE, .length_us = 1000000};
+
+        for (int s = 0; s < RPS_TREE_SLOTS; s++) {
+            row.readings[s] = value[s] >= 0;
+            row.sum[s] = value[s];
+            row.lowest[s] = row.highest[s] = (double)value[s];
+        }
+        rps_run_system_add(&system, &row);
+    }
+    return system;
+}
+
+static void test_one_thread(void **state)
+{
+    const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
+        [RPS_TREE_RUNNING] = 200000,
+        [RPS_TREE_WAIT] = 300000,
+        [RPS_TREE_THREADS] = 1,
+        [RPS_TREE_RSS] = 4096,
+        [RPS_TREE_READ] = 512,
+    });
+    struct rps_system_time time = rps_run_system_time(&system, 2);
+
+    (void)state;
+    NEAR(time.elapsed_s, 10);
+    NEAR(time.threads_s, 10);
+    NEAR(time.on_s, 2);
+    NEAR(time.wait_s, 3);
+    NEAR(time.asleep_s, 5);
+    NEAR(time.unknown_s, 0);
+    NEAR(rps_system_time_waited(&time), .6);
+    assert_int_equal(rps_system_time_sleep(&time), -1);
+    NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_RSS), 4096);
+    NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_READ), 512);
+}
+
+/* A wait that began long before it ended is cut to what its threads were off the CPU. */
+static void test_long_wait(void **state)
+{
+    const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
+        [RPS_TREE_RUNNING] = 500000, [RPS_TREE_WAIT] = 9000000, [RPS_TREE_THREADS] = 1});
+    struct rps_system_time time = rps_run_system_time(&system, 5);
+
+    (void)state;
+    NEAR(time.wait_s, 5);
+    NEAR(time.asleep_s, 0);
+}
+
+static void test_children_and_unseen(void **state)
+{
+    const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){
+        [RPS_TREE_RUNNING] = 100000,
+        [RPS_TREE_UNSEEN] = 800000,
+        [RPS_TREE_THREADS] = 4,
+        [RPS_TREE_IN_CHILD] = 1,
+        [RPS_TREE_IN_LOCK] = 3,
+    });
+    struct rps_system_time time = rps_run_system_time(&system, 3);
+
+    (void)state;
+    NEAR(time.threads_s, 30 + 8);
+    NEAR(time.unseen_s, 8);
+    NEAR(time.unseen_on_s, 2);
+    NEAR(time.unknown_s, 6);
+    NEAR(time.asleep_s, 38 - 3 - 6);
+    NEAR(time.asleep_in_s[RPS_SLEEP_LOCK], 30);
+    assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
+}
+
+/* Blocks have sums of gauges over their readings. */
+static void test_blocks(void **state)
+{
+    struct rps_run_system system = {0};
+    struct rps_system_row row = {.source = RPS_SYSTEM_TREE,
+                                 .level = 1,
+                                 .length_us = 1600000,
+                                 .readings = {[RPS_TREE_RSS] = 16},
+                                 .sum = {[RPS_TREE_RSS] = 16 * 100},
+                                 .lowest = {[RPS_TREE_RSS] = 20},
+                                 .highest = {[RPS_TREE_RSS] = 400}};
+
+    (void)state;
+    rps_run_system_add(&system, &row);
+    NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_RSS), 100);
+    NEAR(system.slot[RPS_SYSTEM_TREE][RPS_TREE_RSS].low, 20);
+    NEAR(system.slot[RPS_SYSTEM_TREE][RPS_TREE_RSS].high, 400);
+}
+
+/* What was not read is not known, not 0. */
+static void test_not_read(void **state)
+{
+    int64_t value[RPS_TREE_SLOTS];
+    struct rps_run_system system;
+    struct rps_system_time time;
+
+    (void)state;
+    for (int s = 0; s < RPS_TREE_SLOTS; s++)
+        value[s] = s == RPS_TREE_THREADS ? 1 : -1;
+    system = made(value);
+    time = rps_run_system_time(&system, 1);
+    NEAR(time.elapsed_s, 0);
+    assert_true(isnan(rps_system_time_waited(&time)));
+    assert_true(isnan(time.asleep_in_s[RPS_SLEEP_IO]));
+    assert_true(isnan(rps_run_system_stolen(&system, 2)));
+    assert_int_equal(rps_system_time_sleep(&time), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_thread),
+        cmocka_unit_test(test_long_wait),
+        cmocka_unit_test(test_children_and_unseen),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_not_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
