@@ -238,7 +238,8 @@ static void tell_factor(struct reader *reader, char *note, size_t size)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
 
-    if (reader->factor == reader->told_factor || reader->settled < SETTLED)
+    if (reader->settled < SETTLED ||
+        llabs(reader->factor - reader->told_factor) * 4 <= reader->told_factor)
         return;
     reader->told_factor = reader->factor;
     snprintf(note, size, "signals of the workload are read every %s: %zu processes, %zu threads",
