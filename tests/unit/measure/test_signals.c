@@ -724,6 +724,7 @@ static void test_other_user(void **state)
         const struct rps_system_reading *reading;
         struct rps_system_state can;
         struct test test;
+        char byte;
         int wrong = setresuid(65534, 65534, 65534) < 0;
 
         open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
@@ -732,7 +733,9 @@ static void test_other_user(void **state)
         wrong |= can.reason[RPS_TREE_WAIT][0] != '\0';
         reading = read_next(&test);
         wrong |= has(reading, RPS_TREE_READ) || has(reading, RPS_TREE_IN_MESSAGE);
-        go_on(&child); /* it has run: all the same */
+        let_go(&child); /* it has run: all the same */
+        wrong |= read(child.said, &byte, 1) != 1;
+        wait_until(child.pid, 'S');
         reading = read_next(&test);
         wrong |= has(reading, RPS_TREE_READ) || has(reading, RPS_TREE_IN_MESSAGE);
         wrong |= !has(reading, RPS_TREE_RUNNING) || reading->value[RPS_TREE_RUNNING] == 0;
