@@ -458,6 +458,7 @@ static void read_threads(struct rps_signal_tree *tree)
         int rc = thread->gone > 0 ? -ESRCH : read_times(tree, thread);
 
         if (rc == -ESRCH || rc == -ENOENT) {
+            thread->process->has_run = 1; /* it may have gone, too */
             if (thread->gone++ >= GONE_MAX)
                 remove_thread(tree, thread);
         } else if (rc < 0) {
