@@ -849,12 +849,13 @@ static void test_machine(void **state)
     assert_false(can.supported >> RPS_MACHINE_PSI_IO & 1);
     assert_string_equal(can.reason[RPS_MACHINE_PSI_IO], "/proc/pressure/io cannot be read");
     assert_string_equal(can.reason[RPS_MACHINE_STEAL], "");
+    read_period(&test, 1, 0); /* from here on it counts */
     write_machine(cpus + 1 + 7, 10, "sd/a");
-    for (uint64_t period = 1; period < 10; period++)
+    for (uint64_t period = 2; period < 11; period++)
         read_period(&test, period, 0);
     assert_int_equal(test.count, 0); /* each second */
     write_machine(cpus - 1, 10, "sd/a");
-    read_period(&test, 10, 0);
+    read_period(&test, 11, 0);
     assert_int_equal(test.count, 1);
     reading = &test.reading[0];
     assert_int_equal(reading->valid, can.supported);
@@ -887,6 +888,7 @@ static void test_real_machine(void **state)
 
     (void)state;
     open_reader(&test, "", RPS_SYSTEM_MACHINE, NULL, 0, 0, 1000);
+    read_period(&test, 0, 0);
     reading = read_next(&test);
     assert_true(has(reading, RPS_MACHINE_WAIT));
     assert_true(has(reading, RPS_MACHINE_STEAL));
