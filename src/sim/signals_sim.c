@@ -20,7 +20,7 @@ static uint64_t counted(const struct sim_phase *phase, enum rps_system_source so
                         int64_t passed_ns)
 {
     const struct sim_signals *signals = &phase->signals;
-    uint64_t on_ns = (uint64_t)rps_sim_cpu_at(phase, passed_ns);
+    uint64_t on_ns = phase->idle ? 0 : (uint64_t)rps_sim_cpu_at(phase, passed_ns);
 
     if (source == RPS_SYSTEM_TREE && slot == RPS_TREE_RUNNING)
         return on_ns / SIM_PPM * signals->seen_ppm + on_ns % SIM_PPM * signals->seen_ppm / SIM_PPM;
