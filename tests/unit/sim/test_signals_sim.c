@@ -164,16 +164,22 @@ static void test_delay(void **state)
     test_run_free(&run);
 }
 
-/* Nothing is found in some readings; the next one has what came since, and no more. */
+/* Little is found in some readings; the next one has what came since, and no more. */
 static void test_fails(void **state)
 {
     struct test_run run;
 
     (void)state;
-    test_simulate(&run, "fail-reading 200ms 200ms\nphase a 500ms read=10M\n", &read_all);
-    assert_int_equal(run.reading_count, 5);
-    for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(run.reading[i].valid != 0, i == 0 || i > 2);
+    test_simulate(&run, "fail-reading 200ms 200ms\nphase a 500ms read=10M m_wait=1 m_steal=1ms\n",
+                  &read_all);
+    assert_int_equal(run.reading_count, 10);
+    for (size_t i = 0; i < 10; i += 2) {
+        int fails = i == 2 || i == 4;
+
+        assert_int_equal(run.reading[i].valid,
+                         1 << RPS_TREE_THREADS | (fails ? 0 : 1 << RPS_TREE_READ));
+        assert_int_equal(run.reading[i + 1].valid,
+                         1 << RPS_MACHINE_WAIT | (fails ? 0 : 1 << RPS_MACHINE_STEAL));
         assert_int_equal(TREE(run, i, READ), 1024);
         assert_int_equal(run.reading[i].length_us, 100000);
     }
