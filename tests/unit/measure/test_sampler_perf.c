@@ -1066,11 +1066,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_busy),          cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_two_cpus),
         cmocka_unit_test(test_shell),         cmocka_unit_test(test_brief),
-        cmocka_unit_test(test_hears_only),    cmocka_unit_test(test_times),
-        cmocka_unit_test(test_leader),        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_threshold),     cmocka_unit_test(test_attach),
-        cmocka_unit_test(test_forks_lost),    cmocka_unit_test(test_others),
-        cmocka_unit_test(test_lost),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_hears_only),    cmocka_unit_test(test_leader),
+        cmocka_unit_test(test_times),         cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_attach),        cmocka_unit_test(test_forks_lost),
+        cmocka_unit_test(test_others),        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_refusals),
     };
 
     if (argc > 1)
