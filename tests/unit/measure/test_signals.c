@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -450,6 +451,7 @@ static void test_bytes(void **state)
 
     (void)state;
     wait_for(&child);
+    go_on(&child); /* before it is known */
     open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
     in = io_of(child.pid, "rchar: ");
     out = io_of(child.pid, "wchar: ");
@@ -495,7 +497,8 @@ static void count_bytes_of_a_child(int is_late)
         hear(&test, RPS_SAMPLE_EXIT, made, made, 0, rps_clock_monotonic_ns());
     read_next(&test);
     read_next(&test);
-    go_on(&child); /* waited for */
+    assert_int_equal(test.reading[2].value[RPS_TREE_THREADS], 1); /* of those that live */
+    go_on(&child);                                                /* waited for */
     read_next(&test);
     if (is_late)
         hear(&test, RPS_SAMPLE_EXIT, made, made, 0, rps_clock_monotonic_ns());
@@ -521,7 +524,7 @@ static void test_unseen(void **state)
 {
     struct child child = start(spin_in_steps);
     const pid_t made = 1 << 29;
-    int64_t from_ns, to_ns, end_ns;
+    int64_t from_ns, to_ns, end_ns, before[2], after[2];
     struct test test;
 
     (void)state;
@@ -539,10 +542,14 @@ static void test_unseen(void **state)
     hear(&test, RPS_SAMPLE_FORK, made, made, child.pid, to_ns + 10000000);
     hear(&test, RPS_SAMPLE_FORK, made, made, child.pid, to_ns + 12000000);
     hear(&test, RPS_SAMPLE_EXIT, made, made, 0, to_ns + 13000000);
-    /* and what was heard of one that was known */
+    /* and what was heard of one that was known: it goes on */
+    times_of(child.pid, &before[0], &before[1]);
+    go_on(&child);
+    times_of(child.pid, &after[0], &after[1]);
     hear(&test, RPS_SAMPLE_FORK, child.pid, child.pid, 0, to_ns - RPS_NS_PER_S);
     read_next(&test);
     assert_int_equal(sum_of(&test, RPS_TREE_UNSEEN), 18003);
+    assert_int_equal(sum_of(&test, RPS_TREE_RUNNING), (after[0] - before[0]) / 1000);
     /* one that has been waited for ends after it was read */
     go_on(&child);
     from_ns = rps_clock_monotonic_ns();
@@ -683,6 +690,15 @@ static void test_hidden(void **state)
     assert_int_equal(reading->value[RPS_TREE_IN_IO], 1); /* by its letter */
     assert_int_equal(reading->value[RPS_TREE_RUNNING], 2000);
     assert_int_equal(reading->value[RPS_TREE_WAIT], 2);
+    write_thread(7, 7, "3000999 7000 12\n", "spiral", "7 (a) ) S 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_OTHER], 1);
+    write_thread(7, 7, "3000999 7000 13\n", "antipoll", "7 (a) ) S 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_OTHER], 1);
+    write_thread(7, 7, "3000999 7000 14\n", "do_sys_poll", "7 (a) ) S 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_MESSAGE], 1);
     test.reader.close(test.reader.self);
 }
 
@@ -753,6 +769,43 @@ static void test_other_user(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     end(&child);
+}
+
+static int count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Half of what may be open is left to all else. */
+static void test_descriptors(void **state)
+{
+    const int before = count_descriptors();
+    struct rlimit was, limit;
+    struct test test;
+
+    (void)state;
+    for (pid_t tid = 7; tid < 107; tid++)
+        write_thread(7, tid, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    limit = was;
+    limit.rlim_cur = 100;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    for (int i = 0; i < 3; i++) {
+        read_next(&test);
+        assert_in_range(count_descriptors() - before, 40, 51);
+        assert_int_equal(test.reading[i].value[RPS_TREE_IN_LOCK], 100);
+    }
+    test.reader.close(test.reader.self);
+    assert_int_equal(count_descriptors(), before);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 }
 
 /* Many threads are read by another one, and what it has read comes with the next period. */
@@ -826,10 +879,11 @@ static void write_machine(int cpus_and_more, int more, const char *disk)
              "0 0\n",
              disk, 100 + 2 * more, 200 + 4 * more, disk, 100 + 2 * more, 200 + 4 * more);
     write_file(text, "proc/diskstats");
-    snprintf(text, sizeof(text),
-             "Inter-| Receive\n face |bytes\n  lo: %d 0 0 0 0 0 0 0 5 0\neth0:%d 1 2 3 4 5 6 7 %d "
-             "0\n eth1: %d 1 2 3 4 5 6 7 8 9\n",
-             more, 1024 * more, 3 * 1024 * more, 1024 * more);
+    snprintf(
+        text, sizeof(text),
+        "Inter-| Receive\n face |bytes\n  lo: %d000 0 0 0 0 0 0 0 5 0\neth0:%d 1 2 3 4 5 6 7 %d "
+        "0\n eth1: %d 1 2 3 4 5 6 7 8 9\n",
+        more, 1024 * more, 3 * 1024 * more, 1024 * more);
     write_file(text, "proc/net/dev");
 }
 
@@ -909,6 +963,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hidden, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_lacking, make_root, remove_root),
         cmocka_unit_test(test_other_user),
+        cmocka_unit_test_setup_teardown(test_descriptors, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_own_thread, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_too_many, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_machine, make_root, remove_root),
