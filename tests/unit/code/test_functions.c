@@ -342,6 +342,8 @@ static void frames_are_functions(void **state)
         add((const uint64_t[]){place(first, 5), place(second, 9)}, 2, 0);
     assert_int_equal(frame_at(0), one + 5);
     assert_int_equal(frame_at(1), two);
+    add((const uint64_t[]){place(second, 9), place(first, 6)}, 2, 0); /* nor one that has a frame */
+    assert_int_equal(frame_at(1), one);
     assert_int_equal(seen.frame_count, RPS_TRACKER_EXACT_MAX + 3);
     for (int i = 0; i < 3; i++) /* no function is known there */
         add((const uint64_t[]){MANY << 1}, 1, 0);
