@@ -113,7 +113,7 @@ static const struct rps_option options[] = {
      1, .words = "auto hardware software sim:"},
     {"no-merge", 0, NULL, "rotate the sets even if all could count at once", NULL, RPS_OPTION_FLAG,
      AT(no_merge)},
-    {"order", 0, "HOW", "of the sets: random, fixed, random:SEED", "random", RPS_OPTION_OTHER,
+    {"order", 0, "HOW", "of sets: random, fixed, random:SEED", "random", RPS_OPTION_OTHER,
      AT(order), .set = set_order, .words = "random fixed random:"},
     {"no-samples", 0, NULL, "take no samples of the code that runs", NULL, RPS_OPTION_FLAG,
      AT(no_samples)},
@@ -125,9 +125,9 @@ static const struct rps_option options[] = {
      AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "callers by fp, dwarf, lbr, auto; or none", "auto", RPS_OPTION_CHOICE,
      AT(stacks), .words = "auto fp dwarf lbr none"},
-    {"signals", 0, "WHAT", "what else to read: tree, machine, all; or off", "all",
-     RPS_OPTION_CHOICE, AT(signals), .words = "off tree machine all"},
-    {"signal-budget", 0, "P%", "what reading them may take of a CPU", "0.1%", RPS_OPTION_OTHER,
+    {"signals", 0, "WHAT", "also read tree, machine, all; or off", "all", RPS_OPTION_CHOICE,
+     AT(signals), .words = "off tree machine all"},
+    {"signal-budget", 0, "P", "what reading them may take of a CPU", "0.1%", RPS_OPTION_OTHER,
      AT(signal_budget), .set = set_budget},
     {"commit", 0, "T", "time between commits, 0: every period", "1s", RPS_OPTION_DURATION,
      AT(commit_ns), 0, HOUR_NS},
@@ -149,8 +149,7 @@ static int check_record(struct rps_cli *cli)
                                  rps_options_source(cli, "sample-on") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "stacks") != RPS_SOURCE_DEFAULT;
     settings->asks_for_signals = settings->signals != RPS_RECORD_SIGNALS_OFF &&
-                                 (rps_options_source(cli, "signals") != RPS_SOURCE_DEFAULT ||
-                                  rps_options_source(cli, "signal-budget") != RPS_SOURCE_DEFAULT);
+                                 rps_options_source(cli, "signals") == RPS_SOURCE_COMMAND_LINE;
     if (settings->signals == RPS_RECORD_SIGNALS_TREE && (settings->all_cpus || settings->cpus))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--signals tree: whole CPUs have no tree of processes; --signals "
