@@ -147,7 +147,8 @@ static void read_network(struct rps_signal_machine *machine)
         unsigned long long in, out;
         char card[64];
 
-        if (sscanf(line, " %63[^:\n]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", card, &in, &out) == 3 &&
+        if (sscanf(line, " %63[^:\n]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", card, &in, &out) ==
+                3 &&
             strcmp(card, "lo") != 0) {
             bytes[0] += (int64_t)in;
             bytes[1] += (int64_t)out;
