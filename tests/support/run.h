@@ -98,6 +98,8 @@ struct test_options {
     void (*clocks)(void *self, struct rps_clocks *ret); /* of the event loop; NULL: none */
     void (*adapt)(struct rps_event_loop *event_loop);   /* change more of it; NULL: nothing */
     const struct rps_sampler *sampler;                  /* NULL: none */
+    const struct rps_system_reader *system;             /* NULL: none */
+    const struct rps_sample_sink *sample_sink;          /* NULL: none */
     int paused;
 };
 

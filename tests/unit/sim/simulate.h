@@ -8,6 +8,8 @@
 
 static const struct rps_pmu *const test_simulated[] = {&rps_pmu_sim, NULL};
 
+static const struct rps_system_sink test_no_system_sink = {0};
+
 /* Run a simulation script to its end. */
 static inline void test_simulate(struct test_run *ret, const char *script,
                                  const struct test_options *options)
@@ -51,6 +53,9 @@ static inline void test_simulate(struct test_run *ret, const char *script,
         .duration_ns = options->duration_ns,
         .delay_ns = options->delay_ns,
         .sampler = options->sampler,
+        .sample_sink = options->sample_sink,
+        .system = options->system,
+        .system_sink = &test_no_system_sink,
         .paused = options->paused,
         .counting = target.start_at_exec,
     };
