@@ -63,7 +63,7 @@ struct rps_picture_words {
 
 /* The panel "Code", stacked: shares of the time, in steps: code_panel.c; and that of threads, how many
  * there are: system_panels.c. */
-#define RPS_PICTURE_CODE_LINES 10
+#define RPS_PICTURE_CODE_LINES 11
 #define RPS_PICTURE_CODE_NAME  256
 
 struct rps_picture_code {

@@ -20,21 +20,23 @@
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
 
-#define CODE_TOP     6                            /* with a name of their own; then "other", and */
-#define CODE_OFF     "off the CPU or not sampled" /* without system signals */
+#define CODE_TOP     6  /* with a name of their own; then "other", and */
 #define CODE_SAMPLES 50 /* that a step would have of a busy CPU, at least */
 #define US_PER_S     1e6
 #define CODE_STEPS   1000 /* at most, but for phases */
-#define CODE_WAITING 6    /* colour of waiting for a CPU */
-#define CODE_OTHER   7    /* colour of "other", the palette's grey */
 
-/* The lines behind those with a name. */
-enum {
-    LINE_OTHER = CODE_TOP,
-    LINE_WAITING,
-    LINE_ASLEEP,
-    LINE_NOT_SAMPLED,
-    LINE_OFF = LINE_NOT_SAMPLED
+/* The lines behind functions. */
+enum { LINE_OTHER = CODE_TOP, LINE_WAITING, LINE_ASLEEP, LINE_NOT_SAMPLED, LINE_OFF };
+
+static const struct {
+    const char *name;
+    int colour; /* as rpistat/picture.h has them */
+} line_of[RPS_PICTURE_CODE_LINES] = {
+    [LINE_OTHER] = {"other", 7},
+    [LINE_WAITING] = {"waiting for a CPU", -2},
+    [LINE_ASLEEP] = {"asleep", -1},
+    [LINE_NOT_SAMPLED] = {"not sampled", 6},
+    [LINE_OFF] = {"off the CPU or not sampled", -1}, /* without system signals */
 };
 
 /* The tree's readings, step by step. */
@@ -241,10 +243,8 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
 
 /* Keep the lines that have something of some step, and name them. */
 static void name_lines(struct rps_picture_code *code, const struct rps_code *names,
-                       enum rps_plot_code by, const struct keys *keys, int is_split)
+                       enum rps_plot_code by, const struct keys *keys)
 {
-    static const char *const behind[] = {"other", "waiting for a CPU", "asleep", "not sampled"};
-
     for (int line = 0; line < RPS_PICTURE_CODE_LINES; line++) {
         int kept = code->line_count, is_there = 0;
 
@@ -256,17 +256,11 @@ static void name_lines(struct rps_picture_code *code, const struct rps_code *nam
         }
         if (!is_there)
             continue;
-        code->colour[kept] = line < CODE_TOP                    ? line
-                             : line == LINE_OTHER               ? CODE_OTHER
-                             : line == LINE_WAITING             ? CODE_WAITING
-                             : line == LINE_ASLEEP || !is_split ? -1
-                                                                : -2;
+        code->colour[kept] = line < CODE_TOP ? line : line_of[line].colour;
         if (line < CODE_TOP)
             name_key(names, by, keys, keys->top[line], code->name[kept]);
-        else if (line == LINE_OFF && !is_split)
-            strcpy(code->name[kept], CODE_OFF);
         else
-            strcpy(code->name[kept], behind[line - CODE_TOP]);
+            strcpy(code->name[kept], line_of[line].name);
         code->line_count++;
     }
 }
@@ -304,20 +298,17 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
         rps_shares_are_of_programs(code, keys.name, keys.samples, keys.count))
         result = 1;
     if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
-        int is_split = 0;
-
         result = rps_system_cursor_open(&readings.cursor, picture->cpu_series.reader,
                                         picture->cpu_series.run_id, RPS_SYSTEM_TREE,
                                         bins.edge_ns[0], bins.edge_ns[bins.bin_count],
                                         picture->cpu_series.resolution, err);
         if (result == 0) {
             next_reading(&readings);
-            is_split = readings.has_row;
             make_steps(picture, &bins, &code->sampling, &keys, &readings);
             result = readings.result;
         }
         rps_system_cursor_close(readings.cursor);
-        name_lines(&picture->code, code, by, &keys, is_split);
+        name_lines(&picture->code, code, by, &keys);
         give_title(&picture->code, by, &code->sampling);
     }
     rps_arena_free(arena);

@@ -17,9 +17,9 @@ static const struct {
     const char *name;
     enum rps_tree_slot slot;
     double divisor;
-    int colour; /* the grid's is a grey */
+    int colour; /* as rpistat/picture.h has them */
 } line_of[] = {
-    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, 3},
+    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
     {"in block I/O", RPS_TREE_IN_IO, 1, 0},      {"in locks", RPS_TREE_IN_LOCK, 1, 4},
     {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
 };
