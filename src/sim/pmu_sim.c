@@ -353,26 +353,24 @@ static unsigned sim_width(void *self, int set, int slot)
     return sim->script->width;
 }
 
-/* The fastest counter's time for one turn, with the most that noise adds. */
+/* The fastest counter's CPU time for one turn, with the most that noise adds. Several threads that
+ * run make that pass sooner: what is lost then is noticed. */
 static int64_t sim_read_within_ns(void *self)
 {
     const struct sim *sim = self;
-    uint64_t fastest = 0, runners = 1;
+    uint64_t fastest = 0;
     double seconds;
 
     if (sim->script->width >= 62)
         return INT64_MAX;
-    for (size_t i = 0; i < sim->script->phase_count; i++) {
+    for (size_t i = 0; i < sim->script->phase_count; i++)
         for (int code = 0; code < SIM_EVENT_COUNT; code++)
             if (sim->script->phase[i].rate[code] > fastest)
                 fastest = sim->script->phase[i].rate[code];
-        if (sim->script->phase[i].signals.runners > runners)
-            runners = sim->script->phase[i].signals.runners;
-    }
     fastest += fastest * sim->script->noise_ppm / 1000000 + 1;
     if (sim->script->clock_hz > fastest)
         fastest = sim->script->clock_hz;
-    seconds = (double)(UINT64_C(1) << sim->script->width) / (double)(fastest * runners);
+    seconds = (double)(UINT64_C(1) << sim->script->width) / (double)fastest;
     return seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
 }
 

@@ -10,6 +10,12 @@
 
 #include "rpistat/clock.h"
 
+/* What a reading that fails finds all the same. */
+static const uint32_t always[RPS_SYSTEM_SOURCES] = {
+    [RPS_SYSTEM_TREE] = UINT32_C(1) << RPS_TREE_THREADS,
+    [RPS_SYSTEM_MACHINE] = UINT32_C(1) << RPS_MACHINE_WAIT,
+};
+
 static const struct sim_phase *phase_at(const struct sim_reader *reader)
 {
     return &reader->script->phase[reader->script->order[reader->order]];
@@ -20,7 +26,7 @@ static uint64_t counted(const struct sim_phase *phase, enum rps_system_source so
                         int64_t passed_ns)
 {
     const struct sim_signals *signals = &phase->signals;
-    uint64_t on_ns = (uint64_t)rps_sim_cpu_at(phase, passed_ns);
+    uint64_t on_ns = phase->idle ? 0 : (uint64_t)rps_sim_cpu_at(phase, passed_ns);
 
     if (source == RPS_SYSTEM_TREE && slot == RPS_TREE_RUNNING)
         return on_ns / SIM_PPM * signals->seen_ppm + on_ns % SIM_PPM * signals->seen_ppm / SIM_PPM;
@@ -123,7 +129,8 @@ static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t st
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
         if (!reader->reads[source])
             continue;
-        reading.valid = fails(reader) ? 0 : reader->script->named[source];
+        reading.valid =
+            reader->script->named[source] & (fails(reader) ? always[source] : UINT32_MAX);
         take_reading(reader, source, &reading);
         sink->reading(sink->context, &reading);
     }
