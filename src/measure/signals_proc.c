@@ -20,15 +20,12 @@
 #include "pmu_perf.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
-#include "rpistat/text.h"
+#include "rpistat/signal_pace.h"
 
-/* Readings whose mean cost counts; and as many of them must be cheap before they come closer. */
-#define COSTS         8
-#define CHEAP_MIN     16
-#define SETTLED       4 /* readings at the same distance, before it is told */
 #define OWN_THREAD_NS (200 * RPS_NS_PER_US)
 #define THREADS_MAX   4096
 #define MACHINE_NS    RPS_NS_PER_S
+#define OPENED_NS     (10 * RPS_NS_PER_MS)
 
 /* The readings of a source. */
 struct row {
@@ -43,16 +40,14 @@ struct reader {
     struct row row[RPS_SYSTEM_SOURCES];
     struct rps_signal_tree tree;
     struct rps_signal_machine machine;
-    struct rps_system_state state; /* of the tree, when it was opened */
+    struct rps_system_state state; /* of the tree, when it was opened, */
+    int64_t opened_ns;             /* which was then */
 
     struct rps_signal_event *heard; /* owned; not applied yet */
     size_t heard_count;
     int is_deaf; /* no more will be heard */
 
-    int64_t cost_ns[COSTS]; /* of the latest readings of the tree */
-    uint64_t readings;
-    int64_t factor, told_factor;
-    int cheap, settled;
+    struct rps_signal_pace pace; /* of the tree */
     int is_too_many;
 
     /* The thread, while is_busy, has the tree and the cost of the reading. */
@@ -81,33 +76,6 @@ static void read_tree(struct reader *reader)
     reader->read_ns = thread_cpu_ns() - before_ns;
 }
 
-/* --- what it may cost ------------------------------------------------------------------------- */
-
-static int64_t mean_cost_ns(const struct reader *reader)
-{
-    int64_t sum = 0;
-
-    for (int i = 0; i < COSTS; i++)
-        sum += reader->cost_ns[i];
-    return sum / COSTS;
-}
-
-/* A reading took so long: how far the next ones lie apart. */
-static void consider_factor(struct reader *reader, int64_t cost_ns)
-{
-    const double allowed_ns = reader->options.budget * (double)reader->options.period_ns;
-    int64_t factor;
-
-    reader->cost_ns[reader->readings++ % COSTS] = cost_ns;
-    factor = 1 + (int64_t)((double)mean_cost_ns(reader) / allowed_ns);
-    reader->cheap = factor * 2 <= reader->factor ? reader->cheap + 1 : 0;
-    reader->settled++;
-    if (factor <= reader->factor && reader->cheap < CHEAP_MIN)
-        return;
-    reader->factor = factor;
-    reader->cheap = reader->settled = 0;
-}
-
 /* --- handing over ----------------------------------------------------------------------------- */
 
 static void hand_over(struct reader *reader, enum rps_system_source source, uint64_t period,
@@ -117,8 +85,6 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
     struct rps_system_reading reading = {
         .source = source, .period = period, .end_ns = time_ns - start_ns};
 
-    if (!row->has_any && row->time_ns < start_ns)
-        row->time_ns = start_ns;
     if (source == RPS_SYSTEM_TREE)
         rps_signal_tree_tell(&reader->tree, &reading);
     else
@@ -128,13 +94,21 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
     sink->reading(sink->context, &reading);
 }
 
-/* Is it time for a reading, each so many ns? The end of a period is never quite where it should be. */
-static int is_due(const struct reader *reader, const struct row *row, int64_t each_ns,
-                  uint64_t period, int64_t time_ns, int force)
+/* A reading of the workload was made: how far the next one is, and what it brought. */
+static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                        const struct rps_system_sink *sink, char *note, size_t size)
 {
-    if (!row->is_read || (row->has_any && row->period == period))
-        return 0;
-    return force || time_ns - row->time_ns >= each_ns - reader->options.period_ns / 2;
+    char what[80];
+
+    snprintf(what, sizeof(what), "%zu processes, %zu threads", reader->tree.process_count,
+             reader->tree.thread_count);
+    rps_signal_pace_spent(&reader->pace, time_ns, reader->read_ns, what, note, size);
+    hand_over(reader, RPS_SYSTEM_TREE, period, time_ns, start_ns, sink);
+}
+
+static int was_read(const struct row *row, uint64_t period)
+{
+    return row->has_any && row->period == period;
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -173,20 +147,17 @@ static void start_thread(struct reader *reader)
     pthread_attr_destroy(&attr);
 }
 
-/* What the thread has read, if it is through; waits: until it is. */
-static void collect(struct reader *reader, int waits, int64_t start_ns,
-                    const struct rps_system_sink *sink)
+/* 1: the thread has read; waits: until it has. */
+static int has_read(struct reader *reader, int waits)
 {
     if (!reader->is_busy)
-        return;
+        return 0;
     if (waits)
         wait_for(&reader->done);
     else if (sem_trywait(&reader->done) < 0)
-        return;
+        return 0;
     reader->is_busy = 0;
-    consider_factor(reader, reader->read_ns);
-    if (sink)
-        hand_over(reader, RPS_SYSTEM_TREE, reader->period, reader->time_ns, start_ns, sink);
+    return 1;
 }
 
 /* --- the reader ------------------------------------------------------------------------------- */
@@ -234,34 +205,20 @@ static int has_too_many(struct reader *reader, char *note, size_t size)
     return is_now;
 }
 
-static void tell_factor(struct reader *reader, char *note, size_t size)
-{
-    char text[RPS_TEXT_NUMBER_SIZE];
-
-    if (reader->factor == reader->told_factor || reader->settled < SETTLED)
-        return;
-    reader->told_factor = reader->factor;
-    snprintf(note, size, "signals of the workload are read every %s: %zu processes, %zu threads",
-             rps_text_duration(text, sizeof(text), reader->factor * reader->options.period_ns),
-             reader->tree.process_count, reader->tree.thread_count);
-}
-
 static void read_workload(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
                           int force, const struct rps_system_sink *sink, char *note, size_t size)
 {
-    struct row *row = &reader->row[RPS_SYSTEM_TREE];
-
-    collect(reader, force, start_ns, sink);
+    if (has_read(reader, force))
+        end_reading(reader, reader->period, reader->time_ns, start_ns, sink, note, size);
     if (reader->is_busy)
         return;
     apply_heard(reader);
-    tell_factor(reader, note, size);
-    if (has_too_many(reader, note, size) ||
-        !is_due(reader, row, reader->factor * reader->options.period_ns, period, time_ns, force))
+    if (has_too_many(reader, note, size) || was_read(&reader->row[RPS_SYSTEM_TREE], period) ||
+        (!force && !rps_signal_pace_due(&reader->pace, time_ns)))
         return;
-    if (!force && !reader->has_thread && mean_cost_ns(reader) >= OWN_THREAD_NS)
+    if (!force && reader->read_ns >= OWN_THREAD_NS && !reader->has_thread)
         start_thread(reader);
-    if (!force && reader->has_thread) {
+    if (!force && reader->read_ns >= OWN_THREAD_NS && reader->has_thread) {
         reader->period = period;
         reader->time_ns = time_ns;
         reader->is_busy = 1;
@@ -269,8 +226,7 @@ static void read_workload(struct reader *reader, uint64_t period, int64_t time_n
         return;
     }
     read_tree(reader);
-    consider_factor(reader, reader->read_ns);
-    hand_over(reader, RPS_SYSTEM_TREE, period, time_ns, start_ns, sink);
+    end_reading(reader, period, time_ns, start_ns, sink, note, size);
 }
 
 static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
@@ -284,7 +240,8 @@ static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t st
         read_workload(reader, period, time_ns, start_ns, force, sink, note, size);
     else if (machine->is_read) /* nothing else tells who waits: a mean of several looks */
         rps_signal_machine_look(&reader->machine);
-    if (!is_due(reader, machine, MACHINE_NS, period, time_ns, force))
+    if (!machine->is_read || was_read(machine, period) ||
+        (!force && time_ns - machine->time_ns < MACHINE_NS - reader->options.period_ns / 2))
         return;
     rps_signal_machine_read(&reader->machine);
     hand_over(reader, RPS_SYSTEM_MACHINE, period, time_ns, start_ns, sink);
@@ -293,16 +250,19 @@ static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t st
 static void reader_resume(void *self, int64_t time_ns)
 {
     struct reader *reader = self;
+    /* what was read when it was opened will do */
+    const int is_new = time_ns - reader->opened_ns < OPENED_NS;
     struct rps_system_reading unused;
 
-    collect(reader, 1, 0, NULL);
-    if (reader->row[RPS_SYSTEM_TREE].is_read) {
+    has_read(reader, 1);
+    rps_signal_pace_begin(&reader->pace, time_ns);
+    if (reader->row[RPS_SYSTEM_TREE].is_read && !is_new) {
         apply_heard(reader);
         rps_signal_tree_read(&reader->tree);
         rps_signal_tree_tell(&reader->tree, &unused);
         reader->tree.since_ns = time_ns;
     }
-    if (reader->row[RPS_SYSTEM_MACHINE].is_read) {
+    if (reader->row[RPS_SYSTEM_MACHINE].is_read && !is_new) {
         rps_signal_machine_read(&reader->machine);
         rps_signal_machine_tell(&reader->machine, &unused);
     }
@@ -330,7 +290,7 @@ static void reader_close(void *self)
 
     if (!reader)
         return;
-    collect(reader, 1, 0, NULL);
+    has_read(reader, 1);
     if (reader->has_thread) {
         reader->ends = 1;
         sem_post(&reader->go);
@@ -364,8 +324,7 @@ static int open_sources(struct reader *reader, const char *root, const struct rp
         reader->state.source = RPS_SYSTEM_TREE;
         rps_signal_tree_state(&reader->tree, &reader->state);
     }
-    for (int i = 0; i < RPS_SYSTEM_SOURCES; i++)
-        reader->row[i].time_ns = rps_clock_monotonic_ns();
+    reader->opened_ns = rps_clock_monotonic_ns();
     return 0;
 }
 
@@ -378,7 +337,7 @@ int rps_signals_open(const char *root, const struct rps_system_options *options,
     if (!reader)
         return rps_error_memory(err);
     reader->options = *options;
-    reader->factor = reader->told_factor = 1;
+    rps_signal_pace_init(&reader->pace, options->period_ns, options->budget);
     sem_init(&reader->go, 0, 0);
     sem_init(&reader->done, 0, 0);
     sched_getaffinity(0, sizeof(reader->cpus), &reader->cpus);
