@@ -377,8 +377,8 @@ static int prepare_signal(struct preparation *job, size_t signal, size_t to, str
     if (job->signals->resolution)
         alike = ldexp(job->signals->resolution[signal], -exponent);
     least = alike;
-    if (job->signals->noise_floor && job->signals->noise_floor[signal] > 0)
-        least = ldexp(job->signals->noise_floor[signal], -exponent);
+    if (job->signals->noise_floor)
+        least = fmax(least, ldexp(job->signals->noise_floor[signal], -exponent));
     unit.count = gather(job, signal, exponent);
     deviation = fmax(clip_deviation(job, unit.count), least);
     unit.limit = RPS_CLIP_DEVIATIONS * deviation;
