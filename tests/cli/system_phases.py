@@ -21,10 +21,15 @@ def record(name, script, *options, system=SYSTEM):
     expect(FOLDER.call("record", "-q", "--pmu", "sim:script.sim", "-o", name, *options), 0)
 
 
-def starts(name):
-    """When the phases begin, in seconds, but for the first."""
+def phases(name):
+    """Their labels, and when they begin, in seconds."""
     answer = json.loads(expect(FOLDER.call("phases", "-i", name, "--format", "json"), 0).stdout)
-    return [phase["start_s"] for phase in answer["phases"]][1:]
+    return [(phase["label"], phase["start_s"]) for phase in answer["phases"]]
+
+
+def starts(name):
+    """When the phases begin, but for the first."""
+    return [start for _, start in phases(name)][1:]
 
 
 def test_steps():
@@ -39,9 +44,10 @@ def test_stretched():
     """readings that come thirteen times as seldom from the middle on make no boundary there, and hide no step"""
     record("stretched.data", "phase one 60s\nreading 10us\nreading 1300us 30s\n")
     assert not starts("stretched.data"), starts("stretched.data")
-    record("stretched.data", "phase one 60s\nphase other 60s rss=400M\nreading 10us\nreading 1300us 30s\n")
-    begins = starts("stretched.data")
-    assert len(begins) == 1 and abs(begins[0] - 60) < 3, begins
+    other = "rss=400M threads=12 in=lock:10 read=300M written=300M"
+    record("stretched.data", "repeat 2\nphase one 60s written=1M\nphase other 60s %s\nend\nreading 10us\nreading 1300us 120s\n" % other)
+    assert [label for label, _ in phases("stretched.data")] == ["A", "B", "A", "B"], phases("stretched.data")
+    assert all(abs(at - true) < 3 for at, true in zip(starts("stretched.data"), (60, 120, 180))), starts("stretched.data")
 
 
 def test_thinned():
