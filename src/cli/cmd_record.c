@@ -4,7 +4,7 @@
  * The order matters. Everything that can be wrong is found before the workload runs: the command,
  * the counters, the plan, the store. Then: fork a child that waits, open its counters, add the run
  * to the store, release the child, loop until it ends (record_run.c), finish the store, write the
- * report.
+ * report (record_report.c).
  */
 #include <ctype.h>
 #include <errno.h>
@@ -293,7 +293,6 @@ static void name_code(struct rps_recording *r)
         notice(r, why.message);
 }
 
-/* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
 static int wait_for_workload(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_workload_end end;
@@ -309,6 +308,7 @@ static int wait_for_workload(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
+/* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
 {

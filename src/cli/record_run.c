@@ -44,7 +44,6 @@ int rps_record_take_signals(int *ret_fd, sigset_t *ret_before, struct rps_error 
     return rps_signals_take(handled, HANDLED_COUNT, ret_fd, ret_before, err);
 }
 
-/* Signals have come. Returns 1 and *ret when the recording shall end now. */
 void rps_record_add_fitting(struct rps_recording *r, const char *before, const char *line)
 {
     size_t used = strlen(r->run.fitting);
@@ -54,6 +53,7 @@ void rps_record_add_fitting(struct rps_recording *r, const char *before, const c
                  before, line);
 }
 
+/* Signals have come. Returns 1 and *ret when the recording shall end now. */
 static int on_signal(void *context, enum rps_wake *ret)
 {
     struct rps_recording *r = context;
