@@ -201,7 +201,6 @@ void rps_signal_machine_tell(struct rps_signal_machine *machine, struct rps_syst
 
 int rps_signal_machine_init(struct rps_signal_machine *machine, const char *root)
 {
-    struct rps_system_reading unused;
     char path[4096];
 
     memset(machine->fd, -1, sizeof(machine->fd));
@@ -210,8 +209,9 @@ int rps_signal_machine_init(struct rps_signal_machine *machine, const char *root
     machine->disks_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (rps_signal_files_open(&machine->files, root) < 0)
         return -1;
-    rps_signal_machine_read(machine);
-    rps_signal_machine_tell(machine, &unused);
+    for (int s = 0; s < RPS_MACHINE_SLOTS; s++)
+        if (faccessat(machine->files.folder_fd, name[file_of[s]], R_OK, 0) == 0)
+            machine->valid |= BIT(s);
     return 0;
 }
 

@@ -48,7 +48,7 @@ struct reader {
     int is_deaf; /* no more will be heard */
 
     struct rps_signal_pace pace; /* of the tree */
-    int is_too_many;
+    int is_too_many, machine_begun;
 
     /* The thread, while is_busy, has the tree and the cost of the reading. */
     int has_thread, is_busy, ends;
@@ -98,12 +98,24 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
 static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
                         const struct rps_system_sink *sink, char *note, size_t size)
 {
-    char what[80];
+    char what[80], text[160];
 
     snprintf(what, sizeof(what), "%zu processes, %zu threads", reader->tree.process_count,
              reader->tree.thread_count);
-    rps_signal_pace_spent(&reader->pace, time_ns, reader->read_ns, what, note, size);
+    rps_signal_pace_spent(&reader->pace, time_ns, reader->read_ns, what, text, sizeof(text));
+    if (text[0])
+        snprintf(note, size, "%s", text);
     hand_over(reader, RPS_SYSTEM_TREE, period, time_ns, start_ns, sink);
+}
+
+static void begin_machine(struct reader *reader, int64_t time_ns)
+{
+    struct rps_system_reading unused;
+
+    rps_signal_machine_read(&reader->machine);
+    rps_signal_machine_tell(&reader->machine, &unused);
+    reader->row[RPS_SYSTEM_MACHINE].time_ns = time_ns;
+    reader->machine_begun = 1;
 }
 
 static int was_read(const struct row *row, uint64_t period)
@@ -229,45 +241,56 @@ static void read_workload(struct reader *reader, uint64_t period, int64_t time_n
     end_reading(reader, period, time_ns, start_ns, sink, note, size);
 }
 
-static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
-                        const struct rps_system_sink *sink, char *note, size_t size)
+/* What comes is counted from the first reading on, at the end of the first period: a command that
+ * is over before does not wait for it. */
+static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                         int force, const struct rps_system_sink *sink)
 {
-    struct reader *reader = self;
-    struct row *machine = &reader->row[RPS_SYSTEM_MACHINE];
+    struct row *row = &reader->row[RPS_SYSTEM_MACHINE];
 
-    note[0] = '\0';
-    if (reader->row[RPS_SYSTEM_TREE].is_read)
-        read_workload(reader, period, time_ns, start_ns, force, sink, note, size);
-    else if (machine->is_read) /* nothing else tells who waits: a mean of several looks */
+    if (!reader->row[RPS_SYSTEM_TREE].is_read) /* nothing else tells who waits: several looks */
         rps_signal_machine_look(&reader->machine);
-    if (!machine->is_read || was_read(machine, period) ||
-        (!force && time_ns - machine->time_ns < MACHINE_NS - reader->options.period_ns / 2))
+    if (!reader->machine_begun) {
+        begin_machine(reader, time_ns);
+        return;
+    }
+    if (was_read(row, period) ||
+        (!force && time_ns - row->time_ns < MACHINE_NS - reader->options.period_ns / 2))
         return;
     rps_signal_machine_read(&reader->machine);
     hand_over(reader, RPS_SYSTEM_MACHINE, period, time_ns, start_ns, sink);
 }
 
+static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
+                        const struct rps_system_sink *sink, char *note, size_t size)
+{
+    struct reader *reader = self;
+
+    note[0] = '\0';
+    if (reader->row[RPS_SYSTEM_TREE].is_read)
+        read_workload(reader, period, time_ns, start_ns, force, sink, note, size);
+    if (reader->row[RPS_SYSTEM_MACHINE].is_read)
+        read_machine(reader, period, time_ns, start_ns, force, sink);
+}
+
 static void reader_resume(void *self, int64_t time_ns)
 {
     struct reader *reader = self;
-    /* what was read when it was opened will do */
-    const int is_new = time_ns - reader->opened_ns < OPENED_NS;
+    struct row *row = &reader->row[RPS_SYSTEM_TREE];
     struct rps_system_reading unused;
 
     has_read(reader, 1);
     rps_signal_pace_begin(&reader->pace, time_ns);
-    if (reader->row[RPS_SYSTEM_TREE].is_read && !is_new) {
+    row->time_ns = time_ns;
+    /* what was read when it was opened will do */
+    if (row->is_read && time_ns - reader->opened_ns >= OPENED_NS) {
         apply_heard(reader);
         rps_signal_tree_read(&reader->tree);
         rps_signal_tree_tell(&reader->tree, &unused);
         reader->tree.since_ns = time_ns;
     }
-    if (reader->row[RPS_SYSTEM_MACHINE].is_read && !is_new) {
-        rps_signal_machine_read(&reader->machine);
-        rps_signal_machine_tell(&reader->machine, &unused);
-    }
-    for (int i = 0; i < RPS_SYSTEM_SOURCES; i++)
-        reader->row[i].time_ns = time_ns;
+    if (reader->machine_begun)
+        begin_machine(reader, time_ns);
 }
 
 static int reader_state(void *self, enum rps_system_source source, struct rps_system_state *ret)
@@ -320,7 +343,8 @@ static int open_sources(struct reader *reader, const char *root, const struct rp
     if (options->tree && has_tree) {
         reader->row[RPS_SYSTEM_TREE].is_read = 1;
         if (rps_signal_tree_init(&reader->tree, root, target, options->hears) < 0)
-            return rps_error_memory(err);
+            return rps_error_set(err, RPS_FAILED, "cannot read signals: no memory, or no %s/proc",
+                                 root);
         reader->state.source = RPS_SYSTEM_TREE;
         rps_signal_tree_state(&reader->tree, &reader->state);
     }

@@ -89,7 +89,7 @@ struct rps_signal_tree {
     size_t process_count;                          /* that live */
 };
 
-/* The tree of a target that is launched or running, as it stands now. -1 without memory. */
+/* The tree of a target that is launched or running, as it stands now. -1 without memory, or /proc. */
 int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
                          const struct rps_target *target, int hears);
 
@@ -123,6 +123,7 @@ struct rps_signal_machine {
     char text[65536];
 };
 
+/* Nothing is read yet. -1: there is no /proc. */
 int rps_signal_machine_init(struct rps_signal_machine *machine, const char *root);
 void rps_signal_machine_free(struct rps_signal_machine *machine);
 

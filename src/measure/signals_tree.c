@@ -458,6 +458,7 @@ static void read_threads(struct rps_signal_tree *tree)
         int rc = thread->gone > 0 ? -ESRCH : read_times(tree, thread);
 
         if (rc == -ESRCH || rc == -ENOENT) {
+            thread->process->has_run = 1; /* it may have gone, too */
             if (thread->gone++ >= GONE_MAX)
                 remove_thread(tree, thread);
         } else if (rc < 0) {
@@ -627,38 +628,51 @@ static const struct {
     {"io", IO_SLOTS, "this kernel counts no bytes of processes (io)", "io is another user's"},
 };
 
+/* Those that are there. One that is launched has one thread, and waits. */
 static int add_target(struct rps_signal_tree *tree, const struct rps_target *target)
 {
+    const int launched = target->kind == RPS_TARGET_LAUNCH;
     struct rps_signal_process *one;
     pid_t parent = 0;
-    char path[64];
 
     for (int i = 0; i < target->pid_count; i++) {
         one = add_process(tree, target->pid[i], NULL);
-        if (!one || find_threads(tree, one, 1) < 0)
+        if (!one || (launched ? found_thread(tree, one, one->pid, 1) : find_threads(tree, one, 1)))
             return -1;
         one->is_old = 1;
     }
     for (one = tree->first; target->pid_count > 1 && one; one = one->next)
         if (read_state(tree, one->pid, 0, &parent) && (one->parent = find_process(tree, parent)))
             one->parent->users++;
-    for (size_t i = 0; tree->first && i < sizeof(files) / sizeof(files[0]); i++) {
-        snprintf(path, sizeof(path), "%ld/%s", (long)tree->first->pid, files[i].name);
+    return 0;
+}
+
+/* A process that is there lacks a file. */
+static void find_lacking(struct rps_signal_tree *tree, pid_t pid)
+{
+    char path[64];
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%ld/%s", (long)pid, files[i].name);
         if (faccessat(tree->files.folder_fd, path, F_OK, 0) < 0)
             tree->lacks |= files[i].slots;
     }
-    return 0;
+    for (size_t i = 0; i < tree->thread_count; i++)
+        tree->thread[i].gone = tree->thread[i].process->is_gone = 0;
 }
 
 int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
                          const struct rps_target *target, int hears)
 {
     *tree = (struct rps_signal_tree){.hears = hears};
-    if (rps_signal_files_open(&tree->files, root) < 0)
-        return 0;
-    if (add_target(tree, target) < 0)
+    if (rps_signal_files_open(&tree->files, root) < 0 || add_target(tree, target) < 0)
         return -1;
     rps_signal_tree_read(tree);
+    if (target->pid_count > 0 &&
+        (tree->thread_count == 0 || tree->thread[0].gone || tree->first->is_gone)) {
+        find_lacking(tree, target->pid[0]);
+        rps_signal_tree_read(tree);
+    }
     tree->since_ns = rps_clock_monotonic_ns();
     return 0;
 }

@@ -467,46 +467,54 @@ static void test_bytes(void **state)
     end(&child);
 }
 
-/* What a child did moves to its parent when it is waited for, and counts once. */
-static void test_bytes_of_a_child(void **state)
+/* What a child did moves to its parent when it is waited for, and counts once: whether or not its
+ * end is heard before. */
+static void count_bytes_of_a_child(int is_late)
 {
     struct child child = start(have_child);
-    int64_t in;
     struct test test;
-    char text[64];
-    pid_t grandchild;
+    char name[64], text[64];
+    pid_t made;
+    int64_t in;
 
-    (void)state;
     wait_for(&child);
     open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
     in = io_of(child.pid, "rchar: ");
     let_go(&child);
     assert_int_equal(read(child.said, text, 1), 1); /* the child's child has moved them */
-    snprintf(text, sizeof(text), "task/%ld/children", (long)child.pid);
-    {
-        char list[64];
-
-        read_proc(child.pid, text, list, sizeof(list));
-        grandchild = (pid_t)atol(list);
-    }
-    hear(&test, RPS_SAMPLE_FORK, grandchild, grandchild, child.pid, rps_clock_monotonic_ns());
+    snprintf(name, sizeof(name), "task/%ld/children", (long)child.pid);
+    read_proc(child.pid, name, text, sizeof(text));
+    made = (pid_t)atol(text);
+    hear(&test, RPS_SAMPLE_FORK, made, made, child.pid, rps_clock_monotonic_ns());
     read_next(&test);
     assert_in_range(sum_of(&test, RPS_TREE_READ), 1024, 1034);
     assert_int_equal(test.reading[0].value[RPS_TREE_THREADS], 2);
-    kill(grandchild, SIGKILL);
+    kill(made, SIGKILL);
     wait_for(&child); /* it has ended, and was not waited for */
-    hear(&test, RPS_SAMPLE_EXIT, grandchild, grandchild, 0, rps_clock_monotonic_ns());
+    if (!is_late)
+        hear(&test, RPS_SAMPLE_EXIT, made, made, 0, rps_clock_monotonic_ns());
     read_next(&test);
     read_next(&test);
-    assert_int_equal(test.reading[2].value[RPS_TREE_THREADS], 1);
     go_on(&child); /* waited for */
-    for (int i = 0; i < 3; i++)
+    read_next(&test);
+    if (is_late)
+        hear(&test, RPS_SAMPLE_EXIT, made, made, 0, rps_clock_monotonic_ns());
+    for (int i = 0; i < 3; i++) {
         read_next(&test);
+        assert_int_equal(test.reading[4 + i].value[RPS_TREE_THREADS], 1);
+    }
     in = io_of(child.pid, "rchar: ") - in;
     assert_true(in > 1 << 20);
     assert_int_equal(sum_of(&test, RPS_TREE_READ), in / 1024);
     test.reader.close(test.reader.self);
     end(&child);
+}
+
+static void test_bytes_of_a_child(void **state)
+{
+    (void)state;
+    count_bytes_of_a_child(0);
+    count_bytes_of_a_child(1);
 }
 
 static void test_unseen(void **state)
@@ -753,7 +761,7 @@ static void test_own_thread(void **state)
     struct test test;
 
     (void)state;
-    for (pid_t tid = 7; tid < 3007; tid++)
+    for (pid_t tid = 7; tid < 407; tid++)
         write_thread(7, tid, "1000000 5000 10\n", "0", "7 (a) S 1 7");
     open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
     read_period(&test, 1, 0);
@@ -765,7 +773,7 @@ static void test_own_thread(void **state)
     assert_int_equal(test.count, 3);
     assert_int_equal(test.reading[1].period, 2);
     assert_int_equal(test.reading[1].value[RPS_TREE_RUNNING], 8000);
-    assert_int_equal(test.reading[1].value[RPS_TREE_THREADS], 3000);
+    assert_int_equal(test.reading[1].value[RPS_TREE_THREADS], 400);
     assert_int_equal(test.reading[1].length_us, PERIOD_NS / 1000);
     assert_int_equal(test.reading[2].period, 3);
     assert_int_equal(test.reading[2].value[RPS_TREE_RUNNING], 0);
@@ -841,12 +849,13 @@ static void test_machine(void **state)
     assert_false(can.supported >> RPS_MACHINE_PSI_IO & 1);
     assert_string_equal(can.reason[RPS_MACHINE_PSI_IO], "/proc/pressure/io cannot be read");
     assert_string_equal(can.reason[RPS_MACHINE_STEAL], "");
+    read_period(&test, 1, 0); /* from here on it counts */
     write_machine(cpus + 1 + 7, 10, "sd/a");
-    for (uint64_t period = 1; period < 10; period++)
+    for (uint64_t period = 2; period < 11; period++)
         read_period(&test, period, 0);
     assert_int_equal(test.count, 0); /* each second */
     write_machine(cpus - 1, 10, "sd/a");
-    read_period(&test, 10, 0);
+    read_period(&test, 11, 0);
     assert_int_equal(test.count, 1);
     reading = &test.reading[0];
     assert_int_equal(reading->valid, can.supported);
@@ -879,6 +888,7 @@ static void test_real_machine(void **state)
 
     (void)state;
     open_reader(&test, "", RPS_SYSTEM_MACHINE, NULL, 0, 0, 1000);
+    read_period(&test, 0, 0);
     reading = read_next(&test);
     assert_true(has(reading, RPS_MACHINE_WAIT));
     assert_true(has(reading, RPS_MACHINE_STEAL));
