@@ -5,7 +5,7 @@
  * 100 % is the time of one CPU (of a recording by CPU: of these CPUs), or of as many as were busy
  * where these were more. What is left to it the workload waited for a CPU, slept, or was not sampled,
  * which system signals tell apart: at most as long as its threads waited it waited, and at most as
- * long as they slept it slept. A step has
+ * long as they slept it slept, but for what is not known of threads that were gone before they were read. A step has
  * enough samples for a share to mean something, and ends where a phase does.
  */
 #include "wing.h"
@@ -187,8 +187,10 @@ static void split_off(double *share, double off, const struct rps_run_system *sy
         return;
     }
     share[LINE_WAITING] = fmin(off, 100 * time.wait_s / time.elapsed_s);
-    share[LINE_ASLEEP] = fmin(off - share[LINE_WAITING], 100 * time.asleep_s / time.elapsed_s);
-    share[LINE_NOT_SAMPLED] = off - share[LINE_WAITING] - share[LINE_ASLEEP];
+    off -= share[LINE_WAITING];
+    share[LINE_ASLEEP] = fmin(fmax(0, off - 100 * time.unknown_s / time.elapsed_s),
+                              100 * time.asleep_s / time.elapsed_s);
+    share[LINE_NOT_SAMPLED] = off - share[LINE_ASLEEP];
 }
 
 /* Shares of the lines in one step, from what each line has of samples. */
