@@ -38,6 +38,8 @@ struct rps_sampling_options {
     uint64_t threshold; /* > 0: a sample each so many events, for `frequency` */
     enum rps_stacks stacks;
     enum rps_sample_on on;
+    int hears_only; /* 1: of a workload or running processes names, forks and ends are heard, and
+                       nothing is sampled; all else here does not matter */
 };
 
 /* A sampler that is open on a target, standing still. */
