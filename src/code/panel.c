@@ -31,7 +31,7 @@ enum { LINE_OTHER = CODE_TOP, LINE_WAITING, LINE_ASLEEP, LINE_NOT_SAMPLED, LINE_
 static const struct {
     const char *name;
     int colour; /* as rpistat/picture.h has them */
-} line_of[RPS_PICTURE_CODE_LINES] = {
+} line_of[RPS_PICTURE_AREAS_LINES] = {
     [LINE_OTHER] = {"other", 7},
     [LINE_WAITING] = {"waiting for a CPU", -2},
     [LINE_ASLEEP] = {"asleep", -1},
@@ -112,9 +112,9 @@ static void find_top(struct rps_arena *arena, struct keys *keys, const struct rp
 }
 
 static void name_key(const struct rps_code *code, enum rps_plot_code by, const struct keys *keys,
-                     int key, char name[RPS_PICTURE_CODE_NAME])
+                     int key, char name[RPS_PICTURE_AREAS_NAME])
 {
-    char text[RPS_PICTURE_CODE_NAME];
+    char text[RPS_PICTURE_AREAS_NAME];
 
     if (keys->name)
         snprintf(text, sizeof(text), "%s", keys->name[key].name);
@@ -123,7 +123,7 @@ static void name_key(const struct rps_code *code, enum rps_plot_code by, const s
                  (long long)code->task[key].tid);
     else
         snprintf(text, sizeof(text), "%s", rps_text_file_name(code->module[key].path));
-    rps_text_printable(name, RPS_PICTURE_CODE_NAME, text[0] ? text : "[unknown]");
+    rps_text_printable(name, RPS_PICTURE_AREAS_NAME, text[0] ? text : "[unknown]");
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -194,10 +194,10 @@ static void split_off(double *share, double off, const struct rps_run_system *sy
 }
 
 /* Shares of the lines in one step, from what each line has of samples. */
-static void add_step(struct rps_picture_code *code, const uint64_t *samples, double expected,
+static void add_step(struct rps_picture_areas *code, const uint64_t *samples, double expected,
                      const struct rps_run_system *system, double from, double to)
 {
-    double *share = &code->share[code->step_count * RPS_PICTURE_CODE_LINES], all = 0;
+    double *share = &code->share[code->step_count * RPS_PICTURE_AREAS_LINES], all = 0;
 
     for (int line = 0; line < CODE_TOP + 1; line++)
         all += (double)samples[line];
@@ -213,14 +213,14 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
                        const struct rps_sampling *sampling, const struct keys *keys,
                        struct readings *readings)
 {
-    struct rps_picture_code *code = &picture->code;
+    struct rps_picture_areas *code = &picture->code;
     struct rps_run_system system;
     size_t cell = 0;
 
     code->top = 100;
     code->at = rps_arena_get(picture->arena, bins->bin_count + 1, sizeof(*code->at));
     code->share = rps_arena_get(picture->arena, bins->bin_count,
-                                RPS_PICTURE_CODE_LINES * sizeof(*code->share));
+                                RPS_PICTURE_AREAS_LINES * sizeof(*code->share));
     for (size_t from = 0, to; from < bins->bin_count; from = to) {
         uint64_t samples[CODE_TOP + 1] = {0};
         double expected = 0;
@@ -244,14 +244,14 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
 }
 
 /* Keep the lines that have something of some step, and name them. */
-static void name_lines(struct rps_picture_code *code, const struct rps_code *names,
+static void name_lines(struct rps_picture_areas *code, const struct rps_code *names,
                        enum rps_plot_code by, const struct keys *keys)
 {
-    for (int line = 0; line < RPS_PICTURE_CODE_LINES; line++) {
+    for (int line = 0; line < RPS_PICTURE_AREAS_LINES; line++) {
         int kept = code->line_count, is_there = 0;
 
         for (size_t i = 0; i < code->step_count; i++) {
-            double *share = &code->share[i * RPS_PICTURE_CODE_LINES];
+            double *share = &code->share[i * RPS_PICTURE_AREAS_LINES];
 
             share[kept] = share[line];
             is_there |= share[line] > 0;
@@ -269,7 +269,7 @@ static void name_lines(struct rps_picture_code *code, const struct rps_code *nam
 
 /* --- the panel -------------------------------------------------------------------------------- */
 
-static void give_title(struct rps_picture_code *code, enum rps_plot_code by,
+static void give_title(struct rps_picture_areas *code, enum rps_plot_code by,
                        const struct rps_sampling *sampling)
 {
     char unit[RPS_TEXT_NUMBER_SIZE + 32];

@@ -391,9 +391,9 @@ static void draw_finer(struct drawing *drawing, int row)
 }
 
 /* The line that has most of a step. */
-static int most_of(const struct rps_picture_code *code, size_t step)
+static int most_of(const struct rps_picture_areas *code, size_t step)
 {
-    const double *share = &code->share[step * RPS_PICTURE_CODE_LINES];
+    const double *share = &code->share[step * RPS_PICTURE_AREAS_LINES];
     int most = 0;
 
     for (int line = 1; line < code->line_count; line++)
@@ -403,11 +403,11 @@ static int most_of(const struct rps_picture_code *code, size_t step)
 
 /* A letter a line, for each column that of the one which has most of it; asleep a dot. */
 static void draw_areas(struct drawing *drawing, int row, const char *heading,
-                       const struct rps_picture_code *code)
+                       const struct rps_picture_areas *code)
 {
     const struct rps_picture *picture = drawing->picture;
-    char letter[RPS_PICTURE_CODE_LINES][2], name[RPS_PICTURE_CODE_NAME];
-    int column = RPS_PICTURE_COLUMN_LEFT, is_drawn[RPS_PICTURE_CODE_LINES] = {0};
+    char letter[RPS_PICTURE_AREAS_LINES][2], name[RPS_PICTURE_AREAS_NAME];
+    int column = RPS_PICTURE_COLUMN_LEFT, is_drawn[RPS_PICTURE_AREAS_LINES] = {0};
     size_t step = 0;
 
     for (int line = 0; line < code->line_count; line++)
