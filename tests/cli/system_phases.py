@@ -74,5 +74,12 @@ def test_three_words():
             assert (word in code) == (word in words), drawn
 
 
+def test_machine_alone():
+    """report: where its own threads were not read, how many of the machine waited"""
+    record("machine.data", "phase one 10s\n", system="default m_wait=3\n")
+    assert ("\nOn average 3.0 threads of the machine waited for a CPU." in
+            expect(FOLDER.call("report", "-i", "machine.data"), 0).stdout)
+
+
 with FOLDER:
-    tap.main([test_steps, test_stretched, test_thinned, test_three_words])
+    tap.main([test_steps, test_stretched, test_thinned, test_three_words, test_machine_alone])
