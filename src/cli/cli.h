@@ -161,7 +161,7 @@ struct rps_record_settings {
     int asks_for_samples; /* one of the last three was given: without samples nothing is recorded */
     enum rps_record_signals signals; /* --signals */
     double signal_budget;            /* --signal-budget: part of a CPU */
-    int asks_for_signals;            /* one of these two was given, and --signals is not off */
+    int asks_for_signals;            /* --signals was given in this call, and is not off */
     uint64_t repeat;                 /* --repeat: runs in a row */
 };
 

@@ -342,7 +342,9 @@ static void close_readers(struct rps_recording *r)
 {
     if (r->system.self)
         r->system.close(r->system.self);
-    r->system.self = NULL;
+    if (r->hearing.self)
+        r->hearing.close(r->hearing.self);
+    r->system.self = r->hearing.self = NULL;
     if (r->samples.self)
         r->samples.close(r->samples.self);
     r->samples.self = NULL;

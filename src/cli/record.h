@@ -35,6 +35,7 @@ struct rps_recording {
     struct rps_registry registry;
     struct rps_code_recorder samples; /* zeroed: none are taken */
     struct rps_system_reader system;  /* of signals; zeroed: none are read */
+    struct rps_sampler hearing;       /* without samples: of threads alone; zeroed: not there */
     uint64_t sample_threshold;        /* --sample EVENT:N; 0: by frequency */
     int64_t children_cpu_ns;          /* of processes that unwound stacks and found names */
     struct rps_record_target target;

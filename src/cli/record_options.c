@@ -149,8 +149,7 @@ static int check_record(struct rps_cli *cli)
                                  rps_options_source(cli, "sample-on") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "stacks") != RPS_SOURCE_DEFAULT;
     settings->asks_for_signals = settings->signals != RPS_RECORD_SIGNALS_OFF &&
-                                 (rps_options_source(cli, "signals") != RPS_SOURCE_DEFAULT ||
-                                  rps_options_source(cli, "signal-budget") != RPS_SOURCE_DEFAULT);
+                                 rps_options_source(cli, "signals") == RPS_SOURCE_COMMAND_LINE;
     if (settings->signals == RPS_RECORD_SIGNALS_TREE && (settings->all_cpus || settings->cpus))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--signals tree: whole CPUs have no tree of processes; --signals "

@@ -206,17 +206,33 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
+/* Where no samples are taken, threads are heard of all the same. Where that cannot be had their
+ * reader looks for them. */
+static void open_hearing(struct rps_recording *r)
+{
+    const struct rps_sampling_options options = {.hears_only = 1};
+    const enum rps_target_kind kind = r->target.target.kind;
+    struct rps_error unheard;
+
+    if (!r->samples.self && !r->not_counted && !r->simulated && r->pmu->open_sampler &&
+        (kind == RPS_TARGET_LAUNCH || kind == RPS_TARGET_ATTACH) &&
+        r->pmu->open_sampler(r->pmu_self, &options, &r->target.target, &r->hearing, &unheard) < 0)
+        r->hearing.self = NULL;
+}
+
 static int try_signals(struct rps_recording *r, struct rps_error *err)
 {
     const enum rps_record_signals asked = r->settings->signals;
     struct rps_system_options options = {
         .tree = asked != RPS_RECORD_SIGNALS_MACHINE && r->target.target.kind != RPS_TARGET_CPUS,
         .machine = asked != RPS_RECORD_SIGNALS_TREE,
-        .hears = r->samples.self != NULL,
         .period_ns = r->settings->period_ns,
         .budget = r->settings->signal_budget,
     };
 
+    if (options.tree)
+        open_hearing(r);
+    options.hears = r->samples.self || r->hearing.self;
     if (!r->pmu->open_signals)
         return rps_error_set(err, RPS_FAILED, "--pmu %s has none", r->pmu->name);
     return r->pmu->open_signals(r->pmu_self, &options, &r->target.target, &r->system, err);
@@ -333,7 +349,9 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
         .order = r->settings->order,
         .event_loop = r->event_loop,
         .sink = &sink,
-        .sampler = r->samples.self ? &r->samples.sampler : NULL,
+        .sampler = r->samples.self   ? &r->samples.sampler
+                   : r->hearing.self ? &r->hearing
+                                     : NULL,
         .sample_sink = r->samples.self ? &r->samples.sink : NULL,
         .system = r->system.self ? &r->system : NULL,
         .system_sink = &system_sink,

@@ -60,7 +60,8 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
 /* The next sample, in order of time. Without memory it is counted as lost. */
 void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
 
-/* Hand over the programs that have changed since the last call. */
+/* Hand over the programs that have changed since the last call; files that were read are closed. Once
+ * a second, or so. */
 void rps_tracker_tell_programs(struct rps_tracker *tracker);
 
 /* No sample comes any more: end the process that unwinds, if there is one. Returns the CPU time

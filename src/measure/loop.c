@@ -103,7 +103,9 @@ static void check_sampler(struct loop *loop, int rc, const struct rps_error *err
 
     if (rc >= 0)
         return;
-    snprintf(text, sizeof(text), "no samples are taken any more: %s", err->message);
+    snprintf(text, sizeof(text), "%s any more: %s",
+             loop->o->sample_sink ? "no samples are taken" : "threads are not heard of",
+             err->message);
     note(loop, now(loop), text);
     loop->sampler = NULL;
     if (loop->o->system)

@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import time
 
-from program import Folder, RPISTAT, expect, refused, tap
+from program import Folder, RPISTAT, counting, expect, refused, tap
 
 FOLDER = Folder()
 
@@ -292,7 +292,17 @@ def test_options():
                 (source,) for source in sources], (what, name)
 
 
+def test_heard():
+    """children that are gone between two readings are heard of, with samples and without"""
+    for options in ([], ["--no-samples"]):
+        name = "heard%d.data" % len(options)
+        expect(FOLDER.call(*counting(), "-q", *options, "--period", "1m", "-o", name, "--", "sh", "-c",
+                           "for i in 1 2 3 4 5; do sleep 0.03; done"), 0)
+        (unseen, elapsed), = rows(name, "SELECT (SELECT sum(s2) FROM reading WHERE source = 0), elapsed_ns / 1000 FROM run")
+        assert 150000 <= unseen <= 2 * elapsed, (unseen, elapsed)
+
+
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_merged, test_killed,
-              test_failed, test_factor, test_options])
+              test_failed, test_factor, test_options, test_heard])

@@ -33,7 +33,7 @@ static void fake_read(void *self, uint64_t period, int64_t time_ns, int64_t star
     assert_int_equal(heard.run->period[heard.run->count - 1].period, period);
     write_down("%llu@%lld/%zu%s ", (unsigned long long)period, (long long)(time_ns / MS),
                heard.run->count, force ? "!" : "");
-    if (period == 2)
+    if (period == 2 && !force)
         snprintf(note, size, "signals are read every hour");
 }
 
@@ -146,7 +146,9 @@ static void test_deaf(void **state)
     heard.fail_at = 2;
     simulate(&run, "phase work 250ms\n", &options);
     heard.fail_at = 0;
+    assert_int_equal(run.mark_count, 1);
     assert_string_equal(heard.text, "from 0 fork exit 0@100/1 nothing 1@200/2 2@250/3! ");
+    assert_string_equal(run.mark, "threads are not heard of any more: the ring is broken");
     test_run_free(&run);
 }
 

@@ -85,7 +85,7 @@ static void a_new_store_has_its_marks(void **state)
         "stack task thinned "
         "estimate "
         "finest function_count rate run_summary sample shown_phase signal_value stack_count "
-        "task_count");
+        "stack_frame task_count");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
                                           " type = 'table' AND schema = 'main' AND NOT strict AND"
                                           " name NOT LIKE 'sqlite_%'"),
