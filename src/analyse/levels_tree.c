@@ -216,8 +216,9 @@ static int compare_variances(const void *a, const void *b)
     return (of_x > of_y) - (of_x < of_y);
 }
 
-/* What a signal is like inside all leaves. One that is read rests but where it rises or falls: it is
- * as in the leaf that half of the run varies less than, and what is below its resolution is chance. */
+/* What a signal is like inside all leaves. One that is read rests but where it rises or falls: it
+ * is as in the leaf that half of the run varies less than, and what is below its resolution is
+ * chance. */
 static struct inside inside_all(const struct column *column, struct inside *leaf, size_t count)
 {
     struct inside all = {0};

@@ -3,10 +3,10 @@
  * steps; of too few samples there is none.
  *
  * 100 % is the time of one CPU (of a recording by CPU: of these CPUs), or of as many as were busy
- * where these were more. What is left to it the workload waited for a CPU, slept, or was not sampled,
- * which system signals tell apart: at most as long as its threads waited it waited, and at most as
- * long as they slept it slept, but for what is not known of threads that were gone before they were read. A step has
- * enough samples for a share to mean something, and ends where a phase does.
+ * where these were more. What is left to it the workload waited for a CPU, slept, or was not
+ * sampled, which system signals tell apart: it waited at most as long as its threads did, and slept
+ * at most as long as they did, but for what is not known of threads that were gone before they were
+ * read. A step has enough samples for a share to mean something, and ends where a phase does.
  */
 #include "wing.h"
 

@@ -271,8 +271,8 @@ static void test_gaps(void **state)
     rps_signals_free(&signals);
 }
 
-/* A signal beside a table that is alike throughout: at rest on `from`, a ramp of ten observations to
- * `over`, at rest there, then on `to`; each 50 long. */
+/* A signal beside a table that is alike throughout: at rest on `from`, a ramp of ten observations
+ * to `over`, at rest there, then on `to`; each 50 long. */
 static struct rps_phases found_beside_ramp(double from, double over, double to)
 {
     struct series series = {.state = 11};

@@ -354,8 +354,8 @@ static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
     return system;
 }
 
-/* What was read stands behind what was counted, as far as labels differ in it or it tells by itself;
- * what fits is said, whatever before it does not. */
+/* What was read stands behind what was counted, as far as labels differ in it or it tells by
+ * itself; what fits is said, whatever before it does not. */
 static void test_system(void **state)
 {
     static const struct given given = {"f", "Minor faults", "/s", 10000, 31000};
