@@ -195,5 +195,7 @@ int rps_system_time_sleep(const struct rps_system_time *time)
         if (time->asleep_in_s[i] > time->asleep_in_s[most])
             most = i;
     }
+    if (most > RPS_SLEEP_LOCK && time->on_s + time->wait_s > SLEEPS_LEAST * time->elapsed_s)
+        return -1; /* some idle while others work */
     return time->asleep_in_s[most] > SLEEPS_LEAST * time->asleep_s ? most : -1;
 }
