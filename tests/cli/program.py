@@ -105,7 +105,7 @@ def undisturbed(function):
             try:
                 return function(*arguments)
             except AssertionError as error:
-                print("# tried again: %s" % str(error).splitlines()[0])
+                print("# tried again: %s" % (str(error) or "no words").splitlines()[0])
         return function(*arguments)
     return repeated
 
