@@ -61,13 +61,20 @@ static int is_beside(const char *file, const char *name)
     return found;
 }
 
+/* Whether debuginfod is set up. Where it is not, what is not on this machine is not asked for:
+ * elfutils would load the library, and some thirty others, for nothing. */
+static int has_servers(void)
+{
+    const char *servers = getenv("DEBUGINFOD_URLS");
+
+    return servers && servers[0];
+}
+
 /* Links to debug files: names, which are looked for beside the file and in the system's folder, or
- * paths within that. Without a link the name is the file's own with .debug. Where neither is there
- * elfutils would ask debuginfod: its library is loaded only where that is set up. */
+ * paths within that. Without a link the name is the file's own with .debug. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word checksum, char **ret)
 {
-    const char *servers = getenv("DEBUGINFOD_URLS");
     char other[NAME_MAX + 1];
     int found;
 
@@ -78,7 +85,7 @@ static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dw
                     : -1;
     else
         found = is_beside(file ? file : "", link ? link : other);
-    if (found < 0 || (found == 0 && !(servers && servers[0])))
+    if (found < 0 || (found == 0 && !has_servers()))
         return dwfl_build_id_find_debuginfo(module, data, name, base, file, NULL, 0, ret);
     return dwfl_standard_find_debuginfo(module, data, name, base, file, link, checksum, ret);
 }
@@ -178,12 +185,20 @@ static void try_binary(struct reading *r, const char *binary)
  * DEBUGINFOD_URLS is set. */
 static void try_build_id(struct reading *r)
 {
-    Dwfl *dwfl = r->module || r->build_id_bytes == 0 ? NULL : dwfl_begin(&callbacks);
-    Dwfl_Module *module = dwfl ? dwfl_report_module(dwfl, "", 0x1000, 0x2000) : NULL;
-    char *path = NULL;
+    const char *id = r->group->module->build_id;
+    char here[sizeof(DEBUG_FOLDER "/.build-id/") + 2 * RPS_BUILD_ID_MAX + 2], *path = NULL;
+    Dwfl_Module *module;
     Elf *elf = NULL;
+    Dwfl *dwfl;
     int fd = -1;
 
+    if (r->module || r->build_id_bytes == 0)
+        return;
+    snprintf(here, sizeof(here), DEBUG_FOLDER "/.build-id/%.2s/%s", id, id + 2);
+    if (!has_servers() && access(here, F_OK) < 0)
+        return;
+    dwfl = dwfl_begin(&callbacks);
+    module = dwfl ? dwfl_report_module(dwfl, "", 0x1000, 0x2000) : NULL;
     if (module && dwfl_module_report_build_id(module, r->build_id, r->build_id_bytes, 0) == 0 &&
         dwfl_report_end(dwfl, NULL, NULL) == 0)
         fd = dwfl_build_id_find_elf(module, NULL, "", 0, &path, &elf);
