@@ -329,7 +329,7 @@ static int phases_of_table(struct rps_cli *cli)
         add_found(&output, settings, &job.found);
         result = add_settings(cli, &settings->find, &output, &parameters);
         if (result == 0)
-            result = rps_profile_remark(&job.found, 0, profile_table, &job, remark, &cli->err);
+            result = rps_profile_remark(&job.found, 0, 0, profile_table, &job, remark, &cli->err);
         output.remark = result == 0 && remark[0] ? remark : NULL;
         if (result == 0)
             write_output(cli, &output);

@@ -214,7 +214,8 @@ int rps_run_phases_remark(const struct rps_run_at *run,
 {
     const struct profiling of = {run, options};
 
-    return rps_profile_remark(&found->found, found->observation_ns, profile, &of, ret, err);
+    return rps_profile_remark(&found->found, found->observation_ns, found->resolution > 0, profile,
+                              &of, ret, err);
 }
 
 /* --- what other commands use ------------------------------------------------------------------ */
