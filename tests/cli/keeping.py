@@ -170,7 +170,7 @@ def test_fast_loop():
     """what changes within a block is no phase of the sums, and nobody says that it stays alike"""
     FOLDER.write("fast.sim", SCRIPT[:SCRIPT.index("phase")] +
                  "repeat 200\nphase a 12s\nphase b 8s dc_miss=9M\nend\n")
-    for options, said in ((["--keep", "1m"], r"[Nn]o others stand out in blocks of [\d.]+ s, and what changes faster is not seen\."),
+    for options, said in ((["--keep", "1m"], r"[Nn]o other phase stands out in blocks of [\d.]+ s, and what changes faster is not seen\."),
                           ([], "[Ii]t repeats: A B, 200 turns")):
         expect(FOLDER.call("record", "-q", "--pmu", "sim:fast.sim", "-o", "fast.data", *options), 0)
         for command in ("report", "phases"):
