@@ -39,7 +39,7 @@
 
 /* A program's start and its end are no phases: so many observations, or so much of the run. */
 #define END_OBSERVATIONS 10
-#define END_SHARE        .01
+#define END_SHARE        .02
 
 struct refining {
     const struct rps_signals *signals;
