@@ -653,6 +653,8 @@ function seriesOf(panel) {
         const edge = { stroke: "transparent", width: 0, points: { show: false } };
         series.push({ stroke: colour, points: panel.steps ? { show: false } : undefined, width: 1.6, dash: n >= 8 ? [6, 4] : undefined, spanGaps: false },
                     edge, { ...edge }, { ...edge }, { ...edge });
+        if (panel.steps)
+            return;
         bands.push({ series: [5 * n + 3, 5 * n + 2], fill: () => hex(palette().line[n % 8], 0.22) });
         bands.push({ series: [5 * n + 5, 5 * n + 4], fill: () => hex(palette().line[n % 8], 0.28) });
     });
