@@ -12,21 +12,35 @@
 
 #include "rpistat/detect.h"
 
+/* Whole counts below this are looked up. */
+#define RPS_MIX_STEPS 1024
+
 /* Of one table. */
 struct rps_mix {
     size_t width;
     double divisor;
     double *prior; /* owned; counts that each symbol is taken to have anyway; [width]: in all */
     double *base;  /* owned; ln Gamma of these */
-    double *rise;  /* owned; rise[symbol * steps + c]: of ln Gamma from prior[symbol] on by c counts;
+    double *
+        rise; /* owned; rise[symbol * RPS_MIX_STEPS + c]: of ln Gamma from prior[symbol] on by c counts;
                       symbol `width`: of all of them */
 };
 
 int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struct rps_error *err);
 void rps_mix_free(struct rps_mix *mix);
 
+/* The same without looking it up. */
+double rps_mix_rise_far(const struct rps_mix *mix, size_t symbol, double count);
+
 /* ln Gamma(prior[symbol] + count) - ln Gamma(prior[symbol]); symbol `width`: of all counts. */
-double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count);
+static inline double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count)
+{
+    size_t whole = count < RPS_MIX_STEPS ? (size_t)count : RPS_MIX_STEPS;
+
+    return whole < RPS_MIX_STEPS && count <= (double)whole
+               ? mix->rise[symbol * RPS_MIX_STEPS + whole]
+               : rps_mix_rise_far(mix, symbol, count);
+}
 
 /* Where something other than counters begins: an observation, and where it may lie. */
 struct rps_cut {

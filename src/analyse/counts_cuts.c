@@ -60,7 +60,8 @@ static void add(struct sides *sides, int side, const struct rps_count *entry, do
 
     sides->count[at] += sign * (double)entry->count;
     sides->rise[side] -= sides->own[at];
-    sides->own[at] = rps_mix_rise(sides->mix, entry->symbol, fmax(sides->count[at], 0));
+    sides->own[at] =
+        rps_mix_rise(sides->mix, entry->symbol, sides->count[at] > 0 ? sides->count[at] : 0);
     sides->rise[side] += sides->own[at];
     sides->all[side] += sign * (double)entry->count;
 }
@@ -68,7 +69,7 @@ static void add(struct sides *sides, int side, const struct rps_count *entry, do
 static double value(const struct sides *sides, int side)
 {
     return sides->rise[side] -
-           rps_mix_rise(sides->mix, sides->mix->width, fmax(sides->all[side], 0));
+           rps_mix_rise(sides->mix, sides->mix->width, sides->all[side] > 0 ? sides->all[side] : 0);
 }
 
 struct best {
