@@ -57,10 +57,22 @@ struct rps_cuts {
 int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_count_table *table,
                          size_t shortest, struct rps_cuts *ret, struct rps_error *err);
 
-/* On a search for the best path: of the places that a stretch may begin at, and what the way over
- * each costs, keep those that may still be best, given the cost of what was reached; the 256 best
- * where more are. Returns how many. */
-size_t rps_counts_drop_hopeless(size_t *alive, double *via, size_t count, double reached);
+/* Places that a run may be cut at, and what cutting it there costs. */
+struct rps_count_path {
+    const void *context;
+    double (*cost)(const void *context, size_t from, size_t to); /* of a stretch, by its places */
+    const size_t *at;      /* observations, ascending; the first is 0, the last the run's end */
+    size_t count;          /* of places, at least 2 */
+    const uint8_t *broken; /* of observations: it must be cut there; NULL: nowhere */
+    size_t shortest;       /* observations of a stretch, but before such a place */
+    double price;          /* of a stretch */
+    double slack;          /* a way that costs so much more than the best is not gone on with */
+};
+
+/* The places that make the least cost, into ret, which has room for all, from the first to the last;
+ * *ret_count: stretches between them. RPS_FAILED without memory. */
+int rps_counts_best_path(const struct rps_count_path *path, size_t *ret, size_t *ret_count,
+                         struct rps_error *err);
 
 /*
  * The fine phases of signals that have tables of counts, in place of those by their values alone:
