@@ -74,8 +74,10 @@ struct rps_collected {
     int64_t *start_ns, *end_ns;          /* owned; since the start of the run */
     uint64_t *cycle;                     /* owned; cycle timestamp at its end */
     double *cpu_s;                       /* owned; time on a CPU in it */
-    int set_count;                       /* event sets that take turns */
-    int level;                           /* of the options */
+    uint8_t *wild; /* owned; of each block, 1: a rotation in it is unlike the others, by an event or
+                      the CPU use; NULL: they are no blocks, or signals were chosen by name */
+    int set_count; /* event sets that take turns */
+    int level;     /* of the options */
 };
 
 struct rps_collect;

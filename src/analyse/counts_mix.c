@@ -9,9 +9,6 @@
 /* Counts that the run's own mix is worth. */
 #define PRIOR 3.0
 
-/* Whole counts below this are looked up. */
-#define STEPS 1024
-
 /* Where Stirling's series is exact to ten digits. */
 #define STIRLING_FROM 8
 
@@ -43,7 +40,7 @@ int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struc
 
     mix.prior = calloc(table->width + 1, sizeof(*mix.prior));
     mix.base = calloc(table->width + 1, sizeof(*mix.base));
-    mix.rise = calloc((table->width + 1) * STEPS, sizeof(*mix.rise));
+    mix.rise = calloc((table->width + 1) * RPS_MIX_STEPS, sizeof(*mix.rise));
     if (!mix.prior || !mix.base || !mix.rise) {
         rps_mix_free(&mix);
         return rps_error_memory(err);
@@ -57,21 +54,15 @@ int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struc
     mix.prior[table->width] = PRIOR;
     for (size_t k = 0; k <= table->width; k++) {
         mix.base[k] = log_gamma(mix.prior[k]);
-        for (size_t c = 1; c < STEPS; c++)
-            mix.rise[k * STEPS + c] =
-                mix.rise[k * STEPS + c - 1] + log(mix.prior[k] + (double)(c - 1));
+        for (size_t c = 1; c < RPS_MIX_STEPS; c++)
+            mix.rise[k * RPS_MIX_STEPS + c] =
+                mix.rise[k * RPS_MIX_STEPS + c - 1] + log(mix.prior[k] + (double)(c - 1));
     }
     *ret = mix;
     return 0;
 }
 
-double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count)
+double rps_mix_rise_far(const struct rps_mix *mix, size_t symbol, double count)
 {
-    if (count < STEPS) {
-        size_t whole = (size_t)count;
-
-        if (count <= (double)whole)
-            return mix->rise[symbol * STEPS + whole];
-    }
     return log_gamma(mix->prior[symbol] + count) - mix->base[symbol];
 }
