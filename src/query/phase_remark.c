@@ -85,7 +85,8 @@ static void say_blocks(const struct rps_found_phases *found, int64_t block_ns,
                  "; its turns may be a part of that, since they were seen in blocks of %s", block);
     else if (used == 0 && rps_phase_levels_shown(&found->levels)->count == 1)
         snprintf(ret, RPS_PHASE_REMARK_SIZE,
-                 "no other phase stands out in blocks of %s, and what changes faster is not seen", block);
+                 "no other phase stands out in blocks of %s, and what changes faster is not seen",
+                 block);
 }
 
 /* The tenths of what the phases cover, each with a label of its own. */

@@ -336,14 +336,14 @@ static int read_outlier(void *context, sqlite3_stmt *stmt, struct rps_error *err
     struct reading *r = context;
     struct rps_phases *phases = &r->detection.levels.level[r->detection.levels.shown];
     uint64_t *grown = rps_array_grow(phases->outlier, phases->outlier_count, sizeof(*grown));
+    int64_t first = sqlite3_column_int64(stmt, 0), last = sqlite3_column_int64(stmt, 1);
 
     if (!grown)
         return rps_error_memory(err);
     phases->outlier = grown;
-    phases->outlier[phases->outlier_count++] = (uint64_t)sqlite3_column_int64(stmt, 0);
-    if (sqlite3_column_int64(stmt, 1) > sqlite3_column_int64(stmt, 0))
-        phases->wide =
-            (uint64_t)sqlite3_column_int64(stmt, 1) - (uint64_t)sqlite3_column_int64(stmt, 0);
+    phases->outlier[phases->outlier_count++] = (uint64_t)first;
+    if (last > first && (uint64_t)last <= phases->phase[phases->count - 1].last)
+        phases->wide = (uint64_t)(last - first);
     return 0;
 }
 
