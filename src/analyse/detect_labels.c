@@ -40,10 +40,9 @@
 struct clustering {
     size_t count, width;         /* segments, features */
     double *feature, *precision; /* owned; [segment * width + feature]; precision 0: not seen */
-    int label_max;
-    double *centre, *weight; /* owned; of the present clusters, label_max * width */
-    int *label, *trial;      /* owned; a segment each: the best of this k, the present one */
-    double *distance;        /* owned; a segment each, to its centre */
+    double *centre, *weight;     /* owned; of the present clusters, RPS_LABELS_MAX * width */
+    int *label, *trial;          /* owned; a segment each: the best of this k, the present one */
+    double *distance;            /* owned; a segment each, to its centre */
 };
 
 void rps_labels_free(struct rps_labels *labels)
@@ -67,7 +66,7 @@ static void clustering_free(struct clustering *c)
 
 static int clustering_allocate(struct clustering *c, struct rps_error *err)
 {
-    size_t total = c->count * c->width + 1, centres = (size_t)c->label_max * c->width + 1;
+    size_t total = c->count * c->width + 1, centres = RPS_LABELS_MAX * c->width + 1;
 
     c->feature = calloc(total, sizeof(*c->feature));
     c->precision = calloc(total, sizeof(*c->precision));
@@ -296,7 +295,7 @@ static double score_of(const struct clustering *c, double dof, double inflation,
  * c->label. */
 static int choose(struct clustering *c, double dof, double inflation, struct rps_error *err)
 {
-    int most = c->count < (size_t)c->label_max ? (int)c->count : c->label_max, k;
+    int most = c->count < RPS_LABELS_MAX ? (int)c->count : RPS_LABELS_MAX, k;
     double *score = calloc((size_t)most, sizeof(*score)), low = INFINITY, high = -INFINITY;
     double squares, left = 0;
     uint64_t state;
@@ -363,13 +362,12 @@ static void judge(struct clustering *c, double inflation, struct rps_labels *out
 }
 
 static int clustering_make(struct clustering *c, const struct rps_observed *observed,
-                           const struct rps_segmentation *segmentation, int label_max, int variance,
+                           const struct rps_segmentation *segmentation, int variance,
                            struct rps_error *err)
 {
     size_t per = 1 + (segmentation->sloped_count > 0) + (variance != 0);
 
-    *c = (struct clustering){
-        .count = segmentation->count, .width = per * observed->width, .label_max = label_max};
+    *c = (struct clustering){.count = segmentation->count, .width = per * observed->width};
     if (clustering_allocate(c, err) < 0)
         return RPS_FAILED;
     for (size_t k = 0; k < segmentation->count; k++) {
@@ -423,7 +421,7 @@ static int find_labels(struct clustering *all, struct clustering *few, const dou
     find_centres(few, few->label, count);
     memcpy(all->centre, few->centre, (size_t)count * all->width * sizeof(*all->centre));
     settle(all, count);
-    while (count < all->label_max && (torn = find_torn(all, confidence)) > 0) {
+    while (count < RPS_LABELS_MAX && (torn = find_torn(all, confidence)) > 0) {
         memcpy(all->centre + (size_t)count++ * all->width, all->feature + torn * all->width,
                all->width * sizeof(*all->centre));
         settle(all, count);
@@ -434,11 +432,10 @@ static int find_labels(struct clustering *all, struct clustering *few, const dou
 
 int rps_labels_find(const struct rps_observed *observed,
                     const struct rps_segmentation *segmentation, const double *confidence,
-                    int label_max, int variance, double inflation, struct rps_labels *ret,
-                    struct rps_error *err)
+                    int variance, double inflation, struct rps_labels *ret, struct rps_error *err)
 {
     struct clustering all = {0}, few = {0};
-    int result = clustering_make(&all, observed, segmentation, label_max, variance, err);
+    int result = clustering_make(&all, observed, segmentation, variance, err);
     double dof = observed->degrees_of_freedom * (double)all.width / (double)observed->width;
 
     if (result == 0)
@@ -459,12 +456,12 @@ int rps_labels_find(const struct rps_observed *observed,
 }
 
 int rps_labels_grade(const struct rps_observed *observed,
-                     const struct rps_segmentation *segmentation, int label_max, int variance,
-                     double inflation, struct rps_labels *labels, struct rps_error *err)
+                     const struct rps_segmentation *segmentation, int variance, double inflation,
+                     struct rps_labels *labels, struct rps_error *err)
 {
     struct clustering c = {0};
     struct rps_labels out = {0};
-    int result = clustering_make(&c, observed, segmentation, label_max, variance, err);
+    int result = clustering_make(&c, observed, segmentation, variance, err);
 
     out.label = calloc(segmentation->count, sizeof(*out.label));
     out.confidence = calloc(segmentation->count, sizeof(*out.confidence));

@@ -128,25 +128,20 @@ static void merge_alike(struct rps_model *model)
     rps_segmentation_shorten(segmentation, kept);
 }
 
-static int label_max_of(const struct finding *f)
-{
-    return f->options->label_max > 0 ? f->options->label_max : RPS_DETECT_LABELS_DEFAULT;
-}
-
 /* Labels, and with them the segments once more. */
 static int label(struct finding *f, struct rps_model *model, struct rps_error *err)
 {
     int variance = f->options->variance;
 
-    if (rps_labels_find(f->observed, &model->segmentation, model->confidence, label_max_of(f),
-                        variance, model->inflation, &model->labels, err) < 0)
+    if (rps_labels_find(f->observed, &model->segmentation, model->confidence, variance,
+                        model->inflation, &model->labels, err) < 0)
         return RPS_FAILED;
     if (!variance && rps_decode(f->observed, f->shortest, model->inflation, &model->segmentation,
                                 &model->labels, &model->recurring, err) < 0)
         return RPS_FAILED;
     merge_alike(model);
-    if (rps_labels_grade(f->observed, &model->segmentation, label_max_of(f), variance,
-                         model->inflation, &model->labels, err) < 0 ||
+    if (rps_labels_grade(f->observed, &model->segmentation, variance, model->inflation,
+                         &model->labels, err) < 0 ||
         measure(f, model, err) < 0)
         return RPS_FAILED;
     if (model->recurring)
