@@ -61,7 +61,7 @@ struct rps_detect_details {
 /*
  * Find the phases. *ret is filled for rps_phases_free, with at least one phase; times are 0.
  * details may be NULL. Memory is proportional to count x signal_count. Without any signal that
- * varies there is one phase. RPS_FAILED for no observations, no signals, or out of memory.
+ * varies there is one phase. RPS_FAILED for no observations or no signals.
  */
 int rps_detect(const struct rps_signals *signals, const struct rps_detect_options *options,
                struct rps_phases *ret, struct rps_detect_details *details, struct rps_error *err);
