@@ -10,20 +10,20 @@
 
 #include <stddef.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/detect.h"
 
-/* Of one table. */
+/* Of one table, in an arena. */
 struct rps_mix {
     size_t width;
     double divisor;
-    double *prior; /* owned; counts that each symbol is taken to have anyway; [width]: in all */
-    double *base;  /* owned; ln Gamma of these */
-    double *rise;  /* owned; rise[symbol * steps + c]: of ln Gamma from prior[symbol] on by c counts;
+    double *prior; /* counts that each symbol is taken to have anyway; [width]: in all */
+    double *base;  /* ln Gamma of these */
+    double *rise;  /* rise[symbol * steps + c]: of ln Gamma from prior[symbol] on by c counts;
                       symbol `width`: of all of them */
 };
 
-int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struct rps_error *err);
-void rps_mix_free(struct rps_mix *mix);
+struct rps_mix rps_mix_make(struct rps_arena *arena, const struct rps_count_table *table);
 
 /* ln Gamma(prior[symbol] + count) - ln Gamma(prior[symbol]); symbol `width`: of all counts. */
 double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count);
@@ -35,13 +35,13 @@ struct rps_cut {
 
 struct rps_cuts {
     size_t count;
-    struct rps_cut *cut; /* owned: free() */
+    struct rps_cut *cut; /* in an arena */
 };
 
 /* Where the mix of a table changes, more often too often than too seldom; stretches of at least
- * `shortest` observations. RPS_FAILED without memory. */
-int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_count_table *table,
-                         size_t shortest, struct rps_cuts *ret, struct rps_error *err);
+ * `shortest` observations. */
+struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
+                                     const struct rps_count_table *table, size_t shortest);
 
 /* On a search for the best path: of the places that a stretch may begin at, and what the way over
  * each costs, keep those that may still be best, given the cost of what was reached; the 256 best
@@ -51,9 +51,8 @@ size_t rps_counts_drop_hopeless(size_t *alive, double *via, size_t count, double
 /*
  * The fine phases of signals that have tables of counts, in place of those by their values alone:
  * boundaries of both kinds, of which those stay that pay ln n by both together, that a person would
- * see, and that are not at an end. RPS_FAILED without memory.
+ * see, and that are not at an end.
  */
-int rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine,
-                      struct rps_error *err);
+void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine);
 
 #endif

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "counts.h"
-#include "rpistat/array.h"
 #include "rpistat/count_table.h"
 
 /* Lengths of the intervals that are cut in two, in rows; each twice the one before. */
@@ -37,18 +36,19 @@
 /* Counts on both sides of a cut. */
 struct sides {
     const struct rps_mix *mix;
-    double *count; /* owned; [0]: left, all symbols; then right */
-    double *own;   /* behind them in the same order: rise of each symbol */
+    double *count; /* [0]: left, all symbols; then right */
+    double *own;   /* the same places: rise of each symbol */
     double all[2];
     double rise[2]; /* of all symbols */
 };
 
 struct search {
+    struct rps_arena *arena;
     const struct rps_signals *signals;
     struct rps_mix mix;
     struct sides sides;
     double price;
-    size_t *at; /* owned; cuts, observations */
+    size_t *at; /* cuts, observations */
     size_t count;
 };
 
@@ -111,20 +111,14 @@ static struct best cut_in_two(struct sides *sides, const struct rps_count_table 
 
 /* --- all lengths ------------------------------------------------------------------------------ */
 
-static int note_cut(struct search *search, size_t at, struct rps_error *err)
+static void note_cut(struct search *search, size_t at)
 {
-    size_t *grown = rps_array_grow(search->at, search->count, sizeof(*grown));
-
-    if (!grown)
-        return rps_error_memory(err);
-    search->at = grown;
+    search->at = rps_arena_grow(search->arena, search->at, search->count, sizeof(*search->at));
     search->at[search->count++] = at;
-    return 0;
 }
 
 /* Cut in intervals of a table whose rows are `scale` observations each. */
-static int cut_intervals(struct search *search, const struct rps_count_table *table, size_t scale,
-                         struct rps_error *err)
+static void cut_intervals(struct search *search, const struct rps_count_table *table, size_t scale)
 {
     size_t least = scale > 1 ? LENGTH_MOST / SCALE * 2 : LENGTH_LEAST;
 
@@ -134,51 +128,40 @@ static int cut_intervals(struct search *search, const struct rps_count_table *ta
             struct best best =
                 cut_in_two(&search->sides, table, from, to, scale > 1 ? 1 : SHORTEST, NULL);
 
-            if (best.gain > search->price && note_cut(search, best.at * scale, err) < 0)
-                return RPS_FAILED;
+            if (best.gain > search->price)
+                note_cut(search, best.at * scale);
         }
     }
-    return 0;
 }
 
 /* The same table, SCALE rows in one. */
-static int coarsen(const struct rps_count_table *table, struct rps_count_table *ret,
-                   struct rps_error *err)
+static struct rps_count_table coarsen(const struct rps_count_table *table)
 {
     size_t entries = table->begin[table->count];
-    struct rps_count *counts = malloc((entries + 1) * sizeof(*counts));
+    struct rps_count *counts = rps_arena_loose(entries + 1, sizeof(*counts));
 
-    if (!counts)
-        return rps_error_memory(err);
     for (size_t e = 0; e < entries; e++) {
         counts[e] = table->entry[e];
         counts[e].observation /= SCALE;
     }
     return rps_count_table_make((table->count + SCALE - 1) / SCALE, table->width, table->divisor,
-                                counts, entries, ret, err);
+                                counts, entries);
 }
 
-static int cut_all_lengths(struct search *search, const struct rps_count_table *table,
-                           struct rps_error *err)
+static void cut_all_lengths(struct search *search, const struct rps_count_table *table)
 {
     struct rps_count_table coarse = {0};
-    size_t scale = 1;
-    int result = cut_intervals(search, table, scale, err);
 
-    while (result == 0 && table->count > LENGTH_MOST) {
-        struct rps_count_table next;
+    cut_intervals(search, table, 1);
+    for (size_t scale = SCALE; table->count > LENGTH_MOST; scale *= SCALE) {
+        struct rps_count_table next = coarsen(table);
 
-        result = coarsen(table, &next, err);
-        if (result < 0)
-            break;
         rps_count_table_free(&coarse);
         coarse = next;
         table = &coarse;
-        scale *= SCALE;
-        result = cut_intervals(search, table, scale, err);
+        cut_intervals(search, table, scale);
     }
     rps_count_table_free(&coarse);
-    return result;
 }
 
 /* --- the cuts that are best together ---------------------------------------------------------- */
@@ -191,16 +174,16 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* The places in order, each once, with the ends and what the signals were broken at. */
-static int arrange(struct search *search, struct rps_error *err)
+static void arrange(struct search *search)
 {
     const struct rps_signals *signals = search->signals;
     size_t kept = 0;
 
-    if (note_cut(search, 0, err) < 0 || note_cut(search, signals->count, err) < 0)
-        return RPS_FAILED;
+    note_cut(search, 0);
+    note_cut(search, signals->count);
     for (size_t i = 1; signals->broken && i < signals->count; i++) {
-        if (signals->broken[i] && note_cut(search, i, err) < 0)
-            return RPS_FAILED;
+        if (signals->broken[i])
+            note_cut(search, i);
     }
     qsort(search->at, search->count, sizeof(*search->at), compare_places);
     for (size_t i = 0; i < search->count; i++) {
@@ -208,38 +191,16 @@ static int arrange(struct search *search, struct rps_error *err)
             search->at[kept++] = search->at[i];
     }
     search->count = kept;
-    return 0;
 }
 
 /* Dynamic programming over places. */
 struct path {
-    double *before; /* owned; counts before each place: before[place * width + symbol] */
-    double *cost;   /* owned; of all up to each place */
-    size_t *from;   /* owned; the place before it on the best way */
-    size_t *alive;  /* owned; places that a stretch may begin at */
-    double *via;    /* owned; scratch, of each alive one */
+    double *before; /* counts before each place: before[place * width + symbol] */
+    double *cost;   /* of all up to each place */
+    size_t *from;   /* the place before it on the best way */
+    size_t *alive;  /* places that a stretch may begin at */
+    double *via;    /* scratch, of each alive one */
 };
-
-static void path_free(struct path *path)
-{
-    free(path->before);
-    free(path->cost);
-    free(path->from);
-    free(path->alive);
-    free(path->via);
-}
-
-static int path_make(struct path *path, size_t places, size_t width, struct rps_error *err)
-{
-    path->before = calloc(places * width + 1, sizeof(*path->before));
-    path->cost = calloc(places + 1, sizeof(*path->cost));
-    path->from = calloc(places + 1, sizeof(*path->from));
-    path->alive = calloc(places + 1, sizeof(*path->alive));
-    path->via = calloc(places + 1, sizeof(*path->via));
-    return path->before && path->cost && path->from && path->alive && path->via
-               ? 0
-               : rps_error_memory(err);
-}
 
 static void count_before(const struct search *search, const struct rps_count_table *table,
                          struct path *path)
@@ -327,18 +288,20 @@ static void find_path(const struct search *search, size_t shortest, struct path 
     }
 }
 
-static int choose_cuts(struct search *search, const struct rps_count_table *table, size_t shortest,
-                       struct rps_error *err)
+static void choose_cuts(struct search *search, const struct rps_count_table *table, size_t shortest)
 {
-    struct path path = {0};
+    struct rps_arena *scratch = rps_arena_new();
+    struct path path;
     size_t kept = 0;
 
-    if (arrange(search, err) < 0)
-        return RPS_FAILED;
-    if (path_make(&path, search->count, table->width, err) < 0) {
-        path_free(&path);
-        return RPS_FAILED;
-    }
+    arrange(search);
+    path = (struct path){
+        .before = rps_arena_get(scratch, search->count * table->width, sizeof(*path.before)),
+        .cost = rps_arena_get(scratch, search->count, sizeof(*path.cost)),
+        .from = rps_arena_get(scratch, search->count, sizeof(*path.from)),
+        .alive = rps_arena_get(scratch, search->count + 1, sizeof(*path.alive)),
+        .via = rps_arena_get(scratch, search->count + 1, sizeof(*path.via)),
+    };
     count_before(search, table, &path);
     find_path(search, shortest, &path);
     for (size_t p = search->count - 1; p > 0; p = path.from[p]) /* from the last one back */
@@ -347,8 +310,7 @@ static int choose_cuts(struct search *search, const struct rps_count_table *tabl
     search->at[search->count++] = 0;
     while (kept > 0)
         search->at[search->count++] = path.alive[--kept];
-    path_free(&path);
-    return 0;
+    rps_arena_free(scratch);
 }
 
 /* --- where they lie --------------------------------------------------------------------------- */
@@ -369,17 +331,13 @@ static struct rps_cut place_cut(struct search *search, const struct rps_count_ta
     return cut;
 }
 
-static int place_cuts(struct search *search, const struct rps_count_table *table, size_t shortest,
-                      struct rps_cuts *ret, struct rps_error *err)
+static struct rps_cuts place_cuts(struct search *search, const struct rps_count_table *table,
+                                  size_t shortest)
 {
     const uint8_t *broken = search->signals->broken;
-    double *gain = calloc(table->count + 1, sizeof(*gain));
+    double *gain = rps_arena_get(search->arena, table->count, sizeof(*gain));
+    struct rps_cuts ret = {.cut = rps_arena_get(search->arena, search->count, sizeof(*ret.cut))};
 
-    ret->cut = calloc(search->count + 1, sizeof(*ret->cut));
-    if (!gain || !ret->cut) {
-        free(gain);
-        return rps_error_memory(err);
-    }
     for (size_t c = 1; c + 1 < search->count; c++) {
         size_t at = search->at[c];
         struct rps_cut cut = {0};
@@ -388,44 +346,29 @@ static int place_cuts(struct search *search, const struct rps_count_table *table
             cut = place_cut(search, table, search->at[c - 1], search->at[c + 1], shortest, gain);
         if (cut.at > 0) {
             search->at[c] = cut.at;
-            ret->cut[ret->count++] = cut;
+            ret.cut[ret.count++] = cut;
         }
     }
-    free(gain);
-    return 0;
+    return ret;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_count_table *table,
-                         size_t shortest, struct rps_cuts *ret, struct rps_error *err)
+struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
+                                     const struct rps_count_table *table, size_t shortest)
 {
-    struct search search = {.signals = signals, .price = PRICE * log((double)signals->count + 1)};
-    struct rps_cuts cuts = {0};
-    int result = rps_mix_make(table, &search.mix, err);
+    struct search search = {.arena = arena,
+                            .signals = signals,
+                            .mix = rps_mix_make(arena, table),
+                            .price = PRICE * log((double)signals->count + 1)};
 
     shortest = shortest > SHORTEST ? shortest : SHORTEST;
-    if (result == 0) {
-        search.sides = (struct sides){
-            .mix = &search.mix,
-            .count = calloc(4 * table->width + 1, sizeof(*search.sides.count)),
-        };
-        result = search.sides.count ? 0 : rps_error_memory(err);
-        if (search.sides.count)
-            search.sides.own = search.sides.count + 2 * table->width;
-    }
-    if (result == 0)
-        result = cut_all_lengths(&search, table, err);
-    if (result == 0)
-        result = choose_cuts(&search, table, shortest, err);
-    if (result == 0)
-        result = place_cuts(&search, table, shortest, &cuts, err);
-    free(search.at);
-    free(search.sides.count);
-    rps_mix_free(&search.mix);
-    if (result == 0)
-        *ret = cuts;
-    else
-        free(cuts.cut);
-    return result;
+    search.sides = (struct sides){
+        .mix = &search.mix,
+        .count = rps_arena_get(arena, 2 * table->width, sizeof(*search.sides.count)),
+        .own = rps_arena_get(arena, 2 * table->width, sizeof(*search.sides.own)),
+    };
+    cut_all_lengths(&search, table);
+    choose_cuts(&search, table, shortest);
+    return place_cuts(&search, table, shortest);
 }

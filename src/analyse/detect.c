@@ -70,21 +70,11 @@ static double rounded(double value)
     return floor(value * 1e4 + 0.5) / 1e4;
 }
 
-/* What the caller owns. */
-static void *allocate(size_t count, size_t size)
-{
-    void *ret = calloc(count, size);
-
-    if (!ret)
-        rps_arena_exhausted();
-    return ret;
-}
-
 static struct rps_phases phases_of(const struct rps_model *model)
 {
     const struct rps_segmentation *segmentation = &model->segmentation;
     struct rps_phases ret = {.count = segmentation->count,
-                             .phase = allocate(segmentation->count, sizeof(*ret.phase)),
+                             .phase = rps_arena_loose(segmentation->count, sizeof(*ret.phase)),
                              .label_count = model->labels.count};
 
     for (size_t k = 0; k < segmentation->count; k++)
@@ -104,7 +94,7 @@ static struct rps_phases phases_of(const struct rps_model *model)
 static struct rps_phases blocks_of(const struct rps_observed *observed)
 {
     struct rps_phases ret = {.count = observed->block_count,
-                             .phase = allocate(observed->block_count, sizeof(*ret.phase)),
+                             .phase = rps_arena_loose(observed->block_count, sizeof(*ret.phase)),
                              .label_count = 1};
 
     for (size_t b = 0; b < observed->block_count; b++) {
@@ -151,7 +141,7 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
         *ret = blocks_of(&observed);
     }
     ret->outlier_count = observed.outlier_count;
-    ret->outlier = allocate(observed.outlier_count + 1, sizeof(*ret->outlier));
+    ret->outlier = rps_arena_loose(observed.outlier_count, sizeof(*ret->outlier));
     if (observed.outlier_count > 0)
         memcpy(ret->outlier, observed.outlier, observed.outlier_count * sizeof(*ret->outlier));
     if (details)
