@@ -25,12 +25,6 @@
 #define ALIKE_OF_COUNTS 4
 #define ALIKE_BESIDE    .1
 
-/* Two stretches are of two kinds, whatever else varies in the run, where the means of a signal differ
- * by so many of their own deviations, and by as much as the run's; of so many observations each. Not
- * beside tables of counts, which say more of it than what other programs leave of the CPU. */
-#define APART_DEVIATIONS 4
-#define APART_LEAST      8
-
 /* Stretches that make clusters: all pairs of them are compared. */
 #define MAKERS_MAX     400
 #define MAKERS_LONGEST 200
@@ -44,7 +38,6 @@ struct labelling {
     size_t *place;             /* of each of them among the stretches, ascending */
     size_t *cluster;           /* of each: the first maker of its cluster, which names it */
     struct rps_moments3 *sums; /* of each cluster, width each */
-    struct rps_moments3 *all;  /* of the whole run */
     struct rps_moments3 *both; /* scratch, three times width */
     double *cost;              /* of each cluster */
     double limit;              /* clusters that differ by less are alike */
@@ -95,13 +88,11 @@ static void labelling_make(struct labelling *l)
     choose_makers(l);
     l->cluster = rps_arena_get(l->arena, l->count, sizeof(*l->cluster));
     l->sums = rps_arena_get(l->arena, l->count * width, sizeof(*l->sums));
-    l->all = rps_arena_get(l->arena, width, sizeof(*l->all));
     l->both = rps_arena_get(l->arena, 3 * width, sizeof(*l->both));
     l->cost = rps_arena_get(l->arena, l->count, sizeof(*l->cost));
     l->partner = rps_arena_get(l->arena, l->count, sizeof(*l->partner));
     l->apart = rps_arena_get(l->arena, l->stretches, sizeof(*l->apart));
     l->between = rps_arena_get(l->arena, l->count * l->count, sizeof(*l->between));
-    rps_level_tree_moments(l->tree, 0, l->tree->count, l->all);
     for (size_t k = 0; k < l->count; k++) {
         const size_t *first = l->first + l->place[k];
 
@@ -135,39 +126,12 @@ static double difference(struct labelling *l, const struct rps_moments3 *x, doub
            (l->tree->mix_count > 0 ? 1 : by_observation(l, x, y));
 }
 
-static double variance(const struct rps_moments3 *moments)
-{
-    double mean = moments->sum / moments->weight;
-
-    return fmax(moments->squares / moments->weight - mean * mean, 0);
-}
-
-static int are_apart(const struct labelling *l, const struct rps_moments3 *x,
-                     const struct rps_moments3 *y)
-{
-    for (size_t s = 0; s < l->tree->signals; s++) {
-        double by, own;
-
-        if (x[s].weight < APART_LEAST || y[s].weight < APART_LEAST)
-            continue;
-        by = x[s].sum / x[s].weight - y[s].sum / y[s].weight;
-        own = variance(&x[s]) + variance(&y[s]);
-        if (by * by > APART_DEVIATIONS * APART_DEVIATIONS * own && by * by > variance(&l->all[s]))
-            return 1;
-    }
-    return 0;
-}
-
 static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
-    double apart, each;
+    double apart = difference(l, x, l->cost[a], y, l->cost[b]), each = by_observation(l, x, y);
 
-    if (l->tree->mix_count == 0 && are_apart(l, x, y))
-        return INFINITY;
-    apart = difference(l, x, l->cost[a], y, l->cost[b]);
-    each = by_observation(l, x, y);
     return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
 

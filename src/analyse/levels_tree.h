@@ -52,8 +52,7 @@ void rps_level_tree_merge(struct rps_level_tree *tree);
  * Labels, numbered by first appearance, of `count` stretches that begin at the leaves first[0] ...
  * (first[count] is tree->count). Stretches merge wherever they lie, those that differ least first,
  * until they differ by .4 of what neighbours usually differ by (of several runs .25); neighbours
- * never do, nor do those whose means of a signal differ by four of their own deviations and by the
- * run's. By how much two differ is the rise of the cost for each observation of the smaller:
+ * never do. By how much two differ is the rise of the cost for each observation of the smaller:
  * what comes back is never quite the same, and the longer it is, the more its cost tells so.
  * sure[k]: that stretch k is like its own label and like no other. Returns their number.
  */
