@@ -4,10 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Mean squares of the segments' means around their label's, in units of what noise makes, above
- * which a label is no single mean. */
-#define ALIKE_MAX 4
-
 #define DECODE_EXTRA 1
 
 /* Segments a label, below which there is too little that comes back. */
@@ -73,29 +69,6 @@ static void find_means(struct decoder *d, const struct rps_segmentation *segment
     }
     for (size_t i = 0; i < places; i++)
         d->mean[i] = d->weight[i] > 0 ? d->mean[i] / d->weight[i] : 0;
-}
-
-/* Do segments of one label differ by no more than noise does? */
-static int are_alike(const struct decoder *d, const struct rps_segmentation *segmentation,
-                     const int *label, double inflation)
-{
-    size_t width = d->observed->width, count = 0;
-    double squares = 0;
-
-    for (size_t k = 0; k < segmentation->count; k++) {
-        for (size_t s = 0; s < width; s++) {
-            size_t from = segmentation->first[k], end = segmentation->first[k + 1];
-            double weight = rps_observed_weight(d->observed, from, end, s), off;
-
-            if (!(weight > 0))
-                continue;
-            off = rps_observed_mean(d->observed, from, end, s) * d->observed->gain[s] -
-                  d->mean[(size_t)label[k] * width + s];
-            squares += weight * off * off;
-            count++;
-        }
-    }
-    return count > 0 && squares <= ALIKE_MAX * inflation * d->observed->unit * (double)count;
 }
 
 /* How noisy each label is: the same for all, and calm phases would lend their limits to noisy ones,
@@ -243,25 +216,6 @@ static void collect(struct rps_arena *arena, const struct decoder *d,
         labels->label[k] = d->label[segmentation->first[k]];
 }
 
-static int decode_all(struct rps_arena *arena, struct decoder *d, size_t min_length,
-                      double inflation, struct rps_segmentation *segmentation,
-                      struct rps_labels *labels)
-{
-    find_means(d, segmentation, labels->label);
-    find_noise(d, segmentation, labels->label);
-    if (!are_alike(d, segmentation, labels->label, inflation))
-        return 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        decode(d, rps_decode_penalty(d->observed, segmentation, labels) * inflation /
-                      d->observed->unit);
-        absorb(d, min_length);
-        collect(arena, d, segmentation, labels);
-        find_means(d, segmentation, labels->label);
-        find_noise(d, segmentation, labels->label);
-    }
-    return 1;
-}
-
 double rps_decode_penalty(const struct rps_observed *observed,
                           const struct rps_segmentation *segmentation,
                           const struct rps_labels *labels)
@@ -276,14 +230,19 @@ int rps_decode(struct rps_arena *arena, const struct rps_observed *observed, siz
 {
     struct decoder d = {.observed = observed, .labels = (size_t)labels->count};
     struct rps_arena *scratch;
-    int changed;
 
     if (labels->count < 2 || segmentation->count < RECURRENCE_MIN * (size_t)labels->count ||
         labels->count > UINT8_MAX || segmentation->sloped_count > 0)
         return 0;
     scratch = rps_arena_new();
     allocate(scratch, &d);
-    changed = decode_all(arena, &d, min_length, inflation, segmentation, labels);
+    for (int round = 0; round < ROUNDS; round++) {
+        find_means(&d, segmentation, labels->label);
+        find_noise(&d, segmentation, labels->label);
+        decode(&d, rps_decode_penalty(observed, segmentation, labels) * inflation / observed->unit);
+        absorb(&d, min_length);
+        collect(arena, &d, segmentation, labels);
+    }
     rps_arena_free(scratch);
-    return changed;
+    return 1;
 }
