@@ -62,6 +62,12 @@ function renewCode() {
     startCode();
 }
 
+/* Of a loop, where the run was when its phases were looked at last. */
+function turn() {
+    const { turn, phases, labels } = page.data;
+    return turn ? ", in phase " + labels[phases[phases.length - 1].label].name + ", " + turn : "";
+}
+
 /* What is new; returns when to ask again. */
 async function follow() {
     let found = await ask(after === null ? "/rows" : "/rows?after=" + after);
@@ -78,7 +84,7 @@ async function follow() {
     if (found.rows)
         page.append(found.rows);
     after = found.after;
-    tell(found.recording ? "Live: the page follows the recording." : "The recording has ended.");
+    tell(found.recording ? "Live: the page follows the recording" + turn() + "." : "The recording has ended.");
     return isAll && !found.recording ? SELDOM : EVERY;
 }
 

@@ -653,6 +653,8 @@ function seriesOf(panel) {
         const edge = { stroke: "transparent", width: 0, points: { show: false } };
         series.push({ stroke: colour, points: panel.steps ? { show: false } : undefined, width: 1.6, dash: n >= 8 ? [6, 4] : undefined, spanGaps: false },
                     edge, { ...edge }, { ...edge }, { ...edge });
+        if (panel.steps)
+            return;
         bands.push({ series: [5 * n + 3, 5 * n + 2], fill: () => hex(palette().line[n % 8], 0.22) });
         bands.push({ series: [5 * n + 5, 5 * n + 4], fill: () => hex(palette().line[n % 8], 0.28) });
     });
@@ -664,17 +666,23 @@ function seriesOf(panel) {
 const lineColour = (panel, n) => "#" + (!panel.steps ? palette().line[n % 8]
     : panel.colours[n] < 0 ? palette().grid : palette().line[panel.colours[n]]);
 
-/* Shares, one on another, each as long as its step. */
+/* Shares, one on another. A pixel has the mean of the steps in it, of each as much as lies there: a loop would
+ * beat with any one of them. */
 function drawSteps(context, panel, at, { left, top, width, height }) {
-    const places = panel.steps.map(x => Math.round(Math.max(left, Math.min(left + width, at(x)))));
-    const base = panel.lines[0].value.map(() => 0);
+    const places = panel.steps.map(x => at(x) - left), base = new Float64Array(Math.ceil(width));
     panel.lines.forEach((line, n) => {
+        const share = new Float64Array(base.length);
+        line.value.forEach((value, i) => {
+            const low = Math.max(0, places[i]), high = Math.min(share.length, places[i + 1]);
+            for (let x = Math.floor(low); x < high; x++)
+                share[x] += value * (Math.min(high, x + 1) - Math.max(low, x));
+        });
         context.fillStyle = lineColour(panel, n);
-        for (let i = 0; i < line.value.length; i++) {
-            const low = base[i], high = base[i] = Math.min(100, low + (line.value[i] || 0));
-            if (high > low && places[i + 1] > places[i])
-                context.fillRect(places[i], top + height * (1 - high / 100), places[i + 1] - places[i], height * (high - low) / 100);
-        }
+        share.forEach((each, x) => {
+            const low = base[x], high = base[x] = Math.min(100, low + each);
+            if (high > low)
+                context.fillRect(left + x, top + height * (1 - high / 100), 1, height * (high - low) / 100);
+        });
     });
     context.fillStyle = "#" + palette().background;
     for (const phase of data.phases.length <= MOST_SHADED * 4 ? data.phases : [])

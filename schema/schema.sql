@@ -300,10 +300,11 @@ CREATE TABLE phase (              -- one row per detected phase and level
     PRIMARY KEY (run_id, detection, level, phase)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE outlier (          -- one row per period that is like none around it
+CREATE TABLE outlier (          -- one row per period or block that is like none around it
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     detection INTEGER NOT NULL, -- detection.detection
     period INTEGER NOT NULL,    -- number of the period; it belongs to the phase that it lies in
+    last_period INTEGER,        -- of a block, number of its last period; NULL: it is one period
     PRIMARY KEY (run_id, detection, period)
 ) STRICT, WITHOUT ROWID;
 

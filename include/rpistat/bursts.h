@@ -22,12 +22,11 @@ struct rps_bursts {
 };
 
 /*
- * The bursts in the outliers of phases. `step`: from one observation to the next, in the outliers'
- * numbers. Outliers with no more than one observation between them are one burst; those of the first or the last observation alone are
- * the start and the end, and none. They recur where
- * of the steps from burst to burst four of five are the median step, by a fifth more or less.
+ * The bursts in the outliers of phases. Outliers with no more than one observation between them are
+ * one burst; those of the first or the last observation alone are the start and the end, and none.
+ * They recur where of the steps from burst to burst four of five are the median step, by a fifth
+ * more or less.
  */
-struct rps_bursts rps_bursts_find(struct rps_arena *arena, const struct rps_phases *phases,
-                                  uint64_t step);
+struct rps_bursts rps_bursts_find(struct rps_arena *arena, const struct rps_phases *phases);
 
 #endif

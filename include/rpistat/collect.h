@@ -73,8 +73,10 @@ struct rps_collected {
     uint64_t *first, *last;              /* owned; numbers of the periods of each observation */
     int64_t *start_ns, *end_ns;          /* owned; since the start of the run */
     uint64_t *cycle;                     /* owned; cycle timestamp at its end */
-    int set_count;                       /* event sets that take turns */
-    int level;                           /* of the options */
+    uint8_t *wild; /* owned; of each block, 1: a rotation in it is unlike the others, by an event or
+                      the CPU use; NULL: they are no blocks */
+    int set_count; /* event sets that take turns */
+    int level;     /* of the options */
 };
 
 struct rps_collect;

@@ -64,9 +64,11 @@ struct rps_loops {
 /* The loops that phases are said to be in, in the arena. */
 struct rps_loops rps_loops_of(struct rps_arena *arena, const struct rps_phases *phases);
 
-/* The turn that the last phase is in, also where it is one that has not ended: what is behind the last
- * whole turn begins as all others do; 0: none. */
-int rps_loops_last_turn(const struct rps_phases *phases);
+/* The turn that the last phase is in, "turn 12 of A B", with as many parts as there is room for, into
+ * ret; "": it is in none. It may be one that has not ended: what is behind the last whole turn begins
+ * as all others do. Returns ret. */
+#define RPS_LOOPS_TURN_SIZE 64
+char *rps_loops_turn_text(const struct rps_phases *phases, char ret[RPS_LOOPS_TURN_SIZE]);
 
 /* The number of a phase's part among those of all loops; SIZE_MAX: it is none. */
 size_t rps_loops_part(const struct rps_loops *loops, const struct rps_phase *phase);

@@ -32,6 +32,7 @@ struct rps_phases {
     int label_count;         /* distinct labels */
     size_t outlier_count;    /* observations that are like none around them, ascending */
     uint64_t *outlier;       /* owned */
+    uint64_t wide; /* numbers that an outlier has beyond its own: of a block of 16 periods 15 */
 };
 
 /* The phases of a run at several levels, from coarse to fine: every boundary of one is a boundary

@@ -120,10 +120,11 @@ typedef int rps_profile_find(const void *context, const struct rps_phases *phase
 
 /*
  * The remark on the whole, a sentence without its full stop, into ret, "" when nothing is said:
- * that it repeats, and where it drifts how far, which takes the profile of its tenths.
- * observation_ns: of each; 0: they are rows of a table. Errors: those of `profile`.
+ * that it repeats, and where it drifts how far, which takes the profile of its tenths; of blocks,
+ * what these hide. observation_ns: of each; 0: they are rows of a table. in_blocks: they are
+ * blocks of periods. Errors: those of `profile`.
  */
-int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns,
+int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns, int in_blocks,
                        rps_profile_find *profile, const void *context,
                        char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err);
 

@@ -21,11 +21,11 @@ struct rps_run_bursts {
 
 /*
  * The bursts in the outliers of a run's phases (as of rps_run_phases_get or _detect), all of the
- * arena. step: periods of an observation. Where there are some the run is walked once more. Errors:
+ * arena. Where there are some the run is walked once more. Errors:
  * those of rps_profile_run and of rps_part_shares_find.
  */
 int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                        const struct rps_cpus *cpus, const struct rps_phases *phases, uint64_t step,
+                        const struct rps_cpus *cpus, const struct rps_phases *phases,
                         struct rps_run_bursts *ret, struct rps_error *err);
 
 #endif

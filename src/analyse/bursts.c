@@ -21,41 +21,43 @@ static double median(double *value, size_t count)
 }
 
 /* Without those of the first and the last observation alone: programs have a start and an end. */
-static void find_stretches(struct rps_arena *arena, const struct rps_phases *phases, uint64_t step,
+static void find_stretches(struct rps_arena *arena, const struct rps_phases *phases,
                            struct rps_bursts *ret)
 {
-    const uint64_t start = phases->phase[0].first, end = phases->phase[phases->count - 1].last;
+    const uint64_t wide = phases->wide, start = phases->phase[0].first,
+                   end = phases->phase[phases->count - 1].last;
     const uint64_t *outlier = phases->outlier;
 
     ret->first = rps_arena_get(arena, phases->outlier_count + 1, sizeof(*ret->first));
     ret->last = rps_arena_get(arena, phases->outlier_count + 1, sizeof(*ret->last));
     for (size_t i = 0; i < phases->outlier_count; i++) {
-        if (ret->count == 0 || outlier[i] > ret->last[ret->count - 1] + 2 * step)
+        if (ret->count == 0 || outlier[i] > ret->last[ret->count - 1] + wide + 2)
             ret->first[ret->count++] = outlier[i];
-        ret->last[ret->count - 1] = outlier[i];
+        ret->last[ret->count - 1] = outlier[i] + wide;
     }
-    if (ret->count > 0 && ret->first[ret->count - 1] + step > end)
+    if (ret->count > 0 && ret->last[ret->count - 1] > end)
+        ret->last[ret->count - 1] = end;
+    if (ret->count > 0 && ret->first[ret->count - 1] + wide >= end)
         ret->count--;
-    if (ret->count > 0 && ret->last[0] == start) {
+    if (ret->count > 0 && ret->last[0] <= start + wide) {
         ret->count--;
         ret->first++;
         ret->last++;
     }
 }
 
-struct rps_bursts rps_bursts_find(struct rps_arena *arena, const struct rps_phases *phases,
-                                  uint64_t step)
+struct rps_bursts rps_bursts_find(struct rps_arena *arena, const struct rps_phases *phases)
 {
     struct rps_bursts bursts = {0};
     size_t even = 0;
     double *value;
 
-    find_stretches(arena, phases, step, &bursts);
+    find_stretches(arena, phases, &bursts);
     if (bursts.count < RPS_BURSTS_MIN)
         return (struct rps_bursts){0};
     value = rps_arena_get(arena, bursts.count, sizeof(*value));
     for (size_t i = 0; i < bursts.count; i++)
-        value[i] = (double)(bursts.last[i] - bursts.first[i] + step);
+        value[i] = (double)(bursts.last[i] - bursts.first[i] + 1);
     bursts.length = median(value, bursts.count);
     for (size_t i = 0; i + 1 < bursts.count; i++)
         value[i] = (double)(bursts.first[i + 1] - bursts.first[i]);

@@ -19,6 +19,7 @@
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/rotation.h"
+#include "detect_math.h"
 #include "sources.h"
 
 #define PERIOD_NS_DEFAULT (100 * RPS_NS_PER_MS)
@@ -28,6 +29,12 @@
 
 /* Steps of the histogram that finds a signal's usual weight. */
 #define WEIGHT_STEPS 100
+
+/* A rotation is unlike the others of its block that is so many times as far from their mean as is
+ * usual, and as what is usual at least comes to; in at most this share of the blocks. */
+#define WILD_TIMES 3
+#define WILD_LEAST 1.5
+#define WILD_RARE  .05
 
 /* Cells of the matrix that nobody can hold. */
 #define CELLS_MAX (SIZE_MAX / 64)
@@ -43,6 +50,8 @@ struct rps_collect {
     struct rps_collect_options options;
     struct rps_sources sources;
     size_t track_count, signal_count;
+    size_t reach_count;                /* columns behind the signals, of blocks: how far from its
+                                          mean each event, and the CPU use, was at most */
     size_t count, room;                /* rows */
     struct row *row;                   /* owned */
     double *value;                     /* owned; value[signal * room + row] */
@@ -60,7 +69,7 @@ struct rps_collect {
 /* Make room for so many rows; what is new is not seen. */
 static int grow(struct rps_collect *collect, size_t room, struct rps_error *err)
 {
-    size_t signals = collect->signal_count, old = collect->room;
+    size_t signals = collect->signal_count + collect->reach_count, old = collect->room;
     struct row *row;
     double *value;
     float *weight;
@@ -149,6 +158,32 @@ static void put(struct rps_collect *collect, size_t s, size_t row, const struct 
     collect->weight[signal * collect->room + row] = weight_of(collect, source, &sight, tally, sets);
 }
 
+/* Keep how far a value of the block was from its mean; of CPUs side by side the most. */
+static void put_reach(struct rps_collect *collect, size_t column, size_t row, double reach)
+{
+    double *to = &collect->value[(collect->signal_count + column) * collect->room + row];
+
+    *to = fmax(*to, reach); /* which prefers a number to NaN */
+}
+
+static void put_reaches(struct rps_collect *collect, size_t row)
+{
+    const struct rps_rotation *block = &collect->rotation;
+    const struct rps_tally *tally = &block->tally;
+    double seconds = (double)tally->length_ns / RPS_NS_PER_S;
+    size_t column = 0;
+
+    for (int n = 0; n < tally->set_count; n++) {
+        for (int slot = 0; slot < collect->options.plan->set[n].event_count; slot++)
+            put_reach(collect, column++, row,
+                      rps_source_reach(rps_tally_estimate(tally, n, slot) / seconds,
+                                       &block->range[n * RPS_SLOT_MAX + slot], collect->period_s));
+    }
+    put_reach(
+        collect, column, row,
+        rps_source_use_reach(collect->operand[RPS_OPERAND_CPU_SECONDS] / seconds, &block->use));
+}
+
 /* --- adding ----------------------------------------------------------------------------------- */
 
 /* Is a rotation one observation, and not each of its periods? */
@@ -188,6 +223,8 @@ static int end_rotation(struct rps_collect *collect, struct rps_error *err)
         if (whole || collect->sources.source[s].home == RPS_SOURCE_ACROSS)
             put(collect, s, row, tally, periods);
     }
+    if (collect->reach_count > 0 && rotation->has_ranges)
+        put_reaches(collect, row);
     rps_rotation_reset(&collect->rotation);
     return 0;
 }
@@ -241,7 +278,7 @@ static void drop_rows(struct rps_collect *collect)
         if (!collect->row[i].merged)
             continue;
         collect->row[kept] = collect->row[i];
-        for (size_t s = 0; s < collect->signal_count && kept != i; s++) {
+        for (size_t s = 0; s < collect->signal_count + collect->reach_count && kept != i; s++) {
             size_t base = s * collect->room;
 
             collect->value[base + kept] = collect->value[base + i];
@@ -477,6 +514,38 @@ static int give_rows(const struct rps_collect *collect, struct rps_collected *ou
     return 0;
 }
 
+/* Mark the blocks in which a value was WILD_TIMES as far from its mean as is usual, where they are
+ * rare: else that is how the workload is. */
+static void mark_wild(const double *reach, size_t count, double *scratch, uint8_t *wild)
+{
+    size_t seen = 0, far = 0;
+    double least;
+
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(reach[i]))
+            scratch[seen++] = reach[i];
+    }
+    if (seen == 0)
+        return;
+    least = WILD_TIMES * fmax(rps_select_rank(scratch, seen, seen / 2), WILD_LEAST);
+    for (size_t i = 0; i < count; i++)
+        far += reach[i] > least;
+    for (size_t i = 0; i < count && (double)far <= WILD_RARE * (double)count; i++)
+        wild[i] |= reach[i] > least;
+}
+
+static int give_wild(const struct rps_collect *collect, struct rps_collected *out)
+{
+    double *scratch = calloc(collect->count + 1, sizeof(*scratch));
+
+    out->wild = calloc(collect->count + 1, sizeof(*out->wild));
+    for (size_t s = 0; s < collect->reach_count && scratch && out->wild; s++)
+        mark_wild(collect->value + (collect->signal_count + s) * collect->room, collect->count,
+                  scratch, out->wild);
+    free(scratch);
+    return scratch && out->wild ? 0 : -1;
+}
+
 static int give(struct rps_collect *collect, const uint8_t *keep, struct rps_collected *out,
                 struct rps_error *err)
 {
@@ -484,7 +553,8 @@ static int give(struct rps_collect *collect, const uint8_t *keep, struct rps_col
     out->level = collect->options.level;
     out->signal = calloc(collect->signal_count, sizeof(*out->signal));
     out->signals.resolution = calloc(collect->signal_count, sizeof(*out->signals.resolution));
-    if (!out->signal || !out->signals.resolution || give_rows(collect, out) < 0)
+    if (!out->signal || !out->signals.resolution || give_rows(collect, out) < 0 ||
+        (collect->reach_count > 0 && give_wild(collect, out) < 0))
         return rps_error_memory(err);
     if (compact(collect, keep, out) && out->level == 0) { /* a block is seen well enough */
         out->signals.weight = collect->weight;
@@ -549,6 +619,15 @@ int rps_collect_lacks(const struct rps_collect *collect, const struct rps_collec
 
 /* --- life ------------------------------------------------------------------------------------- */
 
+static size_t event_count(const struct rps_plan *plan)
+{
+    size_t count = 0;
+
+    for (int n = 0; n < plan->set_count; n++)
+        count += (size_t)plan->set[n].event_count;
+    return count;
+}
+
 int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *options,
                     struct rps_error *err)
 {
@@ -563,6 +642,7 @@ int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *
         (double)(options->period_ns > 0 ? options->period_ns : PERIOD_NS_DEFAULT) / RPS_NS_PER_S;
     result = rps_sources_choose(options, &collect->sources, err);
     collect->signal_count = collect->sources.count * collect->track_count;
+    collect->reach_count = options->level > 0 ? event_count(options->plan) + 1 : 0;
     collect->operand =
         calloc((size_t)rps_plan_operand_count(options->plan), sizeof(*collect->operand));
     if (result == 0 && !collect->operand)
@@ -622,5 +702,6 @@ void rps_collected_free(struct rps_collected *collected)
     free(collected->start_ns);
     free(collected->end_ns);
     free(collected->cycle);
+    free(collected->wild);
     *collected = (struct rps_collected){0};
 }

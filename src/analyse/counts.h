@@ -13,20 +13,34 @@
 #include "rpistat/arena.h"
 #include "rpistat/detect.h"
 
+/* Whole counts below this are looked up. */
+#define RPS_MIX_STEPS 1024
+
 /* Of one table, in an arena. */
 struct rps_mix {
     size_t width;
     double divisor;
     double *prior; /* counts that each symbol is taken to have anyway; [width]: in all */
     double *base;  /* ln Gamma of these */
-    double *rise;  /* rise[symbol * steps + c]: of ln Gamma from prior[symbol] on by c counts;
+    double
+        *rise; /* rise[symbol * RPS_MIX_STEPS + c]: of ln Gamma from prior[symbol] on by c counts;
                       symbol `width`: of all of them */
 };
 
 struct rps_mix rps_mix_make(struct rps_arena *arena, const struct rps_count_table *table);
 
+/* The same without looking it up. */
+double rps_mix_rise_far(const struct rps_mix *mix, size_t symbol, double count);
+
 /* ln Gamma(prior[symbol] + count) - ln Gamma(prior[symbol]); symbol `width`: of all counts. */
-double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count);
+static inline double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count)
+{
+    size_t whole = count < RPS_MIX_STEPS ? (size_t)count : RPS_MIX_STEPS;
+
+    return whole < RPS_MIX_STEPS && count <= (double)whole
+               ? mix->rise[symbol * RPS_MIX_STEPS + whole]
+               : rps_mix_rise_far(mix, symbol, count);
+}
 
 /* Where something other than counters begins: an observation, and where it may lie. */
 struct rps_cut {
@@ -43,10 +57,21 @@ struct rps_cuts {
 struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
                                      const struct rps_count_table *table, size_t shortest);
 
-/* On a search for the best path: of the places that a stretch may begin at, and what the way over
- * each costs, keep those that may still be best, given the cost of what was reached; the 256 best
- * where more are. Returns how many. */
-size_t rps_counts_drop_hopeless(size_t *alive, double *via, size_t count, double reached);
+/* Places that a run may be cut at, and what cutting it there costs. */
+struct rps_count_path {
+    const void *context;
+    double (*cost)(const void *context, size_t from, size_t to); /* of a stretch, by its places */
+    const size_t *at;      /* observations, ascending; the first is 0, the last the run's end */
+    size_t count;          /* of places, at least 2 */
+    const uint8_t *broken; /* of observations: it must be cut there; NULL: nowhere */
+    size_t shortest;       /* observations of a stretch, but before such a place */
+    double price;          /* of a stretch */
+    double slack;          /* a way that costs so much more than the best is not gone on with */
+};
+
+/* The places that make the least cost, into ret, which has room for all, from the first to the last;
+ * returns how many stretches lie between them. */
+size_t rps_counts_best_path(const struct rps_count_path *path, size_t *ret);
 
 /*
  * The fine phases of signals that have tables of counts, in place of those by their values alone:

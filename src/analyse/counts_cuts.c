@@ -27,8 +27,8 @@
 /* Shortest stretch, in rows. */
 #define SHORTEST 3
 
-/* Stretches that may come before one, at most: those that cost least so far. */
-#define BEFORE_MAX 256
+/* By so much more than the price the way to a place may cost more than the best. */
+#define SLACK 8
 
 /* Where a cut may lie as well: what it tells is at most so much less. */
 #define PLACE_SLACK 3.0
@@ -50,6 +50,7 @@ struct search {
     double price;
     size_t *at; /* cuts, observations */
     size_t count;
+    double *before; /* while cuts are chosen; counts before each */
 };
 
 /* --- the best cut of a stretch ---------------------------------------------------------------- */
@@ -60,7 +61,8 @@ static void add(struct sides *sides, int side, const struct rps_count *entry, do
 
     sides->count[at] += sign * (double)entry->count;
     sides->rise[side] -= sides->own[at];
-    sides->own[at] = rps_mix_rise(sides->mix, entry->symbol, fmax(sides->count[at], 0));
+    sides->own[at] =
+        rps_mix_rise(sides->mix, entry->symbol, sides->count[at] > 0 ? sides->count[at] : 0);
     sides->rise[side] += sides->own[at];
     sides->all[side] += sign * (double)entry->count;
 }
@@ -68,7 +70,7 @@ static void add(struct sides *sides, int side, const struct rps_count *entry, do
 static double value(const struct sides *sides, int side)
 {
     return sides->rise[side] -
-           rps_mix_rise(sides->mix, sides->mix->width, fmax(sides->all[side], 0));
+           rps_mix_rise(sides->mix, sides->mix->width, sides->all[side] > 0 ? sides->all[side] : 0);
 }
 
 struct best {
@@ -193,22 +195,14 @@ static void arrange(struct search *search)
     search->count = kept;
 }
 
-/* Dynamic programming over places. */
-struct path {
-    double *before; /* counts before each place: before[place * width + symbol] */
-    double *cost;   /* of all up to each place */
-    size_t *from;   /* the place before it on the best way */
-    size_t *alive;  /* places that a stretch may begin at */
-    double *via;    /* scratch, of each alive one */
-};
-
+/* Counts before each place, into ret[place * width + symbol]. */
 static void count_before(const struct search *search, const struct rps_count_table *table,
-                         struct path *path)
+                         double *ret)
 {
     size_t width = table->width;
 
     for (size_t p = 1; p < search->count; p++) {
-        double *now = path->before + p * width;
+        double *now = ret + p * width;
 
         memcpy(now, now - width, width * sizeof(*now));
         for (size_t e = table->begin[search->at[p - 1]]; e < table->begin[search->at[p]]; e++)
@@ -216,8 +210,12 @@ static void count_before(const struct search *search, const struct rps_count_tab
     }
 }
 
-static double cost_between(const struct rps_mix *mix, const double *a, const double *b)
+/* What a stretch from place to place costs. */
+static double cost_between(const void *context, size_t from, size_t to)
 {
+    const struct search *search = context;
+    const struct rps_mix *mix = &search->mix;
+    const double *a = search->before + from * mix->width, *b = search->before + to * mix->width;
     double cost = 0, all = 0;
 
     for (size_t k = 0; k < mix->width; k++) {
@@ -231,85 +229,25 @@ static double cost_between(const struct rps_mix *mix, const double *a, const dou
     return cost + rps_mix_rise(mix, mix->width, all);
 }
 
-size_t rps_counts_drop_hopeless(size_t *alive, double *via, size_t count, double reached)
-{
-    size_t kept = 0;
-
-    for (size_t a = 0; a < count; a++) {
-        if (via[a] > reached)
-            continue;
-        alive[kept] = alive[a];
-        via[kept++] = via[a];
-    }
-    while (kept > BEFORE_MAX) {
-        size_t worst = 0;
-
-        for (size_t a = 1; a < kept; a++)
-            worst = via[a] > via[worst] ? a : worst;
-        kept--;
-        memmove(alive + worst, alive + worst + 1, (kept - worst) * sizeof(*alive));
-        memmove(via + worst, via + worst + 1, (kept - worst) * sizeof(*via));
-    }
-    return kept;
-}
-
-static void find_path(const struct search *search, size_t shortest, struct path *path)
-{
-    const uint8_t *broken = search->signals->broken;
-    size_t width = search->mix.width, alive = 1;
-    double slack = search->price + 8;
-
-    for (size_t p = 1; p < search->count; p++) {
-        double least = INFINITY;
-        size_t at = search->at[p];
-        int must = at == search->signals->count || (broken && broken[at]);
-
-        for (size_t a = 0; a < alive; a++) {
-            size_t from = path->alive[a];
-            double cost = path->cost[from] + cost_between(&search->mix, path->before + from * width,
-                                                          path->before + p * width);
-
-            path->via[a] = cost;
-            if (at - search->at[from] < shortest && !must)
-                continue;
-            if (cost < least) {
-                least = cost;
-                path->from[p] = from;
-            }
-        }
-        path->cost[p] = least + search->price;
-        if (must)
-            alive = 0;
-        else if (isfinite(least))
-            alive = rps_counts_drop_hopeless(path->alive, path->via, alive, least + slack);
-        else
-            continue;
-        path->alive[alive++] = p;
-    }
-}
-
 static void choose_cuts(struct search *search, const struct rps_count_table *table, size_t shortest)
 {
     struct rps_arena *scratch = rps_arena_new();
-    struct path path;
-    size_t kept = 0;
+    size_t count = search->count, *chosen = rps_arena_get(scratch, count, sizeof(*chosen));
+    const struct rps_count_path path = {.context = search,
+                                        .cost = cost_between,
+                                        .at = search->at,
+                                        .count = count,
+                                        .broken = search->signals->broken,
+                                        .shortest = shortest,
+                                        .price = search->price,
+                                        .slack = search->price + SLACK};
 
-    arrange(search);
-    path = (struct path){
-        .before = rps_arena_get(scratch, search->count * table->width, sizeof(*path.before)),
-        .cost = rps_arena_get(scratch, search->count, sizeof(*path.cost)),
-        .from = rps_arena_get(scratch, search->count, sizeof(*path.from)),
-        .alive = rps_arena_get(scratch, search->count + 1, sizeof(*path.alive)),
-        .via = rps_arena_get(scratch, search->count + 1, sizeof(*path.via)),
-    };
-    count_before(search, table, &path);
-    find_path(search, shortest, &path);
-    for (size_t p = search->count - 1; p > 0; p = path.from[p]) /* from the last one back */
-        path.alive[kept++] = search->at[p];
+    search->before = rps_arena_get(scratch, count * table->width, sizeof(*search->before));
+    count_before(search, table, search->before);
+    count = rps_counts_best_path(&path, chosen);
     search->count = 0;
-    search->at[search->count++] = 0;
-    while (kept > 0)
-        search->at[search->count++] = path.alive[--kept];
+    for (size_t k = 0; k <= count; k++)
+        search->at[search->count++] = search->at[chosen[k]];
     rps_arena_free(scratch);
 }
 
@@ -369,6 +307,7 @@ struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_s
         .own = rps_arena_get(arena, 2 * table->width, sizeof(*search.sides.own)),
     };
     cut_all_lengths(&search, table);
+    arrange(&search);
     choose_cuts(&search, table, shortest);
     return place_cuts(&search, table, shortest);
 }

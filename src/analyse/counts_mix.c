@@ -7,9 +7,6 @@
 /* Counts that the run's own mix is worth. */
 #define PRIOR 3.0
 
-/* Whole counts below this are looked up. */
-#define STEPS 1024
-
 /* Where Stirling's series is exact to ten digits. */
 #define STIRLING_FROM 8
 
@@ -33,7 +30,7 @@ struct rps_mix rps_mix_make(struct rps_arena *arena, const struct rps_count_tabl
                           .divisor = table->divisor,
                           .prior = rps_arena_get(arena, symbols, sizeof(*mix.prior)),
                           .base = rps_arena_get(arena, symbols, sizeof(*mix.base)),
-                          .rise = rps_arena_get(arena, symbols * STEPS, sizeof(*mix.rise))};
+                          .rise = rps_arena_get(arena, symbols * RPS_MIX_STEPS, sizeof(*mix.rise))};
     double all = .5 * (double)table->width;
 
     for (size_t e = 0; e < table->begin[table->count]; e++) {
@@ -45,20 +42,14 @@ struct rps_mix rps_mix_make(struct rps_arena *arena, const struct rps_count_tabl
     mix.prior[table->width] = PRIOR;
     for (size_t k = 0; k <= table->width; k++) {
         mix.base[k] = log_gamma(mix.prior[k]);
-        for (size_t c = 1; c < STEPS; c++)
-            mix.rise[k * STEPS + c] =
-                mix.rise[k * STEPS + c - 1] + log(mix.prior[k] + (double)(c - 1));
+        for (size_t c = 1; c < RPS_MIX_STEPS; c++)
+            mix.rise[k * RPS_MIX_STEPS + c] =
+                mix.rise[k * RPS_MIX_STEPS + c - 1] + log(mix.prior[k] + (double)(c - 1));
     }
     return mix;
 }
 
-double rps_mix_rise(const struct rps_mix *mix, size_t symbol, double count)
+double rps_mix_rise_far(const struct rps_mix *mix, size_t symbol, double count)
 {
-    if (count < STEPS) {
-        size_t whole = (size_t)count;
-
-        if (count <= (double)whole)
-            return mix->rise[symbol * STEPS + whole];
-    }
     return log_gamma(mix->prior[symbol] + count) - mix->base[symbol];
 }

@@ -39,7 +39,7 @@
 
 /* A program's start and its end are no phases: so many observations, or so much of the run. */
 #define END_OBSERVATIONS 10
-#define END_SHARE        .01
+#define END_SHARE        .02
 
 struct refining {
     struct rps_arena *arena;
@@ -122,8 +122,10 @@ static void gather(struct refining *r, size_t shortest, const struct rps_phases 
 
 /* --- those that pay --------------------------------------------------------------------------- */
 
-static double cost_of(struct refining *r, size_t from, size_t to)
+static double cost_of(const void *context, size_t from, size_t to)
 {
+    const struct refining *r = context;
+
     rps_level_tree_moments(&r->tree, from, to, r->left);
     return rps_level_tree_cost(&r->tree, r->left);
 }
@@ -134,57 +136,22 @@ static size_t length_of(const struct refining *r, size_t from, size_t to)
     return r->tree.leaf[to - 1].last - r->tree.leaf[from].first + 1;
 }
 
-struct path {
-    double *cost;  /* of all leaves up to one */
-    size_t *from;  /* the leaf that the last stretch begins at on the best way */
-    size_t *alive; /* leaves that a stretch may begin at */
-    double *via;   /* scratch, of each alive one */
-};
-
-static void find_path(struct refining *r, size_t shortest, struct path *path)
-{
-    size_t leaves = r->tree.count, alive = 1;
-
-    for (size_t k = 1; k <= leaves; k++) {
-        double least = INFINITY;
-        int must = k == leaves || is_broken(r, r->tree.leaf[k].first);
-
-        for (size_t a = 0; a < alive; a++) {
-            size_t from = path->alive[a];
-
-            path->via[a] = path->cost[from] + cost_of(r, from, k);
-            if (path->via[a] < least && (must || length_of(r, from, k) >= shortest)) {
-                least = path->via[a];
-                path->from[k] = from;
-            }
-        }
-        path->cost[k] = least + r->price;
-        if (must)
-            alive = 0;
-        else if (isfinite(least))
-            alive = rps_counts_drop_hopeless(path->alive, path->via, alive, least + 2 * r->price);
-        else
-            continue;
-        path->alive[alive++] = k;
-    }
-}
-
 static void choose(struct refining *r, size_t shortest)
 {
-    size_t leaves = r->tree.count;
-    struct path path = {
-        .cost = rps_arena_get(r->arena, leaves + 1, sizeof(*path.cost)),
-        .from = rps_arena_get(r->arena, leaves + 1, sizeof(*path.from)),
-        .alive = rps_arena_get(r->arena, leaves + 1, sizeof(*path.alive)),
-        .via = rps_arena_get(r->arena, leaves + 1, sizeof(*path.via)),
-    };
+    size_t *at = rps_arena_get(r->arena, r->tree.count + 1, sizeof(*at));
+    const struct rps_count_path path = {.context = r,
+                                        .cost = cost_of,
+                                        .at = at,
+                                        .count = r->tree.count + 1,
+                                        .broken = r->signals->broken,
+                                        .shortest = shortest,
+                                        .price = r->price,
+                                        .slack = 2 * r->price};
 
-    find_path(r, shortest, &path);
-    for (size_t k = leaves; k > 0; k = path.from[k]) /* from the last one back */
-        path.alive[r->count++] = path.from[k];
-    for (size_t k = 0; k < r->count; k++)
-        r->first[k] = path.alive[r->count - 1 - k];
-    r->first[r->count] = leaves;
+    for (size_t k = 0; k < r->tree.count; k++)
+        at[k] = r->tree.leaf[k].first;
+    at[r->tree.count] = r->signals->count;
+    r->count = rps_counts_best_path(&path, r->first);
 }
 
 /* --- those that can be seen ------------------------------------------------------------------- */

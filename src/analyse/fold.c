@@ -10,6 +10,7 @@
 #include "rpistat/fold.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -414,7 +415,8 @@ size_t rps_loops_part(const struct rps_loops *loops, const struct rps_phase *pha
     return loops->loop[phase->loop - 1].part_first + (size_t)phase->part - 1;
 }
 
-int rps_loops_last_turn(const struct rps_phases *phases)
+/* The turn that the last phase is in; 0: none. */
+static int last_turn(const struct rps_phases *phases)
 {
     const struct rps_phase *phase = phases->phase;
     size_t end = phases->count, begin, rest;
@@ -434,4 +436,29 @@ int rps_loops_last_turn(const struct rps_phases *phases)
             return 0;
     }
     return phase[end - 1].turn + 1;
+}
+
+char *rps_loops_turn_text(const struct rps_phases *phases, char ret[RPS_LOOPS_TURN_SIZE])
+{
+    struct rps_arena *arena = rps_arena_new();
+    const struct rps_loops loops = rps_loops_of(arena, phases);
+    const struct rps_loop *loop = loops.loop + loops.count - 1;
+    int turn = last_turn(phases);
+    char label[RPS_PHASE_LABEL_SIZE];
+    size_t used;
+
+    ret[0] = '\0';
+    if (turn > 0) {
+        used = (size_t)snprintf(ret, RPS_LOOPS_TURN_SIZE, "turn %d of", turn);
+        for (size_t k = 0; k < loop->part_count; k++) {
+            int is_last = used + 2 * sizeof(label) > RPS_LOOPS_TURN_SIZE;
+
+            used += (size_t)snprintf(ret + used, RPS_LOOPS_TURN_SIZE - used, " %s",
+                                     is_last ? "..." : rps_phase_label(loop->part[k].label, label));
+            if (is_last)
+                break;
+        }
+    }
+    rps_arena_free(arena);
+    return ret;
 }

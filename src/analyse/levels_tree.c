@@ -283,6 +283,18 @@ static double mix_cost(const struct rps_mix *mix, const struct rps_moments3 *sym
     return (cost + rps_mix_rise(mix, mix->width, all)) / mix->divisor;
 }
 
+static double signal_cost(const struct rps_level_tree *tree, size_t s,
+                          const struct rps_moments3 *moments)
+{
+    double weight = moments->weight, mean, variance;
+
+    if (!(weight > 0) || !(tree->worth[s] > 0))
+        return 0;
+    mean = moments->sum / weight;
+    variance = fmax(moments->squares / weight - mean * mean, 0);
+    return weight * tree->worth[s] * log(variance + tree->floor[s]);
+}
+
 double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments)
 {
     size_t at = tree->signals;
@@ -291,14 +303,7 @@ double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_m
     for (size_t t = 0; t < tree->mix_count; at += tree->mix[t++].width)
         cost += mix_cost(&tree->mix[t], &moments[at]);
 
-    for (size_t s = 0; s < tree->width; s++) {
-        double weight = moments[s].weight, mean, variance;
-
-        if (!(weight > 0) || !(tree->worth[s] > 0))
-            continue;
-        mean = moments[s].sum / weight;
-        variance = fmax(moments[s].squares / weight - mean * mean, 0);
-        cost += weight * tree->worth[s] * log(variance + tree->floor[s]);
-    }
-    return cost;
+    for (size_t s = 0; s < tree->signals; s++)
+        cost += signal_cost(tree, s, &moments[s]);
+    return cost + signal_cost(tree, tree->width - 1, &moments[tree->width - 1]);
 }

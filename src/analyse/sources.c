@@ -306,6 +306,22 @@ static double of_count(double count, double variation)
     return 2 / variation * asinh(variation * sqrt(count));
 }
 
+double rps_source_reach(double mean, const struct rps_range *range, double seconds)
+{
+    double usual = of_count(mean * seconds, COUNT_VARIATION);
+
+    return fmax(of_count(range->most * seconds, COUNT_VARIATION) - usual,
+                usual - of_count(range->least * seconds, COUNT_VARIATION));
+}
+
+double rps_source_use_reach(double mean, const struct rps_range *range)
+{
+    const double none = USE_NONE / 100;
+    double far = fmax(range->most + none, mean + none) / fmin(range->least + none, mean + none);
+
+    return log(far) / USE_VARIATION_MAX;
+}
+
 /* By how much the mean of the logarithms of `length` values differs from that of those before, at
  * most DIFFERENCES_MAX times, into ret. */
 static size_t differences(const struct rps_source *source, const double *value, size_t count,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "rpistat/collect.h"
+#include "rpistat/rotation.h"
 #include "rpistat/tally.h"
 
 /* `home` of a source that is no single set's. */
@@ -54,6 +55,13 @@ struct rps_sight {
     double seen_s; /* time that it was seen for */
     double sure;   /* 0 ... 1: by chance alone, how well its denominator is known */
 };
+
+/* How far from its mean a rate was at most, in a block: in deviations of what is counted of it in so
+ * many seconds; NaN where that is not known. */
+double rps_source_reach(double mean, const struct rps_range *range, double seconds);
+
+/* The same of CPU time per elapsed time. */
+double rps_source_use_reach(double mean, const struct rps_range *range);
 
 /* Look at a stretch, whose operands were filled from tally; they are scratch. */
 struct rps_sight rps_source_look(struct rps_source *source, const struct rps_plan *plan,

@@ -65,24 +65,23 @@ static void correlate(struct wave *wave, size_t lags)
     }
 }
 
-/* The largest correlation within a tenth of a lag. */
-static double near(const struct wave *wave, size_t lag, size_t lags)
+/* Where the largest correlation within a tenth of a lag is. */
+static size_t near(const struct wave *wave, size_t lag, size_t lags)
 {
-    size_t reach = lag / 10 + 1;
-    double most = -INFINITY;
+    size_t reach = lag / 10 + 1, most = lag - reach;
 
-    for (size_t k = lag - reach; k <= lag + reach && k <= lags; k++)
-        most = fmax(most, wave->correlation[k]);
+    for (size_t k = most; k <= lag + reach && k <= lags; k++)
+        most = wave->correlation[k] > wave->correlation[most] ? k : most;
     return most;
 }
 
 /* The lag of the first peak behind the first valley, and which share of the variance comes again
  * there; 0: there is none, or none that deviates by `least`. */
-static double find_peak(const struct wave *wave, size_t lags, double least, size_t *ret_lag)
+static double find_peak(const struct wave *wave, size_t lags, double least, double *ret_lag)
 {
     const double *r = wave->correlation;
     double valley = r[0], share;
-    size_t lag = 1, peak;
+    size_t lag = 1, peak, third;
 
     while (lag < lags && r[lag] > 0)
         lag++;
@@ -96,10 +95,13 @@ static double find_peak(const struct wave *wave, size_t lags, double least, size
     for (size_t k = 1; k < peak; k++)
         valley = fmin(valley, r[k]);
     share = r[0] > 0 ? (r[peak] - valley) / 2 / r[0] : 0;
-    if (peak < LAG_MIN || 3 * peak > lags || near(wave, 2 * peak, lags) < LATER_MIN * r[peak] ||
-        near(wave, 3 * peak, lags) < LATER_MIN * r[peak] || share * r[0] < least * least)
+    if (peak < LAG_MIN || 3 * peak > lags)
         return 0;
-    *ret_lag = peak;
+    third = near(wave, 3 * peak, lags); /* which says best how long one turn is */
+    if (r[near(wave, 2 * peak, lags)] < LATER_MIN * r[peak] || r[third] < LATER_MIN * r[peak] ||
+        share * r[0] < least * least)
+        return 0;
+    *ret_lag = (double)third / 3;
     return share;
 }
 
@@ -113,17 +115,16 @@ static double look_at(struct wave *wave, const struct rps_signals *signals, size
     double lowest = 1;
 
     for (size_t w = 0; w < windows; w++) {
-        size_t lag = 0;
-        double share = 0;
+        double lag = 0, share = 0;
 
         if (take_points(wave, signals, signal, windows > 1 ? w * spare / (windows - 1) : 0,
                         width)) {
             correlate(wave, lags);
             share = find_peak(wave, lags, least, &lag);
         }
-        if (w > 0 && fabs((double)lag - *ret_lag) > 1 + *ret_lag / 10)
+        if (w > 0 && fabs(lag - *ret_lag) > 1 + *ret_lag / 10)
             return 0;
-        *ret_lag = (double)lag;
+        *ret_lag = lag;
         lowest = fmin(lowest, share);
     }
     return lowest;

@@ -114,15 +114,6 @@ static void store_detection(struct rps_cli *cli, const struct run_job *job,
     }
 }
 
-/* Periods of an observation. */
-static uint64_t step_of(const struct rps_run_phases *found)
-{
-    const struct rps_phases *phases = shown_of(&found->found);
-    uint64_t periods = phases->phase[phases->count - 1].last + 1 - phases->phase[0].first;
-
-    return (periods + found->observation_count / 2) / found->observation_count;
-}
-
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
@@ -157,8 +148,7 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
         rps_profile_code(&job->profile, &job->shares);
     if (result >= 0)
         result = rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &job->options.cpus,
-                                     shown_of(&job->found.found), step_of(&job->found),
-                                     &job->bursts, &cli->err);
+                                     shown_of(&job->found.found), &job->bursts, &cli->err);
     if (result >= 0 && settings->components)
         result = rps_run_components_find(&at, &job->options, COMPONENTS_MAX, &job->components,
                                          &cli->err);
@@ -328,7 +318,7 @@ static int phases_of_table(struct rps_cli *cli)
         add_found(&output, settings, &job.found);
         result = add_settings(cli, &settings->find, &output, &parameters);
         if (result == 0)
-            result = rps_profile_remark(&job.found, 0, profile_table, &job, remark, &cli->err);
+            result = rps_profile_remark(&job.found, 0, 0, profile_table, &job, remark, &cli->err);
         output.remark = result == 0 && remark[0] ? remark : NULL;
         if (result == 0)
             write_output(cli, &output);

@@ -138,12 +138,14 @@ static void add_phase(const struct rps_watch_view *view, struct rps_status_text 
 {
     const struct rps_phase *phase = &view->phases.phase[view->phases.count - 1];
     char label[RPS_PHASE_LABEL_SIZE], since[RPS_TEXT_NUMBER_SIZE], length[RPS_TEXT_NUMBER_SIZE];
-    char turn[RPS_TEXT_NUMBER_SIZE] = "";
-    int last = rps_loops_last_turn(&view->phases);
+    char text[RPS_LOOPS_TURN_SIZE], turn[RPS_LOOPS_TURN_SIZE + 16] = "";
 
     rps_phase_label(phase->label, label);
-    if (last > 0)
-        snprintf(turn, sizeof(turn), ", turn %d", last);
+    rps_loops_turn_text(&view->phases, text);
+    if (text[0] && view->from_ns > 0) /* turns before it are not counted */
+        snprintf(turn, sizeof(turn), ", in a turn%s", strstr(text, " of"));
+    else if (text[0])
+        snprintf(turn, sizeof(turn), ", %s", text);
     rps_text_clock(since, sizeof(since), phase->start_ns, 0);
     rps_text_duration(length, sizeof(length), view->to_ns - phase->start_ns);
     if (view->phases.count == 1 && view->from_ns > 0)

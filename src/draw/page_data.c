@@ -289,6 +289,7 @@ static void put_loops(struct rps_json *json, const struct rps_picture *picture)
         rps_json_end(json);
     }
     rps_json_end(json);
+    rps_json_text(json, "turn", rps_loops_turn_text(phases, text));
 }
 
 /* The table of the phases that are in the picture, the first of them, and that of the distinct ones,

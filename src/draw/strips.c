@@ -51,7 +51,7 @@ static int take_bursts(struct rps_picture *picture, struct rps_error *err)
 {
     const struct rps_phases *phases = &picture->phases;
     struct rps_bursts bursts =
-        picture->characters ? (struct rps_bursts){0} : rps_bursts_find(picture->arena, phases, 1);
+        picture->characters ? (struct rps_bursts){0} : rps_bursts_find(picture->arena, phases);
     struct rps_run_regions *regions = &picture->regions;
     struct rps_run_region *more, burst = {.entered = bursts.count, .marked = bursts.count};
 

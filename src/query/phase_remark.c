@@ -1,6 +1,6 @@
 /*
- * The remark on a whole run: that it repeats; that it drifts or wanders, and how far. For that its
- * tenths are profiled as if they were phases.
+ * The remark on a whole run: that it repeats; that it drifts or wanders, and how far, for which its
+ * tenths are profiled as if they were phases; and where it was seen in blocks, what these hide.
  */
 #include "rpistat/profile.h"
 
@@ -70,6 +70,22 @@ static void say_repetition(const struct rps_phases *shown, const struct rps_wave
         snprintf(ret, RPS_PHASE_REMARK_SIZE, "it repeats every %s", every);
     }
     rps_arena_free(arena);
+}
+
+/* What blocks hide: turns that are shorter than two of them repeat as what both beat in. */
+static void say_blocks(const struct rps_found_phases *found, int64_t block_ns,
+                       char ret[RPS_PHASE_REMARK_SIZE])
+{
+    size_t used = strlen(ret);
+    char block[RPS_TEXT_NUMBER_SIZE];
+
+    say_length((double)block_ns, 1, block);
+    if (found->wave.turns > 0)
+        snprintf(ret + used, RPS_PHASE_REMARK_SIZE - used,
+                 "; its turns may be a part of that, since they were seen in blocks of %s", block);
+    else if (used == 0 && rps_phase_levels_shown(&found->levels)->count == 1)
+        snprintf(ret, RPS_PHASE_REMARK_SIZE,
+                 "no other phase stands out in blocks of %s, and what changes faster is not seen", block);
 }
 
 /* The tenths of what the phases cover, each with a label of its own. */
@@ -182,19 +198,15 @@ static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMAR
     }
 }
 
-int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns,
-                       rps_profile_find *profile, const void *context,
-                       char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+static int find_drift(const struct rps_phases *shown, rps_profile_find *profile,
+                      const void *context, char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
 {
-    const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
     struct rps_phase phase[TENTHS];
     const struct rps_phases tenths = {.count = TENTHS, .phase = phase, .label_count = TENTHS};
     struct rps_profile of_tenths = {0};
     int result;
 
-    ret[0] = '\0';
-    say_repetition(shown, &found->wave, observation_ns, ret);
-    if (!found->drifts || shown->phase[shown->count - 1].last - shown->phase[0].first + 1 < TENTHS)
+    if (shown->phase[shown->count - 1].last - shown->phase[0].first + 1 < TENTHS)
         return 0; /* fewer rows have no tenths */
     make_tenths(shown, phase);
     result = profile(context, &tenths, &of_tenths, err);
@@ -202,4 +214,19 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
         add_drift(&of_tenths, ret);
     rps_profile_free(&of_tenths);
     return result;
+}
+
+int rps_profile_remark(const struct rps_found_phases *found, int64_t observation_ns, int in_blocks,
+                       rps_profile_find *profile, const void *context,
+                       char ret[RPS_PHASE_REMARK_SIZE], struct rps_error *err)
+{
+    const struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
+
+    ret[0] = '\0';
+    say_repetition(shown, &found->wave, observation_ns, ret);
+    if (found->drifts && find_drift(shown, profile, context, ret, err) < 0)
+        return RPS_FAILED;
+    if (in_blocks)
+        say_blocks(found, observation_ns, ret);
+    return 0;
 }

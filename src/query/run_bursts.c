@@ -27,7 +27,7 @@ static void add_phase(struct rps_phases *of, const struct rps_phases *phases, ui
 
 /* The bursts, and what lies between them. */
 static struct rps_phases split(struct rps_arena *arena, const struct rps_phases *phases,
-                               const struct rps_bursts *bursts, uint64_t step)
+                               const struct rps_bursts *bursts)
 {
     struct rps_phases ret = {
         .phase = rps_arena_get(arena, 2 * bursts->count + 1, sizeof(*ret.phase)),
@@ -36,14 +36,10 @@ static struct rps_phases split(struct rps_arena *arena, const struct rps_phases 
     uint64_t from = phases->phase[0].first, end = phases->phase[phases->count - 1].last;
 
     for (size_t i = 0; i < bursts->count; i++) {
-        uint64_t last = bursts->last[i] + step - 1;
-
-        if (last > end)
-            last = end;
         if (bursts->first[i] > from)
             add_phase(&ret, phases, from, bursts->first[i] - 1, REST);
-        add_phase(&ret, phases, bursts->first[i], last, BURST);
-        from = last + 1;
+        add_phase(&ret, phases, bursts->first[i], bursts->last[i], BURST);
+        from = bursts->last[i] + 1;
     }
     add_phase(&ret, phases, from, end, REST);
     return ret;
@@ -99,10 +95,10 @@ static int find_words(struct rps_arena *arena, struct rps_reader *reader, int64_
 }
 
 int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                        const struct rps_cpus *cpus, const struct rps_phases *phases, uint64_t step,
+                        const struct rps_cpus *cpus, const struct rps_phases *phases,
                         struct rps_run_bursts *ret, struct rps_error *err)
 {
-    struct rps_run_bursts found = {.bursts = rps_bursts_find(arena, phases, step)};
+    struct rps_run_bursts found = {.bursts = rps_bursts_find(arena, phases)};
     const struct rps_bursts *bursts = &found.bursts;
     struct rps_phases of;
     double period_ns;
@@ -110,7 +106,7 @@ int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int6
     *ret = found;
     if (bursts->count == 0)
         return 0;
-    of = split(arena, phases, bursts, step);
+    of = split(arena, phases, bursts);
     period_ns = (double)(of.phase[of.count - 1].end_ns - of.phase[0].start_ns) /
                 (double)(of.phase[of.count - 1].last - of.phase[0].first + 1);
     found.length_ns = (int64_t)(bursts->length * period_ns);

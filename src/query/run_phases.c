@@ -13,6 +13,15 @@
 
 /* --- from observations to periods ------------------------------------------------------------- */
 
+/* Periods of an observation: one, or where the run was read at a level those of a block. */
+static size_t in_observation(const struct rps_collected *collected)
+{
+    if (collected->level == 0)
+        return 1;
+    return (size_t)(collected->set_count > 0 ? collected->set_count : 1)
+           << (RPS_LEVEL_BITS * collected->level);
+}
+
 static void place(struct rps_phases *phases, const struct rps_collected *collected)
 {
     for (size_t i = 0; i < phases->count; i++) {
@@ -27,6 +36,29 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
     }
     for (size_t i = 0; i < phases->outlier_count; i++)
         phases->outlier[i] = collected->first[phases->outlier[i]];
+    phases->wide = in_observation(collected) - 1;
+}
+
+/* Blocks with a rotation that is unlike the others are outliers, too. */
+static int add_wild(struct rps_phases *phases, const struct rps_collected *collected,
+                    struct rps_error *err)
+{
+    uint64_t *outlier = calloc(collected->signals.count + 1, sizeof(*outlier));
+    size_t count = 0, at = 0;
+
+    if (!outlier)
+        return rps_error_memory(err);
+    for (size_t i = 0; i < collected->signals.count; i++) {
+        int is_outlier = at < phases->outlier_count && phases->outlier[at] == i;
+
+        at += (size_t)is_outlier;
+        if (is_outlier || collected->wild[i])
+            outlier[count++] = i;
+    }
+    free(phases->outlier);
+    phases->outlier = outlier;
+    phases->outlier_count = count;
+    return 0;
 }
 
 static void place_all(struct rps_run_phases *found, const struct rps_run_signals *signals)
@@ -41,7 +73,9 @@ static void place_all(struct rps_run_phases *found, const struct rps_run_signals
     found->observation_count = count;
     if (count > 0)
         found->observation_ns =
-            (collected->end_ns[count - 1] - collected->start_ns[0]) / (int64_t)count;
+            (int64_t)((double)(collected->end_ns[count - 1] - collected->start_ns[0]) /
+                      (double)(collected->last[count - 1] - collected->first[0] + 1) *
+                      (double)in_observation(collected));
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -121,13 +155,12 @@ static size_t shortest(const struct rps_run_phases_options *options,
     return most;
 }
 
-/* Periods as observations, which are blocks where the run was read at a level. */
+/* Periods as observations. */
 static size_t in_observations(size_t periods, const struct rps_collected *collected)
 {
-    size_t block = (size_t)(collected->set_count > 0 ? collected->set_count : 1)
-                   << (RPS_LEVEL_BITS * collected->level);
+    size_t each = in_observation(collected);
 
-    return collected->level > 0 ? (periods + block - 1) / block : periods;
+    return (periods + each - 1) / each;
 }
 
 /* From when on the part would be seen period by period; -1: it is, or nowhere. */
@@ -169,6 +202,8 @@ int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
         result = periods_from(&run[0], options, &found.periods_from_ns, err);
     if (result == 0)
         result = find_phases(&signals, options, &found, err);
+    if (result == 0 && count == 1 && signals.collected[0].wild)
+        result = add_wild(rps_phase_levels_shown(&found.found.levels), &signals.collected[0], err);
     if (result == 0) {
         place_all(&found, &signals);
         found.resolution = signals.collected[0].level;
@@ -214,7 +249,8 @@ int rps_run_phases_remark(const struct rps_run_at *run,
 {
     const struct profiling of = {run, options};
 
-    return rps_profile_remark(&found->found, found->observation_ns, profile, &of, ret, err);
+    return rps_profile_remark(&found->found, found->observation_ns, found->resolution > 0, profile,
+                              &of, ret, err);
 }
 
 /* --- what other commands use ------------------------------------------------------------------ */

@@ -211,11 +211,7 @@ static void say_phases(struct words *words, const struct rps_report *report)
     }
     if (times == 1)
         say(words, "One phase: %s",
-            report->remark[0] ? report->remark
-            : report->thinned_ns >= 0
-                ? "what was counted stays alike, or changes faster than the sums "
-                  "tell that were kept"
-                : "what was counted stays alike throughout");
+            report->remark[0] ? report->remark : "what was counted stays alike throughout");
     if (times <= 1)
         return;
     if (rps_phases_repeat(report->phases))

@@ -19,8 +19,7 @@
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 
-#define OUTLIERS_MAX 12  /* that are named, as stretches */
-#define OUTLIERS_FEW .05 /* share of all, beyond which none is named */
+#define OUTLIERS_MAX 10  /* stretches that are named; of more their number is said */
 #define LABEL_SURE   .75 /* below it, a label has a question mark */
 #define LABELS_MAX   8   /* of an odd turn, that are named */
 
@@ -623,7 +622,8 @@ static char *stretch_text(struct rps_document *document, const struct rps_phase_
 }
 
 /* A row where there are some, and for people a sentence. */
-static void add_bursts(struct rps_document *document, const struct rps_run_bursts *of)
+static void add_bursts(struct rps_document *document, const struct rps_run_bursts *of,
+                       int in_blocks)
 {
     static const struct rps_column columns[] = {
         {"occurrences", .kind = RPS_VALUE_INT},
@@ -639,8 +639,8 @@ static void add_bursts(struct rps_document *document, const struct rps_run_burst
     rps_put_int(block, of->length_ns, 1);
     rps_put_int(block, of->every_ns, 1);
     rps_put_text(block, of->words);
-    rps_document_say(document, "%zu bursts of %s, every %s, from %s to %s%s%s.", of->bursts.count,
-                     rps_document_duration(document, of->length_ns),
+    rps_document_say(document, "%zu bursts of %s%s, every %s, from %s to %s%s%s.", of->bursts.count,
+                     in_blocks ? "at most " : "", rps_document_duration(document, of->length_ns),
                      rps_document_duration(document, of->every_ns),
                      rps_document_clock(document, of->start_ns[0]),
                      rps_document_clock(document, of->start_ns[of->bursts.count - 1]),
@@ -657,43 +657,43 @@ static int is_of_burst(const struct rps_run_bursts *of, uint64_t outlier, size_t
     return *at < of->bursts.count && of->bursts.first[*at] <= outlier;
 }
 
-/* Whether a period is the first or the last of a phase: it has something of both sides. `step`:
- * periods that are observed as one. *at is 0 at first. */
-static int is_edge(const struct rps_phases *fine, uint64_t period, uint64_t step, size_t *at)
+/* Whether an outlier is the first or the last observation of a phase: it has something of both
+ * sides. *at is 0 at first. */
+static int is_edge(const struct rps_phases *fine, uint64_t outlier, uint64_t wide, size_t *at)
 {
-    size_t p = rps_phases_at(fine, period, at);
+    size_t p = rps_phases_at(fine, outlier, at);
 
-    return p != SIZE_MAX && (period == fine->phase[p].first || period + step > fine->phase[p].last);
+    return p != SIZE_MAX &&
+           (outlier == fine->phase[p].first || outlier + wide >= fine->phase[p].last);
 }
 
 /* Outliers for a reader, into ret: all that are of a burst or not at an edge. Returns how many. */
 static size_t listed_outliers(const struct rps_phase_output *output, uint64_t *ret)
 {
     const struct rps_phases *phases = output->phases;
-    uint64_t periods = phases->phase[phases->count - 1].last + 1 - phases->phase[0].first;
-    uint64_t step = (periods + output->observations / 2) / output->observations;
     size_t burst = 0, phase = 0, count = 0;
 
     for (size_t i = 0; i < phases->outlier_count; i++) {
         if (is_of_burst(output->bursts, phases->outlier[i], &burst) ||
-            !is_edge(output->fine, phases->outlier[i], step, &phase))
+            !is_edge(output->fine, phases->outlier[i], phases->wide, &phase))
             ret[count++] = phases->outlier[i];
     }
     return count;
 }
 
-/* For people: `alone` outliers are of no burst; `text` names them. */
+/* For people: `alone` outliers, in so many stretches, are of no burst; `text` names them. */
 static void say_outliers(struct rps_document *document, const struct rps_phase_output *output,
-                         size_t alone, const char *text)
+                         size_t alone, size_t stretches, const char *text)
 {
-    double share = (double)alone / (double)output->observations;
+    const char *unit = output->block > 0 ? "block" : output->unit;
 
-    if (share > OUTLIERS_FEW)
-        rps_document_say(document, "%zu %ss (%.0f %%) lie far from what is usual around them.",
-                         alone, output->block > 0 ? "block" : output->unit, 100 * share);
+    if (stretches > OUTLIERS_MAX)
+        rps_document_say(document,
+                         "%zu %ss (%.2g %%) are like none around them: --format json lists all.",
+                         alone, unit, 100 * (double)alone / (double)output->observations);
     else if (alone > 0)
         rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s.", alone,
-                         plural(alone), alone == 1 ? "a " : "", output->unit, plural(alone),
+                         plural(alone), alone == 1 ? "a " : "", unit, plural(alone),
                          alone == 1 ? "it" : "them", text);
 }
 
@@ -702,6 +702,7 @@ static void add_outliers(struct rps_document *document, const struct rps_phase_o
 {
     const struct rps_phases *phases = output->phases;
     uint64_t *outlier = rps_arena_get(document->arena, phases->outlier_count + 1, sizeof(*outlier));
+    const uint64_t end = phases->phase[phases->count - 1].last;
     const size_t count = listed_outliers(output, outlier);
     const struct rps_column columns[] = {
         {"first", .kind = RPS_VALUE_INT},
@@ -714,25 +715,26 @@ static void add_outliers(struct rps_document *document, const struct rps_phase_o
     size_t at = 0, named = 0, alone = 0;
     const char *text = "";
 
-    for (size_t i = 0, last; i < count; i = last + 1) {
+    for (size_t i = 0, next; i < count; i = next) {
         int of_burst = is_of_burst(output->bursts, outlier[i], &at);
+        uint64_t last;
 
-        for (last = i; last + 1 < count && outlier[last + 1] == outlier[last] + 1;)
-            last++;
-        alone += of_burst ? 0 : last + 1 - i;
+        for (next = i + 1; next < count && outlier[next] == outlier[next - 1] + phases->wide + 1;)
+            next++;
+        last = outlier[next - 1] + phases->wide;
+        last = last < end ? last : end;
+        alone += of_burst ? 0 : next - i;
         if (!of_burst && named < OUTLIERS_MAX)
             text = rps_arena_print(document->arena, "%s%s%s", text, named > 0 ? ", " : "",
-                                   stretch_text(document, output, outlier[i], outlier[last]));
+                                   stretch_text(document, output, outlier[i], last));
         named += !of_burst;
         rps_put_int(block, (int64_t)outlier[i], 1);
-        rps_put_int(block, (int64_t)outlier[last], 1);
+        rps_put_int(block, (int64_t)last, 1);
         rps_put_int(block, rps_phases_time(phases, outlier[i]), 1);
-        rps_put_int(block, rps_phases_time(phases, outlier[last] + 1), 1);
+        rps_put_int(block, rps_phases_time(phases, last + 1), 1);
         rps_put_int(block, of_burst, 1);
     }
-    if (named > OUTLIERS_MAX)
-        text = rps_arena_print(document->arena, "%s, and %zu more", text, named - OUTLIERS_MAX);
-    say_outliers(document, output, alone, text);
+    say_outliers(document, output, alone, named, text);
 }
 
 static void add_components(struct rps_document *document, const struct rps_phase_output *output)
@@ -887,7 +889,7 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     add_words(document, output);
     add_samples(document, output);
     add_whole(document, output->profile);
-    add_bursts(document, output->bursts);
+    add_bursts(document, output->bursts, output->block > 0);
     add_outliers(document, output);
     if (output->components)
         add_components(document, output);

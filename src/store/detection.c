@@ -111,8 +111,11 @@ static int insert_outliers(const struct addition *add)
 
     for (size_t i = 0; i < phases->outlier_count && code == SQLITE_OK; i++)
         code = rps_database_do(add->db,
-                               "INSERT INTO outlier (run_id, detection, period) VALUES (?, ?, ?)",
-                               "iii", add->run_id, add->number, (int64_t)phases->outlier[i]);
+                               "INSERT INTO outlier (run_id, detection, period, last_period)"
+                               " VALUES (?, ?, ?, ?)",
+                               phases->wide > 0 ? "iiii" : "iiin", add->run_id, add->number,
+                               (int64_t)phases->outlier[i],
+                               (int64_t)(phases->outlier[i] + phases->wide));
     return code;
 }
 
@@ -338,6 +341,9 @@ static int read_outlier(void *context, sqlite3_stmt *stmt, struct rps_error *err
         return rps_error_memory(err);
     phases->outlier = grown;
     phases->outlier[phases->outlier_count++] = (uint64_t)sqlite3_column_int64(stmt, 0);
+    if (sqlite3_column_int64(stmt, 1) > sqlite3_column_int64(stmt, 0))
+        phases->wide =
+            (uint64_t)sqlite3_column_int64(stmt, 1) - (uint64_t)sqlite3_column_int64(stmt, 0);
     return 0;
 }
 
@@ -363,8 +369,8 @@ static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t num
         result = check_levels(&r, err);
     if (result == 0)
         result = rps_reader_each(reader,
-                                 "SELECT period FROM outlier WHERE run_id = ?1 AND detection = ?2"
-                                 " AND period >= 0 ORDER BY period",
+                                 "SELECT period, last_period FROM outlier WHERE run_id = ?1"
+                                 " AND detection = ?2 AND period >= 0 ORDER BY period",
                                  run_id, number, read_outlier, &r, err);
     if (result < 0)
         rps_detection_free(&r.detection);

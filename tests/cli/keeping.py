@@ -1,6 +1,7 @@
 """Long recordings: --keep and --max-size thin what is old; nothing is lost by it but detail."""
 import contextlib
 import csv
+import json
 import os
 import re
 import shutil
@@ -169,10 +170,12 @@ def test_fast_loop():
     """what changes within a block is no phase of the sums, and nobody says that it stays alike"""
     FOLDER.write("fast.sim", SCRIPT[:SCRIPT.index("phase")] +
                  "repeat 200\nphase a 12s\nphase b 8s dc_miss=9M\nend\n")
-    for options, said in ((["--keep", "1m"], "One phase: what was counted stays alike, or changes faster"),
-                          ([], "it repeats: A B, 200 turns")):
+    for options, said in ((["--keep", "1m"], r"[Nn]o other phase stands out in blocks of [\d.]+ s, and what changes faster is not seen\."),
+                          ([], "[Ii]t repeats: A B, 200 turns")):
         expect(FOLDER.call("record", "-q", "--pmu", "sim:fast.sim", "-o", "fast.data", *options), 0)
-        assert said in " ".join(read("report", "-i", "fast.data").split()), options
+        for command in ("report", "phases"):
+            answer = " ".join(read(command, "-i", "fast.data").split())
+            assert re.search(said, answer), (command, options, answer)
 
 
 def test_plot():
@@ -243,6 +246,41 @@ def test_extremes():
         least = name.endswith("_min")
         whole, kept = ((min if least else max)(float(row[name]) for row in table) for table in tables)
         assert whole == kept, (name, whole, kept)
+
+
+SPIKES = """\
+clock 700M
+noise 10%
+seed 4
+default instructions=200M branches=20M
+phase work 900s
+phase spike 0.1s branches=60M
+phase work 300s
+repeat 8
+phase spike 0.1s branches=50M
+phase work 120s
+end
+phase stall 0.1s instructions=1M branches=100k
+phase work 1200s
+"""
+
+
+def test_spikes():
+    """a period that is like none around it outlives thinning, as a block, and those that recur as bursts"""
+    for times, said in ((1, "3 outliers, blocks like none around them: 14:59.2-15:00.7, 20:00.0-20:01.5, 22:00.0-22:01.5."),
+                        (8, "10 bursts of at most 1.600 s, every 2 min 00 s, from 14:59.2 to ")):
+        FOLDER.write("spikes.sim", SPIKES.replace("repeat 8", "repeat %d" % times))
+        expect(FOLDER.call("record", "-q", "--pmu", "sim:spikes.sim", "-e", "instructions,branches", "-o", "spikes.data",
+                           "--keep", "1m"), 0)
+        at = [900] + [1200.1 + 120.1 * n for n in range(times)] + [1200.1 + 120.1 * times]
+        found = json.loads(read("phases", "--format", "json", "-i", "spikes.data"))["outliers"]
+        assert len(found) == len(at), found
+        for time_s, one in zip(at, found):
+            assert one["start_s"] <= time_s + 1e-6 < one["end_s"] and one["last"] - one["first"] == 15, (time_s, one)
+            assert abs(one["end_s"] - one["start_s"] - 1.6) < 1e-6 and one["burst"] == (times == 8), one
+        text = " ".join(read("phases", "-i", "spikes.data").split())
+        assert said in text, text
+        assert set(ask("spikes.data", "SELECT last_period - period FROM outlier")) == {(15,)}
 
 
 def sizes(name):
@@ -342,5 +380,5 @@ def test_service():
 with FOLDER:
     tap.main([test_usage, test_totals, test_stretched, test_check, test_levels, test_export,
               test_part, test_phases, test_fast_loop, test_plot, test_view, test_certainty,
-              test_extremes, test_size, test_full, test_memory,
+              test_extremes, test_spikes, test_size, test_full, test_memory,
               test_service])

@@ -449,6 +449,24 @@ def test_code_steps():
         assert re.search(r"long\s+60 %", text) and "short" not in text, (panel, text)
 
 
+def test_code_fine_steps():
+    """of many steps in one pixel the mean is drawn"""
+    def loop(data):
+        data["codePanel"] = {"title": "Code", "at": [n / 480 for n in range(12001)],
+                             "lines": [{"name": "loop", "colour": 0, "share": [100, 0] * 6000}]}
+    changed(loop, "fine.html")
+    browser = opened("fine.html", width=800, height=800)
+    shares = browser.evaluate("""(() => {
+        const panel = [...document.querySelectorAll('.panel')].find(each => each.querySelector('h2').textContent.startsWith('Code'));
+        const canvas = panel.querySelector('canvas'), pen = canvas.getContext('2d'), { width, height } = canvas, blue = page.palette().line[0];
+        const inks = x => [...Array(height).keys()].map(y => [...pen.getImageData(x, y, 1, 1).data].slice(0, 3));
+        const parts = [0, 2, 4].map(at => parseInt(blue.slice(at, at + 2), 16));
+        return [...Array(40).keys()].map(n => inks(Math.round(width * (0.2 + 0.015 * n)))
+            .filter(ink => ink.every((each, i) => Math.abs(each - parts[i]) < 3)).length);
+    })()""")
+    assert 30 < min(shares) and max(shares) < 1.3 * min(shares), shares
+
+
 # --- the page of a comparison ---
 
 BEFORE = """\
@@ -687,7 +705,7 @@ def test_live_code():
 
 CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_loop, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
-         test_code_panel, test_code_steps, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
+         test_code_panel, test_code_steps, test_code_fine_steps, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
          test_compare_narrow, test_live, test_live_code]
 
 with FOLDER:

@@ -65,7 +65,9 @@ def test_turn():
                  "phase c 5s instructions=400M dc_miss=6M\nend\nphase b 6s instructions=200M\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:loop.sim", "-o", "loop.data"), 0)
     answer = expect(FOLDER.call("watch", "-i", "loop.data"), 0).stdout
-    assert re.search(r"  phase B( since \S+)?( \(.*\))?, turn 8$", answer.splitlines()[0]), answer
+    assert re.search(r"  phase B( since \S+)?( \(.*\))?, turn 8 of B C$", answer.splitlines()[0]), answer
+    expect(FOLDER.call("plot", "-i", "loop.data", "-o", "loop.html"), 0)  # where a live page has it from
+    assert b'"turn":"turn 8 of B C"' in FOLDER.read("loop.html").replace(b'": "', b'":"')
 
 
 def test_complete():

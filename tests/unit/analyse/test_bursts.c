@@ -15,10 +15,14 @@
 static struct rps_bursts find(uint64_t *outlier, size_t count, uint64_t step)
 {
     struct rps_phase phase = {.last = PERIODS * step - 1, .latest = 0};
-    const struct rps_phases phases = {
-        .count = 1, .phase = &phase, .label_count = 1, .outlier_count = count, .outlier = outlier};
+    const struct rps_phases phases = {.count = 1,
+                                      .phase = &phase,
+                                      .label_count = 1,
+                                      .outlier_count = count,
+                                      .outlier = outlier,
+                                      .wide = step - 1};
 
-    return rps_bursts_find(arena, &phases, step);
+    return rps_bursts_find(arena, &phases);
 }
 
 /* Three outliers each 33 periods, with one period of the usual kind among them. */

@@ -301,9 +301,14 @@ static void chance_is_no_loop(void **state)
 static void the_last_turn(void **state)
 {
     static const struct {
-        const char *end;
-        int turn;
-    } ends[] = {{"", 10}, {"B", 11}, {"BC", 11}, {"F", 0}, {"BD", 0}, {"BCEF", 0}};
+        const char *end, *turn;
+    } ends[] = {{"", "turn 10 of B C D E"},
+                {"B", "turn 11 of B C D E"},
+                {"BC", "turn 11 of B C D E"},
+                {"F", ""},
+                {"BD", ""},
+                {"BCEF", ""}};
+    char text[RPS_LOOPS_TURN_SIZE];
 
     (void)state;
     for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
@@ -314,10 +319,10 @@ static void the_last_turn(void **state)
             add_all(of, "BCDE");
         add_all(of, ends[k].end);
         fold(of);
-        assert_int_equal(rps_loops_last_turn(&of->phases), ends[k].turn);
+        assert_string_equal(rps_loops_turn_text(&of->phases, text), ends[k].turn);
         free(of);
     }
-    assert_int_equal(rps_loops_last_turn(&(struct rps_phases){0}), 0);
+    assert_string_equal(rps_loops_turn_text(&(struct rps_phases){0}, text), "");
 }
 
 /* Several runs: a part of the phases is folded, and the rest is left as it is. */

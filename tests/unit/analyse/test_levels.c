@@ -1,4 +1,5 @@
 /* Levels: the tree of fine phases, which of its sizes are levels, labels of a level, choosing. */
+#include <ctype.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,6 +196,38 @@ static void what_is_not_seen_sets_apart(void **state)
     assert_int_equal(phases.phase[1].first, 3 * LENGTH);
     assert_int_equal(phases.phase[2].first, 5 * LENGTH);
     rps_phases_free(&phases);
+    rps_levels_free(&levels);
+    rps_phases_free(&fine);
+    rps_signals_free(&signals);
+}
+
+/* What a stretch's observations differ by is not known where all of them are outliers: it is alike to
+ * none, by its counts. */
+static void outliers_alone_are_a_kind(void **state)
+{
+    static const char letters[] = "AaAaAaCAaAaAaBbBbBbAaAaAa";
+    static const size_t boundary[] = {0, 6, 7, 13, 19, 25};
+    const size_t count = (sizeof(letters) - 1) * LENGTH;
+    struct rps_signals signals = signals_of(letters);
+    struct rps_phases fine = phases_of(letters);
+    struct rps_count *counts = calloc(2 * count, sizeof(*counts));
+    struct rps_levels levels;
+
+    (void)state;
+    assert_non_null(counts);
+    for (size_t i = 0; i < 2 * count; i++) /* a symbol of its letter, and one of all */
+        counts[i] = (struct rps_count){
+            i / 2, i % 2 ? 3 : (uint32_t)toupper(letters[i / 2 / LENGTH]) - 'A', 3};
+    signals.table_count = 1;
+    signals.table = calloc(1, sizeof(*signals.table));
+    assert_non_null(signals.table);
+    *signals.table = rps_count_table_make(count, 4, 1.5, counts, 2 * count);
+    fine.outlier = calloc(LENGTH, sizeof(*fine.outlier));
+    assert_non_null(fine.outlier);
+    for (; fine.outlier_count < LENGTH; fine.outlier_count++)
+        fine.outlier[fine.outlier_count] = 6 * LENGTH + fine.outlier_count;
+    levels = rps_levels_find(&signals, &fine);
+    check_level(&levels, at_of(&levels, 5), "ABACA", boundary);
     rps_levels_free(&levels);
     rps_phases_free(&fine);
     rps_signals_free(&signals);
@@ -554,6 +587,7 @@ int main(void)
         cmocka_unit_test(levels_are_nested),
         cmocka_unit_test(the_usual_level_can_be_read),
         cmocka_unit_test(what_is_not_seen_sets_apart),
+        cmocka_unit_test(outliers_alone_are_a_kind),
         cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_nap_is_the_finest),
         cmocka_unit_test(unsure_boundaries_are_left_out),

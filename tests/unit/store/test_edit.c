@@ -36,7 +36,8 @@
 
 /* A row in each of the tables that a sound store leaves empty. */
 #define MORE_ROWS                                                                                  \
-    "INSERT INTO detection VALUES (1, 0, 'm', '{}', 0, NULL); INSERT INTO outlier VALUES (1, 0, "  \
+    "INSERT INTO detection VALUES (1, 0, 'm', '{}', 0, NULL); INSERT INTO outlier (run_id, "       \
+    "detection, period) VALUES (1, 0, "                                                            \
     "5);"                                                                                          \
     "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period, label)"        \
     " VALUES (1, 0, 0, 0, 0, 5, 'A'); INSERT INTO mark VALUES (1, 5, 0, 'x');"                     \

@@ -14,7 +14,7 @@
 /* A row in each of the tables that a sound store leaves empty. */
 #define MORE_ROWS                                                                                  \
     "INSERT INTO detection VALUES (1, 0, 'm', '{}', 0, NULL);"                                     \
-    "INSERT INTO outlier VALUES (1, 0, 5); INSERT INTO phase VALUES"                               \
+    "INSERT INTO outlier (run_id, detection, period) VALUES (1, 0, 5); INSERT INTO phase VALUES"   \
     " (1, 0, 0, 0, 0, 2999, 'A', 0, 300000000000, 0, 0, 1.0, 0.25, 1, 1, 1);"                      \
     "INSERT INTO mark VALUES (1, -5, 0, 'x'); INSERT INTO gap VALUES (1, 5, 0, -1, 0, 'x');"       \
     "INSERT INTO location VALUES (1, 3, 0, 'f', '', 0, 'debug');"                                  \

@@ -90,7 +90,7 @@ static void nothing_is_lost_of_a_sound_store(void **state)
     fixture_exec(
         path, "INSERT INTO mark VALUES (1, 5, 0, 'été'), (2, 6, 0, printf('%.*c', 9000, 'x'));"
               "INSERT INTO gap VALUES (1, 5, 0, 3, 7, 'why');"
-              "INSERT INTO outlier VALUES (1, 0, 7);"
+              "INSERT INTO outlier (run_id, detection, period) VALUES (1, 0, 7);"
               "INSERT INTO location VALUES (1, 3, 0, 'f', 'f.c', 1, 'debug'),"
               " (1, 3, 1, 'main', '', 0, 'symbol');"
               "INSERT INTO detection VALUES (1, 0, 'm', '{}', 1, 'A B, once'),"
@@ -133,14 +133,14 @@ static void detections_that_are_not_whole(void **state)
         int64_t others = i + 1 < sizeof(sql) / sizeof(sql[0]);
 
         sound_store(path, 1, PERIODS, 0);
-        fixture_exec(path,
-                     "INSERT INTO detection VALUES (1, 0, 'm', '{}', 1, NULL),"
-                     " (1, 1, 'm', '{}', 1, NULL); INSERT INTO outlier VALUES (1, 0, 7), (1, 1, 7);"
-                     "INSERT INTO phase (run_id, detection, level, phase, first_period,"
-                     " last_period, label) SELECT 1, value, 0, 0, 0, 199, 'A' FROM"
-                     " json_each('[0, 1]') UNION ALL SELECT 1, value, 1, 0, 0, 9, 'A' FROM"
-                     " json_each('[0, 1]') UNION ALL SELECT 1, value, 1, 1, 10, 199, 'B' FROM"
-                     " json_each('[0, 1]')");
+        fixture_exec(path, "INSERT INTO detection VALUES (1, 0, 'm', '{}', 1, NULL),"
+                           " (1, 1, 'm', '{}', 1, NULL); INSERT INTO outlier (run_id, detection, "
+                           "period) VALUES (1, 0, 7), (1, 1, 7);"
+                           "INSERT INTO phase (run_id, detection, level, phase, first_period,"
+                           " last_period, label) SELECT 1, value, 0, 0, 0, 199, 'A' FROM"
+                           " json_each('[0, 1]') UNION ALL SELECT 1, value, 1, 0, 0, 9, 'A' FROM"
+                           " json_each('[0, 1]') UNION ALL SELECT 1, value, 1, 1, 10, 199, 'B' FROM"
+                           " json_each('[0, 1]')");
         fixture_exec(path, sql[i]);
         sound_repair(&findings, path, saved);
         assert_string_equal(findings.text,
