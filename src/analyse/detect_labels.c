@@ -14,7 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "detect_math.h"
 #include "rpistat/random.h"
 
 #define STARTS       4
@@ -32,9 +31,6 @@
 /* A segment has a label of its own when it is so far from that of its neighbour, in squares of what
  * makes no difference. */
 #define TORN_MIN 12
-
-/* Noise differs so much in one of e^3 = 20 cases. */
-#define ALIKE_LEVEL 3
 
 struct clustering {
     size_t count, width;         /* segments, features */
@@ -273,20 +269,16 @@ static int choose(struct clustering *c, double dof, double inflation)
 {
     int most = c->count < RPS_LABELS_MAX ? (int)c->count : RPS_LABELS_MAX, k;
     double score[RPS_LABELS_MAX], low = INFINITY, high = -INFINITY;
-    double squares, left = 0;
+    double squares;
     uint64_t state;
 
     for (k = 1; k <= most; k++) {
         state = (uint64_t)k;
         squares = cluster(c, k, &state);
-        left = k == 1 ? squares : left;
         score[k - 1] = score_of(c, dof, inflation, k, squares);
         low = fmin(low, score[k - 1]);
         high = fmax(high, score[k - 1]);
     }
-    /* What differs no more than noise does is one label. */
-    if (left <= inflation * rps_noise_bound(dof * (double)(c->count - 1), ALIKE_LEVEL))
-        low = high = score[0];
     for (k = 1; k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
         ;
     state = (uint64_t)k;
