@@ -74,7 +74,8 @@ struct rps_collected {
     int64_t *start_ns, *end_ns;          /* owned; since the start of the run */
     uint64_t *cycle;                     /* owned; cycle timestamp at its end */
     uint8_t *wild; /* owned; of each block, 1: a rotation in it is unlike the others, by an event or
-                      the CPU use; NULL: they are no blocks */
+                      the CPU use; NULL: they are no blocks,
+                      or signals were chosen by name */
     int set_count; /* event sets that take turns */
     int level;     /* of the options */
 };

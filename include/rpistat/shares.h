@@ -24,10 +24,11 @@ enum rps_shares_by {
 /* What code without a name is one function of, where it is not known where its function begins; by
  * pages, what is inlined belongs to the function that has it. */
 enum rps_unnamed {
-    RPS_UNNAMED_ADDRESS, /* "libm.so.6+0x1a2b" */
-    RPS_UNNAMED_MODULE,  /* "[libm.so.6]": in trees of calls */
-    RPS_UNNAMED_PAGE,    /* of 4 KiB: "libm.so.6+0x1000" */
-    RPS_UNNAMED_PLACE,   /* likewise; where it is known where a function begins, it has no name */
+    RPS_UNNAMED_ADDRESS,  /* "libm.so.6+0x1a2b" */
+    RPS_UNNAMED_MODULE,   /* "[libm.so.6]": in trees of calls */
+    RPS_UNNAMED_FUNCTION, /* likewise, but "libm.so.6+0x1a00" where it is known where it begins */
+    RPS_UNNAMED_PAGE,     /* of 4 KiB: "libm.so.6+0x1000" */
+    RPS_UNNAMED_PLACE,    /* of 4 KiB; where it is known where a function begins, it has no name */
 };
 
 /* A function is what has one name in modules of one path, inlined or not. Code without a name is a

@@ -642,7 +642,8 @@ int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *
         (double)(options->period_ns > 0 ? options->period_ns : PERIOD_NS_DEFAULT) / RPS_NS_PER_S;
     result = rps_sources_choose(options, &collect->sources, err);
     collect->signal_count = collect->sources.count * collect->track_count;
-    collect->reach_count = options->level > 0 ? event_count(options->plan) + 1 : 0;
+    if (options->level > 0 && options->name_count == 0 && !options->as_shown)
+        collect->reach_count = event_count(options->plan) + 1;
     collect->operand =
         calloc((size_t)rps_plan_operand_count(options->plan), sizeof(*collect->operand));
     if (result == 0 && !collect->operand)

@@ -1,6 +1,7 @@
 /* The samples of parts of a run: counted, and the shares of functions and programs in them. */
 #include "rpistat/array.h"
 #include "rpistat/run_code.h"
+#include "rpistat/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -266,6 +267,47 @@ static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int
     return result;
 }
 
+/* Is half of any group's samples in it? */
+static int is_most(const struct rps_code_counts *counts, size_t groups, size_t key)
+{
+    for (size_t g = 0; g < groups; g++) {
+        uint64_t seen = counts->seen[g * counts->key_count + key];
+
+        if (seen > 0 && 2 * seen >= counts->of[g])
+            return 1;
+    }
+    return 0;
+}
+
+/* Functions without names are one with the others of their module, "[libm.so.6]", but for those that
+ * a group was in most: these set it apart. */
+static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts, size_t groups,
+                         struct rps_share_name *name)
+{
+    size_t *first = rps_arena_get(arena, counts->key_count + 1, sizeof(*first)), modules = 0;
+
+    for (size_t k = 0; k < counts->key_count; k++) {
+        const char *file = rps_text_file_name(name[k].module);
+        size_t m = 0;
+
+        if (!name[k].is_unnamed || is_most(counts, groups, k))
+            continue;
+        while (m < modules && strcmp(name[first[m]].module, name[k].module) != 0)
+            m++;
+        if (m == modules) {
+            first[modules++] = k;
+            name[k].name = file[0] == '[' ? file : rps_arena_print(arena, "[%s]", file);
+            continue;
+        }
+        for (size_t g = 0; g < groups; g++) {
+            uint64_t *seen = &counts->seen[g * counts->key_count];
+
+            seen[first[m]] += seen[k];
+            seen[k] = 0;
+        }
+    }
+}
+
 int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                          const struct rps_run_part *part, const struct rps_cpus *cpus,
                          const struct rps_code *code, struct rps_part_shares *ret,
@@ -277,11 +319,12 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
     int result, by_program;
 
     counts.key =
-        rps_shares_functions(scratch, code, 1, RPS_UNNAMED_MODULE, &name, &counts.key_count);
+        rps_shares_functions(scratch, code, 1, RPS_UNNAMED_FUNCTION, &name, &counts.key_count);
     result = rps_code_counts_read(scratch, &counts, reader, run_id, part, cpus, code, 0, err);
     if (result < 0)
         goto out;
     place_lines(name, counts.key_count, code, counts.id);
+    fold_unnamed(scratch, &counts, part->group_count, name);
     *ret = (struct rps_part_shares){
         .sampling = code->sampling,
         .unsampled = rps_code_unsampled(arena, code),

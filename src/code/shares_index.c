@@ -122,11 +122,14 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
     const struct rps_code *code = index->code;
     const char *name =
         rps_text_file_name(rps_share_index_path(code, rps_share_index_module(index, frame)));
+    int by_module = index->unnamed == RPS_UNNAMED_MODULE ||
+                    (index->unnamed == RPS_UNNAMED_FUNCTION && frame < code->frame_count &&
+                     code->frame[frame].function == 0);
     uint64_t address;
 
-    if (frame >= code->frame_count || (index->unnamed == RPS_UNNAMED_MODULE && name[0] == '['))
+    if (frame >= code->frame_count || (by_module && name[0] == '['))
         return name;
-    if (index->unnamed == RPS_UNNAMED_MODULE)
+    if (by_module)
         return rps_arena_print(index->texts, "[%s]", name);
     address = code->frame[frame].address;
     if (index->by == RPS_SHARES_FUNCTION && code->frame[frame].function > 0)

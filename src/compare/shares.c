@@ -56,6 +56,21 @@ struct rps_run_part rps_comparison_part(struct rps_arena *arena, const struct rp
     return ret;
 }
 
+/* The name that a function has in any build: code without a name is its module's. */
+static const struct rps_share_name *name_of_all(struct rps_arena *arena,
+                                                const struct rps_share_name *name)
+{
+    const char *file = rps_text_file_name(name->module);
+    struct rps_share_name *ret;
+
+    if (!name->is_unnamed || name->name[0] == '[')
+        return name;
+    ret = rps_arena_get(arena, 1, sizeof(*ret));
+    *ret = *name;
+    ret->name = file[0] == '[' ? file : rps_arena_print(arena, "[%s]", file);
+    return ret;
+}
+
 /* The cells of a run; the whole has the samples of all groups. */
 static void add_cells(struct joining *joining, size_t r)
 {
@@ -72,6 +87,7 @@ static void add_cells(struct joining *joining, size_t r)
                 cell.samples += shares->samples[other * names + n];
             if (cell.samples == 0)
                 continue;
+            cell.name = name_of_all(joining->comparison->arena, cell.name);
             joining->cell = rps_arena_grow(joining->comparison->arena, joining->cell,
                                            joining->count, sizeof(cell));
             joining->cell[joining->count++] = cell;

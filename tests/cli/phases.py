@@ -129,6 +129,29 @@ def test_bursts():
     assert not json.loads(phases("--format", "json").stdout)["bursts"]
 
 
+def test_stripped():
+    """functions without names are one with their module, but for those that a kind of phase was in most; of
+    a comparison, whose other side may lie elsewhere, all are"""
+    FOLDER.write("stripped.sim", "clock 700M\nnoise 3%\nfunction main 0x1000 0x100\nfunction work 0x2000 0x100\n"
+                 "function flush 0x3000 0x100\nfunction other 0x4000 0x100\ndefault instructions=200M\n"
+                 "phase a 20s code=main>work:80%,main:9%,main>other\nphase b 20s code=main>flush:70%,main>other\n")
+    for _ in range(2):
+        expect(FOLDER.call("record", "-q", "-o", "stripped.data", "-e", "instructions", "--pmu", "sim:stripped.sim"), 0)
+    store = sqlite3.connect(FOLDER / "stripped.data")
+    with store:
+        store.execute("DELETE FROM location")
+        store.execute("UPDATE frame SET function = address")
+    store.close()
+    found = json.loads(phases("-i", "stripped.data", "--format", "json").stdout)
+    tops = [[one["name"] for one in label["top"]] for label in found["labels"]]
+    assert tops == [["simulated+0x2000", "[simulated]"], ["simulated+0x3000", "[simulated]"]], tops
+    expect(FOLDER.call("plot", "-q", "-i", "stripped.data", "-o", "stripped.svg"), 0)
+    picture = FOLDER.read("stripped.svg").decode()
+    assert "in simulated+0x2000" in picture and "in simulated+0x3000" in picture
+    compared = expect(FOLDER.call("compare", "-i", "stripped.data", "--format", "json", "1", "2"), 0).stdout
+    assert "[simulated]" in compared and "simulated+0x" not in compared, compared
+
+
 def test_outliers():
     """a mix of both sides where phases meet is not listed; of very many their number is said alone"""
     def found(name, spikes):
@@ -794,7 +817,7 @@ def test_short_runs():
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
-    tap.main([test_csv, test_text, test_outliers, test_json, test_bursts, test_words,
+    tap.main([test_csv, test_text, test_stripped, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
               test_variation, test_drift, test_kept, test_kept_levels, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,

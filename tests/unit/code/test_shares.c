@@ -171,6 +171,24 @@ static void innermost_functions(void **state)
     assert_int_equal(name[function[1]].line, 20);
 }
 
+/* Without a name a function is where it begins; where that is not known, its module. */
+static void functions_by_beginning(void **state)
+{
+    struct rps_frame begun[8];
+    struct rps_code other = code;
+    struct rps_share_name *name;
+    int64_t *function;
+    size_t count;
+
+    (void)state;
+    memcpy(begun, frames, sizeof(begun));
+    other.frame = begun;
+    begun[5].function = 0x2f80;
+    function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_FUNCTION, &name, &count);
+    assert_string_equal(name[function[5]].name, "libx.so+0x2f80");
+    assert_string_equal(name[function[6]].name, "[libx.so]");
+}
+
 static void functions_by_page(void **state)
 {
     struct rps_frame moved[8];
@@ -450,6 +468,7 @@ int main(void)
         cmocka_unit_test(lines_and_modules),
         cmocka_unit_test(processes_and_threads),
         cmocka_unit_test(innermost_functions),
+        cmocka_unit_test(functions_by_beginning),
         cmocka_unit_test(functions_by_page),
         cmocka_unit_test(functions_by_place),
         cmocka_unit_test(trees),

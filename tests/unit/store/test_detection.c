@@ -108,6 +108,7 @@ static struct rps_detection detection_of(const char *parameters, size_t levels, 
     assert_non_null(level[levels - 1].outlier);
     memcpy(level[levels - 1].outlier, outliers, sizeof(outliers));
     level[levels - 1].outlier_count = 2;
+    level[levels - 1].wide = levels - 1;
     return detection;
 }
 
@@ -173,6 +174,7 @@ static void check_detection(const struct rps_detection *back, size_t levels, siz
 
         check_level(level, i);
         assert_int_equal(level->outlier_count, i == shown ? 2 : 0);
+        assert_int_equal(level->wide, i == shown ? levels - 1 : 0);
     }
     assert_int_equal(back->levels.level[shown].outlier[0], 3);
     assert_int_equal(back->levels.level[shown].outlier[1], 26);
