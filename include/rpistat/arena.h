@@ -26,6 +26,9 @@ char *rps_arena_text(struct rps_arena *arena, const char *text); /* NULL gives N
 char *rps_arena_print(struct rps_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Zeroed room that free() releases, for what outlives a command's steps; it does not fail either. */
+void *rps_arena_loose(size_t count, size_t size);
+
 /* Room for one thing more behind `count` of them, which were made one by one through this function:
  * it doubles at powers of two, where the old room must not be used any more. Returns where the array
  * is now; the new thing is zero. What is taken off its end again costs its room a second time. */

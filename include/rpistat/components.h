@@ -8,33 +8,32 @@
 
 #include <stddef.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 
 /* More signals than this are refused: the correlation matrix would take more than 8 MB. */
 #define RPS_COMPONENTS_SIGNALS_MAX 1000
 
+/* In an arena. */
 struct rps_components {
     size_t count;           /* observations */
     size_t signal_count;    /* those of the signals that were given */
     size_t component_count; /* in order of falling share; at most the number of signals that vary */
-    double *share;          /* owned; of the signals' variance, 0 ... 1; one a component */
-    double *loading; /* owned; loading[component * signal_count + signal]: the correlation of the
+    double *share;          /* of the signals' variance, 0 ... 1; one a component */
+    double *loading;        /* loading[component * signal_count + signal]: the correlation of the
                                signal with the component; 0 for a signal that does not vary. The
                                largest of a component is positive */
-    double *score;   /* owned; score[component * count + observation], of mean 0 and variance
+    double *score;          /* score[component * count + observation], of mean 0 and variance
                                1; NaN where fewer than half of the signals that vary were seen */
 };
 
 /*
- * Find up to component_max components. A value that was not seen counts as its signal's mean. *ret
- * is for rps_components_free. RPS_FAILED: fewer than two signals that vary, fewer than three
- * observations, more than RPS_COMPONENTS_SIGNALS_MAX signals, out of memory.
+ * Find up to component_max components. A value that was not seen counts as its signal's mean.
+ * RPS_FAILED: fewer than two signals that vary, fewer than three observations, more than
+ * RPS_COMPONENTS_SIGNALS_MAX signals, no LAPACK.
  */
-int rps_components_find(const struct rps_signals *signals, size_t component_max,
-                        struct rps_components *ret, struct rps_error *err);
-
-/* Release what the struct points to and zero it. */
-void rps_components_free(struct rps_components *components);
+int rps_components_find(struct rps_arena *arena, const struct rps_signals *signals,
+                        size_t component_max, struct rps_components *ret, struct rps_error *err);
 
 #endif

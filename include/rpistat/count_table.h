@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rpistat/error.h"
-
 /* Symbols that a table tells apart; the others are one. */
 #define RPS_COUNT_SYMBOLS_MAX 60
 
@@ -33,14 +31,14 @@ struct rps_count_table {
 
 /*
  * Make a table of counts in any order; those of one symbol in one observation add up. *counts, from
- * malloc, becomes the table's in any case. RPS_FAILED without memory.
+ * malloc, becomes the table's. Memory that runs out ends the program, rpistat/arena.h.
  */
-int rps_count_table_make(size_t count, size_t width, double divisor, struct rps_count *counts,
-                         size_t counts_count, struct rps_count_table *ret, struct rps_error *err);
+struct rps_count_table rps_count_table_make(size_t count, size_t width, double divisor,
+                                            struct rps_count *counts, size_t counts_count);
 
-/* Put tables of the same symbols one behind the other. RPS_FAILED without memory. */
-int rps_count_table_join(const struct rps_count_table *const *table, size_t tables,
-                         struct rps_count_table *ret, struct rps_error *err);
+/* Put tables of the same symbols one behind the other. */
+struct rps_count_table rps_count_table_join(const struct rps_count_table *const *table,
+                                            size_t tables);
 
 /* Release what the struct points to and zero it. */
 void rps_count_table_free(struct rps_count_table *table);

@@ -13,9 +13,6 @@
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 
-/* Most labels that may be told apart, and most segments' means compared. */
-#define RPS_DETECT_LABELS_DEFAULT 20
-
 /* Something was lost before an observation; another run begins with it. */
 #define RPS_BROKEN_GAP 1
 #define RPS_BROKEN_RUN 2
@@ -47,7 +44,6 @@ int rps_signals_floor_noise(struct rps_signals *signals, struct rps_error *err);
 struct rps_detect_options {
     size_t min_length; /* shortest phase, in observations; 0: chosen */
     int exact;         /* 1: exact PELT instead of the screened search */
-    int label_max;     /* most labels; 0: RPS_DETECT_LABELS_DEFAULT */
     int variance;      /* 1: cut segments at changes of variance too */
 };
 
@@ -65,7 +61,7 @@ struct rps_detect_details {
 /*
  * Find the phases. *ret is filled for rps_phases_free, with at least one phase; times are 0.
  * details may be NULL. Memory is proportional to count x signal_count. Without any signal that
- * varies there is one phase. RPS_FAILED for no observations, no signals, or out of memory.
+ * varies there is one phase. RPS_FAILED for no observations or no signals.
  */
 int rps_detect(const struct rps_signals *signals, const struct rps_detect_options *options,
                struct rps_phases *ret, struct rps_detect_details *details, struct rps_error *err);

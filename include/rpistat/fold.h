@@ -23,11 +23,10 @@
  * Find the loops in the phases from ... to - 1, which are of one run, by their labels, and say so in
  * the phases: loop and turn are numbered from 1. A loop has four whole turns at least, and twice as
  * many as odd ones; of two or three parts whole turns of about one length, since two kinds always
- * alternate. *ret_rows: rows that a reader sees, a phase each that is in no loop, one for each part
- * of a loop, and those for its odd turns. O(64 n) time, O(n) memory; RPS_FAILED without that.
+ * alternate. Returns the rows that a reader sees, a phase each that is in no loop, one for each part
+ * of a loop, and those for its odd turns. O(64 n) time, O(n) memory.
  */
-int rps_fold(struct rps_phases *phases, size_t from, size_t to, size_t *ret_rows,
-             struct rps_error *err);
+size_t rps_fold(struct rps_phases *phases, size_t from, size_t to);
 
 /* What a turn is like: the parts in their order; something else; or these, for much longer or
  * shorter than they usually are. */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/detect.h"
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
@@ -32,22 +33,22 @@ struct rps_level {
 };
 
 struct rps_levels {
-    size_t count;                /* at least 1 */
-    struct rps_level *level;     /* owned; from the coarsest, one stretch, to the fine phases */
-    struct rps_phases *phases;   /* owned; of each level that was looked at */
-    size_t usual;                /* the level to show when none is asked for: the least lost +
+    size_t count;              /* at least 1 */
+    struct rps_level *level;   /* from the coarsest, one stretch, to the fine phases */
+    struct rps_phases *phases; /* owned; of each level that was looked at */
+    size_t usual;              /* the level to show when none is asked for: the least lost +
                                     .1 sqrt(rows) */
-    struct rps_level_tree *tree; /* owned */
+    struct rps_level_tree *tree;
+    struct rps_arena *arena; /* owned; of all but the phases */
 };
 
 /*
  * The levels of the fine phases that rps_detect found in signals. Boundaries that are less than
  * half sure are left out. Several runs one behind the other (RPS_BROKEN_RUN) have their levels
  * together, by what a merge costs wherever it is; one run's stretches never merge with another's,
- * but have the same labels. *ret is for rps_levels_free. RPS_FAILED without memory.
+ * but have the same labels. For rps_levels_free.
  */
-int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
-                    struct rps_levels *ret, struct rps_error *err);
+struct rps_levels rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine);
 
 /* Which level is asked for. All 0: the usual one. */
 struct rps_level_choice {
@@ -65,20 +66,17 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
 /*
  * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers, and with
  * their loops. Stretches that are alike have one label; those of the finest level of one run are
- * the detection's.
- * RPS_FAILED without memory.
+ * the detection's. *ret_rows: see rps_level.
  */
-int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
-                      struct rps_error *err);
+struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, size_t *ret_rows);
 
 /*
  * The phases of the level `shown` and of the levels beside it that are worth keeping, which are
  * those that were looked at: all of so many stretches as can be read, of finer ones those that have
- * half as many more than the one before, and the finest. They are taken from levels. *ret is for
- * rps_phase_levels_free. RPS_FAILED without memory.
+ * half as many more than the one before, and the finest. They are taken from levels. For
+ * rps_phase_levels_free.
  */
-int rps_levels_keep(struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
-                    struct rps_error *err);
+struct rps_phase_levels rps_levels_keep(struct rps_levels *levels, size_t shown);
 
 void rps_levels_free(struct rps_levels *levels);
 

@@ -35,8 +35,7 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
 void rps_found_phases_free(struct rps_found_phases *found);
 
 /* The phases that begin at begin ... end - 1, numbered from there, without outliers. *ret is for
- * rps_phases_free. RPS_FAILED without memory. */
-int rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end,
-                    struct rps_phases *ret, struct rps_error *err);
+ * rps_phases_free. */
+struct rps_phases rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end);
 
 #endif

@@ -8,8 +8,6 @@
 
 #include <lapacke.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "rpistat/library.h"
 
@@ -29,24 +27,13 @@ typedef __typeof__(LAPACKE_dsyevr) dsyevr_function;
 struct job {
     const struct rps_signals *signals;
     size_t count;           /* of them */
-    size_t *at;             /* owned; which signals they are */
-    double *mean, *scale;   /* owned; z = (value - mean) * scale */
-    double *block;          /* owned; count x BLOCK */
-    double *matrix;         /* owned; count x count, by column, upper triangle */
-    double *value, *vector; /* owned; eigenvalues ascending, eigenvectors by column */
+    size_t *at;             /* which signals they are */
+    double *mean, *scale;   /* z = (value - mean) * scale */
+    double *block;          /* count x BLOCK */
+    double *matrix;         /* count x count, by column, upper triangle */
+    double *value, *vector; /* eigenvalues ascending, eigenvectors by column */
     size_t found;           /* of them */
 };
-
-static void job_free(struct job *job)
-{
-    free(job->vector);
-    free(job->value);
-    free(job->matrix);
-    free(job->block);
-    free(job->scale);
-    free(job->mean);
-    free(job->at);
-}
 
 /* Mean and scale of a signal; 0 when it does not vary. The values that were not seen stand at the
  * mean, and count in the scale. */
@@ -72,7 +59,7 @@ static int standardise(const double *value, size_t count, double *ret_mean, doub
     return isfinite(squares) && deviation > DEVIATION_MIN * fabs(mean) && isfinite(*ret_scale);
 }
 
-static int job_begin(struct job *job, struct rps_error *err)
+static int job_begin(struct rps_arena *scratch, struct job *job, struct rps_error *err)
 {
     const struct rps_signals *signals = job->signals;
     size_t n = signals->signal_count;
@@ -85,17 +72,13 @@ static int job_begin(struct job *job, struct rps_error *err)
         return rps_error_set(err, RPS_FAILED,
                              "principal components need at least 3 observations, and there are %zu",
                              signals->count);
-    n = n > 0 ? n : 1;
-    job->at = calloc(n, sizeof(*job->at));
-    job->mean = calloc(n, sizeof(*job->mean));
-    job->scale = calloc(n, sizeof(*job->scale));
-    job->block = calloc(n * BLOCK, sizeof(*job->block));
-    job->matrix = calloc(n * n, sizeof(*job->matrix));
-    job->value = calloc(n, sizeof(*job->value));
-    job->vector = calloc(n * n, sizeof(*job->vector));
-    if (!job->at || !job->mean || !job->scale || !job->block || !job->matrix || !job->value ||
-        !job->vector)
-        return rps_error_memory(err);
+    job->at = rps_arena_get(scratch, n, sizeof(*job->at));
+    job->mean = rps_arena_get(scratch, n, sizeof(*job->mean));
+    job->scale = rps_arena_get(scratch, n, sizeof(*job->scale));
+    job->block = rps_arena_get(scratch, n * BLOCK, sizeof(*job->block));
+    job->matrix = rps_arena_get(scratch, n * n, sizeof(*job->matrix));
+    job->value = rps_arena_get(scratch, n, sizeof(*job->value));
+    job->vector = rps_arena_get(scratch, n * n, sizeof(*job->vector));
     for (size_t s = 0; s < signals->signal_count; s++) {
         if (standardise(signals->value + s * signals->count, signals->count, &job->mean[job->count],
                         &job->scale[job->count]))
@@ -139,31 +122,24 @@ static void fill_matrix(struct job *job)
 }
 
 /* The `wanted` largest eigenvalues and their vectors. */
-static int decompose(struct job *job, size_t wanted, struct rps_error *err)
+static int decompose(struct rps_arena *scratch, struct job *job, size_t wanted,
+                     struct rps_error *err)
 {
     lapack_int n = (lapack_int)job->count, found = 0, info;
-    lapack_int *support = calloc(2 * job->count + 1, sizeof(*support));
+    lapack_int *support = rps_arena_get(scratch, 2 * job->count, sizeof(*support));
     dsyevr_function *dsyevr = NULL;
     const struct rps_library_function functions[] = {{"LAPACKE_dsyevr", &dsyevr}, {NULL, NULL}};
-    int result = 0;
 
-    if (!rps_library_open(LIBRARY, functions)) {
-        result = rps_error_set(err, RPS_FAILED,
-                               "principal components need LAPACK, and " LIBRARY
-                               " is not there: install it (Debian: liblapacke)");
-    } else if (!support) {
-        result = rps_error_memory(err);
-    } else {
-        info =
-            dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'U', n, job->matrix, n, 0, 0,
-                   n - (lapack_int)wanted + 1, n, 0, &found, job->value, job->vector, n, support);
-        job->found = (size_t)found;
-        if (info != 0)
-            result = rps_error_set(err, RPS_FAILED,
-                                   "LAPACK found no principal components (code %d)", (int)info);
-    }
-    free(support);
-    return result;
+    if (!rps_library_open(LIBRARY, functions))
+        return rps_error_set(err, RPS_FAILED,
+                             "principal components need LAPACK, and " LIBRARY
+                             " is not there: install it (Debian: liblapacke)");
+    info = dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'U', n, job->matrix, n, 0, 0,
+                  n - (lapack_int)wanted + 1, n, 0, &found, job->value, job->vector, n, support);
+    job->found = (size_t)found;
+    return info == 0 ? 0
+                     : rps_error_set(err, RPS_FAILED,
+                                     "LAPACK found no principal components (code %d)", (int)info);
 }
 
 /* The vector of component c, of the largest share first; the largest entry positive. */
@@ -207,7 +183,7 @@ static void fill_component(const struct job *job, size_t c, struct rps_component
     }
 }
 
-static int give(const struct job *job, struct rps_components *ret, struct rps_error *err)
+static struct rps_components give(struct rps_arena *arena, const struct job *job)
 {
     struct rps_components out = {.count = job->signals->count,
                                  .signal_count = job->signals->signal_count};
@@ -215,40 +191,29 @@ static int give(const struct job *job, struct rps_components *ret, struct rps_er
     while (out.component_count < job->found &&
            job->value[job->found - 1 - out.component_count] > EIGENVALUE_MIN * (double)job->count)
         out.component_count++;
-    out.share = calloc(out.component_count + 1, sizeof(*out.share));
-    out.loading = calloc(out.component_count * out.signal_count + 1, sizeof(*out.loading));
-    out.score = calloc(out.component_count * out.count + 1, sizeof(*out.score));
-    if (!out.share || !out.loading || !out.score) {
-        rps_components_free(&out);
-        return rps_error_memory(err);
-    }
+    out.share = rps_arena_get(arena, out.component_count, sizeof(*out.share));
+    out.loading =
+        rps_arena_get(arena, out.component_count * out.signal_count, sizeof(*out.loading));
+    out.score = rps_arena_get(arena, out.component_count * out.count, sizeof(*out.score));
     for (size_t c = 0; c < out.component_count; c++)
         fill_component(job, c, &out);
-    *ret = out;
-    return 0;
+    return out;
 }
 
-int rps_components_find(const struct rps_signals *signals, size_t component_max,
-                        struct rps_components *ret, struct rps_error *err)
+int rps_components_find(struct rps_arena *arena, const struct rps_signals *signals,
+                        size_t component_max, struct rps_components *ret, struct rps_error *err)
 {
+    struct rps_arena *scratch = rps_arena_new();
     struct job job = {.signals = signals};
-    int result = job_begin(&job, err);
+    int result = job_begin(scratch, &job, err);
 
     if (result == 0) {
         component_max = component_max < job.count ? component_max : job.count;
         fill_matrix(&job);
-        result = decompose(&job, component_max > 0 ? component_max : 1, err);
+        result = decompose(scratch, &job, component_max > 0 ? component_max : 1, err);
     }
     if (result == 0)
-        result = give(&job, ret, err);
-    job_free(&job);
+        *ret = give(arena, &job);
+    rps_arena_free(scratch);
     return result;
-}
-
-void rps_components_free(struct rps_components *components)
-{
-    free(components->share);
-    free(components->loading);
-    free(components->score);
-    *components = (struct rps_components){0};
 }

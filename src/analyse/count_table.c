@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/arena.h"
+
 void rps_count_table_free(struct rps_count_table *table)
 {
     free(table->begin);
@@ -11,25 +13,18 @@ void rps_count_table_free(struct rps_count_table *table)
     memset(table, 0, sizeof(*table));
 }
 
-/* Bring each observation's entries together; begin[i] is where the first of observation i goes.
- * Returns 0, or -1 without memory. */
-static int distribute(struct rps_count_table *table, size_t count)
+/* Bring each observation's entries together; begin[i] is where the first of observation i goes. */
+static void distribute(struct rps_count_table *table, size_t count)
 {
-    struct rps_count *to = malloc((count + 1) * sizeof(*to));
-    size_t *place = malloc((table->count + 1) * sizeof(*place));
-    int result = to && place ? 0 : -1;
+    struct rps_count *to = rps_arena_loose(count, sizeof(*to));
+    size_t *place = rps_arena_loose(table->count, sizeof(*place));
 
-    if (result == 0) {
-        memcpy(place, table->begin, table->count * sizeof(*place));
-        for (size_t i = 0; i < count; i++)
-            to[place[table->entry[i].observation]++] = table->entry[i];
-        free(table->entry);
-        table->entry = to;
-    } else {
-        free(to);
-    }
+    memcpy(place, table->begin, table->count * sizeof(*place));
+    for (size_t i = 0; i < count; i++)
+        to[place[table->entry[i].observation]++] = table->entry[i];
     free(place);
-    return result;
+    free(table->entry);
+    table->entry = to;
 }
 
 /* Add up the entries of one symbol in one observation; begin is set anew. sum: scratch, all 0. */
@@ -52,51 +47,40 @@ static void add_up(struct rps_count_table *table, float *sum)
     table->begin[table->count] = kept;
 }
 
-int rps_count_table_make(size_t count, size_t width, double divisor, struct rps_count *counts,
-                         size_t counts_count, struct rps_count_table *ret, struct rps_error *err)
+struct rps_count_table rps_count_table_make(size_t count, size_t width, double divisor,
+                                            struct rps_count *counts, size_t counts_count)
 {
-    struct rps_count_table table = {count, width, divisor, calloc(count + 2, sizeof(*table.begin)),
-                                    counts};
-    float *sum = calloc(width + 1, sizeof(*sum));
+    struct rps_count_table table = {count, width, divisor,
+                                    rps_arena_loose(count + 2, sizeof(*table.begin)), counts};
+    float *sum = rps_arena_loose(width, sizeof(*sum));
     struct rps_count *fitting;
     int ordered = 1;
 
-    if (!table.begin || !sum) {
-        free(sum);
-        rps_count_table_free(&table);
-        return rps_error_memory(err);
-    }
     for (size_t i = 0; i < counts_count; i++) {
         table.begin[counts[i].observation + 1]++;
         ordered = ordered && (i == 0 || counts[i].observation >= counts[i - 1].observation);
     }
     for (size_t i = 0; i < count; i++)
         table.begin[i + 1] += table.begin[i];
-    if (!ordered && distribute(&table, counts_count) < 0) {
-        free(sum);
-        rps_count_table_free(&table);
-        return rps_error_memory(err);
-    }
+    if (!ordered)
+        distribute(&table, counts_count);
     add_up(&table, sum);
     free(sum);
     fitting = realloc(table.entry, (table.begin[count] + 1) * sizeof(*fitting));
     if (fitting)
         table.entry = fitting;
-    *ret = table;
-    return 0;
+    return table;
 }
 
-int rps_count_table_join(const struct rps_count_table *const *table, size_t tables,
-                         struct rps_count_table *ret, struct rps_error *err)
+struct rps_count_table rps_count_table_join(const struct rps_count_table *const *table,
+                                            size_t tables)
 {
     size_t count = 0, entries = 0;
     struct rps_count *joined;
 
     for (size_t t = 0; t < tables; t++)
         entries += table[t]->begin[table[t]->count];
-    joined = malloc((entries + 1) * sizeof(*joined));
-    if (!joined)
-        return rps_error_memory(err);
+    joined = rps_arena_loose(entries + 1, sizeof(*joined));
     entries = 0;
     for (size_t t = 0; t < tables; t++) {
         for (size_t e = 0; e < table[t]->begin[table[t]->count]; e++) {
@@ -105,6 +89,5 @@ int rps_count_table_join(const struct rps_count_table *const *table, size_t tabl
         }
         count += table[t]->count;
     }
-    return rps_count_table_make(count, table[0]->width, table[0]->divisor, joined, entries, ret,
-                                err);
+    return rps_count_table_make(count, table[0]->width, table[0]->divisor, joined, entries);
 }

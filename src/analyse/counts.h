@@ -10,24 +10,24 @@
 
 #include <stddef.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/detect.h"
 
 /* Whole counts below this are looked up. */
 #define RPS_MIX_STEPS 1024
 
-/* Of one table. */
+/* Of one table, in an arena. */
 struct rps_mix {
     size_t width;
     double divisor;
-    double *prior; /* owned; counts that each symbol is taken to have anyway; [width]: in all */
-    double *base;  /* owned; ln Gamma of these */
-    double *
-        rise; /* owned; rise[symbol * RPS_MIX_STEPS + c]: of ln Gamma from prior[symbol] on by c counts;
+    double *prior; /* counts that each symbol is taken to have anyway; [width]: in all */
+    double *base;  /* ln Gamma of these */
+    double
+        *rise; /* rise[symbol * RPS_MIX_STEPS + c]: of ln Gamma from prior[symbol] on by c counts;
                       symbol `width`: of all of them */
 };
 
-int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struct rps_error *err);
-void rps_mix_free(struct rps_mix *mix);
+struct rps_mix rps_mix_make(struct rps_arena *arena, const struct rps_count_table *table);
 
 /* The same without looking it up. */
 double rps_mix_rise_far(const struct rps_mix *mix, size_t symbol, double count);
@@ -49,13 +49,13 @@ struct rps_cut {
 
 struct rps_cuts {
     size_t count;
-    struct rps_cut *cut; /* owned: free() */
+    struct rps_cut *cut; /* in an arena */
 };
 
 /* Where the mix of a table changes, more often too often than too seldom; stretches of at least
- * `shortest` observations. RPS_FAILED without memory. */
-int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_count_table *table,
-                         size_t shortest, struct rps_cuts *ret, struct rps_error *err);
+ * `shortest` observations. */
+struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
+                                     const struct rps_count_table *table, size_t shortest);
 
 /* Places that a run may be cut at, and what cutting it there costs. */
 struct rps_count_path {
@@ -70,16 +70,14 @@ struct rps_count_path {
 };
 
 /* The places that make the least cost, into ret, which has room for all, from the first to the last;
- * *ret_count: stretches between them. RPS_FAILED without memory. */
-int rps_counts_best_path(const struct rps_count_path *path, size_t *ret, size_t *ret_count,
-                         struct rps_error *err);
+ * returns how many stretches lie between them. */
+size_t rps_counts_best_path(const struct rps_count_path *path, size_t *ret);
 
 /*
  * The fine phases of signals that have tables of counts, in place of those by their values alone:
  * boundaries of both kinds, of which those stay that pay ln n by both together, that a person would
- * see, and that are not at an end. RPS_FAILED without memory.
+ * see, and that are not at an end.
  */
-int rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine,
-                      struct rps_error *err);
+void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine);
 
 #endif

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "counts.h"
-#include "rpistat/array.h"
 #include "rpistat/count_table.h"
 
 /* Lengths of the intervals that are cut in two, in rows; each twice the one before. */
@@ -37,20 +36,21 @@
 /* Counts on both sides of a cut. */
 struct sides {
     const struct rps_mix *mix;
-    double *count; /* owned; [0]: left, all symbols; then right */
-    double *own;   /* behind them in the same order: rise of each symbol */
+    double *count; /* [0]: left, all symbols; then right */
+    double *own;   /* the same places: rise of each symbol */
     double all[2];
     double rise[2]; /* of all symbols */
 };
 
 struct search {
+    struct rps_arena *arena;
     const struct rps_signals *signals;
     struct rps_mix mix;
     struct sides sides;
     double price;
-    size_t *at; /* owned; cuts, observations */
+    size_t *at; /* cuts, observations */
     size_t count;
-    double *before; /* owned while cuts are chosen; counts before each */
+    double *before; /* while cuts are chosen; counts before each */
 };
 
 /* --- the best cut of a stretch ---------------------------------------------------------------- */
@@ -113,20 +113,14 @@ static struct best cut_in_two(struct sides *sides, const struct rps_count_table 
 
 /* --- all lengths ------------------------------------------------------------------------------ */
 
-static int note_cut(struct search *search, size_t at, struct rps_error *err)
+static void note_cut(struct search *search, size_t at)
 {
-    size_t *grown = rps_array_grow(search->at, search->count, sizeof(*grown));
-
-    if (!grown)
-        return rps_error_memory(err);
-    search->at = grown;
+    search->at = rps_arena_grow(search->arena, search->at, search->count, sizeof(*search->at));
     search->at[search->count++] = at;
-    return 0;
 }
 
 /* Cut in intervals of a table whose rows are `scale` observations each. */
-static int cut_intervals(struct search *search, const struct rps_count_table *table, size_t scale,
-                         struct rps_error *err)
+static void cut_intervals(struct search *search, const struct rps_count_table *table, size_t scale)
 {
     size_t least = scale > 1 ? LENGTH_MOST / SCALE * 2 : LENGTH_LEAST;
 
@@ -136,51 +130,40 @@ static int cut_intervals(struct search *search, const struct rps_count_table *ta
             struct best best =
                 cut_in_two(&search->sides, table, from, to, scale > 1 ? 1 : SHORTEST, NULL);
 
-            if (best.gain > search->price && note_cut(search, best.at * scale, err) < 0)
-                return RPS_FAILED;
+            if (best.gain > search->price)
+                note_cut(search, best.at * scale);
         }
     }
-    return 0;
 }
 
 /* The same table, SCALE rows in one. */
-static int coarsen(const struct rps_count_table *table, struct rps_count_table *ret,
-                   struct rps_error *err)
+static struct rps_count_table coarsen(const struct rps_count_table *table)
 {
     size_t entries = table->begin[table->count];
-    struct rps_count *counts = malloc((entries + 1) * sizeof(*counts));
+    struct rps_count *counts = rps_arena_loose(entries + 1, sizeof(*counts));
 
-    if (!counts)
-        return rps_error_memory(err);
     for (size_t e = 0; e < entries; e++) {
         counts[e] = table->entry[e];
         counts[e].observation /= SCALE;
     }
     return rps_count_table_make((table->count + SCALE - 1) / SCALE, table->width, table->divisor,
-                                counts, entries, ret, err);
+                                counts, entries);
 }
 
-static int cut_all_lengths(struct search *search, const struct rps_count_table *table,
-                           struct rps_error *err)
+static void cut_all_lengths(struct search *search, const struct rps_count_table *table)
 {
     struct rps_count_table coarse = {0};
-    size_t scale = 1;
-    int result = cut_intervals(search, table, scale, err);
 
-    while (result == 0 && table->count > LENGTH_MOST) {
-        struct rps_count_table next;
+    cut_intervals(search, table, 1);
+    for (size_t scale = SCALE; table->count > LENGTH_MOST; scale *= SCALE) {
+        struct rps_count_table next = coarsen(table);
 
-        result = coarsen(table, &next, err);
-        if (result < 0)
-            break;
         rps_count_table_free(&coarse);
         coarse = next;
         table = &coarse;
-        scale *= SCALE;
-        result = cut_intervals(search, table, scale, err);
+        cut_intervals(search, table, scale);
     }
     rps_count_table_free(&coarse);
-    return result;
 }
 
 /* --- the cuts that are best together ---------------------------------------------------------- */
@@ -193,16 +176,16 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* The places in order, each once, with the ends and what the signals were broken at. */
-static int arrange(struct search *search, struct rps_error *err)
+static void arrange(struct search *search)
 {
     const struct rps_signals *signals = search->signals;
     size_t kept = 0;
 
-    if (note_cut(search, 0, err) < 0 || note_cut(search, signals->count, err) < 0)
-        return RPS_FAILED;
+    note_cut(search, 0);
+    note_cut(search, signals->count);
     for (size_t i = 1; signals->broken && i < signals->count; i++) {
-        if (signals->broken[i] && note_cut(search, i, err) < 0)
-            return RPS_FAILED;
+        if (signals->broken[i])
+            note_cut(search, i);
     }
     qsort(search->at, search->count, sizeof(*search->at), compare_places);
     for (size_t i = 0; i < search->count; i++) {
@@ -210,7 +193,6 @@ static int arrange(struct search *search, struct rps_error *err)
             search->at[kept++] = search->at[i];
     }
     search->count = kept;
-    return 0;
 }
 
 /* Counts before each place, into ret[place * width + symbol]. */
@@ -247,10 +229,10 @@ static double cost_between(const void *context, size_t from, size_t to)
     return cost + rps_mix_rise(mix, mix->width, all);
 }
 
-static int choose_cuts(struct search *search, const struct rps_count_table *table, size_t shortest,
-                       struct rps_error *err)
+static void choose_cuts(struct search *search, const struct rps_count_table *table, size_t shortest)
 {
-    size_t count = search->count, *chosen = calloc(count, sizeof(*chosen));
+    struct rps_arena *scratch = rps_arena_new();
+    size_t count = search->count, *chosen = rps_arena_get(scratch, count, sizeof(*chosen));
     const struct rps_count_path path = {.context = search,
                                         .cost = cost_between,
                                         .at = search->at,
@@ -259,21 +241,14 @@ static int choose_cuts(struct search *search, const struct rps_count_table *tabl
                                         .shortest = shortest,
                                         .price = search->price,
                                         .slack = search->price + SLACK};
-    int result;
 
-    search->before = calloc(count * table->width + 1, sizeof(*search->before));
-    if (chosen && search->before) {
-        count_before(search, table, search->before);
-        result = rps_counts_best_path(&path, chosen, &count, err);
-    } else {
-        result = rps_error_memory(err);
-    }
+    search->before = rps_arena_get(scratch, count * table->width, sizeof(*search->before));
+    count_before(search, table, search->before);
+    count = rps_counts_best_path(&path, chosen);
     search->count = 0;
-    for (size_t k = 0; k <= count && result == 0; k++)
+    for (size_t k = 0; k <= count; k++)
         search->at[search->count++] = search->at[chosen[k]];
-    free(search->before);
-    free(chosen);
-    return result;
+    rps_arena_free(scratch);
 }
 
 /* --- where they lie --------------------------------------------------------------------------- */
@@ -294,17 +269,13 @@ static struct rps_cut place_cut(struct search *search, const struct rps_count_ta
     return cut;
 }
 
-static int place_cuts(struct search *search, const struct rps_count_table *table, size_t shortest,
-                      struct rps_cuts *ret, struct rps_error *err)
+static struct rps_cuts place_cuts(struct search *search, const struct rps_count_table *table,
+                                  size_t shortest)
 {
     const uint8_t *broken = search->signals->broken;
-    double *gain = calloc(table->count + 1, sizeof(*gain));
+    double *gain = rps_arena_get(search->arena, table->count, sizeof(*gain));
+    struct rps_cuts ret = {.cut = rps_arena_get(search->arena, search->count, sizeof(*ret.cut))};
 
-    ret->cut = calloc(search->count + 1, sizeof(*ret->cut));
-    if (!gain || !ret->cut) {
-        free(gain);
-        return rps_error_memory(err);
-    }
     for (size_t c = 1; c + 1 < search->count; c++) {
         size_t at = search->at[c];
         struct rps_cut cut = {0};
@@ -313,46 +284,30 @@ static int place_cuts(struct search *search, const struct rps_count_table *table
             cut = place_cut(search, table, search->at[c - 1], search->at[c + 1], shortest, gain);
         if (cut.at > 0) {
             search->at[c] = cut.at;
-            ret->cut[ret->count++] = cut;
+            ret.cut[ret.count++] = cut;
         }
     }
-    free(gain);
-    return 0;
+    return ret;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-int rps_counts_find_cuts(const struct rps_signals *signals, const struct rps_count_table *table,
-                         size_t shortest, struct rps_cuts *ret, struct rps_error *err)
+struct rps_cuts rps_counts_find_cuts(struct rps_arena *arena, const struct rps_signals *signals,
+                                     const struct rps_count_table *table, size_t shortest)
 {
-    struct search search = {.signals = signals, .price = PRICE * log((double)signals->count + 1)};
-    struct rps_cuts cuts = {0};
-    int result = rps_mix_make(table, &search.mix, err);
+    struct search search = {.arena = arena,
+                            .signals = signals,
+                            .mix = rps_mix_make(arena, table),
+                            .price = PRICE * log((double)signals->count + 1)};
 
     shortest = shortest > SHORTEST ? shortest : SHORTEST;
-    if (result == 0) {
-        search.sides = (struct sides){
-            .mix = &search.mix,
-            .count = calloc(4 * table->width + 1, sizeof(*search.sides.count)),
-        };
-        result = search.sides.count ? 0 : rps_error_memory(err);
-        if (search.sides.count)
-            search.sides.own = search.sides.count + 2 * table->width;
-    }
-    if (result == 0)
-        result = cut_all_lengths(&search, table, err);
-    if (result == 0)
-        result = arrange(&search, err);
-    if (result == 0)
-        result = choose_cuts(&search, table, shortest, err);
-    if (result == 0)
-        result = place_cuts(&search, table, shortest, &cuts, err);
-    free(search.at);
-    free(search.sides.count);
-    rps_mix_free(&search.mix);
-    if (result == 0)
-        *ret = cuts;
-    else
-        free(cuts.cut);
-    return result;
+    search.sides = (struct sides){
+        .mix = &search.mix,
+        .count = rps_arena_get(arena, 2 * table->width, sizeof(*search.sides.count)),
+        .own = rps_arena_get(arena, 2 * table->width, sizeof(*search.sides.own)),
+    };
+    cut_all_lengths(&search, table);
+    arrange(&search);
+    choose_cuts(&search, table, shortest);
+    return place_cuts(&search, table, shortest);
 }

@@ -1,7 +1,5 @@
 /* The Dirichlet-multinomial of a table's counts; see counts.h. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "counts.h"
 #include "rpistat/count_table.h"
@@ -25,26 +23,16 @@ static double log_gamma(double x)
            (1. / 12 - inverse * (1. / 360 - inverse / 1260)) / x;
 }
 
-void rps_mix_free(struct rps_mix *mix)
+struct rps_mix rps_mix_make(struct rps_arena *arena, const struct rps_count_table *table)
 {
-    free(mix->prior);
-    free(mix->base);
-    free(mix->rise);
-    memset(mix, 0, sizeof(*mix));
-}
-
-int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struct rps_error *err)
-{
-    struct rps_mix mix = {.width = table->width, .divisor = table->divisor};
+    size_t symbols = table->width + 1;
+    struct rps_mix mix = {.width = table->width,
+                          .divisor = table->divisor,
+                          .prior = rps_arena_get(arena, symbols, sizeof(*mix.prior)),
+                          .base = rps_arena_get(arena, symbols, sizeof(*mix.base)),
+                          .rise = rps_arena_get(arena, symbols * RPS_MIX_STEPS, sizeof(*mix.rise))};
     double all = .5 * (double)table->width;
 
-    mix.prior = calloc(table->width + 1, sizeof(*mix.prior));
-    mix.base = calloc(table->width + 1, sizeof(*mix.base));
-    mix.rise = calloc((table->width + 1) * RPS_MIX_STEPS, sizeof(*mix.rise));
-    if (!mix.prior || !mix.base || !mix.rise) {
-        rps_mix_free(&mix);
-        return rps_error_memory(err);
-    }
     for (size_t e = 0; e < table->begin[table->count]; e++) {
         mix.prior[table->entry[e].symbol] += (double)table->entry[e].count;
         all += (double)table->entry[e].count;
@@ -58,8 +46,7 @@ int rps_mix_make(const struct rps_count_table *table, struct rps_mix *ret, struc
             mix.rise[k * RPS_MIX_STEPS + c] =
                 mix.rise[k * RPS_MIX_STEPS + c - 1] + log(mix.prior[k] + (double)(c - 1));
     }
-    *ret = mix;
-    return 0;
+    return mix;
 }
 
 double rps_mix_rise_far(const struct rps_mix *mix, size_t symbol, double count)

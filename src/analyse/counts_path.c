@@ -1,6 +1,5 @@
 /* The best of all ways to cut a run at given places; see counts.h. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "counts.h"
@@ -9,10 +8,10 @@
 #define BEFORE_MAX 256
 
 struct work {
-    double *cost;  /* owned; of all up to each place */
-    size_t *from;  /* owned; the place that the last stretch begins at on the best way */
-    size_t *alive; /* owned; places that a stretch may begin at */
-    double *via;   /* owned; what the way over each of them costs */
+    double *cost;  /* of all up to each place */
+    size_t *from;  /* the place that the last stretch begins at on the best way */
+    size_t *alive; /* places that a stretch may begin at */
+    double *via;   /* what the way over each of them costs */
 };
 
 /* Keep of the alive places those that may still be best, given the cost of what was reached. */
@@ -67,31 +66,23 @@ static void find(const struct rps_count_path *path, struct work *work)
     }
 }
 
-int rps_counts_best_path(const struct rps_count_path *path, size_t *ret, size_t *ret_count,
-                         struct rps_error *err)
+size_t rps_counts_best_path(const struct rps_count_path *path, size_t *ret)
 {
+    struct rps_arena *scratch = rps_arena_new();
     struct work work = {
-        .cost = calloc(path->count, sizeof(*work.cost)),
-        .from = calloc(path->count, sizeof(*work.from)),
-        .alive = calloc(path->count, sizeof(*work.alive)),
-        .via = calloc(path->count, sizeof(*work.via)),
+        .cost = rps_arena_get(scratch, path->count, sizeof(*work.cost)),
+        .from = rps_arena_get(scratch, path->count, sizeof(*work.from)),
+        .alive = rps_arena_get(scratch, path->count, sizeof(*work.alive)),
+        .via = rps_arena_get(scratch, path->count, sizeof(*work.via)),
     };
-    int result = work.cost && work.from && work.alive && work.via ? 0 : rps_error_memory(err);
+    size_t count = 0, at = 0;
 
-    if (result == 0) {
-        size_t count = 0, at = 0;
-
-        find(path, &work);
-        for (size_t p = path->count - 1; p > 0; p = work.from[p]) /* from the last one back */
-            work.alive[count++] = p;
-        ret[at++] = 0;
-        while (count > 0)
-            ret[at++] = work.alive[--count];
-        *ret_count = at - 1;
-    }
-    free(work.via);
-    free(work.alive);
-    free(work.from);
-    free(work.cost);
-    return result;
+    find(path, &work);
+    for (size_t p = path->count - 1; p > 0; p = work.from[p]) /* from the last one back */
+        work.alive[count++] = p;
+    ret[at++] = 0;
+    while (count > 0)
+        ret[at++] = work.alive[--count];
+    rps_arena_free(scratch);
+    return at - 1;
 }

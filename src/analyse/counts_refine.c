@@ -42,25 +42,16 @@
 #define END_SHARE        .02
 
 struct refining {
+    struct rps_arena *arena;
     const struct rps_signals *signals;
     struct rps_phases candidates;
     struct rps_level_tree tree;
-    struct rps_moments3 *left, *right; /* owned; scratch */
-    double *beside;                    /* owned; scratch */
+    struct rps_moments3 *left, *right; /* scratch */
+    double *beside;                    /* scratch */
     size_t count;                      /* stretches */
-    size_t *first;                     /* owned; leaves that they begin at; [count]: leaves */
+    size_t *first;                     /* leaves that they begin at; [count]: leaves */
     double price;
 };
-
-static void refining_free(struct refining *r)
-{
-    free(r->first);
-    free(r->beside);
-    free(r->left);
-    free(r->right);
-    rps_level_tree_free(&r->tree);
-    rps_phases_free(&r->candidates);
-}
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
@@ -97,33 +88,27 @@ static int is_broken(const struct refining *r, size_t at)
 }
 
 /* Phases that begin where a signal's or a table's do. */
-static int gather(struct refining *r, size_t shortest, const struct rps_phases *fine,
-                  struct rps_error *err)
+static void gather(struct refining *r, size_t shortest, const struct rps_phases *fine)
 {
     struct rps_phases *out = &r->candidates;
-    int result = 0;
+    size_t tables = r->signals->table_count, room = fine->count;
+    struct rps_cuts *cuts = rps_arena_get(r->arena, tables, sizeof(*cuts));
 
-    out->phase = calloc(fine->count + 1, sizeof(*out->phase));
-    if (!out->phase)
-        return rps_error_memory(err);
+    for (size_t t = 0; t < tables; t++) {
+        cuts[t] = rps_counts_find_cuts(r->arena, r->signals, &r->signals->table[t], shortest);
+        room += cuts[t].count;
+    }
+    out->phase = rps_arena_get(r->arena, room, sizeof(*out->phase));
     for (size_t k = 0; k < fine->count; k++) {
         if (fine->phase[k].confidence >= SURE_MIN || is_broken(r, fine->phase[k].first))
             out->phase[out->count++] = fine->phase[k];
     }
-    for (size_t t = 0; t < r->signals->table_count && result == 0; t++) {
-        struct rps_cuts cuts = {0};
-        struct rps_phase *grown;
+    for (size_t t = 0; t < tables; t++) {
         size_t sorted = out->count;
 
-        result = rps_counts_find_cuts(r->signals, &r->signals->table[t], shortest, &cuts, err);
-        grown = realloc(out->phase, (out->count + cuts.count + 1) * sizeof(*grown));
-        out->phase = grown ? grown : out->phase;
-        if (!grown && result == 0)
-            result = rps_error_memory(err);
-        for (size_t c = 0; c < cuts.count && result == 0; c++)
-            add_cut(out, sorted, &cuts.cut[c]);
+        for (size_t c = 0; c < cuts[t].count; c++)
+            add_cut(out, sorted, &cuts[t].cut[c]);
         qsort(out->phase, out->count, sizeof(*out->phase), compare_places);
-        free(cuts.cut);
     }
     for (size_t k = 0; k < out->count; k++) {
         out->phase[k].label = (int)k; /* none is like another yet */
@@ -133,7 +118,6 @@ static int gather(struct refining *r, size_t shortest, const struct rps_phases *
     }
     out->outlier = fine->outlier;
     out->outlier_count = fine->outlier_count;
-    return result;
 }
 
 /* --- those that pay --------------------------------------------------------------------------- */
@@ -152,9 +136,9 @@ static size_t length_of(const struct refining *r, size_t from, size_t to)
     return r->tree.leaf[to - 1].last - r->tree.leaf[from].first + 1;
 }
 
-static int choose(struct refining *r, size_t shortest, struct rps_error *err)
+static void choose(struct refining *r, size_t shortest)
 {
-    size_t *at = calloc(r->tree.count + 1, sizeof(*at));
+    size_t *at = rps_arena_get(r->arena, r->tree.count + 1, sizeof(*at));
     const struct rps_count_path path = {.context = r,
                                         .cost = cost_of,
                                         .at = at,
@@ -163,16 +147,11 @@ static int choose(struct refining *r, size_t shortest, struct rps_error *err)
                                         .shortest = shortest,
                                         .price = r->price,
                                         .slack = 2 * r->price};
-    int result;
 
-    if (!at)
-        return rps_error_memory(err);
     for (size_t k = 0; k < r->tree.count; k++)
         at[k] = r->tree.leaf[k].first;
     at[r->tree.count] = r->signals->count;
-    result = rps_counts_best_path(&path, r->first, &r->count, err);
-    free(at);
-    return result;
+    r->count = rps_counts_best_path(&path, r->first);
 }
 
 /* --- those that can be seen ------------------------------------------------------------------- */
@@ -266,12 +245,10 @@ static void join(struct refining *r, double *plain, size_t k)
         plain[k] = plainness(r, k);
 }
 
-static int drop_unseen(struct refining *r, struct rps_error *err)
+static void drop_unseen(struct refining *r)
 {
-    double *plain = calloc(r->count + 1, sizeof(*plain));
+    double *plain = rps_arena_get(r->arena, r->count + 1, sizeof(*plain));
 
-    if (!plain)
-        return rps_error_memory(err);
     for (size_t k = 1; k < r->count; k++)
         plain[k] = plainness(r, k);
     while (r->count > 1) {
@@ -283,8 +260,6 @@ static int drop_unseen(struct refining *r, struct rps_error *err)
             break;
         join(r, plain, least);
     }
-    free(plain);
-    return 0;
 }
 
 /* Where the run ends, of which observation `at` is one. */
@@ -331,12 +306,10 @@ static double sureness(struct refining *r, size_t k)
     return fmax(floor(1e4 / (1 + exp(-saved)) + .5) / 1e4, SURE_MIN);
 }
 
-static int give(struct refining *r, struct rps_phases *fine, struct rps_error *err)
+static void give(struct refining *r, struct rps_phases *fine)
 {
-    struct rps_phase *phase = calloc(r->count, sizeof(*phase));
+    struct rps_phase *phase = rps_arena_loose(r->count, sizeof(*phase));
 
-    if (!phase)
-        return rps_error_memory(err);
     for (size_t k = 0; k < r->count; k++) {
         phase[k] = r->tree.leaf[r->first[k]];
         phase[k].last = r->tree.leaf[r->first[k + 1] - 1].last;
@@ -348,33 +321,23 @@ static int give(struct refining *r, struct rps_phases *fine, struct rps_error *e
     fine->phase = phase;
     fine->count = r->count;
     fine->label_count = (int)r->count;
-    return 0;
 }
 
-int rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine,
-                      struct rps_error *err)
+void rps_counts_refine(const struct rps_signals *signals, size_t shortest, struct rps_phases *fine)
 {
-    struct refining r = {.signals = signals, .price = PRICE * log((double)signals->count + 1)};
-    int result = gather(&r, shortest, fine, err);
+    struct refining r = {.arena = rps_arena_new(),
+                         .signals = signals,
+                         .price = PRICE * log((double)signals->count + 1)};
 
-    if (result == 0)
-        result = rps_level_tree_make(signals, &r.candidates, &r.tree, err);
-    if (result == 0) {
-        r.left = calloc(r.tree.width + 1, sizeof(*r.left));
-        r.right = calloc(r.tree.width + 1, sizeof(*r.right));
-        r.beside = calloc(2 * r.tree.width + 1, sizeof(*r.beside));
-        r.first = calloc(r.tree.count + 2, sizeof(*r.first));
-        result = r.left && r.right && r.beside && r.first ? 0 : rps_error_memory(err);
-    }
-    if (result == 0)
-        result = choose(&r, shortest, err);
-    if (result == 0)
-        result = drop_unseen(&r, err);
-    if (result == 0) {
-        drop_ends(&r);
-        result = give(&r, fine, err);
-    }
-    r.candidates.outlier = NULL; /* `fine` has them */
-    refining_free(&r);
-    return result;
+    gather(&r, shortest, fine);
+    r.tree = rps_level_tree_make(r.arena, signals, &r.candidates);
+    r.left = rps_arena_get(r.arena, r.tree.width, sizeof(*r.left));
+    r.right = rps_arena_get(r.arena, r.tree.width, sizeof(*r.right));
+    r.beside = rps_arena_get(r.arena, 2 * r.tree.width, sizeof(*r.beside));
+    r.first = rps_arena_get(r.arena, r.tree.count + 2, sizeof(*r.first));
+    choose(&r, shortest);
+    drop_unseen(&r);
+    drop_ends(&r);
+    give(&r, fine);
+    rps_arena_free(r.arena);
 }

@@ -70,16 +70,15 @@ static double rounded(double value)
     return floor(value * 1e4 + 0.5) / 1e4;
 }
 
-static int fill_phases(const struct rps_model *model, struct rps_phases *out, struct rps_error *err)
+static struct rps_phases phases_of(const struct rps_model *model)
 {
     const struct rps_segmentation *segmentation = &model->segmentation;
+    struct rps_phases ret = {.count = segmentation->count,
+                             .phase = rps_arena_loose(segmentation->count, sizeof(*ret.phase)),
+                             .label_count = model->labels.count};
 
-    out->phase = calloc(segmentation->count, sizeof(*out->phase));
-    if (!out->phase)
-        return rps_error_memory(err);
-    out->count = segmentation->count;
     for (size_t k = 0; k < segmentation->count; k++)
-        out->phase[k] = (struct rps_phase){
+        ret.phase[k] = (struct rps_phase){
             .first = segmentation->first[k],
             .last = segmentation->first[k + 1] - 1,
             .earliest = model->place[k].earliest,
@@ -88,84 +87,70 @@ static int fill_phases(const struct rps_model *model, struct rps_phases *out, st
             .confidence = rounded(model->confidence[k]),
             .label_confidence = rounded(model->labels.confidence[k]),
         };
-    out->label_count = model->labels.count;
-    return 0;
+    return ret;
 }
 
 /* A phase a block: there is nothing that varies. */
-static int fill_blocks(const struct rps_observed *observed, struct rps_phases *out,
-                       struct rps_error *err)
+static struct rps_phases blocks_of(const struct rps_observed *observed)
 {
-    out->phase = calloc(observed->block_count, sizeof(*out->phase));
-    if (!out->phase)
-        return rps_error_memory(err);
+    struct rps_phases ret = {.count = observed->block_count,
+                             .phase = rps_arena_loose(observed->block_count, sizeof(*ret.phase)),
+                             .label_count = 1};
+
     for (size_t b = 0; b < observed->block_count; b++) {
         size_t first = observed->block[b];
 
-        out->phase[b] = (struct rps_phase){.first = first,
-                                           .last = observed->block[b + 1] - 1,
-                                           .earliest = first,
-                                           .latest = first,
-                                           .confidence = 1,
-                                           .label_confidence = 1};
+        ret.phase[b] = (struct rps_phase){.first = first,
+                                          .last = observed->block[b + 1] - 1,
+                                          .earliest = first,
+                                          .latest = first,
+                                          .confidence = 1,
+                                          .label_confidence = 1};
     }
-    out->count = observed->block_count;
-    out->label_count = 1;
-    return 0;
+    return ret;
 }
 
-static int detect(struct rps_observed *observed, const struct rps_detect_options *options,
-                  struct rps_model *ret, struct rps_error *err)
+static struct rps_model detect(struct rps_arena *arena, struct rps_observed *observed,
+                               const struct rps_detect_options *options)
 {
-    struct rps_candidates few = {0};
-    struct rps_model constants = {0}, lines = {0};
+    struct rps_candidates few, ignored;
     double margin = LINES_MARGIN * rps_choose_penalty(observed, 1);
-    int result = rps_model_find(observed, options, NULL, INFINITY, &constants, &few, err);
+    struct rps_model constants = rps_model_find(arena, observed, options, NULL, INFINITY, &few);
+    struct rps_model lines =
+        rps_model_find(arena, observed, options, &few, constants.criterion - margin, &ignored);
 
-    if (result == 0)
-        result = rps_model_find(observed, options, &few, constants.criterion - margin, &lines, NULL,
-                                err);
-    if (result == 0) {
-        int linear = lines.segmentation.count > 0;
-
-        *ret = linear ? lines : constants;
-        rps_model_free(linear ? &constants : &lines);
-    } else {
-        rps_model_free(&constants);
-    }
-    rps_candidates_free(&few);
-    return result;
+    return lines.segmentation.count > 0 ? lines : constants;
 }
 
 int rps_detect(const struct rps_signals *signals, const struct rps_detect_options *options,
                struct rps_phases *ret, struct rps_detect_details *details, struct rps_error *err)
 {
-    struct rps_observed observed = {0};
-    struct rps_phases out = {0};
+    struct rps_arena *arena;
+    struct rps_observed observed;
     struct rps_model model = {0};
-    int result = rps_observed_make(signals, &observed, err);
 
-    if (result == 0 && observed.width > 0) {
-        result = detect(&observed, options, &model, err);
-        if (result == 0)
-            result = fill_phases(&model, &out, err);
-    } else if (result == 0) {
-        result = fill_blocks(&observed, &out, err);
+    if (signals->count == 0 || signals->signal_count + signals->table_count == 0)
+        return rps_error_set(err, RPS_FAILED, "there are no %s to find phases in",
+                             signals->count == 0 ? "observations" : "signals");
+    arena = rps_arena_new();
+    observed = rps_observed_make(arena, signals);
+    if (observed.width > 0) {
+        model = detect(arena, &observed, options);
+        *ret = phases_of(&model);
+    } else {
+        *ret = blocks_of(&observed);
     }
-    if (result == 0) {
-        out.outlier_count = observed.outlier_count;
-        out.outlier = observed.outlier;
-        observed.outlier = NULL;
-        *ret = out;
-        if (details)
-            *details = (struct rps_detect_details){.used_signal_count = observed.width,
-                                                   .penalty = model.choice.penalties.change,
-                                                   .autocorrelation = model.autocorrelation,
-                                                   .objective = model.objective,
-                                                   .linear = model.linear,
-                                                   .wanders = model.wanders};
-    }
-    rps_model_free(&model);
-    rps_observed_free(&observed);
-    return result;
+    ret->outlier_count = observed.outlier_count;
+    ret->outlier = rps_arena_loose(observed.outlier_count, sizeof(*ret->outlier));
+    if (observed.outlier_count > 0)
+        memcpy(ret->outlier, observed.outlier, observed.outlier_count * sizeof(*ret->outlier));
+    if (details)
+        *details = (struct rps_detect_details){.used_signal_count = observed.width,
+                                               .penalty = model.choice.penalties.change,
+                                               .autocorrelation = model.autocorrelation,
+                                               .objective = model.objective,
+                                               .linear = model.linear,
+                                               .wanders = model.wanders};
+    rps_arena_free(arena);
+    return 0;
 }

@@ -9,39 +9,22 @@
  */
 #include "detect_candidates.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-void rps_candidates_free(struct rps_candidates *candidates)
+static struct rps_candidates allocate(struct rps_arena *arena, struct rps_observed *observed,
+                                      size_t count, int lines)
 {
-    free(candidates->weight_sum);
-    free(candidates->moment);
-    free(candidates->sum);
-    free(candidates->forced);
-    free(candidates->at);
-    memset(candidates, 0, sizeof(*candidates));
-}
+    size_t total = count * observed->width;
 
-static int candidates_allocate(struct rps_candidates *candidates, struct rps_observed *observed,
-                               size_t count, int lines, struct rps_error *err)
-{
-    size_t total = count * observed->width + 1;
-
-    memset(candidates, 0, sizeof(*candidates));
-    candidates->observed = observed;
-    candidates->count = count;
-    candidates->at = calloc(count + 1, sizeof(*candidates->at));
-    candidates->forced = calloc(count + 1, 1);
-    candidates->sum = calloc(total, sizeof(*candidates->sum));
-    candidates->moment = lines ? calloc(total, sizeof(*candidates->moment)) : NULL;
-    candidates->weight_sum =
-        observed->weight ? calloc(3 * total, sizeof(*candidates->weight_sum)) : NULL;
-    if (candidates->at && candidates->forced && candidates->sum && (!lines || candidates->moment) &&
-        (!observed->weight || candidates->weight_sum))
-        return 0;
-    rps_candidates_free(candidates);
-    return rps_error_memory(err);
+    return (struct rps_candidates){
+        .observed = observed,
+        .count = count,
+        .at = rps_arena_get(arena, count, sizeof(size_t)),
+        .forced = rps_arena_get(arena, count, 1),
+        .sum = rps_arena_get(arena, total, sizeof(double)),
+        .moment = lines ? rps_arena_get(arena, total, sizeof(double)) : NULL,
+        .weight_sum = observed->weight ? rps_arena_get(arena, 3 * total, sizeof(uint64_t)) : NULL,
+    };
 }
 
 static void add_moments(struct rps_candidates *candidates)
@@ -108,10 +91,11 @@ void rps_candidates_add_up(struct rps_candidates *candidates)
     }
 }
 
-int rps_candidates_make(struct rps_observed *observed, const uint8_t *keep, int lines,
-                        struct rps_candidates *ret, struct rps_error *err)
+struct rps_candidates rps_candidates_make(struct rps_arena *arena, struct rps_observed *observed,
+                                          const uint8_t *keep, int lines)
 {
     size_t count = 0, to = 0, block = 0;
+    struct rps_candidates ret;
 
     for (size_t i = 0; i <= observed->count; i++) {
         int end = i == observed->block[block];
@@ -119,8 +103,7 @@ int rps_candidates_make(struct rps_observed *observed, const uint8_t *keep, int 
         block += (size_t)(end && i < observed->count);
         count += !keep || keep[i] || end;
     }
-    if (candidates_allocate(ret, observed, count, lines, err) < 0)
-        return RPS_FAILED;
+    ret = allocate(arena, observed, count, lines);
     block = 0;
     for (size_t i = 0; i <= observed->count; i++) {
         int end = i == observed->block[block];
@@ -128,37 +111,11 @@ int rps_candidates_make(struct rps_observed *observed, const uint8_t *keep, int 
         block += (size_t)(end && i < observed->count);
         if (keep && !keep[i] && !end)
             continue;
-        ret->forced[to] = (uint8_t)end;
-        ret->at[to++] = i;
+        ret.forced[to] = (uint8_t)end;
+        ret.at[to++] = i;
     }
-    rps_candidates_add_up(ret);
-    return 0;
-}
-
-int rps_candidates_subset(const struct rps_candidates *candidates, const uint8_t *keep,
-                          struct rps_candidates *ret, struct rps_error *err)
-{
-    size_t width = candidates->observed->width, count = 0, to = 0;
-
-    for (size_t p = 0; p < candidates->count; p++)
-        count += keep[p] != 0;
-    if (candidates_allocate(ret, candidates->observed, count, candidates->moment != NULL, err) < 0)
-        return RPS_FAILED;
-    for (size_t p = 0; p < candidates->count; p++) {
-        if (!keep[p])
-            continue;
-        ret->at[to] = candidates->at[p];
-        ret->forced[to] = candidates->forced[p];
-        memcpy(ret->sum + to * width, candidates->sum + p * width, width * sizeof(*ret->sum));
-        if (ret->moment)
-            memcpy(ret->moment + to * width, candidates->moment + p * width,
-                   width * sizeof(*ret->moment));
-        if (ret->weight_sum)
-            memcpy(ret->weight_sum + 3 * to * width, candidates->weight_sum + 3 * p * width,
-                   3 * width * sizeof(*ret->weight_sum));
-        to++;
-    }
-    return 0;
+    rps_candidates_add_up(&ret);
+    return ret;
 }
 
 /* With a constant for `masked` the compiler makes a quick function of what was seen whole. */

@@ -13,15 +13,15 @@
 /* Shorter ones neither: almost anything short is a line. */
 #define RPS_CANDIDATES_LINE_MIN 8
 
+/* In an arena. */
 struct rps_candidates {
     struct rps_observed *observed;
     size_t count;
-    size_t *at;      /* owned; ascending; the first is 0, the last the number of observations */
-    uint8_t *forced; /* owned; 1: there is a boundary whatever the signals say */
-    double *sum;     /* owned; sum[point * width + signal], times the root of the gain */
-    double *moment;  /* owned; the same of time times value; NULL: lines are not wanted */
-    uint64_t
-        *weight_sum; /* owned; three a signal: weights, times time, times its square, modulo 2^64;
+    size_t *at;           /* ascending; the first is 0, the last the number of observations */
+    uint8_t *forced;      /* 1: there is a boundary whatever the signals say */
+    double *sum;          /* sum[point * width + signal], times the root of the gain */
+    double *moment;       /* the same of time times value; NULL: lines are not wanted */
+    uint64_t *weight_sum; /* three a signal: weights, times time, times its square, modulo 2^64;
                         NULL: everything was seen */
 };
 
@@ -35,18 +35,14 @@ struct rps_candidate_gain {
 
 /* Candidates at the places (0 ... count) that `keep` has a 1 for, and at the ends of blocks; NULL:
  * all, as for exact search. lines: 1: gains of lines are wanted. */
-int rps_candidates_make(struct rps_observed *observed, const uint8_t *keep, int lines,
-                        struct rps_candidates *ret, struct rps_error *err);
+struct rps_candidates rps_candidates_make(struct rps_arena *arena, struct rps_observed *observed,
+                                          const uint8_t *keep, int lines);
 
 /* The places where neighbouring windows of some length differ most, and more than chance allows.
  * All places when there are few. With `constants`,
  * candidates for lines instead: those of constants, and the places where windows are off a line. */
-int rps_candidates_screen(struct rps_observed *observed, const struct rps_candidates *constants,
-                          struct rps_candidates *ret, struct rps_error *err);
-
-/* Those of candidates that `keep` has a 1 for; the first, last and forced ones must be. */
-int rps_candidates_subset(const struct rps_candidates *candidates, const uint8_t *keep,
-                          struct rps_candidates *ret, struct rps_error *err);
+struct rps_candidates rps_candidates_screen(struct rps_arena *arena, struct rps_observed *observed,
+                                            const struct rps_candidates *constants);
 
 /* Add everything up again, after the gains of the signals changed. */
 void rps_candidates_add_up(struct rps_candidates *candidates);
@@ -58,7 +54,5 @@ struct rps_candidate_gain rps_candidates_gain(const struct rps_candidates *candi
 /* The same for `count` starts and one end. */
 void rps_candidates_gains(const struct rps_candidates *candidates, const size_t *from, size_t count,
                           size_t to, struct rps_candidate_gain *ret);
-
-void rps_candidates_free(struct rps_candidates *candidates);
 
 #endif

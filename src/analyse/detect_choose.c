@@ -11,8 +11,6 @@
 #include "detect_choose.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "detect_math.h"
 
@@ -38,7 +36,7 @@ struct choosing {
     const struct rps_candidates *candidates;
     size_t min_length;
     const struct rps_noise *none; /* of no changes */
-    struct rps_noise *present;    /* owned */
+    struct rps_noise *present;
     struct rps_model_choice best;
 };
 
@@ -89,95 +87,64 @@ static int take_step(struct choosing *choosing, const struct rps_penalties *pena
 
 /* From fine to coarse, until it gets worse, and without changes. candidates may be those of the
  * finest segmentation only. */
-static int walk(struct choosing *choosing, const struct rps_candidates *candidates,
-                struct rps_error *err)
+static void walk(struct choosing *choosing, const struct rps_candidates *candidates)
 {
     size_t free_count = SIZE_MAX, sloped_count = SIZE_MAX, worse = 0, same = 0;
-    int result = 0, none = 0;
+    int none = 0;
 
-    for (double penalty = first_penalty(choosing); result == 0 && !none; penalty *= PATH_STEP) {
+    for (double penalty = first_penalty(choosing); !none; penalty *= PATH_STEP) {
         struct rps_penalties penalties = penalties_of(choosing, penalty);
-        struct rps_segmentation segmentation = {0};
+        struct rps_arena *scratch = rps_arena_new();
+        struct rps_segmentation segmentation;
 
         if (worse < WORSE_MAX && same < SAME_MAX)
-            result = rps_segmentation_search(candidates, &penalties, &segmentation, err);
+            segmentation = rps_segmentation_search(scratch, candidates, &penalties);
         else
-            result = rps_segmentation_at(candidates->observed, NULL, &segmentation, err);
+            segmentation = rps_segmentation_at(scratch, candidates->observed, NULL);
         none = segmentation.free == 0 && segmentation.sloped_count == 0;
         same += segmentation.free >= SAME_FREE;
-        if (result == 0 &&
-            (segmentation.free != free_count || segmentation.sloped_count != sloped_count)) {
-            result = rps_noise_measure(candidates->observed, &segmentation, choosing->present, err);
+        if (segmentation.free != free_count || segmentation.sloped_count != sloped_count) {
+            rps_noise_measure(candidates->observed, &segmentation, choosing->present);
             worse = take_step(choosing, &penalties, none, &segmentation) ? 0 : worse + 1;
             same = 0;
         }
         free_count = segmentation.free;
         sloped_count = segmentation.sloped_count;
-        rps_segmentation_free(&segmentation);
+        rps_arena_free(scratch);
     }
-    return result;
 }
 
 /* The finest segmentation: its candidates, and the noise it leaves in choosing->present. */
-static int thin(struct choosing *choosing, struct rps_candidates *ret, struct rps_error *err)
+static struct rps_candidates thin(struct rps_arena *arena, struct choosing *choosing)
 {
     const struct rps_candidates *candidates = choosing->candidates;
     struct rps_penalties penalties = penalties_of(choosing, first_penalty(choosing));
-    struct rps_segmentation segmentation = {0};
+    struct rps_segmentation segmentation = rps_segmentation_search(arena, candidates, &penalties);
     int all = candidates->count <= CANDIDATES_SMALL && (double)candidates->count *
                                                                (double)candidates->count *
                                                                (double)candidates->observed->width <
                                                            RPS_CANDIDATES_WORK_MAX;
-    uint8_t *keep = calloc(candidates->count, 1);
-    int result = keep ? rps_segmentation_search(candidates, &penalties, &segmentation, err)
-                      : rps_error_memory(err);
 
-    if (result == 0) {
-        for (size_t p = 0, k = 0; p < candidates->count; p++) {
-            keep[p] = all || candidates->at[p] == segmentation.first[k];
-            k += candidates->at[p] == segmentation.first[k];
-        }
-        result = rps_candidates_subset(candidates, keep, ret, err);
-    }
-    if (result == 0)
-        result = rps_noise_measure(candidates->observed, &segmentation, choosing->present, err);
-    rps_segmentation_free(&segmentation);
-    free(keep);
-    return result;
+    rps_noise_measure(candidates->observed, &segmentation, choosing->present);
+    rps_noise_set_gains(choosing->none, choosing->present, candidates->observed);
+    return all ? *candidates
+               : rps_segmentation_candidates(arena, candidates->observed, &segmentation,
+                                             candidates->moment != NULL);
 }
 
-static int choose(struct choosing *choosing, struct rps_candidates *candidates,
-                  struct rps_candidates *few, struct rps_error *err)
+struct rps_model_choice rps_choose(struct rps_arena *arena, struct rps_candidates *candidates,
+                                   const struct rps_noise *none, size_t min_length,
+                                   struct rps_candidates *ret_few)
 {
-    int result = thin(choosing, few, err);
+    struct choosing choosing = {
+        .candidates = candidates,
+        .min_length = min_length,
+        .none = none,
+        .present = rps_arena_get(arena, candidates->observed->width, sizeof(*choosing.present)),
+        .best.criterion = INFINITY};
 
-    if (result == 0) {
-        rps_noise_set_gains(choosing->none, choosing->present, candidates->observed);
-        rps_candidates_add_up(candidates);
-        rps_candidates_add_up(few);
-        result = walk(choosing, few, err);
-    }
-    return result;
-}
-
-int rps_choose(struct rps_candidates *candidates, const struct rps_noise *none, size_t min_length,
-               struct rps_model_choice *ret, struct rps_candidates *ret_few, struct rps_error *err)
-{
-    struct rps_candidates few = {0};
-    struct choosing choosing = {.candidates = candidates,
-                                .min_length = min_length,
-                                .none = none,
-                                .best.criterion = INFINITY};
-    int result;
-
-    choosing.present = calloc(candidates->observed->width, sizeof(*choosing.present));
-    result = choosing.present ? choose(&choosing, candidates, &few, err) : rps_error_memory(err);
-    if (result == 0) {
-        *ret = choosing.best;
-        *ret_few = few;
-    } else {
-        rps_candidates_free(&few);
-    }
-    free(choosing.present);
-    return result;
+    *ret_few = thin(arena, &choosing);
+    rps_candidates_add_up(candidates);
+    walk(&choosing, ret_few);
+    return choosing.best;
 }

@@ -21,9 +21,8 @@ struct rps_noise {
     double inner; /* squares without those of each segment's first and last, the same way */
 };
 
-int rps_noise_measure(const struct rps_observed *observed,
-                      const struct rps_segmentation *segmentation, struct rps_noise *noise,
-                      struct rps_error *err);
+void rps_noise_measure(const struct rps_observed *observed,
+                       const struct rps_segmentation *segmentation, struct rps_noise *noise);
 
 /* Twice the negative logarithm of the likelihood of autoregressive innovations, less that of no
  * changes; for as many independent signals as the used ones are worth. fitted: numbers that were
@@ -68,8 +67,9 @@ struct rps_model_choice {
 
 /* Choose penalties for candidates; lines are tried where candidates have their sums. Sets the gains
  * of the signals, which candidates add up again. none is the noise of no changes. *ret_few are the
- * candidates that any of the segmentations may have used; for rps_candidates_free. */
-int rps_choose(struct rps_candidates *candidates, const struct rps_noise *none, size_t min_length,
-               struct rps_model_choice *ret, struct rps_candidates *ret_few, struct rps_error *err);
+ * candidates that any of the segmentations may have used. */
+struct rps_model_choice rps_choose(struct rps_arena *arena, struct rps_candidates *candidates,
+                                   const struct rps_noise *none, size_t min_length,
+                                   struct rps_candidates *ret_few);
 
 #endif

@@ -2,8 +2,6 @@
 #include "detect_confidence.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "detect_decode.h"
 
@@ -15,7 +13,7 @@ struct judging {
     struct rps_observed *observed;
     struct rps_model *model;
     struct rps_candidates candidates;
-    double *squares, *weight; /* owned; of each segment's residuals */
+    double *squares, *weight; /* of each segment's residuals */
     double penalty;
 };
 
@@ -40,32 +38,16 @@ static void find_squares(struct judging *j, size_t k, struct rps_fit *fit)
     }
 }
 
-static int judging_begin(struct judging *j, struct rps_error *err)
+static void judging_begin(struct rps_arena *arena, struct judging *j)
 {
     const struct rps_segmentation *segmentation = &j->model->segmentation;
-    struct rps_fit *fit = calloc(j->observed->width, sizeof(*fit));
-    int result = 0;
+    struct rps_fit *fit = rps_arena_get(arena, j->observed->width, sizeof(*fit));
 
-    j->squares = calloc(segmentation->count, sizeof(*j->squares));
-    j->weight = calloc(segmentation->count, sizeof(*j->weight));
-    free(j->model->confidence);
-    j->model->confidence = calloc(segmentation->count, sizeof(*j->model->confidence));
-    if (!fit || !j->squares || !j->weight || !j->model->confidence)
-        result = rps_error_memory(err);
-    else
-        result = rps_segmentation_candidates(j->observed, segmentation, j->model->linear,
-                                             &j->candidates, err);
-    for (size_t k = 0; result == 0 && k < segmentation->count; k++)
+    j->squares = rps_arena_get(arena, segmentation->count, sizeof(*j->squares));
+    j->weight = rps_arena_get(arena, segmentation->count, sizeof(*j->weight));
+    j->candidates = rps_segmentation_candidates(arena, j->observed, segmentation, j->model->linear);
+    for (size_t k = 0; k < segmentation->count; k++)
         find_squares(j, k, fit);
-    free(fit);
-    return result;
-}
-
-static void judging_end(struct judging *j)
-{
-    rps_candidates_free(&j->candidates);
-    free(j->weight);
-    free(j->squares);
 }
 
 /* What a boundary between the candidates from < at < to takes off the squares. */
@@ -96,16 +78,18 @@ static double confidence_of(const struct judging *j, size_t from, size_t at, dou
     return 1 / (1 + exp(-over / 2));
 }
 
-int rps_confidence_find(struct rps_observed *observed, int drop, struct rps_model *model,
-                        struct rps_error *err)
+void rps_confidence_find(struct rps_observed *observed, int drop, struct rps_model *model)
 {
     struct judging j = {.observed = observed, .model = model};
     struct rps_segmentation *segmentation = &model->segmentation;
+    struct rps_arena *scratch = rps_arena_new();
     size_t kept = 0;
-    int result = judging_begin(&j, err);
 
+    judging_begin(scratch, &j);
+    model->confidence =
+        rps_arena_get(model->arena, segmentation->count, sizeof(*model->confidence));
     j.penalty = rps_choose_penalty(observed, segmentation->free > 0 ? segmentation->free : 1);
-    for (size_t k = 0, from = 0; result == 0 && k < segmentation->count; k++) {
+    for (size_t k = 0, from = 0; k < segmentation->count; k++) {
         double gain = segmentation->forced[k] ? 0 : gain_of(&j, from, k, k + 1);
         double sure = segmentation->forced[k] ? 1 : confidence_of(&j, from, k, gain);
 
@@ -118,8 +102,6 @@ int rps_confidence_find(struct rps_observed *observed, int drop, struct rps_mode
         model->confidence[kept] = sure;
         rps_segmentation_move(segmentation, k, kept++);
     }
-    if (result == 0)
-        rps_segmentation_shorten(segmentation, kept);
-    judging_end(&j);
-    return result;
+    rps_segmentation_shorten(segmentation, kept);
+    rps_arena_free(scratch);
 }

@@ -8,7 +8,6 @@
 
 /* Fill model->confidence; with `drop` without the boundaries that are less than half sure: where
  * phases differ in their noise, the search, which knows one noise for all, cuts the noisy ones. */
-int rps_confidence_find(struct rps_observed *observed, int drop, struct rps_model *model,
-                        struct rps_error *err);
+void rps_confidence_find(struct rps_observed *observed, int drop, struct rps_model *model);
 
 #endif

@@ -26,8 +26,8 @@
 
 struct differences {
     size_t count, width;
-    double *value; /* owned; value[signal * count + k], unit sum of squares each signal, 0 unseen */
-    double *scratch; /* owned; count */
+    double *value;   /* value[signal * count + k], unit sum of squares each signal, 0 unseen */
+    double *scratch; /* count */
 };
 
 static size_t sample_size(const struct rps_observed *observed)
@@ -116,13 +116,11 @@ static int compare_signatures(const void *a, const void *b)
 
 /* Mark the copies. Those of one another have the same product with anything, but for the sign; so
  * it is enough to compare neighbours in the order of such products. */
-static int mark_copies(const struct differences *all, uint8_t *copy, struct rps_error *err)
+static void mark_copies(struct rps_arena *arena, const struct differences *all, uint8_t *copy)
 {
-    struct signature *signature = calloc(all->width, sizeof(*signature));
+    struct signature *signature = rps_arena_get(arena, all->width, sizeof(*signature));
     uint64_t state = 1;
 
-    if (!signature)
-        return rps_error_memory(err);
     for (size_t k = 0; k < all->count; k++)
         all->scratch[k] = rps_random_unit(&state) - 0.5;
     for (size_t s = 0; s < all->width; s++) {
@@ -142,8 +140,6 @@ static int mark_copies(const struct differences *all, uint8_t *copy, struct rps_
                 copy[later] = 1;
         }
     }
-    free(signature);
-    return 0;
 }
 
 /* Take the marked signals out of the rows and out of the differences. */
@@ -201,15 +197,15 @@ static double correlation_squares(const struct differences *all)
     return d + fmax(0, sum - 1.5 * d * (d - 1) / (double)all->count);
 }
 
-static int decorrelate(struct rps_observed *observed, struct differences *all, uint8_t *copy,
-                       struct rps_error *err)
+static void decorrelate(struct rps_arena *arena, struct rps_observed *observed,
+                        struct differences *all)
 {
+    uint8_t *copy = rps_arena_get(arena, all->width, 1);
     double d, squares, factor;
 
     for (size_t s = 0; s < observed->width; s++)
         fill_signal(observed, all, s);
-    if (mark_copies(all, copy, err) < 0)
-        return RPS_FAILED;
+    mark_copies(arena, all, copy);
     drop(observed, all, copy);
     d = (double)observed->width;
     squares = correlation_squares(all);
@@ -223,29 +219,21 @@ static int decorrelate(struct rps_observed *observed, struct differences *all, u
         observed->variance_floor[s] *= factor * factor;
         observed->tolerance[s] *= factor * factor;
     }
-    return 0;
 }
 
-int rps_observed_decorrelate(struct rps_observed *observed, struct rps_error *err)
+void rps_observed_decorrelate(struct rps_observed *observed)
 {
     struct differences all = {.width = observed->width};
-    uint8_t *copy;
-    int result = 0;
+    struct rps_arena *scratch;
 
     observed->degrees_of_freedom = (double)observed->width;
     observed->unit = 1;
     if (observed->width < 2 || observed->count < COUNT_MIN)
-        return 0;
+        return;
+    scratch = rps_arena_new();
     all.count = sample_size(observed);
-    all.value = calloc(all.width * all.count, sizeof(*all.value));
-    all.scratch = calloc(all.count, sizeof(*all.scratch));
-    copy = calloc(all.width, 1);
-    if (!all.value || !all.scratch || !copy)
-        result = rps_error_memory(err);
-    else
-        result = decorrelate(observed, &all, copy, err);
-    free(copy);
-    free(all.scratch);
-    free(all.value);
-    return result;
+    all.value = rps_arena_get(scratch, all.width * all.count, sizeof(*all.value));
+    all.scratch = rps_arena_get(scratch, all.count, sizeof(*all.scratch));
+    decorrelate(scratch, observed, &all);
+    rps_arena_free(scratch);
 }

@@ -2,12 +2,7 @@
 #include "detect_decode.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Mean squares of the segments' means around their label's, in units of what noise makes, above
- * which a label is no single mean. */
-#define ALIKE_MAX 4
 
 #define DECODE_EXTRA 1
 
@@ -23,54 +18,35 @@
 struct decoder {
     const struct rps_observed *observed;
     size_t labels;
-    double *mean;         /* owned; of each label, times the gain: mean[label * width + signal] */
-    double *weight;       /* owned; the same places */
-    double *sharp;        /* owned; the same; 1 / variance */
-    double *level;        /* owned; the same; its logarithm, negative */
-    double *base;         /* owned; of each label, the sum of them */
-    double *total, *cost; /* owned; a label each */
-    double *row;          /* owned; an observation, times the gains */
-    uint8_t *from;        /* owned; from[observation * labels + label]: the label before */
-    uint8_t *label;       /* owned; an observation each; 1 more place */
-    uint8_t *broken;      /* owned; 1: a block begins */
+    double *mean;         /* of each label, times the gain: mean[label * width + signal] */
+    double *weight;       /* the same places */
+    double *sharp;        /* the same; 1 / variance */
+    double *level;        /* the same; its logarithm, negative */
+    double *base;         /* of each label, the sum of them */
+    double *total, *cost; /* a label each */
+    double *row;          /* an observation, times the gains */
+    uint8_t *from;        /* from[observation * labels + label]: the label before */
+    uint8_t *label;       /* an observation each; 1 more place */
+    uint8_t *broken;      /* 1: a block begins */
 };
 
-static void decoder_free(struct decoder *d)
-{
-    free(d->broken);
-    free(d->label);
-    free(d->from);
-    free(d->row);
-    free(d->cost);
-    free(d->total);
-    free(d->base);
-    free(d->level);
-    free(d->sharp);
-    free(d->weight);
-    free(d->mean);
-}
-
-static int decoder_allocate(struct decoder *d, struct rps_error *err)
+static void allocate(struct rps_arena *arena, struct decoder *d)
 {
     size_t places = d->labels * d->observed->width, count = d->observed->count;
 
-    d->mean = calloc(places, sizeof(*d->mean));
-    d->weight = calloc(places, sizeof(*d->weight));
-    d->sharp = calloc(places, sizeof(*d->sharp));
-    d->level = calloc(places, sizeof(*d->level));
-    d->base = calloc(d->labels, sizeof(*d->base));
-    d->total = calloc(d->labels, sizeof(*d->total));
-    d->cost = calloc(d->labels, sizeof(*d->cost));
-    d->row = calloc(d->observed->width, sizeof(*d->row));
-    d->from = calloc(count, d->labels);
-    d->label = calloc(count + 1, 1);
-    d->broken = calloc(count + 1, 1);
-    if (!d->mean || !d->weight || !d->sharp || !d->level || !d->base || !d->total || !d->cost ||
-        !d->row || !d->from || !d->label || !d->broken)
-        return rps_error_memory(err);
+    d->mean = rps_arena_get(arena, places, sizeof(*d->mean));
+    d->weight = rps_arena_get(arena, places, sizeof(*d->weight));
+    d->sharp = rps_arena_get(arena, places, sizeof(*d->sharp));
+    d->level = rps_arena_get(arena, places, sizeof(*d->level));
+    d->base = rps_arena_get(arena, d->labels, sizeof(*d->base));
+    d->total = rps_arena_get(arena, d->labels, sizeof(*d->total));
+    d->cost = rps_arena_get(arena, d->labels, sizeof(*d->cost));
+    d->row = rps_arena_get(arena, d->observed->width, sizeof(*d->row));
+    d->from = rps_arena_get(arena, count, d->labels);
+    d->label = rps_arena_get(arena, count + 1, 1);
+    d->broken = rps_arena_get(arena, count + 1, 1);
     for (size_t b = 0; b <= d->observed->block_count; b++)
         d->broken[d->observed->block[b]] = 1;
-    return 0;
 }
 
 static void find_means(struct decoder *d, const struct rps_segmentation *segmentation,
@@ -93,29 +69,6 @@ static void find_means(struct decoder *d, const struct rps_segmentation *segment
     }
     for (size_t i = 0; i < places; i++)
         d->mean[i] = d->weight[i] > 0 ? d->mean[i] / d->weight[i] : 0;
-}
-
-/* Do segments of one label differ by no more than noise does? */
-static int are_alike(const struct decoder *d, const struct rps_segmentation *segmentation,
-                     const int *label, double inflation)
-{
-    size_t width = d->observed->width, count = 0;
-    double squares = 0;
-
-    for (size_t k = 0; k < segmentation->count; k++) {
-        for (size_t s = 0; s < width; s++) {
-            size_t from = segmentation->first[k], end = segmentation->first[k + 1];
-            double weight = rps_observed_weight(d->observed, from, end, s), off;
-
-            if (!(weight > 0))
-                continue;
-            off = rps_observed_mean(d->observed, from, end, s) * d->observed->gain[s] -
-                  d->mean[(size_t)label[k] * width + s];
-            squares += weight * off * off;
-            count++;
-        }
-    }
-    return count > 0 && squares <= ALIKE_MAX * inflation * d->observed->unit * (double)count;
 }
 
 /* How noisy each label is: the same for all, and calm phases would lend their limits to noisy ones,
@@ -250,55 +203,17 @@ static void absorb(struct decoder *d, size_t min_length)
 }
 
 /* The outcome as segmentation and labels. */
-static int collect(const struct decoder *d, struct rps_segmentation *segmentation,
-                   struct rps_labels *labels, struct rps_error *err)
+static void collect(struct rps_arena *arena, const struct decoder *d,
+                    struct rps_segmentation *segmentation, struct rps_labels *labels)
 {
-    struct rps_segmentation found = {0};
-    uint8_t *keep = calloc(d->observed->count + 1, 1);
-    int *label = NULL, result;
+    uint8_t *keep = rps_arena_get(arena, d->observed->count + 1, 1);
 
-    if (!keep)
-        return rps_error_memory(err);
     for (size_t i = 0; i < d->observed->count; i++)
         keep[i] = begins(d, i) != 0;
-    result = rps_segmentation_at(d->observed, keep, &found, err);
-    free(keep);
-    if (result < 0)
-        return result;
-    label = calloc(found.count, sizeof(*label));
-    if (!label) {
-        rps_segmentation_free(&found);
-        return rps_error_memory(err);
-    }
-    for (size_t k = 0; k < found.count; k++)
-        label[k] = d->label[found.first[k]];
-    rps_segmentation_free(segmentation);
-    *segmentation = found;
-    free(labels->label);
-    labels->label = label;
-    return 0;
-}
-
-static int decode_all(struct decoder *d, size_t min_length, double inflation,
-                      struct rps_segmentation *segmentation, struct rps_labels *labels,
-                      int *ret_changed, struct rps_error *err)
-{
-    int result = 0;
-
-    find_means(d, segmentation, labels->label);
-    find_noise(d, segmentation, labels->label);
-    *ret_changed = are_alike(d, segmentation, labels->label, inflation);
-    for (int round = 0; result == 0 && *ret_changed && round < ROUNDS; round++) {
-        decode(d, rps_decode_penalty(d->observed, segmentation, labels) * inflation /
-                      d->observed->unit);
-        absorb(d, min_length);
-        result = collect(d, segmentation, labels, err);
-        if (result == 0) {
-            find_means(d, segmentation, labels->label);
-            find_noise(d, segmentation, labels->label);
-        }
-    }
-    return result;
+    *segmentation = rps_segmentation_at(arena, d->observed, keep);
+    labels->label = rps_arena_get(arena, segmentation->count, sizeof(*labels->label));
+    for (size_t k = 0; k < segmentation->count; k++)
+        labels->label[k] = d->label[segmentation->first[k]];
 }
 
 double rps_decode_penalty(const struct rps_observed *observed,
@@ -310,20 +225,24 @@ double rps_decode_penalty(const struct rps_observed *observed,
     return 2 * (log(rare) + log((double)labels->count) + DECODE_EXTRA);
 }
 
-int rps_decode(const struct rps_observed *observed, size_t min_length, double inflation,
-               struct rps_segmentation *segmentation, struct rps_labels *labels, int *ret_changed,
-               struct rps_error *err)
+int rps_decode(struct rps_arena *arena, const struct rps_observed *observed, size_t min_length,
+               double inflation, struct rps_segmentation *segmentation, struct rps_labels *labels)
 {
     struct decoder d = {.observed = observed, .labels = (size_t)labels->count};
-    int result;
+    struct rps_arena *scratch;
 
-    *ret_changed = 0;
     if (labels->count < 2 || segmentation->count < RECURRENCE_MIN * (size_t)labels->count ||
         labels->count > UINT8_MAX || segmentation->sloped_count > 0)
         return 0;
-    result = decoder_allocate(&d, err);
-    if (result == 0)
-        result = decode_all(&d, min_length, inflation, segmentation, labels, ret_changed, err);
-    decoder_free(&d);
-    return result;
+    scratch = rps_arena_new();
+    allocate(scratch, &d);
+    for (int round = 0; round < ROUNDS; round++) {
+        find_means(&d, segmentation, labels->label);
+        find_noise(&d, segmentation, labels->label);
+        decode(&d, rps_decode_penalty(observed, segmentation, labels) * inflation / observed->unit);
+        absorb(&d, min_length);
+        collect(arena, &d, segmentation, labels);
+    }
+    rps_arena_free(scratch);
+    return 1;
 }

@@ -12,13 +12,12 @@
  * Given segments and their labels, find the sequence of labels that describes all observations best
  * when each label has one mean (Viterbi 1967). A change between two unknown means must pay for both
  * in every signal; one between known means need not, and is found in fewer observations.
- * segmentation and labels are replaced by what was found, and false is in *ret_changed when they
- * stayed: where segments are lines, or those of a label differ by more than noise does. inflation:
- * how much more than white noise the noise of long means is.
+ * segmentation and labels are replaced by what was found, and 1 is returned; 0 where too little
+ * comes back, or segments are lines. inflation: how much more than white noise the noise of long
+ * means is.
  */
-int rps_decode(const struct rps_observed *observed, size_t min_length, double inflation,
-               struct rps_segmentation *segmentation, struct rps_labels *labels, int *ret_changed,
-               struct rps_error *err);
+int rps_decode(struct rps_arena *arena, const struct rps_observed *observed, size_t min_length,
+               double inflation, struct rps_segmentation *segmentation, struct rps_labels *labels);
 
 /* Penalty of a change between known means: how rare changes are, and to which label. */
 double rps_decode_penalty(const struct rps_observed *observed,

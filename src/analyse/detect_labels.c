@@ -12,10 +12,8 @@
 #include "detect_labels.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "detect_math.h"
 #include "rpistat/random.h"
 
 #define STARTS       4
@@ -34,71 +32,44 @@
  * makes no difference. */
 #define TORN_MIN 12
 
-/* Noise differs so much in one of e^3 = 20 cases. */
-#define ALIKE_LEVEL 3
-
 struct clustering {
     size_t count, width;         /* segments, features */
-    double *feature, *precision; /* owned; [segment * width + feature]; precision 0: not seen */
-    int label_max;
-    double *centre, *weight; /* owned; of the present clusters, label_max * width */
-    int *label, *trial;      /* owned; a segment each: the best of this k, the present one */
-    double *distance;        /* owned; a segment each, to its centre */
+    double *feature, *precision; /* [segment * width + feature]; precision 0: not seen */
+    double *centre, *weight;     /* of the present clusters, RPS_LABELS_MAX * width */
+    int *label, *trial;          /* a segment each: the best of this k, the present one */
+    double *distance;            /* a segment each, to its centre */
 };
 
-void rps_labels_free(struct rps_labels *labels)
+static void allocate(struct rps_arena *arena, struct clustering *c)
 {
-    free(labels->apart);
-    free(labels->confidence);
-    free(labels->label);
-    memset(labels, 0, sizeof(*labels));
-}
+    size_t total = c->count * c->width, centres = RPS_LABELS_MAX * c->width;
 
-static void clustering_free(struct clustering *c)
-{
-    free(c->distance);
-    free(c->trial);
-    free(c->label);
-    free(c->weight);
-    free(c->centre);
-    free(c->precision);
-    free(c->feature);
-}
-
-static int clustering_allocate(struct clustering *c, struct rps_error *err)
-{
-    size_t total = c->count * c->width + 1, centres = (size_t)c->label_max * c->width + 1;
-
-    c->feature = calloc(total, sizeof(*c->feature));
-    c->precision = calloc(total, sizeof(*c->precision));
-    c->centre = calloc(centres, sizeof(*c->centre));
-    c->weight = calloc(centres, sizeof(*c->weight));
-    c->label = calloc(c->count, sizeof(*c->label));
-    c->trial = calloc(c->count, sizeof(*c->trial));
-    c->distance = calloc(c->count, sizeof(*c->distance));
-    if (c->feature && c->precision && c->centre && c->weight && c->label && c->trial && c->distance)
-        return 0;
-    return rps_error_memory(err);
+    c->feature = rps_arena_get(arena, total, sizeof(*c->feature));
+    c->precision = rps_arena_get(arena, total, sizeof(*c->precision));
+    c->centre = rps_arena_get(arena, centres, sizeof(*c->centre));
+    c->weight = rps_arena_get(arena, centres, sizeof(*c->weight));
+    c->label = rps_arena_get(arena, c->count, sizeof(*c->label));
+    c->trial = rps_arena_get(arena, c->count, sizeof(*c->trial));
+    c->distance = rps_arena_get(arena, c->count, sizeof(*c->distance));
 }
 
 /* A segment of each of as many equal stretches: any, or what comes back could be passed over. */
-static int draw_sample(const struct clustering *all, struct clustering *ret, struct rps_error *err)
+static struct clustering draw_sample(struct rps_arena *arena, const struct clustering *all)
 {
+    struct clustering ret = *all;
     uint64_t state = 0;
 
-    *ret = *all;
-    ret->count = all->count < SAMPLE_MAX ? all->count : SAMPLE_MAX;
-    if (clustering_allocate(ret, err) < 0)
-        return RPS_FAILED;
-    for (size_t m = 0; m < ret->count; m++) {
-        size_t first = m * all->count / ret->count, end = (m + 1) * all->count / ret->count;
+    ret.count = all->count < SAMPLE_MAX ? all->count : SAMPLE_MAX;
+    allocate(arena, &ret);
+    for (size_t m = 0; m < ret.count; m++) {
+        size_t first = m * all->count / ret.count, end = (m + 1) * all->count / ret.count;
         size_t from = first + (size_t)(rps_random_next(&state) % (end - first));
         size_t size = all->width * sizeof(*all->feature);
 
-        memcpy(ret->feature + m * all->width, all->feature + from * all->width, size);
-        memcpy(ret->precision + m * all->width, all->precision + from * all->width, size);
+        memcpy(ret.feature + m * all->width, all->feature + from * all->width, size);
+        memcpy(ret.precision + m * all->width, all->precision + from * all->width, size);
     }
-    return 0;
+    return ret;
 }
 
 /* What comes back is never quite the same: means differ by a part of what does not matter, however
@@ -294,31 +265,24 @@ static double score_of(const struct clustering *c, double dof, double inflation,
 
 /* Cluster for all numbers of labels and take one of them, from `fewest`; its labels are in
  * c->label. */
-static int choose(struct clustering *c, double dof, double inflation, struct rps_error *err)
+static int choose(struct clustering *c, double dof, double inflation)
 {
-    int most = c->count < (size_t)c->label_max ? (int)c->count : c->label_max, k;
-    double *score = calloc((size_t)most, sizeof(*score)), low = INFINITY, high = -INFINITY;
-    double squares, left = 0;
+    int most = c->count < RPS_LABELS_MAX ? (int)c->count : RPS_LABELS_MAX, k;
+    double score[RPS_LABELS_MAX], low = INFINITY, high = -INFINITY;
+    double squares;
     uint64_t state;
 
-    if (!score)
-        return rps_error_memory(err);
     for (k = 1; k <= most; k++) {
         state = (uint64_t)k;
         squares = cluster(c, k, &state);
-        left = k == 1 ? squares : left;
         score[k - 1] = score_of(c, dof, inflation, k, squares);
         low = fmin(low, score[k - 1]);
         high = fmax(high, score[k - 1]);
     }
-    /* What differs no more than noise does is one label. */
-    if (left <= inflation * rps_noise_bound(dof * (double)(c->count - 1), ALIKE_LEVEL))
-        low = high = score[0];
     for (k = 1; k < most && score[k - 1] < low + GAINED_SHARE * (high - low); k++)
         ;
     state = (uint64_t)k;
     cluster(c, k, &state);
-    free(score);
     return k;
 }
 
@@ -362,28 +326,25 @@ static void judge(struct clustering *c, double inflation, struct rps_labels *out
     }
 }
 
-static int clustering_make(struct clustering *c, const struct rps_observed *observed,
-                           const struct rps_segmentation *segmentation, int label_max, int variance,
-                           struct rps_error *err)
+static struct clustering clustering_make(struct rps_arena *arena,
+                                         const struct rps_observed *observed,
+                                         const struct rps_segmentation *segmentation, int variance)
 {
     size_t per = 1 + (segmentation->sloped_count > 0) + (variance != 0);
+    struct clustering c = {.count = segmentation->count, .width = per * observed->width};
 
-    *c = (struct clustering){
-        .count = segmentation->count, .width = per * observed->width, .label_max = label_max};
-    if (clustering_allocate(c, err) < 0)
-        return RPS_FAILED;
+    allocate(arena, &c);
     for (size_t k = 0; k < segmentation->count; k++) {
         for (size_t s = 0; s < observed->width; s++) {
-            size_t at = k * c->width + s * per;
+            size_t at = k * c.width + s * per;
 
             if (per == 1)
-                describe_mean(observed, segmentation, k, s, c->feature + at, c->precision + at);
+                describe_mean(observed, segmentation, k, s, c.feature + at, c.precision + at);
             else
-                describe(observed, segmentation, k, s, variance, c->feature + at,
-                         c->precision + at);
+                describe(observed, segmentation, k, s, variance, c.feature + at, c.precision + at);
         }
     }
-    return 0;
+    return c;
 }
 
 /* The segment that is farthest from the centre of its label, of those that share it with a
@@ -412,74 +373,50 @@ static void settle(struct clustering *c, int count)
         find_centres(c, c->trial, count);
 }
 
-static int find_labels(struct clustering *all, struct clustering *few, const double *confidence,
-                       double dof, double inflation, struct rps_error *err)
+static void find_labels(struct clustering *all, struct clustering *few, const double *confidence,
+                        double dof, double inflation)
 {
     size_t torn;
-    int count = choose(few, dof, inflation, err);
+    int count = choose(few, dof, inflation);
 
-    if (count < 0)
-        return RPS_FAILED;
     find_centres(few, few->label, count);
     memcpy(all->centre, few->centre, (size_t)count * all->width * sizeof(*all->centre));
     settle(all, count);
-    while (count < all->label_max && (torn = find_torn(all, confidence)) > 0) {
+    while (count < RPS_LABELS_MAX && (torn = find_torn(all, confidence)) > 0) {
         memcpy(all->centre + (size_t)count++ * all->width, all->feature + torn * all->width,
                all->width * sizeof(*all->centre));
         settle(all, count);
     }
     memcpy(all->label, all->trial, all->count * sizeof(*all->label));
-    return 0;
 }
 
-int rps_labels_find(const struct rps_observed *observed,
-                    const struct rps_segmentation *segmentation, const double *confidence,
-                    int label_max, int variance, double inflation, struct rps_labels *ret,
-                    struct rps_error *err)
+struct rps_labels rps_labels_find(struct rps_arena *arena, const struct rps_observed *observed,
+                                  const struct rps_segmentation *segmentation,
+                                  const double *confidence, int variance, double inflation)
 {
-    struct clustering all = {0}, few = {0};
-    int result = clustering_make(&all, observed, segmentation, label_max, variance, err);
+    struct rps_arena *scratch = rps_arena_new();
+    struct clustering all = clustering_make(scratch, observed, segmentation, variance);
+    struct clustering few = draw_sample(scratch, &all);
     double dof = observed->degrees_of_freedom * (double)all.width / (double)observed->width;
+    struct rps_labels ret = {.label = rps_arena_get(arena, all.count, sizeof(*ret.label))};
 
-    if (result == 0)
-        result = draw_sample(&all, &few, err);
-    if (result == 0)
-        result = find_labels(&all, &few, confidence, fmax(1, dof), inflation, err);
-    *ret = (struct rps_labels){0};
-    if (result == 0) {
-        ret->label = calloc(all.count, sizeof(*ret->label));
-        if (ret->label)
-            number(&all, ret);
-        else
-            result = rps_error_memory(err);
-    }
-    clustering_free(&few);
-    clustering_free(&all);
-    return result;
+    find_labels(&all, &few, confidence, fmax(1, dof), inflation);
+    number(&all, &ret);
+    rps_arena_free(scratch);
+    return ret;
 }
 
-int rps_labels_grade(const struct rps_observed *observed,
-                     const struct rps_segmentation *segmentation, int label_max, int variance,
-                     double inflation, struct rps_labels *labels, struct rps_error *err)
+void rps_labels_grade(struct rps_arena *arena, const struct rps_observed *observed,
+                      const struct rps_segmentation *segmentation, int variance, double inflation,
+                      struct rps_labels *labels)
 {
-    struct clustering c = {0};
-    struct rps_labels out = {0};
-    int result = clustering_make(&c, observed, segmentation, label_max, variance, err);
+    struct rps_arena *scratch = rps_arena_new();
+    struct clustering c = clustering_make(scratch, observed, segmentation, variance);
 
-    out.label = calloc(segmentation->count, sizeof(*out.label));
-    out.confidence = calloc(segmentation->count, sizeof(*out.confidence));
-    out.apart = calloc(segmentation->count, sizeof(*out.apart));
-    if (!out.label || !out.confidence || !out.apart)
-        result = rps_error_memory(err);
-    if (result == 0) {
-        memcpy(c.label, labels->label, c.count * sizeof(*c.label));
-        number(&c, &out);
-        judge(&c, inflation, &out);
-        rps_labels_free(labels);
-        *labels = out;
-    } else {
-        rps_labels_free(&out);
-    }
-    clustering_free(&c);
-    return result;
+    memcpy(c.label, labels->label, c.count * sizeof(*c.label));
+    labels->confidence = rps_arena_get(arena, c.count, sizeof(*labels->confidence));
+    labels->apart = rps_arena_get(arena, c.count, sizeof(*labels->apart));
+    number(&c, labels);
+    judge(&c, inflation, labels);
+    rps_arena_free(scratch);
 }

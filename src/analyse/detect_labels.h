@@ -6,32 +6,32 @@
 
 #include "detect_segmentation.h"
 
+/* Most labels that are told apart, and most segments' means compared. */
+#define RPS_LABELS_MAX 20
+
+/* In an arena. */
 struct rps_labels {
     int count;          /* of distinct labels */
-    int *label;         /* owned; one a segment; numbered by first appearance */
-    double *confidence; /* owned; one a segment; 0 ... 1 */
-    double *apart; /* owned; one a segment: what it takes at least, in squares of noise, to give it
+    int *label;         /* one a segment; numbered by first appearance */
+    double *confidence; /* one a segment; 0 ... 1 */
+    double *apart;      /* one a segment: what it takes at least, in squares of noise, to give it
                       the label of the one before, or that one its label */
 };
 
 /*
  * Label segments by their means (and slopes, and with `variance` set their variances), at most
- * label_max labels; how sure they are is not asked yet. confidence: of the boundary before each
- * segment; neighbours on both sides of one beyond doubt get different labels while there are any.
- * inflation: how much more than white noise the noise of long means is. *ret is for
- * rps_labels_free.
+ * RPS_LABELS_MAX labels; how sure they are is not asked yet. confidence: of the boundary before
+ * each segment; neighbours on both sides of one beyond doubt get different labels while there are
+ * any. inflation: how much more than white noise the noise of long means is.
  */
-int rps_labels_find(const struct rps_observed *observed,
-                    const struct rps_segmentation *segmentation, const double *confidence,
-                    int label_max, int variance, double inflation, struct rps_labels *ret,
-                    struct rps_error *err);
+struct rps_labels rps_labels_find(struct rps_arena *arena, const struct rps_observed *observed,
+                                  const struct rps_segmentation *segmentation,
+                                  const double *confidence, int variance, double inflation);
 
 /* After segments and labels changed: number the labels by first appearance again, and find how sure
  * they are. */
-int rps_labels_grade(const struct rps_observed *observed,
-                     const struct rps_segmentation *segmentation, int label_max, int variance,
-                     double inflation, struct rps_labels *labels, struct rps_error *err);
-
-void rps_labels_free(struct rps_labels *labels);
+void rps_labels_grade(struct rps_arena *arena, const struct rps_observed *observed,
+                      const struct rps_segmentation *segmentation, int variance, double inflation,
+                      struct rps_labels *labels);
 
 #endif

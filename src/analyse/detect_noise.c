@@ -1,7 +1,5 @@
 /* Residuals of a segmentation: their variance and their correlation at lag one. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "detect_choose.h"
 #include "detect_math.h"
@@ -24,21 +22,15 @@ struct residuals {
     double *count, *squares;          /* the latter weighted */
     double *energy, *products, *ends; /* squares, products of neighbours, and squares of each
                                           segment's first and last, without weights */
-    double *room;                     /* owned; all of these */
 };
 
-static int residuals_make(struct residuals *r, size_t width, struct rps_error *err)
+static void residuals_make(struct rps_arena *arena, struct residuals *r, size_t width)
 {
     double **array[] = {&r->level,   &r->slope,  &r->before,   &r->fresh, &r->count,
                         &r->squares, &r->energy, &r->products, &r->ends};
-    size_t count = sizeof(array) / sizeof(array[0]);
 
-    r->room = calloc(count * width + 1, sizeof(*r->room));
-    if (!r->room)
-        return rps_error_memory(err);
-    for (size_t k = 0; k < count; k++)
-        *array[k] = r->room + k * width;
-    return 0;
+    for (size_t k = 0; k < sizeof(array) / sizeof(array[0]); k++)
+        *array[k] = rps_arena_get(arena, width, sizeof(double));
 }
 
 /* The residuals of a segment. With a constant for `plain` the compiler makes a quick function of it
@@ -102,14 +94,13 @@ static void add_segment(const struct rps_observed *observed,
         r->ends[s] += r->before[s] * r->before[s];
 }
 
-int rps_noise_measure(const struct rps_observed *observed,
-                      const struct rps_segmentation *segmentation, struct rps_noise *noise,
-                      struct rps_error *err)
+void rps_noise_measure(const struct rps_observed *observed,
+                       const struct rps_segmentation *segmentation, struct rps_noise *noise)
 {
+    struct rps_arena *scratch = rps_arena_new();
     struct residuals r;
 
-    if (residuals_make(&r, observed->width, err) < 0)
-        return RPS_FAILED;
+    residuals_make(scratch, &r, observed->width);
     for (size_t k = 0; k < segmentation->count; k++)
         add_segment(observed, segmentation, k, &r);
     for (size_t s = 0; s < observed->width; s++) {
@@ -126,8 +117,7 @@ int rps_noise_measure(const struct rps_observed *observed,
             autocorrelation = noise[s].product / noise[s].inner;
         noise[s].autocorrelation = fmin(fmax(autocorrelation, 0), AUTOCORRELATION_MAX);
     }
-    free(r.room);
-    return 0;
+    rps_arena_free(scratch);
 }
 
 double rps_noise_innovation(const struct rps_noise *noise, double a)

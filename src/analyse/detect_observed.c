@@ -11,12 +11,9 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "detect_math.h"
-
-#include "rpistat/array.h"
 
 #define MEDIAN_REACH 3
 #define WINDOW       7
@@ -59,14 +56,15 @@ struct step {
 struct preparation {
     const struct rps_signals *signals;
     struct rps_observed *out;
-    size_t *used;      /* owned; signals that vary */
-    double *seen;      /* owned; the values of a signal that were seen, in order */
-    double *clean;     /* owned; the same, outliers drawn in */
-    double *sample;    /* owned; SAMPLE_MAX */
-    uint8_t *wild;     /* owned; of those in `seen`, 1: an outlier */
-    uint8_t *clipped;  /* owned; an observation each: an outlier in some signal */
-    struct step *step; /* owned; an observation each */
-    struct edge *edge; /* owned */
+    struct rps_arena *scratch;
+    size_t *used;      /* signals that vary */
+    double *seen;      /* the values of a signal that were seen, in order */
+    double *clean;     /* the same, outliers drawn in */
+    double *sample;    /* SAMPLE_MAX */
+    uint8_t *wild;     /* of those in `seen`, 1: an outlier */
+    uint8_t *clipped;  /* an observation each: an outlier in some signal */
+    struct step *step; /* an observation each */
+    struct edge *edge;
     size_t edge_count;
 };
 
@@ -76,21 +74,6 @@ struct unit {
     double limit;             /* of what is near */
     double centre, deviation; /* of noise units */
 };
-
-void rps_observed_free(struct rps_observed *observed)
-{
-    free(observed->outlier);
-    free(observed->block);
-    free(observed->correlation);
-    free(observed->tolerance);
-    free(observed->variance_floor);
-    free(observed->gain);
-    free(observed->weight_sum);
-    free(observed->sum);
-    free(observed->weight);
-    free(observed->value);
-    memset(observed, 0, sizeof(*observed));
-}
 
 /* Parts of RPS_OBSERVED_WHOLE that a value counts; 0: not seen. */
 static unsigned weight_of(const struct rps_signals *signals, size_t at)
@@ -300,22 +283,18 @@ static int are_alike(const double *value, double limit, double *ret)
 
 /* Note observation `at` where value k of job->clean, in it, is at a step between levels that are
  * more than twice the limit apart. */
-static int note_edge(struct preparation *job, size_t k, const struct unit *unit, size_t at,
-                     size_t signal, struct rps_error *err)
+static void note_edge(struct preparation *job, size_t k, const struct unit *unit, size_t at,
+                      size_t signal)
 {
     const double *value = job->clean + k;
     double before, behind, limit = unit->limit, own;
     struct step *step = &job->step[at];
-    struct edge *grown;
 
     if (k < LEVEL || k + LEVEL >= unit->count || fabs(value[1] - value[-1]) <= 2 * limit ||
         !are_alike(value - LEVEL, limit, &before) || !are_alike(value + 1, limit, &behind) ||
         fabs(before - behind) <= 2 * limit)
-        return 0;
-    grown = rps_array_grow(job->edge, job->edge_count, sizeof(*grown));
-    if (!grown)
-        return rps_error_memory(err);
-    job->edge = grown;
+        return;
+    job->edge = rps_arena_grow(job->scratch, job->edge, job->edge_count, sizeof(*job->edge));
     step->mixed |= fabs(*value - before) > limit && fabs(*value - behind) > limit &&
                    (*value > before) == (*value < behind);
     own = (*value - unit->centre) / unit->deviation;
@@ -324,7 +303,6 @@ static int note_edge(struct preparation *job, size_t k, const struct unit *unit,
     step->before += (own - before) * (own - before);
     step->behind += (own - behind) * (own - behind);
     job->edge[job->edge_count++] = (struct edge){at, signal, before, behind};
-    return 0;
 }
 
 /*
@@ -346,8 +324,7 @@ static void settle_edges(struct preparation *job)
 }
 
 /* A signal's column, from job->clean, in noise units. */
-static int fill_column(struct preparation *job, size_t signal, size_t to, const struct unit *unit,
-                       struct rps_error *err)
+static void fill_column(struct preparation *job, size_t signal, size_t to, const struct unit *unit)
 {
     struct rps_observed *out = job->out;
     size_t next = 0;
@@ -359,15 +336,13 @@ static int fill_column(struct preparation *job, size_t signal, size_t to, const 
             out->weight[i * out->width + to] = (uint8_t)weight;
         if (weight == 0)
             continue;
-        if (note_edge(job, next, unit, i, to, err) < 0)
-            return RPS_FAILED;
+        note_edge(job, next, unit, i, to);
         job->clipped[i] |= job->wild[next];
         out->value[i * out->width + to] = (job->clean[next++] - unit->centre) / unit->deviation;
     }
-    return 0;
 }
 
-static int prepare_signal(struct preparation *job, size_t signal, size_t to, struct rps_error *err)
+static void prepare_signal(struct preparation *job, size_t signal, size_t to)
 {
     double deviation, alike = 0, least;
     struct unit unit;
@@ -389,7 +364,7 @@ static int prepare_signal(struct preparation *job, size_t signal, size_t to, str
         unit.deviation = 1; /* all that varied were outliers */
     job->out->variance_floor[to] = least / unit.deviation * (least / unit.deviation);
     job->out->tolerance[to] = alike / unit.deviation * (alike / unit.deviation);
-    return fill_column(job, signal, to, &unit, err);
+    fill_column(job, signal, to, &unit);
 }
 
 /* List the signals that vary; were they seen whole? */
@@ -408,66 +383,53 @@ static int find_used(struct preparation *job)
     return whole;
 }
 
-static int prepare_values(struct preparation *job, struct rps_error *err)
+static void prepare_values(struct rps_arena *arena, struct preparation *job)
 {
     struct rps_observed *out = job->out;
     int whole = find_used(job);
     size_t total = out->count * out->width;
 
-    total = total > 0 ? total : 1;
-    out->value = calloc(total, sizeof(*out->value));
-    out->gain = calloc(out->width + 1, sizeof(*out->gain));
-    out->variance_floor = calloc(out->width + 1, sizeof(*out->variance_floor));
-    out->correlation = calloc(out->width + 1, sizeof(*out->correlation));
-    out->tolerance = calloc(out->width + 1, sizeof(*out->tolerance));
+    out->value = rps_arena_get(arena, total, sizeof(*out->value));
+    out->gain = rps_arena_get(arena, out->width, sizeof(*out->gain));
+    out->variance_floor = rps_arena_get(arena, out->width, sizeof(*out->variance_floor));
+    out->correlation = rps_arena_get(arena, out->width, sizeof(*out->correlation));
+    out->tolerance = rps_arena_get(arena, out->width, sizeof(*out->tolerance));
     if (!whole)
-        out->weight = calloc(total, sizeof(*out->weight));
-    if (!out->value || !out->gain || !out->variance_floor || !out->correlation || !out->tolerance ||
-        (!whole && !out->weight))
-        return rps_error_memory(err);
+        out->weight = rps_arena_get(arena, total, sizeof(*out->weight));
     for (size_t v = 0; v < out->width; v++) {
         out->gain[v] = 1;
-        if (prepare_signal(job, job->used[v], v, err) < 0)
-            return RPS_FAILED;
+        prepare_signal(job, job->used[v], v);
     }
     settle_edges(job);
-    return 0;
 }
 
-static int find_blocks(const struct rps_signals *signals, struct rps_observed *out,
-                       struct rps_error *err)
+static void find_blocks(struct rps_arena *arena, const struct rps_signals *signals,
+                        struct rps_observed *out)
 {
     size_t count = 1;
 
     for (size_t i = 1; signals->broken && i < signals->count; i++)
         count += signals->broken[i] != 0;
-    out->block = calloc(count + 1, sizeof(*out->block));
-    if (!out->block)
-        return rps_error_memory(err);
+    out->block = rps_arena_get(arena, count + 1, sizeof(*out->block));
     out->block_count = 1;
     for (size_t i = 1; signals->broken && i < signals->count; i++) {
         if (signals->broken[i])
             out->block[out->block_count++] = i;
     }
     out->block[out->block_count] = signals->count;
-    return 0;
 }
 
-static int find_outliers(struct preparation *job, struct rps_error *err)
+static void find_outliers(struct rps_arena *arena, struct preparation *job)
 {
     struct rps_observed *out = job->out;
-    size_t count = 0;
 
-    for (size_t i = 0; i < out->count; i++)
-        count += job->clipped[i];
-    out->outlier = calloc(count + 1, sizeof(*out->outlier));
-    if (!out->outlier)
-        return rps_error_memory(err);
     for (size_t i = 0; i < out->count; i++) {
-        if (job->clipped[i])
-            out->outlier[out->outlier_count++] = i;
+        if (!job->clipped[i])
+            continue;
+        out->outlier =
+            rps_arena_grow(arena, out->outlier, out->outlier_count, sizeof(*out->outlier));
+        out->outlier[out->outlier_count++] = i;
     }
-    return 0;
 }
 
 /* Deviation of a signal's differences of neighbours, as they are: its noise may lie far below its
@@ -523,15 +485,13 @@ static void correlate(struct preparation *job)
     }
 }
 
-static int add_up(struct rps_observed *out, struct rps_error *err)
+static void add_up(struct rps_arena *arena, struct rps_observed *out)
 {
     size_t width = out->width, total = (out->count + 1) * width;
 
-    out->sum = calloc(total + 1, sizeof(*out->sum));
+    out->sum = rps_arena_get(arena, total, sizeof(*out->sum));
     if (out->weight)
-        out->weight_sum = calloc(total + 1, sizeof(*out->weight_sum));
-    if (!out->sum || (out->weight && !out->weight_sum))
-        return rps_error_memory(err);
+        out->weight_sum = rps_arena_get(arena, total, sizeof(*out->weight_sum));
     for (size_t i = 0; i < out->count * width; i++) {
         double part = out->weight ? out->weight[i] * (1.0 / RPS_OBSERVED_WHOLE) : 1;
 
@@ -539,52 +499,26 @@ static int add_up(struct rps_observed *out, struct rps_error *err)
         if (out->weight)
             out->weight_sum[i + width] = out->weight_sum[i] + out->weight[i];
     }
-    return 0;
 }
 
-static int prepare(struct preparation *job, struct rps_error *err)
-{
-    const struct rps_signals *signals = job->signals;
-
-    job->used = calloc(signals->signal_count + 1, sizeof(*job->used));
-    job->seen = calloc(signals->count, sizeof(*job->seen));
-    job->clean = calloc(signals->count, sizeof(*job->clean));
-    job->sample = calloc(SAMPLE_MAX + 1, sizeof(*job->sample));
-    job->wild = calloc(signals->count, sizeof(*job->wild));
-    job->clipped = calloc(signals->count, sizeof(*job->clipped));
-    job->step = calloc(signals->count, sizeof(*job->step));
-    if (!job->used || !job->seen || !job->clean || !job->sample || !job->wild || !job->clipped ||
-        !job->step)
-        return rps_error_memory(err);
-    if (prepare_values(job, err) < 0 || find_outliers(job, err) < 0 ||
-        find_blocks(signals, job->out, err) < 0 || rps_observed_decorrelate(job->out, err) < 0)
-        return RPS_FAILED;
-    correlate(job);
-    return add_up(job->out, err);
-}
-
-int rps_observed_make(const struct rps_signals *signals, struct rps_observed *ret,
-                      struct rps_error *err)
+struct rps_observed rps_observed_make(struct rps_arena *arena, const struct rps_signals *signals)
 {
     struct rps_observed out = {.count = signals->count};
-    struct preparation job = {.signals = signals, .out = &out};
-    int result;
+    struct preparation job = {.signals = signals, .out = &out, .scratch = rps_arena_new()};
 
-    if (signals->count == 0 || signals->signal_count + signals->table_count == 0)
-        return rps_error_set(err, RPS_FAILED, "there are no %s to find phases in",
-                             signals->count == 0 ? "observations" : "signals");
-    result = prepare(&job, err);
-    free(job.edge);
-    free(job.step);
-    free(job.clipped);
-    free(job.wild);
-    free(job.sample);
-    free(job.clean);
-    free(job.seen);
-    free(job.used);
-    if (result < 0)
-        rps_observed_free(&out);
-    else
-        *ret = out;
-    return result;
+    job.used = rps_arena_get(job.scratch, signals->signal_count, sizeof(*job.used));
+    job.seen = rps_arena_get(job.scratch, signals->count, sizeof(*job.seen));
+    job.clean = rps_arena_get(job.scratch, signals->count, sizeof(*job.clean));
+    job.sample = rps_arena_get(job.scratch, SAMPLE_MAX + 1, sizeof(*job.sample));
+    job.wild = rps_arena_get(job.scratch, signals->count, sizeof(*job.wild));
+    job.clipped = rps_arena_get(job.scratch, signals->count, sizeof(*job.clipped));
+    job.step = rps_arena_get(job.scratch, signals->count, sizeof(*job.step));
+    prepare_values(arena, &job);
+    find_outliers(arena, &job);
+    find_blocks(arena, signals, &out);
+    rps_observed_decorrelate(&out);
+    correlate(&job);
+    rps_arena_free(job.scratch);
+    add_up(arena, &out);
+    return out;
 }

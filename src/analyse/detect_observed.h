@@ -8,30 +8,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/detect.h"
-#include "rpistat/error.h"
 
 /* How well a value was seen is kept in so many parts: sums of them are exact integers. */
 #define RPS_OBSERVED_WHOLE 16
 
+/* In an arena. */
 struct rps_observed {
-    size_t count;    /* observations */
-    size_t width;    /* signals that are used; may be 0 */
-    double *value;   /* owned; value[observation * width + signal]; 0 where not seen */
-    uint8_t *weight; /* owned; same places, parts of RPS_OBSERVED_WHOLE, 0 where not seen; NULL:
+    size_t count;              /* observations */
+    size_t width;              /* signals that are used; may be 0 */
+    double *value;             /* value[observation * width + signal]; 0 where not seen */
+    uint8_t *weight;           /* same places, parts of RPS_OBSERVED_WHOLE, 0 where not seen; NULL:
                            everything was seen whole */
-    double *sum;     /* owned; sum[i * width + signal] of weight * value before observation i */
-    uint32_t *weight_sum;      /* owned; of weight, the same way, modulo 2^32; NULL as weight */
-    double *correlation;       /* owned; of neighbours, by their differences; a signal each */
-    double *variance_floor;    /* owned; variance that a signal's noise is taken to have at least */
-    double *tolerance;         /* owned; variance that the means of one label may have */
+    double *sum;               /* sum[i * width + signal] of weight * value before observation i */
+    uint32_t *weight_sum;      /* of weight, the same way, modulo 2^32; NULL as weight */
+    double *correlation;       /* of neighbours, by their differences; a signal each */
+    double *variance_floor;    /* variance that a signal's noise is taken to have at least */
+    double *tolerance;         /* variance that the means of one label may have */
     double unit;               /* variance of every signal's noise, by differences */
-    double *gain;              /* owned; what a signal's values are to be multiplied with */
+    double *gain;              /* what a signal's values are to be multiplied with */
     double degrees_of_freedom; /* how many independent signals the used ones are worth */
     size_t block_count;        /* stretches without a gap */
-    size_t *block;             /* owned; their first observations; block[block_count] is count */
+    size_t *block;             /* their first observations; block[block_count] is count */
     size_t outlier_count;      /* observations far outside the noise of some signal, ascending */
-    uint64_t *outlier;         /* owned */
+    uint64_t *outlier;
 };
 
 /* Weight of value[at], 0 ... 1. */
@@ -69,12 +70,9 @@ static inline double rps_observed_mean(const struct rps_observed *observed, size
  * Prepare signals: values that are not finite or have no weight are not seen; signals that are
  * constant or copies of others are dropped; a value more than four robust standard deviations off
  * the running median of seven is drawn in to that distance; signals are divided by their noise,
- * estimated from differences, and by what their correlation repeats. RPS_FAILED for no
- * observations, no signals, or out of memory. *ret is for rps_observed_free.
+ * estimated from differences, and by what their correlation repeats.
  */
-int rps_observed_make(const struct rps_signals *signals, struct rps_observed *ret,
-                      struct rps_error *err);
-void rps_observed_free(struct rps_observed *observed);
+struct rps_observed rps_observed_make(struct rps_arena *arena, const struct rps_signals *signals);
 
 /*
  * For rps_observed_make: drop signals that are copies of others, and find how many independent
@@ -83,6 +81,6 @@ void rps_observed_free(struct rps_observed *observed);
  * of g, and h is the freedom. Whitening would say the same with fewer words, but needs all signals
  * seen at once.
  */
-int rps_observed_decorrelate(struct rps_observed *observed, struct rps_error *err);
+void rps_observed_decorrelate(struct rps_observed *observed);
 
 #endif

@@ -5,8 +5,6 @@
  * when the change is weak. What the two segments at a boundary cost is followed while the boundary
  * moves, an observation a step; the same walk tells how far it could move without costing much.
  */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "detect_segmentation.h"
@@ -24,9 +22,9 @@ struct walk {
     const struct rps_observed *observed;
     const struct rps_penalties *penalties;
     int lines;          /* 1: one of the two segments is a line */
-    struct sums *left;  /* owned; a signal each */
-    struct sums *right; /* owned */
-    double *cost;       /* owned; of the boundary at each place, 2 * REACH_MAX + 1 */
+    struct sums *left;  /* a signal each */
+    struct sums *right; /* the same */
+    double *cost;       /* of the boundary at each place, 2 * REACH_MAX + 1 */
 };
 
 static void add(const struct walk *walk, struct sums *sums, size_t at, double time, double sign)
@@ -145,42 +143,36 @@ static void refine(struct walk *walk, struct rps_segmentation *segmentation, siz
     }
 }
 
-int rps_segmentation_refine(const struct rps_observed *observed,
-                            const struct rps_penalties *penalties, int rounds, double slack,
-                            struct rps_segmentation *segmentation, struct rps_boundary_place *place,
-                            struct rps_error *err)
+void rps_segmentation_refine(const struct rps_observed *observed,
+                             const struct rps_penalties *penalties, int rounds, double slack,
+                             struct rps_segmentation *segmentation,
+                             struct rps_boundary_place *place)
 {
-    struct walk walk = {.observed = observed, .penalties = penalties};
-    int result = 0;
+    struct rps_arena *scratch = rps_arena_new();
+    struct walk walk = {.observed = observed,
+                        .penalties = penalties,
+                        .left = rps_arena_get(scratch, observed->width, sizeof(*walk.left)),
+                        .right = rps_arena_get(scratch, observed->width, sizeof(*walk.right)),
+                        .cost = rps_arena_get(scratch, 2 * REACH_MAX + 1, sizeof(*walk.cost))};
 
-    walk.left = calloc(observed->width + 1, sizeof(*walk.left));
-    walk.right = calloc(observed->width + 1, sizeof(*walk.right));
-    walk.cost = calloc(2 * REACH_MAX + 1, sizeof(*walk.cost));
-    if (!walk.left || !walk.right || !walk.cost) {
-        result = rps_error_memory(err);
-    } else {
-        for (int round = 0; round < rounds; round++) {
-            for (size_t k = 1; k < segmentation->count; k++) {
-                struct rps_boundary_place found;
+    for (int round = 0; round < rounds; round++) {
+        for (size_t k = 1; k < segmentation->count; k++) {
+            struct rps_boundary_place found;
 
-                if (segmentation->forced[k])
-                    continue;
-                refine(&walk, segmentation, k, 0, &found);
-                segmentation->first[k] = found.best;
-            }
-        }
-        for (size_t k = 0; place && k < segmentation->count; k++) {
-            place[k].best = place[k].earliest = place[k].latest = segmentation->first[k];
-            if (segmentation->spread && segmentation->spread[k].gain > 0) {
-                place[k].earliest = segmentation->spread[k].earliest;
-                place[k].latest = segmentation->spread[k].latest;
-            } else if (!segmentation->forced[k]) {
-                refine(&walk, segmentation, k, slack, &place[k]);
-            }
+            if (segmentation->forced[k])
+                continue;
+            refine(&walk, segmentation, k, 0, &found);
+            segmentation->first[k] = found.best;
         }
     }
-    free(walk.cost);
-    free(walk.right);
-    free(walk.left);
-    return result;
+    for (size_t k = 0; place && k < segmentation->count; k++) {
+        place[k].best = place[k].earliest = place[k].latest = segmentation->first[k];
+        if (segmentation->spread && segmentation->spread[k].gain > 0) {
+            place[k].earliest = segmentation->spread[k].earliest;
+            place[k].latest = segmentation->spread[k].latest;
+        } else if (!segmentation->forced[k]) {
+            refine(&walk, segmentation, k, slack, &place[k]);
+        }
+    }
+    rps_arena_free(scratch);
 }

@@ -18,8 +18,6 @@
  * these hold a change that they cannot tell.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "detect_math.h"
 #include "detect_candidates.h"
@@ -53,11 +51,11 @@
 struct screen {
     const struct rps_observed *observed;
     int lines;
-    uint8_t *keep;    /* owned; places to keep, count + 1 */
-    uint8_t *mark;    /* owned; places where noise was exceeded at any scale, count + 1 */
-    uint32_t *marked; /* owned; marks before a place, count + 2 */
-    float *statistic; /* owned; of the present scale; a block's grid begins at its first place */
-    double *sample;   /* owned; SAMPLE_MAX + 1 */
+    uint8_t *keep;    /* places to keep, count + 1 */
+    uint8_t *mark;    /* places where noise was exceeded at any scale, count + 1 */
+    uint32_t *marked; /* marks before a place, count + 2 */
+    float *statistic; /* of the present scale; a block's grid begins at its first place */
+    double *sample;   /* SAMPLE_MAX + 1 */
     double inflation; /* at the present scale */
 };
 
@@ -288,33 +286,27 @@ static void screen_all(struct screen *screen)
     }
 }
 
-int rps_candidates_screen(struct rps_observed *observed, const struct rps_candidates *constants,
-                          struct rps_candidates *ret, struct rps_error *err)
+struct rps_candidates rps_candidates_screen(struct rps_arena *arena, struct rps_observed *observed,
+                                            const struct rps_candidates *constants)
 {
     struct screen screen = {.observed = observed, .lines = constants != NULL, .inflation = 1};
+    struct rps_arena *scratch;
+    struct rps_candidates ret;
     size_t count = observed->count;
-    int result;
 
     if (count <= COUNT_SMALL &&
         (double)count * (double)count * (double)observed->width < RPS_CANDIDATES_WORK_MAX)
-        return rps_candidates_make(observed, NULL, screen.lines, ret, err);
-    screen.keep = calloc(count + 1, 1);
-    screen.mark = calloc(count + 1, 1);
-    screen.marked = calloc(count + 2, sizeof(*screen.marked));
-    screen.statistic = calloc(count, sizeof(*screen.statistic));
-    screen.sample = calloc(SAMPLE_MAX + 2, sizeof(*screen.sample));
-    if (!screen.keep || !screen.mark || !screen.marked || !screen.statistic || !screen.sample) {
-        result = rps_error_memory(err);
-    } else {
-        screen_all(&screen);
-        for (size_t p = 0; screen.lines && p < constants->count; p++)
-            screen.keep[constants->at[p]] = 1;
-        result = rps_candidates_make(observed, screen.keep, screen.lines, ret, err);
-    }
-    free(screen.sample);
-    free(screen.statistic);
-    free(screen.marked);
-    free(screen.mark);
-    free(screen.keep);
-    return result;
+        return rps_candidates_make(arena, observed, NULL, screen.lines);
+    scratch = rps_arena_new();
+    screen.keep = rps_arena_get(scratch, count + 1, 1);
+    screen.mark = rps_arena_get(scratch, count + 1, 1);
+    screen.marked = rps_arena_get(scratch, count + 2, sizeof(*screen.marked));
+    screen.statistic = rps_arena_get(scratch, count, sizeof(*screen.statistic));
+    screen.sample = rps_arena_get(scratch, SAMPLE_MAX + 2, sizeof(*screen.sample));
+    screen_all(&screen);
+    for (size_t p = 0; screen.lines && p < constants->count; p++)
+        screen.keep[constants->at[p]] = 1;
+    ret = rps_candidates_make(arena, observed, screen.keep, screen.lines);
+    rps_arena_free(scratch);
+    return ret;
 }

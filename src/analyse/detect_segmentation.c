@@ -9,84 +9,64 @@
 #include "detect_segmentation.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct search {
     const struct rps_candidates *candidates;
     struct rps_penalties penalties;
-    double *best;                    /* owned; least cost up to a point */
-    double *start;                   /* owned; least cost of what ends where a segment starts */
-    size_t *from;                    /* owned; where the last segment of that begins */
-    size_t *expiry;                  /* owned; observation from which a start is of no more use */
-    uint8_t *sloped;                 /* owned; is that segment a line? */
-    size_t *active;                  /* owned; starts that may still be the best */
-    double *cost;                    /* owned; of each active start to the present point */
-    struct rps_candidate_gain *gain; /* owned; the same */
+    double *best;                    /* least cost up to a point */
+    double *start;                   /* least cost of what ends where a segment starts */
+    size_t *from;                    /* where the last segment of that begins */
+    size_t *expiry;                  /* observation from which a start is of no more use */
+    uint8_t *sloped;                 /* is that segment a line? */
+    size_t *active;                  /* starts that may still be the best */
+    double *cost;                    /* of each active start to the present point */
+    struct rps_candidate_gain *gain; /* the same */
     size_t active_count;
 };
 
-void rps_segmentation_free(struct rps_segmentation *segmentation)
+static struct rps_segmentation allocate(struct rps_arena *arena, size_t count)
 {
-    free(segmentation->spread);
-    free(segmentation->forced);
-    free(segmentation->sloped);
-    free(segmentation->first);
-    memset(segmentation, 0, sizeof(*segmentation));
+    return (struct rps_segmentation){.count = count,
+                                     .first = rps_arena_get(arena, count + 1, sizeof(size_t)),
+                                     .sloped = rps_arena_get(arena, count + 1, 1),
+                                     .forced = rps_arena_get(arena, count + 1, 1)};
 }
 
-static int segmentation_allocate(struct rps_segmentation *segmentation, size_t count,
-                                 struct rps_error *err)
-{
-    memset(segmentation, 0, sizeof(*segmentation));
-    segmentation->count = count;
-    segmentation->first = calloc(count + 1, sizeof(*segmentation->first));
-    segmentation->sloped = calloc(count + 1, 1);
-    segmentation->forced = calloc(count + 1, 1);
-    if (segmentation->first && segmentation->sloped && segmentation->forced)
-        return 0;
-    rps_segmentation_free(segmentation);
-    return rps_error_memory(err);
-}
-
-int rps_segmentation_at(const struct rps_observed *observed, const uint8_t *keep,
-                        struct rps_segmentation *ret, struct rps_error *err)
+struct rps_segmentation rps_segmentation_at(struct rps_arena *arena,
+                                            const struct rps_observed *observed,
+                                            const uint8_t *keep)
 {
     size_t count = observed->block_count, block = 0, to = 0;
+    struct rps_segmentation ret;
 
     for (size_t i = 0; keep && i < observed->count; i++)
         count += keep[i];
-    if (segmentation_allocate(ret, count, err) < 0)
-        return RPS_FAILED;
+    ret = allocate(arena, count);
     for (size_t i = 0; i < observed->count; i++) {
         int forced = i == observed->block[block];
 
         block += (size_t)forced;
         if (!forced && (!keep || !keep[i]))
             continue;
-        ret->forced[to] = (uint8_t)forced;
-        ret->free += !forced;
-        ret->first[to++] = i;
+        ret.forced[to] = (uint8_t)forced;
+        ret.free += !forced;
+        ret.first[to++] = i;
     }
-    ret->count = to;
-    ret->first[to] = observed->count;
-    return 0;
+    ret.count = to;
+    ret.first[to] = observed->count;
+    return ret;
 }
 
-int rps_segmentation_candidates(struct rps_observed *observed,
-                                const struct rps_segmentation *segmentation, int lines,
-                                struct rps_candidates *ret, struct rps_error *err)
+struct rps_candidates rps_segmentation_candidates(struct rps_arena *arena,
+                                                  struct rps_observed *observed,
+                                                  const struct rps_segmentation *segmentation,
+                                                  int lines)
 {
-    uint8_t *keep = calloc(observed->count + 1, 1);
-    int result;
+    uint8_t *keep = rps_arena_get(arena, observed->count + 1, 1);
 
-    if (!keep)
-        return rps_error_memory(err);
     for (size_t k = 0; k < segmentation->count; k++)
         keep[segmentation->first[k]] = 1;
-    result = rps_candidates_make(observed, keep, lines, ret, err);
-    free(keep);
-    return result;
+    return rps_candidates_make(arena, observed, keep, lines);
 }
 
 void rps_segmentation_move(struct rps_segmentation *segmentation, size_t from, size_t to)
@@ -109,34 +89,18 @@ void rps_segmentation_shorten(struct rps_segmentation *segmentation, size_t coun
     }
 }
 
-static void search_free(struct search *search)
-{
-    free(search->gain);
-    free(search->cost);
-    free(search->active);
-    free(search->sloped);
-    free(search->expiry);
-    free(search->from);
-    free(search->start);
-    free(search->best);
-}
-
-static int search_allocate(struct search *search, struct rps_error *err)
+static void allocate_search(struct rps_arena *arena, struct search *search)
 {
     size_t count = search->candidates->count;
 
-    search->best = calloc(count, sizeof(*search->best));
-    search->start = calloc(count, sizeof(*search->start));
-    search->from = calloc(count, sizeof(*search->from));
-    search->expiry = calloc(count, sizeof(*search->expiry));
-    search->sloped = calloc(count, 1);
-    search->active = calloc(count, sizeof(*search->active));
-    search->cost = calloc(count, sizeof(*search->cost));
-    search->gain = calloc(count, sizeof(*search->gain));
-    if (search->best && search->start && search->from && search->expiry && search->sloped &&
-        search->active && search->cost && search->gain)
-        return 0;
-    return rps_error_memory(err);
+    search->best = rps_arena_get(arena, count, sizeof(*search->best));
+    search->start = rps_arena_get(arena, count, sizeof(*search->start));
+    search->from = rps_arena_get(arena, count, sizeof(*search->from));
+    search->expiry = rps_arena_get(arena, count, sizeof(*search->expiry));
+    search->sloped = rps_arena_get(arena, count, 1);
+    search->active = rps_arena_get(arena, count, sizeof(*search->active));
+    search->cost = rps_arena_get(arena, count, sizeof(*search->cost));
+    search->gain = rps_arena_get(arena, count, sizeof(*search->gain));
 }
 
 /* Is a segment between two candidates long enough, or a whole block? */
@@ -211,40 +175,40 @@ static void run(struct search *search)
     }
 }
 
-static int trace(const struct search *search, struct rps_segmentation *ret, struct rps_error *err)
+static struct rps_segmentation trace(struct rps_arena *arena, const struct search *search)
 {
     const struct rps_candidates *candidates = search->candidates;
     size_t count = 0, last = candidates->count - 1;
+    struct rps_segmentation ret;
 
     for (size_t p = last; p > 0; p = search->from[p])
         count++;
-    if (segmentation_allocate(ret, count, err) < 0)
-        return RPS_FAILED;
-    ret->first[count] = candidates->at[last];
+    ret = allocate(arena, count);
+    ret.first[count] = candidates->at[last];
     for (size_t p = last, to = count; p > 0; p = search->from[p]) {
         size_t from = search->from[p];
 
         to--;
-        ret->first[to] = candidates->at[from];
-        ret->forced[to] = candidates->forced[from];
-        ret->sloped[to] = search->sloped[p];
-        ret->free += candidates->forced[from] == 0;
-        ret->sloped_count += search->sloped[p];
+        ret.first[to] = candidates->at[from];
+        ret.forced[to] = candidates->forced[from];
+        ret.sloped[to] = search->sloped[p];
+        ret.free += candidates->forced[from] == 0;
+        ret.sloped_count += search->sloped[p];
     }
-    return 0;
+    return ret;
 }
 
-int rps_segmentation_search(const struct rps_candidates *candidates,
-                            const struct rps_penalties *penalties, struct rps_segmentation *ret,
-                            struct rps_error *err)
+struct rps_segmentation rps_segmentation_search(struct rps_arena *arena,
+                                                const struct rps_candidates *candidates,
+                                                const struct rps_penalties *penalties)
 {
     struct search search = {.candidates = candidates, .penalties = *penalties};
-    int result = search_allocate(&search, err);
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_segmentation ret;
 
-    if (result == 0) {
-        run(&search);
-        result = trace(&search, ret, err);
-    }
-    search_free(&search);
-    return result;
+    allocate_search(scratch, &search);
+    run(&search);
+    ret = trace(arena, &search);
+    rps_arena_free(scratch);
+    return ret;
 }

@@ -13,14 +13,15 @@ struct rps_variance_change {
     size_t earliest, latest; /* where it may be */
 };
 
+/* In an arena. */
 struct rps_segmentation {
     size_t count; /* segments */
     size_t free;  /* boundaries between them that are not forced */
     size_t sloped_count;
-    size_t *first; /* owned; their first observations; first[count] is the number of observations */
-    uint8_t *sloped; /* owned; 1: a line describes the segment, 0: a constant */
-    uint8_t *forced; /* owned; 1: the boundary at its first observation is forced */
-    struct rps_variance_change *spread; /* owned; a segment each; NULL: no changes of variance */
+    size_t *first;   /* their first observations; first[count] is the number of observations */
+    uint8_t *sloped; /* 1: a line describes the segment, 0: a constant */
+    uint8_t *forced; /* 1: the boundary at its first observation is forced */
+    struct rps_variance_change *spread; /* a segment each; NULL: no changes of variance */
 };
 
 struct rps_penalties {
@@ -32,11 +33,11 @@ struct rps_penalties {
 /*
  * The segmentation with boundaries at candidates that has the least squares plus penalties,
  * exactly: PELT (Killick, Fearnhead, Eckley 2012). Lines are tried where candidates have their
- * sums. *ret is for rps_segmentation_free.
+ * sums.
  */
-int rps_segmentation_search(const struct rps_candidates *candidates,
-                            const struct rps_penalties *penalties, struct rps_segmentation *ret,
-                            struct rps_error *err);
+struct rps_segmentation rps_segmentation_search(struct rps_arena *arena,
+                                                const struct rps_candidates *candidates,
+                                                const struct rps_penalties *penalties);
 
 /* How a boundary was placed between its neighbours. */
 struct rps_boundary_place {
@@ -49,18 +50,18 @@ struct rps_boundary_place {
  * as for the search. place (may be NULL) has room for one a segment and is filled in a last round
  * that moves nothing; slack is what a place may be worse there.
  */
-int rps_segmentation_refine(const struct rps_observed *observed,
-                            const struct rps_penalties *penalties, int rounds, double slack,
-                            struct rps_segmentation *segmentation, struct rps_boundary_place *place,
-                            struct rps_error *err);
+void rps_segmentation_refine(const struct rps_observed *observed,
+                             const struct rps_penalties *penalties, int rounds, double slack,
+                             struct rps_segmentation *segmentation,
+                             struct rps_boundary_place *place);
 
 struct rps_noise;
 
 /* Split segments at changes of variance that gain more than the penalty of a change. noise: what the
  * segmentation leaves, a signal each. */
-int rps_segmentation_split(const struct rps_observed *observed, const struct rps_noise *noise,
-                           double penalty, size_t min_length, struct rps_segmentation *segmentation,
-                           struct rps_error *err);
+void rps_segmentation_split(struct rps_arena *arena, const struct rps_observed *observed,
+                            const struct rps_noise *noise, double penalty, size_t min_length,
+                            struct rps_segmentation *segmentation);
 
 /* What describes a signal in segment k: level + slope * observation. */
 struct rps_fit {
@@ -72,19 +73,19 @@ struct rps_fit rps_segmentation_fit(const struct rps_observed *observed,
 
 /* Segmentation into constants at the places (0 ... count) that `keep` has a 1 for, and into the
  * blocks; NULL: into the blocks only. */
-int rps_segmentation_at(const struct rps_observed *observed, const uint8_t *keep,
-                        struct rps_segmentation *ret, struct rps_error *err);
+struct rps_segmentation rps_segmentation_at(struct rps_arena *arena,
+                                            const struct rps_observed *observed,
+                                            const uint8_t *keep);
 
 /* Candidates at the boundaries. */
-int rps_segmentation_candidates(struct rps_observed *observed,
-                                const struct rps_segmentation *segmentation, int lines,
-                                struct rps_candidates *ret, struct rps_error *err);
+struct rps_candidates rps_segmentation_candidates(struct rps_arena *arena,
+                                                  struct rps_observed *observed,
+                                                  const struct rps_segmentation *segmentation,
+                                                  int lines);
 
 /* Keep only some segments, each with what follows it up to the next: first move those to keep to
  * the front, in their order; then forget the others. */
 void rps_segmentation_move(struct rps_segmentation *segmentation, size_t from, size_t to);
 void rps_segmentation_shorten(struct rps_segmentation *segmentation, size_t count);
-
-void rps_segmentation_free(struct rps_segmentation *segmentation);
 
 #endif

@@ -9,12 +9,9 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "detect_choose.h"
 #include "detect_math.h"
-
-#include "rpistat/array.h"
 
 /* Fewer observations do not tell a variance. */
 #define LENGTH_MIN 8
@@ -31,41 +28,29 @@ struct interval {
 };
 
 struct splitting {
+    struct rps_arena *arena; /* scratch */
     const struct rps_observed *observed;
     double penalty;
     size_t shortest;
-    double *squares; /* owned; of residuals before an observation: [i * width + signal] */
-    uint32_t *seen;  /* owned; values that were seen, the same way */
-    double *trust;   /* owned; of each signal, what its likelihoods are multiplied with */
-    uint8_t *keep;   /* owned; places of boundaries, old and new */
-    struct rps_variance_change *found; /* owned; at those places */
+    double *squares; /* of residuals before an observation: [i * width + signal] */
+    uint32_t *seen;  /* values that were seen, the same way */
+    double *trust;   /* of each signal, what its likelihoods are multiplied with */
+    uint8_t *keep;   /* places of boundaries, old and new */
+    struct rps_variance_change *found; /* at those places */
     size_t count;                      /* of new ones */
-    struct interval *interval;         /* owned */
+    struct interval *interval;
     size_t interval_count;
 };
 
-static void splitting_free(struct splitting *s)
+static void allocate(struct splitting *s)
 {
-    free(s->interval);
-    free(s->found);
-    free(s->keep);
-    free(s->trust);
-    free(s->seen);
-    free(s->squares);
-}
+    size_t width = s->observed->width, count = s->observed->count + 1;
 
-static int splitting_allocate(struct splitting *s, struct rps_error *err)
-{
-    size_t width = s->observed->width, total = (s->observed->count + 1) * width;
-
-    s->squares = calloc(total, sizeof(*s->squares));
-    s->seen = calloc(total, sizeof(*s->seen));
-    s->trust = calloc(width, sizeof(*s->trust));
-    s->keep = calloc(s->observed->count + 1, 1);
-    s->found = calloc(s->observed->count + 1, sizeof(*s->found));
-    if (s->squares && s->seen && s->trust && s->keep && s->found)
-        return 0;
-    return rps_error_memory(err);
+    s->squares = rps_arena_get(s->arena, count * width, sizeof(*s->squares));
+    s->seen = rps_arena_get(s->arena, count * width, sizeof(*s->seen));
+    s->trust = rps_arena_get(s->arena, width, sizeof(*s->trust));
+    s->keep = rps_arena_get(s->arena, count, 1);
+    s->found = rps_arena_get(s->arena, count, sizeof(*s->found));
 }
 
 /* Residuals of a signal from the constants and lines: their sums of squares, and its trust. */
@@ -145,22 +130,19 @@ static struct interval find_split(const struct splitting *s, size_t from, size_t
 
 /* Intervals of from..to, of half, a quarter ... of its length, each overlapping the next by half,
  * that hold a change: enough of them hold only one. */
-static int seed(struct splitting *s, size_t from, size_t to, struct rps_error *err)
+static void seed(struct splitting *s, size_t from, size_t to)
 {
     for (size_t length = to - from; length >= 2 * s->shortest; length /= 2) {
         for (size_t start = from; start + length <= to; start += length / 2) {
-            struct interval found = find_split(s, start, start + length), *more;
+            struct interval found = find_split(s, start, start + length);
 
             if (found.gain <= s->penalty)
                 continue;
-            more = rps_array_grow(s->interval, s->interval_count, sizeof(*more));
-            if (!more)
-                return rps_error_memory(err);
-            s->interval = more;
+            s->interval =
+                rps_arena_grow(s->arena, s->interval, s->interval_count, sizeof(*s->interval));
             s->interval[s->interval_count++] = found;
         }
     }
-    return 0;
 }
 
 static int compare_intervals(const void *a, const void *b)
@@ -229,19 +211,13 @@ static void place_all(struct splitting *s, const struct rps_segmentation *segmen
     }
 }
 
-static int rebuild(struct splitting *s, struct rps_segmentation *segmentation,
-                   struct rps_error *err)
+static void rebuild(struct rps_arena *arena, struct splitting *s,
+                    struct rps_segmentation *segmentation)
 {
-    struct rps_segmentation out = {0};
+    struct rps_segmentation out = rps_segmentation_at(arena, s->observed, s->keep);
     size_t old = 0;
 
-    if (rps_segmentation_at(s->observed, s->keep, &out, err) < 0)
-        return RPS_FAILED;
-    out.spread = calloc(out.count + 1, sizeof(*out.spread));
-    if (!out.spread) {
-        rps_segmentation_free(&out);
-        return rps_error_memory(err);
-    }
+    out.spread = rps_arena_get(arena, out.count, sizeof(*out.spread));
     for (size_t k = 0; k < out.count; k++) {
         while (segmentation->first[old + 1] <= out.first[k])
             old++;
@@ -249,33 +225,26 @@ static int rebuild(struct splitting *s, struct rps_segmentation *segmentation,
         out.sloped[k] = segmentation->sloped[old];
         out.sloped_count += segmentation->sloped[old];
     }
-    rps_segmentation_free(segmentation);
     *segmentation = out;
-    return 0;
 }
 
-int rps_segmentation_split(const struct rps_observed *observed, const struct rps_noise *noise,
-                           double penalty, size_t min_length, struct rps_segmentation *segmentation,
-                           struct rps_error *err)
+void rps_segmentation_split(struct rps_arena *arena, const struct rps_observed *observed,
+                            const struct rps_noise *noise, double penalty, size_t min_length,
+                            struct rps_segmentation *segmentation)
 {
-    struct splitting s = {.observed = observed, .penalty = penalty};
-    int result = splitting_allocate(&s, err);
+    struct splitting s = {.arena = rps_arena_new(), .observed = observed, .penalty = penalty};
 
+    allocate(&s);
     s.shortest = min_length > LENGTH_MIN ? min_length : LENGTH_MIN;
-    if (result == 0) {
-        for (size_t v = 0; v < observed->width; v++)
-            add_signal(&s, segmentation, noise[v].autocorrelation, v);
-        for (size_t k = 0; k < segmentation->count; k++)
-            s.keep[segmentation->first[k]] = 1;
-    }
-    for (size_t k = 0; result == 0 && k < segmentation->count; k++)
-        result = seed(&s, segmentation->first[k], segmentation->first[k + 1], err);
-    if (result == 0) {
-        take(&s);
-        place_all(&s, segmentation);
-    }
-    if (result == 0 && s.count > 0)
-        result = rebuild(&s, segmentation, err);
-    splitting_free(&s);
-    return result;
+    for (size_t v = 0; v < observed->width; v++)
+        add_signal(&s, segmentation, noise[v].autocorrelation, v);
+    for (size_t k = 0; k < segmentation->count; k++)
+        s.keep[segmentation->first[k]] = 1;
+    for (size_t k = 0; k < segmentation->count; k++)
+        seed(&s, segmentation->first[k], segmentation->first[k + 1]);
+    take(&s);
+    place_all(&s, segmentation);
+    if (s.count > 0)
+        rebuild(arena, &s, segmentation);
+    rps_arena_free(s.arena);
 }

@@ -39,8 +39,8 @@ struct sequence {
 struct folding {
     struct rps_phase *phase;
     size_t table_size;      /* a power of two, more than twice the phases */
-    struct sequence *table; /* owned; scratch: open addressing */
-    double *length;         /* owned; scratch: of whole turns */
+    struct sequence *table; /* scratch: open addressing */
+    double *length;         /* scratch: of whole turns */
     int loops, turns;       /* numbered so far */
     size_t saved;           /* rows */
 };
@@ -268,27 +268,20 @@ static void fold(struct folding *f, size_t from, size_t to, int depth)
     fold(f, loop.end, to, depth + 1);
 }
 
-int rps_fold(struct rps_phases *phases, size_t from, size_t to, size_t *ret_rows,
-             struct rps_error *err)
+size_t rps_fold(struct rps_phases *phases, size_t from, size_t to)
 {
     struct folding f = {.phase = phases->phase, .table_size = 2};
-    int result = 0;
+    struct rps_arena *scratch = rps_arena_new();
 
     while (f.table_size < 2 * (to - from))
         f.table_size *= 2;
-    f.table = calloc(f.table_size, sizeof(*f.table));
-    f.length = calloc(to - from + 1, sizeof(*f.length));
-    if (f.table && f.length) {
-        for (size_t i = from; i < to; i++)
-            phases->phase[i].loop = phases->phase[i].turn = phases->phase[i].part = 0;
-        fold(&f, from, to, 0);
-        *ret_rows = to - from - f.saved;
-    } else {
-        result = rps_error_memory(err);
-    }
-    free(f.length);
-    free(f.table);
-    return result;
+    f.table = rps_arena_get(scratch, f.table_size, sizeof(*f.table));
+    f.length = rps_arena_get(scratch, to - from + 1, sizeof(*f.length));
+    for (size_t i = from; i < to; i++)
+        phases->phase[i].loop = phases->phase[i].turn = phases->phase[i].part = 0;
+    fold(&f, from, to, 0);
+    rps_arena_free(scratch);
+    return to - from - f.saved;
 }
 
 /* --- what turns are like ---------------------------------------------------------------------- */

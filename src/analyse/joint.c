@@ -16,8 +16,7 @@ void rps_joint_free(struct rps_joint *joint)
 
 /* --- one behind the other --------------------------------------------------------------------- */
 
-static int allocate(const struct rps_signals *const *run, size_t count, struct rps_signals *out,
-                    struct rps_error *err)
+static void allocate(const struct rps_signals *const *run, size_t count, struct rps_signals *out)
 {
     size_t signals = run[0]->signal_count;
     int weighted = 0;
@@ -27,15 +26,11 @@ static int allocate(const struct rps_signals *const *run, size_t count, struct r
         out->count += run[r]->count;
         weighted |= run[r]->weight != NULL;
     }
-    out->value = calloc(out->count * signals + 1, sizeof(*out->value));
-    out->weight = weighted ? calloc(out->count * signals + 1, sizeof(*out->weight)) : NULL;
-    out->resolution = calloc(signals + 1, sizeof(*out->resolution));
-    out->noise_floor = calloc(signals + 1, sizeof(*out->noise_floor));
-    out->broken = calloc(out->count + 1, sizeof(*out->broken));
-    if (out->value && (out->weight || !weighted) && out->resolution && out->noise_floor &&
-        out->broken)
-        return 0;
-    return rps_error_memory(err);
+    out->value = rps_arena_loose(out->count * signals, sizeof(*out->value));
+    out->weight = weighted ? rps_arena_loose(out->count * signals, sizeof(*out->weight)) : NULL;
+    out->resolution = rps_arena_loose(signals, sizeof(*out->resolution));
+    out->noise_floor = rps_arena_loose(signals, sizeof(*out->noise_floor));
+    out->broken = rps_arena_loose(out->count, sizeof(*out->broken));
 }
 
 /* Copy a series to where observation `at` is. */
@@ -57,34 +52,30 @@ static void copy_run(const struct rps_signals *run, size_t at, struct rps_signal
     out->broken[at] = RPS_BROKEN_RUN;
 }
 
-static int join_tables(const struct rps_signals *const *run, size_t count, struct rps_signals *out,
-                       struct rps_error *err)
+static void join_tables(const struct rps_signals *const *run, size_t count, struct rps_signals *out)
 {
-    const struct rps_count_table **of_run = calloc(count + 1, sizeof(*of_run));
     size_t tables = run[0]->table_count;
-    int result = 0;
+    struct rps_arena *scratch = rps_arena_new();
+    const struct rps_count_table **of_run = rps_arena_get(scratch, count, sizeof(*of_run));
 
-    out->table = calloc(tables + 1, sizeof(*out->table));
-    if (!of_run || !out->table)
-        result = rps_error_memory(err);
-    for (size_t t = 0; t < tables && result == 0; t++) {
+    out->table = rps_arena_loose(tables, sizeof(*out->table));
+    for (out->table_count = 0; out->table_count < tables; out->table_count++) {
         for (size_t r = 0; r < count; r++)
-            of_run[r] = &run[r]->table[t];
-        result = rps_count_table_join(of_run, count, &out->table[t], err);
-        out->table_count += result == 0;
+            of_run[r] = &run[r]->table[out->table_count];
+        out->table[out->table_count] = rps_count_table_join(of_run, count);
     }
-    free(of_run);
-    return result;
+    rps_arena_free(scratch);
 }
 
-static int put_together(const struct rps_signals *const *run, size_t count, struct rps_signals *out,
-                        struct rps_error *err)
+static struct rps_signals put_together(const struct rps_signals *const *run, size_t count)
 {
-    if (allocate(run, count, out, err) < 0)
-        return RPS_FAILED;
+    struct rps_signals out = {0};
+
+    allocate(run, count, &out);
     for (size_t r = 0, at = 0; r < count; at += run[r++]->count)
-        copy_run(run[r], at, out);
-    return join_tables(run, count, out, err);
+        copy_run(run[r], at, &out);
+    join_tables(run, count, &out);
+    return out;
 }
 
 /* --- distances -------------------------------------------------------------------------------- */
@@ -156,18 +147,13 @@ static void add_signal(const struct rps_signals *signals, size_t s, const struct
 #define NOTHING_IN_COMMON 2
 
 /* Add the squared difference of labels in the mix of a table, as that of a signal. */
-static int add_table(const struct rps_count_table *table, const struct rps_phases *phases,
-                     double *distance, double *seen, struct rps_error *err)
+static void add_table(struct rps_arena *scratch, const struct rps_count_table *table,
+                      const struct rps_phases *phases, double *distance, double *seen)
 {
     size_t width = table->width, labels = (size_t)phases->label_count;
-    double *count = calloc(labels * width + 1, sizeof(*count));
-    double *all = calloc(labels + 1, sizeof(*all));
+    double *count = rps_arena_get(scratch, labels * width, sizeof(*count));
+    double *all = rps_arena_get(scratch, labels, sizeof(*all));
 
-    if (!count || !all) {
-        free(count);
-        free(all);
-        return rps_error_memory(err);
-    }
     for (size_t k = 0; k < phases->count; k++) {
         const struct rps_phase *phase = &phases->phase[k];
         size_t label = (size_t)phase->label;
@@ -189,9 +175,6 @@ static int add_table(const struct rps_count_table *table, const struct rps_phase
         distance[pair] += apart * apart;
         seen[pair]++;
     }
-    free(count);
-    free(all);
-    return 0;
 }
 
 static void scale(double *distance, const double *seen, size_t count)
@@ -206,71 +189,50 @@ static void scale(double *distance, const double *seen, size_t count)
         distance[i] /= most;
 }
 
-static int find_distances(const struct rps_signals *signals, const struct rps_phases *phases,
-                          struct rps_joint *joint, struct rps_error *err)
+static void find_distances(const struct rps_signals *signals, const struct rps_phases *phases,
+                           struct rps_joint *joint)
 {
     size_t labels = (size_t)phases->label_count, pairs = labels * labels;
-    struct values *label = calloc(labels + 1, sizeof(*label));
-    double *seen = calloc(pairs + 1, sizeof(*seen));
-    int result = 0;
+    struct rps_arena *scratch = rps_arena_new();
+    struct values *label = rps_arena_get(scratch, labels, sizeof(*label));
+    double *seen = rps_arena_get(scratch, pairs, sizeof(*seen));
 
     joint->label_count = phases->label_count;
-    joint->distance = calloc(pairs + 1, sizeof(*joint->distance));
-    if (label && seen && joint->distance) {
-        for (size_t s = 0; s < signals->signal_count; s++) {
-            struct values all = {0};
+    joint->distance = rps_arena_loose(pairs, sizeof(*joint->distance));
+    for (size_t s = 0; s < signals->signal_count; s++) {
+        struct values all = {0};
 
-            memset(label, 0, labels * sizeof(*label));
-            add_up(signals, s, phases, label, &all);
-            if (all.weight > 0)
-                add_signal(signals, s, label, &all, phases->label_count, joint->distance, seen);
-        }
-        for (size_t t = 0; t < signals->table_count && result == 0; t++)
-            result = add_table(&signals->table[t], phases, joint->distance, seen, err);
-        scale(joint->distance, seen, pairs);
-    } else {
-        result = rps_error_memory(err);
+        memset(label, 0, labels * sizeof(*label));
+        add_up(signals, s, phases, label, &all);
+        if (all.weight > 0)
+            add_signal(signals, s, label, &all, phases->label_count, joint->distance, seen);
     }
-    free(seen);
-    free(label);
-    return result;
+    for (size_t t = 0; t < signals->table_count; t++)
+        add_table(scratch, &signals->table[t], phases, joint->distance, seen);
+    scale(joint->distance, seen, pairs);
+    rps_arena_free(scratch);
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
-
-static int split(const struct rps_signals *const *run, const struct rps_phases *phases,
-                 struct rps_joint *joint, struct rps_error *err)
-{
-    int result = 0;
-
-    joint->run = calloc(joint->run_count + 1, sizeof(*joint->run));
-    if (!joint->run)
-        return rps_error_memory(err);
-    for (size_t r = 0, at = 0; r < joint->run_count && result == 0; at += run[r++]->count)
-        result = rps_phases_part(phases, at, at + run[r]->count, &joint->run[r], err);
-    return result;
-}
 
 int rps_joint_find(const struct rps_signals *const *run, size_t count,
                    const struct rps_phases_options *options, struct rps_joint *ret,
                    struct rps_error *err)
 {
-    struct rps_signals signals = {0};
+    struct rps_signals signals = put_together(run, count);
     struct rps_found_phases found = {0};
-    struct rps_joint joint = {.run_count = count};
-    int result = put_together(run, count, &signals, err);
+    const struct rps_phases *shown;
+    int result = rps_phases_find(&signals, options, &found, err);
 
-    if (result == 0)
-        result = rps_phases_find(&signals, options, &found, err);
-    if (result == 0)
-        result = split(run, rps_phase_levels_shown(&found.levels), &joint, err);
-    if (result == 0)
-        result = find_distances(&signals, rps_phase_levels_shown(&found.levels), &joint, err);
+    if (result == 0) {
+        shown = rps_phase_levels_shown(&found.levels);
+        *ret = (struct rps_joint){.run_count = count,
+                                  .run = rps_arena_loose(count, sizeof(*ret->run))};
+        for (size_t r = 0, at = 0; r < count; at += run[r++]->count)
+            ret->run[r] = rps_phases_part(shown, at, at + run[r]->count);
+        find_distances(&signals, shown, ret);
+    }
     rps_found_phases_free(&found);
     rps_signals_free(&signals);
-    if (result == 0)
-        *ret = joint;
-    else
-        rps_joint_free(&joint);
     return result;
 }

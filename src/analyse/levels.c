@@ -18,11 +18,7 @@ void rps_levels_free(struct rps_levels *levels)
 {
     for (size_t at = 0; levels->phases && at < levels->count; at++)
         rps_phases_free(&levels->phases[at]);
-    if (levels->tree)
-        rps_level_tree_free(levels->tree);
-    free(levels->tree);
-    free(levels->phases);
-    free(levels->level);
+    rps_arena_free(levels->arena);
     memset(levels, 0, sizeof(*levels));
 }
 
@@ -30,15 +26,15 @@ void rps_levels_free(struct rps_levels *levels)
 
 /* The levels, from the coarsest: every size is one. Its stretches are those of the run that has
  * most. */
-static int list_levels(struct rps_levels *levels, struct rps_error *err)
+static void list_levels(struct rps_levels *levels)
 {
     const struct rps_level_tree *tree = levels->tree;
-    size_t *run_of = calloc(tree->count + 1, sizeof(*run_of)); /* in which a size has one more */
-    size_t *count = calloc(tree->runs + 1, sizeof(*count)), run = 0, most = 1;
+    /* in which a size has one more */
+    size_t *run_of = rps_arena_get(levels->arena, tree->count + 1, sizeof(*run_of));
+    size_t *count = rps_arena_get(levels->arena, tree->runs + 1, sizeof(*count)), run = 0, most = 1;
     double all = 0, left;
-    int result = run_of && count ? 0 : rps_error_memory(err);
 
-    for (size_t k = 0; k < tree->count && result == 0; k++) {
+    for (size_t k = 0; k < tree->count; k++) {
         run += tree->begins[k];
         count[run] += tree->begins[k];
         run_of[tree->rank[k]] = run;
@@ -46,16 +42,13 @@ static int list_levels(struct rps_levels *levels, struct rps_error *err)
     for (size_t size = tree->runs; size < tree->count; size++)
         all += tree->increase[size];
     left = all;
-    for (size_t size = tree->runs; size <= tree->count && result == 0; size++) {
+    for (size_t size = tree->runs; size <= tree->count; size++) {
         if (size > tree->runs && ++count[run_of[size]] > most)
             most = count[run_of[size]];
         levels->level[levels->count++] = (struct rps_level){
             .stretches = most, .all = size, .lost = all > 0 && size < tree->count ? left / all : 0};
         left -= tree->increase[size];
     }
-    free(count);
-    free(run_of);
-    return result;
 }
 
 /* First leaves of the stretches of a level; how many they are. */
@@ -134,14 +127,14 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
 /* Labels of the stretches: at the finest level the detection's, numbered anew since some may be
  * gone with their boundaries. */
 static int find_labels(const struct rps_levels *levels, size_t at, const size_t *first, int *label,
-                       double *sure, struct rps_error *err)
+                       double *sure)
 {
     const struct rps_level_tree *tree = levels->tree;
     size_t count = levels->level[at].all;
     int labels = 0;
 
     if (count < tree->count || tree->runs > 1 || tree->mix_count > 0)
-        return rps_level_tree_label(tree, first, count, label, sure, err);
+        return rps_level_tree_label(tree, first, count, label, sure);
     for (size_t k = 0; k < count; k++) {
         size_t same = 0;
 
@@ -168,68 +161,43 @@ static void fill_phases(const struct rps_level_tree *tree, const size_t *first, 
 }
 
 /* Fold the phases of a level, run by run: rows of the run that has most. */
-static int fold_runs(const struct rps_level_tree *tree, const size_t *first,
-                     struct rps_phases *phases, size_t *ret_rows, struct rps_error *err)
+static size_t fold_runs(const struct rps_level_tree *tree, const size_t *first,
+                        struct rps_phases *phases)
 {
-    size_t end;
+    size_t end, most = 0;
 
-    *ret_rows = 0;
     for (size_t k = 0; k < phases->count; k = end) {
         size_t rows;
 
         for (end = k + 1; end < phases->count && !tree->begins[first[end]];)
             end++;
-        if (rps_fold(phases, k, end, &rows, err) < 0)
-            return RPS_FAILED;
-        *ret_rows = rows > *ret_rows ? rows : *ret_rows;
+        rows = rps_fold(phases, k, end);
+        most = rows > most ? rows : most;
     }
-    return 0;
+    return most;
 }
 
-/* The phases of a level, folded. */
-static int make_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
-                       size_t *ret_rows, struct rps_error *err)
+struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, size_t *ret_rows)
 {
     const struct rps_level_tree *tree = levels->tree;
+    struct rps_arena *scratch = rps_arena_new();
     size_t count = levels->level[at].all;
-    size_t *first = calloc(tree->count + 1, sizeof(*first));
-    int *label = calloc(count, sizeof(*label)), result;
-    double *sure = calloc(count, sizeof(*sure));
-    struct rps_phases out = {0};
+    size_t *first = rps_arena_get(scratch, tree->count + 1, sizeof(*first));
+    int *label = rps_arena_get(scratch, count, sizeof(*label));
+    double *sure = rps_arena_get(scratch, count, sizeof(*sure));
+    struct rps_phases ret = {.phase = rps_arena_loose(count, sizeof(*ret.phase))};
 
-    out.phase = calloc(count, sizeof(*out.phase));
-    if (first && label && sure && out.phase) {
-        list_stretches(tree, count, first);
-        result = find_labels(levels, at, first, label, sure, err);
-    } else {
-        result = rps_error_memory(err);
-    }
-    if (result >= 0) {
-        fill_phases(tree, first, count, label, sure, &out);
-        out.label_count = result;
-        result = fold_runs(tree, first, &out, ret_rows, err);
-    }
-    if (result >= 0)
-        *ret = out;
-    else
-        rps_phases_free(&out);
-    free(sure);
-    free(label);
-    free(first);
-    return result < 0 ? result : 0;
-}
-
-int rps_levels_phases(const struct rps_levels *levels, size_t at, struct rps_phases *ret,
-                      struct rps_error *err)
-{
-    size_t rows;
-
-    return make_phases(levels, at, ret, &rows, err);
+    list_stretches(tree, count, first);
+    ret.label_count = find_labels(levels, at, first, label, sure);
+    fill_phases(tree, first, count, label, sure, &ret);
+    *ret_rows = fold_runs(tree, first, &ret);
+    rps_arena_free(scratch);
+    return ret;
 }
 
 /* Look at all levels that can be read as they are, of finer ones at those that differ, and at the
  * finest. */
-static int look_at_levels(struct rps_levels *levels, struct rps_error *err)
+static void look_at_levels(struct rps_levels *levels)
 {
     double before = 0;
 
@@ -239,56 +207,32 @@ static int look_at_levels(struct rps_levels *levels, struct rps_error *err)
         if (stretches > RPS_LEVELS_READABLE && stretches < LOOK_FACTOR * before &&
             at + 1 < levels->count)
             continue;
-        if (make_phases(levels, at, &levels->phases[at], &levels->level[at].rows, err) < 0)
-            return RPS_FAILED;
+        levels->phases[at] = rps_levels_phases(levels, at, &levels->level[at].rows);
         before = stretches;
     }
-    return 0;
 }
 
-int rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine,
-                    struct rps_levels *ret, struct rps_error *err)
+struct rps_levels rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine)
 {
-    struct rps_levels levels = {0};
-    int result;
+    struct rps_levels levels = {.arena = rps_arena_new()};
 
-    levels.tree = calloc(1, sizeof(*levels.tree));
-    if (!levels.tree)
-        return rps_error_memory(err);
-    result = rps_level_tree_make(signals, fine, levels.tree, err);
-    if (result == 0) {
-        levels.level = calloc(levels.tree->count, sizeof(*levels.level));
-        levels.phases = calloc(levels.tree->count, sizeof(*levels.phases));
-        result = levels.level && levels.phases ? rps_level_tree_merge(levels.tree, err)
-                                               : rps_error_memory(err);
-    }
-    if (result == 0) {
-        result = list_levels(&levels, err);
-    }
-    if (result == 0)
-        result = look_at_levels(&levels, err);
-    if (result == 0) {
-        levels.usual = find_usual(&levels);
-        *ret = levels;
-    } else {
-        rps_levels_free(&levels);
-    }
-    return result;
+    levels.tree = rps_arena_get(levels.arena, 1, sizeof(*levels.tree));
+    *levels.tree = rps_level_tree_make(levels.arena, signals, fine);
+    levels.level = rps_arena_get(levels.arena, levels.tree->count, sizeof(*levels.level));
+    levels.phases = rps_arena_get(levels.arena, levels.tree->count, sizeof(*levels.phases));
+    rps_level_tree_merge(levels.tree);
+    list_levels(&levels);
+    look_at_levels(&levels);
+    levels.usual = find_usual(&levels);
+    return levels;
 }
 
-int rps_levels_keep(struct rps_levels *levels, size_t shown, struct rps_phase_levels *ret,
-                    struct rps_error *err)
+struct rps_phase_levels rps_levels_keep(struct rps_levels *levels, size_t shown)
 {
-    struct rps_phase_levels out = {0};
+    struct rps_phase_levels out = {.level = rps_arena_loose(levels->count, sizeof(*out.level))};
 
-    out.level = calloc(levels->count, sizeof(*out.level));
-    if (!out.level)
-        return rps_error_memory(err);
-    if (levels->level[shown].rows == 0 &&
-        make_phases(levels, shown, &levels->phases[shown], &levels->level[shown].rows, err) < 0) {
-        rps_phase_levels_free(&out);
-        return RPS_FAILED;
-    }
+    if (levels->level[shown].rows == 0)
+        levels->phases[shown] = rps_levels_phases(levels, shown, &levels->level[shown].rows);
     for (size_t at = 0; at < levels->count; at++) {
         if (levels->level[at].rows == 0)
             continue;
@@ -297,6 +241,5 @@ int rps_levels_keep(struct rps_levels *levels, size_t shown, struct rps_phase_le
         out.level[out.count++] = levels->phases[at];
         levels->phases[at] = (struct rps_phases){0};
     }
-    *ret = out;
-    return 0;
+    return out;
 }

@@ -4,7 +4,6 @@
  * stretches some make the clusters, and the others join them.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "detect_math.h"
@@ -26,47 +25,28 @@
 #define ALIKE_OF_COUNTS 4
 #define ALIKE_BESIDE    .1
 
-/* Two stretches are of two kinds, whatever else varies in the run, where the means of a signal differ
- * by so many of their own deviations, and by as much as the run's; of so many observations each. Not
- * beside tables of counts, which say more of it than what other programs leave of the CPU. */
-#define APART_DEVIATIONS 4
-#define APART_LEAST      8
-
 /* Stretches that make clusters: all pairs of them are compared. */
 #define MAKERS_MAX     400
 #define MAKERS_LONGEST 200
 
 struct labelling {
+    struct rps_arena *arena;
     const struct rps_level_tree *tree;
     const size_t *first; /* leaves that the stretches begin at */
     size_t stretches;
     size_t count;              /* of those that make clusters */
-    size_t *place;             /* owned; of each of them among the stretches, ascending */
-    size_t *cluster;           /* owned; of each: the first maker of its cluster, which names it */
-    struct rps_moments3 *sums; /* owned; of each cluster, width each */
-    struct rps_moments3 *all;  /* owned; of the whole run */
-    struct rps_moments3 *both; /* owned; scratch, three times width */
-    double *cost;              /* owned; of each cluster */
+    size_t *place;             /* of each of them among the stretches, ascending */
+    size_t *cluster;           /* of each: the first maker of its cluster, which names it */
+    struct rps_moments3 *sums; /* of each cluster, width each */
+    struct rps_moments3 *both; /* scratch, three times width */
+    double *cost;              /* of each cluster */
     double limit;              /* clusters that differ by less are alike */
     double beside;   /* with tables of counts: so are those that differ by less, an observation */
-    size_t *partner; /* owned; of each cluster; NONE: it may merge with none */
-    double *apart;   /* owned; how much it differs from that */
-    double *between; /* owned; between[a * count + b]: how much two clusters differ; INFINITY: they
+    size_t *partner; /* of each cluster; NONE: it may merge with none */
+    double *apart;   /* how much it differs from that */
+    double *between; /* between[a * count + b]: how much two clusters differ; INFINITY: they
                         have neighbours in each other */
 };
-
-static void labelling_free(struct labelling *l)
-{
-    free(l->between);
-    free(l->apart);
-    free(l->partner);
-    free(l->cost);
-    free(l->both);
-    free(l->all);
-    free(l->sums);
-    free(l->cluster);
-    free(l->place);
-}
 
 static double length_of(const struct labelling *l, size_t k)
 {
@@ -77,19 +57,15 @@ static double length_of(const struct labelling *l, size_t k)
 
 /* The stretches that make clusters: the longest, and any of the others, for in a long loop all of the
  * longest are one part of it. */
-static int choose_makers(struct labelling *l, struct rps_error *err)
+static void choose_makers(struct labelling *l)
 {
     size_t longest = l->stretches < MAKERS_LONGEST ? l->stretches : MAKERS_LONGEST;
     size_t wanted = l->stretches < MAKERS_MAX ? l->stretches : MAKERS_MAX;
-    double *length = calloc(l->stretches, sizeof(*length)), least;
+    double *length = rps_arena_get(l->arena, l->stretches, sizeof(*length)), least;
     size_t others = l->stretches - longest;
     uint64_t dice = 1;
 
-    l->place = calloc(l->stretches, sizeof(*l->place));
-    if (!length || !l->place) {
-        free(length);
-        return rps_error_memory(err);
-    }
+    l->place = rps_arena_get(l->arena, l->stretches, sizeof(*l->place));
     for (size_t k = 0; k < l->stretches; k++)
         length[k] = length_of(l, k);
     least = rps_select_rank(length, l->stretches, l->stretches - longest);
@@ -103,28 +79,20 @@ static int choose_makers(struct labelling *l, struct rps_error *err)
             l->place[l->count++] = k;
         }
     }
-    free(length);
-    return 0;
 }
 
-static int labelling_make(struct labelling *l, struct rps_error *err)
+static void labelling_make(struct labelling *l)
 {
     size_t width = l->tree->width;
 
-    if (choose_makers(l, err) < 0)
-        return RPS_FAILED;
-    l->cluster = calloc(l->count, sizeof(*l->cluster));
-    l->sums = calloc(l->count * width + 1, sizeof(*l->sums));
-    l->all = calloc(width + 1, sizeof(*l->all));
-    l->both = calloc(3 * width + 1, sizeof(*l->both));
-    l->cost = calloc(l->count, sizeof(*l->cost));
-    l->partner = calloc(l->count, sizeof(*l->partner));
-    l->apart = calloc(l->stretches, sizeof(*l->apart));
-    l->between = calloc(l->count * l->count, sizeof(*l->between));
-    if (!l->cluster || !l->sums || !l->all || !l->both || !l->cost || !l->partner || !l->apart ||
-        !l->between)
-        return rps_error_memory(err);
-    rps_level_tree_moments(l->tree, 0, l->tree->count, l->all);
+    choose_makers(l);
+    l->cluster = rps_arena_get(l->arena, l->count, sizeof(*l->cluster));
+    l->sums = rps_arena_get(l->arena, l->count * width, sizeof(*l->sums));
+    l->both = rps_arena_get(l->arena, 3 * width, sizeof(*l->both));
+    l->cost = rps_arena_get(l->arena, l->count, sizeof(*l->cost));
+    l->partner = rps_arena_get(l->arena, l->count, sizeof(*l->partner));
+    l->apart = rps_arena_get(l->arena, l->stretches, sizeof(*l->apart));
+    l->between = rps_arena_get(l->arena, l->count * l->count, sizeof(*l->between));
     for (size_t k = 0; k < l->count; k++) {
         const size_t *first = l->first + l->place[k];
 
@@ -132,7 +100,6 @@ static int labelling_make(struct labelling *l, struct rps_error *err)
         rps_level_tree_moments(l->tree, first[0], first[1], l->sums + k * width);
         l->cost[k] = rps_level_tree_cost(l->tree, l->sums + k * width);
     }
-    return 0;
 }
 
 /* What a difference of whole clusters is to be multiplied with for one of their observations; 0 where
@@ -159,39 +126,12 @@ static double difference(struct labelling *l, const struct rps_moments3 *x, doub
            (l->tree->mix_count > 0 ? 1 : by_observation(l, x, y));
 }
 
-static double variance(const struct rps_moments3 *moments)
-{
-    double mean = moments->sum / moments->weight;
-
-    return fmax(moments->squares / moments->weight - mean * mean, 0);
-}
-
-static int are_apart(const struct labelling *l, const struct rps_moments3 *x,
-                     const struct rps_moments3 *y)
-{
-    for (size_t s = 0; s < l->tree->signals; s++) {
-        double by, own;
-
-        if (x[s].weight < APART_LEAST || y[s].weight < APART_LEAST)
-            continue;
-        by = x[s].sum / x[s].weight - y[s].sum / y[s].weight;
-        own = variance(&x[s]) + variance(&y[s]);
-        if (by * by > APART_DEVIATIONS * APART_DEVIATIONS * own && by * by > variance(&l->all[s]))
-            return 1;
-    }
-    return 0;
-}
-
 static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
-    double apart, each;
+    double apart = difference(l, x, l->cost[a], y, l->cost[b]), each = by_observation(l, x, y);
 
-    if (l->tree->mix_count == 0 && are_apart(l, x, y))
-        return INFINITY;
-    apart = difference(l, x, l->cost[a], y, l->cost[b]);
-    each = by_observation(l, x, y);
     return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
 
@@ -386,18 +326,16 @@ static int give_labels(struct labelling *l, int *number, int *label, double *sur
 }
 
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
-                         int *label, double *sure, struct rps_error *err)
+                         int *label, double *sure)
 {
-    struct labelling l = {.tree = tree, .first = first, .stretches = count};
-    int *number = malloc(count * sizeof(*number));
-    int result = number ? labelling_make(&l, err) : rps_error_memory(err);
+    struct labelling l = {
+        .arena = rps_arena_new(), .tree = tree, .first = first, .stretches = count};
+    int *number = rps_arena_get(l.arena, count, sizeof(*number)), labels;
 
-    if (result == 0) {
-        merge_alike(&l);
-        memset(number, -1, count * sizeof(*number));
-        result = give_labels(&l, number, label, sure);
-    }
-    free(number);
-    labelling_free(&l);
-    return result;
+    labelling_make(&l);
+    merge_alike(&l);
+    memset(number, -1, count * sizeof(*number));
+    labels = give_labels(&l, number, label, sure);
+    rps_arena_free(l.arena);
+    return labels;
 }

@@ -1,8 +1,4 @@
 /* Merging neighbours, the pair whose cost rises least first. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "levels_tree.h"
 
 /* Two neighbours that may merge: a stretch and the one behind it. Outdated when either has merged
@@ -15,11 +11,11 @@ struct pair {
 
 struct merging {
     struct rps_level_tree *tree;
-    size_t *end;              /* owned; of the stretch that begins at a leaf; 0: none does */
-    size_t *begin;            /* owned; of the stretch that ends before a leaf */
-    double *cost;             /* owned; of the stretch that begins at a leaf */
-    struct rps_moments3 *sum; /* owned; scratch */
-    struct pair *heap;        /* owned; least increase first */
+    size_t *end;              /* of the stretch that begins at a leaf; 0: none does */
+    size_t *begin;            /* of the stretch that ends before a leaf */
+    double *cost;             /* of the stretch that begins at a leaf */
+    struct rps_moments3 *sum; /* scratch */
+    struct pair *heap;        /* least increase first */
     size_t heap_count;
     size_t left; /* stretches */
 };
@@ -113,24 +109,19 @@ static void merge_all(struct merging *m)
     merge_pairs(m);
 }
 
-int rps_level_tree_merge(struct rps_level_tree *tree, struct rps_error *err)
+void rps_level_tree_merge(struct rps_level_tree *tree)
 {
-    struct merging m = {.tree = tree};
-    int result = 0;
+    struct rps_arena *scratch = rps_arena_new();
+    size_t count = tree->count;
+    struct merging m = {
+        .tree = tree,
+        .end = rps_arena_get(scratch, count + 1, sizeof(*m.end)),
+        .begin = rps_arena_get(scratch, count + 1, sizeof(*m.begin)),
+        .cost = rps_arena_get(scratch, count + 1, sizeof(*m.cost)),
+        .sum = rps_arena_get(scratch, tree->width, sizeof(*m.sum)),
+        .heap = rps_arena_get(scratch, 4 * count + 4, sizeof(*m.heap)), /* two new ones a merge */
+    };
 
-    m.end = calloc(tree->count + 1, sizeof(*m.end));
-    m.begin = calloc(tree->count + 1, sizeof(*m.begin));
-    m.cost = calloc(tree->count + 1, sizeof(*m.cost));
-    m.sum = calloc(tree->width + 1, sizeof(*m.sum));
-    m.heap = calloc(4 * tree->count + 4, sizeof(*m.heap)); /* at most two new ones a merge */
-    if (m.end && m.begin && m.cost && m.sum && m.heap)
-        merge_all(&m);
-    else
-        result = rps_error_memory(err);
-    free(m.heap);
-    free(m.sum);
-    free(m.cost);
-    free(m.begin);
-    free(m.end);
-    return result;
+    merge_all(&m);
+    rps_arena_free(scratch);
 }

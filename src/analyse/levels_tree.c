@@ -25,37 +25,6 @@ struct inside {
     double pair_squares;    /* of the deviations in those pairs */
 };
 
-void rps_level_tree_free(struct rps_level_tree *tree)
-{
-    free(tree->increase);
-    free(tree->rank);
-    free(tree->worth);
-    free(tree->floor);
-    free(tree->before);
-    free(tree->begins);
-    free(tree->leaf);
-    for (size_t t = 0; t < tree->mix_count; t++)
-        rps_mix_free(&tree->mix[t]);
-    free(tree->mix);
-    memset(tree, 0, sizeof(*tree));
-}
-
-static int allocate(struct rps_level_tree *tree, size_t leaves, size_t signals,
-                    struct rps_error *err)
-{
-    tree->leaf = calloc(leaves, sizeof(*tree->leaf));
-    tree->begins = calloc(leaves + 1, 1);
-    tree->before = calloc((leaves + 1) * signals + 1, sizeof(*tree->before));
-    tree->floor = calloc(signals + 1, sizeof(*tree->floor));
-    tree->worth = calloc(signals + 1, sizeof(*tree->worth));
-    tree->rank = calloc(leaves + 1, sizeof(*tree->rank));
-    tree->increase = calloc(leaves + 1, sizeof(*tree->increase));
-    if (tree->leaf && tree->begins && tree->before && tree->floor && tree->worth && tree->rank &&
-        tree->increase)
-        return 0;
-    return rps_error_memory(err);
-}
-
 /* Is the boundary before a fine phase left out? It is not sure; or what is before it has got the
  * phase's label by that. */
 static int joins(const struct rps_phases *fine, size_t k, const struct rps_phase *last)
@@ -243,15 +212,14 @@ static struct inside inside_all(const struct column *column, struct inside *leaf
 }
 
 /* A signal's moments in every leaf, outliers left out, its floor and its worth. */
-static int add_signal(struct rps_level_tree *tree, const struct column *column,
-                      const struct rps_phases *fine, size_t to, struct rps_error *err)
+static void add_signal(struct rps_level_tree *tree, const struct column *column,
+                       const struct rps_phases *fine, size_t to)
 {
     double centre = centre_of(column);
-    struct inside *inside = calloc(tree->count + 1, sizeof(*inside)), all;
+    struct rps_arena *scratch = rps_arena_new();
+    struct inside *inside = rps_arena_get(scratch, tree->count, sizeof(*inside)), all;
     size_t outlier = 0;
 
-    if (!inside)
-        return rps_error_memory(err);
     for (size_t k = 0; k < tree->count; k++) {
         const struct rps_moments3 *before = &tree->before[k * tree->width + to];
         struct rps_moments3 own = add_up(column, centre, &tree->leaf[k], fine, outlier);
@@ -263,42 +231,34 @@ static int add_signal(struct rps_level_tree *tree, const struct column *column,
     }
     all = inside_all(column, inside, tree->count);
     describe_signal(tree, to, column, &all);
-    free(inside);
-    return 0;
+    rps_arena_free(scratch);
 }
 
 /* The signal behind the others: how many of them were seen, whether well or not. Who
  * sleeps has no rates, and that sets a stretch apart as much as if all of them were different. What
  * is read is seen when it is read, which says nothing of the workload. */
-static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
-                    const struct rps_phases *fine, struct rps_error *err)
+static void add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
+                     const struct rps_phases *fine)
 {
-    double *seen = calloc(signals->count, sizeof(*seen));
+    struct rps_arena *scratch = rps_arena_new();
+    double *seen = rps_arena_get(scratch, signals->count, sizeof(*seen));
     struct column column = {signals->count, seen, NULL,
                             SEEN_RESOLUTION * (double)signals->signal_count, 0};
-    int result;
 
-    if (!seen)
-        return rps_error_memory(err);
     for (size_t s = 0; s < signals->signal_count; s++) {
         struct column other = column_of(signals, s);
 
         for (size_t i = 0; i < signals->count; i++)
             seen[i] += other.is_read || weight_of(&other, i) > 0;
     }
-    result = add_signal(tree, &column, fine, tree->width - 1, err);
+    add_signal(tree, &column, fine, tree->width - 1);
     tree->worth[tree->width - 1] *= (double)signals->signal_count;
-    free(seen);
-    return result;
+    rps_arena_free(scratch);
 }
 
 /* The counts of a table in every leaf, its first symbol at `to`. */
-static int add_table(struct rps_level_tree *tree, const struct rps_count_table *table, size_t to,
-                     struct rps_error *err)
+static void add_table(struct rps_level_tree *tree, const struct rps_count_table *table, size_t to)
 {
-    if (rps_mix_make(table, &tree->mix[tree->mix_count], err) < 0)
-        return RPS_FAILED;
-    tree->mix_count++;
     for (size_t k = 0; k < tree->count; k++) {
         const struct rps_moments3 *before = &tree->before[k * tree->width + to];
         struct rps_moments3 *behind = &tree->before[(k + 1) * tree->width + to];
@@ -308,53 +268,39 @@ static int add_table(struct rps_level_tree *tree, const struct rps_count_table *
         for (size_t e = table->begin[tree->leaf[k].first]; e < end; e++)
             behind[table->entry[e].symbol].weight += (double)table->entry[e].count;
     }
-    return 0;
 }
 
-static int add_tables(struct rps_level_tree *tree, const struct rps_signals *signals,
-                      struct rps_error *err)
+struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
+                                          const struct rps_signals *signals,
+                                          const struct rps_phases *fine)
 {
-    size_t to = signals->signal_count;
-    int result = 0;
-
-    tree->mix = calloc(signals->table_count + 1, sizeof(*tree->mix));
-    if (!tree->mix)
-        return rps_error_memory(err);
-    for (size_t t = 0; t < signals->table_count && result == 0; t++) {
-        result = add_table(tree, &signals->table[t], to, err);
-        to += signals->table[t].width;
-    }
-    return result;
-}
-
-int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phases *fine,
-                        struct rps_level_tree *ret, struct rps_error *err)
-{
-    struct rps_level_tree tree = {.width = signals->signal_count + 1,
-                                  .signals = signals->signal_count};
-    int result;
+    size_t width = signals->signal_count + 1, leaves = fine->count, to = signals->signal_count;
+    struct rps_level_tree tree = {.signals = signals->signal_count,
+                                  .mix_count = signals->table_count};
 
     for (size_t t = 0; t < signals->table_count; t++)
-        tree.width += signals->table[t].width;
-    result = allocate(&tree, fine->count, tree.width, err);
+        width += signals->table[t].width;
+    tree.width = width;
+    tree.leaf = rps_arena_get(arena, leaves, sizeof(*tree.leaf));
+    tree.begins = rps_arena_get(arena, leaves + 1, 1);
+    tree.before = rps_arena_get(arena, (leaves + 1) * width, sizeof(*tree.before));
+    tree.floor = rps_arena_get(arena, width, sizeof(*tree.floor));
+    tree.worth = rps_arena_get(arena, width, sizeof(*tree.worth));
+    tree.rank = rps_arena_get(arena, leaves + 1, sizeof(*tree.rank));
+    tree.increase = rps_arena_get(arena, leaves + 1, sizeof(*tree.increase));
+    tree.mix = rps_arena_get(arena, tree.mix_count, sizeof(*tree.mix));
+    add_leaves(&tree, signals, fine);
+    for (size_t s = 0; s < signals->signal_count; s++) {
+        struct column column = column_of(signals, s);
 
-    if (result == 0) {
-        add_leaves(&tree, signals, fine);
-        for (size_t s = 0; s < signals->signal_count && result == 0; s++) {
-            struct column column = column_of(signals, s);
-
-            result = add_signal(&tree, &column, fine, s, err);
-        }
+        add_signal(&tree, &column, fine, s);
     }
-    if (result == 0)
-        result = add_seen(&tree, signals, fine, err);
-    if (result == 0)
-        result = add_tables(&tree, signals, err);
-    if (result == 0)
-        *ret = tree;
-    else
-        rps_level_tree_free(&tree);
-    return result;
+    add_seen(&tree, signals, fine);
+    for (size_t t = 0; t < tree.mix_count; to += signals->table[t++].width) {
+        tree.mix[t] = rps_mix_make(arena, &signals->table[t]);
+        add_table(&tree, &signals->table[t], to);
+    }
+    return tree;
 }
 
 void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size_t to,

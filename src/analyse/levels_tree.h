@@ -11,31 +11,32 @@ struct rps_moments3 {
     double weight, sum, squares;
 };
 
+/* In an arena. */
 struct rps_level_tree {
-    size_t count;           /* leaves: fine phases */
-    size_t runs;            /* that the leaves are of: 1, but where several were put together */
-    uint8_t *begins;        /* owned; a leaf each: 1: the first of a run, which never merges with
+    size_t count;    /* leaves: fine phases */
+    size_t runs;     /* that the leaves are of: 1, but where several were put together */
+    uint8_t *begins; /* a leaf each: 1: the first of a run, which never merges with
                                     the one before it */
-    struct rps_phase *leaf; /* owned */
-    size_t width;           /* signals, symbols of the tables, whose weight is their count, and
+    struct rps_phase *leaf;
+    size_t width; /* signals, symbols of the tables, whose weight is their count, and
                                one more: the share of the signals that was seen */
     size_t signals;
     size_t mix_count;
-    struct rps_mix *mix; /* owned; a table each */
-    struct rps_moments3 *before; /* owned; of the leaves before one: before[leaf * width + signal];
+    struct rps_mix *mix;         /* a table each */
+    struct rps_moments3 *before; /* of the leaves before one: before[leaf * width + signal];
                                     count + 1 leaves */
-    double *floor;    /* owned; a signal each: variance that is added to every stretch's */
-    double *worth;    /* owned; a signal each: 1 / (2 tau) */
-    size_t *rank;     /* owned; a leaf each: the boundary before it is there from so many stretches
+    double *floor;               /* a signal each: variance that is added to every stretch's */
+    double *worth;               /* a signal each: 1 / (2 tau) */
+    size_t *rank;     /* a leaf each: the boundary before it is there from so many stretches
                          on; 1 for the first of a run */
-    double *increase; /* owned; of the cost, by the merge that leaves so many stretches; [0] is not
+    double *increase; /* of the cost, by the merge that leaves so many stretches; [0] is not
                          used */
 };
 
 /* The leaves, and what their signals are like; rank and increase are still 0. */
-int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phases *fine,
-                        struct rps_level_tree *ret, struct rps_error *err);
-void rps_level_tree_free(struct rps_level_tree *tree);
+struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
+                                          const struct rps_signals *signals,
+                                          const struct rps_phases *fine);
 
 /* Moments of the leaves from ... to - 1, one a signal, into ret. */
 void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size_t to,
@@ -44,20 +45,18 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
 /* The cost of a stretch with these moments. */
 double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments);
 
-/* Merge everything; fills rank and increase. RPS_FAILED without memory. */
-int rps_level_tree_merge(struct rps_level_tree *tree, struct rps_error *err);
+/* Merge everything; fills rank and increase. */
+void rps_level_tree_merge(struct rps_level_tree *tree);
 
 /*
  * Labels, numbered by first appearance, of `count` stretches that begin at the leaves first[0] ...
  * (first[count] is tree->count). Stretches merge wherever they lie, those that differ least first,
  * until they differ by .4 of what neighbours usually differ by (of several runs .25); neighbours
- * never do, nor do those whose means of a signal differ by four of their own deviations and by the
- * run's. By how much two differ is the rise of the cost for each observation of the smaller:
+ * never do. By how much two differ is the rise of the cost for each observation of the smaller:
  * what comes back is never quite the same, and the longer it is, the more its cost tells so.
- * sure[k]: that stretch k is like its own label and like no other. Returns their number, or
- * RPS_FAILED without memory.
+ * sure[k]: that stretch k is like its own label and like no other. Returns their number.
  */
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
-                         int *label, double *sure, struct rps_error *err);
+                         int *label, double *sure);
 
 #endif

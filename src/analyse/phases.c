@@ -16,14 +16,11 @@ void rps_found_phases_free(struct rps_found_phases *found)
     memset(found, 0, sizeof(*found));
 }
 
-int rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end,
-                    struct rps_phases *ret, struct rps_error *err)
+struct rps_phases rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t end)
 {
-    struct rps_phases out = {.label_count = phases->label_count};
+    struct rps_phases out = {.phase = rps_arena_loose(phases->count, sizeof(*out.phase)),
+                             .label_count = phases->label_count};
 
-    out.phase = calloc(phases->count + 1, sizeof(*out.phase));
-    if (!out.phase)
-        return rps_error_memory(err);
     for (size_t k = 0; k < phases->count; k++) {
         struct rps_phase *phase = &out.phase[out.count];
 
@@ -36,8 +33,7 @@ int rps_phases_part(const struct rps_phases *phases, uint64_t begin, uint64_t en
         phase->latest -= begin;
         out.count++;
     }
-    *ret = out;
-    return 0;
+    return out;
 }
 
 /* Is it a line, or noise that is hardly told from a random walk; or does the detector say so? */
@@ -51,28 +47,25 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
                        const struct rps_level_choice *choice, struct rps_found_phases *found,
                        struct rps_error *err)
 {
-    struct rps_levels levels = {0};
-    int result = rps_levels_find(signals, fine, &levels, err);
+    struct rps_levels levels = rps_levels_find(signals, fine);
+    struct rps_phases *shown;
+    int result;
 
+    levels.usual = found->details.wanders && signals->table_count == 0 ? 0 : levels.usual;
+    result = rps_levels_choose(&levels, choice, &found->tree_shown, err);
     if (result == 0) {
-        levels.usual = found->details.wanders && signals->table_count == 0 ? 0 : levels.usual;
-        result = rps_levels_choose(&levels, choice, &found->tree_shown, err);
-    }
-    if (result == 0)
-        result = rps_levels_keep(&levels, found->tree_shown, &found->levels, err);
-    if (result == 0 && !rps_phases_repeat(rps_phase_levels_shown(&found->levels))) {
-        found->drifts = drifts(&levels, &found->details);
-        result = rps_wave_find(signals, &found->wave, err);
-    }
-    if (result == 0) {
-        struct rps_phases *shown = rps_phase_levels_shown(&found->levels);
-
+        found->levels = rps_levels_keep(&levels, found->tree_shown);
+        shown = rps_phase_levels_shown(&found->levels);
         found->tree_count = levels.count;
-        found->tree = levels.level;
-        levels.level = NULL;
+        found->tree = rps_arena_loose(levels.count, sizeof(*found->tree));
+        memcpy(found->tree, levels.level, levels.count * sizeof(*found->tree));
         shown->outlier_count = fine->outlier_count;
         shown->outlier = fine->outlier;
         fine->outlier = NULL;
+        if (!rps_phases_repeat(shown)) {
+            found->drifts = drifts(&levels, &found->details);
+            result = rps_wave_find(signals, &found->wave, err);
+        }
     }
     rps_levels_free(&levels);
     return result;
@@ -86,7 +79,7 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
     int result = rps_detect(signals, &options->detect, &fine, &found.details, err);
 
     if (result == 0 && signals->table_count > 0)
-        result = rps_counts_refine(signals, options->detect.min_length, &fine, err);
+        rps_counts_refine(signals, options->detect.min_length, &fine);
     if (result == 0)
         result = find_levels(signals, &fine, &options->level, &found, err);
     rps_phases_free(&fine);

@@ -93,6 +93,15 @@ void *rps_arena_get(struct rps_arena *arena, size_t count, size_t size)
     return found;
 }
 
+void *rps_arena_loose(size_t count, size_t size)
+{
+    void *ret = calloc(count ? count : 1, size);
+
+    if (!ret)
+        rps_arena_exhausted();
+    return ret;
+}
+
 char *rps_arena_text(struct rps_arena *arena, const char *text)
 {
     size_t size;

@@ -227,7 +227,6 @@ struct table_job {
 
 static void table_job_free(struct table_job *job)
 {
-    rps_components_free(&job->components);
     rps_profile_free(&job->profile);
     rps_found_phases_free(&job->found);
 }
@@ -290,8 +289,8 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
     if (result == 0)
         result = profile_table(job, shown_of(&job->found), &job->profile, &cli->err);
     if (result >= 0 && settings->components)
-        result =
-            rps_components_find(&job->table.signals, COMPONENTS_MAX, &job->components, &cli->err);
+        result = rps_components_find(cli->arena, &job->table.signals, COMPONENTS_MAX,
+                                     &job->components, &cli->err);
     return result;
 }
 

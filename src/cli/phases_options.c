@@ -70,8 +70,6 @@ const struct rps_option rps_phases_options[] = {
      RPS_OPTION_OTHER, RPS_AT_SETTINGS, .set = set_min_length},
     {"sensitivity", 0, "N", "finer (to 12) or coarser (to -12) levels", "0", RPS_OPTION_OTHER,
      AT(find.level.steps), .set = set_sensitivity},
-    {"max-phases", 0, "N", "most kinds of phases that are told apart", "20", RPS_OPTION_INT,
-     AT(find.detect.label_max), 1, 1000},
     {"exact", 0, NULL, "exact search; slow for long runs", NULL, RPS_OPTION_FLAG,
      AT(find.detect.exact)},
     {"variance", 0, NULL, "a change of the spread is a new phase too", NULL, RPS_OPTION_FLAG,

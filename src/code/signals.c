@@ -339,9 +339,9 @@ static int add_signals(const struct rps_chosen_signals *chosen, size_t r,
         free(reading.count);
         return result;
     }
-    result = rps_count_table_make(collected->signals.count, state->width, RPS_COUNT_SAMPLE_DIVISOR,
-                                  reading.count, reading.count_count, &table, err);
-    return result == 0 ? rps_collected_add_table(collected, &table, err) : result;
+    table = rps_count_table_make(collected->signals.count, state->width, RPS_COUNT_SAMPLE_DIVISOR,
+                                 reading.count, reading.count_count);
+    return rps_collected_add_table(collected, &table, err);
 }
 
 const struct rps_signal_provider rps_code_signals = {

@@ -393,7 +393,6 @@ int rps_run_phases_apart(const char *path, int64_t run_id,
 
 void rps_run_components_free(struct rps_run_components *components)
 {
-    rps_components_free(&components->components);
     rps_arena_free(components->arena);
     memset(components, 0, sizeof(*components));
 }
@@ -408,7 +407,8 @@ int rps_run_components_find(const struct rps_run_at *run,
     struct rps_collected *collected = &signals.collected[0];
 
     if (result == 0)
-        result = rps_components_find(&collected->signals, component_max, &found.components, err);
+        result = rps_components_find(found.arena, &collected->signals, component_max,
+                                     &found.components, err);
     if (result == 0) {
         size_t count = collected->signals.count, names;
 

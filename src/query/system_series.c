@@ -209,20 +209,17 @@ static size_t choose_symbols(const struct rps_run_signals *signals, const struct
 static int add_table(const struct run_series *run, const uint32_t symbol[REASONS], size_t width,
                      struct rps_collected *collected, struct rps_error *err)
 {
-    struct rps_count *count = calloc(run->count * REASONS + 1, sizeof(*count));
+    struct rps_count *count = rps_arena_loose(run->count * REASONS, sizeof(*count));
     struct rps_count_table table;
     size_t used = 0;
 
-    if (!count)
-        return rps_error_memory(err);
     for (size_t i = 0; i < run->count; i++) {
         for (int k = 0; k < REASONS; k++) {
             if (run->seen[i].in[k] > 0)
                 count[used++] = (struct rps_count){i, symbol[k], (float)run->seen[i].in[k]};
         }
     }
-    if (rps_count_table_make(run->count, width, REASON_COUNTS, count, used, &table, err) < 0)
-        return RPS_FAILED;
+    table = rps_count_table_make(run->count, width, REASON_COUNTS, count, used);
     return rps_collected_add_table(collected, &table, err);
 }
 

@@ -249,7 +249,7 @@ def test_components():
 
 
 def test_options():
-    """--metric, --min-length, --sensitivity, --max-phases, --exact do what they say"""
+    """--metric, --min-length, --sensitivity, --exact do what they say"""
     only = rows_of(phases("--metric", "cpu_use", "--format", "csv").stdout)
     assert [first for _, first, _ in only] == [0, 140, 180], only
     assert "".join(label for label, _, _ in only) == "ABA", only
@@ -258,8 +258,6 @@ def test_options():
     assert rows_of(phases("--min-length", "70", "--format", "csv").stdout) == long
     coarse = rows_of(phases("--sensitivity", "-12", "--format", "csv").stdout)
     assert len(coarse) == 1, coarse
-    most = rows_of(phases("--max-phases", "2", "--format", "csv").stdout)
-    assert len({label for label, _, _ in most}) <= 2, most
     check_known(rows_of(phases("--exact", "--format", "csv").stdout))
     part = rows_of(phases("--from", "5s", "--to", "12s", "--format", "csv").stdout)
     assert part[0][1] == 50 and part[-1][2] == 119 and len(part) == 2, part
@@ -711,7 +709,6 @@ def test_wrong_usage():
             (["--min-length", "1.5"], ["--min-length", "500ms"]),
             (["--sensitivity", "x"], ["--sensitivity"]),
             (["--sensitivity", "13"], ["--sensitivity"]),
-            (["--max-phases", "0"], ["--max-phases"]),
             (["--format", "xml"], ["none of text, json, csv"]),
             (["--separator", ";"], ["--csv"]),
             (["--csv", "t.csv", "--from", "1s"], ["--from"]),

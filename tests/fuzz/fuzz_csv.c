@@ -41,14 +41,13 @@ static void detect(const struct rps_csv_signals *table)
     if (rps_csv_signals_even(table, &even, &err) == 0 &&
         rps_detect(&even, &options, &phases, &details, &err) == 0) {
         rps_profile_signals(&table->signals, name, &phases, &profile);
-        if (rps_components_find(&table->signals, 3, &components, &err) == 0)
+        if (rps_components_find(document.arena, &table->signals, 3, &components, &err) == 0)
             output.components = &components;
         rps_phase_document(&document, &output);
         for (int format = RPS_FORMAT_TEXT; format <= RPS_FORMAT_MARKDOWN + 1; format++)
             rps_document_write(&document, fuzz_sink(), format, 0);
     }
     rps_arena_free(document.arena);
-    rps_components_free(&components);
     rps_profile_free(&profile);
     rps_phases_free(&phases);
     rps_signals_free(&even);

@@ -51,11 +51,12 @@ static void test_two_causes(void **state)
 {
     struct rps_signals signals = two_causes();
     struct rps_components found;
+    struct rps_arena *arena = rps_arena_new();
     struct rps_error err;
     double square = 0, product = 0;
 
     (void)state;
-    if (rps_components_find(&signals, 3, &found, &err) < 0)
+    if (rps_components_find(arena, &signals, 3, &found, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(found.component_count, 3);
     assert_true(fabs(found.share[0] - 0.6) < 0.03);
@@ -72,8 +73,7 @@ static void test_two_causes(void **state)
     }
     assert_true(fabs(square - 1) < 1e-9);
     assert_true(fabs(product) < 1e-9);
-    rps_components_free(&found);
-    rps_components_free(&found);
+    rps_arena_free(arena);
     free(signals.value);
 }
 
@@ -82,9 +82,10 @@ static void test_signs(void **state)
 {
     struct rps_signals signals = two_causes();
     struct rps_components found;
+    struct rps_arena *arena = rps_arena_new();
 
     (void)state;
-    assert_int_equal(rps_components_find(&signals, 5, &found, NULL), 0);
+    assert_int_equal(rps_components_find(arena, &signals, 5, &found, NULL), 0);
     for (size_t c = 0; c < found.component_count; c++) {
         double low = 0, high = 0;
 
@@ -94,7 +95,7 @@ static void test_signs(void **state)
         }
         assert_true(high >= -low * (1 - 1e-6));
     }
-    rps_components_free(&found);
+    rps_arena_free(arena);
     free(signals.value);
 }
 
@@ -102,6 +103,7 @@ static void test_missing_values(void **state)
 {
     struct rps_signals signals = two_causes();
     struct rps_components found;
+    struct rps_arena *arena = rps_arena_new();
 
     (void)state;
     for (size_t i = 0; i < COUNT; i++) { /* a fifth of each, and all of the tenth observation */
@@ -110,11 +112,11 @@ static void test_missing_values(void **state)
                 signals.value[s * COUNT + i] = s % 2 ? NAN : INFINITY;
         }
     }
-    assert_int_equal(rps_components_find(&signals, 2, &found, NULL), 0);
+    assert_int_equal(rps_components_find(arena, &signals, 2, &found, NULL), 0);
     assert_true(found.loading[0] * found.loading[2] < -0.7);
     assert_true(isnan(found.score[10]) && isnan(found.score[COUNT + 10]));
     assert_true(isfinite(found.score[11]));
-    rps_components_free(&found);
+    rps_arena_free(arena);
     free(signals.value);
 }
 
@@ -123,16 +125,17 @@ static void test_copies(void **state)
 {
     struct rps_signals signals = make(5, 4);
     struct rps_components found;
+    struct rps_arena *arena = rps_arena_new();
 
     (void)state;
     for (size_t i = 0; i < 5; i++) {
         for (size_t s = 0; s < 4; s++)
             signals.value[s * 5 + i] = (s < 2 ? 1 : -3) * (double)(i * i);
     }
-    assert_int_equal(rps_components_find(&signals, 4, &found, NULL), 0);
+    assert_int_equal(rps_components_find(arena, &signals, 4, &found, NULL), 0);
     assert_int_equal(found.component_count, 1);
     assert_true(fabs(found.share[0] - 1) < 1e-9);
-    rps_components_free(&found);
+    rps_arena_free(arena);
     free(signals.value);
 }
 
@@ -140,15 +143,17 @@ static void refused(size_t count, size_t signal_count, size_t varying, const cha
 {
     struct rps_signals signals = make(count, signal_count);
     struct rps_components found = {0};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_error err;
 
     for (size_t s = 0; s < varying; s++) {
         for (size_t i = 0; i < count; i++)
             signals.value[s * count + i] = (double)((i * (s + 3)) % 7);
     }
-    assert_int_equal(rps_components_find(&signals, 2, &found, &err), RPS_FAILED);
+    assert_int_equal(rps_components_find(arena, &signals, 2, &found, &err), RPS_FAILED);
     assert_non_null(strstr(err.message, says));
     assert_null(found.score);
+    rps_arena_free(arena);
     free(signals.value);
 }
 

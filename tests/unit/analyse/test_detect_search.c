@@ -42,12 +42,11 @@ static void squares_left(const struct rps_observed *observed, size_t from, size_
     }
 }
 
-static struct rps_observed observe(int masked, int broken)
+static struct rps_observed observe(struct rps_arena *arena, int masked, int broken)
 {
     static const double levels[] = {0, 2, 1};
     struct rps_signals signals = series_levels(levels, 3, 12, 2, 1, 31);
     struct rps_observed observed;
-    struct rps_error err;
 
     for (size_t i = 0; masked && i < 72; i++) {
         if (i % 5 == 2 || (i > 20 && i < 24))
@@ -58,7 +57,7 @@ static struct rps_observed observe(int masked, int broken)
         assert_non_null(signals.broken);
         signals.broken[17] = signals.broken[18] = 1;
     }
-    assert_int_equal(rps_observed_make(&signals, &observed, &err), 0);
+    observed = rps_observed_make(arena, &signals);
     assert_int_equal(observed.width, 2);
     observed.gain[1] = 0.5;
     rps_signals_free(&signals);
@@ -69,12 +68,11 @@ static void sums_are_right(void **state)
 {
     (void)state;
     for (int masked = 0; masked < 2; masked++) {
-        struct rps_observed observed = observe(masked, 0);
-        struct rps_candidates candidates;
-        struct rps_error err;
+        struct rps_arena *arena = rps_arena_new();
+        struct rps_observed observed = observe(arena, masked, 0);
+        struct rps_candidates candidates = rps_candidates_make(arena, &observed, NULL, 1);
 
         assert_true(masked == (observed.weight != NULL));
-        assert_int_equal(rps_candidates_make(&observed, NULL, 1, &candidates, &err), 0);
         assert_int_equal(candidates.count, 37);
         for (size_t from = 0; from < 36; from++) {
             for (size_t to = from + 1; to <= 36; to++) {
@@ -89,8 +87,7 @@ static void sums_are_right(void **state)
                     assert_true(fabs(all - gain.line - constant) < 1e-9);
             }
         }
-        rps_candidates_free(&candidates);
-        rps_observed_free(&observed);
+        rps_arena_free(arena);
     }
 }
 
@@ -145,24 +142,20 @@ static void search_is_exact(void **state)
 
     (void)state;
     for (int kind = 0; kind < 8; kind++) {
-        struct rps_observed observed = observe(kind & 1, kind & 2);
-        struct rps_candidates candidates;
-        struct rps_error err;
+        struct rps_arena *arena = rps_arena_new();
+        struct rps_observed observed = observe(arena, kind & 1, kind & 2);
+        struct rps_candidates candidates =
+            rps_candidates_make(arena, &observed, NULL, (kind & 4) != 0);
 
-        assert_int_equal(rps_candidates_make(&observed, NULL, (kind & 4) != 0, &candidates, &err),
-                         0);
         for (size_t c = 0; c < 5 * 3 * 4; c++) {
             struct rps_penalties penalties = {changes[c % 5], slopes[c / 5 % 3], 1 + 3 * (c / 15)};
-            struct rps_segmentation segmentation;
+            struct rps_segmentation segmentation =
+                rps_segmentation_search(arena, &candidates, &penalties);
 
-            assert_int_equal(rps_segmentation_search(&candidates, &penalties, &segmentation, &err),
-                             0);
             assert_true(fabs(cost_of(&candidates, &penalties, &segmentation) -
                              best_of_all(&candidates, &penalties)) < 1e-9);
-            rps_segmentation_free(&segmentation);
         }
-        rps_candidates_free(&candidates);
-        rps_observed_free(&observed);
+        rps_arena_free(arena);
     }
 }
 
@@ -171,17 +164,16 @@ static void refining_finds_the_best(void **state)
 {
     (void)state;
     for (int masked = 0; masked < 2; masked++) {
-        struct rps_observed observed = observe(masked, 0);
+        struct rps_arena *arena = rps_arena_new();
+        struct rps_observed observed = observe(arena, masked, 0);
         struct rps_penalties penalties = {1, 1000, 2};
         struct rps_boundary_place place[2];
-        struct rps_candidates candidates;
+        struct rps_candidates candidates = rps_candidates_make(arena, &observed, NULL, 0);
         struct rps_segmentation segmentation;
-        struct rps_error err;
         uint8_t keep[37] = {0};
         double least = INFINITY;
         size_t best = 0;
 
-        assert_int_equal(rps_candidates_make(&observed, NULL, 0, &candidates, &err), 0);
         for (size_t at = 2; at <= 34; at++) {
             double cost = -rps_candidates_gain(&candidates, 0, at).constant -
                           rps_candidates_gain(&candidates, at, 36).constant;
@@ -190,12 +182,10 @@ static void refining_finds_the_best(void **state)
             least = fmin(least, cost);
         }
         keep[25] = 1;
-        assert_int_equal(rps_segmentation_at(&observed, keep, &segmentation, &err), 0);
-        assert_int_equal(
-            rps_segmentation_refine(&observed, &penalties, 1, 0, &segmentation, place, &err), 0);
+        segmentation = rps_segmentation_at(arena, &observed, keep);
+        rps_segmentation_refine(&observed, &penalties, 1, 0, &segmentation, place);
         assert_int_equal(segmentation.first[1], best);
-        assert_int_equal(
-            rps_segmentation_refine(&observed, &penalties, 0, 3, &segmentation, place, &err), 0);
+        rps_segmentation_refine(&observed, &penalties, 0, 3, &segmentation, place);
         for (size_t at = 2; at <= 34; at++) {
             double cost = -rps_candidates_gain(&candidates, 0, at).constant -
                           rps_candidates_gain(&candidates, at, 36).constant;
@@ -203,9 +193,7 @@ static void refining_finds_the_best(void **state)
             if (cost <= least + 3 - 1e-9)
                 assert_true(place[1].earliest <= at && at <= place[1].latest);
         }
-        rps_segmentation_free(&segmentation);
-        rps_candidates_free(&candidates);
-        rps_observed_free(&observed);
+        rps_arena_free(arena);
     }
 }
 

@@ -66,10 +66,8 @@ static struct rps_levels levels_of(const char *letters)
     struct rps_signals signals = signals_of(letters);
     struct rps_phases fine = phases_of(letters);
     struct rps_levels levels;
-    struct rps_error err;
 
-    if (rps_levels_find(&signals, &fine, &levels, &err) < 0)
-        fail_msg("%s", err.message);
+    levels = rps_levels_find(&signals, &fine);
     rps_phases_free(&fine);
     rps_signals_free(&signals);
     return levels;
@@ -85,14 +83,20 @@ static size_t at_of(const struct rps_levels *levels, size_t stretches)
     return 0;
 }
 
+static struct rps_phases phases_at(const struct rps_levels *levels, size_t at)
+{
+    size_t rows;
+
+    return rps_levels_phases(levels, at, &rows);
+}
+
 /* The labels of a level as letters, and its boundaries in letters of the series. */
 static void check_level(const struct rps_levels *levels, size_t at, const char *labels,
                         const size_t *boundary)
 {
     struct rps_phases phases;
-    struct rps_error err;
 
-    assert_int_equal(rps_levels_phases(levels, at, &phases, &err), 0);
+    phases = phases_at(levels, at);
     assert_int_equal(phases.count, strlen(labels));
     for (size_t k = 0; k < phases.count; k++) {
         assert_int_equal(phases.phase[k].label, labels[k] - 'A');
@@ -129,10 +133,9 @@ static void levels_are_nested(void **state)
     assert_true(levels.level[levels.count - 1].lost == 0);
     for (size_t at = 0; at < levels.count; at++) {
         struct rps_phases phases;
-        struct rps_error err;
         size_t kept = 0;
 
-        assert_int_equal(rps_levels_phases(&levels, at, &phases, &err), 0);
+        phases = phases_at(&levels, at);
         assert_int_equal(phases.count, levels.level[at].stretches);
         for (size_t k = 0; k < phases.count; k++) {
             size_t place = phases.phase[k].first / LENGTH;
@@ -184,13 +187,12 @@ static void what_is_not_seen_sets_apart(void **state)
     struct rps_phases fine = phases_of("AaAaAaAa");
     struct rps_levels levels;
     struct rps_phases phases;
-    struct rps_error err;
 
     (void)state;
     for (size_t i = 3 * LENGTH; i < 5 * LENGTH; i++)
         signals.value[i] = signals.value[signals.count + i] = NAN;
-    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
-    assert_int_equal(rps_levels_phases(&levels, at_of(&levels, 3), &phases, &err), 0);
+    levels = rps_levels_find(&signals, &fine);
+    phases = phases_at(&levels, at_of(&levels, 3));
     assert_int_equal(phases.phase[1].first, 3 * LENGTH);
     assert_int_equal(phases.phase[2].first, 5 * LENGTH);
     rps_phases_free(&phases);
@@ -210,7 +212,6 @@ static void outliers_alone_are_a_kind(void **state)
     struct rps_phases fine = phases_of(letters);
     struct rps_count *counts = calloc(2 * count, sizeof(*counts));
     struct rps_levels levels;
-    struct rps_error err;
 
     (void)state;
     assert_non_null(counts);
@@ -220,13 +221,12 @@ static void outliers_alone_are_a_kind(void **state)
     signals.table_count = 1;
     signals.table = calloc(1, sizeof(*signals.table));
     assert_non_null(signals.table);
-    assert_int_equal(rps_count_table_make(count, 4, 1.5, counts, 2 * count, signals.table, &err),
-                     0);
+    *signals.table = rps_count_table_make(count, 4, 1.5, counts, 2 * count);
     fine.outlier = calloc(LENGTH, sizeof(*fine.outlier));
     assert_non_null(fine.outlier);
     for (; fine.outlier_count < LENGTH; fine.outlier_count++)
         fine.outlier[fine.outlier_count] = 6 * LENGTH + fine.outlier_count;
-    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
+    levels = rps_levels_find(&signals, &fine);
     check_level(&levels, at_of(&levels, 5), "ABACA", boundary);
     rps_levels_free(&levels);
     rps_phases_free(&fine);
@@ -257,7 +257,6 @@ static void a_nap_is_the_finest(void **state)
     struct rps_signals signals = series_make(1500, 8);
     struct rps_phases fine = phases_of("ABABAB"), phases;
     struct rps_levels levels;
-    struct rps_error err;
     uint64_t random = 5;
 
     (void)state;
@@ -272,8 +271,8 @@ static void a_nap_is_the_finest(void **state)
         }
     }
     fine.label_count = 3;
-    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
-    assert_int_equal(rps_levels_phases(&levels, at_of(&levels, 4), &phases, &err), 0);
+    levels = rps_levels_find(&signals, &fine);
+    phases = phases_at(&levels, at_of(&levels, 4));
     assert_int_equal(phases.phase[2].first, 600);
     assert_int_equal(phases.phase[3].first, 1200);
     rps_phases_free(&phases);
@@ -289,14 +288,13 @@ static void unsure_boundaries_are_left_out(void **state)
     struct rps_signals signals = signals_of("ABCA");
     struct rps_phases fine = phases_of("ABCA"), phases;
     struct rps_levels levels;
-    struct rps_error err;
 
     (void)state;
     fine.phase[2].confidence = .49;
     fine.phase[2].first += 10; /* B is the longer */
     fine.phase[1].last += 10;
-    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
-    assert_int_equal(rps_levels_phases(&levels, levels.count - 1, &phases, &err), 0);
+    levels = rps_levels_find(&signals, &fine);
+    phases = phases_at(&levels, levels.count - 1);
     assert_int_equal(phases.count, 3);
     assert_int_equal(phases.phase[1].last, 3 * LENGTH - 1);
     assert_int_equal(phases.phase[1].label, 1);
@@ -308,8 +306,8 @@ static void unsure_boundaries_are_left_out(void **state)
     fine.phase[1].last -= 20;
     fine.phase[2].label = 0;
     fine.phase[3].label = 2;
-    assert_int_equal(rps_levels_find(&signals, &fine, &levels, &err), 0);
-    assert_int_equal(rps_levels_phases(&levels, levels.count - 1, &phases, &err), 0);
+    levels = rps_levels_find(&signals, &fine);
+    phases = phases_at(&levels, levels.count - 1);
     assert_int_equal(phases.count, 3);
     assert_int_equal(phases.phase[1].label, 0);
     rps_phases_free(&phases);
@@ -324,7 +322,6 @@ static void many_stretches_have_few_labels(void **state)
     char letters[1203] = "";
     struct rps_levels levels;
     struct rps_phases phases;
-    struct rps_error err;
     uint64_t random = 5;
     int label[128];
 
@@ -337,7 +334,7 @@ static void many_stretches_have_few_labels(void **state)
     }
     strcat(letters, letters[1199] == 'A' ? "Bb" : "Aa"); /* the first to merge */
     levels = levels_of(letters);
-    assert_int_equal(rps_levels_phases(&levels, at_of(&levels, 1201), &phases, &err), 0);
+    phases = phases_at(&levels, at_of(&levels, 1201));
     assert_int_equal(phases.label_count, 4);
     memset(label, -1, sizeof(label));
     for (size_t k = 0; k < 1200; k++) {
@@ -417,7 +414,6 @@ static void the_levels_worth_keeping(void **state)
 {
     struct rps_levels levels;
     struct rps_phase_levels kept;
-    struct rps_error err;
     char letters[200] = "";
     size_t shown;
 
@@ -426,7 +422,7 @@ static void the_levels_worth_keeping(void **state)
         letters[k] = "AbCdaBcD"[(k * k * 7 + k / 3) % 8];
     levels = levels_of(letters);
     shown = levels.count - 3;
-    assert_int_equal(rps_levels_keep(&levels, shown, &kept, &err), 0);
+    kept = rps_levels_keep(&levels, shown);
     assert_true(kept.count < levels.count);
     assert_int_equal(kept.level[kept.shown].count, levels.level[shown].stretches);
     assert_int_equal(kept.level[0].count, 1);

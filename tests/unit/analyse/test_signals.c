@@ -410,9 +410,9 @@ static struct rps_phases detect_sampled(struct sampled *sampled)
     struct rps_phases phases;
     struct rps_error err;
 
-    if (rps_count_table_make(count, FUNCTIONS + 1, RPS_COUNT_SAMPLE_DIVISOR, sampled->count,
-                             sampled->count_count, &table, &err) < 0 ||
-        rps_collected_add_table(&collected, &table, &err) < 0 ||
+    table = rps_count_table_make(count, FUNCTIONS + 1, RPS_COUNT_SAMPLE_DIVISOR, sampled->count,
+                                 sampled->count_count);
+    if (rps_collected_add_table(&collected, &table, &err) < 0 ||
         rps_phases_find(&collected.signals, &usual_options, &found, &err) < 0)
         fail_msg("%s", err.message);
     phases = *rps_phase_levels_shown(&found.levels);
