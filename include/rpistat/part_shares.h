@@ -89,6 +89,11 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
  * ..."; of a machine "34 % in cc1 (31 processes), 4 % in ht_lookup"; "" where samples are too few to tell. For a sentence; not longer than size; returns ret. */
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
 
+/* What a group may be called: the function, or the program, that half of its samples were in, with
+ * "program: function" where one program has nearly all of them, so that its is the function that
+ * has half; "" where there is none. Cut to size; returns ret. */
+char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group);
+
 /* The samples that so much CPU time should have. Where only user code may be sampled
  * ("cpu-clock:u"), of the whole run's CPU time those of its part in user code, as far as Linux told
  * it; of any other at most so many. NaN where that is not known: samples of other events, by a

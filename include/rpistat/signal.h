@@ -25,6 +25,7 @@ struct rps_signal_run {
 struct rps_chosen_signals {
     size_t name_count;       /* 0: there are none */
     const char *const *name; /* what they are called */
+    size_t table_count;      /* that are added */
     size_t having; /* runs that have any such signals; of several there are none unless all have */
     const void *state; /* the provider's */
 };
@@ -40,7 +41,7 @@ struct rps_signal_provider {
                   const struct rps_cpus *cpus, const char *const *name, size_t name_count,
                   struct rps_chosen_signals *ret, struct rps_error *err);
 
-    /* Add a table of counts to what was collected of run[r], of the same CPUs added up. Errors: the
+    /* Add tables of counts to what was collected of run[r], of the same CPUs added up. Errors: the
      * store's. */
     int (*add)(const struct rps_chosen_signals *chosen, size_t r, struct rps_collected *collected,
                struct rps_error *err);

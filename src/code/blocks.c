@@ -17,7 +17,7 @@
 #define NAME_LEAST   20  /* characters of a command, however narrow the terminal */
 #define MODULE_MOST  24  /* ... of a module */
 #define CALL_LEAST   .01 /* of a tree, of all samples */
-#define TOP_LEAST    .05 /* of a phase's samples, of functions beyond its first */
+#define TOP_LEAST    .05 /* of a phase's samples: functions beyond its first, or behind programs */
 #define TOP_TEXT     3   /* functions of a phase; programs */
 #define REASONS      3   /* modules of which it is said why they have no names */
 #define WHOLE_CHAINS .9  /* complete: calls can be trusted */
@@ -636,7 +636,7 @@ static char *top_text(char ret[TEXT_SIZE], const struct rps_share_group *group)
                                      : rps_share_name_text(name, sizeof(name), &group->top[t].name),
                                  100 * group->top[t].share);
     }
-    if (group->function_count > 0 && used < TEXT_SIZE)
+    if (group->function_count > 0 && group->function[0].share >= TOP_LEAST && used < TEXT_SIZE)
         snprintf(ret + used, TEXT_SIZE - used, "; %s %.0f %%",
                  rps_share_name_text(name, sizeof(name), &group->function[0].name),
                  100 * group->function[0].share);

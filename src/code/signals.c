@@ -1,9 +1,10 @@
 /*
- * Samples of the code as signals of phases: how often each function was the innermost one, in every
- * observation.
+ * Samples of the code as signals of phases: how often each function was the innermost one, and, where
+ * there are several programs, how often each of them was on a CPU, in every observation. Programs are
+ * told apart by far fewer samples than their functions, of which there may be thousands.
  *
- * The counts are read twice, once to find the functions that most samples were in and once to put
- * them into the observations: a day has millions of them, and there are thousands of functions.
+ * The counts are read twice, once to find the symbols that most samples were in and once to put
+ * them into the observations: a day has millions of them.
  */
 #include "wing.h"
 
@@ -19,25 +20,29 @@
 #define ALL    "samples"
 #define ALL_IN ALL " in "
 
-/* Functions of a run, or of several together. */
+/* A table each: functions, by stacks; programs, by tasks. The store counts both, and not together. */
+enum { FUNCTIONS, PROGRAMS, TABLES };
+
+/* Functions, or programs, of a run. */
 struct symbols {
     size_t count;
     const struct rps_share_name *name; /* of each */
-    int64_t *of_stack;                 /* of each stack of a run; -1: it is not the workload's */
-    size_t stack_count;
+    uint64_t *seen;                    /* how often each was */
+    int64_t *of;                       /* of each stack, or task; -1: it is not the workload's */
+    size_t of_count;
 };
 
 /* What is read of a run. */
 struct sampled {
-    int64_t *column; /* of each stack: its column in the table; -1: none */
-    size_t stack_count;
+    int64_t *column; /* of each stack, or task: its column in the table; -1: none */
+    size_t count;
 };
 
 struct state {
     const struct rps_signal_run *run; /* borrowed */
-    struct sampled *sampled;          /* of each run */
+    struct sampled *sampled[TABLES];  /* of each run */
     struct rps_cpus cpus;             /* borrowed */
-    size_t width;                     /* columns of the table; the last is of all other functions */
+    size_t width[TABLES]; /* columns; the last is of all other symbols; 0: there is no such table */
 };
 
 static int is_name(const char *name)
@@ -51,35 +56,37 @@ static int is_name(const char *name)
  * for, and threads of the kernel and idle CPUs are nobody's. Names that are found, or lost, change
  * no phase of a run: a function is where it begins. Those of several runs, which may be of several
  * builds, are matched by name. */
-static struct symbols find_symbols(struct rps_arena *arena, const struct rps_code *code,
+static struct symbols find_symbols(struct rps_arena *arena, const struct rps_code *code, int table,
                                    enum rps_unnamed unnamed)
 {
-    struct symbols symbols = {.stack_count = code->stack_count};
+    struct symbols symbols = {.of_count = table == PROGRAMS ? code->task_count : code->stack_count};
     struct rps_share_name *name;
 
-    symbols.of_stack = rps_shares_functions(arena, code, 1, unnamed, &name, &symbols.count);
+    symbols.of = table == PROGRAMS
+                     ? rps_shares_programs(arena, code, &name, &symbols.count, NULL)
+                     : rps_shares_functions(arena, code, 1, unnamed, &name, &symbols.count);
     symbols.name = name;
     return symbols;
 }
 
-/* How often each function of a run was seen in its periods. */
+/* How often each symbol of a run was seen in its periods. */
 static int count_symbols(struct rps_arena *arena, const struct rps_signal_run *run,
-                         const struct rps_cpus *cpus, const struct rps_code *code,
-                         const struct symbols *symbols, uint64_t **ret, struct rps_error *err)
+                         const struct rps_cpus *cpus, const struct rps_code *code, int table,
+                         struct symbols *symbols, struct rps_error *err)
 {
     struct rps_run_stretch stretch = {run->first, run->last, 0};
     struct rps_run_part part = {1, &stretch, 1};
-    struct rps_code_counts counts = {.key = symbols->of_stack, .key_count = symbols->count};
-    int result =
-        rps_code_counts_read(arena, &counts, run->reader, run->run_id, &part, cpus, code, 0, err);
+    struct rps_code_counts counts = {.key = symbols->of, .key_count = symbols->count};
+    int result = rps_code_counts_read(arena, &counts, run->reader, run->run_id, &part, cpus, code,
+                                      table == PROGRAMS, err);
 
-    *ret = counts.seen;
+    symbols->seen = counts.seen;
     return result;
 }
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
-/* A function that has a column, if there are not too many: of several runs those of one name and
+/* A symbol that has a column, if there are not too many: of several runs those of one name and
  * module are one. */
 struct ranked {
     struct rps_share_name name;
@@ -134,18 +141,19 @@ static void cut(struct ranking *ranking)
         ranking->count = RPS_COUNT_SYMBOLS_MAX;
 }
 
-/* Rank the functions of one more run. */
-static void rank_run(struct ranking *ranking, const struct symbols *symbols, const uint64_t *seen)
+/* Rank the symbols of one more run. */
+static void rank_run(struct ranking *ranking, const struct symbols *symbols)
 {
     struct ranking own = {.arena = ranking->arena};
     double all = 0;
 
     own.ranked = rps_arena_get(own.arena, symbols->count, sizeof(*own.ranked));
     for (size_t f = 0; f < symbols->count; f++)
-        all += (double)seen[f];
+        all += (double)symbols->seen[f];
     for (size_t f = 0; f < symbols->count; f++) {
-        if (seen[f] > 0)
-            own.ranked[own.count++] = (struct ranked){symbols->name[f], (double)seen[f] / all};
+        if (symbols->seen[f] > 0)
+            own.ranked[own.count++] =
+                (struct ranked){symbols->name[f], (double)symbols->seen[f] / all};
     }
     cut(&own);
     for (size_t i = 0; i < own.count; i++) {
@@ -161,18 +169,18 @@ static void rank_run(struct ranking *ranking, const struct symbols *symbols, con
     }
 }
 
-/* The column of each stack of a run. */
+/* The column of each stack, or task, of a run. */
 static struct sampled give_columns(struct rps_arena *arena, const struct ranking *ranking,
                                    const struct symbols *symbols)
 {
-    struct sampled sampled = {rps_arena_get(arena, symbols->stack_count, sizeof(*sampled.column)),
-                              symbols->stack_count};
+    struct sampled sampled = {rps_arena_get(arena, symbols->of_count, sizeof(*sampled.column)),
+                              symbols->of_count};
     size_t *column = rps_arena_get(ranking->arena, symbols->count, sizeof(*column));
 
     for (size_t f = 0; f < symbols->count; f++)
         column[f] = column_of(ranking, &symbols->name[f]);
-    for (size_t s = 0; s < symbols->stack_count; s++)
-        sampled.column[s] = symbols->of_stack[s] < 0 ? -1 : (int64_t)column[symbols->of_stack[s]];
+    for (size_t i = 0; i < symbols->of_count; i++)
+        sampled.column[i] = symbols->of[i] < 0 ? -1 : (int64_t)column[symbols->of[i]];
     return sampled;
 }
 
@@ -180,8 +188,7 @@ static struct sampled give_columns(struct rps_arena *arena, const struct ranking
 
 struct run_code {
     struct rps_code code;
-    struct symbols symbols;
-    uint64_t *seen; /* of each symbol */
+    struct symbols symbols[TABLES];
 };
 
 static int read_run(struct rps_arena *arena, const struct rps_signal_run *run,
@@ -192,22 +199,25 @@ static int read_run(struct rps_arena *arena, const struct rps_signal_run *run,
 
     if (result <= 0 || ret->code.stack_count == 0)
         return result < 0 ? result : 0;
-    ret->symbols = find_symbols(arena, &ret->code, unnamed);
-    return count_symbols(arena, run, cpus, &ret->code, &ret->symbols, &ret->seen, err);
+    for (int t = 0; t < TABLES; t++)
+        ret->symbols[t] = find_symbols(arena, &ret->code, t, unnamed);
+    return count_symbols(arena, run, cpus, &ret->code, FUNCTIONS, &ret->symbols[FUNCTIONS], err);
 }
 
 /* That each name which is asked for is a function that was seen. */
 static int check_names(const struct ranking *ranking, const struct run_code *run,
                        struct rps_error *err)
 {
+    const struct symbols *symbols = &run->symbols[FUNCTIONS];
+
     for (size_t i = 0; i < ranking->asked_count; i++) {
         size_t f = 0;
 
-        while (f < run->symbols.count &&
-               (run->seen[f] == 0 ||
-                strcmp(ranking->asked[i] + strlen(ALL_IN), run->symbols.name[f].name) != 0))
+        while (f < symbols->count &&
+               (symbols->seen[f] == 0 ||
+                strcmp(ranking->asked[i] + strlen(ALL_IN), symbols->name[f].name) != 0))
             f++;
-        if (f == run->symbols.count)
+        if (f == symbols->count)
             return rps_error_set(err, RPS_USAGE,
                                  "there are no '%s': rpistat code names the functions",
                                  ranking->asked[i]);
@@ -215,25 +225,41 @@ static int check_names(const struct ranking *ranking, const struct run_code *run
     return 0;
 }
 
-/* Give every run its columns. */
-static int make_columns(struct rps_arena *arena, struct rps_arena *scratch, struct run_code *code,
-                        size_t count, const char *const *asked, size_t asked_count,
-                        struct state *state, struct rps_chosen_signals *ret, struct rps_error *err)
+/* Give every run its columns of a table. */
+static void make_columns(struct rps_arena *arena, struct ranking ranking,
+                         const struct run_code *code, size_t count, int table, struct state *state)
 {
-    static const char *const all = ALL;
+    for (size_t r = 0; r < count && !ranking.asked; r++)
+        rank_run(&ranking, &code[r].symbols[table]);
+    cut(&ranking);
+    state->width[table] = (ranking.asked ? ranking.asked_count : ranking.count) + 1;
+    state->sampled[table] = rps_arena_get(arena, count, sizeof(*state->sampled[table]));
+    for (size_t r = 0; r < count; r++)
+        state->sampled[table][r] = give_columns(arena, &ranking, &code[r].symbols[table]);
+}
+
+/* The table of functions; and that of programs, where there are several and no function is asked
+ * for. */
+static int make_tables(struct rps_arena *arena, struct rps_arena *scratch, struct run_code *code,
+                       size_t count, const char *const *asked, size_t asked_count,
+                       struct state *state, struct rps_error *err)
+{
     struct ranking ranking = {.arena = scratch, .asked = asked, .asked_count = asked_count};
+    int result = 0, are_several = 0;
 
     if (check_names(&ranking, &code[0], err) < 0)
         return RPS_USAGE;
-    for (size_t r = 0; r < count && !asked; r++)
-        rank_run(&ranking, &code[r].symbols, code[r].seen);
-    cut(&ranking);
-    state->width = (asked ? asked_count : ranking.count) + 1;
+    make_columns(arena, ranking, code, count, FUNCTIONS, state);
     for (size_t r = 0; r < count; r++)
-        state->sampled[r] = give_columns(arena, &ranking, &code[r].symbols);
-    ret->name = asked ? asked : &all;
-    ret->name_count = asked ? asked_count : 1;
-    return 0;
+        are_several |= code[r].symbols[PROGRAMS].count > 1;
+    if (asked || !are_several)
+        return 0;
+    for (size_t r = 0; r < count && result == 0; r++)
+        result = count_symbols(scratch, &state->run[r], &state->cpus, &code[r].code, PROGRAMS,
+                               &code[r].symbols[PROGRAMS], err);
+    if (result == 0)
+        make_columns(arena, ranking, code, count, PROGRAMS, state);
+    return result;
 }
 
 static int asks_for_all(const char *const *name, size_t name_count)
@@ -256,20 +282,25 @@ static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *
     enum rps_unnamed unnamed = asked > 0   ? RPS_UNNAMED_ADDRESS
                                : count > 1 ? RPS_UNNAMED_PAGE
                                            : RPS_UNNAMED_PLACE;
+    static const char *const all = ALL;
     int result = 0;
 
-    *state = (struct state){run, rps_arena_get(arena, count, sizeof(*state->sampled)), *cpus, 0};
+    *state = (struct state){.run = run, .cpus = *cpus};
     ret->state = state;
     for (size_t r = 0; r < count && result == 0; r++) {
         result = read_run(scratch, &run[r], cpus, unnamed, &code[r], err);
-        ret->having += code[r].symbols.stack_count > 0;
+        ret->having += code[r].code.stack_count > 0;
     }
-    if (result == 0 && ret->having == count)
-        result = make_columns(arena, scratch, code, count, asked > 0 ? name : NULL, asked, state,
-                              ret, err);
-    else if (result == 0 && name_count > 0)
+    if (result == 0 && ret->having == count) {
+        result =
+            make_tables(arena, scratch, code, count, asked > 0 ? name : NULL, asked, state, err);
+        ret->table_count = (size_t)1 + (state->width[PROGRAMS] > 0);
+        ret->name = asked > 0 ? name : &all;
+        ret->name_count = asked > 0 ? asked : 1;
+    } else if (result == 0 && name_count > 0) {
         result = rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code",
                                run->run_id);
+    }
     for (size_t r = 0; r < count; r++)
         rps_code_free(&code[r].code);
     rps_arena_free(scratch);
@@ -304,8 +335,7 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     struct rps_count *grown, *last;
     uint32_t column;
 
-    if ((uint64_t)id >= reading->sampled->stack_count || reading->sampled->column[id] < 0 ||
-        samples == 0)
+    if ((uint64_t)id >= reading->sampled->count || reading->sampled->column[id] < 0 || samples == 0)
         return 0;
     column = (uint32_t)reading->sampled->column[id];
     last = reading->count_count > 0 ? &reading->count[reading->last[column]] : NULL;
@@ -322,26 +352,38 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
     return 0;
 }
 
-static int add_signals(const struct rps_chosen_signals *chosen, size_t r,
-                       struct rps_collected *collected, struct rps_error *err)
+static int add_table(const struct state *state, size_t r, int table,
+                     struct rps_collected *collected, struct rps_error *err)
 {
-    const struct state *state = chosen->state;
     struct rps_arena *scratch = rps_arena_new();
-    struct reading reading = {.sampled = &state->sampled[r],
-                              .last = rps_arena_get(scratch, state->width, sizeof(*reading.last))};
-    struct rps_count_table table;
+    size_t width = state->width[table];
+    struct reading reading = {.sampled = &state->sampled[table][r],
+                              .last = rps_arena_get(scratch, width, sizeof(*reading.last))};
+    struct rps_count_table made;
     struct rps_run_part part = part_of(scratch, collected);
     int result = rps_run_code_walk(state->run[r].reader, state->run[r].run_id, &part, &state->cpus,
-                                   0, add_count, &reading, err);
+                                   table == PROGRAMS, add_count, &reading, err);
 
     rps_arena_free(scratch);
     if (result < 0) {
         free(reading.count);
         return result;
     }
-    table = rps_count_table_make(collected->signals.count, state->width, RPS_COUNT_SAMPLE_DIVISOR,
-                                 reading.count, reading.count_count);
-    return rps_collected_add_table(collected, &table, err);
+    made = rps_count_table_make(collected->signals.count, width, RPS_COUNT_SAMPLE_DIVISOR,
+                                reading.count, reading.count_count);
+    return rps_collected_add_table(collected, &made, err);
+}
+
+static int add_signals(const struct rps_chosen_signals *chosen, size_t r,
+                       struct rps_collected *collected, struct rps_error *err)
+{
+    const struct state *state = chosen->state;
+    int result = 0;
+
+    for (int t = 0; t < TABLES && result == 0; t++)
+        if (state->width[t] > 0)
+            result = add_table(state, r, t, collected, err);
+    return result;
 }
 
 const struct rps_signal_provider rps_code_signals = {

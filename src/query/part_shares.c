@@ -13,6 +13,10 @@
 #define FILE_MOST 100 /* bytes of a file's name behind a function */
 #define SHORT     .8  /* of the samples that are expected: fewer are told of */
 
+#define CALLED_BY .5 /* of the samples: a group may be called by what has so many */
+#define NEARLY    .9 /* of them: the functions are of this program */
+#define TOLD_OF   .1 /* of them: a function behind a program is told of */
+
 #define PROGRAMS_MOST 4   /* that were not sampled, in a line */
 #define PROGRAM_LEAST .01 /* of the CPU time */
 #define NAME_MOST     40  /* bytes of a program's name */
@@ -76,9 +80,26 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     else
         snprintf(ret, size, "in %s", name);
     used = strlen(ret);
-    if (group->function_count > 0)
+    if (group->function_count > 0 && group->function[0].share >= TOLD_OF)
         snprintf(ret + used, size - used, ", %.0f %% in %s", 100 * group->function[0].share,
                  rps_share_name_text(name, sizeof(name), &group->function[0].name));
+    return ret;
+}
+
+char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group)
+{
+    const struct rps_share_top *top = group->top, *function = group->function;
+    int is_of_function = group->function_count > 0 && function->share >= CALLED_BY;
+    char text[512];
+
+    ret[0] = '\0';
+    if (group->count == 0 || !(top->share >= CALLED_BY))
+        return ret;
+    if (is_of_function && top->share >= NEARLY)
+        snprintf(text, sizeof(text), "%s: %s", top->name.name, function->name.name);
+    else
+        snprintf(text, sizeof(text), "%s", top->name.name);
+    snprintf(ret, size, "%.*s", (int)rps_text_cut(text, size - 1), text);
     return ret;
 }
 

@@ -21,9 +21,6 @@
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 
-/* Share of the samples that a label may be called by. */
-#define CODE_LEAST .5
-
 #define NO_FIGURE     SIZE_MAX
 #define LEAST         .14 /* log of 1.15: less is alike */
 #define LEAST_SPREAD  .5  /* of columns, in standard deviations */
@@ -506,13 +503,9 @@ void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares 
     int differ = 0;
 
     for (int l = 0; l < profile->label_count && (size_t)l < shares->group_count; l++) {
-        const struct rps_share_group *group = &shares->group[l];
-        const struct rps_share_name *name = &group->top[0].name;
         char *code = profile->label[l].code;
-        const size_t room = sizeof(profile->label[l].code);
 
-        if (group->count > 0 && group->top[0].share >= CODE_LEAST)
-            snprintf(code, room, "%.*s", (int)rps_text_cut(name->name, room - 1), name->name);
+        rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l]);
         differ |= strcmp(code, profile->label[0].code) != 0;
     }
     for (int l = 0; l < profile->label_count && !differ; l++)

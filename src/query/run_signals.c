@@ -10,7 +10,7 @@
 /* Period numbers of a recording by CPU may have holes, but not more than periods. */
 #define HOLES_MAX 1000
 
-/* Values that the counts of an observation take as much memory as. */
+/* Values that an observation's counts in a table take as much memory as. */
 #define TABLE_VALUES 6
 
 /* What is being collected. */
@@ -90,7 +90,7 @@ static int choose_level(struct work *work, struct rps_run_signals *signals, stru
     for (size_t r = 0; r < signals->count; r++) {
         struct rps_run_member *member = &signals->member[r];
         int values =
-            member->plan->metric_count + 1 + (signals->samples.name_count > 0) * TABLE_VALUES;
+            member->plan->metric_count + 1 + (int)signals->samples.table_count * TABLE_VALUES;
 
         rps_cpu_series_choose_signals(&member->cpu_series, values * (int)signals->count);
         if (rps_cpu_series_choose_thinned(&member->cpu_series, err) < 0)

@@ -7,9 +7,10 @@
 #include "rpistat/share_block.h"
 #include "rpistat/text.h"
 
-#define TOLD    3  /* functions of the run in a sentence */
-#define MOST    .5 /* of a phase's samples are said by so many functions that have them, */
-#define MOST_OF 2  /* but not by more */
+#define TOLD       3   /* functions of the run in a sentence, */
+#define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */
+#define MOST       .5  /* of a phase's samples are said by so many functions that have them, */
+#define MOST_OF    2   /* but not by more */
 
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 {
@@ -90,7 +91,9 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
     ret[0] = '\0';
     if (report->shares.group_count == 0 || report->shares.sampling.frequency <= 0)
         return ret;
-    for (int t = 0; t < group->count && t < TOLD && isfinite(group->top[t].share); t++)
+    for (int t = 0; t < group->count && t < TOLD && isfinite(group->top[t].share) &&
+                    (t == 0 || group->top[t].share >= TOLD_LEAST);
+         t++)
         used += (size_t)snprintf(ret + used, size - used, "%s%.100s %.0f %%",
                                  t > 0 ? ", " : "Its time on a CPU: ", group->top[t].name.name,
                                  100 * group->top[t].share);
@@ -107,7 +110,7 @@ char *rps_report_shares_of_label(const struct rps_report *report, int label, cha
 
     ret[0] = '\0';
     if ((size_t)label >= report->label_shares.group_count ||
-        report->label_shares.sampling.frequency <= 0)
+        report->label_shares.sampling.frequency <= 0 || rps_share_group_name(ret, size, group)[0])
         return ret;
     for (int t = 0; t < group->count && t < MOST_OF && share < MOST; t++) {
         if (!isfinite(group->top[t].share))

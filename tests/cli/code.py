@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pty
+import random
 import re
 import sqlite3
 import subprocess
@@ -424,6 +425,27 @@ def test_programs():
         assert "Programs" not in expect(folder.call("code", "-r", "2"), 0).stdout
 
 
+def test_turns_of_programs():
+    """programs that take turns are phases, whatever functions they have; in two runs also where a program has two names"""
+    draw = random.Random(1)
+    with Folder() as folder:
+        folder.write("script.sim", "clock 700M\nseed 1\nnoise 3%\nphase work 32s instructions=200M\n")
+        for run, other in ((1, "old"), (2, "new"), (3, "sh")):
+            folder.record("-q")
+            seen = Code(folder / "rpistat.data", run=run)
+            for period in range(320):
+                name = other if period // 80 % 2 else "sh"
+                seen.add(period, ["f%d" % draw.randrange(30)], task=(name, 100, 100))
+            seen.write()
+        for run, labels in ((1, "ABAB"), (2, "ABAB"), (3, "A")):
+            found = json.loads(expect(folder.call("phases", "-r", str(run), "--format", "json"), 0).stdout)["phases"]
+            assert "".join(phase["label"] for phase in found) == labels, (run, found)
+            assert all(abs(phase["first"] - 80 * k) <= 5 for k, phase in enumerate(found)), found
+        rows = json.loads(expect(folder.call("compare", "1", "2", "--format", "json"), 0).stdout)["rows"]
+        assert [(row["label"], row["a_times"], row["b_times"]) for row in rows] == [
+            (None, 1, 1), ("A", 2, 2), ("B", 2, 2)], rows
+
+
 def test_machine():
     """of a machine programs are named, then functions, however many of these have names; never a process's number"""
     with Folder() as folder:
@@ -448,6 +470,20 @@ def test_machine():
             assert (", in cc1 (16 processes), 60 % in main (work.c:10) B: " in words) == programs, words
             assert ("a cc1  b as" in panel) == programs, panel
             assert not re.search(r"\b50[0-3]\d\b", words + report), (words, report)
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=2)
+        for period in range(320):  # nearly all is of one program
+            calm = period < 80 or 180 <= period < 260
+            seen.add(period, [MAIN if calm else LOAD], 19, task=("cc1", 5000, 5000))
+            seen.add(period, [MAIN], 1, task=("as", 4999, 4999))
+        seen.write()
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("UPDATE run SET target = 'all 2 CPUs'")
+        store.close()
+        text = expect(folder.call("phases"), 0).stdout
+        assert "\n  A cc1: main " in text and "\n  B cc1: load " in text, text
+        report = " ".join(expect(folder.call("report"), 0).stdout.split("\n\n")[0].split())
+        assert ": A (cc1: main) 16" in report and ", B (cc1: load) 12" in report, report
 
 
 def test_without():
@@ -460,6 +496,7 @@ def test_without():
 prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
-              test_report, test_answer, test_pprof, test_phases, test_programs, test_machine, test_without])
+              test_report, test_answer, test_pprof, test_phases, test_programs,
+              test_turns_of_programs, test_machine, test_without])
 finally:
     FOLDER.__exit__()
