@@ -151,6 +151,7 @@ struct rps_record_settings {
     uint64_t frequency;           /* --frequency */
     enum rps_sample_on sample_on; /* --sample-on */
     enum rps_stacks stacks;       /* --stacks */
+    int wall;                     /* --wall */
     int asks_for_samples; /* one of the last three was given: without samples nothing is recorded */
     uint64_t repeat;      /* --repeat: runs in a row */
 };

@@ -100,6 +100,8 @@ static const struct rps_option options[] = {
      AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "callers by fp, dwarf, lbr, auto; or none", "auto", RPS_OPTION_CHOICE,
      AT(stacks), .words = "auto fp dwarf lbr none"},
+    {"wall", 0, NULL, "stacks of threads that leave the CPU, too: where time goes", NULL,
+     RPS_OPTION_FLAG, AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
     {"commit", 0, "T", "time between commits, 0: every period", "1s", RPS_OPTION_DURATION,
      AT(commit_ns), 0, HOUR_NS},
     {"durability", 0, "HOW", "normal, or full: sync at every commit", "normal", RPS_OPTION_CHOICE,
@@ -115,7 +117,8 @@ static int check_record(struct rps_cli *cli)
 {
     struct rps_record_settings *settings = cli->settings;
 
-    settings->asks_for_samples = rps_options_source(cli, "sample") != RPS_SOURCE_DEFAULT ||
+    settings->asks_for_samples = settings->wall ||
+                                 rps_options_source(cli, "sample") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "frequency") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "sample-on") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "stacks") != RPS_SOURCE_DEFAULT;

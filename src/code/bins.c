@@ -214,7 +214,7 @@ static int add_count(void *context, const struct rps_code_count *count, struct r
 static int read_counts(struct filling *filling, int tasks, struct rps_error *err)
 {
     const struct rps_cpu_series *series = &filling->picture->cpu_series;
-    struct rps_code_count_query query = {.tasks = tasks,
+    struct rps_code_count_query query = {.what = tasks ? RPS_COUNT_TASKS : RPS_COUNT_STACKS,
                                          .first = filling->knot[0].period,
                                          .last = filling->knot[filling->knot_count - 1].period - 1,
                                          .count = add_count,

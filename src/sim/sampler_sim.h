@@ -26,6 +26,8 @@ struct sim_sampler {
     int innermost; /* 1: the innermost frame alone */
     int runs;
     int told; /* names were handed over */
+    int64_t now_ns;
+    const struct sim_phase *sleep; /* in which threads wait; NULL: they do not */
 
     uint64_t passed;     /* events while it ran */
     uint64_t taken;      /* samples that were due, whatever became of them */
@@ -52,5 +54,9 @@ struct sim_going {
 };
 
 void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going);
+
+/* With `runs`: the workload goes on in that phase. Where it sleeps the threads of its code wait. */
+void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *phase,
+                          int64_t from_ns, int64_t to_ns);
 
 #endif

@@ -296,7 +296,7 @@ static const struct {
 } statements[] = {
     {"clock", 1},   {"counters", 1},     {"width", 1},    {"seed", 1},      {"noise", 1},
     {"switch", -1}, {"exit", 1},         {"signal", 1},   {"default", -1},  {"phase", -1},
-    {"sleep", 1},   {"idle", 1},         {"repeat", 1},   {"end", 0},       {"late", 2},
+    {"sleep", -1},  {"idle", 1},         {"repeat", 1},   {"end", 0},       {"late", 2},
     {"steal", 2},   {"steal-clock", 2},  {"fail", 2},     {"fail-read", 2}, {"function", -1},
     {"task", -1},   {"lose-samples", 2}, {"throttle", 1},
 };
@@ -320,8 +320,11 @@ static int parse_statement(struct parser *p, int count, char **word)
             return wrong(p, "expected: phase NAME LENGTH [EVENT=RATE...] [code=STACKS]");
         return add_phase(p, word[1], word[2], 1, count - 3, word + 3);
     }
+    if (strcmp(name, "sleep") == 0 &&
+        (count < 2 || count > 3 || (count > 2 && strncmp(word[2], "code=", 5) != 0)))
+        return wrong(p, "expected: sleep LENGTH [code=STACKS]");
     if (strcmp(name, "sleep") == 0 || strcmp(name, "idle") == 0)
-        return add_phase(p, name, word[1], 0, 0, NULL);
+        return add_phase(p, name, word[1], 0, count - 2, word + 2);
     if (strcmp(name, "repeat") == 0)
         return open_repeat(p, word[1]);
     if (strcmp(name, "end") == 0)

@@ -30,7 +30,7 @@ static int see(void *context, const struct rps_code_count *count, struct rps_err
 static struct seen counts_of(struct rps_reader *reader, int tasks, uint64_t first, uint64_t last)
 {
     struct seen seen = {0};
-    const struct rps_code_count_query query = {.tasks = tasks,
+    const struct rps_code_count_query query = {.what = tasks ? RPS_COUNT_TASKS : RPS_COUNT_STACKS,
                                                .cpu = RPS_CPU_ALL,
                                                .first = first,
                                                .last = last,
