@@ -36,6 +36,9 @@ struct rps_module {
     char build_id[2 * RPS_BUILD_ID_MAX + 1]; /* in hexadecimal; "" not known */
 };
 
+/* Is it a C library's file, or its threads'? */
+int rps_code_is_c_library(const char *path);
+
 struct rps_frame {
     int64_t frame;
     int64_t module;

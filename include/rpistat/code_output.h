@@ -3,6 +3,7 @@
 #define RPISTAT_CODE_OUTPUT_H
 
 #include "rpistat/document.h"
+#include "rpistat/off_cpu.h"
 #include "rpistat/run.h"
 #include "rpistat/run_code.h"
 #include "rpistat/shares.h"
@@ -28,6 +29,9 @@ struct rps_code_output {
     const struct rps_unsampled *unsampled;   /* of the run */
     const struct rps_part_shares *groups;    /* of each label; NULL: none are to be told of */
     const struct rps_part_time *groups_time; /* of each label */
+    const struct rps_off_cpu *off_cpu; /* NULL: of samples; else shares and calls are of its time,
+                                          which was moved to functions, of other views to reasons */
+    const struct rps_off_cpu_share *waits; /* of each share, then */
     int is_read; /* 1: by people: what only programs are told is left out, of which there may be much */
     int width; /* of the title, in characters */
 };

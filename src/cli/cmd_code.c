@@ -19,7 +19,7 @@
 
 struct settings {
     enum rps_shares_by by;
-    int is_tree, is_stacks, is_resolving;
+    int is_tree, is_stacks, is_wall, is_resolving;
     uint64_t at_most; /* 0: not said */
     const char *cpus, *region;
     enum rps_format format; /* or, behind all of a document: */
@@ -38,6 +38,8 @@ static const struct rps_option options[] = {
      AT(is_tree)},
     {"stacks", 0, NULL, "the call stacks that were seen most", NULL, RPS_OPTION_FLAG,
      AT(is_stacks)},
+    {"wall", 0, NULL, "time on and off the CPU, of a run with record --wall", NULL, RPS_OPTION_FLAG,
+     AT(is_wall)},
     {"at-most", 0, "N", "so many rows (default 20 in text, else all)", NULL, RPS_OPTION_INT,
      AT(at_most), 1, INT32_MAX},
     {"cpu", 0, "CPUS", "of a recording by CPU: these only, as in 0-3,8", NULL, RPS_OPTION_TEXT,
@@ -58,9 +60,18 @@ static int check_code(struct rps_cli *cli)
     int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
 
     if ((int)settings->format >= rps_options_word(FORMATS, "folded"))
-        settings->export = (int)settings->format == rps_options_word(FORMATS, "folded")
-                               ? &rps_export_folded
-                               : &rps_export_pprof;
+        settings->export = (int)settings->format != rps_options_word(FORMATS, "folded")
+                               ? &rps_export_pprof
+                           : settings->is_wall ? &rps_export_folded_wall
+                                               : &rps_export_folded;
+    if (settings->is_wall && settings->by > RPS_SHARES_MODULE)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--wall: time off the CPU is known of functions, lines and modules: "
+                             "leave out --by %s",
+                             rps_code_by_names[settings->by]);
+    if (settings->is_wall && settings->export == &rps_export_pprof)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format pprof has samples alone: leave out --wall, or take folded");
     if (settings->is_tree + settings->is_stacks > 1 ||
         ((settings->is_tree || settings->is_stacks) && settings->by != RPS_SHARES_FUNCTION))
         return rps_error_set(&cli->err, RPS_USAGE,
@@ -130,6 +141,8 @@ struct job {
     struct rps_run_part part; /* the arena's, as all below */
     struct rps_shares shares;
     struct rps_calls calls;
+    struct rps_off_cpu off_cpu;
+    struct rps_off_cpu_share *waits;
     struct rps_shares programs;
     struct rps_part_shares groups;
     struct rps_part_time *time, *groups_time;
@@ -153,14 +166,38 @@ static int count(struct rps_cli *cli, const struct job *job, int tasks, uint64_t
     return result;
 }
 
+/* The shares of time on and off the CPU. */
+static int find_time(struct rps_cli *cli, struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    int is_table = !settings->is_tree && !settings->is_stacks;
+    struct rps_off_cpu time, moved;
+    int result = rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, &job->part, &job->cpus,
+                                  &job->code, &time, &cli->err);
+
+    if (result < 0)
+        return result;
+    moved = rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_FUNCTION);
+    job->shares = rps_shares_find(cli->arena, &job->code, moved.time, settings->by);
+    job->waits = rps_off_cpu_shares(cli->arena, &job->code, &time, settings->by, &job->shares);
+    job->off_cpu =
+        is_table ? moved : rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_REASON);
+    if (!is_table)
+        job->calls = rps_shares_calls(cli->arena, &job->code, job->off_cpu.time);
+    return 0;
+}
+
 /* The shares, and for people which programs ran, of tables of code. */
 static int find_shares(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     int tasks = settings->by >= RPS_SHARES_PROCESS;
     uint64_t *samples;
-    int result = count(cli, job, tasks, &samples);
+    int result;
 
+    if (settings->is_wall)
+        return find_time(cli, job);
+    result = count(cli, job, tasks, &samples);
     if (result < 0)
         return result;
     job->shares = rps_shares_find(cli->arena, &job->code, samples, settings->by);
@@ -181,7 +218,7 @@ static int find_groups(struct rps_cli *cli, struct job *job)
     struct rps_run_part labels;
     int result;
 
-    if (job->choice.phase || settings->is_tree || settings->is_stacks ||
+    if (job->choice.phase || settings->is_wall || settings->is_tree || settings->is_stacks ||
         settings->by > RPS_SHARES_MODULE)
         return 0;
     result = rps_run_phases_get(cli->reader, cli->run_id, &job->levels, NULL, &cli->err);
@@ -270,6 +307,8 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .unsampled = &unsampled,
         .groups = job->groups_time ? &job->groups : NULL,
         .groups_time = job->groups_time,
+        .off_cpu = settings->is_wall ? &job->off_cpu : NULL,
+        .waits = job->waits,
         .is_read = is_read(settings),
         .width = TITLE_WIDTH,
     };
@@ -327,6 +366,7 @@ const struct rps_command rps_command_code = {
     .examples = "  rpistat code\n"
                 "  rpistat code B --lines\n"
                 "  rpistat code --tree --from 10s --to 20s\n"
+                "  rpistat code --wall\n"
                 "  rpistat code --by thread --format csv\n"
                 "  rpistat code B --format folded | flamegraph.pl > b.svg\n"
                 "  rpistat code --resolve --binaries ./build",

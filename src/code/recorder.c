@@ -517,6 +517,10 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
 
     if (possible.stacks == RPS_STACKS_AUTO && !rps_unwind_is_possible())
         possible.stacks = RPS_STACKS_FP;
+    if (options->waits && options->threshold > 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "--wall: samples by a threshold do not say how much time they stand "
+                             "for; leave out :N, or --wall");
     if (!pmu->open_sampler)
         return rps_error_set(err, RPS_FAILED, "these counters take no samples");
     samples = calloc(1, sizeof(*samples));

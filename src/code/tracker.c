@@ -8,7 +8,6 @@
  */
 #include "tracker.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,15 +84,6 @@ static int is_module(const struct rps_tracker_module *module, enum rps_module_ki
            strcmp(module->build_id, build_id) == 0;
 }
 
-/* Stripped C libraries do not name the functions that call main and those of threads. */
-static int is_c_library(const char *path)
-{
-    const char *name = rps_text_file_name(path);
-
-    return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so*", name, 0) == 0 ||
-           fnmatch("libpthread*.so*", name, 0) == 0 || fnmatch("ld-musl-*.so*", name, 0) == 0;
-}
-
 /* The module's number, or negative without memory. */
 static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind, const char *path,
                           const char *build_id)
@@ -121,7 +111,7 @@ static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind
     module = rps_intern_at(&tracker->module, number);
     module->kind = kind;
     module->path = own_path;
-    module->is_c_library = kind == RPS_MODULE_FILE && is_c_library(path);
+    module->is_c_library = kind == RPS_MODULE_FILE && rps_code_is_c_library(path);
     strcpy(module->build_id, build_id);
     told = (struct rps_module){.module = number, .kind = kind, .path = own_path};
     strcpy(told.build_id, build_id);
