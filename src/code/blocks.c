@@ -67,7 +67,7 @@ static void put_weight(const struct filling *filling, struct rps_block *block, u
 
     rps_put_int(block, (int64_t)weight, 1);
     if (filling->output->off_cpu)
-        rps_put_words(block, "%s", us_text(text, weight));
+        rps_put_words(block, "%s", weight > 0 ? us_text(text, weight) : "-");
 }
 
 /* --- what was sampled ------------------------------------------------------------------------- */
@@ -124,8 +124,8 @@ static void say_waits(const struct filling *filling, struct rps_block *head)
 
     rps_block_wrap(
         head, 0, 0,
-        "Time of all threads: %s on a CPU, by samples, and %s off it, but for their turn's "
-        "end: asleep, and then until a CPU was free.",
+        "Time of all threads: %s on a CPU, by samples, and %s off it: asleep, and then until a CPU "
+        "was free; not where another took its turn.",
         us_text(time[0], output->off_cpu->time_us - output->off_cpu->waited_us),
         us_text(time[1], output->off_cpu->waited_us));
     for (int t = 0; t < TOP_TEXT && output->waits; t++) {
@@ -253,10 +253,10 @@ static void put_sampling(const struct filling *filling)
         {"whole_cpus", .kind = RPS_VALUE_BOOL},
         {"fixed_interval", .kind = RPS_VALUE_BOOL},
         {"lookups", .kind = RPS_VALUE_INT},
-        {"blocked_us", .kind = RPS_VALUE_INT},
-        {"blocked_of", .kind = RPS_VALUE_INT},
-        {"blocked_off_us", .kind = RPS_VALUE_INT},
-        {"switches_lost", .kind = RPS_VALUE_INT},
+        {"waited_s", .kind = RPS_VALUE_NUMBER},
+        {"waits_of", .kind = RPS_VALUE_INT},
+        {"waits_unknown_s", .kind = RPS_VALUE_NUMBER},
+        {"lost_switches", .kind = RPS_VALUE_INT},
     };
     const struct rps_sampling *s = &filling->output->code->sampling;
     struct rps_block *block = rps_document_block(filling->document, "sampling", columns,
@@ -275,9 +275,9 @@ static void put_sampling(const struct filling *filling)
     rps_put_int(block, s->is_wide, 1);
     rps_put_int(block, s->is_fixed, 1);
     rps_put_int(block, (int64_t)s->lookups, 1);
-    rps_put_int(block, (int64_t)s->blocked_us, s->has_waits);
+    rps_put_number(block, s->has_waits ? (double)s->blocked_us / 1e6 : NAN);
     rps_put_int(block, (int64_t)s->blocked_of, s->has_waits);
-    rps_put_int(block, (int64_t)s->blocked_off_us, s->has_waits);
+    rps_put_number(block, s->has_waits ? (double)s->blocked_off_us / 1e6 : NAN);
     rps_put_int(block, (int64_t)s->switches_lost, s->has_waits);
 }
 

@@ -160,10 +160,8 @@ static void sample_until(struct sim *sim, int64_t limit_ns)
     uint64_t rate =
         sampler->event == SIM_TIME ? RPS_NS_PER_S : rate_of(sim, (uint64_t)sampler->event);
 
-    if (!sampler->runs)
-        return;
     rps_sampler_sim_wait(sampler, going.phase, sim->now_ns, limit_ns);
-    if (going.phase->sleeping || going.phase->idle)
+    if (!sampler->runs || going.phase->sleeping || going.phase->idle)
         return;
     if (sampler->status.threshold > 0 || rate == 0)
         going.rate = rate;

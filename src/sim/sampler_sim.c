@@ -166,9 +166,10 @@ void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *goi
 }
 
 /* All threads of a phase begin to wait, or end. */
-static void take_waits(struct sim_sampler *sampler, enum rps_sample_kind kind, int64_t time_ns)
+static void take_waits(struct sim_sampler *sampler, const struct sim_phase *sleep,
+                       enum rps_sample_kind kind, int64_t time_ns)
 {
-    const struct sim_mix *mix = &sampler->script->code.mix[sampler->sleep->mix];
+    const struct sim_mix *mix = &sampler->script->code.mix[sleep->mix];
 
     for (size_t i = mix->first; i < mix->first + mix->count; i++) {
         struct sim_taken *taken =
@@ -185,16 +186,16 @@ static void take_waits(struct sim_sampler *sampler, enum rps_sample_kind kind, i
 void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *phase,
                           int64_t from_ns, int64_t to_ns)
 {
+    const struct sim_phase *sleep = sampler->sleep;
+
     sampler->now_ns = to_ns;
-    if (!phase->sleeping || phase->mix < 0)
-        phase = NULL;
-    if (!sampler->status.has_waits || phase == sampler->sleep)
+    sampler->sleep = phase->sleeping && phase->mix >= 0 ? phase : NULL;
+    if (!sampler->status.has_waits || !sampler->runs || sampler->sleep == sleep)
         return;
+    if (sleep)
+        take_waits(sampler, sleep, RPS_SAMPLE_AWAKE, from_ns);
     if (sampler->sleep)
-        take_waits(sampler, RPS_SAMPLE_AWAKE, from_ns);
-    sampler->sleep = phase;
-    if (phase)
-        take_waits(sampler, RPS_SAMPLE_WAIT, from_ns);
+        take_waits(sampler, sampler->sleep, RPS_SAMPLE_WAIT, from_ns);
 }
 
 /* --- handing over ----------------------------------------------------------------------------- */
@@ -278,8 +279,8 @@ static int sampler_stop(void *self, struct rps_error *err)
 
     (void)err;
     sampler->runs = 0;
-    if (sampler->sleep)
-        take_waits(sampler, RPS_SAMPLE_AWAKE, sampler->now_ns);
+    if (sampler->status.has_waits && sampler->sleep)
+        take_waits(sampler, sampler->sleep, RPS_SAMPLE_AWAKE, sampler->now_ns);
     return 0;
 }
 

@@ -55,7 +55,8 @@ struct sim_going {
 
 void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going);
 
-/* With `runs`: the workload goes on in that phase. Where it sleeps the threads of its code wait. */
+/* The workload goes on in that phase. With `runs` at the beginning of a sleep the threads of its code
+ * begin to wait. */
 void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *phase,
                           int64_t from_ns, int64_t to_ns);
 
