@@ -26,8 +26,8 @@ enum rps_sample_kind {
                           threads that were opened when the recording ends, with what those that
                           they made, and that go on, have had */
     RPS_SAMPLE_WAIT, /* thread tid leaves its CPU, where the stack of a sample says, `weight` times */
-    RPS_SAMPLE_AWAKE, /* thread tid waits no longer since then: it is on a CPU again, or left it only
-                          for another's turn. tid 0: of none is it known any more */
+    RPS_SAMPLE_AWAKE, /* thread tid waits no longer since then: it is on a CPU again, or left it for
+                          another's turn. tid 0: of none is it known any more */
     RPS_SAMPLE_SYMBOL, /* a simulation's code at map_address, map_length long: function `path`, of
                           source_file and source_line; pid 0: in all processes */
 };
@@ -54,6 +54,9 @@ struct rps_sample {
 
     /* RPS_SAMPLE_WAIT: it stands for so many, since the stacks of the others were not taken */
     uint32_t weight;
+
+    /* RPS_SAMPLE_AWAKE: it left its CPU for another's turn, and has not waited at all */
+    int is_preempted;
 
     /* RPS_SAMPLE_STACK and RPS_SAMPLE_WAIT: addresses of instructions, the innermost first, the kernel's before the
      * workload's. Those that are behind a call are return addresses, as the stack has them. */

@@ -100,7 +100,7 @@ static const struct rps_option options[] = {
      AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "callers by fp, dwarf, lbr, auto; or none", "auto", RPS_OPTION_CHOICE,
      AT(stacks), .words = "auto fp dwarf lbr none"},
-    {"wall", 0, NULL, "stacks of threads that leave the CPU, too: where time goes", NULL,
+    {"wall", 0, NULL, "stacks of threads that leave the CPU, too: code --wall", NULL,
      RPS_OPTION_FLAG, AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
     {"commit", 0, "T", "time between commits, 0: every period", "1s", RPS_OPTION_DURATION,
      AT(commit_ns), 0, HOUR_NS},

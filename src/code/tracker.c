@@ -632,7 +632,7 @@ static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sam
     for (size_t i = 0; i < tracker->thread.count && sample->tid == 0; i++)
         end_wait(tracker, rps_intern_at(&tracker->thread, (int64_t)i), sample->time_ns);
     if (thread && thread->end_ns < 0)
-        end_wait(tracker, thread, sample->time_ns);
+        end_wait(tracker, thread, sample->is_preempted ? INT64_MIN : sample->time_ns);
 }
 
 /* --- ends ------------------------------------------------------------------------------------- */

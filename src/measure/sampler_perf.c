@@ -56,8 +56,7 @@ static const size_t ring_bytes[] = {
 #define HEARD_BYTES_PER_S ((uint64_t)128 * 1024)
 #define TIMES_BYTES_PER_S ((uint64_t)32 * 1024)
 
-/* Stacks of switches in a window for which there is room, a second, and what tells a switch. */
-#define WAITS_PER_S  1000
+/* What tells a switch, and that it is over. */
 #define SWITCH_BYTES 64
 
 /*
@@ -206,13 +205,18 @@ static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_rin
     const struct rps_perf_rings *rings = &sampler->rings;
     uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
                                                         : sampler->what.options.frequency;
+    const uint64_t cpus = (uint64_t)(rings->count / count_kinds(sampler));
+    /* of a CPU: at first the most that there may be of all, then what one may have */
+    const uint64_t most = sampler->wall.rate > 0 ? (uint64_t)sampler->wall.rate
+                                                 : RPS_PERF_SWITCHES_MAX / (cpus > 0 ? cpus : 1);
+    const uint64_t switches = most > RPS_PERF_WAITS_PER_S ? most : RPS_PERF_WAITS_PER_S;
     const uint64_t sample_bytes =
         rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max);
     const uint64_t bytes_per_s[] = {
         [RPS_PERF_SAMPLES] = rate * sample_bytes,
         [RPS_PERF_HEARD] = HEARD_BYTES_PER_S,
         [RPS_PERF_TIMES] = TIMES_BYTES_PER_S,
-        [RPS_PERF_WAITS] = WAITS_PER_S * sample_bytes,
+        [RPS_PERF_WAITS] = switches * sample_bytes,
         [RPS_PERF_SWITCHES] = (uint64_t)RPS_PERF_SWITCHES_MAX * SWITCH_BYTES,
     };
 
@@ -664,11 +668,9 @@ static int64_t sampler_drain_within_ns(void *self)
     int64_t within_ns = sampler->what.options.waits ? RPS_PERF_WINDOW_NS : DRAIN_MAX_NS;
 
     for (int i = 0; i < rings->count; i++) {
-        int64_t ns = rings->ring[i].kind < RPS_PERF_WAITS
-                         ? fills_half_in_ns(sampler, rings->ring[i].kind, rings->ring[i].bytes)
-                         : within_ns; /* as many as there are come in a window */
+        int64_t ns = fills_half_in_ns(sampler, rings->ring[i].kind, rings->ring[i].bytes);
 
-        if (ns < within_ns)
+        if (ns < within_ns && (rings->ring[i].kind != RPS_PERF_WAITS || sampler->wall.takes_stacks))
             within_ns = ns;
     }
     return within_ns < DRAIN_MIN_NS ? DRAIN_MIN_NS : within_ns;

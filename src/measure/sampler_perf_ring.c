@@ -333,6 +333,7 @@ static int parse_switch(struct rps_perf_rings *rings, uint16_t misc, struct fiel
     ret->kind = RPS_SAMPLE_AWAKE;
     ret->pid = (pid_t)take_32(trailer);
     ret->tid = (pid_t)take_32(trailer);
+    ret->is_preempted = is_out;
     return ret->tid != 0 && (!is_out || misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 }
 

@@ -947,6 +947,9 @@ static void expect_blocked(int64_t from_ns, int64_t to_ns, int64_t stack, uint32
 /* A thread waits until it is on a CPU, or ends; long waits are told in parts. It is no sample. */
 static void test_waits(void **state)
 {
+    const struct rps_sample preempted = {
+        .kind = RPS_SAMPLE_AWAKE, .time_ns = 2710, .tid = 7, .is_preempted = 1};
+
     (void)state;
     add_wait(7, 7, 2000, 0x10, 1);
     add_wait(7, 8, 2100, 0x20, 5);
@@ -955,6 +958,9 @@ static void test_waits(void **state)
     add_awake(7, 2500);
     expect_blocked(2000, 2500, 0, 1);
     add_awake(7, 2600); /* it does not wait */
+    add_wait(7, 7, 2700, 0x10, 1);
+    rps_tracker_add(tracker, &preempted);
+    assert_int_equal(seen.blocked_count, 1);
     rps_tracker_tell_waits(tracker, 3000);
     assert_int_equal(seen.blocked_count, 2);
     expect_blocked(2100, 3000, 1, 5);

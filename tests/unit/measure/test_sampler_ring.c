@@ -47,6 +47,8 @@ static void keep_sample(void *context, const struct rps_sample *sample)
                      (unsigned long long)sample->registers.value[0], sample->registers.stack_bytes);
     if (sample->kind == RPS_SAMPLE_WAIT)
         at += snprintf(at, (size_t)(end - at), "*%u", sample->weight);
+    if (sample->is_preempted)
+        at += snprintf(at, (size_t)(end - at), "p");
     if (sample->kind == RPS_SAMPLE_TIME)
         at += snprintf(at, (size_t)(end - at), "=%lld", (long long)sample->cpu_time_ns);
     if (sample->kind == RPS_SAMPLE_FORK)
@@ -438,7 +440,7 @@ static void test_switches(void **state)
     put_other(&r, 1, PERF_RECORD_SWITCH,
               PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, 151, NULL, 0);
     assert_string_equal(drain(&r, 200),
-                        "w100:7.8@0|10,20*3 a140:7.8@1 w150:7.8@0|10,20*1 a151:7.8@1 ");
+                        "w100:7.8@0|10,20*3 a140:7.8@1 w150:7.8@0|10,20*1 a151:7.8@1p ");
     assert_int_equal(r.all.switches, 2);
     put_other(&r, 1, PERF_RECORD_LOST, 0, 210, lost, 2);
     put_other(&r, 0, PERF_RECORD_LOST, 0, 211, lost, 2);
