@@ -25,6 +25,10 @@ enum rps_off_cpu_at {
                              kernel's */
 };
 
+/* Of each stack the caller of it that time off the CPU counts for; in the arena. */
+size_t *rps_off_cpu_callers(struct rps_arena *arena, const struct rps_code *code,
+                            enum rps_off_cpu_at at);
+
 /* The same, with time off the CPU moved from the innermost function, which is always the
  * scheduler's, to a caller of it. */
 struct rps_off_cpu rps_off_cpu_move(struct rps_arena *arena, const struct rps_code *code,

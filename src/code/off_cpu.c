@@ -124,28 +124,32 @@ static size_t find_function(const struct moving *moving, size_t stack)
     return first;
 }
 
-static size_t find_caller(const struct moving *moving, size_t stack, enum rps_off_cpu_at at)
+size_t *rps_off_cpu_callers(struct rps_arena *arena, const struct rps_code *code,
+                            enum rps_off_cpu_at at)
 {
-    return at == RPS_OFF_CPU_REASON ? find_reason(moving, stack) : find_function(moving, stack);
+    struct rps_arena *scratch = rps_arena_new();
+    struct moving moving = begin_moving(scratch, code);
+    size_t *caller = rps_arena_get(arena, code->stack_count, sizeof(*caller));
+
+    for (size_t s = 0; s < code->stack_count; s++)
+        caller[s] = at == RPS_OFF_CPU_REASON ? find_reason(&moving, s) : find_function(&moving, s);
+    rps_arena_free(scratch);
+    return caller;
 }
 
 struct rps_off_cpu rps_off_cpu_move(struct rps_arena *arena, const struct rps_code *code,
                                     const struct rps_off_cpu *of, enum rps_off_cpu_at at)
 {
-    struct rps_arena *scratch = rps_arena_new();
-    struct moving moving = begin_moving(scratch, code);
+    size_t *caller = rps_off_cpu_callers(arena, code, at);
     struct rps_off_cpu moved = *of;
 
     moved.time = rps_arena_get(arena, code->stack_count, sizeof(*moved.time));
     moved.waited = rps_arena_get(arena, code->stack_count, sizeof(*moved.waited));
     for (size_t s = 0; s < code->stack_count; s++) {
-        size_t caller = of->waited[s] > 0 ? find_caller(&moving, s, at) : s;
-
         moved.time[s] += of->time[s] - of->waited[s];
-        moved.time[caller] += of->waited[s];
-        moved.waited[caller] += of->waited[s];
+        moved.time[caller[s]] += of->waited[s];
+        moved.waited[caller[s]] += of->waited[s];
     }
-    rps_arena_free(scratch);
     return moved;
 }
 
