@@ -367,6 +367,10 @@ static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
     }
     if (fd == -ESRCH || fd == -ENODEV) /* ENODEV: the CPU is offline */
         return fd == -ESRCH;
+    if (fd >= 0 && ring->kind == RPS_PERF_WAITS && attr->exclude_kernel) {
+        close(fd); /* it is the kernel that switches: there would be none */
+        fd = -EACCES;
+    }
     if (fd < 0 && ring->kind == RPS_PERF_WAITS) {
         rps_perf_explain(-fd, reason, sizeof(reason));
         return rps_error_set(err, RPS_FAILED, "--wall: cannot sample context switches: %s", reason);
@@ -537,14 +541,15 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
 /* --- the sampler ------------------------------------------------------------------------------ */
 
 /* Why it is asked for several times, rps_perf_start says. */
-static int switch_events(struct sampler *sampler, const int *is_on, struct rps_error *err)
+static int switch_events(struct sampler *sampler, int first, const int *is_on,
+                         struct rps_error *err)
 {
     int failed = 0;
 
     if (sampler->what.options.waits && !is_on[RPS_PERF_SWITCHES])
         sampler->rings.deaf_ns = rps_clock_monotonic_ns();
     for (int turn = 0; turn < RPS_PERF_SETTLE_TIMES; turn++)
-        for (int kind = 0; kind < RPS_PERF_RING_KINDS; kind++)
+        for (int kind = first; kind < RPS_PERF_RING_KINDS; kind++)
             for (size_t i = 0; kind != RPS_PERF_HEARD && i < sampler->open[kind].count; i++)
                 failed |=
                     ioctl(sampler->open[kind].fd[i],
@@ -555,9 +560,9 @@ static int switch_events(struct sampler *sampler, const int *is_on, struct rps_e
     return 0;
 }
 
-static int sampler_start(void *self, struct rps_error *err)
+/* The first kind, and those behind it, as the window wants them. */
+static int start_kinds(struct sampler *sampler, int first, struct rps_error *err)
 {
-    struct sampler *sampler = self;
     const int is_on[RPS_PERF_RING_KINDS] = {
         [RPS_PERF_SAMPLES] = 1,
         [RPS_PERF_TIMES] = 1,
@@ -565,10 +570,17 @@ static int sampler_start(void *self, struct rps_error *err)
         [RPS_PERF_SWITCHES] = sampler->wall.hears_switches,
     };
 
+    return switch_events(sampler, first, is_on, err);
+}
+
+static int sampler_start(void *self, struct rps_error *err)
+{
+    struct sampler *sampler = self;
+
     if (!sampler->is_on)
         rps_perf_wall_resume(&sampler->wall, sampler->rings.switches, rps_clock_monotonic_ns());
     sampler->is_on = 1;
-    return switch_events(sampler, is_on, err);
+    return start_kinds(sampler, RPS_PERF_SAMPLES, err);
 }
 
 static int sampler_stop(void *self, struct rps_error *err)
@@ -577,7 +589,7 @@ static int sampler_stop(void *self, struct rps_error *err)
     const int is_on[RPS_PERF_RING_KINDS] = {0};
 
     sampler->is_on = 0;
-    return switch_events(sampler, is_on, err);
+    return switch_events(sampler, RPS_PERF_SAMPLES, is_on, err);
 }
 
 /* Draw the interval anew. Events that were inherited keep theirs: the kernel does not tell them. */
@@ -652,7 +664,7 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
     rps_perf_rings_drain(&sampler->rings, until_ns, sink);
     if (sampler->what.options.waits && sampler->is_on && until_ns < INT64_MAX &&
         rps_perf_wall_step(&sampler->wall, sampler->rings.switches, rps_clock_monotonic_ns()) &&
-        sampler_start(sampler, err) < 0)
+        start_kinds(sampler, RPS_PERF_WAITS, err) < 0)
         return RPS_FAILED;
     if (sampler->rings.tree)
         rps_perf_tree_check(&sampler->tree, until_ns);
