@@ -457,11 +457,18 @@ CREATE TABLE location (           -- the names of a frame: several where functio
     PRIMARY KEY (run_id, frame, depth)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE stack (              -- a frame and the stack that called it
+CREATE TABLE stack (              -- a frame and the stack that called it, and a path of others; view
+                                  -- stack_frame has a row for each
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     stack INTEGER NOT NULL,
-    parent INTEGER,               -- stack.stack of the caller, a lower number; NULL: none
+    parent INTEGER,               -- number of the caller's stack, a lower one, which may be any stack
+                                  -- of a path; NULL: none
     frame INTEGER NOT NULL,       -- frame.frame
+    calls TEXT,                   -- stacks with the numbers that follow, each called by the one
+                                  -- before: of each how much its frame is higher than the one before
+                                  -- times two, or how much it is lower times two, less one; in digits
+                                  -- as code_count.stacks has them. NULL: there are none, as in formats
+                                  -- up to 1.3
     PRIMARY KEY (run_id, stack)
 ) STRICT, WITHOUT ROWID;
 
@@ -771,6 +778,24 @@ FROM code_count AS c, json_each('[' ||
      FROM walk WHERE digit >= 45 AND (has_more OR (45 * high + digit - 45) % 2 = 0)) || ']') AS n
 WHERE c.blocked IS NOT NULL;
 
+-- Each stack: the stack that called it, and the frame that was called.
+CREATE VIEW stack_frame AS
+SELECT s.run_id, s.stack + n.value / 2097152 AS stack,
+       iif(n.value < 2097152, s.parent, s.stack + n.value / 2097152 - 1) AS parent,
+       n.value % 2097152 - 1 AS frame
+FROM stack AS s, json_each('[' ||
+    (WITH RECURSIVE walk (rest, digit, high, id, is_end) AS (
+         SELECT substr(s.calls, 2), unicode(s.calls) - 33, 0, s.frame + 1, 1
+         UNION ALL
+         SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, min(45 * high + digit, 99999), 0),
+                iif(digit < 45, id, id + 2097152 + iif((45 * high + digit - 45) % 2,
+                                                       -(45 * high + digit - 44) / 2,
+                                                       (45 * high + digit - 45) / 2)),
+                digit >= 45
+         FROM walk WHERE digit BETWEEN 0 AND 89)
+     SELECT group_concat(id) FROM walk WHERE is_end)
+|| ']') AS n;
+
 -- The innermost function of each sample: where the time went. What has no name is named by its
 -- module and where it begins.
 CREATE VIEW function_count AS
@@ -780,7 +805,7 @@ SELECT c.run_id, c.level, c.cpu, c.period,
            AS function,
        m.path AS module, c.samples
 FROM stack_count AS c
-LEFT JOIN stack AS s ON s.run_id = c.run_id AND s.stack = c.stack
+LEFT JOIN stack_frame AS s ON s.run_id = c.run_id AND s.stack = c.stack
 LEFT JOIN frame AS f ON f.run_id = c.run_id AND f.frame = s.frame
 LEFT JOIN module AS m ON m.run_id = c.run_id AND m.module = f.module
 LEFT JOIN location AS l ON l.run_id = c.run_id AND l.frame = s.frame AND l.depth = 0;

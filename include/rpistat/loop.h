@@ -87,7 +87,7 @@ struct rps_loop_options {
     const struct rps_event_loop *event_loop;
     const struct rps_sink *sink;
     const struct rps_sampler *sampler;         /* NULL: no samples are taken */
-    const struct rps_sample_sink *sample_sink; /* who gets them */
+    const struct rps_sample_sink *sample_sink; /* who gets them; NULL: nobody, but for `system` */
     const struct rps_system_reader *system;    /* NULL: no system signals are read */
     const struct rps_system_sink *system_sink; /* who gets readings */
     int64_t start_ns;    /* the event loop's time at exec: zero of all times */
@@ -124,6 +124,9 @@ enum rps_loop_end {
  * asks for it: those that are older than the drain before, all of them at the end, when the last
  * period was handed over. None are taken in a pause. When the sampler fails a mark says why, and
  * the recording goes on without it.
+ *
+ * System signals are read behind that, once a period, whether due or not at a pause and at the end.
+ * Their reader hears of threads what is drained.
  *
  * The run's time is the event loop's, which stands still while the machine sleeps: nothing is
  * missing in it then. A mark says that the machine slept and for how long; another one when the

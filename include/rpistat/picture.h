@@ -61,18 +61,17 @@ struct rps_picture_words {
     } word[RPS_PICTURE_WORDS_MOST];
 };
 
-/* The panel "Code", stacked: shares of the time, in steps: code_panel.c; and that of threads, how many
- * there are: system_panels.c. */
-#define RPS_PICTURE_CODE_LINES 10
-#define RPS_PICTURE_CODE_NAME  256
+/* A panel of areas one on another, in steps: of code its shares of the time (code_panel.c), of
+ * threads how many there are on average (system_panels.c). */
+#define RPS_PICTURE_AREAS_LINES 11
+#define RPS_PICTURE_AREAS_NAME  256
 
-struct rps_picture_code {
-    int line_count;                                           /* 0: no panel */
-    char name[RPS_PICTURE_CODE_LINES][RPS_PICTURE_CODE_NAME]; /* most of all samples first */
+struct rps_picture_areas {
+    int line_count;                                             /* 0: no panel */
+    char name[RPS_PICTURE_AREAS_LINES][RPS_PICTURE_AREAS_NAME]; /* most of all samples first */
     int colour
-        [RPS_PICTURE_CODE_LINES]; /* number of a line's colour in the palette; -1: the grid's, -2:
-                                    what is quiet */
-    char title[RPS_PICTURE_CODE_NAME];
+        [RPS_PICTURE_AREAS_LINES]; /* place in the palette; -1: the grid's, -2: of quiet text */
+    char title[RPS_PICTURE_AREAS_NAME];
     double top; /* that the axis reaches to: 100 of shares */
     size_t step_count;
     double *at;        /* the picture's arena's; step_count + 1 places on the axis */
@@ -115,7 +114,7 @@ struct rps_picture {
                                   empty when it is not drawn */
     struct rps_series duty;    /* of what was multiplexed: share of the time that a set was counted;
                                   else empty */
-    struct rps_picture_code code, threads;
+    struct rps_picture_areas code, threads;
     struct rps_picture_rss rss;
     int panel_count; /* at least 1 */
     int panel_total; /* with those for which there was no room */
@@ -291,8 +290,8 @@ int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_opt
                           struct rps_error *err);
 
 /* Height of the panel with its legend, in pixels at scale 1; 0 without it. */
-double rps_picture_areas_height(const struct rps_picture_code *areas);
-void rps_picture_lay_out_areas(const struct rps_picture *picture, struct rps_picture_code *areas);
+double rps_picture_areas_height(const struct rps_picture_areas *areas);
+void rps_picture_lay_out_areas(const struct rps_picture *picture, struct rps_picture_areas *areas);
 
 /* Read what the panels of system signals show, of a picture with bins; their height:
  * system_panels.c. Errors: the store's. */
@@ -345,7 +344,7 @@ double rps_picture_add_rows(struct rps_chart *chart, const struct rps_picture *p
 /* A panel of areas one on another above `bottom`, with its data in files of that name: code_panel.c.
  * Resident memory: system_panels.c. */
 struct rps_panel *rps_picture_add_areas(struct rps_chart *chart, const struct rps_picture *picture,
-                                        const struct rps_picture_code *areas, const char *file,
+                                        const struct rps_picture_areas *areas, const char *file,
                                         const struct rps_picture_overlay *overlay, double bottom);
 struct rps_panel *rps_picture_add_rss(struct rps_chart *chart, const struct rps_picture *picture,
                                       const struct rps_picture_overlay *overlay, double bottom);

@@ -79,7 +79,9 @@ double rps_system_time_waited(const struct rps_system_time *time);
 /* Share of the machine's CPUs that a hypervisor took; NaN: not known. */
 double rps_run_system_stolen(const struct rps_run_system *system, int cpu_count);
 
-/* What most of the sleep was in; -1: the workload hardly sleeps, or in no one thing. */
+/* What most of the sleep was in; -1: the workload hardly sleeps, or in no one thing. Locks and
+ * block I/O hold it up; in messages, timers and others threads may also idle while one of them
+ * works: that is none. */
 int rps_system_time_sleep(const struct rps_system_time *time);
 
 #endif

@@ -127,7 +127,7 @@ struct rps_system_reader {
     void (*read)(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
                  const struct rps_system_sink *sink, char *note, size_t size);
 
-    /* Counting goes on at time_ns after a pause: the next reading counts from here. */
+    /* Counting begins at time_ns, or goes on after a pause: the next reading counts from here. */
     void (*resume)(void *self, int64_t time_ns);
 
     void (*close)(void *self); /* NULL is harmless */

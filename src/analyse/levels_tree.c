@@ -18,7 +18,7 @@
  * set apart more than a minute of other work does. */
 #define SEEN_RESOLUTION .1
 
-/* What a signal is like inside the leaves. */
+/* What a signal is like inside leaves. */
 struct inside {
     double weight, squares; /* of deviations from the leaf's mean */
     double products;        /* of neighbouring deviations */
@@ -103,13 +103,16 @@ struct column {
     const double *value;
     const float *weight; /* NULL: 1 where seen */
     double resolution;   /* deviation that says nothing */
+    int is_read;         /* 1: its noise is known beforehand, as of what is read beside counting */
 };
 
 static struct column column_of(const struct rps_signals *signals, size_t s)
 {
     return (struct column){signals->count, signals->value + s * signals->count,
                            signals->weight ? signals->weight + s * signals->count : NULL,
-                           signals->resolution ? signals->resolution[s] : 0};
+                           signals->resolution ? signals->resolution[s] : 0,
+                           signals->resolution && signals->noise_floor &&
+                               signals->noise_floor[s] > 0};
 }
 
 static double weight_of(const struct column *column, size_t i)
@@ -181,9 +184,11 @@ static struct rps_moments3 add_up(const struct column *column, double centre,
 }
 
 /* How the values of a leaf lie around their mean. */
-static void add_inside(const struct column *column, double mean, const struct rps_phase *leaf,
-                       const struct rps_phases *fine, size_t *outlier, struct inside *inside)
+static struct inside look_inside(const struct column *column, double mean,
+                                 const struct rps_phase *leaf, const struct rps_phases *fine,
+                                 size_t *outlier)
 {
+    struct inside inside = {0};
     double last = NAN;
 
     for (size_t i = leaf->first; i <= leaf->last; i++) {
@@ -192,44 +197,86 @@ static void add_inside(const struct column *column, double mean, const struct rp
         if (!(weight > 0) || is_outlier(fine, i, outlier))
             continue;
         value = column->value[i] - mean;
-        inside->weight += weight;
-        inside->squares += weight * value * value;
+        inside.weight += weight;
+        inside.squares += weight * value * value;
         if (isfinite(last)) {
-            inside->products += last * value;
-            inside->pair_squares += (last * last + value * value) / 2;
+            inside.products += last * value;
+            inside.pair_squares += (last * last + value * value) / 2;
         }
         last = value;
     }
+    return inside;
+}
+
+static int compare_variances(const void *a, const void *b)
+{
+    const struct inside *x = a, *y = b;
+    double of_x = x->squares / fmax(x->weight, 1), of_y = y->squares / fmax(y->weight, 1);
+
+    return (of_x > of_y) - (of_x < of_y);
+}
+
+/* What a signal is like inside all leaves. One that is read rests but where it rises or falls: it
+ * is as in the leaf that half of the run varies less than, and what is below its resolution is
+ * chance. */
+static struct inside inside_all(const struct column *column, struct inside *leaf, size_t count)
+{
+    struct inside all = {0};
+    double half;
+
+    for (size_t k = 0; k < count; k++) {
+        all.weight += leaf[k].weight;
+        all.squares += leaf[k].squares;
+        all.products += leaf[k].products;
+        all.pair_squares += leaf[k].pair_squares;
+    }
+    if (!column->is_read)
+        return all;
+    qsort(leaf, count, sizeof(*leaf), compare_variances);
+    half = all.weight / 2;
+    for (size_t k = 0; k < count && half > 0; k++) {
+        all = leaf[k];
+        half -= all.weight;
+    }
+    all.pair_squares += all.weight * column->resolution * column->resolution;
+    return all;
 }
 
 /* A signal's moments in every leaf, outliers left out, its floor and its worth. */
-static void add_signal(struct rps_level_tree *tree, const struct column *column,
-                       const struct rps_phases *fine, size_t to)
+static int add_signal(struct rps_level_tree *tree, const struct column *column,
+                      const struct rps_phases *fine, size_t to, struct rps_error *err)
 {
     double centre = centre_of(column);
-    struct inside inside = {0};
+    struct inside *inside = calloc(tree->count + 1, sizeof(*inside)), all;
     size_t outlier = 0;
 
+    if (!inside)
+        return rps_error_memory(err);
     for (size_t k = 0; k < tree->count; k++) {
         const struct rps_moments3 *before = &tree->before[k * tree->width + to];
         struct rps_moments3 own = add_up(column, centre, &tree->leaf[k], fine, outlier);
 
-        add_inside(column, centre + (own.weight > 0 ? own.sum / own.weight : 0), &tree->leaf[k],
-                   fine, &outlier, &inside);
+        inside[k] = look_inside(column, centre + (own.weight > 0 ? own.sum / own.weight : 0),
+                                &tree->leaf[k], fine, &outlier);
         tree->before[(k + 1) * tree->width + to] = (struct rps_moments3){
             before->weight + own.weight, before->sum + own.sum, before->squares + own.squares};
     }
-    describe_signal(tree, to, column, &inside);
+    all = inside_all(column, inside, tree->count);
+    describe_signal(tree, to, column, &all);
+    free(inside);
+    return 0;
 }
 
 /* The signal behind the others: how many of them were seen, whether well or not. Who
- * sleeps has no rates, and that sets a stretch apart as much as if all of them were different. */
+ * sleeps has no rates, and that sets a stretch apart as much as if all of them were different. What
+ * is read is seen when it is read, which says nothing of the workload. */
 static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signals,
                     const struct rps_phases *fine, struct rps_error *err)
 {
     double *seen = calloc(signals->count, sizeof(*seen));
     struct column column = {signals->count, seen, NULL,
-                            SEEN_RESOLUTION * (double)signals->signal_count};
+                            SEEN_RESOLUTION * (double)signals->signal_count, 0};
+    int result;
 
     if (!seen)
         return rps_error_memory(err);
@@ -237,12 +284,12 @@ static int add_seen(struct rps_level_tree *tree, const struct rps_signals *signa
         struct column other = column_of(signals, s);
 
         for (size_t i = 0; i < signals->count; i++)
-            seen[i] += weight_of(&other, i) > 0;
+            seen[i] += other.is_read || weight_of(&other, i) > 0;
     }
-    add_signal(tree, &column, fine, tree->width - 1);
+    result = add_signal(tree, &column, fine, tree->width - 1, err);
     tree->worth[tree->width - 1] *= (double)signals->signal_count;
     free(seen);
-    return 0;
+    return result;
 }
 
 /* The counts of a table in every leaf, its first symbol at `to`. */
@@ -293,13 +340,14 @@ int rps_level_tree_make(const struct rps_signals *signals, const struct rps_phas
 
     if (result == 0) {
         add_leaves(&tree, signals, fine);
-        for (size_t s = 0; s < signals->signal_count; s++) {
+        for (size_t s = 0; s < signals->signal_count && result == 0; s++) {
             struct column column = column_of(signals, s);
 
-            add_signal(&tree, &column, fine, s);
+            result = add_signal(&tree, &column, fine, s, err);
         }
-        result = add_seen(&tree, signals, fine, err);
     }
+    if (result == 0)
+        result = add_seen(&tree, signals, fine, err);
     if (result == 0)
         result = add_tables(&tree, signals, err);
     if (result == 0)

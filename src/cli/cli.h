@@ -124,6 +124,13 @@ int rps_tag_add(struct rps_run *run, const struct rps_texts *texts, struct rps_e
 /* --- recording: record_options.c parses what cmd_record.c does -------------------------------- */
 
 /* cli->settings of `record`. */
+enum rps_record_signals {
+    RPS_RECORD_SIGNALS_OFF,
+    RPS_RECORD_SIGNALS_TREE,
+    RPS_RECORD_SIGNALS_MACHINE,
+    RPS_RECORD_SIGNALS_ALL, /* what there is: of whole CPUs no tree */
+};
+
 struct rps_record_settings {
     int64_t period_ns;       /* --period, 1 ms ... 1 h */
     int64_t duration_ns;     /* --duration; 0: until the workload ends */
@@ -153,7 +160,10 @@ struct rps_record_settings {
     enum rps_stacks stacks;       /* --stacks */
     int wall;                     /* --wall */
     int asks_for_samples; /* one of the last three was given: without samples nothing is recorded */
-    uint64_t repeat;      /* --repeat: runs in a row */
+    enum rps_record_signals signals; /* --signals */
+    double signal_budget;            /* --signal-budget: part of a CPU */
+    int asks_for_signals;            /* --signals was given in this call, and is not off */
+    uint64_t repeat;                 /* --repeat: runs in a row */
 };
 
 /* --- output ----------------------------------------------------------------------------------- */

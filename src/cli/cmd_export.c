@@ -259,6 +259,7 @@ const struct rps_command rps_command_export = {
                    "  every          a row a stretch of --every T, a column a derived figure\n"
                    "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
                    "  line-protocol  a line a measurement period, for InfluxDB and others\n"
+                   "  signals        a row a reading of system signals\n"
                    "  folded         a line a call stack of the samples, for flame graphs\n"
                    "  pprof          a profile of the samples for pprof, with their phases\n"
                    "  jsonl          a row of the other format as a JSON object in a line",

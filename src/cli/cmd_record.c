@@ -4,7 +4,7 @@
  * The order matters. Everything that can be wrong is found before the workload runs: the command,
  * the counters, the plan, the store. Then: fork a child that waits, open its counters, add the run
  * to the store, release the child, loop until it ends (record_run.c), finish the store, write the
- * report.
+ * report (record_report.c).
  */
 #include <ctype.h>
 #include <errno.h>
@@ -30,18 +30,6 @@
 
 /* With --keep fine rows go only when the run can be read in so many coarser ones. */
 #define KEEP_BLOCKS 240
-
-/* A file beside the store: rpistat.data gives rpistat.txt, other.data other.txt, anything else gets
- * .txt appended. To be freed; NULL without memory. */
-static char *path_beside(const char *store, const char *ending)
-{
-    size_t length = strlen(store);
-    char *path = NULL;
-
-    if (length > 5 && strcmp(store + length - 5, ".data") == 0)
-        length -= 5;
-    return asprintf(&path, "%.*s%s", (int)length, store, ending) < 0 ? NULL : path;
-}
 
 /* --- before the run --------------------------------------------------------------------------- */
 
@@ -305,7 +293,6 @@ static void name_code(struct rps_recording *r)
         notice(r, why.message);
 }
 
-/* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
 static int wait_for_workload(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_workload_end end;
@@ -321,6 +308,7 @@ static int wait_for_workload(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
+/* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
 {
@@ -350,148 +338,13 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     return rc;
 }
 
-struct report {
-    const struct rps_recording *recording;
-    int64_t after_ns;
-    char *told; /* owned: + or -, whether the run is the last, and the lines of the answer */
-};
-
-/* Write the report. after_ns is as the report has it, but of a run whose workload went on
- * meanwhile. */
-static int report_run(void *context, struct rps_reader *reader, struct rps_error *err)
+static void close_readers(struct rps_recording *r)
 {
-    struct report *report = context;
-    const struct rps_recording *r = report->recording;
-    char answer[RPS_REPORT_ANSWER_SIZE];
-    int64_t last = 0;
-    struct rps_report_options options = {.to_ns = INT64_MAX,
-                                         .locale = r->cli->locale,
-                                         .answer = answer,
-                                         .after_ns = r->outlived ? NULL : &report->after_ns};
-    struct rps_output output = {0};
-    struct rps_error unheard;
-    int rc;
-
-    rps_reader_find(reader, NULL, &last, &unheard);
-    if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
-        (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
-        rc = rps_output_close(&output, err);
-    rps_output_abandon(&output);
-    if (rc == 0 && asprintf(&report->told, "%c%s", last == r->run.run_id ? '+' : '-', answer) < 0) {
-        report->told = NULL;
-        rc = rps_error_memory(err);
-    }
-    return rc;
-}
-
-/* A command that reads the run, as the user would type it; output: its -o, or NULL. */
-static char *reading_command(const struct rps_recording *r, int is_last, const char *command,
-                             const char *output, char *ret, size_t size)
-{
-    char number[24];
-    const char *argv[] = {program_invocation_name, command, NULL, NULL, NULL, NULL, NULL, NULL};
-    int argc = 2;
-
-    if (strcmp(r->cli->output, r->cli->command->output_value) != 0) {
-        argv[argc++] = "-i";
-        argv[argc++] = r->cli->output;
-    }
-    if (!is_last) {
-        snprintf(number, sizeof(number), "%lld", (long long)r->run.run_id);
-        argv[argc++] = "-r";
-        argv[argc++] = number;
-    }
-    if (output) {
-        argv[argc++] = "-o";
-        argv[argc++] = output;
-    }
-    return rps_text_command(ret, size, argc, (char *const *)(uintptr_t)argv);
-}
-
-/* Two lines on a terminal, when the workload has left it: what ran, as the report told it, and what
- * to type next. No period has no picture. */
-static void show_summary(const struct rps_recording *r, const char *told)
-{
-    int is_last = told[0] == '+';
-    char text[4096], run[32] = "", report[1024], plot[1024] = "";
-    char *page = path_beside(r->cli->output, ".html");
-
-    if (page && !r->cli->quiet && !r->turn && rps_output_has_terminal()) {
-        if (r->run.run_id > 1)
-            snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
-        snprintf(text, sizeof(text), "%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
-        rps_output_message(text);
-        reading_command(r, is_last, "report", NULL, report, sizeof(report));
-        if (r->period_count > 0)
-            reading_command(r, is_last, "plot", page, plot, sizeof(plot));
-        snprintf(text, sizeof(text), "next: %s%s%s", report, plot[0] ? "; " : "", plot);
-        rps_output_message(text);
-    }
-    free(page);
-}
-
-/* The workload's own exit status, as a shell gives it. */
-static int exit_status(const struct rps_recording *r)
-{
-    if (r->stop_signal)
-        return r->argv ? 128 + r->stop_signal : 0;
-    if (r->run.exit_signal)
-        return 128 + r->run.exit_signal;
-    return r->run.exit_status > 0 ? r->run.exit_status : 0;
-}
-
-/* A number that nobody takes is of no use to anybody. */
-static void tell_number(const struct rps_recording *r)
-{
-    ssize_t put = r->turn && r->run.run_id > 0
-                      ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
-                      : 0;
-
-    (void)put;
-}
-
-static int without_report(const struct rps_recording *r, int rc, struct rps_error *err)
-{
-    return rps_error_prefix(err, rc, "run %lld is in the store, without a report",
-                            (long long)r->run.run_id);
-}
-
-static struct rps_recording *reporting; /* the handler is told nothing */
-
-/* Reading ends the process for want of memory: the run stands, and the status of its workload. */
-static void end_without_report(void)
-{
-    struct rps_error err;
-
-    without_report(reporting, rps_error_memory(&err), &err);
-    rps_output_message(err.message);
-    tell_number(reporting);
-    rps_registry_close(&reporting->registry);
-    _exit(reporting->argv ? exit_status(reporting) : 1);
-}
-
-/* The store is whole by then, and stands whatever becomes of the report. */
-static int write_report(struct rps_recording *r, char **ret_told, struct rps_error *err)
-{
-    struct report report = {r, r->before_end_ns, NULL};
-    struct rps_error unheard;
-    int rc = r->writer ? 0 : open_store(r, err);
-
-    reporting = r;
-    prctl(PR_SET_NAME, "rpistat report"); /* `status` takes none of that name for a recorder */
-    rps_arena_on_exhaustion(end_without_report);
-    if (rc == 0)
-        rc = rps_writer_read(r->writer, report_run, &report, err);
-    if (rc < 0)
-        return without_report(r, rc, err);
-    if (!r->outlived) /* the run is good without it */
-        rps_writer_set_after(r->writer, report.after_ns, &unheard);
-    *ret_told = report.told;
-    return 0;
-}
-
-static void close_samples(struct rps_recording *r)
-{
+    if (r->system.self)
+        r->system.close(r->system.self);
+    if (r->hearing.self)
+        r->hearing.close(r->hearing.self);
+    r->system.self = r->hearing.self = NULL;
     if (r->samples.self)
         r->samples.close(r->samples.self);
     r->samples.self = NULL;
@@ -507,7 +360,7 @@ static void outlive(struct rps_recording *r)
     r->writer = NULL;
     rps_control_close(r->control); /* nobody obeys any more */
     r->control = NULL;
-    close_samples(r);
+    close_readers(r);
     r->pmu->close(r->pmu_self);
     r->pmu_self = NULL;
     rps_record_wait(r);
@@ -519,7 +372,6 @@ static void outlive(struct rps_recording *r)
 static int record(struct rps_recording *r, struct rps_error *err)
 {
     enum rps_loop_end end = RPS_LOOP_WORKLOAD;
-    char *told = NULL;
     int rc, failed;
 
     r->keeps_notes = r->argv && isatty(STDERR_FILENO);
@@ -545,15 +397,13 @@ static int record(struct rps_recording *r, struct rps_error *err)
     say_notes(r);
     if (failed || rc < 0)
         return RPS_FAILED;
-    rc = write_report(r, &told, err);
-    if (rc == 0)
-        show_summary(r, told);
-    free(told);
+    rc = r->writer ? 0 : open_store(r, err);
+    rc = rc < 0 ? rps_record_without_report(r, rc, err) : rps_record_report(r, err);
     if (rc < 0 && !r->argv)
         return rc;
     if (rc < 0) /* the run is in the store, and what the workload said counts */
         rps_output_message(err->message);
-    return exit_status(r);
+    return rps_record_exit_status(r);
 }
 
 static int check_usage(const struct rps_recording *r, int argc, struct rps_error *err)
@@ -625,7 +475,7 @@ static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
         (rc = check_usage(r, argc, err)) < 0 || (rc = prepare_counters(r, err)) < 0 ||
         (rc = describe_run(r, argc, err)) < 0)
         return rc;
-    r->report_path = path_beside(r->cli->output, ".txt");
+    r->report_path = rps_record_path_beside(r->cli->output, ".txt");
     if (!r->report_path)
         return rps_error_memory(err);
     if ((rc = check_stream(r->report_path, "report", err)) < 0 ||
@@ -659,14 +509,14 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
     show_fitting(&r);
     if ((rc = rps_record_take_signals(&r.signal_fd, NULL, err)) == 0)
         rc = record(&r, err);
-    tell_number(&r);
+    rps_record_tell_number(&r);
 out:
     rps_real_event_loop_close(r.real_event_loop);
     rps_control_close(r.control);
     rps_region_marks_close(r.region_marks);
     rps_record_target_close(&r.target);
     rps_workload_close(&r.workload);
-    close_samples(&r);
+    close_readers(&r);
     if (r.pmu_self)
         r.pmu->close(r.pmu_self);
     rps_writer_close(r.writer);

@@ -20,10 +20,9 @@
 #include "watch_http.h"
 #include "watch_view.h"
 
-#define IDLE_SHARE    4 /* a pause is at least this many times as long as the drawing before took */
-#define COLUMNS_MIN   30
-#define LINES_MIN     6 /* of a drawing */
-#define HEADING_LINES 2
+#define IDLE_SHARE  4 /* a pause is at least this many times as long as the drawing before took */
+#define COLUMNS_MIN 30
+#define LINES_MIN   6 /* of a drawing */
 
 struct settings {
     int64_t last_ns, every_ns;
@@ -72,27 +71,29 @@ static int look_again(struct watch *watch)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The lines above the drawing. */
+/* The lines above the drawing: how many, or RPS_FAILED. */
 static int write_heading(struct watch *watch, int columns, FILE *frame)
 {
-    struct rps_status_text state, rates;
+    struct rps_status_text state, system, rates;
 
     rps_status_text_begin(&state, (size_t)columns);
+    rps_status_text_begin(&system, (size_t)columns);
     rps_status_text_begin(&rates, (size_t)columns);
     rps_watch_view_state(&watch->view, &state);
-    if (rps_watch_view_system(&watch->view, &rates, &watch->cli->err) < 0 ||
+    if (rps_watch_view_system(&watch->view, &system, &watch->cli->err) < 0 ||
         rps_watch_view_rates(&watch->view, &rates, &watch->cli->err) < 0)
         return RPS_FAILED;
-    fprintf(frame, "%s\n%s\n", state.text, rates.text);
-    return 0;
+    fprintf(frame, "%s\n%s%s%s\n", state.text, system.text, system.text[0] ? "\n" : "", rates.text);
+    return system.text[0] ? 3 : 2;
 }
 
 static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE *frame)
 {
     const struct settings *settings = watch->cli->settings;
     int terminal = rps_output_terminal(&plot->width, &plot->height);
+    int lines = write_heading(watch, plot->width, frame);
 
-    if (write_heading(watch, plot->width, frame) < 0)
+    if (lines < 0)
         return RPS_FAILED;
     if (!watch->view.have_rates)
         return 0;
@@ -101,7 +102,7 @@ static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE 
     plot->untitled = 1;
     plot->colour = rps_output_colour();
     plot->ascii = settings->chars ? settings->chars == RPS_CHARS_ASCII : !rps_output_utf8();
-    plot->height -= HEADING_LINES + 1;      /* and the line that the cursor is left on */
+    plot->height -= lines + 1;              /* and the line that the cursor is left on */
     plot->height -= !watch->screen.entered; /* and the note below a drawing that stays */
     if (terminal && (plot->width < COLUMNS_MIN || plot->height < LINES_MIN)) {
         fputs("(too small for a drawing)\n", frame);

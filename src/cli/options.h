@@ -12,7 +12,7 @@
 
 #include "rpistat/error.h"
 
-#define RPS_OPTION_MAX 32 /* of a command, with those of all */
+#define RPS_OPTION_MAX 40 /* of a command, with those of all */
 
 enum rps_option_kind {
     RPS_OPTION_FLAG = 1, /* int: min, or 1 where that is 0 */

@@ -1,4 +1,4 @@
-/* A recording, from its command line to its report: what cmd_record.c and record_run.c share. */
+/* A recording, from its command line to its report: what the files record_*.c and cmd_record.c share. */
 #ifndef RPISTAT_CLI_RECORD_H
 #define RPISTAT_CLI_RECORD_H
 
@@ -34,6 +34,8 @@ struct rps_recording {
     struct rps_writer *writer;
     struct rps_registry registry;
     struct rps_code_recorder samples; /* zeroed: none are taken */
+    struct rps_system_reader system;  /* of signals; zeroed: none are read */
+    struct rps_sampler hearing;       /* without samples: of threads alone; zeroed: not there */
     uint64_t sample_threshold;        /* --sample EVENT:N; 0: by frequency */
     int64_t children_cpu_ns;          /* of processes that unwound stacks and found names */
     struct rps_record_target target;
@@ -81,6 +83,23 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err);
 
 /* Count until the recording ends; *ret_end says why. */
 int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct rps_error *err);
+
+/* A file beside the store: rpistat.data gives rpistat.txt, other.data other.txt, anything else gets
+ * .txt appended. To be freed; NULL without memory. */
+char *rps_record_path_beside(const char *store, const char *ending);
+
+/* Write the report of the run that is whole in the store, which stands whatever becomes of it, and
+ * show what ran. Errors: those of rps_record_without_report. */
+int rps_record_report(struct rps_recording *r, struct rps_error *err);
+
+/* What became of a run whose report fails with rc and err. */
+int rps_record_without_report(const struct rps_recording *r, int rc, struct rps_error *err);
+
+/* The workload's own exit status, as a shell gives it. */
+int rps_record_exit_status(const struct rps_recording *r);
+
+/* Tell the series that the run belongs to its number. */
+void rps_record_tell_number(const struct rps_recording *r);
 
 /* Wait for a workload that outlives its recording; a signal that asks to stop ends the waiting. */
 void rps_record_wait(struct rps_recording *r);

@@ -22,6 +22,9 @@
 /* --repeat: far more than tell anything new. */
 #define REPEAT_MAX 1000
 
+/* --signal-budget: a part of a CPU. */
+#define BUDGET_LEAST 1e-5
+
 /* --order random, fixed or random:SEED. A seed that is drawn is short, so that it can be typed. */
 static int set_order(const char *option, const char *text, void *member, struct rps_error *err)
 {
@@ -50,6 +53,28 @@ static int set_delay(const char *option, const char *text, void *member, struct 
     if (strcmp(text, "off") != 0)
         return rps_parse_duration_ns(option, text, 0, YEAR_NS, delay_ns, err);
     *delay_ns = -1;
+    return 0;
+}
+
+/* --signal-budget P%: as a part. */
+static int set_budget(const char *option, const char *text, void *member, struct rps_error *err)
+{
+    char number[32];
+    double *budget = member;
+    size_t length = strlen(text);
+    int rc;
+
+    if (length < 2 || length > sizeof(number) || text[length - 1] != '%')
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' is no percentage, as in 0.1%%", option,
+                             text);
+    memcpy(number, text, length - 1);
+    number[length - 1] = '\0';
+    if ((rc = rps_parse_double(option, number, budget, err)) < 0)
+        return rc;
+    *budget /= 100;
+    if (!(*budget >= BUDGET_LEAST && *budget <= 1))
+        return rps_error_set(err, RPS_USAGE, "%s: '%s' must lie between 0.001%% and 100%%", option,
+                             text);
     return 0;
 }
 
@@ -88,7 +113,7 @@ static const struct rps_option options[] = {
      1, .words = "auto hardware software sim:"},
     {"no-merge", 0, NULL, "rotate the sets even if all could count at once", NULL, RPS_OPTION_FLAG,
      AT(no_merge)},
-    {"order", 0, "HOW", "of the sets: random, fixed, random:SEED", "random", RPS_OPTION_OTHER,
+    {"order", 0, "HOW", "of sets: random, fixed, random:SEED", "random", RPS_OPTION_OTHER,
      AT(order), .set = set_order, .words = "random fixed random:"},
     {"no-samples", 0, NULL, "take no samples of the code that runs", NULL, RPS_OPTION_FLAG,
      AT(no_samples)},
@@ -102,6 +127,10 @@ static const struct rps_option options[] = {
      AT(stacks), .words = "auto fp dwarf lbr none"},
     {"wall", 0, NULL, "stacks of threads that leave the CPU, too: code --wall", NULL,
      RPS_OPTION_FLAG, AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
+    {"signals", 0, "WHAT", "also read tree, machine, all; or off", "all", RPS_OPTION_CHOICE,
+     AT(signals), .words = "off tree machine all"},
+    {"signal-budget", 0, "P", "what reading them may take of a CPU", "0.1%", RPS_OPTION_OTHER,
+     AT(signal_budget), .set = set_budget},
     {"commit", 0, "T", "time between commits, 0: every period", "1s", RPS_OPTION_DURATION,
      AT(commit_ns), 0, HOUR_NS},
     {"durability", 0, "HOW", "normal, or full: sync at every commit", "normal", RPS_OPTION_CHOICE,
@@ -122,6 +151,12 @@ static int check_record(struct rps_cli *cli)
                                  rps_options_source(cli, "frequency") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "sample-on") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "stacks") != RPS_SOURCE_DEFAULT;
+    settings->asks_for_signals = settings->signals != RPS_RECORD_SIGNALS_OFF &&
+                                 rps_options_source(cli, "signals") == RPS_SOURCE_COMMAND_LINE;
+    if (settings->signals == RPS_RECORD_SIGNALS_TREE && (settings->all_cpus || settings->cpus))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--signals tree: whole CPUs have no tree of processes; --signals "
+                             "machine is what -a and -C have");
     if (settings->delay_ns < 0 && !settings->control)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--delay off: nothing would ever be counted without --control");

@@ -44,7 +44,6 @@ int rps_record_take_signals(int *ret_fd, sigset_t *ret_before, struct rps_error 
     return rps_signals_take(handled, HANDLED_COUNT, ret_fd, ret_before, err);
 }
 
-/* Signals have come. Returns 1 and *ret when the recording shall end now. */
 void rps_record_add_fitting(struct rps_recording *r, const char *before, const char *line)
 {
     size_t used = strlen(r->run.fitting);
@@ -54,6 +53,7 @@ void rps_record_add_fitting(struct rps_recording *r, const char *before, const c
                  before, line);
 }
 
+/* Signals have come. Returns 1 and *ret when the recording shall end now. */
 static int on_signal(void *context, enum rps_wake *ret)
 {
     struct rps_recording *r = context;
@@ -107,6 +107,13 @@ static void sink_gap(void *context, int32_t cpu, int64_t start_ns, int64_t lengt
     struct rps_recording *r = context;
 
     rps_writer_gap(r->writer, cpu, start_ns, length_ns, reason);
+}
+
+static void sink_reading(void *context, const struct rps_system_reading *reading)
+{
+    struct rps_recording *r = context;
+
+    rps_writer_system(r->writer, reading);
 }
 
 /* A mark that the workload made of itself. */
@@ -200,6 +207,64 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
+/* Where no samples are taken, threads are heard of all the same. Where that cannot be had their
+ * reader looks for them. */
+static void open_hearing(struct rps_recording *r)
+{
+    const struct rps_sampling_options options = {.hears_only = 1};
+    const enum rps_target_kind kind = r->target.target.kind;
+    struct rps_error unheard;
+
+    if (!r->samples.self && !r->not_counted && !r->simulated && r->pmu->open_sampler &&
+        (kind == RPS_TARGET_LAUNCH || kind == RPS_TARGET_ATTACH) &&
+        r->pmu->open_sampler(r->pmu_self, &options, &r->target.target, &r->hearing, &unheard) < 0)
+        r->hearing.self = NULL;
+}
+
+static int try_signals(struct rps_recording *r, struct rps_error *err)
+{
+    const enum rps_record_signals asked = r->settings->signals;
+    struct rps_system_options options = {
+        .tree = asked != RPS_RECORD_SIGNALS_MACHINE && r->target.target.kind != RPS_TARGET_CPUS,
+        .machine = asked != RPS_RECORD_SIGNALS_TREE,
+        .period_ns = r->settings->period_ns,
+        .budget = r->settings->signal_budget,
+    };
+
+    if (options.tree)
+        open_hearing(r);
+    options.hears = r->samples.self || r->hearing.self;
+    if (!r->pmu->open_signals)
+        return rps_error_set(err, RPS_FAILED, "--pmu %s has none", r->pmu->name);
+    return r->pmu->open_signals(r->pmu_self, &options, &r->target.target, &r->system, err);
+}
+
+/* As with samples: the recording goes on without them, unless they were asked for. */
+static int open_signals(struct rps_recording *r, struct rps_error *err)
+{
+    struct rps_error why;
+    int rc;
+
+    if (r->settings->signals == RPS_RECORD_SIGNALS_OFF || (rc = try_signals(r, &why)) == 0)
+        return 0;
+    if (r->settings->asks_for_signals)
+        return rps_error_set(err, rc, "no system signals can be read: %s", why.message);
+    if (!r->simulated)
+        rps_record_add_fitting(r, "no system signals: ", why.message);
+    return 0;
+}
+
+/* The run was added to the store: what is read of each source, and what is not. */
+static void tell_signals(struct rps_recording *r)
+{
+    for (int source = 0; r->system.self && source < RPS_SYSTEM_SOURCES; source++) {
+        struct rps_system_state state;
+
+        if (r->system.state(r->system.self, (enum rps_system_source)source, &state) == 0)
+            rps_writer_system_state(r->writer, &state);
+    }
+}
+
 static void begin_samples(struct rps_recording *r, int64_t start_ns)
 {
     if (r->samples.self)
@@ -223,7 +288,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         r->target.target.first_set = first;
     }
     if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0 ||
-        (rc = open_samples(r, err)) < 0 ||
+        (rc = open_samples(r, err)) < 0 || (rc = open_signals(r, err)) < 0 ||
         (rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
@@ -232,6 +297,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         return rc;
     if ((rc = rps_writer_begin(r->writer, &r->run, r->plan, err)) < 0)
         return rc;
+    tell_signals(r);
     if (r->simulated) {
         r->event_loop = r->pmu->event_loop(r->pmu_self);
         begin_samples(r, r->event_loop->now_ns(r->event_loop->self));
@@ -276,6 +342,7 @@ static int start_status(struct rps_recording *r, struct rps_error *err)
 int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct rps_error *err)
 {
     struct rps_sink sink = {r, sink_period, sink_mark, sink_gap};
+    struct rps_system_sink system_sink = {r, sink_reading};
     struct rps_loop_options options = {
         .pmu = r->pmu,
         .pmu_self = r->pmu_self,
@@ -283,8 +350,12 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
         .order = r->settings->order,
         .event_loop = r->event_loop,
         .sink = &sink,
-        .sampler = r->samples.self ? &r->samples.sampler : NULL,
+        .sampler = r->samples.self   ? &r->samples.sampler
+                   : r->hearing.self ? &r->hearing
+                                     : NULL,
         .sample_sink = r->samples.self ? &r->samples.sink : NULL,
+        .system = r->system.self ? &r->system : NULL,
+        .system_sink = &system_sink,
         .start_ns =
             r->simulated ? r->event_loop->now_ns(r->event_loop->self) : r->run.start_monotonic_ns,
         .period_ns = r->settings->period_ns,

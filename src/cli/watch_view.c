@@ -200,7 +200,7 @@ static void add_rate(const struct rps_run_system *system, enum rps_tree_slot slo
     double mib = rps_run_system_mean(system, RPS_SYSTEM_TREE, slot) / KIB_PER_MIB;
 
     if (mib >= MIB_LEAST)
-        rps_status_text_add(line, "%s %.3g %s", name, mib, unit);
+        rps_status_text_add(line, mib < 1000 ? "%s %.3g %s" : "%s %.0f %s", name, mib, unit);
 }
 
 int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line,

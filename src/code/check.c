@@ -17,17 +17,26 @@ _Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
 #define NONE_LOST "NOT EXISTS (SELECT 1 FROM sampling WHERE run_id = ?1 AND lost > 0)"
 
 /* Samples of a column of code_count; NULL where it cannot be read, or goes beyond the highest
- * number of the table. */
-#define SAMPLES(table, column)                                                                     \
-    "code_samples(" column ", iif(" NONE_LOST ", (SELECT coalesce(max(" table                      \
+ * number of the table, or view. */
+#define SAMPLES(number, table, column)                                                             \
+    "code_samples(" column ", iif(" NONE_LOST ", (SELECT coalesce(max(" number                     \
     ") + 1, 0) FROM " table " WHERE run_id = ?1), 2000000))"
 
 /* Counts of what is not in the table. Numbers follow one another: only where one is missing the
  * counts are taken apart, which takes long. */
-#define BETWEEN(table)                                                                             \
-    "iif((SELECT count(*) <= max(" table ") FROM " table " WHERE run_id = ?1) AND " NONE_LOST      \
-    ", (SELECT count(*) FROM " table "_count WHERE run_id = ?1 AND " table " NOT IN"               \
-    " (SELECT " table " FROM " table " WHERE run_id = ?1)), 0)"
+#define BETWEEN(number, table)                                                                     \
+    "iif((SELECT count(*) <= max(" number ") FROM " table " WHERE run_id = ?1) AND " NONE_LOST     \
+    ", (SELECT count(*) FROM " number "_count WHERE run_id = ?1 AND " number " NOT IN"             \
+    " (SELECT " number " FROM " table " WHERE run_id = ?1)), 0)"
+
+/* The numbers of all stacks. */
+#define STACKS "(SELECT stack FROM stack_frame WHERE run_id = ?1)"
+
+/* A row of stack whose path cannot be read, or goes on to where another row begins. */
+#define IS_NO_PATH                                                                                 \
+    "run_id = ?1 AND (code_calls(frame, calls) IS NULL OR stack + code_calls(frame, calls) >="     \
+    " (SELECT coalesce(min(n.stack), 2000000) FROM stack AS n WHERE n.run_id = ?1"                 \
+    "  AND n.stack > stack.stack) AND calls IS NOT NULL)"
 
 const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
     {RPS_FINDING_WRONG,
@@ -39,12 +48,14 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      " (SELECT module FROM module WHERE run_id = ?1) AND " NONE_LOST,
      "frames of modules that are not there", 1, 0},
     {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM stack WHERE run_id = ?1 AND frame <> -1 AND frame NOT IN"
+     "SELECT count(*) FROM stack_frame WHERE run_id = ?1 AND frame <> -1 AND frame NOT IN"
      " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST,
      "stacks of frames that are not there", 1, 0},
+    {RPS_FINDING_WRONG, "SELECT count(*) FROM stack WHERE " IS_NO_PATH,
+     "rows of stack that cannot be read, or overlap", 1, 0},
     {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM stack WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN"
-     " (SELECT stack FROM stack WHERE run_id = ?1) AND " NONE_LOST "))",
+     "SELECT count(*) FROM stack WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN " STACKS
+     " AND " NONE_LOST "))",
      "stacks whose caller is not one of the stacks before", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
@@ -61,11 +72,12 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      "counts of samples in blocks that are not there", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM code_count WHERE run_id = ?1 AND " SAMPLES(
-         "stack",
-         "stacks") " + " SAMPLES("task", "tasks") " + " SAMPLES("stack",
-                                                                "coalesce(blocked, '')") " IS NULL",
+         "stack", "stack_frame",
+         "stacks") " + " SAMPLES("task", "task",
+                                 "tasks") " + " SAMPLES("stack", "stack_frame",
+                                                        "coalesce(blocked, '')") " IS NULL",
      "rows of code_count that cannot be read, or count what is not there", 1, 0},
-    {RPS_FINDING_WRONG, "SELECT " BETWEEN("stack") " + " BETWEEN("task"),
+    {RPS_FINDING_WRONG, "SELECT " BETWEEN("stack", "stack_frame") " + " BETWEEN("task", "task"),
      "counts of stacks and tasks that are not there", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT coalesce(max(iif(lost > 0, max(c.s - samples, c.t - samples, 0),"
@@ -95,7 +107,8 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
     "frame", "frame") DROP_NUMBERS("stack", "stack") DROP_NUMBERS("task", "task")
     DROP_NUMBERS("program", "program") DROP_NUMBERS(
         "location",
-        "depth") "DELETE FROM location WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
+        "depth") "UPDATE stack SET calls = NULL WHERE " IS_NO_PATH ";"
+                 "DELETE FROM location WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
                  " WHERE run_id = ?1);"
                  "DELETE FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
                  " OR period NOT BETWEEN 0 AND ?2 OR part NOT BETWEEN 0 AND 1999999"
@@ -104,16 +117,19 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
 
 /* Counts of a block that is not there any more stay where it began. */
 static const char sql_mend[] =
-    "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1 FROM (SELECT run_id, stack"
-    " FROM stack_count UNION ALL SELECT run_id, stack FROM blocked_time) WHERE run_id = ?1;"
+    "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1, NULL FROM (SELECT run_id, "
+    "stack"
+    " FROM stack_count UNION ALL SELECT run_id, stack FROM blocked_time)"
+    " WHERE run_id = ?1 AND stack NOT IN " STACKS ";"
     "INSERT OR IGNORE INTO task (run_id, task, pid, tid, name, start_ns)"
     " SELECT DISTINCT ?1, task, -1, -1, '', 0 FROM task_count WHERE run_id = ?1;"
     "UPDATE frame SET module = -1 WHERE run_id = ?1 AND module NOT IN (SELECT module FROM module"
     " WHERE run_id = ?1);"
-    "UPDATE stack SET frame = -1 WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
-    " WHERE run_id = ?1);"
-    "UPDATE stack SET parent = NULL WHERE run_id = ?1 AND (parent >= stack OR parent NOT IN"
-    " (SELECT stack FROM stack WHERE run_id = ?1));"
+    "UPDATE stack SET frame = -1 WHERE run_id = ?1 AND frame NOT BETWEEN 0 AND 1999999;"
+    "INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
+    " SELECT DISTINCT ?1, frame, -1, 0 FROM stack_frame WHERE run_id = ?1 AND frame <> -1;"
+    "UPDATE stack SET parent = NULL WHERE run_id = ?1 AND (parent >= stack OR parent NOT IN " STACKS
+    ");"
     "UPDATE OR REPLACE code_count SET level = 0, part = part + 1 + (SELECT coalesce(max(part), 0)"
     "  FROM code_count AS o WHERE o.run_id = ?1 AND o.level = 0 AND o.cpu = code_count.cpu"
     "  AND o.period = code_count.period) WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"

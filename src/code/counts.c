@@ -2,14 +2,16 @@
 
 #include <stdlib.h>
 
+#include "digits.h"
 #include "rpistat/array.h"
 #include "rpistat/store_wing.h"
 
 /* Counts in a row, so that its text is not too long to be read. */
 #define ROW_COUNTS_MAX 1000
 
-/* Digits of a number (counts.h): as large as need be, and no larger than it may be. */
-enum { BASE = 45, FIRST = '!', DIGITS_MAX = 9, OBJECT_DIGITS_MAX = 10 };
+/* Digits of a number of the older form (counts.h): as large as need be, and no larger than it may
+ * be. */
+#define OBJECT_DIGITS_MAX 10
 
 struct rps_code_counts_entry {
     int64_t cpu, period, id;
@@ -97,17 +99,6 @@ static void merge(struct rps_code_counts *counts)
     counts->count = merged + 1;
 }
 
-static void append_number(sqlite3_str *text, uint64_t number)
-{
-    char digit[16];
-    int at = sizeof(digit);
-
-    digit[--at] = (char)(FIRST + BASE + number % BASE);
-    while ((number /= BASE) > 0)
-        digit[--at] = (char)(FIRST + number % BASE);
-    sqlite3_str_append(text, digit + at, (int)sizeof(digit) - at);
-}
-
 /* Bind the text of `count` entries, which are in order of their numbers. */
 static int bind_text(sqlite3_stmt *stmt, int index, const entry *first, size_t count)
 {
@@ -118,9 +109,9 @@ static int bind_text(sqlite3_stmt *stmt, int index, const entry *first, size_t c
     for (size_t i = 0; i < count; last = first[i++].id) {
         bool is_more = first[i].samples > 1;
 
-        append_number(text, (uint64_t)(first[i].id - last) * 2 + is_more);
+        rps_digits_append(text, (uint64_t)(first[i].id - last) * 2 + is_more);
         if (is_more)
-            append_number(text, first[i].samples - 2);
+            rps_digits_append(text, first[i].samples - 2);
     }
     if (sqlite3_str_errcode(text) == SQLITE_OK)
         code = sqlite3_bind_text(stmt, index, count > 0 ? sqlite3_str_value(text) : "", -1,
@@ -175,21 +166,6 @@ int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, i
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static bool take_digits(struct rps_code_counts_text *text, uint64_t *ret)
-{
-    int digit = 0;
-
-    *ret = 0;
-    for (int count = 0; count < DIGITS_MAX && digit < BASE; count++) {
-        digit = *text->at - FIRST;
-        if (digit < 0 || digit >= 2 * BASE)
-            break;
-        *ret = *ret * BASE + (uint64_t)(digit % BASE);
-        text->at++;
-    }
-    return digit >= BASE && digit < 2 * BASE;
-}
-
 /* The next one of a list of differences. */
 static bool take_difference(struct rps_code_counts_text *text)
 {
@@ -199,11 +175,11 @@ static bool take_difference(struct rps_code_counts_text *text)
         text->at = NULL;
         return false;
     }
-    text->is_malformed = !take_digits(text, &step) || step < 2;
+    text->is_malformed = !rps_digits_take(&text->at, &step) || step < 2;
     text->number += step / 2;
     text->samples = 1;
     if (!text->is_malformed && step % 2 == 1) {
-        text->is_malformed = !take_digits(text, &more);
+        text->is_malformed = !rps_digits_take(&text->at, &more);
         text->samples = more + 2;
     }
     return !text->is_malformed;

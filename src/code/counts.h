@@ -42,8 +42,7 @@ int rps_code_counts_insert(struct rps_code_counts *counts, sqlite3_stmt *stmt, i
 /*
  * A walk over a row's text. It is a list of numbers, each of the stack or task, in their order: how
  * much higher it is than the one before (the first: than -1), times two; one more where it was seen
- * more than once, and then how often, less two. Written by digits of base 45, of which the last of
- * each number is a character from 'N' to 'z', the others one from '!' to 'M'. New stacks have
+ * more than once, and then how often, less two. Written in digits (digits.h). New stacks have
  * numbers that follow one another, and most counts are 1: a count takes little more than two
  * characters.
  *

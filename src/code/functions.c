@@ -10,7 +10,6 @@
 #include "rpistat/array.h"
 #include "rpistat/sample.h"
 
-#define SEGMENTS_MAX    64
 #define NOTES_MAX       4096 /* bytes of a segment's notes that are looked at */
 #define ENTRIES_AT_ONCE 512
 #define SYMBOLS_A_CALL  2000 /* some milliseconds */
@@ -23,33 +22,27 @@
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-struct file {
-    int fd;
-    Elf64_Phdr segment[SEGMENTS_MAX];
-    size_t count;
-};
-
 /* 1, or 0 when the file does not have it. */
-static int read_at(const struct file *file, uint64_t offset, void *ret, size_t size)
+static int read_at(const struct rps_function_file *file, uint64_t offset, void *ret, size_t size)
 {
     return offset <= INT64_MAX && pread(file->fd, ret, size, (off_t)offset) == (ssize_t)size;
 }
 
-static int read_segments(struct file *file)
+static int read_segments(struct rps_function_file *file)
 {
     Elf64_Ehdr header;
 
     if (!read_at(file, 0, &header, sizeof(header)) ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_ident[EI_DATA] != DATA_HERE || header.e_phentsize != sizeof(*file->segment) ||
-        header.e_phnum > SEGMENTS_MAX)
+        header.e_phnum > RPS_FUNCTION_SEGMENTS)
         return 0;
     file->count = header.e_phnum;
     return read_at(file, header.e_phoff, file->segment, file->count * sizeof(*file->segment));
 }
 
 /* Only regular files are opened: opening others can wait, or do something. */
-static int open_file(struct file *file, const char *path)
+static int open_file(struct rps_function_file *file, const char *path)
 {
     struct stat status;
 
@@ -86,7 +79,7 @@ static int is_in_notes(const char *notes, size_t size, size_t align, const char 
     return 0;
 }
 
-static int has_build_id(const struct file *file, const char *build_id)
+static int has_build_id(const struct rps_function_file *file, const char *build_id)
 {
     char notes[NOTES_MAX];
 
@@ -104,7 +97,8 @@ static int has_build_id(const struct file *file, const char *build_id)
 }
 
 /* The segment that has the byte, by its offset or by its address; NULL. */
-static const Elf64_Phdr *find_segment(const struct file *file, int by_address, uint64_t byte)
+static const Elf64_Phdr *find_segment(const struct rps_function_file *file, int by_address,
+                                      uint64_t byte)
 {
     for (size_t i = 0; i < file->count; i++) {
         const Elf64_Phdr *at = &file->segment[i];
@@ -139,8 +133,8 @@ struct description {
     uint32_t size;
 };
 
-static int read_entries(const struct file *file, const Elf64_Phdr *table, uint64_t first,
-                        struct table_entry *ret, size_t count)
+static int read_entries(const struct rps_function_file *file, const Elf64_Phdr *table,
+                        uint64_t first, struct table_entry *ret, size_t count)
 {
     return read_at(file, table->p_offset + sizeof(struct table_header) + first * sizeof(*ret), ret,
                    count * sizeof(*ret));
@@ -151,21 +145,32 @@ static uint64_t start_of(const Elf64_Phdr *table, const struct table_entry *entr
     return table->p_vaddr + (uint64_t)(int64_t)entry->start;
 }
 
-/* The last entry of the table that begins by the address; 0 when there is none. */
-static int find_entry(const struct file *file, const Elf64_Phdr *table, uint64_t address,
-                      struct table_entry *ret)
+/* 1, or 0 when it has no table, or one in another form. */
+static int find_table(struct rps_function_file *file)
 {
     struct table_header header;
-    struct table_entry entry[ENTRIES_AT_ONCE];
-    uint64_t low = 0, high;
 
-    if (table->p_filesz < sizeof(header) ||
-        !read_at(file, table->p_offset, &header, sizeof(header)) || header.version != VERSION ||
-        (header.of_frames & 7) != SIZE_OF_4 || header.of_count != UNSIGNED_4 ||
-        header.of_table != SIGNED_4_RELATIVE)
+    for (size_t i = 0; i < file->count && !file->table; i++)
+        file->table = file->segment[i].p_type == PT_GNU_EH_FRAME ? &file->segment[i] : NULL;
+    if (!file->table || file->table->p_filesz < sizeof(header) ||
+        !read_at(file, file->table->p_offset, &header, sizeof(header)) ||
+        header.version != VERSION || (header.of_frames & 7) != SIZE_OF_4 ||
+        header.of_count != UNSIGNED_4 || header.of_table != SIGNED_4_RELATIVE)
         return 0;
-    high = (table->p_filesz - sizeof(header)) / sizeof(*ret);
-    high = header.count < high ? header.count : high;
+    file->entries = (file->table->p_filesz - sizeof(header)) / sizeof(struct table_entry);
+    if (header.count < file->entries)
+        file->entries = header.count;
+    return 1;
+}
+
+/* The last entry of the table that begins by the address; 0 when there is none. */
+static int find_entry(const struct rps_function_file *file, uint64_t address,
+                      struct table_entry *ret)
+{
+    const Elf64_Phdr *table = file->table;
+    struct table_entry entry[ENTRIES_AT_ONCE];
+    uint64_t low = 0, high = file->entries;
+
     while (high - low > ENTRIES_AT_ONCE) {
         uint64_t middle = low + (high - low) / 2;
 
@@ -187,16 +192,14 @@ static int find_entry(const struct file *file, const Elf64_Phdr *table, uint64_t
 
 /* Where the function begins that has the address; 0: none has. A table says nothing of how long
  * functions are, their descriptions do. */
-static uint64_t find_function(const struct file *file, uint64_t address)
+static uint64_t find_function(const struct rps_function_file *file, uint64_t address)
 {
-    const Elf64_Phdr *table = NULL, *segment;
+    const Elf64_Phdr *table = file->table, *segment;
     struct description described;
     struct table_entry entry = {0};
     uint64_t start, at;
 
-    for (size_t i = 0; i < file->count && !table; i++)
-        table = file->segment[i].p_type == PT_GNU_EH_FRAME ? &file->segment[i] : NULL;
-    if (!table || !find_entry(file, table, address, &entry))
+    if (!find_entry(file, address, &entry))
         return 0;
     start = start_of(table, &entry);
     at = table->p_vaddr + (uint64_t)(int64_t)entry.description;
@@ -209,19 +212,49 @@ static uint64_t find_function(const struct file *file, uint64_t address)
     return start;
 }
 
-uint64_t rps_function_in_file(const char *path, const char *build_id, uint64_t offset)
-{
-    struct file file;
-    const Elf64_Phdr *code;
-    uint64_t start = 0;
+/* --- files that were asked for last ------------------------------------------------------------ */
 
-    if (open_file(&file, path) && has_build_id(&file, build_id) &&
-        (code = find_segment(&file, 0, offset)) != NULL) {
-        start = find_function(&file, offset - code->p_offset + code->p_vaddr);
-        start = start >= code->p_vaddr ? start - code->p_vaddr + code->p_offset : 0;
+static void close_file(struct rps_function_file *file)
+{
+    if (file->module > 0 && file->fd >= 0)
+        close(file->fd);
+    file->module = 0;
+}
+
+void rps_function_files_close(struct rps_function_files *files)
+{
+    for (size_t i = 0; i < RPS_FUNCTION_FILES; i++)
+        close_file(&files->file[i]);
+}
+
+/* NULL: it has nothing to tell. */
+static const struct rps_function_file *find_file(struct rps_function_files *files, int64_t module,
+                                                 const char *path, const char *build_id)
+{
+    struct rps_function_file *file = &files->file[(size_t)module % RPS_FUNCTION_FILES];
+    int is_good;
+
+    if (file->module != module + 1) {
+        close_file(file);
+        *file = (struct rps_function_file){.fd = -1};
+        is_good = open_file(file, path) && has_build_id(file, build_id) && find_table(file);
+        file->module = module + 1;
+        if (!is_good && file->fd >= 0) {
+            close(file->fd);
+            file->fd = -1;
+        }
     }
-    if (file.fd >= 0)
-        close(file.fd);
+    return file->fd >= 0 ? file : NULL;
+}
+
+uint64_t rps_function_in_file(struct rps_function_files *files, int64_t module, const char *path,
+                              const char *build_id, uint64_t offset)
+{
+    const struct rps_function_file *file = find_file(files, module, path, build_id);
+    const Elf64_Phdr *code = file ? find_segment(file, 0, offset) : NULL;
+    uint64_t start = code ? find_function(file, offset - code->p_offset + code->p_vaddr) : 0;
+
+    start = code && start >= code->p_vaddr ? start - code->p_vaddr + code->p_offset : 0;
     return start <= offset ? start : 0;
 }
 

@@ -6,12 +6,12 @@
 
 #define COUNT_MAX (UINT32_MAX - 1) /* a number + 1 fits into a slot */
 
-static size_t hash(uint64_t a, uint64_t b)
+static uint32_t hash(uint64_t a, uint64_t b)
 {
     uint64_t h = (a ^ b >> 29) * UINT64_C(0x9e3779b97f4a7c15) + b;
 
     h = (h ^ h >> 32) * UINT64_C(0xd6e8feb86659fd93);
-    return (size_t)(h ^ h >> 32);
+    return (uint32_t)(h ^ h >> 32);
 }
 
 /* The key of what a slot that is not free has. */
@@ -23,35 +23,40 @@ static struct rps_intern_key *key_of(const struct rps_intern *table, uint32_t in
 /* The slot of the key: its item's, or the free one where it belongs. */
 static size_t find_key_slot(const struct rps_intern *table, uint64_t a, uint64_t b)
 {
-    size_t mask = table->slot_count - 1, at = hash(a, b) & mask;
+    const uint32_t hashed = hash(a, b);
+    size_t mask = table->slot_count - 1, at = hashed & mask;
 
-    while (table->slot[at]) {
-        const struct rps_intern_key *key = key_of(table, table->slot[at]);
+    for (; table->slot[at].number; at = (at + 1) & mask) {
+        const struct rps_intern_slot *slot = &table->slot[at];
 
-        if (key->a == a && key->b == b)
-            break;
-        at = (at + 1) & mask;
+        if (slot->hash == hashed) {
+            const struct rps_intern_key *key = key_of(table, slot->number);
+
+            if (key->a == a && key->b == b)
+                break;
+        }
     }
     return at;
 }
 
 static int grow_slots(struct rps_intern *table)
 {
-    size_t old_count = table->slot_count;
-    uint32_t *old = table->slot;
-    uint32_t *slot = calloc(old_count ? 2 * old_count : 16, sizeof(*slot));
+    size_t old_count = table->slot_count, count = old_count ? 2 * old_count : 16;
+    struct rps_intern_slot *old = table->slot, *slot = calloc(count, sizeof(*slot));
 
     if (!slot)
         return -1;
-    table->slot = slot;
-    table->slot_count = old_count ? 2 * old_count : 16;
     for (size_t i = 0; i < old_count; i++) {
-        if (old[i]) {
-            const struct rps_intern_key *key = key_of(table, old[i]);
+        size_t at = old[i].hash & (count - 1);
 
-            slot[find_key_slot(table, key->a, key->b)] = old[i];
-        }
+        if (!old[i].number)
+            continue;
+        while (slot[at].number)
+            at = (at + 1) & (count - 1);
+        slot[at] = old[i];
     }
+    table->slot = slot;
+    table->slot_count = count;
     free(old);
     return 0;
 }
@@ -77,7 +82,7 @@ void rps_intern_free(struct rps_intern *table)
 
 int64_t rps_intern_find(const struct rps_intern *table, uint64_t a, uint64_t b)
 {
-    return table->slot_count ? (int64_t)table->slot[find_key_slot(table, a, b)] - 1 : -1;
+    return table->slot_count ? (int64_t)table->slot[find_key_slot(table, a, b)].number - 1 : -1;
 }
 
 int64_t rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *ret_is_new)
@@ -100,7 +105,7 @@ int64_t rps_intern_add(struct rps_intern *table, uint64_t a, uint64_t b, int *re
     key = key_of(table, number);
     memset(key, 0, table->item_bytes);
     *key = (struct rps_intern_key){a, b};
-    table->slot[find_key_slot(table, a, b)] = number;
+    table->slot[find_key_slot(table, a, b)] = (struct rps_intern_slot){number, hash(a, b)};
     table->used++;
     return (int64_t)number - 1;
 }
@@ -111,16 +116,15 @@ void rps_intern_remove(struct rps_intern *table, int64_t number)
     size_t mask = table->slot_count - 1, hole = find_key_slot(table, key->a, key->b), at = hole;
 
     /* Whatever follows and would no longer be found moves into the hole. */
-    while (table->slot[at = (at + 1) & mask]) {
-        const struct rps_intern_key *next = key_of(table, table->slot[at]);
-        size_t home = hash(next->a, next->b) & mask;
+    while (table->slot[at = (at + 1) & mask].number) {
+        size_t home = table->slot[at].hash & mask;
 
         if (((at - home) & mask) >= ((at - hole) & mask)) {
             table->slot[hole] = table->slot[at];
             hole = at;
         }
     }
-    table->slot[hole] = 0;
+    table->slot[hole].number = 0;
     table->used--;
     key->a = table->removed;
     table->removed = (uint32_t)number + 1;

@@ -17,10 +17,13 @@ struct rps_intern {
     size_t item_bytes; /* a multiple of 8 */
     char *item;
     size_t count, room; /* items, those that were removed among them */
-    uint32_t *slot;     /* number + 1; 0: free */
-    size_t slot_count;  /* a power of two, or 0 */
-    size_t used;        /* items that are there */
-    uint32_t removed;   /* number + 1 of an item that was removed, whose key.a has the next; 0 */
+    struct rps_intern_slot {
+        uint32_t number; /* plus one; 0: free */
+        uint32_t hash;   /* of the key: others' keys, which are elsewhere, need not be looked at */
+    } * slot;
+    size_t slot_count; /* a power of two, or 0 */
+    size_t used;       /* items that are there */
+    uint32_t removed;  /* number + 1 of an item that was removed, whose key.a has the next; 0 */
 };
 
 /* A table of no items; nothing to release until the first is added. */

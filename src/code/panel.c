@@ -3,10 +3,10 @@
  * steps; of too few samples there is none.
  *
  * 100 % is the time of one CPU (of a recording by CPU: of these CPUs), or of as many as were busy
- * where these were more. What is left to it the workload waited for a CPU, slept, or was not sampled,
- * which system signals tell apart: at most as long as its threads waited it waited, and at most as
- * long as they slept it slept. A step has
- * enough samples for a share to mean something, and ends where a phase does.
+ * where these were more. What is left to it the workload waited for a CPU, slept, or was not
+ * sampled, which system signals tell apart: it waited at most as long as its threads did, and slept
+ * at most as long as they did, but for what is not known of threads that were gone before they were
+ * read. A step has enough samples for a share to mean something, and ends where a phase does.
  */
 #include "wing.h"
 
@@ -20,21 +20,23 @@
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
 
-#define CODE_TOP     6                            /* with a name of their own; then "other", and */
-#define CODE_OFF     "off the CPU or not sampled" /* without system signals */
+#define CODE_TOP     6  /* with a name of their own; then "other", and */
 #define CODE_SAMPLES 50 /* that a step would have of a busy CPU, at least */
 #define US_PER_S     1e6
 #define CODE_STEPS   1000 /* at most, but for phases */
-#define CODE_WAITING 6    /* colour of waiting for a CPU */
-#define CODE_OTHER   7    /* colour of "other", the palette's grey */
 
-/* The lines behind those with a name. */
-enum {
-    LINE_OTHER = CODE_TOP,
-    LINE_WAITING,
-    LINE_ASLEEP,
-    LINE_NOT_SAMPLED,
-    LINE_OFF = LINE_NOT_SAMPLED
+/* The lines behind functions. */
+enum { LINE_OTHER = CODE_TOP, LINE_WAITING, LINE_ASLEEP, LINE_NOT_SAMPLED, LINE_OFF };
+
+static const struct {
+    const char *name;
+    int colour; /* as rpistat/picture.h has them */
+} line_of[RPS_PICTURE_AREAS_LINES] = {
+    [LINE_OTHER] = {"other", 7},
+    [LINE_WAITING] = {"waiting for a CPU", -2},
+    [LINE_ASLEEP] = {"asleep", -1},
+    [LINE_NOT_SAMPLED] = {"not sampled", 6},
+    [LINE_OFF] = {"off the CPU or not sampled", -1}, /* without system signals */
 };
 
 /* The tree's readings, step by step. */
@@ -110,9 +112,9 @@ static void find_top(struct rps_arena *arena, struct keys *keys, const struct rp
 }
 
 static void name_key(const struct rps_code *code, enum rps_plot_code by, const struct keys *keys,
-                     int key, char name[RPS_PICTURE_CODE_NAME])
+                     int key, char name[RPS_PICTURE_AREAS_NAME])
 {
-    char text[RPS_PICTURE_CODE_NAME];
+    char text[RPS_PICTURE_AREAS_NAME];
 
     if (keys->name)
         snprintf(text, sizeof(text), "%s", keys->name[key].name);
@@ -121,7 +123,7 @@ static void name_key(const struct rps_code *code, enum rps_plot_code by, const s
                  (long long)code->task[key].tid);
     else
         snprintf(text, sizeof(text), "%s", rps_text_file_name(code->module[key].path));
-    rps_text_printable(name, RPS_PICTURE_CODE_NAME, text[0] ? text : "[unknown]");
+    rps_text_printable(name, RPS_PICTURE_AREAS_NAME, text[0] ? text : "[unknown]");
 }
 
 /* --- steps ------------------------------------------------------------------------------------ */
@@ -185,15 +187,17 @@ static void split_off(double *share, double off, const struct rps_run_system *sy
         return;
     }
     share[LINE_WAITING] = fmin(off, 100 * time.wait_s / time.elapsed_s);
-    share[LINE_ASLEEP] = fmin(off - share[LINE_WAITING], 100 * time.asleep_s / time.elapsed_s);
-    share[LINE_NOT_SAMPLED] = off - share[LINE_WAITING] - share[LINE_ASLEEP];
+    off -= share[LINE_WAITING];
+    share[LINE_ASLEEP] = fmin(fmax(0, off - 100 * time.unknown_s / time.elapsed_s),
+                              100 * time.asleep_s / time.elapsed_s);
+    share[LINE_NOT_SAMPLED] = off - share[LINE_ASLEEP];
 }
 
 /* Shares of the lines in one step, from what each line has of samples. */
-static void add_step(struct rps_picture_code *code, const uint64_t *samples, double expected,
+static void add_step(struct rps_picture_areas *code, const uint64_t *samples, double expected,
                      const struct rps_run_system *system, double from, double to)
 {
-    double *share = &code->share[code->step_count * RPS_PICTURE_CODE_LINES], all = 0;
+    double *share = &code->share[code->step_count * RPS_PICTURE_AREAS_LINES], all = 0;
 
     for (int line = 0; line < CODE_TOP + 1; line++)
         all += (double)samples[line];
@@ -209,14 +213,14 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
                        const struct rps_sampling *sampling, const struct keys *keys,
                        struct readings *readings)
 {
-    struct rps_picture_code *code = &picture->code;
+    struct rps_picture_areas *code = &picture->code;
     struct rps_run_system system;
     size_t cell = 0;
 
     code->top = 100;
     code->at = rps_arena_get(picture->arena, bins->bin_count + 1, sizeof(*code->at));
     code->share = rps_arena_get(picture->arena, bins->bin_count,
-                                RPS_PICTURE_CODE_LINES * sizeof(*code->share));
+                                RPS_PICTURE_AREAS_LINES * sizeof(*code->share));
     for (size_t from = 0, to; from < bins->bin_count; from = to) {
         uint64_t samples[CODE_TOP + 1] = {0};
         double expected = 0;
@@ -240,40 +244,32 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
 }
 
 /* Keep the lines that have something of some step, and name them. */
-static void name_lines(struct rps_picture_code *code, const struct rps_code *names,
-                       enum rps_plot_code by, const struct keys *keys, int is_split)
+static void name_lines(struct rps_picture_areas *code, const struct rps_code *names,
+                       enum rps_plot_code by, const struct keys *keys)
 {
-    static const char *const behind[] = {"other", "waiting for a CPU", "asleep", "not sampled"};
-
-    for (int line = 0; line < RPS_PICTURE_CODE_LINES; line++) {
+    for (int line = 0; line < RPS_PICTURE_AREAS_LINES; line++) {
         int kept = code->line_count, is_there = 0;
 
         for (size_t i = 0; i < code->step_count; i++) {
-            double *share = &code->share[i * RPS_PICTURE_CODE_LINES];
+            double *share = &code->share[i * RPS_PICTURE_AREAS_LINES];
 
             share[kept] = share[line];
             is_there |= share[line] > 0;
         }
         if (!is_there)
             continue;
-        code->colour[kept] = line < CODE_TOP                    ? line
-                             : line == LINE_OTHER               ? CODE_OTHER
-                             : line == LINE_WAITING             ? CODE_WAITING
-                             : line == LINE_ASLEEP || !is_split ? -1
-                                                                : -2;
+        code->colour[kept] = line < CODE_TOP ? line : line_of[line].colour;
         if (line < CODE_TOP)
             name_key(names, by, keys, keys->top[line], code->name[kept]);
-        else if (line == LINE_OFF && !is_split)
-            strcpy(code->name[kept], CODE_OFF);
         else
-            strcpy(code->name[kept], behind[line - CODE_TOP]);
+            strcpy(code->name[kept], line_of[line].name);
         code->line_count++;
     }
 }
 
 /* --- the panel -------------------------------------------------------------------------------- */
 
-static void give_title(struct rps_picture_code *code, enum rps_plot_code by,
+static void give_title(struct rps_picture_areas *code, enum rps_plot_code by,
                        const struct rps_sampling *sampling)
 {
     char unit[RPS_TEXT_NUMBER_SIZE + 32];
@@ -304,20 +300,17 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
         rps_shares_are_of_programs(code, keys.name, keys.samples, keys.count))
         result = 1;
     if (result == 0 && rps_code_bins_samples(&bins) >= RPS_SHARES_SAMPLES_MIN) {
-        int is_split = 0;
-
         result = rps_system_cursor_open(&readings.cursor, picture->cpu_series.reader,
                                         picture->cpu_series.run_id, RPS_SYSTEM_TREE,
                                         bins.edge_ns[0], bins.edge_ns[bins.bin_count],
                                         picture->cpu_series.resolution, err);
         if (result == 0) {
             next_reading(&readings);
-            is_split = readings.has_row;
             make_steps(picture, &bins, &code->sampling, &keys, &readings);
             result = readings.result;
         }
         rps_system_cursor_close(readings.cursor);
-        name_lines(&picture->code, code, by, &keys, is_split);
+        name_lines(&picture->code, code, by, &keys);
         give_title(&picture->code, by, &code->sampling);
     }
     rps_arena_free(arena);

@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "counts.h"
+#include "paths.h"
 #include "rpistat/array.h"
 #include "rpistat/code_store.h"
 
@@ -108,14 +109,25 @@ static void fill_frame(struct reading *r, sqlite3_stmt *stmt, void *element)
     frame->function = (uint64_t)sqlite3_column_int64(stmt, 3);
 }
 
+/* And the stacks behind it in its path. */
 static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
+    const int64_t frames = (int64_t)r->list[FRAMES].count;
+    struct rps_code_calls calls = {.at = (const char *)sqlite3_column_text(stmt, 3)};
     struct rps_stack *stack = element;
+    int64_t number = stack->stack;
 
-    stack->parent = sqlite3_column_type(stmt, 1) == SQLITE_NULL
-                        ? -1
-                        : rps_database_index(stmt, 1, stack->stack);
-    stack->frame = rps_database_index(stmt, 2, (int64_t)r->list[FRAMES].count);
+    stack->parent =
+        sqlite3_column_type(stmt, 1) == SQLITE_NULL ? -1 : rps_database_index(stmt, 1, number);
+    stack->frame = rps_database_index(stmt, 2, frames);
+    calls.frame = sqlite3_column_int64(stmt, 2);
+    while (++number < RPS_CODE_NUMBER_MAX && rps_code_calls_next(&calls)) {
+        stack = append(r, &r->list[STACKS], sizeof(*stack), 1);
+        if (!stack)
+            return;
+        *stack = (struct rps_stack){number, number - 1,
+                                    calls.frame >= 0 && calls.frame < frames ? calls.frame : -1};
+    }
 }
 
 /* A time of the run; `unknown` for NULL, and where it makes no sense. */
@@ -197,7 +209,7 @@ static const struct {
     [FRAMES] =
         {"SELECT frame, module, address, function FROM frame WHERE run_id = ?1 ORDER BY frame",
          fill_frame, sizeof(struct rps_frame), 1000000, .unknown.frame = {.module = -1}},
-    [STACKS] = {"SELECT stack, parent, frame FROM stack WHERE run_id = ?1 ORDER BY stack",
+    [STACKS] = {"SELECT stack, parent, frame, calls FROM stack WHERE run_id = ?1 ORDER BY stack",
                 fill_stack, sizeof(struct rps_stack), RPS_CODE_NUMBER_MAX,
                 .unknown.stack = {.parent = -1, .frame = -1}},
     [TASKS] =

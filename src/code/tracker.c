@@ -142,66 +142,96 @@ static uint64_t find_function(struct rps_tracker *tracker, int64_t module, uint6
 
     if (of->kind == RPS_MODULE_KERNEL)
         return tracker->simulated.count > 0 ? 0 : rps_function_in_kernel(&tracker->kernel, address);
-    return of->kind == RPS_MODULE_FILE ? rps_function_in_file(of->path, of->build_id, address) : 0;
+    if (of->kind != RPS_MODULE_FILE)
+        return 0;
+    return rps_function_in_file(&tracker->files, module, of->path, of->build_id, address);
 }
 
-/* The address, or the beginning of its function. What was forgotten is asked for again. */
-static uint64_t fold_address(struct rps_tracker *tracker, int64_t module, uint64_t address,
-                             int is_innermost)
+/* The address among those that were seen; NULL without memory. What was forgotten is asked for
+ * again. */
+static struct rps_tracker_address *see_address(struct rps_tracker *tracker, int64_t module,
+                                               uint64_t address)
 {
     struct rps_tracker_address *seen;
-    int64_t number;
     int is_new;
 
     if (tracker->address.count >= ADDRESSES_MAX) {
         rps_intern_free(&tracker->address);
         tracker->address = RPS_INTERN_OF(struct rps_tracker_address);
     }
-    number = rps_intern_add(&tracker->address, (uint64_t)module, address, &is_new);
-    seen = rps_intern_at(&tracker->address, number);
-    if (!seen)
-        return address;
-    if (is_new)
+    seen = rps_intern_at(&tracker->address,
+                         rps_intern_add(&tracker->address, (uint64_t)module, address, &is_new));
+    if (seen && is_new)
         seen->function = find_function(tracker, module, address);
-    if (seen->function == 0 ||
-        (is_innermost && seen->is_innermost && module != tracker->only_module[RPS_MODULE_KERNEL]))
-        return address;
-    seen->is_innermost |= is_innermost;
-    return seen->function;
+    return seen;
 }
 
-/* The frame's number. When there are many, a page of code is one frame; when there are too many of
- * these, a module is. */
+static int is_of_kernel(const struct rps_tracker *tracker, int64_t module)
+{
+    return module == tracker->only_module[RPS_MODULE_KERNEL];
+}
+
+/* `function` is where its function begins; 0: not known. */
+static int64_t tell_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
+                          uint64_t function)
+{
+    int is_new;
+    int64_t number = rps_intern_add(&tracker->frame, (uint64_t)module, address, &is_new);
+    struct rps_frame told = {number, module, address, function};
+
+    if (number >= 0 && is_new)
+        tracker->sink.frame(tracker->sink.context, &told);
+    return number;
+}
+
+/* An address that is no frame of its own, or not innermost. When there are many frames, a page of
+ * code is one; when there are too many of these, a module is. */
+static int64_t fold_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
+                          int is_innermost)
+{
+    struct rps_tracker_address *seen = see_address(tracker, module, address);
+    size_t count = tracker->frame.count;
+    uint64_t folded = address;
+    int64_t number;
+    int is_own;
+
+    if (!seen)
+        return -1;
+    is_own = is_innermost && seen->is_innermost && !is_of_kernel(tracker, module);
+    seen->is_innermost |= is_innermost;
+    if (!is_own && seen->frame > 0)
+        return seen->frame - 1;
+    if (!is_own && seen->function > 0)
+        folded = seen->function;
+    number = rps_intern_find(&tracker->frame, (uint64_t)module, folded);
+    if (number < 0 && folded == address && count >= 2 * RPS_TRACKER_FRAMES_MAX)
+        number = tell_frame(tracker, module, 0, 0);
+    else if (number < 0 && folded == address && count >= RPS_TRACKER_FRAMES_MAX)
+        number = tell_frame(tracker, module, address - address % PAGE, 0);
+    else if (number < 0)
+        number =
+            tell_frame(tracker, module, folded, is_of_kernel(tracker, module) ? 0 : seen->function);
+    if (!is_own)
+        seen->frame = number + 1;
+    return number;
+}
+
+/* The frame's number, or negative without memory. */
 static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
                          int is_innermost)
 {
-    int64_t number = rps_intern_find(&tracker->frame, (uint64_t)module, address);
-    size_t count = tracker->frame.count;
-    int is_new;
+    int is_exact = tracker->frame.count < RPS_TRACKER_EXACT_MAX;
+    int64_t number =
+        is_exact || is_innermost ? rps_intern_find(&tracker->frame, (uint64_t)module, address) : -1;
 
-    if (count >= RPS_TRACKER_EXACT_MAX && (number < 0 || !is_innermost)) {
-        uint64_t folded = fold_address(tracker, module, address, is_innermost);
-
-        if (folded != address)
-            number = rps_intern_find(&tracker->frame, (uint64_t)module, folded);
-        else if (count >= 2 * RPS_TRACKER_FRAMES_MAX)
-            folded = 0;
-        else if (count >= RPS_TRACKER_FRAMES_MAX)
-            folded -= folded % PAGE;
-        address = folded;
-    }
     if (number >= 0)
         return number;
-    number = rps_intern_add(&tracker->frame, (uint64_t)module, address, &is_new);
-    if (number >= 0 && is_new) {
-        struct rps_frame told = {number, module, address, 0};
-
-        if (module != tracker->only_module[RPS_MODULE_KERNEL]) /* whose table is long */
-            told.function = find_function(tracker, module, address);
-
-        tracker->sink.frame(tracker->sink.context, &told);
-    }
-    return number;
+    if (!is_exact)
+        return fold_frame(tracker, module, address, is_innermost);
+    return tell_frame(tracker, module, address,
+                      is_of_kernel(tracker, module) /* whose table is long */
+                          ? 0
+                          : find_function(tracker, module, address));
 }
 
 static int64_t add_stack(struct rps_tracker *tracker, int64_t parent, int64_t frame)
@@ -870,6 +900,7 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
 
 void rps_tracker_tell_programs(struct rps_tracker *tracker)
 {
+    rps_function_files_close(&tracker->files);
     for (size_t i = 0; i < tracker->program.count; i++) {
         struct rps_tracker_program *program = rps_intern_at(&tracker->program, (int64_t)i);
 
@@ -904,6 +935,7 @@ void rps_tracker_free(struct rps_tracker *tracker)
     rps_intern_free(&tracker->frame);
     rps_intern_free(&tracker->address);
     rps_kernel_functions_free(&tracker->kernel);
+    rps_function_files_close(&tracker->files);
     rps_intern_free(&tracker->stack);
     rps_intern_free(&tracker->process);
     rps_intern_free(&tracker->thread);

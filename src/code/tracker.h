@@ -67,7 +67,8 @@ void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sampl
 /* Hand over how long threads wait that still do, until then. All samples before it came. */
 void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns);
 
-/* Hand over the programs that have changed since the last call. */
+/* Hand over the programs that have changed since the last call; files that were read are closed. Once
+ * a second, or so. */
 void rps_tracker_tell_programs(struct rps_tracker *tracker);
 
 /* No sample comes any more: end the process that unwinds, if there is one. Returns the CPU time

@@ -37,8 +37,9 @@ struct rps_tracker_frame {
 /* An address that was seen, and is no frame of its own yet. */
 struct rps_tracker_address {
     struct rps_intern_key key; /* module, address */
-    uint64_t function;         /* where its function begins */
-    int is_innermost;          /* it was, once */
+    uint64_t function;         /* where its function begins; 0: not known */
+    int64_t frame;    /* that it is counted as but when it is innermost, plus one; 0: none yet */
+    int is_innermost; /* it was, once */
 };
 
 struct rps_tracker_program {
@@ -62,6 +63,7 @@ struct rps_tracker {
     } ended, silent; /* those of a moment ago; and others whose time is not known */
     struct rps_simulated simulated;
     struct rps_kernel_functions kernel;
+    struct rps_function_files files;
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;
     size_t waiting; /* threads that wait */

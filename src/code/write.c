@@ -1,7 +1,7 @@
 /*
  * How the code that was seen gets into a store: each is a record of numbers and texts, which the
  * writer's thread inserts with the statement of its kind. Counts are gathered, for a row of
- * code_count has all of its period.
+ * code_count has all of its period, and stacks, for a row of stack has a path of them.
  */
 #include <stdlib.h>
 
@@ -9,6 +9,7 @@
 
 #include "check.h"
 #include "counts.h"
+#include "paths.h"
 #include "rpistat/code_store.h"
 
 enum {
@@ -142,7 +143,8 @@ void rps_writer_blocked_count(struct rps_writer *writer, const struct rps_code_c
 struct gathered {
     int64_t run_id;
     struct rps_code_counts counts; /* of the transaction */
-    sqlite3_stmt *insert, *thin, *cut;
+    struct rps_code_paths paths;   /* of it, too */
+    sqlite3_stmt *insert, *insert_path, *thin, *cut;
 };
 
 /* Of a level, and late ones: counts of a period come after it, and may find it thinned. They stay
@@ -157,9 +159,11 @@ static void close_gathered(void *self)
     if (!g)
         return;
     sqlite3_finalize(g->insert);
+    sqlite3_finalize(g->insert_path);
     sqlite3_finalize(g->thin);
     sqlite3_finalize(g->cut);
     free(g->counts.entry);
+    free(g->paths.stack);
     free(g);
 }
 
@@ -169,8 +173,10 @@ static int open_gathered(sqlite3 *db, int64_t run_id, void **ret_self)
     int code = g ? rps_code_counts_prepare(db, &g->insert) : SQLITE_NOMEM;
 
     if (code == SQLITE_OK)
-        code = rps_database_prepare(
-            db, "SELECT stacks, tasks, blocked FROM code_count " COUNTS_OF_BLOCK, &g->thin);
+        code = rps_code_paths_prepare(db, &g->insert_path);
+    if (code == SQLITE_OK)
+        code = rps_database_prepare(db, "SELECT stacks, tasks, blocked FROM code_count " COUNTS_OF_BLOCK,
+                                    &g->thin);
     if (code == SQLITE_OK)
         code = rps_database_prepare(db, "DELETE FROM code_count " COUNTS_OF_BLOCK, &g->cut);
     if (code != SQLITE_OK) {
@@ -187,13 +193,20 @@ static void forget(void *self)
     struct gathered *g = self;
 
     g->counts.count = 0;
+    g->paths.count = 0;
 }
 
-/* A count waits for the others of its period. */
+/* A count waits for the others of its period, a stack for the one that it calls. A path that is
+ * written stays as it is: what goes on from it later is another one. */
 static int gather(void *self, int kind, const int64_t *number)
 {
     struct gathered *g = self;
-    const struct rps_code_count count = {
+    const struct rps_stack stack = {number[0], number[1], number[2]};
+    struct rps_code_count count;
+
+    if (kind == STACK)
+        return rps_code_paths_add(&g->paths, &stack);
+    count = (struct rps_code_count){
         .level = (int)number[0],
         .cpu = (int32_t)number[1],
         .period = (uint64_t)number[2],
@@ -207,8 +220,9 @@ static int gather(void *self, int kind, const int64_t *number)
 static int write_gathered(void *self)
 {
     struct gathered *g = self;
+    int code = rps_code_paths_insert(&g->paths, g->insert_path, g->run_id);
 
-    return rps_code_counts_insert(&g->counts, g->insert, g->run_id);
+    return code == SQLITE_OK ? rps_code_counts_insert(&g->counts, g->insert, g->run_id) : code;
 }
 
 /* Counts of the rows of a level that the block sums become the block's. */
@@ -238,8 +252,15 @@ static int thin(void *self, int level, int64_t cpu, int64_t first, int64_t last)
 
 /* --- for the store ---------------------------------------------------------------------------- */
 
+static int add_functions(sqlite3 *db)
+{
+    int code = rps_code_counts_add_function(db);
+
+    return code == SQLITE_OK ? rps_code_paths_add_function(db) : code;
+}
+
 const struct rps_store_wing rps_code_store = {
-    .add_functions = rps_code_counts_add_function,
+    .add_functions = add_functions,
     .insert =
         {
             [SAMPLING] = "INSERT OR REPLACE INTO sampling (run_id, frequency, threshold, samples,"
@@ -251,8 +272,6 @@ const struct rps_store_wing rps_code_store = {
                        " VALUES (?1, ?2, ?3, ?4, ?5)",
             [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address, function)"
                       " VALUES (?1, ?2, ?3, ?4, nullif(?5, 0))",
-            [STACK] = "INSERT OR IGNORE INTO stack (run_id, stack, parent, frame)"
-                      " VALUES (?1, ?2, nullif(?3, -1), ?4)",
             [TASK] = "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
                      " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)",
             [LOCATION] = "INSERT OR REPLACE INTO location (run_id, frame, depth, line, function,"

@@ -10,7 +10,7 @@
 #define CODE_SWATCH 14
 
 /* The legend: entries as wide as the longest name. */
-void rps_picture_lay_out_areas(const struct rps_picture *picture, struct rps_picture_code *code)
+void rps_picture_lay_out_areas(const struct rps_picture *picture, struct rps_picture_areas *code)
 {
     double across = picture->width / picture->scale - picture->left - picture->right;
     int longest = 1;
@@ -41,7 +41,7 @@ int rps_picture_read_code(struct rps_picture *picture, const struct rps_plot_opt
     return result;
 }
 
-double rps_picture_areas_height(const struct rps_picture_code *areas)
+double rps_picture_areas_height(const struct rps_picture_areas *areas)
 {
     return areas->line_count > 0 ? RPS_PICTURE_CODE_HEIGHT + RPS_PICTURE_LEGEND_HEIGHT * areas->rows
                                  : 0;
@@ -57,10 +57,10 @@ static rps_ink ink_of(int colour)
 }
 
 static void add_legend(struct rps_chart *chart, const struct rps_picture *picture,
-                       const struct rps_picture_code *code, double top)
+                       const struct rps_picture_areas *code, double top)
 {
     struct rps_layer like = {.kind = RPS_LAYER_BOXES};
-    char name[RPS_PICTURE_CODE_NAME];
+    char name[RPS_PICTURE_AREAS_NAME];
 
     for (int line = 0; line < code->line_count; line++) {
         strcpy(name, code->name[line]);
@@ -72,7 +72,7 @@ static void add_legend(struct rps_chart *chart, const struct rps_picture *pictur
 }
 
 struct rps_panel *rps_picture_add_areas(struct rps_chart *chart, const struct rps_picture *picture,
-                                        const struct rps_picture_code *code, const char *file,
+                                        const struct rps_picture_areas *code, const char *file,
                                         const struct rps_picture_overlay *overlay, double bottom)
 {
     struct rps_picture_axis axis = rps_picture_axis(0, code->top, 2);
@@ -92,7 +92,7 @@ struct rps_panel *rps_picture_add_areas(struct rps_chart *chart, const struct rp
             ink_of(code->colour[line]));
 
         for (size_t i = 0; i < code->step_count; i++) {
-            double share = code->share[i * RPS_PICTURE_CODE_LINES + (size_t)line];
+            double share = code->share[i * RPS_PICTURE_AREAS_LINES + (size_t)line];
             double above = fmin(below[i] + share, code->top);
 
             rps_chart_shape(chart, layer, code->at[i], below[i], 0, above);

@@ -538,7 +538,7 @@ void rps_page_put_rows(struct rps_json *json, const struct rps_picture *picture)
 
 /* The panel "Code": its shares; or that of threads. */
 static void put_areas(struct rps_json *json, const char *name, const char *unit,
-                      const struct rps_picture_code *code)
+                      const struct rps_picture_areas *code)
 {
     if (code->line_count == 0)
         return;
@@ -557,7 +557,7 @@ static void put_areas(struct rps_json *json, const char *name, const char *unit,
         rps_json_int64(json, "colour", code->colour[line]);
         rps_json_array(json, "share");
         for (size_t i = 0; i < code->step_count; i++)
-            rps_page_put_number(json, code->share[i * RPS_PICTURE_CODE_LINES + (size_t)line], 3);
+            rps_page_put_number(json, code->share[i * RPS_PICTURE_AREAS_LINES + (size_t)line], 3);
         rps_json_end(json);
         rps_json_end(json);
     }

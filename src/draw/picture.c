@@ -501,13 +501,13 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
     if (picture->height <
         (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
             picture->scale) {
-        picture->threads = (struct rps_picture_code){0};
+        picture->threads = (struct rps_picture_areas){0};
         picture->rss = (struct rps_picture_rss){0};
     }
     if (picture->height <
         (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
             picture->scale)
-        picture->code = (struct rps_picture_code){0}; /* panels before it */
+        picture->code = (struct rps_picture_areas){0}; /* panels before it */
     rps_picture_drop_panels(
         picture,
         (int)((picture->height / picture->scale - frame_height(picture)) / PICTURE_PANEL_LEAST));

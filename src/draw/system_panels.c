@@ -17,11 +17,14 @@ static const struct {
     const char *name;
     enum rps_tree_slot slot;
     double divisor;
-    int colour; /* the grid's is a grey */
+    int colour; /* as rpistat/picture.h has them */
 } line_of[] = {
-    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, 3},
-    {"in block I/O", RPS_TREE_IN_IO, 1, 0},      {"in locks", RPS_TREE_IN_LOCK, 1, 4},
+    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2},
+    {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
+    {"in block I/O", RPS_TREE_IN_IO, 1, 0},
+    {"in locks", RPS_TREE_IN_LOCK, 1, 4},
     {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
+    {"short-lived, not seen", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 
 #define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
@@ -67,7 +70,7 @@ static double mean_of(const struct rps_run_system *system, enum rps_tree_slot sl
 
 static void fill_threads(struct rps_picture *picture, const struct steps *steps)
 {
-    struct rps_picture_code *threads = &picture->threads;
+    struct rps_picture_areas *threads = &picture->threads;
 
     threads->at = rps_arena_get(picture->arena, steps->count + 1, sizeof(*threads->at));
     threads->at[0] = steps->step[0].from;
@@ -75,7 +78,7 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
         threads->at[i + 1] = steps->step[i].to;
     threads->step_count = steps->count;
     threads->share = rps_arena_get(picture->arena, steps->count,
-                                   RPS_PICTURE_CODE_LINES * sizeof(*threads->share));
+                                   RPS_PICTURE_AREAS_LINES * sizeof(*threads->share));
     strcpy(threads->title, "Threads: what they did, on average");
     for (int k = 0; k < LINES; k++) {
         int line = threads->line_count, is_there = 0;
@@ -83,7 +86,8 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
         for (size_t i = 0; i < steps->count; i++) {
             double value = mean_of(&steps->step[i].system, line_of[k].slot) / line_of[k].divisor;
 
-            threads->share[i * RPS_PICTURE_CODE_LINES + (size_t)line] = isfinite(value) ? value : 0;
+            threads->share[i * RPS_PICTURE_AREAS_LINES + (size_t)line] =
+                isfinite(value) ? value : 0;
             is_there |= value > 0;
         }
         if (!is_there)
@@ -96,7 +100,7 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
         double all = 0;
 
         for (int line = 0; line < threads->line_count; line++)
-            all += threads->share[i * RPS_PICTURE_CODE_LINES + (size_t)line];
+            all += threads->share[i * RPS_PICTURE_AREAS_LINES + (size_t)line];
         threads->top = fmax(threads->top, all);
     }
 }

@@ -391,9 +391,9 @@ static void draw_finer(struct drawing *drawing, int row)
 }
 
 /* The line that has most of a step. */
-static int most_of(const struct rps_picture_code *code, size_t step)
+static int most_of(const struct rps_picture_areas *code, size_t step)
 {
-    const double *share = &code->share[step * RPS_PICTURE_CODE_LINES];
+    const double *share = &code->share[step * RPS_PICTURE_AREAS_LINES];
     int most = 0;
 
     for (int line = 1; line < code->line_count; line++)
@@ -403,11 +403,11 @@ static int most_of(const struct rps_picture_code *code, size_t step)
 
 /* A letter a line, for each column that of the one which has most of it; asleep a dot. */
 static void draw_areas(struct drawing *drawing, int row, const char *heading,
-                       const struct rps_picture_code *code)
+                       const struct rps_picture_areas *code)
 {
     const struct rps_picture *picture = drawing->picture;
-    char letter[RPS_PICTURE_CODE_LINES][2], name[RPS_PICTURE_CODE_NAME];
-    int column = RPS_PICTURE_COLUMN_LEFT;
+    char letter[RPS_PICTURE_AREAS_LINES][2], name[RPS_PICTURE_AREAS_NAME];
+    int column = RPS_PICTURE_COLUMN_LEFT, is_drawn[RPS_PICTURE_AREAS_LINES] = {0};
     size_t step = 0;
 
     for (int line = 0; line < code->line_count; line++)
@@ -421,13 +421,19 @@ static void draw_areas(struct drawing *drawing, int row, const char *heading,
         while (step + 1 < code->step_count && code->at[step + 1] <= at)
             step++;
         line = most_of(code, step);
-        if (at >= code->at[0] && at < code->at[code->step_count])
-            rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, letter[line],
-                            RPS_RASTER_INK + line);
+        if (at < code->at[0] || at >= code->at[code->step_count])
+            continue;
+        rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, letter[line],
+                        RPS_RASTER_INK + line);
+        is_drawn[line] = 1;
     }
-    for (int line = 0; line < code->line_count; line++) {
+    for (int k = 0; k < 2 * code->line_count; k++) { /* those that are drawn first */
+        int line = k % code->line_count;
+
         strcpy(name, code->name[line]);
         rps_picture_cut_text(name, CODE_ROOM);
+        if (is_drawn[line] != (k < code->line_count))
+            continue;
         if (column + rps_text_width(name) + 2 > picture->width)
             break;
         rps_raster_text(&drawing->raster, column, row + 1, letter[line], RPS_RASTER_INK + line);

@@ -16,6 +16,7 @@
 #include "formats.h"
 #include "rpistat/array.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/run_system.h"
 #include "rpistat/run_regions.h"
 #include "rpistat/walk.h"
 
@@ -231,6 +232,10 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
         return result;
     *ret_goes_on = run.state == RPS_RUN_RECORDING;
     rps_run_free(&run);
+    /* the last period's reading of system signals may come in another commit */
+    if ((result = rps_run_system_is_there(reader, job->run->run_id, err)) < 0)
+        return result;
+    whole |= result;
     cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* a CPU may come, or go away */
     result = rps_cpu_series_open(&cpu_series, reader, job->run->run_id, follow->from_ns, INT64_MAX,
                                  &cpus, err);

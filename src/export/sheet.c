@@ -261,7 +261,10 @@ void rps_sheet_put(struct rps_export_job *job, const struct rps_sheet_row *row)
 
 void rps_sheet_end(struct rps_export_job *job)
 {
-    rps_csv_flush(job->state);
+    struct rps_sheet *sheet = job->state;
+
+    rps_system_cells_end(&sheet->system);
+    rps_csv_flush(&sheet->csv);
 }
 
 void rps_sheet_release(struct rps_export_job *job)

@@ -1,6 +1,7 @@
 #include "system_cells.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "rpistat/csv_writer.h"
 
@@ -65,8 +66,8 @@ static void gather(struct rps_system_cells *cells, struct rps_export_job *job, i
 {
     if (!cells->cursor[source]) {
         int result = rps_system_cursor_open(&cells->cursor[source], job->reader, job->run->run_id,
-                                            (enum rps_system_source)source, INT64_MIN, INT64_MAX, 0,
-                                            &job->err);
+                                            (enum rps_system_source)source, cells->from_ns[source],
+                                            INT64_MAX, 0, &job->err);
 
         job->result = result < 0 ? result : job->result;
         if (result < 0)
@@ -74,6 +75,8 @@ static void gather(struct rps_system_cells *cells, struct rps_export_job *job, i
         next(cells, job, source);
     }
     while (cells->has_next[source] && cells->next[source].last_period <= last) {
+        if (cells->next[source].end_ns > cells->read_ns[source])
+            cells->read_ns[source] = cells->next[source].end_ns;
         if (cells->next[source].last_period >= first)
             rps_run_system_add(ret, &cells->next[source]);
         next(cells, job, source);
@@ -96,6 +99,12 @@ void rps_system_cells_put(struct rps_system_cells *cells, struct rps_export_job 
         rps_csv_double(job->state,
                        rps_run_system_mean(&system, cell_of[i].source, cell_of[i].slot) /
                            cell_of[i].divisor);
+}
+
+void rps_system_cells_end(struct rps_system_cells *cells)
+{
+    close_cursors(cells);
+    memcpy(cells->from_ns, cells->read_ns, sizeof(cells->from_ns));
 }
 
 void rps_system_cells_free(struct rps_system_cells *cells)

@@ -15,6 +15,9 @@ struct rps_system_cells {
     struct rps_system_cursor *cursor[RPS_SYSTEM_SOURCES]; /* NULL: not open */
     struct rps_system_row next[RPS_SYSTEM_SOURCES];
     int has_next[RPS_SYSTEM_SOURCES];
+    int64_t
+        from_ns[RPS_SYSTEM_SOURCES]; /* readings before are those of rows that earlier walks had */
+    int64_t read_ns[RPS_SYSTEM_SOURCES]; /* end of the newest reading that came */
 };
 
 /* Write the names of the columns, if the run has any such signals. */
@@ -24,6 +27,10 @@ void rps_system_cells_head(struct rps_system_cells *cells, struct rps_export_job
  * What fails becomes the job's. */
 void rps_system_cells_put(struct rps_system_cells *cells, struct rps_export_job *job, int32_t cpu,
                           uint64_t first, uint64_t last);
+
+/* A walk through the rows has ended: nothing is read any more, so that the next one, of a run that
+ * goes on, sees what came since. */
+void rps_system_cells_end(struct rps_system_cells *cells);
 
 void rps_system_cells_free(struct rps_system_cells *cells);
 

@@ -68,6 +68,7 @@ struct loop {
     struct rps_clocks clocks;          /* as they were last seen */
     const struct rps_sampler *sampler; /* NULL: no samples are taken, or not any more */
     int64_t drained_ns;                /* when it was last drained, event loop's time */
+    uint64_t system_period;            /* as `period` when system signals were last read */
 };
 
 static int64_t now(const struct loop *loop)
@@ -93,7 +94,7 @@ static void note(struct loop *loop, int64_t time_ns, const char *text)
     loop->o->sink->mark(loop->o->sink->context, time_ns - loop->o->start_ns, text);
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
+/* --- samples and system signals --------------------------------------------------------------- */
 
 /* An error of the sampler ends sampling, not the recording. */
 static void check_sampler(struct loop *loop, int rc, const struct rps_error *err)
@@ -102,22 +103,37 @@ static void check_sampler(struct loop *loop, int rc, const struct rps_error *err
 
     if (rc >= 0)
         return;
-    snprintf(text, sizeof(text), "no samples are taken any more: %s", err->message);
+    snprintf(text, sizeof(text), "%s any more: %s",
+             loop->o->sample_sink ? "no samples are taken" : "threads are not heard of",
+             err->message);
     note(loop, now(loop), text);
     loop->sampler = NULL;
+    if (loop->o->system)
+        loop->o->system->hear(loop->o->system->self, NULL);
+}
+
+/* Threads that come and go are the reader's of system signals to hear of, too. */
+static void take_sample(void *context, const struct rps_sample *sample)
+{
+    const struct loop *loop = context;
+    const struct rps_loop_options *o = loop->o;
+
+    if (o->system && (sample->kind == RPS_SAMPLE_FORK || sample->kind == RPS_SAMPLE_EXIT))
+        o->system->hear(o->system->self, sample);
+    if (o->sample_sink)
+        o->sample_sink->sample(o->sample_sink->context, sample);
 }
 
 /* Samples are handed over when they are older than the drain before: by now all CPUs have written
  * down what they saw until then. */
 static void drain(struct loop *loop, int64_t until_ns, int64_t time_ns)
 {
+    const struct rps_sample_sink sink = {loop, take_sample};
     struct rps_error err = {""};
 
     if (!loop->sampler)
         return;
-    check_sampler(loop,
-                  loop->sampler->drain(loop->sampler->self, until_ns, loop->o->sample_sink, &err),
-                  &err);
+    check_sampler(loop, loop->sampler->drain(loop->sampler->self, until_ns, &sink, &err), &err);
     loop->drained_ns = time_ns;
 }
 
@@ -135,6 +151,28 @@ static void stop_samples(struct loop *loop)
 
     if (loop->sampler)
         check_sampler(loop, loop->sampler->stop(loop->sampler->self, &err), &err);
+}
+
+/* Behind the last period that was handed over, and what was drained. Once a period: one that was
+ * lost, or a recording that ends in a pause, brings no new one. */
+static void read_system(struct loop *loop, int force)
+{
+    const struct rps_system_reader *system = loop->o->system;
+    char text[160] = "";
+
+    if (!system || loop->system_period == loop->period)
+        return;
+    loop->system_period = loop->period;
+    system->read(system->self, loop->period - 1, loop->boundary_ns, loop->o->start_ns, force,
+                 loop->o->system_sink, text, sizeof(text));
+    if (text[0])
+        note(loop, loop->boundary_ns, text);
+}
+
+static void resume_system(struct loop *loop, int64_t time_ns)
+{
+    if (loop->o->system)
+        loop->o->system->resume(loop->o->system->self, time_ns);
 }
 
 /* When it must be drained again, event loop's time. */
@@ -357,6 +395,7 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     finish_periods(loop, before_ns, after_ns - before_ns, missed);
     consider_stretching(loop, after_ns - before_ns, before_ns);
     drain(loop, loop->drained_ns, loop->boundary_ns);
+    read_system(loop, 0);
     return 0;
 }
 
@@ -388,6 +427,7 @@ static int pause_counting(struct loop *loop, struct rps_error *err)
     if ((rc = finish(loop, err)) < 0)
         return rc;
     drain(loop, loop->drained_ns, loop->boundary_ns);
+    read_system(loop, 1);
     loop->counting = 0;
     loop->pause_ns = loop->boundary_ns;
     loop->pause_reason = "paused";
@@ -411,6 +451,7 @@ static int resume_counting(struct loop *loop, struct rps_error *err)
     loop->grid_ns = loop->read_ns = time_ns;
     loop->counting = 1;
     start_samples(loop);
+    resume_system(loop, time_ns);
     return 0;
 }
 
@@ -595,8 +636,10 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
     set_times(&loop);
     if (options->event_loop->clocks)
         options->event_loop->clocks(options->event_loop->self, &loop.clocks);
-    if (rc == 0 && loop.counting)
+    if (rc == 0 && loop.counting) {
         start_samples(&loop);
+        resume_system(&loop, options->start_ns);
+    }
     if (rc == 0 && !loop.counting && options->delay_ns <= 0 && !options->paused)
         rc = resume_counting(&loop, err);
     while (rc == 0) {
@@ -609,6 +652,7 @@ int rps_loop_run(const struct rps_loop_options *options, enum rps_loop_end *ret_
         *ret_elapsed_ns = loop.boundary_ns - options->start_ns;
         note_lost_tracks(&loop);
         drain(&loop, INT64_MAX, loop.boundary_ns);
+        read_system(&loop, 1);
     }
     free_tracks(&loop);
     return rc < 0 ? rc : 0;

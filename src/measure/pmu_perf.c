@@ -172,7 +172,8 @@ static int64_t perf_read_within_ns(void *self)
     .attach = rps_perf_attach, .track_count = perf_track_count, .track_cpu = perf_track_cpu,       \
     .start = rps_perf_start, .stop = rps_perf_stop, .width = perf_width,                           \
     .read_within_ns = perf_read_within_ns, .enable = rps_perf_enable, .disable = rps_perf_disable, \
-    .read = rps_perf_read, .open_sampler = rps_perf_open_sampler, .close = perf_close
+    .read = rps_perf_read, .open_sampler = rps_perf_open_sampler,                                  \
+    .open_signals = rps_perf_open_signals, .close = perf_close
 
 const struct rps_pmu rps_pmu_hardware = {
     .name = "hardware",

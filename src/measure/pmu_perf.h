@@ -214,4 +214,11 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
                           const struct rps_target *target, struct rps_sampler *ret,
                           struct rps_error *err);
 
+/* --- signals_proc.c: system signals ----------------------------------------------------------- */
+
+/* As struct rps_pmu says. */
+int rps_perf_open_signals(void *self, const struct rps_system_options *options,
+                          const struct rps_target *target, struct rps_system_reader *ret,
+                          struct rps_error *err);
+
 #endif

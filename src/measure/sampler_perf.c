@@ -58,6 +58,9 @@ static const size_t ring_bytes[] = {
 
 /* What tells a switch, and that it is over. */
 #define SWITCH_BYTES 64
+/* The same without maps, and the size of a ring for that: a page costs, even if it is not used. */
+#define THREADS_BYTES_PER_S ((uint64_t)32 * 1024)
+#define THREADS_BYTES       ((size_t)64 * 1024)
 
 /*
  * A workload that repeats itself in the sampling interval would always be seen at one place. By how
@@ -117,6 +120,14 @@ static void fill_hearing(struct perf_event_attr *attr, int inherits)
     attr->comm = attr->comm_exec = attr->task = 1;
 }
 
+/* (of threads alone, where nothing is sampled,) */
+static void fill_hearing_threads(struct perf_event_attr *attr)
+{
+    fill_dummy(attr);
+    attr->inherit = 1;
+    attr->comm = attr->comm_exec = attr->task = 1;
+}
+
 /* and one that tells times. */
 static void fill_timing(struct perf_event_attr *attr, int starts_at_exec)
 {
@@ -173,6 +184,10 @@ static int fill_attrs(struct sampler *sampler, const struct rps_target *target,
     struct perf_event_attr *sampling = &sampler->attr[RPS_PERF_SAMPLES];
     uint64_t seed;
 
+    if (sampler->what.options.hears_only) {
+        fill_hearing_threads(&sampler->attr[RPS_PERF_HEARD]);
+        return 0;
+    }
     rps_perf_fill_sampling(&sampler->what, target, sampling);
     fill_hearing(&sampler->attr[RPS_PERF_HEARD], sampler->tells_times);
     fill_timing(&sampler->attr[RPS_PERF_TIMES],
@@ -214,7 +229,8 @@ static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_rin
         rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max);
     const uint64_t bytes_per_s[] = {
         [RPS_PERF_SAMPLES] = rate * sample_bytes,
-        [RPS_PERF_HEARD] = HEARD_BYTES_PER_S,
+        [RPS_PERF_HEARD] =
+            sampler->what.options.hears_only ? THREADS_BYTES_PER_S : HEARD_BYTES_PER_S,
         [RPS_PERF_TIMES] = TIMES_BYTES_PER_S,
         [RPS_PERF_WAITS] = switches * sample_bytes,
         [RPS_PERF_SWITCHES] = (uint64_t)RPS_PERF_SWITCHES_MAX * SWITCH_BYTES,
@@ -225,7 +241,7 @@ static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_rin
 
 static size_t choose_ring_bytes(const struct sampler *sampler, enum rps_perf_ring_kind kind)
 {
-    size_t bytes = ring_bytes[kind];
+    size_t bytes = sampler->what.options.hears_only ? THREADS_BYTES : ring_bytes[kind];
 
     while (geteuid() == 0 && bytes < RING_BYTES_MAX &&
            fills_half_in_ns(sampler, kind, bytes) < DRAIN_WANTED_NS)
@@ -310,12 +326,13 @@ static int add_rings(struct sampler *sampler, const struct rps_target *target,
 {
     const int listed = target->cpu_count > 0;
     const int count = listed ? target->cpu_count : (int)sysconf(_SC_NPROCESSORS_CONF);
+    const int first = sampler->what.options.hears_only ? RPS_PERF_HEARD : 0;
     const int kinds = count_kinds(sampler);
     int rc = 0;
 
     for (int i = 0; i < count; i++) {
         rc = 0;
-        for (int kind = 0; rc == 0 && kind < kinds; kind++)
+        for (int kind = first; rc == 0 && kind < kinds; kind++)
             rc = add_ring(sampler, kind, listed ? target->cpu[i] : i, err);
         if (rc < 0)
             return rc;
@@ -508,7 +525,7 @@ static int open_target(struct sampler *sampler, const struct rps_target *target,
         rc = open_process(sampler, target->pid[i], err);
     if (rc >= 0 && (target->cpu_count > 0 || sampler->what.is_wide))
         rc = open_cpus(sampler, target, err);
-    if (rc >= 0 && sampler->open[RPS_PERF_SAMPLES].count == 0)
+    if (rc >= 0 && !sampler->what.options.hears_only && sampler->open[RPS_PERF_SAMPLES].count == 0)
         return rps_error_set(err, RPS_FAILED, "cannot sample %s: there is nothing to sample",
                              sampler->what.event.spec);
     return rc < 0 ? rc : 0;
@@ -753,6 +770,18 @@ static void fit_into_rings(struct sampler *sampler)
     sampling->sample_stack_user = 0;
 }
 
+static int choose_nothing(struct rps_perf *perf, const struct rps_target *target,
+                          struct rps_perf_sampled *ret, struct rps_error *err)
+{
+    if (target->cpu_count > 0)
+        return rps_error_set(err, RPS_USAGE, "threads are heard of where processes are counted");
+    ret->perf = perf;
+    ret->options =
+        (struct rps_sampling_options){.frequency = 1, .stacks = RPS_STACKS_NONE, .hears_only = 1};
+    snprintf(ret->event.spec, sizeof(ret->event.spec), "threads");
+    return 0;
+}
+
 int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options,
                           const struct rps_target *target, struct rps_sampler *ret,
                           struct rps_error *err)
@@ -763,7 +792,8 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
 
     if (!sampler)
         return rps_error_memory(err);
-    rc = rps_perf_choose_sampled(self, options, target, &sampler->what, err);
+    rc = options->hears_only ? choose_nothing(self, target, &sampler->what, err)
+                             : rps_perf_choose_sampled(self, options, target, &sampler->what, err);
     rings = &sampler->rings;
     rings->stacks = sampler->what.options.stacks;
     rings->registers = sampler->what.registers;
@@ -775,7 +805,8 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
         rc = rps_error_set(err, RPS_USAGE,
                            "--wall: the processor has no record of calls (lbr) of threads that "
                            "leave their CPU; --stacks auto or fp");
-    sampler->tells_times = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
+    sampler->tells_times = !options->hears_only &&
+                           (target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH);
     rps_perf_tree_init(&sampler->tree);
     rings->tree = sampler->what.is_wide ? &sampler->tree : NULL;
     if (rc == 0 && (rc = fill_attrs(sampler, target, err)) == 0 &&

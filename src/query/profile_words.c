@@ -323,7 +323,7 @@ static int differs(const struct rps_profile *profile, enum rps_tree_slot slot, d
     return high - low > MIB_TOLD && high > low * exp(apart);
 }
 
-/* The clauses of a label, the most telling first; how many. */
+/* The clauses of a label, what others did to it last; how many. */
 static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_profile *profile,
                         int label)
 {
@@ -342,9 +342,6 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
         return 0;
     time = rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
     sleep = rps_system_time_sleep(&time);
-    if (rps_system_time_waited(&time) > WAITED_TOLD && time.wait_s > WAITED_TOLD * time.elapsed_s)
-        snprintf(ret[count++], TEXT_SIZE, "%.0f %% waiting for a CPU",
-                 100 * rps_system_time_waited(&time));
     if (sleep >= 0)
         snprintf(ret[count++], TEXT_SIZE, "asleep in %s", rps_sleep_words[sleep]);
     for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
@@ -355,6 +352,10 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
         write_number(number, sizeof(number), value, 0, value < 100 ? 0 : 1);
         snprintf(ret[count++], TEXT_SIZE, "%s %s %s", told[i].before, number, told[i].behind);
     }
+    if (sleep < 0 && rps_system_time_waited(&time) > WAITED_TOLD &&
+        time.wait_s > WAITED_TOLD * time.threads_s)
+        snprintf(ret[count++], TEXT_SIZE, "%.0f %% waiting for a CPU",
+                 100 * rps_system_time_waited(&time));
     return count;
 }
 
@@ -420,7 +421,7 @@ static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
         else
             memcpy(clause, system[i - count], sizeof(clause));
         if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
-            break;
+            continue;
         snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);
     }
     if (!ret[0])

@@ -53,14 +53,25 @@ static void add_slot(struct rps_system_sum *sum, double length_s, double value, 
     sum->sum += value;
 }
 
-/* Blocks have sums of gauges over their readings. */
+/* Readings of a row: as many as the signal has that could be read most often. */
+static uint64_t count_readings(const struct rps_system_row *row)
+{
+    uint64_t count = 0;
+
+    for (int s = 0; s < rps_system_signal_count[row->source]; s++)
+        count = row->readings[s] > count ? row->readings[s] : count;
+    return count;
+}
+
+/* Blocks have sums of gauges over their readings; each stands for as much of its time. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
 {
-    double length_s = (double)row->length_us / US_PER_S;
+    const double row_s = (double)row->length_us / US_PER_S;
+    const double count = (double)count_readings(row);
 
-    system->length_s[row->source] += length_s;
+    system->length_s[row->source] += row_s;
     for (int s = 0; s < rps_system_signal_count[row->source]; s++) {
-        double value = (double)row->sum[s];
+        double value = (double)row->sum[s], length_s = row_s * (double)row->readings[s] / count;
 
         if (row->readings[s] == 0 || row->length_us <= 0)
             continue;
@@ -184,5 +195,7 @@ int rps_system_time_sleep(const struct rps_system_time *time)
         if (time->asleep_in_s[i] > time->asleep_in_s[most])
             most = i;
     }
+    if (most > RPS_SLEEP_LOCK && time->on_s + time->wait_s > SLEEPS_LEAST * time->elapsed_s)
+        return -1; /* some idle while others work */
     return time->asleep_in_s[most] > SLEEPS_LEAST * time->asleep_s ? most : -1;
 }

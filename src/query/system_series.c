@@ -24,6 +24,7 @@
 #define USE_LEAST     .01 /* of a CPU: bytes a CPU second are not known below */
 #define USE_FULL      .5  /* and count in full from here on */
 #define REASON_LEAST  .03 /* of all threads: rarer ones are one */
+#define REASON_MOVES  .15 /* of them by which a share changes, or the mix says nothing */
 #define REASON_COUNTS 1.5 /* what is worth one independent count */
 
 enum series { RSS, THREADS, READ, WRITTEN, SERIES };
@@ -45,7 +46,8 @@ static const struct {
 struct seen {
     double readings, length_s, cpu_s;
     double sum[SERIES]; /* of gauges over the readings; KiB; NaN: not known */
-    double in[REASONS]; /* shares of the threads, over the readings */
+    double reasons;     /* readings in which reasons were known, */
+    double in[REASONS]; /* and shares of the threads, over these */
 };
 
 struct run_series {
@@ -73,12 +75,13 @@ static double cpu_s_of(const struct rps_collected *collected, size_t at,
 static void add_reasons(struct run_series *run, struct seen *seen, const struct rps_system_row *row)
 {
     double threads = (double)row->sum[RPS_TREE_THREADS], awake = 1;
+    double readings = (double)row->readings[RPS_TREE_IN_IO];
 
-    if (row->readings[RPS_TREE_THREADS] == 0 || row->readings[RPS_TREE_IN_IO] == 0 || threads <= 0)
+    if (row->readings[RPS_TREE_THREADS] == 0 || readings <= 0 || threads <= 0)
         return;
-    for (int k = 0; k <= REASONS - 1; k++) {
+    seen->reasons += readings;
+    for (int k = 0; k < REASONS; k++) {
         double share = k < REASONS - 1 ? (double)row->sum[RPS_TREE_IN_IO + k] / threads : awake;
-        double readings = (double)row->readings[RPS_TREE_IN_IO];
 
         awake -= share;
         seen->in[k] += fmax(share, 0) * readings;
@@ -223,6 +226,27 @@ static int add_table(const struct run_series *run, const uint32_t symbol[REASONS
     return rps_collected_add_table(collected, &table, err);
 }
 
+/* Is the mix another one somewhere? One that never is tells no phases, and counts are not looked at
+ * as values are. */
+static int mix_varies(const struct rps_run_signals *signals, const struct run_series *run)
+{
+    for (int k = 0; k < REASONS; k++) {
+        double low = INFINITY, high = -INFINITY;
+
+        for (size_t r = 0; r < signals->count; r++) {
+            for (size_t i = 0; i < run[r].count; i++) {
+                double share = run[r].seen[i].in[k] / run[r].seen[i].reasons;
+
+                low = fmin(low, share);
+                high = fmax(high, share);
+            }
+        }
+        if (high - low > REASON_MOVES)
+            return 1;
+    }
+    return 0;
+}
+
 static int add_reasons_of_all(struct rps_run_signals *signals, const struct run_series *run,
                               struct rps_error *err)
 {
@@ -234,7 +258,7 @@ static int add_reasons_of_all(struct rps_run_signals *signals, const struct run_
         if (!run[r].has_reasons)
             return 0;
     }
-    if (width < 3)
+    if (width < 3 || !mix_varies(signals, run))
         return 0; /* one reason, and what is rare */
     for (size_t r = 0; r < signals->count && result == 0; r++)
         result = add_table(&run[r], symbol, width, &signals->collected[r], err);

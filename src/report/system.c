@@ -12,6 +12,7 @@
 #define SHORT_TOLD  .01  /* of the threads' time, not seen: it is told */
 #define STEAL_TOLD  .02  /* of the CPUs, taken by a hypervisor */
 #define SLEEPS_TOLD .1   /* of the sleep, in one thing */
+#define QUEUE_TOLD  .5   /* threads of the machine that wait, where its own are not known */
 #define KIB_PER_MIB 1024
 
 int rps_report_read_system(struct rps_report *report, struct rps_error *err)
@@ -111,6 +112,7 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     struct sentences to = {.text = ret, .size = size};
     struct rps_system_time time = time_of(report);
     double stolen = rps_run_system_stolen(&report->system, report->run.cpu_count);
+    double queue = rps_run_system_mean(&report->system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
     int is_one = time.threads_s <= ONE_THREAD * time.elapsed_s;
 
     ret[0] = '\0';
@@ -122,6 +124,8 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     if (time.elapsed_s > 0 && time.unseen_s > SHORT_TOLD * time.threads_s)
         say(&to, ". %.*f s of short-lived threads were not seen, %.*f of them on a CPU",
             to.decimals, time.unseen_s, to.decimals, time.unseen_on_s);
+    if (!(time.elapsed_s > 0) && queue > QUEUE_TOLD)
+        say(&to, "On average %.1f threads of the machine waited for a CPU", queue);
     if (stolen > STEAL_TOLD)
         say(&to, "%sThe hypervisor took %.0f %% of the CPUs", to.used > 0 ? ". " : "",
             100 * stolen);

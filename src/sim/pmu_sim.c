@@ -19,6 +19,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/random.h"
 #include "sampler_sim.h"
+#include "signals_sim.h"
 #include "sim_script.h"
 
 #define NOISE_QUANTUM_NS (100 * RPS_NS_PER_MS)
@@ -50,6 +51,7 @@ struct sim {
     size_t steal_clock; /* next item of script->steal_clock that is not over */
     size_t late;        /* next item of script->late */
     struct sim_sampler sampler;
+    struct sim_reader reader;
 };
 
 /* --- time ------------------------------------------------------------------------------------- */
@@ -111,10 +113,20 @@ static void next_segment(struct sim *sim)
         begin_segment(sim, start_ns);
 }
 
-static uint64_t events_between(const struct sim *sim, uint64_t rate, int64_t from_ns, int64_t to_ns)
+/* CPU time between now and a time of the segment. */
+static uint64_t cpu_until(const struct sim *sim, int64_t limit_ns)
 {
-    return rps_sim_events_at(rate, to_ns - sim->start_ns) -
-           rps_sim_events_at(rate, from_ns - sim->start_ns);
+    return (uint64_t)(rps_sim_cpu_at(phase_on(sim), limit_ns - sim->start_ns) -
+                      rps_sim_cpu_at(phase_on(sim), sim->now_ns - sim->start_ns));
+}
+
+/* Events in it. */
+static uint64_t events_until(const struct sim *sim, uint64_t rate, int64_t limit_ns)
+{
+    const struct sim_phase *phase = phase_on(sim);
+
+    return rps_sim_events_at(rate, rps_sim_cpu_at(phase, limit_ns - sim->start_ns)) -
+           rps_sim_events_at(rate, rps_sim_cpu_at(phase, sim->now_ns - sim->start_ns));
 }
 
 /* Is a counter taken away now, by one of these stretches? *next is the first that is not over.
@@ -161,7 +173,8 @@ static void sample_until(struct sim *sim, int64_t limit_ns)
         sampler->event == SIM_TIME ? RPS_NS_PER_S : rate_of(sim, (uint64_t)sampler->event);
 
     rps_sampler_sim_wait(sampler, going.phase, sim->now_ns, limit_ns);
-    if (!sampler->runs || going.phase->sleeping || going.phase->idle)
+    if (!sampler->runs || going.phase->sleeping || going.phase->idle ||
+        rps_sim_cpu_per_s(going.phase) == 0)
         return;
     if (sampler->status.threshold > 0 || rate == 0)
         going.rate = rate;
@@ -171,7 +184,7 @@ static void sample_until(struct sim *sim, int64_t limit_ns)
 /* Count from now to limit_ns, which lies in the segment. */
 static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock_stolen)
 {
-    uint64_t passed_ns = (uint64_t)(limit_ns - sim->now_ns);
+    uint64_t passed_ns = cpu_until(sim, limit_ns);
 
     sample_until(sim, limit_ns);
     if (sim->clock_runs && !phase_on(sim)->sleeping) {
@@ -179,7 +192,7 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock
         if (phase_on(sim)->idle)
             sim->idle_ns += passed_ns;
         if (!clock_stolen) {
-            sim->clock += events_between(sim, sim->cycle_rate, sim->now_ns, limit_ns);
+            sim->clock += events_until(sim, sim->cycle_rate, limit_ns);
             sim->clock_running_ns += passed_ns;
         }
         if (sim->enabled_set >= 0 && !stolen) {
@@ -188,8 +201,7 @@ static void count_until(struct sim *sim, int64_t limit_ns, int stolen, int clock
 
             set->running_ns += passed_ns;
             for (int s = 0; s < events->event_count; s++)
-                set->value[s] += events_between(sim, rate_of(sim, events->event[s].config),
-                                                sim->now_ns, limit_ns);
+                set->value[s] += events_until(sim, rate_of(sim, events->event[s].config), limit_ns);
         }
     }
     sim->now_ns = limit_ns;
@@ -342,7 +354,8 @@ static unsigned sim_width(void *self, int set, int slot)
     return sim->script->width;
 }
 
-/* The fastest counter's time for one turn, with the most that noise adds. */
+/* The fastest counter's CPU time for one turn, with the most that noise adds. Several threads that
+ * run make that pass sooner: what is lost then is noticed. */
 static int64_t sim_read_within_ns(void *self)
 {
     const struct sim *sim = self;
@@ -364,12 +377,7 @@ static int64_t sim_read_within_ns(void *self)
 
 static int64_t switch_cost(const struct sim *sim)
 {
-    const struct sim_stretches *list = &sim->script->switches;
-    int64_t cost_ns = 0;
-
-    for (size_t i = 0; i < list->count && list->item[i].at_ns <= sim->now_ns; i++)
-        cost_ns = list->item[i].length_ns;
-    return cost_ns;
+    return rps_sim_stretches_at(&sim->script->switches, sim->now_ns);
 }
 
 static int sim_enable(void *self, int set, struct rps_error *err)
@@ -452,6 +460,16 @@ static int sim_open_sampler(void *self, const struct rps_sampling_options *optio
     return rc;
 }
 
+static int sim_open_signals(void *self, const struct rps_system_options *options,
+                            const struct rps_target *target, struct rps_system_reader *ret,
+                            struct rps_error *err)
+{
+    struct sim *sim = self;
+
+    (void)target;
+    return rps_signals_sim_open(&sim->reader, sim->script, options, ret, err);
+}
+
 static void sim_close(void *self)
 {
     struct sim *sim = self;
@@ -508,6 +526,7 @@ const struct rps_pmu rps_pmu_sim = {
     .disable = sim_disable,
     .read = sim_read,
     .open_sampler = sim_open_sampler,
+    .open_signals = sim_open_signals,
     .event_loop = sim_world,
     .outcome = sim_outcome,
     .close = sim_close,

@@ -113,13 +113,6 @@ static void take_sample(struct sim_sampler *sampler, size_t m, int64_t time_ns)
                              script->code.function[stack->function[stack->depth - 1]].line_count;
 }
 
-/* When there have been so many: the least passed_ns for which rps_sim_events_at is >= events. */
-static int64_t when_events(uint64_t rate, uint64_t events)
-{
-    return (int64_t)(events / rate * RPS_NS_PER_S +
-                     (events % rate * RPS_NS_PER_S + rate - 1) / rate);
-}
-
 /* The number of the event at which the next sample is due. */
 static uint64_t next_due(const struct sim_sampler *sampler)
 {
@@ -140,10 +133,26 @@ static void count_throttled(struct sim_sampler *sampler, int64_t until_ns)
         sampler->status.throttled++;
 }
 
+/* Events at a time of the stretch. */
+static uint64_t events_until(const struct sim_going *going, int64_t time_ns)
+{
+    return rps_sim_events_at(going->rate, rps_sim_cpu_at(going->phase, time_ns - going->start_ns));
+}
+
+/* When there have been so many. */
+static int64_t when_events(const struct sim_going *going, uint64_t events)
+{
+    uint64_t runners = going->phase->signals.runners;
+    uint64_t cpu_ns = (uint64_t)rps_sim_events_when(going->rate, events);
+
+    return going->start_ns +
+           rps_sim_events_when(rps_sim_cpu_per_s(going->phase), (cpu_ns + runners - 1) / runners);
+}
+
 void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going)
 {
-    uint64_t before = rps_sim_events_at(going->rate, going->from_ns - going->start_ns);
-    uint64_t after = rps_sim_events_at(going->rate, going->to_ns - going->start_ns);
+    uint64_t before = events_until(going, going->from_ns);
+    uint64_t after = events_until(going, going->to_ns);
 
     count_throttled(sampler, going->to_ns);
     while (going->rate > 0) {
@@ -153,7 +162,7 @@ void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *goi
 
         if (left > after - before)
             break;
-        time_ns = going->start_ns + when_events(going->rate, before + left);
+        time_ns = when_events(going, before + left);
         if (sampler->status.threshold > 0)
             time_ns--; /* the event was counted in the nanosecond before */
         if (time_ns >= going->to_ns)

@@ -11,14 +11,6 @@
 
 #define SIM_TIME (-1) /* beside the numbers of events: time, in ns */
 
-/* Events of a rate in a time since a stretch began: the whole part of rate x time. */
-static inline uint64_t rps_sim_events_at(uint64_t rate, int64_t passed_ns)
-{
-    uint64_t ns = (uint64_t)passed_ns;
-
-    return rate * (ns / RPS_NS_PER_S) + rate * (ns % RPS_NS_PER_S) / RPS_NS_PER_S;
-}
-
 struct sim_sampler {
     const struct sim_script *script; /* borrowed */
     struct rps_sampling status;
@@ -46,7 +38,7 @@ int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *s
                          struct rps_error *err);
 
 /* With `runs`: the workload runs in a phase from from_ns to to_ns; since start_ns the event has
- * this rate (of SIM_TIME: RPS_NS_PER_S). */
+ * this rate a second of CPU time (of SIM_TIME: RPS_NS_PER_S). */
 struct sim_going {
     const struct sim_phase *phase;
     uint64_t rate;

@@ -32,8 +32,7 @@ struct parser {
     struct sim_script *script;
     const char *path;
     int line;
-    uint32_t rate[SIM_EVENT_COUNT]; /* of `default` */
-    int mix;                        /* of `default`; -1: none */
+    struct sim_phase initial; /* what `default` says */
     struct nest nest[NEST_MAX];
     int depth;
     struct rps_error *err;
@@ -100,26 +99,38 @@ static int parse_rate(struct parser *p, const char *text, uint32_t *ret)
     return 0;
 }
 
-/* EVENT=RATE words into rate[], and code=... into *mix. */
-static int parse_rates(struct parser *p, int count, char **word, uint32_t *rate, int *mix)
+/* A word NAME=VALUE of a phase, cut at its equals sign. */
+static int parse_word(struct parser *p, const char *name, char *value, struct sim_phase *phase)
+{
+    struct sim_script *s = p->script;
+    int code, rc = rps_sim_signals_word(&phase->signals, s->named, name, value, p->err);
+
+    if (rc != 0)
+        return placed(p, rc);
+    if (strcmp(name, "code") == 0) {
+        phase->mix = (int)s->code.mix_count;
+        return placed(p, rps_sim_code_add_mix(&s->code, value, p->err));
+    }
+    if (phase->sleeping)
+        return wrong(p,
+                     "'%s': nothing but code and system signals is there while the workload sleeps",
+                     name);
+    if ((code = rps_sim_event(name)) < 0)
+        return wrong(p, "'%s' is no event of the ARM1176", name);
+    return parse_rate(p, value, &phase->rate[code]);
+}
+
+/* EVENT=RATE words, code=... and those of system signals. */
+static int parse_words(struct parser *p, int count, char **word, struct sim_phase *phase)
 {
     for (int i = 0; i < count; i++) {
         char *equals = strchr(word[i], '=');
-        int code, rc;
+        int rc;
 
         if (!equals)
             return wrong(p, "'%s': expected EVENT=RATE", word[i]);
         *equals = '\0';
-        if (strcmp(word[i], "code") == 0) {
-            *mix = (int)p->script->code.mix_count;
-            if ((rc = placed(p, rps_sim_code_add_mix(&p->script->code, equals + 1, p->err))) < 0)
-                return rc;
-            continue;
-        }
-        code = rps_sim_event(word[i]);
-        if (code < 0)
-            return wrong(p, "'%s' is no event of the ARM1176", word[i]);
-        if ((rc = parse_rate(p, equals + 1, &rate[code])) < 0)
+        if ((rc = parse_word(p, word[i], equals + 1, phase)) < 0)
             return rc;
     }
     return 0;
@@ -140,7 +151,7 @@ static int add_order(struct parser *p, uint32_t phase)
     return 0;
 }
 
-/* A phase that runs, with rates in the words, or `sleep` or `idle`, with none. */
+/* A phase that runs, or `sleep` or `idle`, which have nothing of `default` but system signals. */
 static int add_phase(struct parser *p, const char *name, const char *length, int runs, int count,
                      char **word)
 {
@@ -152,15 +163,17 @@ static int add_phase(struct parser *p, const char *name, const char *length, int
         return rps_error_memory(p->err);
     s->phase = phase;
     phase += s->phase_count;
-    memset(phase, 0, sizeof(*phase));
+    *phase = p->initial;
     snprintf(phase->name, sizeof(phase->name), "%.31s", name);
     phase->sleeping = !runs && strcmp(name, "sleep") == 0;
     phase->idle = !runs && !phase->sleeping;
-    phase->mix = runs ? p->mix : -1;
-    if (runs)
-        memcpy(phase->rate, p->rate, sizeof(phase->rate));
+    if (!runs) {
+        memset(phase->rate, 0, sizeof(phase->rate));
+        phase->mix = -1;
+    }
     if ((rc = parse_time(p, "length", length, &phase->length_ns)) < 0 ||
-        (rc = parse_rates(p, count, word, phase->rate, &phase->mix)) < 0)
+        (rc = parse_words(p, count, word, phase)) < 0 ||
+        (rc = placed(p, rps_sim_signals_settle(&phase->signals, runs, p->err))) < 0)
         return rc;
     return add_order(p, (uint32_t)s->phase_count++);
 }
@@ -205,10 +218,10 @@ static int add_stretch(struct parser *p, struct sim_stretches *list, const char 
     return 0;
 }
 
-/* switch TIME [AT]: from AT on, or from the start. */
-static int add_switch(struct parser *p, int count, char **word)
+/* switch or reading TIME [AT]: from AT on, or from the start. */
+static int add_cost(struct parser *p, struct sim_stretches *list, const char *name, int count,
+                    char **word)
 {
-    struct sim_stretches *list = &p->script->switches;
     struct sim_stretch *item = rps_array_grow(list->item, list->count, sizeof(*item));
     int rc;
 
@@ -218,8 +231,8 @@ static int add_switch(struct parser *p, int count, char **word)
     item += list->count;
     item->at_ns = 0;
     if (count < 1 || count > 2)
-        return wrong(p, "expected: switch TIME [AT]");
-    if ((rc = parse_time(p, "switch", word[0], &item->length_ns)) < 0 ||
+        return wrong(p, "expected: %s TIME [AT]", name);
+    if ((rc = parse_time(p, name, word[0], &item->length_ns)) < 0 ||
         (count == 2 && (rc = parse_time(p, "time", word[1], &item->at_ns)) < 0))
         return rc;
     if (list->count > 0 && item->at_ns < item[-1].at_ns)
@@ -298,7 +311,7 @@ static const struct {
     {"switch", -1}, {"exit", 1},         {"signal", 1},   {"default", -1},  {"phase", -1},
     {"sleep", -1},  {"idle", 1},         {"repeat", 1},   {"end", 0},       {"late", 2},
     {"steal", 2},   {"steal-clock", 2},  {"fail", 2},     {"fail-read", 2}, {"function", -1},
-    {"task", -1},   {"lose-samples", 2}, {"throttle", 1},
+    {"task", -1},   {"lose-samples", 2}, {"throttle", 1}, {"reading", -1},  {"fail-reading", 2},
 };
 
 static int parse_statement(struct parser *p, int count, char **word)
@@ -314,15 +327,14 @@ static int parse_statement(struct parser *p, int count, char **word)
     if (statements[i].words >= 0 && count - 1 != statements[i].words)
         return wrong(p, "'%s' takes %d words", name, statements[i].words);
     if (strcmp(name, "default") == 0)
-        return parse_rates(p, count - 1, word + 1, p->rate, &p->mix);
+        return parse_words(p, count - 1, word + 1, &p->initial);
     if (strcmp(name, "phase") == 0) {
         if (count < 3)
             return wrong(p, "expected: phase NAME LENGTH [EVENT=RATE...] [code=STACKS]");
         return add_phase(p, word[1], word[2], 1, count - 3, word + 3);
     }
-    if (strcmp(name, "sleep") == 0 &&
-        (count < 2 || count > 3 || (count > 2 && strncmp(word[2], "code=", 5) != 0)))
-        return wrong(p, "expected: sleep LENGTH [code=STACKS]");
+    if (strcmp(name, "sleep") == 0 && count < 2)
+        return wrong(p, "expected: sleep LENGTH [code=STACKS] [SIGNAL=VALUE...]");
     if (strcmp(name, "sleep") == 0 || strcmp(name, "idle") == 0)
         return add_phase(p, name, word[1], 0, count - 2, word + 2);
     if (strcmp(name, "repeat") == 0)
@@ -330,7 +342,9 @@ static int parse_statement(struct parser *p, int count, char **word)
     if (strcmp(name, "end") == 0)
         return end_repeat(p);
     if (strcmp(name, "switch") == 0)
-        return add_switch(p, count - 1, word + 1);
+        return add_cost(p, &s->switches, name, count - 1, word + 1);
+    if (strcmp(name, "reading") == 0)
+        return add_cost(p, &s->readings, name, count - 1, word + 1);
     if (strcmp(name, "late") == 0)
         return add_stretch(p, &s->late, word[1], word[2]);
     if (strcmp(name, "steal") == 0)
@@ -339,6 +353,8 @@ static int parse_statement(struct parser *p, int count, char **word)
         return add_stretch(p, &s->steal_clock, word[1], word[2]);
     if (strcmp(name, "fail-read") == 0)
         return add_stretch(p, &s->fail_read, word[1], word[2]);
+    if (strcmp(name, "fail-reading") == 0)
+        return add_stretch(p, &s->fail_reading, word[1], word[2]);
     if (strcmp(name, "lose-samples") == 0)
         return add_stretch(p, &s->lose, word[1], word[2]);
     if (strcmp(name, "throttle") == 0)
@@ -423,10 +439,11 @@ static int parse_file(struct parser *p, FILE *file)
 
 int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_error *err)
 {
-    struct parser p = {.path = path, .mix = -1, .err = err};
+    struct parser p = {.path = path, .initial = {.mix = -1}, .err = err};
     FILE *file = fopen(path, "re");
     int rc;
 
+    rps_sim_signals_init(&p.initial.signals);
     if (!file && errno == ENOMEM)
         return rps_error_memory(err);
     if (!file)
@@ -451,6 +468,15 @@ int rps_sim_script_load(const char *path, struct sim_script **ret, struct rps_er
     return 0;
 }
 
+int64_t rps_sim_stretches_at(const struct sim_stretches *list, int64_t time_ns)
+{
+    int64_t length_ns = 0;
+
+    for (size_t i = 0; i < list->count && list->item[i].at_ns <= time_ns; i++)
+        length_ns = list->item[i].length_ns;
+    return length_ns;
+}
+
 void rps_sim_script_free(struct sim_script *script)
 {
     if (!script)
@@ -462,6 +488,8 @@ void rps_sim_script_free(struct sim_script *script)
     free(script->steal.item);
     free(script->steal_clock.item);
     free(script->fail_read.item);
+    free(script->readings.item);
+    free(script->fail_reading.item);
     free(script->lose.item);
     free(script->throttle.item);
     rps_sim_code_free(&script->code);

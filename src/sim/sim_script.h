@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
 #include "sim_code.h"
+#include "sim_signals.h"
 
 /* Event numbers of the ARM1176 are below this, but for that of the cycle counter, which
  * programmable counters can count too; the names are in sim_events.c. */
@@ -27,6 +29,7 @@ struct sim_phase {
     int idle;                       /* enabled all the same, as on a CPU that has nothing to do */
     uint32_t rate[SIM_EVENT_COUNT]; /* events per second of CPU time */
     int mix;                        /* where it is, of sim_code.mix; -1: nobody knows */
+    struct sim_signals signals;
 };
 
 struct sim_stretch { /* a time of the run, and a length */
@@ -53,16 +56,53 @@ struct sim_script {
     uint32_t *order; /* owned: the run, as indexes of phase */
 
     struct sim_code code;
+    uint32_t named[RPS_SYSTEM_SOURCES]; /* signals that it speaks of: bit slot */
 
-    struct sim_stretches switches;    /* what a switch costs (length_ns) from at_ns on */
-    struct sim_stretches late;        /* wake-ups that come later than asked */
-    struct sim_stretches steal;       /* the programmable counters belong to somebody else */
-    struct sim_stretches steal_clock; /* the cycle counter does */
-    struct sim_stretches fail_read;   /* reads of programmable counters fail */
-    struct sim_stretches lose;        /* samples are lost, and counted as lost */
-    struct sim_stretches throttle;    /* sampling stands still until the kernel's next tick */
+    struct sim_stretches switches;     /* what a switch costs (length_ns) from at_ns on */
+    struct sim_stretches readings;     /* the same of a reading of system signals */
+    struct sim_stretches fail_reading; /* readings of them fail */
+    struct sim_stretches late;         /* wake-ups that come later than asked */
+    struct sim_stretches steal;        /* the programmable counters belong to somebody else */
+    struct sim_stretches steal_clock;  /* the cycle counter does */
+    struct sim_stretches fail_read;    /* reads of programmable counters fail */
+    struct sim_stretches lose;         /* samples are lost, and counted as lost */
+    struct sim_stretches throttle;     /* sampling stands still until the kernel's next tick */
     enum rps_event_state state[SIM_EVENT_COUNT]; /* what opening each event answers */
 };
+
+/* Events of a rate in a time since a stretch began: the whole part of rate x time. */
+static inline uint64_t rps_sim_events_at(uint64_t rate, int64_t passed_ns)
+{
+    uint64_t ns = (uint64_t)passed_ns;
+
+    return rate * (ns / RPS_NS_PER_S) + rate * (ns % RPS_NS_PER_S) / RPS_NS_PER_S;
+}
+
+/* When there have been so many: the least passed_ns for which rps_sim_events_at is >= events. */
+static inline int64_t rps_sim_events_when(uint64_t rate, uint64_t events)
+{
+    return (int64_t)(events / rate * RPS_NS_PER_S +
+                     (events % rate * RPS_NS_PER_S + rate - 1) / rate);
+}
+
+/* CPU time that a thread which wants it has a second, ns. */
+static inline uint64_t rps_sim_cpu_per_s(const struct sim_phase *phase)
+{
+    return RPS_NS_PER_S / SIM_PPM * (SIM_PPM - phase->signals.wait_ppm);
+}
+
+/* CPU time of the workload in a stretch of a phase that began so long ago, ns; of an idle CPU all
+ * of it. */
+static inline int64_t rps_sim_cpu_at(const struct sim_phase *phase, int64_t passed_ns)
+{
+    if (phase->idle)
+        return passed_ns;
+    return (int64_t)(phase->signals.runners *
+                     rps_sim_events_at(rps_sim_cpu_per_s(phase), passed_ns));
+}
+
+/* The length of the last item whose time has come; 0: none has. */
+int64_t rps_sim_stretches_at(const struct sim_stretches *list, int64_t time_ns);
 
 /* Event number of a script's name or rNN, or -1. */
 int rps_sim_event(const char *name);

@@ -10,7 +10,7 @@ SAMPLES = {
     "T": "5s", "FILE": "f.svg", "RUN": "last", "TEXT": "a=b", "KEY=VALUE": "a=b", "KEY": "a", "WxH": "800x600",
     "DIR": "kept", "C": ",", "NAME": "x", "PIPE": "fifo:control", "LIST": "1", "CPUS": "0-1", "N": "3",
     "PATH": "build", "SIZE": "1G", "HZ": "99", "EVENT": "page-faults:7", "PATTERN": "web*", "URL": "http://h",
-    "RUNS": "label:main", "LIMIT": "cpi>+3%", "TIME": "14:30",
+    "RUNS": "label:main", "LIMIT": "cpi>+3%", "TIME": "14:30", "P": "1%", "WHAT": "all",
 }
 SAMPLES_OF = {"record keep": "7d", "phases metric": "cpi,cpu_use"}
 

@@ -86,7 +86,7 @@ FORMATS = (
 
 
 def test_counts():
-    """a store of format 1.3, whose counts of samples were written otherwise, says the same, also when it is thinned, merged and
+    """a store of format 1.3, whose stacks and counts of samples were written otherwise, says the same, also when it is thinned, merged and
     repaired"""
     with Folder(1) as folder:
         folder.write("samples.sim", "function f 0x1000 0x10\nfunction g 0x2000 0x10\nphase a 9s code=g>f\nphase b 3s code=g\n")
@@ -100,8 +100,13 @@ def test_counts():
         sql = "".join("UPDATE code_count SET stacks = '%s', tasks = '%s' WHERE run_id = %d AND level = %d AND cpu = %d AND period = %d;"
                       % (*(json.dumps(row[column], separators=(",", ":")) for column in ("stacks", "tasks")), *key)
                       for key, row in rows.items())
-        name = older(folder, "older.data", sql, 1003)
         views = ["SELECT * FROM %s_count ORDER BY 1, 2, 3, 4, 5" % view for view in ("stack", "task", "function")]
+        views.append("SELECT * FROM stack_frame ORDER BY 1, 2")
+        stacks = ask(folder, views[-1])
+        assert ask(folder, "SELECT count(*) < %d AND count(calls) > 0 FROM stack" % len(stacks)) == [(1,)], stacks
+        sql += ("ALTER TABLE stack DROP COLUMN calls; DELETE FROM stack; INSERT INTO stack VALUES %s;"
+                % ", ".join(str(stack).replace("None", "NULL") for stack in stacks))
+        name = older(folder, "older.data", sql, 1003)
         want = [expect(folder.call("code", *more, "-i", "rpistat.data"), 0).stdout for more in ((), ("--by", "thread"))]
         counts = [ask(folder, view) for view in views]
         for into, command in (("older.data", None), ("repaired.data", ["check", "-i", name, "--repair", "-o", "repaired.data"]),

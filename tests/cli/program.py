@@ -105,7 +105,7 @@ def undisturbed(function):
             try:
                 return function(*arguments)
             except AssertionError as error:
-                print("# tried again: %s" % str(error).splitlines()[0])
+                print("# tried again: %s" % str(error).partition("\n")[0])
         return function(*arguments)
     return repeated
 

@@ -45,7 +45,7 @@ SHARES = """
 SELECT coalesce(l.function, (SELECT why.function FROM location AS why JOIN frame USING (run_id, frame)
                              WHERE run_id = f.run_id AND module = f.module AND why.how = 'none')),
        coalesce(l.how, 'none'), m.path, sum(c.samples)
-FROM stack_count AS c JOIN stack AS s USING (run_id, stack) JOIN frame AS f USING (run_id, frame)
+FROM stack_count AS c JOIN stack_frame AS s USING (run_id, stack) JOIN frame AS f USING (run_id, frame)
 JOIN module AS m USING (run_id, module)
 LEFT JOIN location AS l ON l.run_id = f.run_id AND l.frame = f.frame AND l.depth = ?
 WHERE m.kind <> 'kernel' GROUP BY 1, 2, 3 ORDER BY 4 DESC"""
@@ -125,11 +125,11 @@ def callers(folder, store="s.data"):
     """Of the samples in alpha the share whose caller is rounds, and the share whose outermost is _start."""
     rows = ask(folder, """
         WITH RECURSIVE chain (leaf, stack, depth) AS (
-            SELECT s.stack, s.stack, 0 FROM stack AS s JOIN location AS l USING (run_id, frame)
+            SELECT s.stack, s.stack, 0 FROM stack_frame AS s JOIN location AS l USING (run_id, frame)
             WHERE l.function = 'alpha' AND l.depth = 0
-            UNION ALL SELECT c.leaf, s.parent, c.depth + 1 FROM chain AS c JOIN stack AS s USING (stack)
+            UNION ALL SELECT c.leaf, s.parent, c.depth + 1 FROM chain AS c JOIN stack_frame AS s USING (stack)
             WHERE s.parent IS NOT NULL)
-        SELECT c.leaf, c.depth, l.function, n.samples FROM chain AS c JOIN stack AS s USING (stack)
+        SELECT c.leaf, c.depth, l.function, n.samples FROM chain AS c JOIN stack_frame AS s USING (stack)
         JOIN location AS l USING (run_id, frame) JOIN (SELECT stack AS leaf, sum(samples) AS samples
             FROM stack_count GROUP BY 1) AS n ON n.leaf = c.leaf
         ORDER BY c.leaf, c.depth""", store=store)
@@ -150,7 +150,7 @@ def check_callers():
         called, whole = callers(folder, "dwarf.data")
         assert called > 0.95 and whole > 0.9, (called, whole)
         record(folder, "--stacks", "none", known(), str(MS), store="none.data")
-        assert ask(folder, "SELECT count(*) FROM stack WHERE parent IS NOT NULL", store="none.data") == [(0,)]
+        assert ask(folder, "SELECT count(*) FROM stack_frame WHERE parent IS NOT NULL", store="none.data") == [(0,)]
 
 
 def totals(folder, store):

@@ -26,7 +26,7 @@ phase save 10s code=main>copy
 # Counts by the ten seconds that they are in.
 BY_FUNCTION = """
 SELECT p.start_ns / 10000000000, l.function, sum(c.samples)
-FROM stack_count AS c JOIN period AS p USING (run_id, cpu, period) JOIN stack AS s USING (run_id, stack)
+FROM stack_count AS c JOIN period AS p USING (run_id, cpu, period) JOIN stack_frame AS s USING (run_id, stack)
 JOIN location AS l USING (run_id, frame) GROUP BY 1, 2 ORDER BY 1, 2"""
 BY_TASK = """
 SELECT p.start_ns / 10000000000, t.name, t.pid, t.tid, sum(c.samples)
@@ -70,10 +70,10 @@ def check_names():
             ("solve", "solve.c", line, "map") for line in (21, 22, 23, 24)], lines
         stacks = store.execute("""
             WITH RECURSIVE chain(stack, parent, text) AS (
-                SELECT s.stack, s.parent, l.function FROM stack AS s JOIN location AS l USING (run_id, frame)
+                SELECT s.stack, s.parent, l.function FROM stack_frame AS s JOIN location AS l USING (run_id, frame)
                 UNION ALL
                 SELECT c.stack, s.parent, l.function || '>' || c.text FROM chain AS c
-                JOIN stack AS s ON s.stack = c.parent JOIN location AS l USING (run_id, frame))
+                JOIN stack_frame AS s ON s.stack = c.parent JOIN location AS l USING (run_id, frame))
             SELECT DISTINCT text FROM chain WHERE parent IS NULL
             AND stack IN (SELECT stack FROM stack_count) ORDER BY 1""").fetchall()
         assert stacks == [("main>copy",), ("main>copy>do_read",), ("main>solve",)], stacks
@@ -96,7 +96,7 @@ def check_options():
         assert store.execute(BY_FUNCTION).fetchall() == [(1, "solve", 500)]
     with Folder() as folder:
         store = record(folder, "--stacks", "none")
-        assert store.execute("SELECT count(*) FROM stack WHERE parent IS NOT NULL").fetchone() == (0,)
+        assert store.execute("SELECT count(*) FROM stack_frame WHERE parent IS NOT NULL").fetchone() == (0,)
     with Folder() as folder:
         store = record(folder, "--frequency", "100", "--delay", "11s", "--duration", "15s")
         assert store.execute(BY_FUNCTION).fetchall() == [(1, "solve", 400)]
@@ -245,7 +245,7 @@ def check_wall_refused():
         refused(folder.call("code", "--wall", "--by", "thread"), 2, "leave out --by thread")
         refused(folder.call("code", "--wall", "--format", "pprof", "-o", "x"), 2, "leave out --wall, or take folded")
         folder.write("bad.sim", "sleep 1s instructions=5\n")
-        refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "expected: sleep LENGTH [code=STACKS]")
+        refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "nothing but code and system signals")
 
 
 def check_refused():

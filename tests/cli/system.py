@@ -1,86 +1,57 @@
-"""System signals: what readings beside the counters say, in every command. Readings are put into the
-store by hand, so that each sum and each word is known beforehand."""
+"""System signals: what readings beside the counters say, in every command. Recordings are simulated, so
+that each sum and each word is known beforehand."""
 import csv
 import io
 import json
 import os
 import re
+import signal
 import sqlite3
+import subprocess
+import time
 
-from program import Folder, expect, refused, tap
+from program import Folder, RPISTAT, counting, expect, refused, tap
 
 FOLDER = Folder()
 
-# On a CPU for two seconds, off it for eight, then two more.
-SCRIPT = """\
-clock 700M
-seed 1
+EVENTS = """\
 default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
 default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
-phase work 2s
-sleep 8s
-phase work 2s
 """
 
-TREE = ["running", "wait", "unseen", "threads", "in_io", "in_lock", "in_message", "in_timer",
-        "in_child", "in_other", "rss", "read", "written", "disk_read", "disk_written"]
-GAUGES = ["threads", "rss"] + [name for name in TREE if name.startswith("in_")]
+# One thread, which others keep from the CPU.
+WAITING = """\
+default threads=1 in=io:0 rss=10M
+phase work 2s
+phase busy 8s wait=80% rss=100M
+sleep 2s
+"""
+
+# Four threads, of which two or three are in locks; one waits for a child.
+LOCKED = """\
+default threads=4 in=lock:2,child:1 wait=0%% rss=1M written=100M
+default m_wait=3 m_steal=%dms
+phase work 2s
+sleep 8s in=lock:3,child:1
+phase work 2s
+""" % (50 * (os.cpu_count() or 1))
 
 
 def store(name):
     return sqlite3.connect(FOLDER / name)
 
 
-def record(name, reading, steal=0):
-    """A run with what reading(period) says of the tree: a dictionary, None: no reading."""
-    expect(FOLDER.call("record", "-q", "--pmu", "sim:script.sim", "-o", name), 0)
+def record(name, script, *arguments):
+    """A run of this script."""
+    FOLDER.write("script.sim", EVENTS + script)
+    expect(FOLDER.call("record", "-q", *arguments, "--pmu", "sim:script.sim", "-o", name), 0)
+
+
+def rows(name, question):
     db = store(name)
-    run, = db.execute("SELECT max(run_id) FROM run").fetchone()
-    for table in ("signal", "reading", "reading_rollup"):
-        db.execute("DELETE FROM %s WHERE run_id = ?" % table, (run,))
-    for slot, signal in enumerate(TREE):
-        unit = "KiB" if slot > 9 else "threads" if slot > 2 else "us"
-        db.execute("INSERT INTO signal (run_id, source, slot, name, label, unit, kind, origin,"
-                   " explain, state, reason) VALUES (?, 0, ?, ?, ?, ?, ?, '', '', 'read', '')",
-                   (run, slot, signal, signal, unit, "gauge" if signal in GAUGES else "counter"))
-    periods = db.execute("SELECT period, start_ns, length_ns FROM period WHERE run_id = ?"
-                         " ORDER BY period", (run,)).fetchall()
-    for period, start_ns, length_ns in periods:
-        values = reading(period)
-        end_ns, length_us = start_ns + length_ns, length_ns // 1000
-        if values is not None:
-            db.execute("INSERT INTO reading (run_id, source, period, end_ns, length_us, %s)"
-                       " VALUES (%s)" % (", ".join("s%d" % TREE.index(key) for key in values),
-                                         ", ".join("?" * (5 + len(values)))),
-                       (run, 0, period, end_ns, length_us, *values.values()))
-        if steal:
-            db.execute("INSERT INTO reading (run_id, source, period, end_ns, length_us, s0, s1)"
-                       " VALUES (?, 1, ?, ?, ?, 3, ?)",
-                       (run, period, end_ns, length_us, int(steal * length_us)))
-    db.commit()
+    answer = db.execute(question).fetchall()
     db.close()
-    return len(periods)
-
-
-def is_off(period):
-    return 20 <= period < 100
-
-
-def waiting(period):
-    """One thread, which waits for four fifths of the time that it is off the CPU."""
-    values = dict.fromkeys(TREE, 0)
-    values.update(threads=1, rss=102400 if is_off(period) else 10240)
-    values["wait" if is_off(period) else "running"] = 80000 if is_off(period) else 100000
-    return values
-
-
-def locked(period):
-    """Four threads, of which two or three are in locks; one waits for a child."""
-    values = dict.fromkeys(TREE, 0)
-    values.update(threads=4, in_lock=3 if is_off(period) else 2, in_child=1, rss=1024, written=10240)
-    if not is_off(period):
-        values["running"] = 100000
-    return values
+    return answer
 
 
 def report(name, *arguments):
@@ -91,47 +62,54 @@ def words(text):
     return " ".join(text.split())
 
 
+def system(name, *arguments):
+    return json.loads(report(name, "--format", "json", *arguments))["system"]
+
+
+def near(answer, **expected):
+    for key, value in expected.items():
+        assert abs(answer[key] - value) < 1e-6, (key, answer)
+
+
 def test_one_thread():
     """report: of one thread what is on a CPU, waiting and asleep is all of the time"""
-    record("waiting.data", waiting)
-    assert ("Of 12.0 s: 4.0 s on a CPU, 6.4 s waiting for one (others had it), 1.6 s asleep. "
+    record("waiting.data", WAITING)
+    assert ("Of 12.0 s: 3.6 s on a CPU, 6.4 s waiting for one (others had it), 2.0 s asleep. "
             in words(report("waiting.data"))), report("waiting.data")
-    system = json.loads(report("waiting.data", "--format", "json"))["system"]
-    for name, value in (("on_cpu_s", 4), ("wait_s", 6.4), ("asleep_s", 1.6), ("threads_s", 12),
-                        ("unseen_s", 0), ("in_lock_s", 0), ("rss_low_mib", 10),
-                        ("rss_high_mib", 100), ("rss_mib", 70)):
-        assert abs(system[name] - value) < 0.02, (name, system)
-    assert system["m_wait"] is None and system["stolen"] is None, system
+    near(system("waiting.data"), on_cpu_s=3.6, wait_s=6.4, asleep_s=2, threads_s=12, unseen_s=0,
+         in_lock_s=0, rss_low_mib=10, rss_high_mib=100, rss_mib=70)
+    assert system("waiting.data")["m_wait"] is None and system("waiting.data")["stolen"] is None
     for form in ("markdown", "html"):
         assert "6.4 s waiting for one" in report("waiting.data", "--format", form)
     part = words(report("waiting.data", "--from", "4s", "--to", "6s"))
-    assert "Of 2.0 s: 0.0 s on a CPU, 1.6 s waiting for one (others had it), 0.4 s asleep." in part
+    assert "Of 2.0 s: 0.4 s on a CPU, 1.6 s waiting for one (others had it), 0.0 s asleep." in part
 
 
 def test_threads():
     """report: of several threads what they wanted and slept in; those waiting for children are not"""
-    record("locked.data", locked, steal=0.05 * (os.cpu_count() or 1))
+    record("locked.data", LOCKED)
     text = words(report("locked.data"))
     assert ("Its threads wanted a CPU for 4.0 s: they had one for 4.0 s (100 %) and waited 0.0 s. "
             "Asleep: 32.0 s in locks. The hypervisor took 5 % of the CPUs. " in text), text
-    system = json.loads(report("locked.data", "--format", "json"))["system"]
-    assert abs(system["threads_s"] - 36) < 0.05 and abs(system["asleep_s"] - 32) < 0.05, system
-    assert abs(system["stolen"] - 0.05) < 1e-3 and system["m_wait"] == 3, system
+    near(system("locked.data"), threads_s=36, asleep_s=32, in_lock_s=32, stolen=0.05, m_wait=3)
+    record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
+    text = words(report("many.data"))
+    assert ("Its threads wanted a CPU for 30.0 s: they had one for 7.5 s (25 %) and waited 22.5 s. "
+            "Asleep: 60.0 s in block I/O, 15.0 s " in text), text
 
 
 def test_unseen():
     """report: threads that ended unread are told, and never shared out"""
-    record("unseen.data", lambda period: dict.fromkeys(TREE, 0) | {
-        "threads": 1, "running": 0 if is_off(period) else 50000,
-        "unseen": 0 if is_off(period) else 200000})
+    record("unseen.data", "phase work 2s seen=50% unseen=2s\nsleep 8s\nphase work 2s seen=50% unseen=2s\n")
     text = words(report("unseen.data"))
     assert "8.0 s of short-lived threads were not seen, 2.0 of them on a CPU." in text, text
+    near(system("unseen.data"), unseen_s=8, unseen_on_cpu_s=2)
 
 
 def test_not_read():
     """nothing is said of what was not read: no wait, no reasons, no readings"""
-    record("none.data", lambda period: None)
-    record("bare.data", lambda period: {"threads": 1, "rss": 1024})
+    record("none.data", "phase work 2s\nsleep 8s\nphase work 2s\n")
+    record("bare.data", "default threads=1 rss=1M\nphase work 2s\nsleep 8s\nphase work 2s\n")
     for name in ("none.data", "bare.data"):
         text = report(name)
         assert "waiting for one" not in text and "asleep" not in text, text
@@ -140,6 +118,9 @@ def test_not_read():
     assert "wait_s_per_s" not in expect(FOLDER.call("export", "-i", "none.data"), 0).stdout
     row = table("export", "-i", "bare.data")[5]
     assert row["wait_s_per_s"] == row["in_io"] == "" and row["rss_mib"] == "1", row
+    assert rows("none.data", "SELECT count(*) FROM signal") == [(0,)]
+    assert rows("bare.data", "SELECT DISTINCT state, reason FROM signal WHERE name IN ('wait', 'in_io')") == [
+        ("unsupported", "the script says nothing of it")]
 
 
 def table(*arguments):
@@ -155,9 +136,11 @@ def test_export():
         number = 50 if not form else len(wide) // 2
         assert abs(float(wide[number]["wait_s_per_s"]) - 0.8) < 1e-3, wide[number]
         assert float(wide[number]["rss_mib"]) == 100 and wide[number]["m_wait"] == "", wide[number]
-    rows = table("export", "-i", "waiting.data", "--format", "signals")
-    assert len(rows) == 120 and rows[50]["wait_us"] == "80000" and rows[50]["rss_kib"] == "102400"
-    assert rows[50]["source"] == "tree" and rows[50]["rss_kib_low"] == "", rows[50]
+    listed = table("export", "-i", "waiting.data", "--format", "signals")
+    assert len(listed) == 120 and listed[50]["wait_us"] == "80000", listed[50]
+    assert listed[50]["rss_kib"] == "102400" and listed[50]["rss_kib_low"] == "", listed[50]
+    assert sum(int(row["wait_us"]) for row in listed) == 6400000
+    assert {row["source"] for row in listed} == {"tree"}
     for option in ("--rates", "--clock", "--follow"):
         refused(FOLDER.call("export", "--format", "signals", option, "-i", "waiting.data"), 2,
                 "signals")
@@ -166,34 +149,21 @@ def test_export():
 def test_phases():
     """phases: words for each kind; what differs alone is told of memory"""
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
-    assert "100 % waiting for a CPU" in text and "rss 100 MiB" in text and "rss 10.0 MiB" in text, text
-    assert "B (waiting for a CPU) 8.000 s" in report("waiting.data"), report("waiting.data")
+    assert "80 % waiting for a CPU" in text and "rss 100 MiB" in text and "rss 10.0 MiB" in text, text
+    record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
+    assert "B (waiting for a CPU) 8.000 s" in report("starved.data"), report("starved.data")
     assert "B (asleep in locks) 8.000 s" in report("locked.data"), report("locked.data")
     text = words(expect(FOLDER.call("phases", "-i", "locked.data"), 0).stdout)
     assert "asleep in locks" in text and "rss" not in text, text
 
 
-def steps(period):
-    values = dict.fromkeys(TREE, 0)
-    values.update(threads=1, running=100000, rss=10240 if period < 60 else 204800)
-    return values
-
-
 def test_detector():
-    """phases: memory that steps is a boundary, though all that is counted stays alike"""
-    FOLDER.write("script.sim", re.sub(r"(?m)^(sleep|phase) .*\n", "", SCRIPT) + "phase work 12s\n")
-    for name, reading, found in (("steps.data", steps, [0, 60]), ("flat.data", waiting_flat, [0])):
-        record(name, reading)
+    """phases: memory that steps is a boundary, though all that is counted stays alike; waiting is none"""
+    record("steps.data", "phase a 6s rss=10M wait=0%\nphase b 6s rss=200M\n")
+    record("flat.data", "default threads=100 rss=10M in=lock\nphase a 6s\nphase b 6s in=lock:98 wait=50% m_wait=9\n")
+    for name, found in (("steps.data", [0, 60]), ("flat.data", [0])):
         answer = json.loads(expect(FOLDER.call("phases", "-i", name, "--format", "json"), 0).stdout)
         assert [phase["first"] for phase in answer["phases"]] == found, answer["phases"]
-    FOLDER.write("script.sim", SCRIPT)
-
-
-def waiting_flat(period):
-    """Waiting that comes and goes makes no phase."""
-    values = dict.fromkeys(TREE, 0)
-    values.update(threads=1, running=100000, wait=0 if period < 60 else 90000, rss=10240)
-    return values
 
 
 def test_drawn():
@@ -211,7 +181,7 @@ def test_compare():
     """compare: rows, and a remark where a side waited"""
     text = words(expect(FOLDER.call("compare", "-i", "locked.data", "-i", "waiting.data", "1", "1"),
                         0).stdout)
-    assert ("The machine was busy: A waited for a CPU 0 %, B 62 % of the time it wanted one. Judge "
+    assert ("The machine was busy: A waited for a CPU 0 %, B 64 % of the time it wanted one. Judge "
             "CPU time, not elapsed time." in text), text
     assert re.search(r"Waiting for a CPU 0 s 6\.4\d* s", text), text
     text = words(expect(FOLDER.call("compare", "-i", "none.data", "-i", "waiting.data", "1", "1"),
@@ -219,7 +189,120 @@ def test_compare():
     assert "busy" not in text and "Waiting for a CPU" not in text, text
 
 
+# Each second: 0.5 s waiting while it runs, 1,000 KiB read; memory has a peak of one period.
+LONG = """\
+default threads=2 in=lock wait=50% read=1000K rss=10M
+phase a 29900ms
+phase peak 100ms rss=300M
+phase b 1800s
+sleep 1770s
+"""
+
+
+def test_thinned():
+    """--keep: sums stay, and so do peaks"""
+    record("fine.data", LONG)
+    record("thin.data", LONG, "--keep", "1m")
+    fine, thin = (rows(name, "SELECT count(*) FROM reading")[0][0] for name in ("fine.data", "thin.data"))
+    assert fine == 36000 and thin < 4000, (fine, thin)
+    for name in ("fine.data", "thin.data"):
+        near(system(name), on_cpu_s=915, wait_s=915, threads_s=7200, in_lock_s=1830 + 2 * 1770,
+             rss_low_mib=10, rss_high_mib=300)
+        listed = table("export", "-i", name, "--format", "signals")
+        assert sum(int(row["readings"]) for row in listed) == 36000
+        assert sum(int(row["wait_us"]) for row in listed) == 915000000, name
+        assert sum(int(row["read_kib"]) for row in listed) == 1000 * 3600, name
+    peak, = [row for row in listed if int(row["period"]) <= 299 <= int(row["last_period"])]
+    assert (peak["readings"], peak["rss_kib_low"], peak["rss_kib"], peak["rss_kib_high"]) == (
+        "16", "10240", str((15 * 10240 + 307200) // 16), "307200"), peak
+    expect(FOLDER.call("check", "-i", "thin.data"), 0)
+
+
+def test_merged():
+    """merge: readings come along, each to its run"""
+    expect(FOLDER.call("merge", "-i", "merged.data", "waiting.data", "locked.data", "thin.data"), 0)
+    for run, name in enumerate(("waiting.data", "locked.data", "thin.data"), 1):
+        assert system("merged.data", "-r", str(run)) == system(name), name
+        assert words(report("merged.data", "-r", str(run))).count("asleep") == words(report(name)).count("asleep")
+    expect(FOLDER.call("check", "-i", "merged.data"), 0)
+
+
+def test_killed():
+    """of a recording that was killed all readings are there whose periods are"""
+    FOLDER.write("script.sim", EVENTS + "phase a 300d threads=2 in=lock wait=50% read=1M\n")
+    recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "sim:script.sim", "-o", "killed.data",
+                                 "--commit", "0"], cwd=FOLDER.path)
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                if rows("killed.data", "SELECT count(*) > 5000 FROM reading") == [(1,)]:
+                    break
+            except sqlite3.Error:
+                pass
+            time.sleep(0.05)
+    finally:
+        recorder.send_signal(signal.SIGKILL)
+        recorder.wait()
+    expect(FOLDER.call("check", "-i", "killed.data"), 0)
+    (periods, readings), = rows("killed.data", "SELECT (SELECT count(*) FROM period), count(*) FROM reading")
+    assert readings > 5000 and 0 <= periods - readings <= 1, (periods, readings)
+    near(system("killed.data"), wait_s=readings / 20, in_lock_s=readings / 10)
+    listed = table("export", "-i", "killed.data", "--format", "signals")
+    assert len(listed) == readings
+    assert sum(int(row["read_kib"]) for row in listed) == 1024 * readings // 10
+
+
+def test_failed():
+    """what could not be read is NULL, no cell, and in no sum"""
+    record("failed.data", "fail-reading 2s 1s\nphase a 10s threads=3 in=io wait=50% read=10M rss=9M\n")
+    assert rows("failed.data", "SELECT min(period), max(period), count(*) FROM reading WHERE s1 IS NULL"
+                " AND s3 NOTNULL AND s10 IS NULL") == [(19, 28, 10)]
+    assert rows("failed.data", "SELECT count(*), min(s1), max(s1) FROM reading WHERE s1 NOTNULL") == [
+        (90, 50000, 50000)]
+    listed = table("export", "-i", "failed.data", "--format", "signals")
+    assert [row["period"] for row in listed if row["wait_us"] == ""] == [str(n) for n in range(19, 29)]
+    wide = table("export", "-i", "failed.data")
+    assert [row["rss_mib"] for row in wide] == ["9"] * 19 + [""] * 10 + ["9"] * 71
+    near(system("failed.data"), wait_s=4.5, in_io_s=18, rss_low_mib=9, read_mib_s=10)
+
+
+def test_factor():
+    """readings that are dear come less often, which a mark tells; the sums stay"""
+    dear = "reading 640us\nphase a 30s threads=100 in=io wait=50% read=10M rss=9M\n"
+    record("dear.data", dear)
+    periods = [period for period, in rows("dear.data", "SELECT period FROM reading ORDER BY period")]
+    assert periods == [0, 1, 2, *range(9, 300, 7), 299], periods
+    assert rows("dear.data", "SELECT time_ns, text FROM mark") == [
+        (300000000, "signals are read every 0.700 s: 100 threads")]
+    near(system("dear.data"), on_cpu_s=15, wait_s=15, in_io_s=2970, read_mib_s=10)
+    record("rich.data", dear, "--signal-budget", "1%")
+    assert rows("rich.data", "SELECT count(*) FROM reading") == [(300,)]
+    assert rows("rich.data", "SELECT count(*) FROM mark") == [(0,)]
+    near(system("rich.data"), on_cpu_s=15, wait_s=15, in_io_s=2970, read_mib_s=10)
+
+
+def test_options():
+    """--signals: what is read of what there is"""
+    script = "phase a 1s threads=2 in=io m_wait=2\n"
+    for what, sources in (("all", [0, 1]), ("tree", [0]), ("machine", [1]), ("off", [])):
+        record(what + ".data", script, "--signals", what)
+        for name in ("signal", "reading"):
+            assert rows(what + ".data", "SELECT DISTINCT source FROM %s ORDER BY 1" % name) == [
+                (source,) for source in sources], (what, name)
+
+
+def test_heard():
+    """children that are gone between two readings are heard of, with samples and without"""
+    for options in ([], ["--no-samples"]):
+        name = "heard%d.data" % len(options)
+        expect(FOLDER.call(*counting(), "-q", *options, "--period", "1m", "-o", name, "--", "sh", "-c",
+                           "for i in 1 2 3 4 5; do sleep 0.03; done"), 0)
+        (unseen, elapsed), = rows(name, "SELECT (SELECT sum(s2) FROM reading WHERE source = 0), elapsed_ns / 1000 FROM run")
+        assert 150000 <= unseen <= 2 * elapsed, (unseen, elapsed)
+
+
 with FOLDER:
-    FOLDER.write("script.sim", SCRIPT)
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
-              test_detector, test_drawn, test_compare])
+              test_detector, test_drawn, test_compare, test_thinned, test_merged, test_killed,
+              test_failed, test_factor, test_options, test_heard])

@@ -127,7 +127,7 @@ def test_live_once():
         for arguments in [["--once"], []]:
             answer = expect(FOLDER.call("watch", "-i", "once.data", *arguments), 0)
             assert re.match(r"run 1  recording  \S+ s  \d+ periods?  duty", answer.stdout), answer
-            assert "\nnow  " in answer.stdout or "\nidle" in answer.stdout, answer.stdout
+            assert re.search("\n(now  |idle)", answer.stdout), answer.stdout
             assert "00:00:0" in answer.stdout and not answer.stderr, answer
         answer = expect(FOLDER.call("watch", "-i", "once.data", "--once", "--plot", "x.png"), 0)
         assert not answer.stdout and not answer.stderr, answer

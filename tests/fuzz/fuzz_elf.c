@@ -141,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rps_naming_options options = {.opens_paths = 1};
     struct rps_module *module = calloc(1, sizeof(*module));
     struct rps_frame *frame = calloc(FRAMES, sizeof(*frame));
+    struct rps_function_files files = {0};
     struct rps_code code = {.module = module, .frame = frame, .module_count = 1};
     struct rps_error err;
 
@@ -150,9 +151,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     code.frame_count = FRAMES;
     for (size_t i = 0; i < FRAMES; i++) {
         frame[i].address = size * i / FRAMES;
-        fuzz_expect(rps_function_in_file(module->path, "", frame[i].address) <= frame[i].address,
+        fuzz_expect(rps_function_in_file(&files, 0, module->path, "", frame[i].address) <=
+                        frame[i].address,
                     "a function begins behind its code");
     }
+    rps_function_files_close(&files);
     fuzz_expect(rps_naming_name(&code, &options, &err) == 0, "naming failed");
     expect_whole(&code);
     unwind(module->path, size);

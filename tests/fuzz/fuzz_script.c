@@ -44,6 +44,17 @@ static void take_sample(void *context, const struct rps_sample *sample)
     *last_ns = sample->time_ns;
 }
 
+static void take_reading(void *context, const struct rps_system_reading *reading)
+{
+    int64_t *read = context; /* us, of each source */
+
+    read[reading->source] += reading->length_us;
+    fuzz_expect(reading->length_us >= 0 && reading->end_ns / 1000 >= read[reading->source],
+                "readings are longer than the run");
+    for (int s = 0; s < rps_system_signal_count[reading->source]; s++)
+        fuzz_expect(!(reading->valid >> s & 1) || reading->value[s] >= 0, "a signal is negative");
+}
+
 static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *plan)
 {
     const struct rps_target target = {.start_at_exec = 1};
@@ -59,6 +70,11 @@ static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *pla
     const struct rps_sampling_options sampling = {.frequency = 1000};
     int64_t last_ns = 0;
     const struct rps_sample_sink sample_sink = {&last_ns, take_sample};
+    const struct rps_system_options signals = {
+        .tree = 1, .machine = 1, .period_ns = loop.period_ns, .budget = 0.001};
+    int64_t read[RPS_SYSTEM_SOURCES] = {0};
+    const struct rps_system_sink system_sink = {read, take_reading};
+    struct rps_system_reader reader;
     struct rps_sampler sampler;
     struct rps_fitting fitting;
     struct rps_error err;
@@ -70,6 +86,10 @@ static void simulate(const struct rps_pmu *pmu, void *self, struct rps_plan *pla
         pmu->open_sampler(self, &sampling, &target, &sampler, &err) < 0)
         return;
     loop.event_loop = pmu->event_loop(self);
+    if (pmu->open_signals(self, &signals, &target, &reader, &err) == 0) {
+        loop.system = &reader;
+        loop.system_sink = &system_sink;
+    }
     rps_loop_run(&loop, &end, &elapsed_ns, &err);
     sampler.drain(sampler.self, INT64_MAX, &sample_sink, &err);
     sampler.close(sampler.self);

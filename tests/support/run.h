@@ -25,6 +25,8 @@ struct test_run {
     struct rps_order order;
     struct rps_period *period;
     size_t count;
+    struct rps_system_reading *reading;
+    size_t reading_count;
     char mark[256]; /* the last, and how many there were */
     int mark_count;
     int64_t mark_ns;
@@ -67,10 +69,20 @@ static inline void test_keep_gap(void *context, int32_t cpu, int64_t start_ns, i
     snprintf(run->gap, sizeof(run->gap), "%s", reason);
 }
 
+static inline void test_keep_reading(void *context, const struct rps_system_reading *reading)
+{
+    struct test_run *run = context;
+
+    run->reading = realloc(run->reading, (run->reading_count + 1) * sizeof(*reading));
+    assert_non_null(run->reading);
+    run->reading[run->reading_count++] = *reading;
+}
+
 static inline void test_run_free(struct test_run *run)
 {
     rps_plan_free(run->plan);
     free(run->period);
+    free(run->reading);
     memset(run, 0, sizeof(*run));
 }
 
@@ -98,6 +110,9 @@ struct test_options {
     void (*clocks)(void *self, struct rps_clocks *ret); /* of the event loop; NULL: none */
     void (*adapt)(struct rps_event_loop *event_loop);   /* change more of it; NULL: nothing */
     const struct rps_sampler *sampler;                  /* NULL: none */
+    const struct rps_system_reader *system;             /* NULL: none */
+    const struct rps_sample_sink *sample_sink;          /* NULL: none */
+    const struct rps_system_options *signals;           /* read the backend's own; NULL: none */
     int paused;
 };
 

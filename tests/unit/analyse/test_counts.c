@@ -271,6 +271,47 @@ static void test_gaps(void **state)
     rps_signals_free(&signals);
 }
 
+/* A signal beside a table that is alike throughout: at rest on `from`, a ramp of ten observations
+ * to `over`, at rest there, then on `to`; each 50 long. */
+static struct rps_phases found_beside_ramp(double from, double over, double to)
+{
+    struct series series = {.state = 11};
+    struct rps_signals signals;
+    struct rps_phases phases;
+
+    add(&series, &a, 160, 5, 1);
+    signals = end(&series, 1);
+    signals.signal_count = 1;
+    signals.value = calloc(160, sizeof(*signals.value));
+    signals.resolution = calloc(1, sizeof(*signals.resolution));
+    signals.noise_floor = calloc(1, sizeof(*signals.noise_floor));
+    assert_true(signals.value && signals.resolution && signals.noise_floor);
+    signals.resolution[0] = .15;
+    signals.noise_floor[0] = .0375;
+    for (int i = 0; i < 160; i++)
+        signals.value[i] = i < 50    ? from
+                           : i < 60  ? from + (over - from) * (i - 49) / 10
+                           : i < 110 ? over
+                                     : to;
+    phases = find(&signals);
+    rps_signals_free(&signals);
+    return phases;
+}
+
+/* Memory that is filled for a while does not hide that it is given back at once. */
+static void test_a_step_beside_a_ramp(void **state)
+{
+    struct rps_phases phases = found_beside_ramp(1.4, 4.4, 2.8);
+
+    (void)state;
+    assert_true(phases.count >= 3);
+    assert_int_equal(phases.phase[phases.count - 1].first, 110);
+    rps_phases_free(&phases);
+    phases = found_beside_ramp(1.4, 1.45, 1.4);
+    assert_int_equal(phases.count, 1);
+    rps_phases_free(&phases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_chance_makes_no_phase),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_gaps),
+        cmocka_unit_test(test_a_step_beside_a_ramp),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

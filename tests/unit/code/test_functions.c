@@ -73,6 +73,15 @@ static void skip_elsewhere(void)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+static uint64_t function_in(const char *path, const char *build_id, uint64_t offset)
+{
+    struct rps_function_files files = {0};
+    uint64_t ret = rps_function_in_file(&files, 7, path, build_id, offset);
+
+    rps_function_files_close(&files);
+    return ret;
+}
+
 static void own_file(void **state)
 {
     uint64_t one = offset_of(first), two = offset_of(second);
@@ -80,13 +89,13 @@ static void own_file(void **state)
     (void)state;
     skip_elsewhere();
     for (uint64_t i = 0; i < 8; i++) {
-        assert_int_equal(rps_function_in_file(own, "", one + i), one);
-        assert_int_equal(rps_function_in_file(own, "", two + i), two);
+        assert_int_equal(function_in(own, "", one + i), one);
+        assert_int_equal(function_in(own, "", two + i), two);
     }
-    assert_int_equal(rps_function_in_file(own, "", offset_of(undescribed) + 1), 0);
-    assert_int_equal(rps_function_in_file(own, "", 0), 0); /* headers, and no function */
-    assert_int_equal(rps_function_in_file(own, "", UINT64_MAX), 0);
-    assert_int_equal(rps_function_in_file(own, "00ff", one), 0);
+    assert_int_equal(function_in(own, "", offset_of(undescribed) + 1), 0);
+    assert_int_equal(function_in(own, "", 0), 0); /* headers, and no function */
+    assert_int_equal(function_in(own, "", UINT64_MAX), 0);
+    assert_int_equal(function_in(own, "00ff", one), 0);
 }
 
 static void build_ids(void **state)
@@ -105,10 +114,10 @@ static void build_ids(void **state)
     assert_non_null(pipe);
     assert_int_equal(fscanf(pipe, "%63s", id), 1);
     pclose(pipe);
-    assert_int_equal(rps_function_in_file("ided", id, one + 1), one);
-    assert_int_equal(rps_function_in_file("bare", id, one + 1), 0);
+    assert_int_equal(function_in("ided", id, one + 1), one);
+    assert_int_equal(function_in("bare", id, one + 1), 0);
     id[0] = id[0] == '0' ? '1' : '0';
-    assert_int_equal(rps_function_in_file("ided", id, one + 1), 0);
+    assert_int_equal(function_in("ided", id, one + 1), 0);
 }
 
 /* Nothing but regular files is opened: a pipe would wait, or lose what it holds. */
@@ -122,7 +131,32 @@ static void odd_files(void **state)
     for (const char *const *path = (const char *const[]){"fifo", "folder", "short", "empty", "zero",
                                                          "none", "/dev/null", "", NULL};
          *path; path++)
-        assert_int_equal(rps_function_in_file(*path, "", 0x1001), 0);
+        assert_int_equal(function_in(*path, "", 0x1001), 0);
+}
+
+/* What is open is not looked up again, nor what has nothing to tell, until it is closed, or another
+ * file has its place. */
+static void open_files(void **state)
+{
+    const int64_t other = 7 + RPS_FUNCTION_FILES;
+    struct rps_function_files files = {0};
+    uint64_t one = offset_of(first);
+    char command[sizeof(own) + 16];
+
+    (void)state;
+    skip_elsewhere();
+    snprintf(command, sizeof(command), "cp %s open", own);
+    assert_int_equal(rps_function_in_file(&files, 7, "open", "", one + 1), 0);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(rps_function_in_file(&files, 7, "open", "", one + 1), 0);
+    assert_int_equal(rps_function_in_file(&files, 8, "open", "", one + 1), one);
+    rps_function_files_close(&files);
+    assert_int_equal(rps_function_in_file(&files, 7, "open", "", one + 1), one);
+    assert_int_equal(unlink("open"), 0);
+    assert_int_equal(rps_function_in_file(&files, 7, "open", "", one + 2), one);
+    assert_int_equal(rps_function_in_file(&files, other, own, "", one + 2), one);
+    assert_int_equal(rps_function_in_file(&files, 7, "open", "", one + 2), 0);
+    rps_function_files_close(&files);
 }
 
 static char *read_own(size_t *ret_size)
@@ -144,7 +178,7 @@ static uint64_t ask_changed(const char *data, size_t size, uint64_t offset)
     FILE *file = fopen("changed", "w");
 
     assert_true(file && fwrite(data, 1, size, file) == size && fclose(file) == 0);
-    return rps_function_in_file("changed", "", offset);
+    return function_in("changed", "", offset);
 }
 
 /* Of a table that is not as compilers write it, or is not all there, nothing is taken. */
@@ -308,6 +342,8 @@ static void frames_are_functions(void **state)
         add((const uint64_t[]){place(first, 5), place(second, 9)}, 2, 0);
     assert_int_equal(frame_at(0), one + 5);
     assert_int_equal(frame_at(1), two);
+    add((const uint64_t[]){place(second, 9), place(first, 6)}, 2, 0); /* nor one that has a frame */
+    assert_int_equal(frame_at(1), one);
     assert_int_equal(seen.frame_count, RPS_TRACKER_EXACT_MAX + 3);
     for (int i = 0; i < 3; i++) /* no function is known there */
         add((const uint64_t[]){MANY << 1}, 1, 0);
@@ -363,10 +399,11 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_file),         cmocka_unit_test(build_ids),
-        cmocka_unit_test(odd_files),        cmocka_unit_test(damaged_tables),
-        cmocka_unit_test(kernel_symbols),   cmocka_unit_test(long_kernel_table),
-        TRACKER_TEST(frames_are_functions), TRACKER_TEST(kernel_frames),
+        cmocka_unit_test(own_file),          cmocka_unit_test(build_ids),
+        cmocka_unit_test(odd_files),         cmocka_unit_test(open_files),
+        cmocka_unit_test(damaged_tables),    cmocka_unit_test(kernel_symbols),
+        cmocka_unit_test(long_kernel_table), TRACKER_TEST(frames_are_functions),
+        TRACKER_TEST(kernel_frames),
     };
 
     second(1);

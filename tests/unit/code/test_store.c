@@ -299,6 +299,50 @@ static void rows_are_short(void **state)
 
 /* --- hostile stores --------------------------------------------------------------------------- */
 
+/* A path is a row. One that is written is not changed: what goes on from it, at its end or in its
+ * middle, or where a stack was lost, is another row. */
+static void paths(void **state)
+{
+    static const struct rps_stack first[] = {{0, -1, 7}, {1, 0, 7}, {2, 1, 3}, {3, 2, 90}},
+                                  second[] = {{4, 3, 3},  {5, 1, 5}, {6, 5, 4},
+                                              {8, 6, 95}, {9, 8, 0}, {10, -1, 9}};
+    const char *path = fixture_path(state, "s");
+    struct rps_code code;
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+
+    recorder_write(writer, 0, 1);
+    for (int64_t n = 0; n < 100; n++) {
+        const struct rps_frame frame = {n, -1, (uint64_t)n, 0};
+
+        rps_writer_frame(writer, &frame);
+    }
+    fixture_code(writer, FIXTURE_STACKS); /* how it was sampled */
+    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+        rps_writer_stack(writer, &first[i]);
+    recorder_write(writer, 1, 10);
+    recorder_wait_committed(writer, 10);
+    for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++)
+        rps_writer_stack(writer, &second[i]);
+    fixture_end(writer, &run);
+    assert_string_equal(fixture_text(path, "SELECT group_concat(stack || ' ' || ifnull(parent, '-')"
+                                           " || ' ' || frame || ' ' || ifnull(calls, '-'), ', ')"
+                                           " FROM stack"),
+                        "0 - 7 NU$u, 4 3 3 -, 5 1 5 O, 8 6 95 %W, 10 - 9 -");
+    assert_string_equal(
+        fixture_text(path, "SELECT group_concat(stack || ' ' || ifnull(parent, '-') || ' ' ||"
+                           " frame, ', ') FROM (SELECT * FROM stack_frame ORDER BY stack)"),
+        "0 - 7, 1 0 7, 2 1 3, 3 2 90, 4 3 3, 5 1 5, 6 5 4, 8 6 95, 9 8 0, 10 - 9");
+    code = code_of(path);
+    assert_int_equal(code.stack_count, 11);
+    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+        assert_memory_equal(&code.stack[first[i].stack], &first[i], sizeof(first[i]));
+    for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++)
+        assert_memory_equal(&code.stack[second[i].stack], &second[i], sizeof(second[i]));
+    assert_int_equal(code.stack[7].frame, -1); /* that was lost */
+    rps_code_free(&code);
+}
+
 static void malformed_texts(void **state)
 {
     static const struct {
@@ -367,6 +411,12 @@ static void hostile_rows(void **state)
         "UPDATE stack SET stack = 9223372036854775807 WHERE stack = 39",
         "UPDATE stack SET stack = stack - 50",
         "UPDATE stack SET frame = -9223372036854775808",
+        "UPDATE stack SET frame = 9223372036854775807",
+        "UPDATE stack SET frame = 7, calls = printf('%.*c', 10000, 'O')",
+        "UPDATE stack SET frame = 7, calls = printf('%.*c', 10000, 'N')",
+        "UPDATE stack SET calls = printf('%.*c', 10000, 'M')",
+        "UPDATE stack SET calls = 'MMMMMMz' || calls",
+        "UPDATE stack SET stack = 1999998 WHERE stack = 8",
         "UPDATE frame SET module = 77; UPDATE frame SET frame = 999999 WHERE frame = 39",
         "UPDATE module SET kind = 'x', path = printf('%.*c', 100000, 'p') || char(7)",
         "DELETE FROM module; DELETE FROM frame WHERE frame % 2",
@@ -424,9 +474,10 @@ static void hostile_depths(void **state)
     struct rps_code code;
 
     sound_store(path, 1, 50, 0);
-    fixture_exec(path, "WITH RECURSIVE n (i) AS (SELECT 40 UNION ALL SELECT i + 1 FROM n WHERE i <"
-                       " 999) INSERT INTO stack SELECT 1, i, i - 1, 0 FROM n;"
-                       "INSERT INTO location SELECT 1, 0, stack, 'f', '', 1, 'debug' FROM stack");
+    fixture_exec(path,
+                 "WITH RECURSIVE n (i) AS (SELECT 40 UNION ALL SELECT i + 1 FROM n WHERE i <"
+                 " 999) INSERT INTO stack SELECT 1, i, i - 1, 0, NULL FROM n;"
+                 "INSERT INTO location SELECT 1, 0, stack, 'f', '', 1, 'debug' FROM stack_frame");
     code = code_of(path);
     assert_int_equal(code.stack_count, 1000);
     for (size_t n = 0; n < 1000; n++) {
@@ -486,9 +537,16 @@ static void names_beside_a_recorder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_handed_over),     TEST(what_comes_again), TEST(thinned_counts),
-        TEST(periods_of_a_part),       TEST(older_rows),       TEST(rows_are_short),
-        TEST(malformed_texts),         TEST(hostile_rows),     TEST(hostile_depths),
+        TEST(what_is_handed_over),
+        TEST(what_comes_again),
+        TEST(thinned_counts),
+        TEST(periods_of_a_part),
+        TEST(older_rows),
+        TEST(rows_are_short),
+        TEST(paths),
+        TEST(malformed_texts),
+        TEST(hostile_rows),
+        TEST(hostile_depths),
         TEST(names_beside_a_recorder),
     };
 

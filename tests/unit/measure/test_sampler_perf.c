@@ -704,6 +704,22 @@ static void test_brief(void **state)
     free(r.kept);
 }
 
+/* Where nothing is sampled threads are heard of all the same. */
+static void test_hears_only(void **state)
+{
+    static const struct rps_sampling_options options = {.hears_only = 1};
+    struct recording r;
+
+    (void)state;
+    sample_command(&r, &options, self_path, "brief", NULL, NULL);
+    assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 100);
+    assert_int_equal(count_kind(&r, RPS_SAMPLE_EXIT), 101);
+    assert_int_equal(count_kind(&r, RPS_SAMPLE_NAME), 1);
+    assert_int_equal(r.count, 202);
+    assert_int_equal(r.status.lost, 0);
+    free(r.kept);
+}
+
 /* Who is sampled goes on when its first thread has left. */
 static void test_leader(void **state)
 {
@@ -1050,10 +1066,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_busy),          cmocka_unit_test(test_stacks),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_two_cpus),
         cmocka_unit_test(test_shell),         cmocka_unit_test(test_brief),
-        cmocka_unit_test(test_leader),        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_threshold),     cmocka_unit_test(test_attach),
-        cmocka_unit_test(test_forks_lost),    cmocka_unit_test(test_others),
-        cmocka_unit_test(test_lost),          cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_hears_only),    cmocka_unit_test(test_leader),
+        cmocka_unit_test(test_times),         cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_attach),        cmocka_unit_test(test_forks_lost),
+        cmocka_unit_test(test_others),        cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_refusals),
     };
 
     if (argc > 1)

@@ -85,6 +85,25 @@ static void test_children_and_unseen(void **state)
     assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
 }
 
+/* Threads that idle while one works do not make a workload that sleeps; threads in a lock do. */
+static void test_sleep_beside_work(void **state)
+{
+    int64_t value[RPS_TREE_SLOTS] = {
+        [RPS_TREE_RUNNING] = 900000, [RPS_TREE_THREADS] = 4, [RPS_TREE_IN_MESSAGE] = 3};
+    struct rps_run_system system = made(value);
+    struct rps_system_time time = rps_run_system_time(&system, 9);
+
+    (void)state;
+    assert_int_equal(rps_system_time_sleep(&time), -1);
+    time = rps_run_system_time(&system, 1);
+    assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_MESSAGE);
+    value[RPS_TREE_IN_MESSAGE] = 0;
+    value[RPS_TREE_IN_LOCK] = 3;
+    system = made(value);
+    time = rps_run_system_time(&system, 9);
+    assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
+}
+
 /* Blocks have sums of gauges over their readings. */
 static void test_blocks(void **state)
 {
@@ -129,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_one_thread),
         cmocka_unit_test(test_long_wait),
         cmocka_unit_test(test_children_and_unseen),
+        cmocka_unit_test(test_sleep_beside_work),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_not_read),
     };

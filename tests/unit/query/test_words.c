@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "rpistat/profile.h"
+#include "rpistat/run_system.h"
 
 #define FIGURES_MAX 6
 #define PERIODS     100 /* of each label, of .1 s */
@@ -339,6 +340,53 @@ static void test_table(void **state)
     assert_string_equal(words_of(&made, 1), "like the whole");
 }
 
+/* Readings of 10 s in which a signal of the tree had a value throughout. */
+static struct rps_run_system read_system(const int64_t value[RPS_TREE_SLOTS])
+{
+    struct rps_run_system system = {0};
+    struct rps_system_row row = {.source = RPS_SYSTEM_TREE, .length_us = 10000000};
+
+    for (int s = 0; s < RPS_TREE_SLOTS; s++) {
+        row.readings[s] = value[s] >= 0;
+        row.sum[s] = value[s];
+    }
+    rps_run_system_add(&system, &row);
+    return system;
+}
+
+/* What was read stands behind what was counted, as far as labels differ in it or it tells by
+ * itself; what fits is said, whatever before it does not. */
+static void test_system(void **state)
+{
+    static const struct given given = {"f", "Minor faults", "/s", 10000, 31000};
+    struct rps_run_system system[3] = {
+        read_system((int64_t[RPS_TREE_SLOTS]){
+            [RPS_TREE_WAIT] = 6000000, [RPS_TREE_THREADS] = 1, [RPS_TREE_RSS] = 13 << 10}),
+        read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 4,
+                                              [RPS_TREE_IN_LOCK] = 3,
+                                              [RPS_TREE_WAIT] = 5000000,
+                                              [RPS_TREE_RSS] = 306 << 10,
+                                              [RPS_TREE_READ] = 8660 << 10}),
+        read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 1, [RPS_TREE_RSS] = 14 << 10}),
+    };
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.profile.system = system;
+    for (int l = 0; l < 3; l++)
+        made.label[l].cpu_s = 4;
+    assert_string_equal(words_of(&made, 0), "rss 13 MiB, 60 % waiting for a CPU");
+    assert_string_equal(words_of(&made, 1),
+                        "3.1 x the minor faults, asleep in locks, rss 306 MiB, reads 866 MiB/s");
+    assert_string_equal(words_of(&made, 2), "rss 14 MiB");
+    rps_profile_words(made.words, &made.profile, 1, 38);
+    assert_string_equal(made.words, "3.1 x the minor faults, rss 306 MiB");
+    for (int l = 0; l < 3; l++) /* memory that is alike is no difference */
+        system[l].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS].sum = 13 << 10;
+    assert_string_equal(words_of(&made, 2), "like the whole run");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,7 +395,7 @@ int main(void)
         cmocka_unit_test(test_namesakes),       cmocka_unit_test(test_order),
         cmocka_unit_test(test_follows_cpu_use), cmocka_unit_test(test_intervals),
         cmocka_unit_test(test_counted),         cmocka_unit_test(test_main_label),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_table),           cmocka_unit_test(test_system),
     };
 
     return cmocka_run_group_tests_name("query/words", tests, NULL, NULL);

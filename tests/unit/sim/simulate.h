@@ -14,6 +14,8 @@ static inline void test_simulate(struct test_run *ret, const char *script,
 {
     struct rps_error err = {""};
     struct rps_sink sink = {ret, test_keep_period, test_keep_mark, test_keep_gap};
+    struct rps_system_sink system_sink = {ret, test_keep_reading};
+    struct rps_system_reader system = {0};
     struct rps_target target = {.start_at_exec = !options->delay_ns && !options->paused};
     const struct rps_pmu *pmu;
     char path[64], choice[80], note[64];
@@ -35,6 +37,8 @@ static inline void test_simulate(struct test_run *ret, const char *script,
     target.first_set = rps_order_set(&ret->order, ret->plan->set_count, 0);
     if (pmu->attach(self, ret->plan, &target, &err) < 0)
         fail_msg("%s", err.message);
+    if (options->signals && pmu->open_signals(self, options->signals, &target, &system, &err) < 0)
+        fail_msg("%s", err.message);
     struct rps_event_loop event_loop = *pmu->event_loop(self);
     event_loop.approach = options->approach;
     event_loop.clocks = options->clocks;
@@ -51,11 +55,16 @@ static inline void test_simulate(struct test_run *ret, const char *script,
         .duration_ns = options->duration_ns,
         .delay_ns = options->delay_ns,
         .sampler = options->sampler,
+        .sample_sink = options->sample_sink,
+        .system = options->signals ? &system : options->system,
+        .system_sink = &system_sink,
         .paused = options->paused,
         .counting = target.start_at_exec,
     };
     if (rps_loop_run(&loop, &ret->end, &ret->elapsed_ns, &err) < 0)
         fail_msg("%s", err.message);
+    if (system.self)
+        system.close(system.self);
     pmu->close(self);
 }
 

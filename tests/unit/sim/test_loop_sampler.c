@@ -165,7 +165,8 @@ static void test_pause(void **state)
 /* A sampler that fails ends sampling with a mark, and not the recording. */
 static void test_failure(void **state)
 {
-    static const struct test_options options = {.sampler = &plain};
+    static const struct rps_sample_sink sink = {0};
+    static const struct test_options options = {.sampler = &plain, .sample_sink = &sink};
     struct test_run run;
 
     (void)state;

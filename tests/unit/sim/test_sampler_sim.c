@@ -428,7 +428,7 @@ static void test_refused(void **state)
 }
 
 /* Tasks wait in the code of a sleep, while it lasts; where that is not asked for there is nothing. */
-static void test_waits(void **state)
+static void test_waits_in_code(void **state)
 {
     static const char script[] =
         TASKS FUNCTIONS "phase a 1s code=main\nsleep 2s code=main>copy:70%,worker/main>solve:30%\n"
@@ -458,15 +458,47 @@ static void test_waits(void **state)
     close_sampling(&s);
 }
 
+/* Samples are of CPU time: a workload that waits has fewer, two threads that run have twice as
+ * many; one that waits all the time has none. */
+static void test_waits(void **state)
+{
+    struct sampling s;
+
+    (void)state;
+    simulate(&s,
+             FUNCTIONS TASKS "phase a 1s wait=80% code=main\nphase b 1s threads=2 code=solve\n"
+                             "phase c 1s wait=100% code=main\nphase d 1s threads=2 wait=50% "
+                             "code=solve\n",
+             &hundred, 100 * MS);
+    assert_int_equal(at(&s, 0x1000, 0, S), 20);
+    assert_int_equal(at(&s, 0x2000, S, 2 * S), 200);
+    assert_int_equal(at(&s, 0x1000, 2 * S, 3 * S), 0);
+    assert_int_equal(at(&s, 0x2000, 3 * S, 4 * S), 100);
+    assert_int_equal(s.count, 320);
+    assert_int_equal(s.seen[0].time_ns, 25 * MS);
+    assert_int_equal(s.seen[20].time_ns, S + 2 * MS + MS / 2);
+    assert_int_equal(s.seen[220].time_ns, 3 * S + 5 * MS);
+    close_sampling(&s);
+    /* it is due when the first phase ends */
+    simulate(&s,
+             FUNCTIONS TASKS "phase a 5ms code=main\nphase b 1s wait=100% code=main\n"
+                             "phase c 5ms code=main\n",
+             &hundred, 100 * MS);
+    assert_int_equal(s.count, 1);
+    assert_int_equal(s.seen[0].time_ns, S + 5 * MS);
+    close_sampling(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),    cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_frequency), cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_lost),      cmocka_unit_test(test_threshold),
-        cmocka_unit_test(test_pause),     cmocka_unit_test(test_stacks),
-        cmocka_unit_test(test_noise),     cmocka_unit_test(test_noise_of_near_seeds),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_frequency),     cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_lost),          cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_pause),         cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_noise),         cmocka_unit_test(test_noise_of_near_seeds),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_waits_in_code),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

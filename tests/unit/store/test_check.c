@@ -69,6 +69,14 @@ static void holes_with_gap_rows(void **state)
     "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period, label) "       \
     "VALUES "
 
+/* Its stacks in rows of one each, and as long paths. */
+#define ROWS                                                                                       \
+    "CREATE TEMP TABLE s AS SELECT * FROM stack_frame; DELETE FROM stack;"                         \
+    "INSERT INTO stack SELECT *, NULL FROM s;"
+#define PATHS                                                                                      \
+    "DELETE FROM stack; INSERT INTO stack VALUES (1, 0, NULL, 0, 'PPPPPPP'),"                      \
+    " (1, 8, NULL, 8, 'PPP');"
+
 /* What is done to a store, and what is said of it. */
 struct damage {
     const char *sql, *says;
@@ -120,20 +128,27 @@ static const struct damage damages[] = {
     {"UPDATE gap SET run_id = 1; INSERT INTO gap VALUES (1, -5, 0, -1, 5, 'x')",
      "run 1: gap rows with times that make no sense: 1\n"},
 #ifdef RPS_HAS_CODE
-    {"DELETE FROM stack WHERE stack = 11",
+    {ROWS "DELETE FROM stack WHERE stack = 11",
      "run 1: counts of stacks and tasks that are not there: 1\n"},
     {"DELETE FROM task",
      "run 1: rows of code_count that cannot be read, or count what is not there: 12\n"},
     {"DELETE FROM task WHERE task = 0; INSERT INTO task VALUES (1, 99, 1, 1, '', 0, NULL, NULL)",
      "run 1: counts of stacks and tasks that are not there: "},
-    {"DELETE FROM stack WHERE stack = 10",
+    {ROWS "DELETE FROM stack WHERE stack = 10",
      "run 1: stacks whose caller is not one of the stacks before: 1\n"},
-    {"UPDATE stack SET parent = stack WHERE stack = 2",
+    {ROWS "UPDATE stack SET parent = stack WHERE stack = 2",
      "caller is not one of the stacks before: 1\n"},
+    {PATHS "UPDATE stack SET calls = 'PPP ' WHERE stack = 8",
+     "run 1: rows of stack that cannot be read, or overlap: 1\n"},
+    {PATHS "UPDATE stack SET calls = calls || 'N' WHERE stack = 0",
+     "run 1: rows of stack that cannot be read, or overlap: 1\n"},
+    {PATHS "UPDATE stack SET calls = 'PP\"N' WHERE stack = 8",
+     "run 1: stacks of frames that are not there: 1\n"},
     {"DELETE FROM frame WHERE frame = 2", "run 1: stacks of frames that are not there: 1\n"},
     {"DELETE FROM module WHERE module = 0", "run 1: frames of modules that are not there: 7\n"},
     {"UPDATE module SET module = -7 WHERE module = 0",
-     "run 1: modules, frames, stacks, tasks and programs with numbers that no recorder writes: 1\n"},
+     "run 1: modules, frames, stacks, tasks and programs with numbers that no recorder writes: "
+     "1\n"},
     {"INSERT INTO location VALUES (1, 99, 0, 'f', '', 0, 'debug')",
      "run 1: names of frames that are not there: 1\n"},
     {"UPDATE code_count SET period = 99 WHERE period = 3",

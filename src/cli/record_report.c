@@ -1,0 +1,160 @@
+/*
+ * When the run is in the store: the report beside it, and the lines on the terminal.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "record.h"
+#include "rpistat/arena.h"
+#include "rpistat/report.h"
+#include "rpistat/text.h"
+
+char *rps_record_path_beside(const char *store, const char *ending)
+{
+    size_t length = strlen(store);
+    char *path = NULL;
+
+    if (length > 5 && strcmp(store + length - 5, ".data") == 0)
+        length -= 5;
+    return asprintf(&path, "%.*s%s", (int)length, store, ending) < 0 ? NULL : path;
+}
+
+struct report {
+    const struct rps_recording *recording;
+    int64_t after_ns;
+    char *told; /* owned: + or -, whether the run is the last, and the lines of the answer */
+};
+
+/* Write the report. after_ns is as the report has it, but of a run whose workload went on
+ * meanwhile. */
+static int report_run(void *context, struct rps_reader *reader, struct rps_error *err)
+{
+    struct report *report = context;
+    const struct rps_recording *r = report->recording;
+    char answer[RPS_REPORT_ANSWER_SIZE];
+    int64_t last = 0;
+    struct rps_report_options options = {.to_ns = INT64_MAX,
+                                         .locale = r->cli->locale,
+                                         .answer = answer,
+                                         .after_ns = r->outlived ? NULL : &report->after_ns};
+    struct rps_output output = {0};
+    struct rps_error unheard;
+    int rc;
+
+    rps_reader_find(reader, NULL, &last, &unheard);
+    if ((rc = rps_output_open(&output, r->report_path, err)) == 0 &&
+        (rc = rps_report_write_2013(output.file, reader, r->run.run_id, &options, err)) == 0)
+        rc = rps_output_close(&output, err);
+    rps_output_abandon(&output);
+    if (rc == 0 && asprintf(&report->told, "%c%s", last == r->run.run_id ? '+' : '-', answer) < 0) {
+        report->told = NULL;
+        rc = rps_error_memory(err);
+    }
+    return rc;
+}
+
+/* A command that reads the run, as the user would type it; output: its -o, or NULL. */
+static char *reading_command(const struct rps_recording *r, int is_last, const char *command,
+                             const char *output, char *ret, size_t size)
+{
+    char number[24];
+    const char *argv[] = {program_invocation_name, command, NULL, NULL, NULL, NULL, NULL, NULL};
+    int argc = 2;
+
+    if (strcmp(r->cli->output, r->cli->command->output_value) != 0) {
+        argv[argc++] = "-i";
+        argv[argc++] = r->cli->output;
+    }
+    if (!is_last) {
+        snprintf(number, sizeof(number), "%lld", (long long)r->run.run_id);
+        argv[argc++] = "-r";
+        argv[argc++] = number;
+    }
+    if (output) {
+        argv[argc++] = "-o";
+        argv[argc++] = output;
+    }
+    return rps_text_command(ret, size, argc, (char *const *)(uintptr_t)argv);
+}
+
+/* Two lines on a terminal, when the workload has left it: what ran, as the report told it, and what
+ * to type next. No period has no picture. */
+static void show_summary(const struct rps_recording *r, const char *told)
+{
+    int is_last = told[0] == '+';
+    char text[4096], run[32] = "", report[1024], plot[1024] = "";
+    char *page = rps_record_path_beside(r->cli->output, ".html");
+
+    if (page && !r->cli->quiet && !r->turn && rps_output_has_terminal()) {
+        if (r->run.run_id > 1)
+            snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
+        snprintf(text, sizeof(text), "%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
+        rps_output_message(text);
+        reading_command(r, is_last, "report", NULL, report, sizeof(report));
+        if (r->period_count > 0)
+            reading_command(r, is_last, "plot", page, plot, sizeof(plot));
+        snprintf(text, sizeof(text), "next: %s%s%s", report, plot[0] ? "; " : "", plot);
+        rps_output_message(text);
+    }
+    free(page);
+}
+
+int rps_record_exit_status(const struct rps_recording *r)
+{
+    if (r->stop_signal)
+        return r->argv ? 128 + r->stop_signal : 0;
+    if (r->run.exit_signal)
+        return 128 + r->run.exit_signal;
+    return r->run.exit_status > 0 ? r->run.exit_status : 0;
+}
+
+void rps_record_tell_number(const struct rps_recording *r)
+{
+    /* a number that nobody takes is of no use to anybody */
+    ssize_t put = r->turn && r->run.run_id > 0
+                      ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
+                      : 0;
+
+    (void)put;
+}
+
+int rps_record_without_report(const struct rps_recording *r, int rc, struct rps_error *err)
+{
+    return rps_error_prefix(err, rc, "run %lld is in the store, without a report",
+                            (long long)r->run.run_id);
+}
+
+static struct rps_recording *reporting; /* the handler is told nothing */
+
+/* Reading ends the process for want of memory: the run stands, and the status of its workload. */
+static void end_without_report(void)
+{
+    struct rps_error err;
+
+    rps_record_without_report(reporting, rps_error_memory(&err), &err);
+    rps_output_message(err.message);
+    rps_record_tell_number(reporting);
+    rps_registry_close(&reporting->registry);
+    _exit(reporting->argv ? rps_record_exit_status(reporting) : 1);
+}
+
+int rps_record_report(struct rps_recording *r, struct rps_error *err)
+{
+    struct report report = {r, r->before_end_ns, NULL};
+    struct rps_error unheard;
+    int rc;
+
+    reporting = r;
+    prctl(PR_SET_NAME, "rpistat report"); /* `status` takes none of that name for a recorder */
+    rps_arena_on_exhaustion(end_without_report);
+    rc = rps_writer_read(r->writer, report_run, &report, err);
+    if (rc == 0 && !r->outlived) /* the run is good without it */
+        rps_writer_set_after(r->writer, report.after_ns, &unheard);
+    if (rc == 0)
+        show_summary(r, report.told);
+    free(report.told);
+    return rc < 0 ? rps_record_without_report(r, rc, err) : 0;
+}

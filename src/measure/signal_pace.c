@@ -1,0 +1,87 @@
+/* How often system signals are read: by a whole factor of the period, which follows their cost. */
+#include "rpistat/signal_pace.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "rpistat/loop.h"
+#include "rpistat/text.h"
+
+#define COSTS_LEAST  3 /* the first reading opens files: it says little of those that follow */
+#define SHRINK_FIRST 16
+#define SHRINK_MAX   1024
+
+void rps_signal_pace_init(struct rps_signal_pace *pace, int64_t period_ns, double budget)
+{
+    *pace = (struct rps_signal_pace){.period_ns = period_ns,
+                                     .allowed_ns = budget * (double)period_ns,
+                                     .factor = 1,
+                                     .shrink_after = SHRINK_FIRST};
+}
+
+void rps_signal_pace_begin(struct rps_signal_pace *pace, int64_t time_ns)
+{
+    pace->last_ns = time_ns;
+}
+
+int rps_signal_pace_due(const struct rps_signal_pace *pace, int64_t time_ns)
+{
+    return time_ns - pace->last_ns >= pace->factor * pace->period_ns - pace->period_ns / 2;
+}
+
+static double mean_cost(const struct rps_signal_pace *pace)
+{
+    uint64_t count =
+        pace->readings < RPS_SIGNAL_PACE_COSTS ? pace->readings : RPS_SIGNAL_PACE_COSTS;
+    double sum = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        sum += (double)pace->cost_ns[i];
+    return sum / (double)count;
+}
+
+/* The factor by which readings of this cost stay within the budget. */
+static int64_t factor_for(const struct rps_signal_pace *pace, double cost_ns)
+{
+    const int64_t most = RPS_PERIOD_MAX_NS / pace->period_ns;
+    double factor = ceil(cost_ns / pace->allowed_ns);
+
+    if (factor >= (double)most)
+        return most > 1 ? most : 1;
+    return factor < 1 ? 1 : (int64_t)factor;
+}
+
+/* Small enough, and not for a while already? Where costs go up and down the factor would follow
+ * them for ever. */
+static int may_shrink(struct rps_signal_pace *pace, double cost_ns)
+{
+    int smaller = pace->factor > 1 && cost_ns < (double)pace->factor * pace->allowed_ns / 2;
+
+    pace->cheap = smaller ? pace->cheap + 1 : 0;
+    return pace->cheap >= pace->shrink_after;
+}
+
+void rps_signal_pace_spent(struct rps_signal_pace *pace, int64_t time_ns, int64_t cost_ns,
+                           const char *what, char *note, size_t size)
+{
+    char length[RPS_TEXT_NUMBER_SIZE];
+    int64_t factor;
+    double mean;
+
+    note[0] = '\0';
+    pace->last_ns = time_ns;
+    pace->cost_ns[pace->readings++ % RPS_SIGNAL_PACE_COSTS] = cost_ns;
+    mean = mean_cost(pace);
+    factor = factor_for(pace, mean);
+    if (pace->readings < COSTS_LEAST || (factor <= pace->factor && !may_shrink(pace, mean)))
+        return;
+    if (factor > pace->factor && pace->shrunk && pace->shrink_after < SHRINK_MAX)
+        pace->shrink_after *= 2;
+    pace->shrunk = factor < pace->factor;
+    pace->factor = factor;
+    pace->readings = 0; /* what was is not to raise it step by step */
+    pace->cheap = 0;
+    snprintf(note, size, "signals are read every %s: %s",
+             rps_text_duration(length, sizeof(length), factor * pace->period_ns), what);
+}

@@ -1,0 +1,82 @@
+/* System signals: files of /proc, which stay open: reading them again is a third of the work. */
+#include "signals_proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+int rps_signal_files_open(struct rps_signal_files *files, const char *root)
+{
+    struct rlimit limit;
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%s/proc", root);
+    *files = (struct rps_signal_files){.folder_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        files->kept_max = limit.rlim_cur / 2 < INT32_MAX ? (int)(limit.rlim_cur / 2) : INT32_MAX;
+    return files->folder_fd < 0 ? -1 : 0;
+}
+
+void rps_signal_file_close(struct rps_signal_files *files, int *fd)
+{
+    if (*fd < 0)
+        return;
+    close(*fd);
+    files->kept--;
+    *fd = -1;
+}
+
+ssize_t rps_signal_file_read(struct rps_signal_files *files, int *fd, const char *path, char *text,
+                             size_t size)
+{
+    ssize_t got;
+
+    if (*fd < 0) {
+        *fd = openat(files->folder_fd, path, O_RDONLY | O_CLOEXEC);
+        if (*fd < 0)
+            return -errno;
+        files->kept++;
+    }
+    got = pread(*fd, text, size - 1, 0);
+    if (got < 0)
+        got = -errno;
+    if (got < 0 || files->kept > files->kept_max)
+        rps_signal_file_close(files, fd);
+    text[got < 0 ? 0 : got] = '\0';
+    return got;
+}
+
+ssize_t rps_signal_task_read(struct rps_signal_files *files, int *fd, pid_t pid, pid_t tid,
+                             const char *name, char *text, size_t size)
+{
+    char path[64];
+
+    if (*fd < 0 && tid > 0)
+        snprintf(path, sizeof(path), "%ld/task/%ld/%s", (long)pid, (long)tid, name);
+    else if (*fd < 0)
+        snprintf(path, sizeof(path), "%ld/%s", (long)pid, name);
+    return rps_signal_file_read(files, fd, path, text, size);
+}
+
+uint64_t rps_signal_number(const char **text)
+{
+    const char *at = *text;
+    uint64_t value = 0;
+
+    while (*at && (*at < '0' || *at > '9'))
+        at++;
+    for (; *at >= '0' && *at <= '9'; at++)
+        value = value * 10 + (uint64_t)(*at - '0');
+    *text = at;
+    return value;
+}
+
+int64_t rps_signal_tell(struct rps_signal_sum *sum, int64_t unit)
+{
+    int64_t value = sum->total / unit - sum->told;
+
+    sum->told += value;
+    return value;
+}

@@ -1,0 +1,237 @@
+/* System signals of the machine. */
+#include "signals_proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+
+#define SECTOR_BYTES 512
+#define BIT(slot)    (UINT32_C(1) << (slot))
+
+enum { LOADAVG, STAT, PSI_CPU, PSI_IO, PSI_MEMORY, MEMINFO, DISKS, NETWORK };
+
+static const char *const name[RPS_MACHINE_FILES] = {
+    [LOADAVG] = "loadavg",
+    [STAT] = "stat",
+    [PSI_CPU] = "pressure/cpu",
+    [PSI_IO] = "pressure/io",
+    [PSI_MEMORY] = "pressure/memory",
+    [MEMINFO] = "meminfo",
+    [DISKS] = "diskstats",
+    [NETWORK] = "net/dev",
+};
+
+/* The file that a signal comes of. */
+static const int file_of[RPS_MACHINE_SLOTS] = {
+    [RPS_MACHINE_WAIT] = LOADAVG,       [RPS_MACHINE_STEAL] = STAT,
+    [RPS_MACHINE_IOWAIT] = STAT,        [RPS_MACHINE_PSI_CPU] = PSI_CPU,
+    [RPS_MACHINE_PSI_IO] = PSI_IO,      [RPS_MACHINE_PSI_MEMORY] = PSI_MEMORY,
+    [RPS_MACHINE_AVAILABLE] = MEMINFO,  [RPS_MACHINE_DISK_READ] = DISKS,
+    [RPS_MACHINE_DISK_WRITTEN] = DISKS, [RPS_MACHINE_NET_IN] = NETWORK,
+    [RPS_MACHINE_NET_OUT] = NETWORK,
+};
+
+static int is_counter(int slot)
+{
+    return rps_system_signals[RPS_SYSTEM_MACHINE][slot].kind == RPS_SYSTEM_COUNTER;
+}
+
+/* A counter's total; where things were taken from the machine it may be less than before. */
+static void set_total(struct rps_signal_machine *machine, int slot, int64_t total)
+{
+    struct rps_signal_sum *sum = &machine->sum[slot];
+
+    if (total < sum->total)
+        sum->told -= (sum->total - total) / (file_of[slot] >= DISKS ? 1024 : 1);
+    sum->total = total;
+    machine->valid |= BIT(slot);
+}
+
+/* machine->text is the file's; NULL where it cannot be read, else its first number's place. */
+static const char *read_text(struct rps_signal_machine *machine, int file)
+{
+    return rps_signal_file_read(&machine->files, &machine->fd[file], name[file], machine->text,
+                                sizeof(machine->text)) > 0
+               ? machine->text
+               : NULL;
+}
+
+/* A number behind a word. */
+static uint64_t number_behind(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+
+    if (!at)
+        return 0;
+    at += strlen(word);
+    return rps_signal_number(&at);
+}
+
+static void read_stat(struct rps_signal_machine *machine)
+{
+    const int64_t tick_us = 1000000 / sysconf(_SC_CLK_TCK);
+    const char *at = read_text(machine, STAT);
+    int64_t ticks[8]; /* user, nice, system, idle, iowait, irq, softirq, steal */
+
+    if (!at)
+        return;
+    for (int i = 0; i < 8; i++)
+        ticks[i] = (int64_t)rps_signal_number(&at);
+    set_total(machine, RPS_MACHINE_IOWAIT, ticks[4] * tick_us);
+    set_total(machine, RPS_MACHINE_STEAL, ticks[7] * tick_us);
+}
+
+static void read_pressure(struct rps_signal_machine *machine)
+{
+    for (int slot = RPS_MACHINE_PSI_CPU; slot <= RPS_MACHINE_PSI_MEMORY; slot++) {
+        const char *text = read_text(machine, file_of[slot]);
+
+        if (text && strstr(text, "total="))
+            set_total(machine, slot, (int64_t)number_behind(text, "total="));
+    }
+}
+
+static void read_memory(struct rps_signal_machine *machine)
+{
+    const char *text = read_text(machine, MEMINFO);
+
+    if (!text || !strstr(text, "MemAvailable:"))
+        return;
+    machine->available_kib = (int64_t)number_behind(text, "MemAvailable:");
+    machine->valid |= BIT(RPS_MACHINE_AVAILABLE);
+}
+
+/* Parts of disks, and what is made of disks, have no device of their own. */
+static int is_whole_disk(const struct rps_signal_machine *machine, const char *disk)
+{
+    char path[96];
+
+    snprintf(path, sizeof(path), "%.63s/device", disk);
+    for (char *at = strchr(path, '/'); at && strcmp(at, "/device") != 0; at = strchr(at, '/'))
+        *at = '!';
+    return faccessat(machine->disks_fd, path, F_OK, 0) == 0;
+}
+
+static void read_disks(struct rps_signal_machine *machine)
+{
+    const char *line = read_text(machine, DISKS);
+    int64_t sectors[2] = {0, 0};
+
+    if (!line)
+        return;
+    for (; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+        unsigned long long in, out;
+        char disk[64];
+
+        if (sscanf(line, "%*u %*u %63s %*u %*u %llu %*u %*u %*u %llu", disk, &in, &out) == 3 &&
+            in + out > 0 && is_whole_disk(machine, disk)) {
+            sectors[0] += (int64_t)in;
+            sectors[1] += (int64_t)out;
+        }
+    }
+    set_total(machine, RPS_MACHINE_DISK_READ, sectors[0] * SECTOR_BYTES);
+    set_total(machine, RPS_MACHINE_DISK_WRITTEN, sectors[1] * SECTOR_BYTES);
+}
+
+static void read_network(struct rps_signal_machine *machine)
+{
+    const char *line = read_text(machine, NETWORK);
+    int64_t bytes[2] = {0, 0};
+
+    if (!line)
+        return;
+    for (; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+        unsigned long long in, out;
+        char card[64];
+
+        if (sscanf(line, " %63[^:\n]: %llu %*u %*u %*u %*u %*u %*u %*u %llu", card, &in, &out) ==
+                3 &&
+            strcmp(card, "lo") != 0) {
+            bytes[0] += (int64_t)in;
+            bytes[1] += (int64_t)out;
+        }
+    }
+    set_total(machine, RPS_MACHINE_NET_IN, bytes[0]);
+    set_total(machine, RPS_MACHINE_NET_OUT, bytes[1]);
+}
+
+/* Of the threads that run or are ready to, the reader is one. */
+void rps_signal_machine_look(struct rps_signal_machine *machine)
+{
+    const char *text = read_text(machine, LOADAVG);
+    int64_t waiting;
+
+    for (int i = 0; text && i < 3; i++)
+        if ((text = strchr(text, ' ')))
+            text++;
+    if (!text)
+        return;
+    waiting = (int64_t)rps_signal_number(&text) - 1 - machine->cpus;
+    machine->waiting += waiting > 0 ? waiting : 0;
+    machine->looks++;
+}
+
+void rps_signal_machine_read(struct rps_signal_machine *machine)
+{
+    machine->valid = 0;
+    if (machine->looks == 0)
+        rps_signal_machine_look(machine);
+    read_stat(machine);
+    read_pressure(machine);
+    read_memory(machine);
+    read_disks(machine);
+    read_network(machine);
+}
+
+void rps_signal_machine_tell(struct rps_signal_machine *machine, struct rps_system_reading *ret)
+{
+    if (machine->looks > 0) {
+        ret->value[RPS_MACHINE_WAIT] = (machine->waiting + machine->looks / 2) / machine->looks;
+        machine->valid |= BIT(RPS_MACHINE_WAIT);
+    }
+    machine->waiting = machine->looks = 0;
+    ret->value[RPS_MACHINE_AVAILABLE] = machine->available_kib;
+    for (int s = 0; s < RPS_MACHINE_SLOTS; s++)
+        if (is_counter(s))
+            ret->value[s] = rps_signal_tell(&machine->sum[s], file_of[s] >= DISKS ? 1024 : 1);
+    ret->valid = machine->valid;
+}
+
+int rps_signal_machine_init(struct rps_signal_machine *machine, const char *root)
+{
+    char path[4096];
+
+    memset(machine->fd, -1, sizeof(machine->fd));
+    machine->cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    snprintf(path, sizeof(path), "%s/sys/block", root);
+    machine->disks_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (rps_signal_files_open(&machine->files, root) < 0)
+        return -1;
+    for (int s = 0; s < RPS_MACHINE_SLOTS; s++)
+        if (faccessat(machine->files.folder_fd, name[file_of[s]], R_OK, 0) == 0)
+            machine->valid |= BIT(s);
+    return 0;
+}
+
+void rps_signal_machine_free(struct rps_signal_machine *machine)
+{
+    for (int i = 0; i < RPS_MACHINE_FILES; i++)
+        rps_signal_file_close(&machine->files, &machine->fd[i]);
+    if (machine->files.folder_fd >= 0)
+        close(machine->files.folder_fd);
+    if (machine->disks_fd >= 0)
+        close(machine->disks_fd);
+}
+
+void rps_signal_machine_state(const struct rps_signal_machine *machine,
+                              struct rps_system_state *ret)
+{
+    ret->supported = machine->valid;
+    for (int s = 0; s < RPS_MACHINE_SLOTS; s++)
+        if (!(machine->valid & BIT(s)))
+            snprintf(ret->reason[s], sizeof(ret->reason[s]), "/proc/%s cannot be read",
+                     name[file_of[s]]);
+}

@@ -1,0 +1,389 @@
+/*
+ * System signals, from /proc: when they are read, and what that may cost.
+ *
+ * The workload is read each period, the machine once a second. Where reading the workload takes more
+ * than its part of a CPU it is read each so many periods; where one reading would make the loop late
+ * it happens on a thread of its own, and is handed over at the end of the next period. What is heard
+ * of threads meanwhile waits until then.
+ */
+#include "signals_proc.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "pmu_perf.h"
+#include "rpistat/array.h"
+#include "rpistat/clock.h"
+#include "rpistat/signal_pace.h"
+
+#define OWN_THREAD_NS (200 * RPS_NS_PER_US)
+#define THREADS_MAX   4096
+#define MACHINE_NS    RPS_NS_PER_S
+#define OPENED_NS     (10 * RPS_NS_PER_MS)
+
+/* The readings of a source. */
+struct row {
+    int is_read;
+    int has_any;
+    uint64_t period; /* of the latest */
+    int64_t time_ns;
+};
+
+struct reader {
+    struct rps_system_options options;
+    struct row row[RPS_SYSTEM_SOURCES];
+    struct rps_signal_tree tree;
+    struct rps_signal_machine machine;
+    struct rps_system_state state; /* of the tree, when it was opened, */
+    int64_t opened_ns;             /* which was then */
+
+    struct rps_signal_event *heard; /* owned; not applied yet */
+    size_t heard_count;
+    int is_deaf; /* no more will be heard */
+
+    struct rps_signal_pace pace; /* of the tree */
+    int is_too_many, machine_begun;
+
+    /* The thread, while is_busy, has the tree and the cost of the reading. */
+    int has_thread, is_busy, ends;
+    pthread_t thread;
+    cpu_set_t cpus;
+    sem_t go, done;
+    int64_t read_ns; /* what the reading cost */
+    uint64_t period; /* at whose end it was asked for, */
+    int64_t time_ns; /* and when that was */
+};
+
+static int64_t thread_cpu_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * RPS_NS_PER_S + time.tv_nsec;
+}
+
+static void read_tree(struct reader *reader)
+{
+    const int64_t before_ns = thread_cpu_ns();
+
+    rps_signal_tree_read(&reader->tree);
+    reader->read_ns = thread_cpu_ns() - before_ns;
+}
+
+/* --- handing over ----------------------------------------------------------------------------- */
+
+static void hand_over(struct reader *reader, enum rps_system_source source, uint64_t period,
+                      int64_t time_ns, int64_t start_ns, const struct rps_system_sink *sink)
+{
+    struct row *row = &reader->row[source];
+    struct rps_system_reading reading = {
+        .source = source, .period = period, .end_ns = time_ns - start_ns};
+
+    if (source == RPS_SYSTEM_TREE)
+        rps_signal_tree_tell(&reader->tree, &reading);
+    else
+        rps_signal_machine_tell(&reader->machine, &reading);
+    reading.length_us = (time_ns - row->time_ns) / RPS_NS_PER_US;
+    *row = (struct row){1, 1, period, time_ns};
+    sink->reading(sink->context, &reading);
+}
+
+/* A reading of the workload was made: how far the next one is, and what it brought. */
+static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                        const struct rps_system_sink *sink, char *note, size_t size)
+{
+    char what[80], text[160];
+
+    snprintf(what, sizeof(what), "%zu processes, %zu threads", reader->tree.process_count,
+             reader->tree.thread_count);
+    rps_signal_pace_spent(&reader->pace, time_ns, reader->read_ns, what, text, sizeof(text));
+    if (text[0])
+        snprintf(note, size, "%s", text);
+    hand_over(reader, RPS_SYSTEM_TREE, period, time_ns, start_ns, sink);
+}
+
+static void begin_machine(struct reader *reader, int64_t time_ns)
+{
+    struct rps_system_reading unused;
+
+    rps_signal_machine_read(&reader->machine);
+    rps_signal_machine_tell(&reader->machine, &unused);
+    reader->row[RPS_SYSTEM_MACHINE].time_ns = time_ns;
+    reader->machine_begun = 1;
+}
+
+static int was_read(const struct row *row, uint64_t period)
+{
+    return row->has_any && row->period == period;
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static void wait_for(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) < 0)
+        ; /* interrupted */
+}
+
+static void *thread_main(void *context)
+{
+    struct reader *reader = context;
+
+    for (;;) {
+        wait_for(&reader->go);
+        if (reader->ends)
+            return NULL;
+        read_tree(reader);
+        sem_post(&reader->done);
+    }
+}
+
+/* Signals are the loop's; CPUs those that the reader was opened on: the loop's may be one. */
+static void start_thread(struct reader *reader)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_attr_init(&attr);
+    pthread_attr_setaffinity_np(&attr, sizeof(reader->cpus), &reader->cpus);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    reader->has_thread = pthread_create(&reader->thread, &attr, thread_main, reader) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+}
+
+/* 1: the thread has read; waits: until it has. */
+static int has_read(struct reader *reader, int waits)
+{
+    if (!reader->is_busy)
+        return 0;
+    if (waits)
+        wait_for(&reader->done);
+    else if (sem_trywait(&reader->done) < 0)
+        return 0;
+    reader->is_busy = 0;
+    return 1;
+}
+
+/* --- the reader ------------------------------------------------------------------------------- */
+
+static void apply_heard(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->heard_count; i++)
+        rps_signal_tree_apply(&reader->tree, &reader->heard[i]);
+    free(reader->heard);
+    reader->heard = NULL;
+    reader->heard_count = 0;
+    reader->tree.hears &= !reader->is_deaf;
+}
+
+static void reader_hear(void *self, const struct rps_sample *sample)
+{
+    struct reader *reader = self;
+    struct rps_signal_event *grown;
+
+    if (!sample)
+        reader->is_deaf = 1;
+    if (!sample || !reader->row[RPS_SYSTEM_TREE].is_read ||
+        !(sample->kind == RPS_SAMPLE_FORK || sample->kind == RPS_SAMPLE_EXIT ||
+          (sample->kind == RPS_SAMPLE_NAME && sample->is_exec)))
+        return;
+    grown = rps_array_grow(reader->heard, reader->heard_count, sizeof(*grown));
+    if (!grown)
+        return;
+    reader->heard = grown;
+    grown[reader->heard_count++] = (struct rps_signal_event){sample->kind, sample->pid, sample->tid,
+                                                             sample->parent_tid, sample->time_ns};
+}
+
+/* Too many threads, and when there are fewer again. */
+static int has_too_many(struct reader *reader, char *note, size_t size)
+{
+    const int is_now = reader->tree.thread_count > THREADS_MAX;
+
+    if (is_now && !reader->is_too_many)
+        snprintf(note, size, "signals of the workload are not read: it has %zu threads",
+                 reader->tree.thread_count);
+    if (!is_now && reader->is_too_many)
+        snprintf(note, size, "signals of the workload are read again");
+    reader->is_too_many = is_now;
+    return is_now;
+}
+
+static void read_workload(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                          int force, const struct rps_system_sink *sink, char *note, size_t size)
+{
+    if (has_read(reader, force))
+        end_reading(reader, reader->period, reader->time_ns, start_ns, sink, note, size);
+    if (reader->is_busy)
+        return;
+    apply_heard(reader);
+    if (has_too_many(reader, note, size) || was_read(&reader->row[RPS_SYSTEM_TREE], period) ||
+        (!force && !rps_signal_pace_due(&reader->pace, time_ns)))
+        return;
+    if (!force && reader->read_ns >= OWN_THREAD_NS && !reader->has_thread)
+        start_thread(reader);
+    if (!force && reader->read_ns >= OWN_THREAD_NS && reader->has_thread) {
+        reader->period = period;
+        reader->time_ns = time_ns;
+        reader->is_busy = 1;
+        sem_post(&reader->go);
+        return;
+    }
+    read_tree(reader);
+    end_reading(reader, period, time_ns, start_ns, sink, note, size);
+}
+
+/* What comes is counted from the first reading on, at the end of the first period: a command that
+ * is over before does not wait for it. */
+static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                         int force, const struct rps_system_sink *sink)
+{
+    struct row *row = &reader->row[RPS_SYSTEM_MACHINE];
+
+    if (!reader->row[RPS_SYSTEM_TREE].is_read) /* nothing else tells who waits: several looks */
+        rps_signal_machine_look(&reader->machine);
+    if (!reader->machine_begun) {
+        begin_machine(reader, time_ns);
+        return;
+    }
+    if (was_read(row, period) ||
+        (!force && time_ns - row->time_ns < MACHINE_NS - reader->options.period_ns / 2))
+        return;
+    rps_signal_machine_read(&reader->machine);
+    hand_over(reader, RPS_SYSTEM_MACHINE, period, time_ns, start_ns, sink);
+}
+
+static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
+                        const struct rps_system_sink *sink, char *note, size_t size)
+{
+    struct reader *reader = self;
+
+    note[0] = '\0';
+    if (reader->row[RPS_SYSTEM_TREE].is_read)
+        read_workload(reader, period, time_ns, start_ns, force, sink, note, size);
+    if (reader->row[RPS_SYSTEM_MACHINE].is_read)
+        read_machine(reader, period, time_ns, start_ns, force, sink);
+}
+
+static void reader_resume(void *self, int64_t time_ns)
+{
+    struct reader *reader = self;
+    struct row *row = &reader->row[RPS_SYSTEM_TREE];
+    struct rps_system_reading unused;
+
+    has_read(reader, 1);
+    rps_signal_pace_begin(&reader->pace, time_ns);
+    row->time_ns = time_ns;
+    /* what was read when it was opened will do */
+    if (row->is_read && time_ns - reader->opened_ns >= OPENED_NS) {
+        apply_heard(reader);
+        rps_signal_tree_read(&reader->tree);
+        rps_signal_tree_tell(&reader->tree, &unused);
+        reader->tree.since_ns = time_ns;
+    }
+    if (reader->machine_begun)
+        begin_machine(reader, time_ns);
+}
+
+static int reader_state(void *self, enum rps_system_source source, struct rps_system_state *ret)
+{
+    struct reader *reader = self;
+
+    *ret = (struct rps_system_state){.source = source};
+    if (!reader->row[source].is_read)
+        return 1;
+    if (source == RPS_SYSTEM_TREE)
+        *ret = reader->state;
+    else
+        rps_signal_machine_state(&reader->machine, ret);
+    return 0;
+}
+
+static void reader_close(void *self)
+{
+    struct reader *reader = self;
+
+    if (!reader)
+        return;
+    has_read(reader, 1);
+    if (reader->has_thread) {
+        reader->ends = 1;
+        sem_post(&reader->go);
+        pthread_join(reader->thread, NULL);
+    }
+    sem_destroy(&reader->go);
+    sem_destroy(&reader->done);
+    if (reader->row[RPS_SYSTEM_TREE].is_read)
+        rps_signal_tree_free(&reader->tree);
+    if (reader->row[RPS_SYSTEM_MACHINE].is_read)
+        rps_signal_machine_free(&reader->machine);
+    free(reader->heard);
+    free(reader);
+}
+
+static int open_sources(struct reader *reader, const char *root, const struct rps_target *target,
+                        struct rps_error *err)
+{
+    const int has_tree = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
+    struct rps_system_options *options = &reader->options;
+
+    if (options->machine) {
+        reader->row[RPS_SYSTEM_MACHINE].is_read = 1;
+        if (rps_signal_machine_init(&reader->machine, root) < 0)
+            return rps_error_set(err, RPS_FAILED, "cannot read signals: there is no %s/proc", root);
+    }
+    if (options->tree && has_tree) {
+        reader->row[RPS_SYSTEM_TREE].is_read = 1;
+        if (rps_signal_tree_init(&reader->tree, root, target, options->hears) < 0)
+            return rps_error_set(err, RPS_FAILED, "cannot read signals: no memory, or no %s/proc",
+                                 root);
+        reader->state.source = RPS_SYSTEM_TREE;
+        rps_signal_tree_state(&reader->tree, &reader->state);
+    }
+    reader->opened_ns = rps_clock_monotonic_ns();
+    return 0;
+}
+
+int rps_signals_open(const char *root, const struct rps_system_options *options,
+                     const struct rps_target *target, struct rps_system_reader *ret,
+                     struct rps_error *err)
+{
+    struct reader *reader = calloc(1, sizeof(*reader));
+
+    if (!reader)
+        return rps_error_memory(err);
+    reader->options = *options;
+    rps_signal_pace_init(&reader->pace, options->period_ns, options->budget);
+    sem_init(&reader->go, 0, 0);
+    sem_init(&reader->done, 0, 0);
+    sched_getaffinity(0, sizeof(reader->cpus), &reader->cpus);
+    if (open_sources(reader, root, target, err) < 0) {
+        reader_close(reader);
+        return RPS_FAILED;
+    }
+    *ret = (struct rps_system_reader){
+        .self = reader,
+        .state = reader_state,
+        .hear = reader_hear,
+        .read = reader_read,
+        .resume = reader_resume,
+        .close = reader_close,
+    };
+    return 0;
+}
+
+int rps_perf_open_signals(void *self, const struct rps_system_options *options,
+                          const struct rps_target *target, struct rps_system_reader *ret,
+                          struct rps_error *err)
+{
+    (void)self;
+    return rps_signals_open("", options, target, ret, err);
+}

@@ -1,0 +1,138 @@
+/*
+ * What the files that read system signals share: signals_proc.c (the reader: when, on which thread,
+ * at what cost), signals_tree.c (the workload's threads and processes), signals_machine.c (the
+ * machine) and signals_file.c (files of /proc).
+ */
+#ifndef RPISTAT_MEASURE_SIGNALS_PROC_H
+#define RPISTAT_MEASURE_SIGNALS_PROC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "rpistat/pmu.h"
+#include "rpistat/sample.h"
+#include "rpistat/system_signals.h"
+
+/*
+ * Open a reader on the target, as struct rps_pmu says of open_signals. `root` stands before /proc and
+ * /sys: "", or a folder with files that look like theirs.
+ */
+int rps_signals_open(const char *root, const struct rps_system_options *options,
+                     const struct rps_target *target, struct rps_system_reader *ret,
+                     struct rps_error *err);
+
+/* --- signals_file.c: files of /proc ----------------------------------------------------------- */
+
+/* Files stay open as long as there is room for descriptors. */
+struct rps_signal_files {
+    int folder_fd; /* /proc */
+    int kept, kept_max;
+};
+
+/* Folder /proc below root; -1 where there is none. */
+int rps_signal_files_open(struct rps_signal_files *files, const char *root);
+
+/* Read a file from its beginning, up to size - 1 bytes, with a zero behind: bytes, or -errno. *fd is
+ * that file where it is kept open, else -1; `path` is in the folder. */
+ssize_t rps_signal_file_read(struct rps_signal_files *files, int *fd, const char *path, char *text,
+                             size_t size);
+
+/* The same of a thread's file; tid 0: of the process'. */
+ssize_t rps_signal_task_read(struct rps_signal_files *files, int *fd, pid_t pid, pid_t tid,
+                             const char *name, char *text, size_t size);
+
+void rps_signal_file_close(struct rps_signal_files *files, int *fd);
+
+/* Numbers of a text, whatever stands between them: the next one, and *text behind it; 0 at the end. */
+uint64_t rps_signal_number(const char **text);
+
+/* What is counted, told in whole units so that sums are exact. */
+struct rps_signal_sum {
+    int64_t total, told; /* the latter in units */
+};
+
+/* What came since it was told before. */
+int64_t rps_signal_tell(struct rps_signal_sum *sum, int64_t unit);
+
+/* --- signals_tree.c: the workload ------------------------------------------------------------- */
+
+/* A thread was made, or has ended, or has become the only one of its process. */
+struct rps_signal_event {
+    enum rps_sample_kind kind; /* FORK, EXIT, NAME by an exec */
+    pid_t pid, tid, parent_tid;
+    int64_t time_ns;
+};
+
+/* schedstat; io */
+enum { RPS_RUNNING, RPS_WAITING, RPS_TIMES };
+enum { RPS_IO_READ, RPS_IO_WRITTEN, RPS_IO_DISK_READ, RPS_IO_DISK_WRITTEN, RPS_IO_COUNT };
+
+struct rps_signal_thread;
+struct rps_signal_process;
+
+struct rps_signal_tree {
+    struct rps_signal_files files;
+    int hears;        /* threads are told by events; 0: looked for at each reading */
+    uint32_t lacks;   /* bit of a slot: its file is not there */
+    int64_t since_ns; /* counting began, or went on */
+    struct rps_signal_thread *thread; /* owned; in order of tid */
+    size_t thread_count;
+    struct rps_signal_process *first, *last; /* owned; parents before their children */
+    uint64_t turn;                           /* readings so far */
+
+    /* What was read: */
+    struct rps_signal_sum time[RPS_TIMES], unseen; /* ns */
+    struct rps_signal_sum io[RPS_IO_COUNT];        /* bytes */
+    int64_t gauge[RPS_SYSTEM_SLOT_MAX];            /* THREADS to RSS */
+    uint32_t missing;                              /* bit of a slot: not all of it could be read */
+    size_t process_count;                          /* that live */
+};
+
+/* The tree of a target that is launched or running, as it stands now. -1 without memory, or /proc. */
+int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
+                         const struct rps_target *target, int hears);
+
+void rps_signal_tree_free(struct rps_signal_tree *tree);
+
+/* Events come in order of time. */
+void rps_signal_tree_apply(struct rps_signal_tree *tree, const struct rps_signal_event *event);
+
+/* Read all of it. */
+void rps_signal_tree_read(struct rps_signal_tree *tree);
+
+/* Tell what came since this was called before, and what stands: ret->value and valid. */
+void rps_signal_tree_tell(struct rps_signal_tree *tree, struct rps_system_reading *ret);
+
+/* After rps_signal_tree_init: what can be read. */
+void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system_state *ret);
+
+/* --- signals_machine.c: the machine ----------------------------------------------------------- */
+
+enum { RPS_MACHINE_FILES = 8 };
+
+struct rps_signal_machine {
+    struct rps_signal_files files;
+    int disks_fd; /* /sys/block */
+    int fd[RPS_MACHINE_FILES];
+    int64_t cpus;
+    struct rps_signal_sum sum[RPS_SYSTEM_SLOT_MAX]; /* counters, in us and bytes */
+    int64_t available_kib;
+    int64_t waiting, looks; /* threads that waited, the sum of so many looks */
+    uint32_t valid;         /* bit of a slot: could be read last */
+    char text[65536];
+};
+
+/* Nothing is read yet. -1: there is no /proc. */
+int rps_signal_machine_init(struct rps_signal_machine *machine, const char *root);
+void rps_signal_machine_free(struct rps_signal_machine *machine);
+
+/* One look at how many threads wait; the others. */
+void rps_signal_machine_look(struct rps_signal_machine *machine);
+void rps_signal_machine_read(struct rps_signal_machine *machine);
+
+void rps_signal_machine_tell(struct rps_signal_machine *machine, struct rps_system_reading *ret);
+void rps_signal_machine_state(const struct rps_signal_machine *machine,
+                              struct rps_system_state *ret);
+
+#endif

@@ -1,0 +1,706 @@
+/*
+ * System signals of a workload: of each thread schedstat and wchan, of each process statm and io.
+ *
+ * - A thread that has not run since the reading before sleeps where it slept then: its wchan is not
+ *   read again, nor the io of a process none of whose threads ran. (One that has been woken up and
+ *   waits for a CPU counts as asleep until it has had one.)
+ * - A process that has been waited for leaves its totals in its parent's io. What was counted of it
+ *   while it lived is taken off what the parent's grows by, in the reading that misses it or the next
+ *   one. It may have left them nowhere: to a parent that ignores its end, or that is not the
+ *   workload's.
+ * - Files of a thread that has ended already are not opened.
+ */
+#include "signals_proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rpistat/array.h"
+#include "rpistat/clock.h"
+
+/* RSS of a process that does not run is looked at again: the kernel may have taken some. */
+#define RSS_AGAIN_NS RPS_NS_PER_S
+
+/* So many readings after it was found gone a thread's end should have been heard; else it is lost. */
+#define GONE_MAX 3
+
+#define BIT(slot) (UINT32_C(1) << (slot))
+
+/* Slots that come of one file. */
+#define TIME_SLOTS (BIT(RPS_TREE_RUNNING) | BIT(RPS_TREE_WAIT))
+#define REASON_SLOTS                                                                               \
+    (BIT(RPS_TREE_IN_IO) | BIT(RPS_TREE_IN_LOCK) | BIT(RPS_TREE_IN_MESSAGE) |                      \
+     BIT(RPS_TREE_IN_TIMER) | BIT(RPS_TREE_IN_CHILD) | BIT(RPS_TREE_IN_OTHER))
+#define GAUGE_SLOTS (REASON_SLOTS | BIT(RPS_TREE_THREADS) | BIT(RPS_TREE_RSS))
+#define IO_SLOTS                                                                                   \
+    (BIT(RPS_TREE_READ) | BIT(RPS_TREE_WRITTEN) | BIT(RPS_TREE_DISK_READ) |                        \
+     BIT(RPS_TREE_DISK_WRITTEN))
+
+/* What a thread does: one of the slots IN_IO to IN_OTHER, or */
+enum {
+    AWAKE = RPS_SYSTEM_SLOT_MAX, /* it runs, or waits for a CPU */
+    HIDDEN,                      /* it sleeps, nobody says what for */
+    ENDED,                       /* it has, and was not waited for */
+};
+
+struct rps_signal_process {
+    struct rps_signal_process *next, *previous;
+    struct rps_signal_process *parent; /* of the workload, or NULL */
+    int users;                         /* its place in the tree, threads and children */
+    pid_t pid;
+    size_t threads;
+    int is_old;    /* it was there when counting began: what it did before does not count */
+    int is_read;   /* its io, once */
+    int is_hidden; /* its io is for others */
+    int is_gone;   /* it was waited for */
+    int has_run;   /* a thread of it, since the reading before */
+    int statm_fd, io_fd;
+    int64_t rss_kib, rss_ns; /* and when that was read; 0: never */
+    int64_t io[RPS_IO_COUNT];
+    int64_t grown[RPS_IO_COUNT];     /* in this reading */
+    int64_t credit[2][RPS_IO_COUNT]; /* of children, missed in the reading before, and in this */
+};
+
+struct rps_signal_thread {
+    pid_t tid;
+    struct rps_signal_process *process;
+    int schedstat_fd, wchan_fd;
+    int is_old, is_read, has_run;
+    int gone; /* readings that did not find it */
+    int doing;
+    uint64_t turn;    /* of the latest reading that found it; 0: none */
+    int64_t since_ns; /* it was read, or else made */
+    int64_t time[RPS_TIMES], runs;
+};
+
+/* --- what there is ---------------------------------------------------------------------------- */
+
+static int is_before(const void *thread, const void *tid)
+{
+    return ((const struct rps_signal_thread *)thread)->tid < *(const pid_t *)tid;
+}
+
+static struct rps_signal_thread *find(const struct rps_signal_tree *tree, pid_t tid)
+{
+    size_t i =
+        rps_array_find(tree->thread, tree->thread_count, sizeof(*tree->thread), is_before, &tid);
+
+    return i < tree->thread_count && tree->thread[i].tid == tid ? &tree->thread[i] : NULL;
+}
+
+static void release(struct rps_signal_process *process)
+{
+    while (process && --process->users == 0) {
+        struct rps_signal_process *parent = process->parent;
+
+        free(process);
+        process = parent;
+    }
+}
+
+static struct rps_signal_process *add_process(struct rps_signal_tree *tree, pid_t pid,
+                                              struct rps_signal_process *parent)
+{
+    struct rps_signal_process *process = calloc(1, sizeof(*process));
+
+    if (!process)
+        return NULL;
+    *process = (struct rps_signal_process){.previous = tree->last,
+                                           .parent = parent,
+                                           .users = 1,
+                                           .pid = pid,
+                                           .statm_fd = -1,
+                                           .io_fd = -1};
+    if (parent)
+        parent->users++;
+    *(tree->last ? &tree->last->next : &tree->first) = process;
+    tree->last = process;
+    return process;
+}
+
+static void remove_process(struct rps_signal_tree *tree, struct rps_signal_process *process)
+{
+    *(process->previous ? &process->previous->next : &tree->first) = process->next;
+    *(process->next ? &process->next->previous : &tree->last) = process->previous;
+    rps_signal_file_close(&tree->files, &process->statm_fd);
+    rps_signal_file_close(&tree->files, &process->io_fd);
+    process->is_gone = 1;
+    release(process);
+}
+
+static struct rps_signal_thread *add_thread(struct rps_signal_tree *tree, pid_t tid,
+                                            struct rps_signal_process *process, int64_t time_ns)
+{
+    struct rps_signal_thread *grown =
+        rps_array_grow(tree->thread, tree->thread_count, sizeof(*grown));
+    size_t i;
+
+    if (!grown)
+        return NULL;
+    tree->thread = grown;
+    i = rps_array_find(grown, tree->thread_count, sizeof(*grown), is_before, &tid);
+    memmove(&grown[i + 1], &grown[i], (tree->thread_count++ - i) * sizeof(*grown));
+    grown[i] = (struct rps_signal_thread){.tid = tid,
+                                          .process = process,
+                                          .schedstat_fd = -1,
+                                          .wchan_fd = -1,
+                                          .doing = AWAKE,
+                                          .since_ns = time_ns};
+    process->threads++;
+    process->users++;
+    return &grown[i];
+}
+
+/* The last thread of a process that was never read takes it along. */
+static void remove_thread(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
+{
+    struct rps_signal_process *process = thread->process;
+
+    rps_signal_file_close(&tree->files, &thread->schedstat_fd);
+    rps_signal_file_close(&tree->files, &thread->wchan_fd);
+    memmove(thread, thread + 1,
+            (size_t)(tree->thread + --tree->thread_count - thread) * sizeof(*thread));
+    process->has_run = 1;
+    if (--process->threads == 0 && !process->is_read)
+        remove_process(tree, process);
+    release(process);
+}
+
+static struct rps_signal_process *find_process(const struct rps_signal_tree *tree, pid_t pid)
+{
+    const struct rps_signal_thread *leader = find(tree, pid);
+    struct rps_signal_process *process = tree->last;
+
+    if (leader && leader->process->pid == pid)
+        return leader->process;
+    while (process && (process->pid != pid || process->threads == 0))
+        process = process->previous;
+    return process;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+/* Words of wchan, at its beginning or behind a "_". */
+static const struct {
+    const char *word;
+    enum rps_tree_slot slot;
+} reasons[] = {
+    {"io_schedule", RPS_TREE_IN_IO},   {"folio_wait", RPS_TREE_IN_IO},
+    {"wait_on_page", RPS_TREE_IN_IO},  {"bit_wait", RPS_TREE_IN_IO},
+    {"blk_", RPS_TREE_IN_IO},          {"jbd2", RPS_TREE_IN_IO},
+    {"wbt", RPS_TREE_IN_IO},           {"rq_qos", RPS_TREE_IN_IO},
+    {"dirty_buffer", RPS_TREE_IN_IO},  {"futex", RPS_TREE_IN_LOCK},
+    {"rwsem", RPS_TREE_IN_LOCK},       {"mutex", RPS_TREE_IN_LOCK},
+    {"pipe", RPS_TREE_IN_MESSAGE},     {"poll", RPS_TREE_IN_MESSAGE},
+    {"epoll", RPS_TREE_IN_MESSAGE},    {"ep_", RPS_TREE_IN_MESSAGE},
+    {"select", RPS_TREE_IN_MESSAGE},   {"sk_", RPS_TREE_IN_MESSAGE},
+    {"skb", RPS_TREE_IN_MESSAGE},      {"unix_", RPS_TREE_IN_MESSAGE},
+    {"tcp", RPS_TREE_IN_MESSAGE},      {"inet", RPS_TREE_IN_MESSAGE},
+    {"tty", RPS_TREE_IN_MESSAGE},      {"nanosleep", RPS_TREE_IN_TIMER},
+    {"sigtimed", RPS_TREE_IN_TIMER},   {"do_wait", RPS_TREE_IN_CHILD},
+    {"vfork", RPS_TREE_IN_CHILD},      {"kernel_clone", RPS_TREE_IN_CHILD},
+    {"sigsuspend", RPS_TREE_IN_CHILD},
+};
+
+static int has_word(const char *text, const char *word)
+{
+    const char *at = text;
+
+    while ((at = strstr(at, word)) && at > text && at[-1] != '_')
+        at++;
+    return at != NULL;
+}
+
+static int reason_of(const char *wchan)
+{
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (has_word(wchan, reasons[i].word))
+            return (int)reasons[i].slot;
+    return RPS_TREE_IN_OTHER;
+}
+
+/* The letter that stat has for a thread, and the number of the process' parent; 0: it has gone. */
+static char read_state(struct rps_signal_tree *tree, pid_t pid, pid_t tid, pid_t *ret_parent)
+{
+    char text[512];
+    const char *end;
+    int fd = -1;
+    ssize_t got = rps_signal_task_read(&tree->files, &fd, pid, tid, "stat", text, sizeof(text));
+
+    rps_signal_file_close(&tree->files, &fd);
+    end = got > 0 ? strrchr(text, ')') : NULL; /* of its name, which may have any character */
+    if (!end || strlen(end) < 5)
+        return 0;
+    *ret_parent = (pid_t)atol(end + 4);
+    return end[2];
+}
+
+/* 1: *text is the name of what it sleeps in; 0: there is none; or -errno. */
+static int read_wchan(struct rps_signal_tree *tree, struct rps_signal_thread *thread, char *text,
+                      size_t size)
+{
+    ssize_t got = rps_signal_task_read(&tree->files, &thread->wchan_fd, thread->process->pid,
+                                       thread->tid, "wchan", text, size);
+
+    return got < 0 ? (int)got : got > 0 && strcmp(text, "0") != 0;
+}
+
+/* What a thread does. "0" may mean that it runs, that it has ended, or that others may not know. */
+static int find_doing(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
+{
+    int rc, turn = 0;
+    char text[128], state;
+    pid_t parent;
+
+    while ((rc = read_wchan(tree, thread, text, sizeof(text))) == 0) {
+        if (thread->process->is_hidden)
+            return HIDDEN;
+        if (thread->is_read && thread->has_run)
+            return AWAKE;
+        state = read_state(tree, thread->process->pid, thread->tid, &parent);
+        if (state == 'R')
+            return AWAKE;
+        if (state == 0 || state == 'Z' || state == 'X')
+            return ENDED;
+        if (turn++ > 0) /* it did not fall asleep just now */
+            return HIDDEN;
+    }
+    if (rc < 0)
+        return rc == -ESRCH || rc == -ENOENT ? ENDED : HIDDEN;
+    rc = reason_of(text);
+    if (rc == RPS_TREE_IN_OTHER &&
+        read_state(tree, thread->process->pid, thread->tid, &parent) == 'D')
+        return RPS_TREE_IN_IO;
+    return rc;
+}
+
+/* The thread's time on CPUs and waiting for them. 0, or -errno. */
+static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
+{
+    char text[96];
+    const char *at = text;
+    int64_t now_ns = rps_clock_monotonic_ns(), time[RPS_TIMES], runs;
+    ssize_t got =
+        tree->lacks & TIME_SLOTS
+            ? -ENOSYS
+            : rps_signal_task_read(&tree->files, &thread->schedstat_fd, thread->process->pid,
+                                   thread->tid, "schedstat", text, sizeof(text));
+
+    if (got < 0)
+        return (int)got;
+    for (int i = 0; i < RPS_TIMES; i++) {
+        time[i] = (int64_t)rps_signal_number(&at);
+        /* less than before: an exec by another thread, which has the number now */
+        if ((thread->is_read || !thread->is_old) && time[i] > thread->time[i])
+            tree->time[i].total += time[i] - thread->time[i];
+    }
+    runs = (int64_t)rps_signal_number(&at);
+    thread->has_run =
+        !thread->is_read || runs != thread->runs || memcmp(time, thread->time, sizeof(time)) != 0;
+    thread->process->has_run |= thread->has_run;
+    memcpy(thread->time, time, sizeof(time));
+    thread->runs = runs;
+    thread->since_ns = now_ns;
+    return 0;
+}
+
+/* A thread has ended. The first of a process can be read until that has been waited for. */
+static void end_thread(struct rps_signal_tree *tree, struct rps_signal_thread *thread,
+                       int64_t time_ns)
+{
+    if (thread->schedstat_fd >= 0 && thread->tid == thread->process->pid)
+        read_times(tree, thread);
+    if (thread->since_ns < tree->since_ns)
+        thread->since_ns = tree->since_ns;
+    if (time_ns > thread->since_ns)
+        tree->unseen.total += time_ns - thread->since_ns;
+    remove_thread(tree, thread);
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void fork_thread(struct rps_signal_tree *tree, const struct rps_signal_event *event)
+{
+    struct rps_signal_thread *old = find(tree, event->tid), *maker;
+    struct rps_signal_process *process = NULL;
+
+    if (old && old->since_ns >= event->time_ns)
+        return; /* it was found in /proc */
+    if (old)
+        end_thread(tree, old, event->time_ns); /* its end was lost */
+    maker = find(tree, event->parent_tid);
+    if (event->tid != event->pid)
+        process = maker && maker->process->pid == event->pid ? maker->process
+                                                             : find_process(tree, event->pid);
+    if (!process)
+        process = add_process(tree, event->pid, maker ? maker->process : NULL);
+    if (!process)
+        return;
+    old = add_thread(tree, event->tid, process, event->time_ns);
+    if (old && event->time_ns < tree->since_ns)
+        old->is_old = process->is_old = 1;
+    if (!old && process->threads == 0)
+        remove_process(tree, process);
+}
+
+/* Which thread became the new program is not said; it has the first one's number now. */
+static void exec_process(struct rps_signal_tree *tree, const struct rps_signal_event *event)
+{
+    struct rps_signal_thread *thread = find(tree, event->tid);
+    struct rps_signal_process *process = thread ? thread->process : NULL;
+
+    if (!process || process->threads == 1)
+        return;
+    thread->is_read = 0;
+    thread->is_old = 1;
+    for (size_t i = tree->thread_count; i-- > 0;)
+        if (tree->thread[i].process == process && tree->thread[i].tid != event->tid)
+            end_thread(tree, &tree->thread[i], event->time_ns);
+}
+
+void rps_signal_tree_apply(struct rps_signal_tree *tree, const struct rps_signal_event *event)
+{
+    struct rps_signal_thread *thread;
+
+    if (event->kind == RPS_SAMPLE_FORK)
+        fork_thread(tree, event);
+    else if (event->kind == RPS_SAMPLE_NAME)
+        exec_process(tree, event);
+    else if ((thread = find(tree, event->tid)))
+        end_thread(tree, thread, event->time_ns);
+}
+
+/* --- looking for threads ---------------------------------------------------------------------- */
+
+/* A thread that is found; is_old: what it did before does not count. */
+static int found_thread(struct rps_signal_tree *tree, struct rps_signal_process *process, pid_t tid,
+                        int is_old)
+{
+    struct rps_signal_thread *thread = find(tree, tid);
+
+    if (thread && thread->process != process) {
+        remove_thread(tree, thread); /* the number was given to another one */
+        thread = NULL;
+    }
+    if (!thread) {
+        thread = add_thread(tree, tid, process, rps_clock_monotonic_ns());
+        if (!thread)
+            return -1;
+        thread->is_old = is_old;
+    }
+    thread->turn = tree->turn;
+    return 0;
+}
+
+static int find_threads(struct rps_signal_tree *tree, struct rps_signal_process *process,
+                        int is_old)
+{
+    struct dirent *entry;
+    char path[32];
+    DIR *folder;
+    int fd, rc = 0;
+
+    snprintf(path, sizeof(path), "%ld/task", (long)process->pid);
+    fd = openat(tree->files.folder_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    folder = fd < 0 ? NULL : fdopendir(fd);
+    while (rc == 0 && folder && (entry = readdir(folder)))
+        if (isdigit((unsigned char)entry->d_name[0]))
+            rc = found_thread(tree, process, (pid_t)atol(entry->d_name), is_old);
+    if (folder)
+        closedir(folder);
+    else if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static void find_children(struct rps_signal_tree *tree, pid_t tid,
+                          struct rps_signal_process *process)
+{
+    char text[4096];
+    const char *at = text;
+    int fd = -1;
+    pid_t pid;
+
+    if (rps_signal_task_read(&tree->files, &fd, process->pid, tid, "children", text, sizeof(text)) >
+        0)
+        while ((pid = (pid_t)rps_signal_number(&at)) > 0)
+            if (*at == ' ' && !find_process(tree, pid)) /* else cut: found in the next reading */
+                add_process(tree, pid, process);
+    rps_signal_file_close(&tree->files, &fd);
+}
+
+/* Go through the processes that are known, and what is found on the way. */
+static void look(struct rps_signal_tree *tree)
+{
+    for (struct rps_signal_process *one = tree->first; one; one = one->next) {
+        find_threads(tree, one, 0);
+        for (size_t i = 0; i < tree->thread_count; i++)
+            if (tree->thread[i].process == one)
+                find_children(tree, tree->thread[i].tid, one);
+    }
+    for (size_t i = tree->thread_count; i-- > 0;)
+        if (tree->thread[i].turn != tree->turn)
+            remove_thread(tree, &tree->thread[i]);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static void read_threads(struct rps_signal_tree *tree)
+{
+    for (size_t i = tree->thread_count; i-- > 0;) {
+        struct rps_signal_thread *thread = &tree->thread[i];
+        int rc = thread->gone > 0 ? -ESRCH : read_times(tree, thread);
+
+        if (rc == -ESRCH || rc == -ENOENT) {
+            thread->process->has_run = 1; /* it may have gone, too */
+            if (thread->gone++ >= GONE_MAX)
+                remove_thread(tree, thread);
+        } else if (rc < 0) {
+            tree->missing |= TIME_SLOTS;
+            thread->has_run = thread->process->has_run = 1;
+        }
+    }
+}
+
+static void read_rss(struct rps_signal_tree *tree, struct rps_signal_process *process)
+{
+    const int64_t now_ns = rps_clock_monotonic_ns();
+    char text[128];
+    const char *at = text;
+
+    if (process->has_run || now_ns - process->rss_ns >= RSS_AGAIN_NS) {
+        if (rps_signal_task_read(&tree->files, &process->statm_fd, process->pid, 0, "statm", text,
+                                 sizeof(text)) <= 0) {
+            if (process->threads > 0 && !process->is_gone)
+                tree->missing |= BIT(RPS_TREE_RSS);
+            return;
+        }
+        rps_signal_number(&at);
+        process->rss_kib = (int64_t)rps_signal_number(&at) * (sysconf(_SC_PAGESIZE) / 1024);
+        process->rss_ns = now_ns;
+    }
+    tree->gauge[RPS_TREE_RSS] += process->rss_kib;
+}
+
+/* A process that was waited for: its parent has the totals. */
+static void lose_process(struct rps_signal_process *process)
+{
+    process->is_gone = 1;
+    for (int i = 0; process->parent && i < RPS_IO_COUNT; i++)
+        process->parent->credit[1][i] +=
+            process->io[i] + process->credit[0][i] + process->credit[1][i];
+}
+
+static void read_io(struct rps_signal_tree *tree, struct rps_signal_process *process)
+{
+    static const int line[RPS_IO_COUNT] = {0, 1, 4, 5};
+    char text[256];
+    const char *at = text;
+    int64_t number[7];
+    ssize_t got = rps_signal_task_read(&tree->files, &process->io_fd, process->pid, 0, "io", text,
+                                       sizeof(text));
+
+    process->is_hidden = got == -EACCES || got == -EPERM;
+    if (got == -ESRCH || got == -ENOENT)
+        lose_process(process);
+    if (got <= 0)
+        return;
+    for (int i = 0; i < 7; i++)
+        number[i] = (int64_t)rps_signal_number(&at);
+    for (int i = 0; i < RPS_IO_COUNT; i++) {
+        if (process->is_read || !process->is_old)
+            process->grown[i] = number[line[i]] - process->io[i];
+        process->io[i] = number[line[i]];
+    }
+    process->is_read = 1;
+}
+
+static void read_process(struct rps_signal_tree *tree, struct rps_signal_process *process)
+{
+    memset(process->grown, 0, sizeof(process->grown));
+    if (!process->is_gone && !(tree->lacks & IO_SLOTS) &&
+        (process->has_run || process->threads == 0))
+        read_io(tree, process);
+    if (process->is_hidden)
+        tree->missing |= IO_SLOTS;
+    if (!process->is_gone && process->threads > 0)
+        read_rss(tree, process);
+    process->has_run = 0;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What a process' io grew by, without what its children have left there. */
+static void settle_process(struct rps_signal_tree *tree, struct rps_signal_process *process)
+{
+    for (int i = 0; i < RPS_IO_COUNT; i++) {
+        int64_t old = least(process->grown[i], process->credit[0][i]);
+        int64_t new = least(process->grown[i] - old, process->credit[1][i]);
+
+        tree->io[i].total += process->grown[i] - old - new;
+        process->credit[0][i] = process->credit[1][i] - new;
+        process->credit[1][i] = 0;
+    }
+    if (process->threads > 0 || (process->io_fd >= 0 && !process->is_gone))
+        return;
+    if (!process->is_gone)
+        lose_process(process); /* there was no room to keep its file open */
+    remove_process(tree, process);
+}
+
+static void read_doings(struct rps_signal_tree *tree)
+{
+    for (size_t i = 0; i < tree->thread_count; i++) {
+        struct rps_signal_thread *thread = &tree->thread[i];
+
+        if (thread->gone > 0)
+            continue;
+        if (!(tree->lacks & REASON_SLOTS) && (thread->has_run || thread->doing >= AWAKE))
+            thread->doing = find_doing(tree, thread);
+        thread->is_read = 1;
+        tree->gauge[RPS_TREE_THREADS] += thread->doing != ENDED;
+        if (thread->doing < AWAKE)
+            tree->gauge[thread->doing]++;
+        else if (thread->doing == HIDDEN)
+            tree->missing |= REASON_SLOTS;
+    }
+}
+
+void rps_signal_tree_read(struct rps_signal_tree *tree)
+{
+    struct rps_signal_process *process, *next;
+
+    tree->turn++;
+    tree->missing = tree->lacks;
+    memset(tree->gauge, 0, sizeof(tree->gauge));
+    if (!tree->hears)
+        look(tree);
+    read_threads(tree);
+    tree->process_count = 0;
+    for (process = tree->first; process; process = process->next) {
+        read_process(tree, process);
+        tree->process_count += process->threads > 0;
+    }
+    for (process = tree->first; process; process = next) {
+        next = process->next;
+        settle_process(tree, process);
+    }
+    read_doings(tree);
+    if (tree->gauge[RPS_TREE_THREADS] == 0)
+        tree->missing |= GAUGE_SLOTS;
+    if (!tree->hears)
+        tree->missing |= BIT(RPS_TREE_UNSEEN);
+}
+
+void rps_signal_tree_tell(struct rps_signal_tree *tree, struct rps_system_reading *ret)
+{
+    for (int s = RPS_TREE_THREADS; s <= RPS_TREE_RSS; s++)
+        ret->value[s] = tree->gauge[s];
+    for (int i = 0; i < RPS_TIMES; i++)
+        ret->value[RPS_TREE_RUNNING + i] = rps_signal_tell(&tree->time[i], RPS_NS_PER_US);
+    ret->value[RPS_TREE_UNSEEN] = rps_signal_tell(&tree->unseen, RPS_NS_PER_US);
+    for (int i = 0; i < RPS_IO_COUNT; i++)
+        ret->value[RPS_TREE_READ + i] = rps_signal_tell(&tree->io[i], 1024);
+    ret->valid = (BIT(RPS_TREE_SLOTS) - 1) & ~tree->missing;
+}
+
+/* --- the target ------------------------------------------------------------------------------- */
+
+/* Files, what comes of each, and why it is not there. */
+static const struct {
+    const char *name;
+    uint32_t slots;
+    const char *lacking, *hidden;
+} files[] = {
+    {"statm", BIT(RPS_TREE_RSS) | BIT(RPS_TREE_THREADS), "its processes are not shown in /proc",
+     ""},
+    {"schedstat", TIME_SLOTS, "this kernel has no schedstat", ""},
+    {"wchan", REASON_SLOTS, "this kernel has no wchan", "wchan tells nothing here"},
+    {"io", IO_SLOTS, "this kernel counts no bytes of processes (io)", "io is another user's"},
+};
+
+/* Those that are there. One that is launched has one thread, and waits. */
+static int add_target(struct rps_signal_tree *tree, const struct rps_target *target)
+{
+    const int launched = target->kind == RPS_TARGET_LAUNCH;
+    struct rps_signal_process *one;
+    pid_t parent = 0;
+
+    for (int i = 0; i < target->pid_count; i++) {
+        one = add_process(tree, target->pid[i], NULL);
+        if (!one || (launched ? found_thread(tree, one, one->pid, 1) : find_threads(tree, one, 1)))
+            return -1;
+        one->is_old = 1;
+    }
+    for (one = tree->first; target->pid_count > 1 && one; one = one->next)
+        if (read_state(tree, one->pid, 0, &parent) && (one->parent = find_process(tree, parent)))
+            one->parent->users++;
+    return 0;
+}
+
+/* A process that is there lacks a file. */
+static void find_lacking(struct rps_signal_tree *tree, pid_t pid)
+{
+    char path[64];
+
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        snprintf(path, sizeof(path), "%ld/%s", (long)pid, files[i].name);
+        if (faccessat(tree->files.folder_fd, path, F_OK, 0) < 0)
+            tree->lacks |= files[i].slots;
+    }
+    for (size_t i = 0; i < tree->thread_count; i++)
+        tree->thread[i].gone = tree->thread[i].process->is_gone = 0;
+}
+
+int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
+                         const struct rps_target *target, int hears)
+{
+    *tree = (struct rps_signal_tree){.hears = hears};
+    if (rps_signal_files_open(&tree->files, root) < 0 || add_target(tree, target) < 0)
+        return -1;
+    rps_signal_tree_read(tree);
+    if (target->pid_count > 0 &&
+        (tree->thread_count == 0 || tree->thread[0].gone || tree->first->is_gone)) {
+        find_lacking(tree, target->pid[0]);
+        rps_signal_tree_read(tree);
+    }
+    tree->since_ns = rps_clock_monotonic_ns();
+    return 0;
+}
+
+void rps_signal_tree_free(struct rps_signal_tree *tree)
+{
+    while (tree->thread_count > 0)
+        remove_thread(tree, &tree->thread[tree->thread_count - 1]);
+    while (tree->first)
+        remove_process(tree, tree->first);
+    free(tree->thread);
+    if (tree->files.folder_fd >= 0)
+        close(tree->files.folder_fd);
+    *tree = (struct rps_signal_tree){.files.folder_fd = -1};
+}
+
+void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system_state *ret)
+{
+    ret->supported = (BIT(RPS_TREE_SLOTS) - 1) & ~tree->missing;
+    for (int s = 0; s < RPS_TREE_SLOTS; s++) {
+        const char *reason = "only records of forks and ends tell that; there are none";
+
+        for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+            if (files[i].slots & BIT(s))
+                reason = tree->lacks & BIT(s) ? files[i].lacking : files[i].hidden;
+        if (tree->lacks & files[0].slots)
+            reason = files[0].lacking;
+        if (tree->missing & BIT(s))
+            snprintf(ret->reason[s], sizeof(ret->reason[s]), "%s", reason);
+    }
+}

@@ -1,0 +1,85 @@
+"""Phases by system signals, of simulated recordings: what the workload does cuts, not how it was read, nor what others do."""
+import json
+
+from program import Folder, expect, tap
+
+FOLDER = Folder()
+
+# Several sets in turns, whose rates wander a little.
+SCRIPT = """\
+clock 700M
+seed 1
+noise 5%
+default instructions=200M branches=20M branch_miss=1M ibuf_stall=100M
+default dc_access=50M dc_miss=2M micro_tlb_miss=1M main_tlb_miss=100k
+"""
+SYSTEM = "default threads=4 rss=50M read=10M in=lock:2 wait=30%\n"
+
+
+def record(name, script, *options, system=SYSTEM):
+    FOLDER.write("script.sim", SCRIPT + system + script)
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:script.sim", "-o", name, *options), 0)
+
+
+def phases(name):
+    """Their labels, and when they begin, in seconds."""
+    answer = json.loads(expect(FOLDER.call("phases", "-i", name, "--format", "json"), 0).stdout)
+    return [(phase["label"], phase["start_s"]) for phase in answer["phases"]]
+
+
+def starts(name):
+    """When the phases begin, but for the first."""
+    return [start for _, start in phases(name)][1:]
+
+
+def test_steps():
+    """each alone is a boundary: memory, threads, what they sleep in; waiting for a CPU is none"""
+    for words, found in (("rss=400M", True), ("threads=12 in=lock:10", True), ("in=io:2", True), ("wait=50%", False)):
+        record("steps.data", "phase one 30s\nphase other 30s %s\n" % words)
+        begins = starts("steps.data")
+        assert len(begins) == found and all(abs(at - 30) < 1 for at in begins), (words, begins)
+
+
+def test_stretched():
+    """readings that come thirteen times as seldom from the middle on make no boundary there, and hide no step"""
+    record("stretched.data", "phase one 60s\nreading 10us\nreading 1300us 30s\n")
+    assert not starts("stretched.data"), starts("stretched.data")
+    other = "rss=400M threads=12 in=lock:10 read=300M written=300M"
+    record("stretched.data", "repeat 2\nphase one 60s written=1M\nphase other 60s %s\nend\nreading 10us\nreading 1300us 120s\n" % other)
+    assert [label for label, _ in phases("stretched.data")] == ["A", "B", "A", "B"], phases("stretched.data")
+    assert all(abs(at - true) < 3 for at, true in zip(starts("stretched.data"), (60, 120, 180))), starts("stretched.data")
+
+
+def test_thinned():
+    """a run that is thinned has the phases that it had, and says the same of them"""
+    script = "phase one 10m\nphase other 10m rss=400M read=300M\n"
+    said = []
+    for name, options in (("whole.data", []), ("thinned.data", ["--keep", "2m"])):
+        record(name, script, *options)
+        begins = starts(name)
+        assert len(begins) == 1 and abs(begins[0] - 600) < 13, begins
+        said.append(expect(FOLDER.call("report", "-i", name), 0).stdout.splitlines()[1])
+    assert said[0] == said[1], said
+
+
+def test_three_words():
+    """plot: what is off the CPU is waiting, asleep or not sampled; without readings it is one"""
+    script = "function work 0x1000 64\nphase one 10s code=work%s\nsleep 10s\n"
+    for more, system, words in ((" wait=60%", "default threads=1\n", [" waiting for a CPU", ". asleep"]),
+                                ("", "default threads=1 wait=0%\n", [". asleep"]), ("", "", [". off the CPU or not samp"])):
+        record("code.data", script % more, system=system)
+        drawn = expect(FOLDER.call("plot", "-i", "code.data", "-o", "-"), 0).stdout
+        code = drawn[drawn.index("\nCode "):].splitlines()[2]
+        for word in (" waiting for a CPU", ". asleep", ". off the CPU or not samp"):
+            assert (word in code) == (word in words), drawn
+
+
+def test_machine_alone():
+    """report: where its own threads were not read, how many of the machine waited"""
+    record("machine.data", "phase one 10s\n", system="default m_wait=3\n")
+    assert ("\nOn average 3.0 threads of the machine waited for a CPU." in
+            expect(FOLDER.call("report", "-i", "machine.data"), 0).stdout)
+
+
+with FOLDER:
+    tap.main([test_steps, test_stretched, test_thinned, test_three_words, test_machine_alone])

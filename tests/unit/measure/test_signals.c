@@ -1,0 +1,974 @@
+/*
+ * The reader of system signals: on processes of this test, which wait at known points, and on folders
+ * that look like /proc. What processes did is asked of the kernel again and compared: no duration is
+ * expected.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "measure/signals_proc.h"
+#include "rpistat/clock.h"
+
+#define READINGS_MAX 64
+#define PERIOD_NS    (100 * RPS_NS_PER_MS)
+
+/* --- readers ---------------------------------------------------------------------------------- */
+
+struct test {
+    struct rps_system_reader reader;
+    struct rps_system_reading reading[READINGS_MAX];
+    int count;
+    char note[160], said[160]; /* at the latest period, and at any */
+    uint64_t period;
+    int64_t time_ns; /* of periods, as the loop would have it */
+};
+
+static void take_reading(void *context, const struct rps_system_reading *reading)
+{
+    struct test *test = context;
+
+    assert_true(test->count < READINGS_MAX);
+    test->reading[test->count++] = *reading;
+}
+
+static void open_reader(struct test *test, const char *root, enum rps_system_source source,
+                        const pid_t *pid, int pid_count, int hears, double budget)
+{
+    const struct rps_system_options options = {.tree = source == RPS_SYSTEM_TREE,
+                                               .machine = source == RPS_SYSTEM_MACHINE,
+                                               .hears = hears,
+                                               .period_ns = PERIOD_NS,
+                                               .budget = budget};
+    const struct rps_target target = {.kind = source == RPS_SYSTEM_TREE ? RPS_TARGET_ATTACH
+                                                                        : RPS_TARGET_CPUS,
+                                      .pid = pid,
+                                      .pid_count = pid_count};
+    struct rps_error err = {""};
+
+    memset(test, 0, sizeof(*test));
+    assert_int_equal(rps_signals_open(root, &options, &target, &test->reader, &err), 0);
+    test->time_ns = rps_clock_monotonic_ns();
+    test->reader.resume(test->reader.self, test->time_ns); /* counting begins */
+}
+
+/* A period has ended, its number is `period`. */
+static void read_period(struct test *test, uint64_t period, int force)
+{
+    const struct rps_system_sink sink = {test, take_reading};
+
+    test->period = period;
+    test->time_ns += PERIOD_NS;
+    test->reader.read(test->reader.self, period, test->time_ns, 0, force, &sink, test->note,
+                      sizeof(test->note));
+    if (test->note[0])
+        memcpy(test->said, test->note, sizeof(test->said));
+}
+
+/* The next one; its reading, which is taken at once. */
+static const struct rps_system_reading *read_next(struct test *test)
+{
+    const int before = test->count;
+
+    read_period(test, test->period + 1, 1);
+    assert_int_equal(test->count, before + 1);
+    return &test->reading[before];
+}
+
+static int has(const struct rps_system_reading *reading, int slot)
+{
+    return reading->valid >> slot & 1;
+}
+
+static int64_t sum_of(const struct test *test, int slot)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < test->count; i++)
+        sum += test->reading[i].value[slot];
+    return sum;
+}
+
+static void hear(struct test *test, enum rps_sample_kind kind, pid_t pid, pid_t tid,
+                 pid_t parent_tid, int64_t time_ns)
+{
+    const struct rps_sample sample = {.kind = kind,
+                                      .pid = pid,
+                                      .tid = tid,
+                                      .parent_tid = parent_tid,
+                                      .time_ns = time_ns,
+                                      .is_exec = kind == RPS_SAMPLE_NAME};
+
+    test->reader.hear(test->reader.self, &sample);
+}
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+/* A process that waits until it is told to go on, and says so when it waits again. */
+struct child {
+    pid_t pid;
+    int go, said;
+};
+
+static int go_fd, say_fd; /* of a child */
+
+static void meet(void)
+{
+    char byte;
+
+    if (write(say_fd, "x", 1) != 1 || read(go_fd, &byte, 1) != 1)
+        _exit(1);
+}
+
+static struct child start(void (*task)(void))
+{
+    int go[2], said[2];
+    struct child child;
+
+    assert_int_equal(pipe2(go, 0), 0);
+    assert_int_equal(pipe2(said, 0), 0);
+    child.pid = fork();
+    assert_true(child.pid >= 0);
+    if (child.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(go[1]);
+        close(said[0]);
+        go_fd = go[0];
+        say_fd = said[1];
+        task();
+        _exit(0);
+    }
+    close(go[0]);
+    close(said[1]);
+    child.go = go[1];
+    child.said = said[0];
+    return child;
+}
+
+static void read_proc(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[64];
+    ssize_t got;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, name);
+    fd = open(path, O_RDONLY);
+    assert_true(fd >= 0);
+    got = read(fd, text, size - 1);
+    assert_true(got >= 0);
+    text[got] = '\0';
+    close(fd);
+}
+
+static char state_of(pid_t pid)
+{
+    char text[512];
+
+    read_proc(pid, "stat", text, sizeof(text));
+    return strrchr(text, ')')[2];
+}
+
+static void wait_until(pid_t pid, char state)
+{
+    while (state_of(pid) != state)
+        sched_yield();
+}
+
+/* It has done something, and sleeps: not only is about to. */
+static void wait_for(const struct child *child)
+{
+    char byte, text[64];
+
+    assert_int_equal(read(child->said, &byte, 1), 1);
+    do {
+        wait_until(child->pid, 'S');
+        read_proc(child->pid, "wchan", text, sizeof(text));
+    } while (strcmp(text, "0") == 0);
+}
+
+static void let_go(const struct child *child)
+{
+    assert_int_equal(write(child->go, "x", 1), 1);
+}
+
+static void go_on(const struct child *child)
+{
+    let_go(child);
+    wait_for(child);
+}
+
+static void end(const struct child *child)
+{
+    kill(child->pid, SIGKILL);
+    assert_int_equal(waitpid(child->pid, NULL, 0), child->pid);
+    close(child->go);
+    close(child->said);
+}
+
+static void times_of(pid_t pid, int64_t *ret_running, int64_t *ret_waiting)
+{
+    char text[128];
+    long long running, waiting;
+
+    read_proc(pid, "schedstat", text, sizeof(text));
+    assert_int_equal(sscanf(text, "%lld %lld", &running, &waiting), 2);
+    *ret_running = running;
+    *ret_waiting = waiting;
+}
+
+static int64_t io_of(pid_t pid, const char *word)
+{
+    char text[512], *at;
+
+    read_proc(pid, "io", text, sizeof(text));
+    at = strstr(text, word);
+    assert_non_null(at);
+    return atoll(at + strlen(word));
+}
+
+/* --- tasks ------------------------------------------------------------------------------------ */
+
+static void spin(int64_t cpu_ns)
+{
+    struct timespec time;
+
+    do {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    } while (time.tv_sec * RPS_NS_PER_S + time.tv_nsec < cpu_ns);
+}
+
+static void spin_in_steps(void)
+{
+    for (int64_t ms = 20;; ms += 20) {
+        meet();
+        spin(ms * RPS_NS_PER_MS);
+    }
+}
+
+static void move_bytes(size_t in, size_t out)
+{
+    static char room[1 << 20];
+    int zero = open("/dev/zero", O_RDONLY), null = open("/dev/null", O_WRONLY);
+
+    if (read(zero, room, in) != (ssize_t)in || write(null, room, out) != (ssize_t)out)
+        _exit(1);
+    close(zero);
+    close(null);
+}
+
+static void move_in_steps(void)
+{
+    for (;;) {
+        meet();
+        move_bytes(1000000, 300000);
+    }
+}
+
+/* A child that moves bytes, waits, and ends; it is waited for at the next step. */
+static void have_child(void)
+{
+    int gate[2], status;
+    char byte;
+    pid_t pid;
+
+    if (pipe(gate) < 0)
+        _exit(1);
+    meet();
+    pid = fork();
+    if (pid == 0) {
+        close(gate[1]);
+        move_bytes(1 << 20, 1 << 19);
+        meet();
+        _exit(read(gate[0], &byte, 1) == 0);
+    }
+    for (int i = 0; i < 2; i++) { /* the child's meeting takes one step */
+        if (i == 0)
+            waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT);
+        else
+            waitpid(pid, &status, 0);
+        meet();
+    }
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *take_lock(void *unused)
+{
+    pthread_mutex_lock(&lock);
+    return unused;
+}
+
+static void *sleep_long(void *unused)
+{
+    for (;;)
+        nanosleep(&(struct timespec){1000, 0}, NULL);
+    return unused;
+}
+
+static void *wait_for_child(void *unused)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    waitpid(pid, NULL, 0);
+    return unused;
+}
+
+static void sleep_variously(void)
+{
+    static void *(*const task[])(void *) = {take_lock, sleep_long, wait_for_child};
+    pthread_t thread;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < 3; i++)
+        if (pthread_create(&thread, NULL, task[i], NULL) != 0)
+            _exit(1);
+    meet();
+}
+
+/* --- the workload ----------------------------------------------------------------------------- */
+
+static void test_times(void **state)
+{
+    struct child child = start(spin_in_steps);
+    int64_t before[2], after[2];
+    struct test test;
+
+    (void)state;
+    wait_for(&child);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+    times_of(child.pid, &before[0], &before[1]);
+    read_next(&test);
+    assert_int_equal(sum_of(&test, RPS_TREE_RUNNING), 0); /* what was before does not count */
+    for (int i = 0; i < 3; i++) {
+        go_on(&child);
+        times_of(child.pid, &after[0], &after[1]);
+        read_next(&test);
+        assert_int_equal(sum_of(&test, RPS_TREE_RUNNING), (after[0] - before[0]) / 1000);
+        assert_int_equal(sum_of(&test, RPS_TREE_WAIT), (after[1] - before[1]) / 1000);
+    }
+    assert_true(sum_of(&test, RPS_TREE_RUNNING) > 40000);
+    assert_int_equal(test.reading[3].value[RPS_TREE_THREADS], 1);
+    assert_int_equal(test.reading[3].value[RPS_TREE_IN_MESSAGE], 1);
+    assert_int_equal(test.reading[3].length_us, PERIOD_NS / 1000);
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+/* A pause is not counted, and the workload's end is: it can be read until it is waited for. */
+static void test_pause_and_end(void **state)
+{
+    struct child child = start(spin_in_steps);
+    const struct rps_system_reading *last;
+    int64_t paused[2], before[2], after[2], running_us;
+    struct test test;
+
+    (void)state;
+    wait_for(&child);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+    times_of(child.pid, &before[0], &before[1]);
+    go_on(&child);
+    times_of(child.pid, &paused[0], &paused[1]);
+    read_next(&test);
+    go_on(&child);
+    test.time_ns += PERIOD_NS;
+    times_of(child.pid, &after[0], &after[1]);
+    test.reader.resume(test.reader.self, test.time_ns);
+    paused[0] -= after[0];
+    go_on(&child);
+    kill(child.pid, SIGKILL);
+    wait_until(child.pid, 'Z');
+    times_of(child.pid, &after[0], &after[1]);
+    hear(&test, RPS_SAMPLE_EXIT, child.pid, child.pid, 0, rps_clock_monotonic_ns());
+    last = read_next(&test);
+    running_us = (after[0] - before[0] + paused[0]) / 1000; /* each stretch in whole ones */
+    assert_in_range(sum_of(&test, RPS_TREE_RUNNING), running_us - 1, running_us + 1);
+    assert_int_equal(sum_of(&test, RPS_TREE_UNSEEN), 0);
+    assert_int_equal(last->length_us, PERIOD_NS / 1000);
+    assert_false(has(last, RPS_TREE_THREADS)); /* there is none */
+    assert_false(has(last, RPS_TREE_RSS));
+    assert_true(has(last, RPS_TREE_RUNNING));
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+static void test_reasons(void **state)
+{
+    struct child child = start(sleep_variously);
+    const struct rps_system_reading *reading;
+    struct test test;
+
+    (void)state;
+    wait_for(&child);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 0, 1000);
+    do { /* until all of it sleeps */
+        reading = read_next(&test);
+        test.count = 0;
+    } while (reading->value[RPS_TREE_THREADS] < 5 || reading->value[RPS_TREE_IN_OTHER] != 1 ||
+             reading->value[RPS_TREE_IN_LOCK] + reading->value[RPS_TREE_IN_TIMER] +
+                     reading->value[RPS_TREE_IN_CHILD] + reading->value[RPS_TREE_IN_MESSAGE] <
+                 4);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 5);
+    assert_int_equal(reading->value[RPS_TREE_IN_MESSAGE], 1);
+    assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 1);
+    assert_int_equal(reading->value[RPS_TREE_IN_TIMER], 1);
+    assert_int_equal(reading->value[RPS_TREE_IN_CHILD], 1);
+    assert_int_equal(reading->value[RPS_TREE_IN_IO], 0);
+    assert_true(reading->value[RPS_TREE_RSS] > 0);
+    assert_false(has(reading, RPS_TREE_UNSEEN)); /* nobody tells */
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+static void test_bytes(void **state)
+{
+    struct child child = start(move_in_steps);
+    int64_t in, out;
+    struct test test;
+
+    (void)state;
+    wait_for(&child);
+    go_on(&child); /* before it is known */
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+    in = io_of(child.pid, "rchar: ");
+    out = io_of(child.pid, "wchar: ");
+    for (int i = 0; i < 5; i++) {
+        go_on(&child);
+        read_next(&test);
+    }
+    in = io_of(child.pid, "rchar: ") - in;
+    out = io_of(child.pid, "wchar: ") - out;
+    assert_int_equal(sum_of(&test, RPS_TREE_READ), in / 1024);
+    assert_int_equal(sum_of(&test, RPS_TREE_WRITTEN), out / 1024);
+    assert_in_range(in, 5000000, 5000100);
+    assert_in_range(out, 1500000, 1500100);
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+/* What a child did moves to its parent when it is waited for, and counts once: whether or not its
+ * end is heard before. */
+static void count_bytes_of_a_child(int is_late)
+{
+    struct child child = start(have_child);
+    struct test test;
+    char name[64], text[64];
+    pid_t made;
+    int64_t in;
+
+    wait_for(&child);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+    in = io_of(child.pid, "rchar: ");
+    let_go(&child);
+    assert_int_equal(read(child.said, text, 1), 1); /* the child's child has moved them */
+    snprintf(name, sizeof(name), "task/%ld/children", (long)child.pid);
+    read_proc(child.pid, name, text, sizeof(text));
+    made = (pid_t)atol(text);
+    hear(&test, RPS_SAMPLE_FORK, made, made, child.pid, rps_clock_monotonic_ns());
+    read_next(&test);
+    assert_in_range(sum_of(&test, RPS_TREE_READ), 1024, 1034);
+    assert_int_equal(test.reading[0].value[RPS_TREE_THREADS], 2);
+    kill(made, SIGKILL);
+    wait_for(&child); /* it has ended, and was not waited for */
+    if (!is_late)
+        hear(&test, RPS_SAMPLE_EXIT, made, made, 0, rps_clock_monotonic_ns());
+    read_next(&test);
+    read_next(&test);
+    assert_int_equal(test.reading[2].value[RPS_TREE_THREADS], 1); /* of those that live */
+    go_on(&child);                                                /* waited for */
+    read_next(&test);
+    if (is_late)
+        hear(&test, RPS_SAMPLE_EXIT, made, made, 0, rps_clock_monotonic_ns());
+    for (int i = 0; i < 3; i++) {
+        read_next(&test);
+        assert_int_equal(test.reading[4 + i].value[RPS_TREE_THREADS], 1);
+    }
+    in = io_of(child.pid, "rchar: ") - in;
+    assert_true(in > 1 << 20);
+    assert_int_equal(sum_of(&test, RPS_TREE_READ), in / 1024);
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+static void test_bytes_of_a_child(void **state)
+{
+    (void)state;
+    count_bytes_of_a_child(0);
+    count_bytes_of_a_child(1);
+}
+
+static void test_unseen(void **state)
+{
+    struct child child = start(spin_in_steps);
+    const pid_t made = 1 << 29;
+    int64_t from_ns, to_ns, end_ns, before[2], after[2];
+    struct test test;
+
+    (void)state;
+    wait_for(&child);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+    to_ns = rps_clock_monotonic_ns();
+    for (int i = 0; i < 3; i++) {
+        hear(&test, RPS_SAMPLE_FORK, made + i, made + i, child.pid, to_ns + i * 1000);
+        hear(&test, RPS_SAMPLE_EXIT, made + i, made + i, 0, to_ns + 5000000 + i * 2000);
+    }
+    read_next(&test);
+    assert_int_equal(sum_of(&test, RPS_TREE_UNSEEN), 15003);
+    assert_int_equal(test.reading[0].value[RPS_TREE_THREADS], 1);
+    /* one whose end was lost, and whose number came again */
+    hear(&test, RPS_SAMPLE_FORK, made, made, child.pid, to_ns + 10000000);
+    hear(&test, RPS_SAMPLE_FORK, made, made, child.pid, to_ns + 12000000);
+    hear(&test, RPS_SAMPLE_EXIT, made, made, 0, to_ns + 13000000);
+    /* and what was heard of one that was known: it goes on */
+    times_of(child.pid, &before[0], &before[1]);
+    go_on(&child);
+    times_of(child.pid, &after[0], &after[1]);
+    hear(&test, RPS_SAMPLE_FORK, child.pid, child.pid, 0, to_ns - RPS_NS_PER_S);
+    read_next(&test);
+    assert_int_equal(sum_of(&test, RPS_TREE_UNSEEN), 18003);
+    assert_int_equal(sum_of(&test, RPS_TREE_RUNNING), (after[0] - before[0]) / 1000);
+    /* one that has been waited for ends after it was read */
+    go_on(&child);
+    from_ns = rps_clock_monotonic_ns();
+    read_next(&test);
+    to_ns = rps_clock_monotonic_ns();
+    end(&child);
+    end_ns = rps_clock_monotonic_ns();
+    hear(&test, RPS_SAMPLE_EXIT, child.pid, child.pid, 0, end_ns);
+    read_next(&test);
+    assert_in_range(sum_of(&test, RPS_TREE_UNSEEN) - 18003, (end_ns - to_ns) / 1000,
+                    (end_ns - from_ns) / 1000);
+    test.reader.close(test.reader.self);
+}
+
+/* A period is read once, when it is due. */
+static void test_pace(void **state)
+{
+    struct child child = start(spin_in_steps);
+    struct test test;
+
+    (void)state;
+    wait_for(&child);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+    read_period(&test, 1, 0);
+    read_period(&test, 1, 1);
+    assert_int_equal(test.count, 1);
+    read_period(&test, 2, 0);
+    assert_int_equal(test.count, 2);
+    test.reader.close(test.reader.self);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1e-9); /* nothing is that cheap */
+    for (uint64_t period = 1; period < 10; period++)
+        read_period(&test, period, 0);
+    assert_int_equal(test.count, 3); /* the least that says what it costs */
+    read_period(&test, 10, 1);
+    assert_int_equal(test.count, 4);
+    assert_int_equal(test.reading[3].length_us, 7 * PERIOD_NS / 1000);
+    assert_non_null(strstr(test.said, "signals are read every "));
+    assert_non_null(strstr(test.said, ": 1 processes, 1 threads"));
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+/* --- folders that look like /proc ------------------------------------------------------------- */
+
+static char root[64];
+
+static int remove_one(const char *path, const struct stat *unused, int kind, struct FTW *place)
+{
+    (void)unused;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static int make_root(void **state)
+{
+    (void)state;
+    snprintf(root, sizeof(root), "/tmp/rpistat-signals-XXXXXX");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **state)
+{
+    (void)state;
+    return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void write_file(const char *text, const char *format, ...)
+{
+    char name[128], path[256];
+    va_list args;
+    FILE *file;
+
+    va_start(args, format);
+    vsnprintf(name, sizeof(name), format, args);
+    va_end(args);
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    for (char *at = path + strlen(root) + 1; (at = strchr(at, '/')); *at++ = '/') {
+        *at = '\0';
+        mkdir(path, 0700);
+    }
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void write_thread(pid_t pid, pid_t tid, const char *schedstat, const char *wchan,
+                         const char *stat)
+{
+    if (schedstat)
+        write_file(schedstat, "proc/%d/task/%d/schedstat", pid, tid);
+    write_file(wchan, "proc/%d/task/%d/wchan", pid, tid);
+    write_file(stat, "proc/%d/task/%d/stat", pid, tid);
+    if (pid != tid)
+        return;
+    if (schedstat)
+        write_file(schedstat, "proc/%d/schedstat", pid);
+    write_file(wchan, "proc/%d/wchan", pid);
+    write_file(stat, "proc/%d/stat", pid);
+    write_file("100 50 9 9 0 9 0\n", "proc/%d/statm", pid);
+    write_file("rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\n"
+               "cancelled_write_bytes: 0\n",
+               "proc/%d/io", pid);
+}
+
+static const pid_t seven = 7;
+
+/* Whose wchan says nothing sleeps, or runs; which is not known. */
+static void test_hidden(void **state)
+{
+    const struct rps_system_reading *reading;
+    struct rps_system_state can;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "0", "7 (a) ) S 1 7");
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can), 0);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_MACHINE, &can), 1);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can), 0);
+    assert_false(can.supported >> RPS_TREE_IN_LOCK & 1);
+    assert_string_equal(can.reason[RPS_TREE_IN_LOCK], "wchan tells nothing here");
+    assert_true(can.supported >> RPS_TREE_RUNNING & 1);
+    assert_string_equal(can.reason[RPS_TREE_RUNNING], "");
+    reading = read_next(&test);
+    assert_false(has(reading, RPS_TREE_IN_LOCK));
+    assert_false(has(reading, RPS_TREE_IN_OTHER));
+    assert_true(has(reading, RPS_TREE_THREADS));
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 1);
+    assert_int_equal(reading->value[RPS_TREE_RSS], 50 * sysconf(_SC_PAGESIZE) / 1024);
+    write_thread(7, 7, "1000000 5000 10\n", "0", "7 (a) ) R 1 7");
+    reading = read_next(&test); /* it runs */
+    assert_true(has(reading, RPS_TREE_IN_LOCK));
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 1);
+    write_thread(7, 7, "3000999 7000 11\n", "blkdev_lock", "7 (a) ) D 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_IO], 1); /* by its letter */
+    assert_int_equal(reading->value[RPS_TREE_RUNNING], 2000);
+    assert_int_equal(reading->value[RPS_TREE_WAIT], 2);
+    write_thread(7, 7, "3000999 7000 12\n", "spiral", "7 (a) ) S 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_OTHER], 1);
+    write_thread(7, 7, "3000999 7000 13\n", "antipoll", "7 (a) ) S 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_OTHER], 1);
+    write_thread(7, 7, "3000999 7000 14\n", "do_sys_poll", "7 (a) ) S 1 7");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_IN_MESSAGE], 1);
+    test.reader.close(test.reader.self);
+}
+
+static void test_lacking(void **state)
+{
+    const struct rps_system_reading *reading;
+    struct rps_system_state can;
+    struct test test;
+    char path[128];
+
+    (void)state;
+    write_thread(7, 7, NULL, "futex_wait", "7 (a) S 1 7");
+    snprintf(path, sizeof(path), "%s/proc/7/io", root);
+    assert_int_equal(remove(path), 0);
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can), 0);
+    assert_string_equal(can.reason[RPS_TREE_WAIT], "this kernel has no schedstat");
+    assert_string_equal(can.reason[RPS_TREE_READ], "this kernel counts no bytes of processes (io)");
+    reading = read_next(&test);
+    assert_false(has(reading, RPS_TREE_WAIT));
+    assert_false(has(reading, RPS_TREE_DISK_WRITTEN));
+    assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 1);
+    assert_int_equal(reading->value[RPS_TREE_RSS], 50 * sysconf(_SC_PAGESIZE) / 1024);
+    test.reader.close(test.reader.self);
+    open_reader(&test, root, RPS_SYSTEM_TREE, (const pid_t[]){8}, 1, 1, 1000); /* hidepid */
+    test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can);
+    assert_int_equal(can.supported & ~(UINT32_C(1) << RPS_TREE_UNSEEN), 0);
+    assert_string_equal(can.reason[RPS_TREE_IN_IO], "its processes are not shown in /proc");
+    assert_string_equal(can.reason[RPS_TREE_RSS], "its processes are not shown in /proc");
+    test.reader.close(test.reader.self);
+}
+
+/* Another user may not know what bytes it moves, nor what it sleeps in. */
+static void test_other_user(void **state)
+{
+    struct child child;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    child = start(spin_in_steps);
+    wait_for(&child);
+    pid = fork();
+    if (pid == 0) {
+        const struct rps_system_reading *reading;
+        struct rps_system_state can;
+        struct test test;
+        char byte;
+        int wrong = setresuid(65534, 65534, 65534) < 0;
+
+        open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+        test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can);
+        wrong |= strcmp(can.reason[RPS_TREE_READ], "io is another user's") != 0;
+        wrong |= can.reason[RPS_TREE_WAIT][0] != '\0';
+        reading = read_next(&test);
+        wrong |= has(reading, RPS_TREE_READ) || has(reading, RPS_TREE_IN_MESSAGE);
+        let_go(&child); /* it has run: all the same */
+        wrong |= read(child.said, &byte, 1) != 1;
+        wait_until(child.pid, 'S');
+        reading = read_next(&test);
+        wrong |= has(reading, RPS_TREE_READ) || has(reading, RPS_TREE_IN_MESSAGE);
+        wrong |= !has(reading, RPS_TREE_RUNNING) || reading->value[RPS_TREE_RUNNING] == 0;
+        wrong |= !has(reading, RPS_TREE_RSS) || reading->value[RPS_TREE_THREADS] != 1;
+        _exit(wrong);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    end(&child);
+}
+
+static int count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Half of what may be open is left to all else. */
+static void test_descriptors(void **state)
+{
+    const int before = count_descriptors();
+    struct rlimit was, limit;
+    struct test test;
+
+    (void)state;
+    for (pid_t tid = 7; tid < 107; tid++)
+        write_thread(7, tid, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+    limit = was;
+    limit.rlim_cur = 100;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    for (int i = 0; i < 3; i++) {
+        read_next(&test);
+        assert_in_range(count_descriptors() - before, 40, 51);
+        assert_int_equal(test.reading[i].value[RPS_TREE_IN_LOCK], 100);
+    }
+    test.reader.close(test.reader.self);
+    assert_int_equal(count_descriptors(), before);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+}
+
+/* Many threads are read by another one, and what it has read comes with the next period. */
+static void test_own_thread(void **state)
+{
+    struct test test;
+
+    (void)state;
+    for (pid_t tid = 7; tid < 407; tid++)
+        write_thread(7, tid, "1000000 5000 10\n", "0", "7 (a) S 1 7");
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    read_period(&test, 1, 0);
+    assert_int_equal(test.count, 1);
+    write_thread(7, 9, "9000000 5000 10\n", "0", "7 (a) S 1 7");
+    read_period(&test, 2, 0);
+    assert_int_equal(test.count, 1);
+    read_period(&test, 3, 1);
+    assert_int_equal(test.count, 3);
+    assert_int_equal(test.reading[1].period, 2);
+    assert_int_equal(test.reading[1].value[RPS_TREE_RUNNING], 8000);
+    assert_int_equal(test.reading[1].value[RPS_TREE_THREADS], 400);
+    assert_int_equal(test.reading[1].length_us, PERIOD_NS / 1000);
+    assert_int_equal(test.reading[2].period, 3);
+    assert_int_equal(test.reading[2].value[RPS_TREE_RUNNING], 0);
+    read_period(&test, 4, 0); /* and is closed while it reads */
+    test.reader.close(test.reader.self);
+}
+
+static void test_too_many(void **state)
+{
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    for (pid_t tid = 8; tid < 4200; tid++)
+        hear(&test, RPS_SAMPLE_FORK, 7, tid, 7, test.time_ns + 1);
+    read_period(&test, 1, 1);
+    assert_int_equal(test.count, 0);
+    assert_string_equal(test.note, "signals of the workload are not read: it has 4193 threads");
+    read_period(&test, 2, 1);
+    assert_string_equal(test.note, "");
+    for (pid_t tid = 8; tid < 4200; tid++)
+        hear(&test, RPS_SAMPLE_EXIT, 7, tid, 0, test.time_ns + 2);
+    read_period(&test, 3, 1);
+    assert_string_equal(test.note, "signals of the workload are read again");
+    assert_int_equal(test.count, 1);
+    assert_int_equal(test.reading[0].value[RPS_TREE_THREADS], 1);
+    assert_int_equal(test.reading[0].length_us, 3 * PERIOD_NS / 1000);
+    test.reader.close(test.reader.self);
+}
+
+/* --- the machine ------------------------------------------------------------------------------ */
+
+static void write_machine(int cpus_and_more, int more, const char *disk)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text), "1.00 1.00 1.00 %d/99 100\n", cpus_and_more);
+    write_file(text, "proc/loadavg");
+    snprintf(text, sizeof(text), "cpu  1 2 3 4 %d 6 7 %d 9 10\ncpu0 1 2\n", 50 + more,
+             80 + 2 * more);
+    write_file(text, "proc/stat");
+    snprintf(text, sizeof(text), "some avg10=0.00 avg60=0.00 avg300=0.00 total=%d\nfull total=1\n",
+             1000 + more);
+    write_file(text, "proc/pressure/cpu");
+    snprintf(text, sizeof(text), "MemTotal: 9 kB\nMemFree: 8 kB\nMemAvailable: %d kB\n", more);
+    write_file(text, "proc/meminfo");
+    snprintf(text, sizeof(text),
+             "   8 0 %s 1 2 %d 4 5 6 %d 8\n   8 1 %s1 1 2 %d 4 5 6 %d 8\n   7 0 loop0 0 0 0 0 0 0 "
+             "0 0\n",
+             disk, 100 + 2 * more, 200 + 4 * more, disk, 100 + 2 * more, 200 + 4 * more);
+    write_file(text, "proc/diskstats");
+    snprintf(
+        text, sizeof(text),
+        "Inter-| Receive\n face |bytes\n  lo: %d000 0 0 0 0 0 0 0 5 0\neth0:%d 1 2 3 4 5 6 7 %d "
+        "0\n eth1: %d 1 2 3 4 5 6 7 8 9\n",
+        more, 1024 * more, 3 * 1024 * more, 1024 * more);
+    write_file(text, "proc/net/dev");
+}
+
+static void test_machine(void **state)
+{
+    const int cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t tick_us = 1000000 / sysconf(_SC_CLK_TCK);
+    const struct rps_system_reading *reading;
+    struct rps_system_state can;
+    struct test test;
+
+    (void)state;
+    write_file("", "sys/block/sd!a/device");
+    write_machine(cpus, 0, "sd/a");
+    open_reader(&test, root, RPS_SYSTEM_MACHINE, NULL, 0, 0, 1000);
+    test.reader.state(test.reader.self, RPS_SYSTEM_MACHINE, &can);
+    assert_false(can.supported >> RPS_MACHINE_PSI_IO & 1);
+    assert_string_equal(can.reason[RPS_MACHINE_PSI_IO], "/proc/pressure/io cannot be read");
+    assert_string_equal(can.reason[RPS_MACHINE_STEAL], "");
+    read_period(&test, 1, 0); /* from here on it counts */
+    write_machine(cpus + 1 + 7, 10, "sd/a");
+    for (uint64_t period = 2; period < 11; period++)
+        read_period(&test, period, 0);
+    assert_int_equal(test.count, 0); /* each second */
+    write_machine(cpus - 1, 10, "sd/a");
+    read_period(&test, 11, 0);
+    assert_int_equal(test.count, 1);
+    reading = &test.reading[0];
+    assert_int_equal(reading->valid, can.supported);
+    assert_int_equal(reading->length_us, 1000000);
+    assert_int_equal(reading->value[RPS_MACHINE_WAIT], 6); /* the mean of nine times 7, and 0 */
+    assert_int_equal(reading->value[RPS_MACHINE_IOWAIT], 10 * tick_us);
+    assert_int_equal(reading->value[RPS_MACHINE_STEAL], 20 * tick_us);
+    assert_int_equal(reading->value[RPS_MACHINE_PSI_CPU], 10);
+    assert_int_equal(reading->value[RPS_MACHINE_AVAILABLE], 10);
+    assert_int_equal(reading->value[RPS_MACHINE_DISK_READ], 10); /* not its part's */
+    assert_int_equal(reading->value[RPS_MACHINE_DISK_WRITTEN], 20);
+    assert_int_equal(reading->value[RPS_MACHINE_NET_IN], 20);
+    assert_int_equal(reading->value[RPS_MACHINE_NET_OUT], 30);
+    write_machine(cpus, 4, "sd/a"); /* a card was taken out */
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_MACHINE_NET_IN], 0);
+    assert_int_equal(reading->value[RPS_MACHINE_WAIT], 0);
+    write_machine(cpus, 5, "sd/a");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_MACHINE_NET_IN], 2);
+    assert_int_equal(reading->value[RPS_MACHINE_PSI_CPU], 1);
+    test.reader.close(test.reader.self);
+}
+
+/* This machine has some of it. */
+static void test_real_machine(void **state)
+{
+    const struct rps_system_reading *reading;
+    struct test test;
+
+    (void)state;
+    open_reader(&test, "", RPS_SYSTEM_MACHINE, NULL, 0, 0, 1000);
+    read_period(&test, 0, 0);
+    reading = read_next(&test);
+    assert_true(has(reading, RPS_MACHINE_WAIT));
+    assert_true(has(reading, RPS_MACHINE_STEAL));
+    assert_true(reading->value[RPS_MACHINE_AVAILABLE] > 0);
+    test.reader.close(test.reader.self);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_pause_and_end),
+        cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_bytes_of_a_child),
+        cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_pace),
+        cmocka_unit_test_setup_teardown(test_hidden, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_lacking, make_root, remove_root),
+        cmocka_unit_test(test_other_user),
+        cmocka_unit_test_setup_teardown(test_descriptors, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_own_thread, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_too_many, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_machine, make_root, remove_root),
+        cmocka_unit_test(test_real_machine),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

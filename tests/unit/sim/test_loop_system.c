@@ -1,0 +1,240 @@
+/* The loop and a reader of system signals: what it is asked for, what it hears, and when, on a
+ * simulated clock. */
+#include "simulate.h"
+
+#include "rpistat/clock.h"
+
+static struct {
+    char text[4096]; /* "from TIME", "PERIOD@TIME/PERIODS" for a reading, "!" where it is forced */
+    size_t length;
+    const struct test_run *run;
+    int drains, fail_at; /* the drain, from 1, that fails; 0: none */
+    int samples;         /* that the sample sink has had */
+} heard;
+
+static void write_down(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    heard.length += (size_t)vsnprintf(heard.text + heard.length, sizeof(heard.text) - heard.length,
+                                      format, arguments);
+    va_end(arguments);
+    assert_true(heard.length < sizeof(heard.text));
+}
+
+static void fake_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
+                      const struct rps_system_sink *sink, char *note, size_t size)
+{
+    (void)self;
+    assert_ptr_equal(sink->context, heard.run);
+    assert_int_equal(start_ns, 0);
+    assert_string_equal(note, "");
+    assert_int_equal(heard.run->period[heard.run->count - 1].period, period);
+    write_down("%llu@%lld/%zu%s ", (unsigned long long)period, (long long)(time_ns / MS),
+               heard.run->count, force ? "!" : "");
+    if (period == 2 && !force)
+        snprintf(note, size, "signals are read every hour");
+}
+
+static void fake_resume(void *self, int64_t time_ns)
+{
+    (void)self;
+    write_down("from %lld ", (long long)(time_ns / MS));
+}
+
+static void fake_hear(void *self, const struct rps_sample *sample)
+{
+    (void)self;
+    write_down("%s ", !sample                           ? "nothing"
+                      : sample->kind == RPS_SAMPLE_FORK ? "fork"
+                      : sample->kind == RPS_SAMPLE_EXIT ? "exit"
+                                                        : "what it need not");
+}
+
+static const struct rps_system_reader reader = {
+    .read = fake_read, .resume = fake_resume, .hear = fake_hear};
+
+static int fake_go(void *self, struct rps_error *err)
+{
+    (void)self;
+    (void)err;
+    return 0;
+}
+
+/* Hands over one of each kind that matters here. */
+static int fake_drain(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
+                      struct rps_error *err)
+{
+    static const enum rps_sample_kind kinds[] = {RPS_SAMPLE_FORK, RPS_SAMPLE_STACK, RPS_SAMPLE_NAME,
+                                                 RPS_SAMPLE_EXIT};
+
+    (void)self;
+    if (++heard.drains == heard.fail_at)
+        return rps_error_set(err, RPS_FAILED, "the ring is broken");
+    if (until_ns == INT64_MAX)
+        write_down("last ");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        sink->sample(sink->context, &(struct rps_sample){.kind = kinds[i]});
+    return 0;
+}
+
+static const struct rps_sampler sampler = {.start = fake_go, .stop = fake_go, .drain = fake_drain};
+
+static void count_sample(void *context, const struct rps_sample *sample)
+{
+    (void)context;
+    (void)sample;
+    heard.samples++;
+}
+
+static void simulate(struct test_run *run, const char *script, const struct test_options *options)
+{
+    heard.length = 0;
+    heard.drains = heard.samples = 0;
+    heard.run = run;
+    test_simulate(run, script, options);
+}
+
+/* Behind each period, once; at the end in any case. A note is a mark at the end of the period. */
+static void test_periods(void **state)
+{
+    static const struct test_options options = {.system = &reader};
+    struct test_run run;
+
+    (void)state;
+    simulate(&run, "phase work 350ms\n", &options);
+    assert_string_equal(heard.text, "from 0 0@100/1 1@200/2 2@300/3 3@350/4! ");
+    assert_int_equal(run.mark_count, 1);
+    assert_int_equal(run.mark_ns, 300 * MS);
+    assert_string_equal(run.mark, "signals are read every hour");
+    test_run_free(&run);
+}
+
+/* It hears of threads before it reads, and of nothing else; the others have everything. */
+static void test_hears(void **state)
+{
+    static const struct rps_sample_sink sink = {NULL, count_sample};
+    static const struct test_options options = {
+        .system = &reader, .sampler = &sampler, .sample_sink = &sink};
+    static const struct test_options alone = {.system = &reader, .sampler = &sampler};
+    static const struct test_options samples = {.sampler = &sampler, .sample_sink = &sink};
+    struct test_run run;
+
+    (void)state;
+    simulate(&run, "phase work 150ms\n", &options);
+    assert_string_equal(heard.text, "from 0 fork exit 0@100/1 last fork exit 1@150/2! ");
+    assert_int_equal(heard.samples, 8);
+    test_run_free(&run);
+    simulate(&run, "phase work 150ms\n", &alone);
+    assert_string_equal(heard.text, "from 0 fork exit 0@100/1 last fork exit 1@150/2! ");
+    assert_int_equal(heard.samples, 0);
+    test_run_free(&run);
+    simulate(&run, "phase work 150ms\n", &samples);
+    assert_string_equal(heard.text, "last ");
+    assert_int_equal(heard.samples, 8);
+    test_run_free(&run);
+}
+
+/* When the sampler fails no threads are heard of any more; reading goes on. */
+static void test_deaf(void **state)
+{
+    static const struct test_options options = {.system = &reader, .sampler = &sampler};
+    struct test_run run;
+
+    (void)state;
+    heard.fail_at = 2;
+    simulate(&run, "phase work 250ms\n", &options);
+    heard.fail_at = 0;
+    assert_int_equal(run.mark_count, 1);
+    assert_string_equal(heard.text, "from 0 fork exit 0@100/1 nothing 1@200/2 2@250/3! ");
+    assert_string_equal(run.mark, "threads are not heard of any more: the ring is broken");
+    test_run_free(&run);
+}
+
+static void test_delay(void **state)
+{
+    static const struct test_options options = {.system = &reader, .delay_ns = 250 * MS};
+    struct test_run run;
+
+    (void)state;
+    simulate(&run, "phase work 500ms\n", &options);
+    assert_string_equal(heard.text, "from 250 0@350/1 1@450/2 2@500/3! ");
+    test_run_free(&run);
+}
+
+static int (*wait_on)(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err);
+static int64_t (*now_on)(void *self);
+static int64_t resume_ns;
+
+/* Pauses from 250 ms to resume_ns. */
+static int wait_with_pause(void *self, int64_t deadline_ns, enum rps_wake *ret,
+                           struct rps_error *err)
+{
+    const struct {
+        int64_t at_ns;
+        enum rps_wake wake;
+    } request[] = {{250 * MS, RPS_WAKE_PAUSE}, {resume_ns, RPS_WAKE_RESUME}};
+
+    for (size_t i = 0; i < 2; i++)
+        if (now_on(self) < request[i].at_ns && deadline_ns >= request[i].at_ns) {
+            int rc = wait_on(self, request[i].at_ns, ret, err);
+
+            if (rc == 0 && *ret == RPS_WAKE_DEADLINE)
+                *ret = request[i].wake;
+            return rc;
+        }
+    return wait_on(self, deadline_ns, ret, err);
+}
+
+static void pause_it(struct rps_event_loop *event_loop)
+{
+    wait_on = event_loop->wait;
+    now_on = event_loop->now_ns;
+    event_loop->wait = wait_with_pause;
+}
+
+/* A pause ends with a reading, and the next one counts from its end. A recording that ends in a
+ * pause has had its last one. */
+static void test_pause(void **state)
+{
+    static const struct test_options options = {.system = &reader, .adapt = pause_it};
+    struct test_run run;
+
+    (void)state;
+    resume_ns = 420 * MS;
+    simulate(&run, "phase work 550ms\n", &options);
+    assert_string_equal(heard.text, "from 0 0@100/1 1@200/2 2@250/3! from 420 3@520/4 4@550/5! ");
+    test_run_free(&run);
+    resume_ns = 900 * MS;
+    simulate(&run, "phase work 550ms\n", &options);
+    assert_string_equal(heard.text, "from 0 0@100/1 1@200/2 2@250/3! ");
+    test_run_free(&run);
+}
+
+/* Where what was counted is lost there is a period less, and no second reading of one. */
+static void test_lost(void **state)
+{
+    static const struct test_options options = {.system = &reader};
+    struct test_run run;
+
+    (void)state;
+    simulate(&run, "late 200ms 20s\nphase work 20400ms\n", &options);
+    assert_int_equal(run.gap_count, 1);
+    assert_string_equal(heard.text, "from 0 0@100/1 1@20300/2 2@20400/3! ");
+    test_run_free(&run);
+    simulate(&run, "late 200ms 60s\nphase work 20s\n", &options);
+    assert_int_equal(run.gap_count, 1);
+    assert_string_equal(heard.text, "from 0 0@100/1 ");
+    test_run_free(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_periods), cmocka_unit_test(test_hears), cmocka_unit_test(test_deaf),
+        cmocka_unit_test(test_delay),   cmocka_unit_test(test_pause), cmocka_unit_test(test_lost),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

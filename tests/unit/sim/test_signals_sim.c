@@ -1,0 +1,324 @@
+/* System signals of simulated workloads: every value, sum and factor is exact. */
+#include "simulate.h"
+
+#include "rpistat/signal_pace.h"
+#include "sim/sim_script.h"
+
+static const struct rps_system_options all = {
+    .tree = 1, .machine = 1, .period_ns = 100 * MS, .budget = 0.001};
+static const struct test_options read_all = {.signals = &all, .events = {"instructions,branches"}};
+
+#define TREE(run, i, slot) ((run).reading[i].value[RPS_TREE_##slot])
+
+static int64_t total(const struct test_run *run, enum rps_system_source source, int slot)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < run->reading_count; i++)
+        if (run->reading[i].source == source)
+            sum += run->reading[i].value[slot];
+    return sum;
+}
+
+/* A reading a period, at its end; a fifth of the time on a CPU, and of the events. */
+static void test_waits(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "phase work 1050ms wait=80% instructions=100M branches=7\n", &read_all);
+    assert_int_equal(run.count, 11);
+    assert_int_equal(run.reading_count, 11);
+    for (size_t i = 0; i < 11; i++) {
+        int64_t half = i == 10 ? 2 : 1;
+
+        assert_int_equal(run.reading[i].source, RPS_SYSTEM_TREE);
+        assert_int_equal(run.reading[i].period, i);
+        assert_int_equal(run.reading[i].end_ns, run.period[i].start_ns + run.period[i].length_ns);
+        assert_int_equal(run.reading[i].length_us, 100000 / half);
+        assert_int_equal(TREE(run, i, RUNNING), 20000 / half);
+        assert_int_equal(TREE(run, i, WAIT), 80000 / half);
+        assert_int_equal(TREE(run, i, THREADS), 1);
+        assert_int_equal(run.reading[i].valid, 1 << RPS_TREE_RUNNING | 1 << RPS_TREE_WAIT |
+                                                   1 << RPS_TREE_UNSEEN | 1 << RPS_TREE_THREADS);
+        assert_int_equal(run.period[i].enabled_ns, 20 * MS / half);
+        assert_int_equal(run.period[i].running_ns, 20 * MS / half);
+        assert_int_equal(run.period[i].cycles, 14000000 / half);
+        assert_int_equal(run.period[i].count[0], 2000000 / half);
+    }
+    assert_int_equal(test_total(&run, 0, 1), 1); /* 7 a second in 0.21 s */
+    test_run_free(&run);
+}
+
+/* Threads that run have a CPU each; a reading on the border of phases is the earlier one's. */
+static void test_threads(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "default threads=5 in=io:1,timer:2\n"
+                  "phase two 200ms wait=25% instructions=10M\n"
+                  "phase rest 100ms in=message:1,lock\n"
+                  "sleep 100ms\n"
+                  "idle 100ms\n"
+                  "sleep 100ms in=child threads=2\n",
+                  &read_all);
+    assert_int_equal(run.reading_count, 6);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(TREE(run, i, THREADS), 5);
+        assert_int_equal(TREE(run, i, IN_IO), 1);
+        assert_int_equal(TREE(run, i, IN_TIMER), 2);
+        assert_int_equal(TREE(run, i, RUNNING), 150000);
+        assert_int_equal(TREE(run, i, WAIT), 50000);
+        assert_int_equal(run.period[i].enabled_ns, 150 * MS);
+        assert_int_equal(run.period[i].count[0], 1500000);
+    }
+    assert_int_equal(TREE(run, 2, IN_LOCK), 3);
+    assert_int_equal(TREE(run, 2, IN_MESSAGE), 1);
+    assert_int_equal(TREE(run, 2, IN_IO), 0);
+    assert_int_equal(TREE(run, 2, RUNNING), 100000);
+    assert_int_equal(TREE(run, 2, WAIT), 0);
+    for (size_t i = 3; i < 5; i++) {
+        assert_int_equal(TREE(run, i, THREADS), 5);
+        assert_int_equal(TREE(run, i, IN_TIMER), 2);
+        assert_int_equal(TREE(run, i, RUNNING), 0);
+        assert_int_equal(TREE(run, i, WAIT), 0);
+    }
+    assert_int_equal(TREE(run, 5, IN_CHILD), 2);
+    assert_int_equal(TREE(run, 5, THREADS), 2);
+    test_run_free(&run);
+}
+
+/* How many threads there are where the script does not say. */
+static void test_count(void **state)
+{
+    static const int threads[] = {1, 2, 4, 1, 3, 1};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run,
+                  "phase a 100ms rss=1M\n"
+                  "phase b 100ms in=io\n"
+                  "phase c 100ms in=io:2,lock:1\n"
+                  "sleep 100ms\n"
+                  "sleep 100ms in=io:3\n"
+                  "sleep 100ms in=lock\n",
+                  &read_all);
+    assert_int_equal(run.reading_count, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(TREE(run, i, THREADS), threads[i]);
+    assert_int_equal(TREE(run, 1, IN_IO), 1);
+    assert_int_equal(TREE(run, 5, IN_LOCK), 1);
+    test_run_free(&run);
+}
+
+/* Readings add up to the whole parts of rate x time of each phase, whatever the period. */
+static void test_sums(void **state)
+{
+    static const int64_t periods[] = {100 * MS, 7 * MS, 333 * MS};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct test_options options = read_all;
+        struct test_run run;
+
+        options.period_ns = periods[i];
+        test_simulate(&run,
+                      "phase a 1s read=1000 disk_written=1G unseen=333us m_net_in=10M rss=3M\n"
+                      "phase b 1.5s read=999 written=3K seen=50% m_steal=10ms m_wait=7\n",
+                      &options);
+        /* 1000 B and 1498 B; 333 us and then 0.5 s; 1.5 s are seen half */
+        assert_int_equal(total(&run, RPS_SYSTEM_TREE, RPS_TREE_READ), 2498 / 1024);
+        assert_int_equal(total(&run, RPS_SYSTEM_TREE, RPS_TREE_WRITTEN), 4);
+        assert_int_equal(total(&run, RPS_SYSTEM_TREE, RPS_TREE_DISK_WRITTEN), 1 << 20);
+        assert_int_equal(total(&run, RPS_SYSTEM_TREE, RPS_TREE_UNSEEN), 333);
+        assert_int_equal(total(&run, RPS_SYSTEM_TREE, RPS_TREE_RUNNING), 1750000);
+        assert_int_equal(total(&run, RPS_SYSTEM_TREE, RPS_TREE_WAIT), 0);
+        assert_int_equal(total(&run, RPS_SYSTEM_MACHINE, RPS_MACHINE_NET_IN), 10240);
+        assert_int_equal(total(&run, RPS_SYSTEM_MACHINE, RPS_MACHINE_STEAL), 15000);
+        assert_int_equal(run.reading_count % 2, 0);
+        assert_int_equal(run.reading[0].source, RPS_SYSTEM_TREE);
+        assert_int_equal(run.reading[0].value[RPS_TREE_RSS], 3072);
+        assert_int_equal(run.reading[1].source, RPS_SYSTEM_MACHINE);
+        assert_int_equal(run.reading[1].value[RPS_MACHINE_WAIT], 0);
+        assert_int_equal(run.reading[run.reading_count - 1].value[RPS_MACHINE_WAIT], 7);
+        assert_int_equal(run.reading[run.reading_count - 2].value[RPS_TREE_RSS], 0);
+        test_run_free(&run);
+    }
+}
+
+/* Repeated phases begin anew; what falls into a delay is nobody's. */
+static void test_delay(void **state)
+{
+    struct test_options options = read_all;
+    struct test_run run;
+
+    (void)state;
+    options.delay_ns = 150 * MS;
+    test_simulate(&run, "repeat 4\nphase a 100ms read=10M\nend\n", &options);
+    assert_int_equal(run.reading_count, 3);
+    assert_int_equal(run.reading[0].length_us, 100000);
+    assert_int_equal(run.reading[2].length_us, 50000);
+    assert_int_equal(total(&run, RPS_SYSTEM_TREE, RPS_TREE_READ), 2560);
+    test_run_free(&run);
+}
+
+/* Little is found in some readings; the next one has what came since, and no more. */
+static void test_fails(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "fail-reading 200ms 200ms\nphase a 500ms read=10M m_wait=1 m_steal=1ms\n",
+                  &read_all);
+    assert_int_equal(run.reading_count, 10);
+    for (size_t i = 0; i < 10; i += 2) {
+        int fails = i == 2 || i == 4;
+
+        assert_int_equal(run.reading[i].valid,
+                         1 << RPS_TREE_THREADS | (fails ? 0 : 1 << RPS_TREE_READ));
+        assert_int_equal(run.reading[i + 1].valid,
+                         1 << RPS_MACHINE_WAIT | (fails ? 0 : 1 << RPS_MACHINE_STEAL));
+        assert_int_equal(TREE(run, i, READ), 1024);
+        assert_int_equal(run.reading[i].length_us, 100000);
+    }
+    test_run_free(&run);
+}
+
+/* 250 us a reading, of which 100 us are allowed a period: each third; the last one in any case. */
+static void test_factor(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "reading 250us\nreading 10us 2s\nphase a 1050ms in=lock:2 read=10M\n",
+                  &read_all);
+    assert_int_equal(run.reading_count, 6);
+    for (size_t i = 0; i < 6; i++) {
+        static const uint64_t period[] = {0, 1, 2, 5, 8, 10};
+        static const int64_t length_ms[] = {100, 100, 100, 300, 300, 150};
+
+        assert_int_equal(run.reading[i].period, period[i]);
+        assert_int_equal(run.reading[i].length_us, length_ms[i] * 1000);
+        assert_in_range(TREE(run, i, READ), length_ms[i] * 1024 / 100, length_ms[i] * 1024 / 100);
+    }
+    assert_int_equal(run.mark_count, 1);
+    assert_string_equal(run.mark, "signals are read every 0.300 s: 3 threads");
+    assert_int_equal(run.mark_ns, 300 * MS);
+    test_run_free(&run);
+}
+
+/* Threads that run count, each; where that wraps counters too soon for the loop it is noticed. */
+static void test_counters(void **state)
+{
+    static const struct test_options options = {.events = {"instructions,branches"},
+                                                .period_ns = 5 * S};
+    struct test_run run;
+
+    (void)state;
+    test_simulate(&run, "width 48\nphase a 20s threads=16 instructions=1G\n", &options);
+    assert_int_equal(test_total(&run, 0, 0), UINT64_C(320000000000));
+    assert_int_equal(run.period[0].enabled_ns, 80 * S);
+    assert_int_equal(run.gap_count, 0);
+    test_run_free(&run);
+    test_simulate(&run, "phase a 20s threads=16 instructions=1G\n", &options);
+    assert_true(run.gap_count > 0);
+    test_run_free(&run);
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static void open_script(const char *script, void **ret)
+{
+    struct rps_error err = {""};
+    char path[64];
+
+    test_file(path, script, strlen(script));
+    if (rps_pmu_sim.open(ret, path, &err) < 0)
+        fail_msg("%s", err.message);
+    unlink(path);
+}
+
+/* What the script does not speak of is not read, and says so; nor is a source that is not asked
+ * for. */
+static void test_state(void **state)
+{
+    static const struct rps_system_options machine = {
+        .machine = 1, .period_ns = 100 * MS, .budget = 0.001};
+    struct rps_system_reader reader;
+    struct rps_system_state told;
+    struct rps_error err = {""};
+    void *sim;
+
+    (void)state;
+    open_script("default in=io rss=3M\nphase a 1s m_steal=1ms\n", &sim);
+    assert_int_equal(rps_pmu_sim.open_signals(sim, &all, NULL, &reader, &err), 0);
+    assert_int_equal(reader.state(reader.self, RPS_SYSTEM_TREE, &told), 0);
+    assert_int_equal(told.source, RPS_SYSTEM_TREE);
+    assert_int_equal(told.supported,
+                     1 << RPS_TREE_THREADS | 0x3f << RPS_TREE_IN_IO | 1 << RPS_TREE_RSS);
+    assert_string_equal(told.reason[RPS_TREE_WAIT], "the script says nothing of it");
+    assert_string_equal(told.reason[RPS_TREE_RSS], "");
+    assert_int_equal(reader.state(reader.self, RPS_SYSTEM_MACHINE, &told), 0);
+    assert_int_equal(told.supported, 1 << RPS_MACHINE_STEAL);
+    reader.close(reader.self);
+    assert_int_equal(rps_pmu_sim.open_signals(sim, &machine, NULL, &reader, &err), 0);
+    assert_int_equal(reader.state(reader.self, RPS_SYSTEM_TREE, &told), 1);
+    assert_int_equal(reader.state(reader.self, RPS_SYSTEM_MACHINE, &told), 0);
+    reader.close(reader.self);
+    rps_pmu_sim.close(sim);
+
+    open_script("phase a 1s threads=2\n", &sim);
+    assert_int_equal(rps_pmu_sim.open_signals(sim, &machine, NULL, &reader, &err), RPS_FAILED);
+    assert_string_equal(err.message, "the script says nothing of them");
+    rps_pmu_sim.close(sim);
+}
+
+static void test_wrong(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"phase a 1s threads=4 in=lock:4", "of 4 threads 4 cannot be asleep: one runs at least"},
+        {"sleep 1s threads=2 in=lock:3", "of 2 threads 3 cannot be asleep"},
+        {"phase a 1s in=lock,io", "only one reason may be without a number"},
+        {"phase a 1s in=bed:3", "'bed': expected io, lock, message, timer, child or other"},
+        {"sleep 1s instructions=3M",
+         "'instructions': nothing but code and system signals is there while the workload sleeps"},
+        {"phase a 1s threads=257", "at most 256 threads run at the same time: in= says what the "
+                                   "others sleep in"},
+        {"phase a 1s read=15G", "read=15G: at most 14G a second"},
+        {"phase a 1s unseen=17s", "unseen 17s: must be between 0s and 16s"},
+        {"phase a 1s wait=101%", "wait must lie between 0% and 100%"},
+        {"phase a 1s in_lock=3", "'in_lock' is no event of the ARM1176"},
+        {"phase a 1s running=3s", "'running' is no event of the ARM1176"},
+        {"reading", "expected: reading TIME [AT]"},
+        {"reading 1ms 2s\nreading 1ms 1s", "must stand in order of time"},
+        {"sleep", "expected: sleep LENGTH [SIGNAL=VALUE...]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct rps_error err = {""};
+        char path[64];
+        void *sim;
+
+        test_file(path, wrong[i][0], strlen(wrong[i][0]));
+        assert_int_equal(rps_pmu_sim.open(&sim, path, &err), RPS_USAGE);
+        unlink(path);
+        assert_non_null(strstr(err.message, ": "));
+        assert_string_equal(strstr(err.message, ": ") + 2, wrong[i][1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waits),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_count),  cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_delay),  cmocka_unit_test(test_fails),
+        cmocka_unit_test(test_factor), cmocka_unit_test(test_counters),
+        cmocka_unit_test(test_state),  cmocka_unit_test(test_wrong),
+    };
+
+    return cmocka_run_group_tests_name("signals_sim", tests, NULL, NULL);
+}
