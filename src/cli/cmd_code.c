@@ -143,6 +143,8 @@ struct job {
     struct rps_calls calls;
     struct rps_off_cpu off_cpu;
     struct rps_off_cpu_share *waits;
+    struct rps_off_cpu_label *off_cpu_label;
+    size_t off_cpu_labels;
     struct rps_shares programs;
     struct rps_part_shares groups;
     struct rps_part_time *time, *groups_time;
@@ -211,6 +213,34 @@ static int find_shares(struct rps_cli *cli, struct job *job)
     return result;
 }
 
+/* Time on and off the CPU of each label. */
+static int find_label_times(struct rps_cli *cli, struct job *job, const struct rps_run_part *labels)
+{
+    job->off_cpu_label =
+        rps_arena_get(cli->arena, labels->group_count, sizeof(*job->off_cpu_label));
+    for (size_t g = 0; g < labels->group_count; g++) {
+        struct rps_off_cpu_label *label = &job->off_cpu_label[g];
+        struct rps_run_part part = {.group_count = 1};
+        struct rps_off_cpu time;
+
+        part.stretch = rps_arena_get(cli->arena, labels->count, sizeof(*part.stretch));
+        for (size_t i = 0; i < labels->count; i++) {
+            if (labels->stretch[i].group == g)
+                part.stretch[part.count++] =
+                    (struct rps_run_stretch){labels->stretch[i].first, labels->stretch[i].last, 0};
+        }
+        if (rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, &part, &job->cpus, &job->code,
+                             &time, &cli->err) < 0)
+            return RPS_FAILED;
+        time = rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_FUNCTION);
+        label->time_us = time.time_us;
+        label->waited_us = time.waited_us;
+        label->shares = rps_shares_find(cli->arena, &job->code, time.time, RPS_SHARES_FUNCTION);
+    }
+    job->off_cpu_labels = labels->group_count;
+    return 0;
+}
+
 /* The functions of each phase, of tables of the code. */
 static int find_groups(struct rps_cli *cli, struct job *job)
 {
@@ -218,7 +248,7 @@ static int find_groups(struct rps_cli *cli, struct job *job)
     struct rps_run_part labels;
     int result;
 
-    if (job->choice.phase || settings->is_wall || settings->is_tree || settings->is_stacks ||
+    if (job->choice.phase || settings->is_tree || settings->is_stacks ||
         settings->by > RPS_SHARES_MODULE)
         return 0;
     result = rps_run_phases_get(cli->reader, cli->run_id, &job->levels, NULL, &cli->err);
@@ -226,6 +256,8 @@ static int find_groups(struct rps_cli *cli, struct job *job)
         return result < 0 ? result : 0;
     labels = rps_run_part_of_phases(cli->arena, rps_phase_levels_shown(&job->levels), 1);
     labels = rps_run_part_both(cli->arena, &labels, &job->part);
+    if (settings->is_wall)
+        return is_read(settings) ? find_label_times(cli, job, &labels) : 0;
     result = rps_code_part_shares(cli->arena, cli->reader, cli->run_id, &labels, &job->cpus,
                                   &job->code, &job->groups, &cli->err);
     if (result == 0)
@@ -309,6 +341,8 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .groups_time = job->groups_time,
         .off_cpu = settings->is_wall ? &job->off_cpu : NULL,
         .waits = job->waits,
+        .off_cpu_label = job->off_cpu_label,
+        .off_cpu_labels = job->off_cpu_labels,
         .is_read = is_read(settings),
         .width = TITLE_WIDTH,
     };

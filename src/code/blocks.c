@@ -813,6 +813,48 @@ static void put_labels(const struct filling *filling)
     }
 }
 
+/* For people: where the time of each label went. */
+static void put_label_times(const struct filling *filling)
+{
+    static const struct rps_column columns[] = {
+        {NULL, "Phase", .place = 1},
+        {NULL, "Time", .place = 2},
+        {NULL, "Waited", RPS_VALUE_SHARE, .place = 3},
+        {NULL, "Functions", .place = 4},
+    };
+    const struct rps_code_output *output = filling->output;
+    struct rps_block *block;
+    char label[RPS_PHASE_LABEL_SIZE], text[TEXT_SIZE];
+
+    if (output->off_cpu_labels == 0)
+        return;
+    block =
+        rps_document_block(filling->document, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    block->indent = 2;
+    rps_block_title(block,
+                    "By phase, the program's functions that the time of all threads was in:");
+    for (size_t g = 0; g < output->off_cpu_labels; g++) {
+        const struct rps_off_cpu_label *of = &output->off_cpu_label[g];
+        size_t used = 0;
+
+        if (of->time_us == 0)
+            continue;
+        rps_put_text(block, rps_phase_label((int)g, label));
+        rps_put_text(block, us_text(text, of->time_us));
+        rps_put_number(block, (double)of->waited_us / (double)of->time_us);
+        for (size_t i = 0; i < TOP_TEXT && i < of->shares.count && used < TEXT_SIZE; i++) {
+            const struct rps_share *share = &of->shares.share[i];
+            double part = (double)share->self / (double)of->time_us;
+
+            if (i > 0 && part < TOP_LEAST)
+                break;
+            used += (size_t)snprintf(text + used, TEXT_SIZE - used, "%s%.60s %.0f %%",
+                                     i > 0 ? ", " : "", share->name, 100 * part);
+        }
+        rps_put_text(block, text);
+    }
+}
+
 void rps_code_blocks(struct rps_document *document, const struct rps_code_output *output)
 {
     const struct filling filling = {document, output};
@@ -835,5 +877,6 @@ void rps_code_blocks(struct rps_document *document, const struct rps_code_output
         rps_share_block_unsampled(document, rps_document_block(document, NULL, NULL, 0), 2,
                                   &output->code->sampling, output->unsampled, output->time.cpu_s);
     say_unnamed(&filling);
+    put_label_times(&filling);
     put_labels(&filling);
 }

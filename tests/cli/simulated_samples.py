@@ -208,6 +208,18 @@ def check_wall():
         assert samples["weight"] == "samples" and [row["name"] for row in samples["code"]] == ["solve", "main"], samples
 
 
+def check_wall_phases():
+    """the time of each phase: one works, in the other all waits"""
+    with Folder(runs=0) as folder:
+        folder.write("waits.sim", WAITS.split("phase")[0] +
+                     "repeat 3\nphase run 6s instructions=200M code=main>solve\nsleep 6s code=main>hold_the_lock>schedule\nend\n")
+        expect(folder.call("record", "-q", "--wall", "--frequency", "100", "--pmu", "sim:waits.sim"), 0)
+        text = expect(folder.call("code", "--wall"), 0).stdout
+        assert re.search(r"\n  A +18\.000 s +0\.0 % +solve 100 %\n  B +18\.000 s +100\.0 % +hold_the_lock 100 %\n", text), text
+        part = rows_of(folder, "B")
+        assert [(row["name"], row["waited"]) for row in part if int(row["self"]) > 0] == [("hold_the_lock", "18000000")], part
+
+
 def check_wall_thinned():
     """thinning leaves time off the CPU as it is; time that a sleep spends in a pause is none"""
     with Folder(runs=0) as folder:
@@ -255,5 +267,5 @@ def check_refused():
         refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "bad.sim:2: there is no function 'g' above")
 
 
-tap.main([check_counts, check_names, check_periods, check_options, check_missing, check_wall, check_wall_thinned, check_wall_refused,
+tap.main([check_counts, check_names, check_periods, check_options, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
           check_refused])
