@@ -209,15 +209,16 @@ def check_wall():
 
 
 def check_wall_phases():
-    """the time of each phase: one works, in the other all waits"""
+    """the time of each phase: one works, the other mostly waits"""
     with Folder(runs=0) as folder:
         folder.write("waits.sim", WAITS.split("phase")[0] +
-                     "repeat 3\nphase run 6s instructions=200M code=main>solve\nsleep 6s code=main>hold_the_lock>schedule\nend\n")
+                     "repeat 3\nphase run 6s instructions=200M code=main>solve\nrepeat 8\nphase wait 200ms instructions=20M "
+                     "code=main>hold_the_lock\nsleep 600ms code=main>hold_the_lock>schedule\nend\nend\n")
         expect(folder.call("record", "-q", "--wall", "--frequency", "100", "--pmu", "sim:waits.sim"), 0)
         text = expect(folder.call("code", "--wall"), 0).stdout
-        assert re.search(r"\n  A +18\.000 s +0\.0 % +solve 100 %\n  B +18\.000 s +100\.0 % +hold_the_lock 100 %\n", text), text
+        assert re.search(r"\n  A +18\.\d+ s +0\.0 % +solve 9\d %\n  B +18\.\d+ s +7\d\.\d % +hold_the_lock 100 %\n", text), text
         part = rows_of(folder, "B")
-        assert [(row["name"], row["waited"]) for row in part if int(row["self"]) > 0] == [("hold_the_lock", "18000000")], part
+        assert [(row["name"], row["waited"]) for row in part if int(row["self"]) > 0] == [("hold_the_lock", "14400000")], part
 
 
 def check_wall_thinned():
