@@ -595,7 +595,7 @@ static int sampler_start(void *self, struct rps_error *err)
     struct sampler *sampler = self;
 
     if (!sampler->is_on)
-        rps_perf_wall_resume(&sampler->wall, sampler->rings.switches, rps_clock_monotonic_ns());
+        rps_perf_wall_resume(&sampler->wall, rps_clock_monotonic_ns());
     sampler->is_on = 1;
     return start_kinds(sampler, RPS_PERF_SAMPLES, err);
 }
@@ -680,7 +680,8 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
     vary_interval(sampler);
     rps_perf_rings_drain(&sampler->rings, until_ns, sink);
     if (sampler->what.options.waits && sampler->is_on && until_ns < INT64_MAX &&
-        rps_perf_wall_step(&sampler->wall, sampler->rings.switches, rps_clock_monotonic_ns()) &&
+        rps_perf_wall_step(&sampler->wall, sampler->rings.switches, until_ns,
+                           rps_clock_monotonic_ns()) &&
         start_kinds(sampler, RPS_PERF_WAITS, err) < 0)
         return RPS_FAILED;
     if (sampler->rings.tree)

@@ -93,11 +93,14 @@ void rps_perf_tree_check(struct rps_perf_tree *tree, int64_t until_ns);
 struct rps_perf_wall {
     uint64_t seed;
     int takes_stacks, hears_switches; /* in the window that is on */
-    uint32_t of;               /* of so many windows one is drawn; 0: there are too many switches */
-    uint32_t at, place;        /* the window's number among them, and that of the drawn one */
-    double rate;               /* switches a second, of the last window that heard them */
-    int64_t window_ns, off_ns; /* when it began, CLOCK_MONOTONIC; in which none were heard */
-    uint64_t switches;         /* heard before it */
+    uint32_t of;        /* of so many windows one is drawn; 0: there are too many switches */
+    uint32_t at, place; /* the window's number among them, and that of the drawn one */
+    double rate;        /* switches a second, when they were last heard */
+    int64_t window_ns;  /* when the window began, CLOCK_MONOTONIC */
+    int64_t off_ns;     /* time in which there were too many */
+    int64_t heard_ns;   /* they are heard since then */
+    int64_t until_ns;   /* when the window began those before this time were read, */
+    uint64_t switches;  /* so many */
     struct rps_perf_drawn {
         int64_t from_ns;
         uint32_t weight; /* of stacks since then */
@@ -107,11 +110,13 @@ struct rps_perf_wall {
 /* A first window, of which all stacks are taken. */
 void rps_perf_wall_init(struct rps_perf_wall *wall, uint64_t seed, int64_t now_ns);
 
-/* After a pause: so many switches were heard so far. The window begins anew. */
-void rps_perf_wall_resume(struct rps_perf_wall *wall, uint64_t switches, int64_t now_ns);
+/* After a pause: the window begins anew. */
+void rps_perf_wall_resume(struct rps_perf_wall *wall, int64_t now_ns);
 
-/* To be called at each look at the rings. 1: what is to be taken, or heard, has changed. */
-int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t now_ns);
+/* To be called at each look at the rings, from which so many switches were read so far, all that came
+ * before until_ns. 1: what is to be taken, or heard, has changed. */
+int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t until_ns,
+                       int64_t now_ns);
 
 /* How many switches the stack stands for that was taken then, in this window or the one before. */
 uint32_t rps_perf_wall_weight(const struct rps_perf_wall *wall, int64_t time_ns);
