@@ -28,7 +28,7 @@ if (!code)
 const chosenBefore = emptySection(), { signal } = listening;
 const ROW = 18, FONT = "12px system-ui, 'DejaVu Sans', Arial, sans-serif", LETTER = 6.6, LEAST = 0.4;
 const MODULES = 7, FUNCTIONS = 100, PHASES = 500, FEW = 0.9, FEWEST = 20, CHANCE = 2;
-const ink = "#101010", plain = "DDDDDD", found = "F06BE6";
+const ink = "#101010", plain = "DDDDDD", waited = "A8A8A8", found = "F06BE6";
 const part = name => document.getElementById(name);
 const holder = part("flame"), canvas = holder.firstElementChild, of = part("codeOf"), beside = part("codeWith"), search = part("codeSearch");
 
@@ -44,37 +44,52 @@ const base = path => path.slice(path.lastIndexOf("/") + 1) || path || "[unknown]
 const where = each => each.file ? base(each.file) + (each.line ? ":" + each.line : "") : "";
 
 /* The counts of bin b are those from starts[b] to before starts[b + 1]. */
-const starts = [0], calls = [], counts = [];
-for (const bin of code.counts.split(";")) {
-    let call = 0;
-    for (const text of bin ? bin.split(",") : []) {
-        const [distance, samples] = text.split("x");
-        calls.push(call += +distance);
-        counts.push(samples === undefined ? 1 : +samples);
+function read(text) {
+    const starts = [0], calls = [], counts = [];
+    for (const bin of text.split(";")) {
+        let call = 0;
+        for (const each of bin ? bin.split(",") : []) {
+            const [distance, samples] = each.split("x");
+            calls.push(call += +distance);
+            counts.push(samples === undefined ? 1 : +samples);
+        }
+        starts.push(calls.length);
     }
-    starts.push(calls.length);
+    return { starts, calls, counts };
 }
+const samples = read(code.counts), waits = code.waits === undefined ? null : read(code.waits), starts = samples.starts;
+
+/* By time each sample stands for its interval, and time off the CPU, in microseconds, is known. */
+const time = part("codeTime"), byTime = () => waits !== null && time.value === "time";
+if (waits)
+    time.parentElement.hidden = false;
 /* Of a comparison bins have no place: isIn is asked for their number. */
 const edges = code.edges || starts.map((start, bin) => bin - 0.5), middles = edges.slice(1).map((end, i) => (edges[i] + end) / 2);
 
 /* How often each call was there in the bins that are asked for, with what it called, and what that is to be divided
- * by: samples to shares, or where `perSecond` is known to seconds. */
+ * by: samples to shares, or where `perSecond` is known to seconds; `off` is the total of what was off the CPU. */
 function totals(isIn, perSecond) {
-    const self = new Float64Array(count), total = new Float64Array(count);
+    const self = new Float64Array(count), total = new Float64Array(count), off = new Float64Array(count);
+    const weight = byTime() ? 1e6 / code.frequency : 1;
     let length = 0;
     middles.forEach((middle, bin) => {
         if (!isIn(middle))
             return;
         length += edges[bin + 1] - edges[bin];
         for (let i = starts[bin]; i < starts[bin + 1]; i++)
-            self[calls[i]] += counts[i];
+            self[samples.calls[i]] += weight * samples.counts[i];
+        for (let i = byTime() ? waits.starts[bin] : Infinity; i < (waits ? waits.starts[bin + 1] : 0); i++) {
+            self[waits.calls[i]] += waits.counts[i];
+            off[waits.calls[i]] += waits.counts[i];
+        }
     });
     for (let call = count - 1; call > 0; call--) {
         total[call] += self[call];
         total[caller[call]] += total[call];
+        off[caller[call]] += off[call];
     }
     total[0] += self[0];
-    return { self, total, all: total[0], per: perSecond || total[0], length };
+    return { self, total, off, all: total[0], per: perSecond || total[0], length };
 }
 
 const whole = totals(() => true);
@@ -142,7 +157,7 @@ let mine = whole, other = null, against = null, zoomed = 0, current = 0, matches
 
 const share = (of, value) => of.per > 0 ? value / of.per : 0;
 const width = call => other ? (share(mine, mine.total[call]) + share(other, other.total[call])) / 2 : share(mine, mine.total[call]);
-const isFew = () => mine.all < FEWEST || other && other.all < FEWEST;
+const isFew = () => !byTime() && (mine.all < FEWEST || other && other.all < FEWEST);
 const inPercent = value => value === 0 ? "0 %" : (100 * value).toFixed(value < 0.0995 ? 2 : 1) + " %";
 const percent = value => isFew() ? "\u2013" : inPercent(value);
 const sign = value => value > 0 ? "+" : value < 0 ? "\u2212" : "\u00b1";
@@ -150,7 +165,8 @@ const points = value => isFew() ? "\u2013" : sign(value) + (100 * Math.abs(value
 const amount = inSeconds ? value => value === 0 ? "0 s" : page.duration(value) : percent;
 const difference = inSeconds ? value => sign(value) + amount(Math.abs(value)) : points;
 const ofB = data.rows ? ", B" : "";
-const ofSamples = inSeconds ? "" : " of the samples";
+const ofSamples = () => inSeconds ? "" : byTime() ? " of the time" : " of the samples";
+const seconds = us => (us / 1e6).toFixed(us < 1e6 ? 3 : us < 1e8 ? 2 : 0) + " s";
 
 function choose() {
     const [low, high] = page.shown(), chosen = choices[of.value];
@@ -173,13 +189,14 @@ function choose() {
 /* What each function has. */
 function addUp() {
     for (const each of functions)
-        Object.assign(each, { self: 0, total: 0, otherSelf: 0, otherTotal: 0 });
+        Object.assign(each, { self: 0, total: 0, off: 0, otherSelf: 0, otherTotal: 0 });
     for (let call = 1; call < count; call++) {
         const each = functions[functionOf[call]];
         if (!each)
             continue;
         each.self += mine.self[call];
         each.total += isOutermost[call] ? mine.total[call] : 0;
+        each.off += isOutermost[call] ? mine.off[call] : 0;
         if (other) {
             each.otherSelf += other.self[call];
             each.otherTotal += isOutermost[call] ? other.total[call] : 0;
@@ -199,7 +216,11 @@ function tellOff(off, isIn) {
 function tellAbout() {
     const complete = code.samples > 0 ? code.complete / code.samples : 0, about = part("codeAbout"), could = code.frequency * mine.length * code.cpus;
     const off = code.frequency > 0 && data.axisIsTime && could >= FEWEST ? 1 - mine.all / could : 0;
-    about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
+    if (byTime())
+        about.replaceChildren("All threads had " + seconds(mine.all) + " in " + choices[of.value].name + ": " + seconds(mine.all - mine.off[0]) +
+            " on a CPU, by samples, and " + seconds(mine.off[0]) + " off it" + (other ? "; compared with " + seconds(other.all) + " in " + against.name : "") + ". ");
+    else
+        about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
         (other ? ", compared with " + other.all.toLocaleString("en") + " of " + against.name : "") +
         (off > 0.005 ? "; " + tellOff(off, choices[of.value].isIn) : "") + (isFew() && !inSeconds ? "; too few for shares. " : ". "));
     if (complete < FEW && code.samples >= FEWEST)
@@ -212,7 +233,8 @@ function tellAbout() {
 /* How sure a difference is: beyond chance, in standard errors. */
 function change(call) {
     const a = share(mine, mine.total[call]), b = share(other, other.total[call]);
-    const error = Math.sqrt((mine.per > 0 ? a / mine.per : 0) + (other.per > 0 ? b / other.per : 0));
+    const unit = byTime() ? 1e6 / code.frequency : 1;
+    const error = Math.sqrt((mine.per > 0 ? a / mine.per * unit : 0) + (other.per > 0 ? b / other.per * unit : 0));
     return error > 0 && Math.abs(a - b) > CHANCE * error ? (a - b) / (a + b) : 0;
 }
 
@@ -274,11 +296,16 @@ function draw(across = 0) {
         pen.globalAlpha = dim ? 0.45 : 1;
         pen.fillStyle = "#" + colour;
         pen.fillRect(x, row * ROW + 1, Math.max(LEAST, w - (w > 3 ? 1 : 0)), ROW - 1);
+        if (!other && !(matches && matches[call]) && mine.off[call] > 0) { /* at the right, what was off the CPU */
+            const grey = w * mine.off[call] / mine.total[call];
+            pen.fillStyle = "#" + waited;
+            pen.fillRect(x + w - grey, row * ROW + 1, Math.max(LEAST, grey - (w > 3 ? 1 : 0)), ROW - 1);
+        }
         pen.globalAlpha = 1;
         if (letters < 3)
             continue;
         const name = nameOf(call);
-        pen.fillStyle = dim ? "#" + palette().text : inkOn(colour);
+        pen.fillStyle = dim ? "#" + palette().text : inkOn(!other && 2 * mine.off[call] > mine.total[call] ? waited : colour);
         pen.fillText(name.length > letters ? name.slice(0, letters - 1) + "\u2026" : name, x + 3, row * ROW + ROW / 2 + 1, w - 4);
     }
     const box = boxes.find(each => each.call === current);
@@ -293,8 +320,9 @@ function describe(call) {
     const each = functions[functionOf[call]], parts = [nameOf(call)];
     if (each)
         parts.push(code.modules[each.module] || "[unknown]", where(each));
-    parts.push(amount(share(mine, mine.total[call])) + ofSamples +
-        (mine.self[call] > 0 ? ", " + amount(share(mine, mine.self[call])) + " itself" : ""));
+    parts.push(amount(share(mine, mine.total[call])) + ofSamples() +
+        (mine.self[call] > 0 ? ", " + amount(share(mine, mine.self[call])) + " itself" : "") +
+        (byTime() ? ", " + seconds(mine.total[call]) + (mine.off[call] > 0 ? ", of which " + seconds(mine.off[call]) + " off the CPU" : "") : ""));
     if (other)
         parts.push(difference(share(mine, mine.total[call]) - share(other, other.total[call])) + (inSeconds ? "" : " points") + " of " +
             amount(share(other, other.total[call])));
@@ -354,14 +382,14 @@ function find() {
     const text = search.value.trim().toLowerCase();
     const fits = functions.map(each => text && (each.name.toLowerCase().includes(text) || code.modules[each.module].toLowerCase().includes(text)));
     matches = text ? functionOf.map(each => each >= 0 && fits[each]) : null;
-    let samples = 0;
+    let sum = 0;
     for (let call = 1; call < count && matches; call++) {
         let at = caller[call];
         while (matches[call] && at > 0 && !matches[at])
             at = caller[at];
-        samples += matches[call] && at === 0 ? mine.total[call] : 0;
+        sum += matches[call] && at === 0 ? mine.total[call] : 0;
     }
-    part("codeFound").textContent = !text ? "" : matches.includes(true) ? amount(share(mine, samples)) + ofSamples : "nothing found";
+    part("codeFound").textContent = !text ? "" : matches.includes(true) ? amount(share(mine, sum)) + ofSamples() : "nothing found";
     fillLegend();
     tell(current);
     draw();
@@ -375,7 +403,7 @@ function fillLegend() {
         ? [key(colourOfChange(1), "more in " + name + " than in " + against.name), key(colourOfChange(-1), "less"),
            key(palette().middle, "no more different than by chance"), element("span", {}, "As wide as the mean of both " + (inSeconds ? "times." : "shares."))]
         : [...modules.slice(0, MODULES).map(i => key(colourOfModule(i), base(code.modules[i]))),
-           modules.length > MODULES ? key(plain, "others") : ""]), matches ? key(found, "found") : "");
+           modules.length > MODULES ? key(plain, "others") : "", mine.off[0] > 0 ? key(waited, "off the CPU") : ""]), matches ? key(found, "found") : "");
 }
 
 const byText = (a, b) => a < b ? -1 : a > b ? 1 : 0;
@@ -389,6 +417,7 @@ const columns = () => [
     ...other ? [{ id: "selfChange", name: "change", full: "change of self", of: selfChange, show: difference }] : [],
     { id: "total", name: "Total" + ofB, of: each => share(mine, each.total), show: amount },
     ...other ? [{ id: "totalChange", name: "change", full: "change of total", of: totalChange, show: difference }] : [],
+    ...byTime() ? [{ id: "off", name: "Off the CPU", of: each => share(mine, each.off), show: amount }] : [],
     { id: "module", name: "Module", of: each => base(code.modules[each.module]), title: each => code.modules[each.module] },
     { id: "where", name: "File", of: where, title: each => each.file },
 ];
@@ -443,10 +472,12 @@ part("code").hidden = false;
 if (data.rows)
     sortBy = "selfChange";
 for (const [id, value] of chosenBefore)
-    if (choices[value] || id === search.id)
+    if (choices[value] || id === search.id || waits && id === time.id)
         part(id).value = value;
 choose();
 of.addEventListener("change", choose);
+if (waits)
+    time.addEventListener("change", choose);
 if (beside)
     beside.addEventListener("change", () => {
         [sortBy, falling] = [beside.value ? "selfChange" : "self", true];

@@ -417,7 +417,13 @@ CREATE TABLE sampling (           -- one row: how samples were taken, and what c
     is_wide INTEGER,              -- 1: whole CPUs were sampled, and what is not the target's was
                                   -- dropped; 0: tasks one by one, short ones hardly
     is_fixed INTEGER,             -- 1: each thread keeps its interval, by time; 0: it varies
-    lookups INTEGER               -- times that forks were lost, and processes were looked up
+    lookups INTEGER,              -- times that forks were lost, and processes were looked up
+    blocked_us INTEGER,           -- time off the CPU by stack (record --wall), all of code_count.blocked;
+                                  -- NULL: that was not asked for
+    blocked_of INTEGER,           -- its stacks are of one in so many stretches of .1 s, where there were
+                                  -- most switches; 1: all
+    blocked_off_us INTEGER,       -- time in which there were too many for it
+    switches_lost INTEGER         -- of it: switches for which there was no room
 ) STRICT;
 
 CREATE TABLE module (             -- one row per file, or other memory, that had code
@@ -507,6 +513,8 @@ CREATE TABLE code_count (         -- how often stacks and tasks were seen in a p
                                   -- others are from '!' to 'M'. Up to format 1.3 JSON, samples ->
                                   -- array of stack.stack: {"1":[12,15],"3":[7]}
     tasks TEXT NOT NULL,          -- the same of task.task
+    blocked TEXT,                 -- the same of stack.stack, with us that threads were off the CPU in
+                                  -- it for how often; NULL: none. View blocked_time
     PRIMARY KEY (run_id, level, cpu, period, part)
 ) STRICT, WITHOUT ROWID;
 
@@ -754,6 +762,22 @@ ELSE
                              id + (45 * high + digit - 45) / 2 + 2097152))
      FROM walk WHERE digit >= 45 AND (has_more OR (45 * high + digit - 45) % 2 = 0))
 END || ']') AS n;
+
+-- Off the CPU, us by stack (record --wall).
+CREATE VIEW blocked_time AS
+SELECT c.run_id, c.level, c.cpu, c.period, n.value % 2097152 AS stack, n.value / 2097152 AS us
+FROM code_count AS c, json_each('[' ||
+    (WITH RECURSIVE walk (rest, digit, high, id, has_more) AS (
+         SELECT substr(c.blocked, 2), unicode(c.blocked) - 33, 0, -1, 0
+         UNION ALL
+         SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, 45 * high + digit, 0),
+                iif(digit < 45 OR has_more, id, id + (45 * high + digit - 45) / 2),
+                iif(digit < 45, has_more, NOT has_more AND (45 * high + digit - 45) % 2)
+         FROM walk WHERE digit IS NOT NULL)
+     SELECT group_concat(iif(has_more, id + 2097152 * (45 * high + digit - 45 + 2),
+                             id + (45 * high + digit - 45) / 2 + 2097152))
+     FROM walk WHERE digit >= 45 AND (has_more OR (45 * high + digit - 45) % 2 = 0)) || ']') AS n
+WHERE c.blocked IS NOT NULL;
 
 -- Each stack: the stack that called it, and the frame that was called.
 CREATE VIEW stack_frame AS

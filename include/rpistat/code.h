@@ -36,10 +36,13 @@ struct rps_module {
     char build_id[2 * RPS_BUILD_ID_MAX + 1]; /* in hexadecimal; "" not known */
 };
 
+/* Is it a C library's file, or its threads'? */
+int rps_code_is_c_library(const char *path);
+
 struct rps_frame {
     int64_t frame;
     int64_t module;
-    uint64_t address; /* of an instruction: return addresses are one less than the stack had; where
+    uint64_t address;  /* of an instruction: return addresses are one less than the stack had; where
                          there are many frames the beginning of a function, which stands for all of
                          it (code/tracker.h) */
     uint64_t function; /* where the function begins that has it, likewise; 0: not known */
@@ -98,13 +101,21 @@ struct rps_program {
     uint64_t unsampled_processes, unsampled_threads; /* first threads, and others */
 };
 
+/* What is counted: columns of code_count. */
+enum rps_code_counted {
+    RPS_COUNT_STACKS,  /* samples of each stack */
+    RPS_COUNT_TASKS,   /* ... of each task */
+    RPS_COUNT_BLOCKED, /* us that threads were off the CPU in each stack */
+    RPS_COUNT_KINDS,
+};
+
 /* How often a stack, or a task, was seen in a period, or in a block where the run was thinned. */
 struct rps_code_count {
     int level; /* rpistat/period.h */
     int32_t cpu;
-    uint64_t period; /* its number; of a block the first one's */
-    int64_t id;      /* of the stack, or the task */
-    uint64_t samples;
+    uint64_t period;  /* its number; of a block the first one's */
+    int64_t id;       /* of the stack, or the task */
+    uint64_t samples; /* or us */
 };
 
 /* All that a store knows of the code of a run but the counts. Numbers are indices: element i has

@@ -3,9 +3,16 @@
 #define RPISTAT_CODE_OUTPUT_H
 
 #include "rpistat/document.h"
+#include "rpistat/off_cpu.h"
 #include "rpistat/run.h"
 #include "rpistat/run_code.h"
 #include "rpistat/shares.h"
+
+/* Time of all threads in the phases of a label. */
+struct rps_off_cpu_label {
+    uint64_t time_us, waited_us;
+    struct rps_shares shares; /* of functions, by that time */
+};
 
 enum rps_code_view {
     RPS_CODE_TABLE,
@@ -28,6 +35,11 @@ struct rps_code_output {
     const struct rps_unsampled *unsampled;   /* of the run */
     const struct rps_part_shares *groups;    /* of each label; NULL: none are to be told of */
     const struct rps_part_time *groups_time; /* of each label */
+    const struct rps_off_cpu *off_cpu; /* NULL: of samples; else shares and calls are of its time,
+                                          which was moved to functions, of other views to reasons */
+    const struct rps_off_cpu_share *waits; /* of each share, then */
+    const struct rps_off_cpu_label *off_cpu_label;
+    size_t off_cpu_labels; /* 0: none are to be told of */
     int is_read; /* 1: by people: what only programs are told is left out, of which there may be much */
     int width; /* of the title, in characters */
 };

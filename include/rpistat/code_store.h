@@ -31,6 +31,7 @@ void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cp
 void rps_writer_program(struct rps_writer *writer, const struct rps_program *program);
 void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count);
 void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_count *count);
+void rps_writer_blocked_count(struct rps_writer *writer, const struct rps_code_count *count);
 
 /*
  * The code that was seen in a run's samples: 1 and *ret (for rps_code_free), 0 when none were
@@ -40,12 +41,12 @@ void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_coun
 int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *ret,
                     struct rps_error *err);
 
-/* Counts of stacks, or of tasks, of the periods first ... last of one CPU, or with RPS_CPU_ALL of
+/* Counts of one kind of the periods first ... last of one CPU, or with RPS_CPU_ALL of
  * all tracks. A block that is thinned counts where its first period lies; a number may come more
  * than once, and be of a stack or task of which the code has nothing. Returned through: what
  * `count` returns when it is not 0. */
 struct rps_code_count_query {
-    int tasks; /* 0: of stacks */
+    enum rps_code_counted what;
     int32_t cpu;
     uint64_t first, last;
     int (*count)(void *context, const struct rps_code_count *count, struct rps_error *err);

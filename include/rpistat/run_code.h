@@ -22,11 +22,11 @@
 typedef int rps_run_code_each(void *context, size_t group, int64_t id, uint64_t samples,
                               struct rps_error *err);
 
-/* Call `each` for all counts of stacks, or of tasks, in the part; of these CPUs alone where they
+/* Call `each` for all counts of a kind in the part; of these CPUs alone where they
  * are listed. Where a run is thinned, a block counts where its first period lies. */
 int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                      const struct rps_cpus *cpus, int tasks, rps_run_code_each *each,
-                      void *context, struct rps_error *err);
+                      const struct rps_cpus *cpus, enum rps_code_counted what,
+                      rps_run_code_each *each, void *context, struct rps_error *err);
 
 /* How often what stacks, or tasks, are told apart by was seen in each group of a part. */
 struct rps_code_counts {
@@ -41,8 +41,8 @@ struct rps_code_counts {
 /* Count; `key` and `key_count` are there, the rest is the arena's. Errors: the store's. */
 int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts,
                          struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                         const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
-                         struct rps_error *err);
+                         const struct rps_cpus *cpus, const struct rps_code *code,
+                         enum rps_code_counted what, struct rps_error *err);
 
 /* The shares of each group of a part, all of the arena. Errors: the store's. */
 int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,

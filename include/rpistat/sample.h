@@ -16,15 +16,18 @@
 #define RPS_BUILD_ID_MAX 20 /* bytes */
 
 enum rps_sample_kind {
-    RPS_SAMPLE_STACK,  /* a sample */
-    RPS_SAMPLE_MAP,    /* executable memory: address, length, file_offset, path, build_id */
-    RPS_SAMPLE_FORK,   /* thread tid of process pid was made by parent_pid, parent_tid */
-    RPS_SAMPLE_NAME,   /* thread tid is called `path`; is_exec: by an exec, which empties memory */
-    RPS_SAMPLE_EXIT,   /* thread tid of process pid has ended */
-    RPS_SAMPLE_TIME,   /* thread tid of process pid had cpu_time_ns on `cpu` while it could be
+    RPS_SAMPLE_STACK, /* a sample */
+    RPS_SAMPLE_MAP,   /* executable memory: address, length, file_offset, path, build_id */
+    RPS_SAMPLE_FORK,  /* thread tid of process pid was made by parent_pid, parent_tid */
+    RPS_SAMPLE_NAME,  /* thread tid is called `path`; is_exec: by an exec, which empties memory */
+    RPS_SAMPLE_EXIT,  /* thread tid of process pid has ended */
+    RPS_SAMPLE_TIME,  /* thread tid of process pid had cpu_time_ns on `cpu` while it could be
                           sampled: once for each CPU that it was on, behind its RPS_SAMPLE_EXIT; of
                           threads that were opened when the recording ends, with what those that
                           they made, and that go on, have had */
+    RPS_SAMPLE_WAIT, /* thread tid leaves its CPU, where the stack of a sample says, `weight` times */
+    RPS_SAMPLE_AWAKE, /* thread tid waits no longer since then: it is on a CPU again, or left it for
+                          another's turn. tid 0: of none is it known any more */
     RPS_SAMPLE_SYMBOL, /* a simulation's code at map_address, map_length long: function `path`, of
                           source_file and source_line; pid 0: in all processes */
 };
@@ -49,7 +52,13 @@ struct rps_sample {
     /* RPS_SAMPLE_TIME */
     int64_t cpu_time_ns;
 
-    /* RPS_SAMPLE_STACK: addresses of instructions, the innermost first, the kernel's before the
+    /* RPS_SAMPLE_WAIT: it stands for so many, since the stacks of the others were not taken */
+    uint32_t weight;
+
+    /* RPS_SAMPLE_AWAKE: it left its CPU for another's turn, and has not waited at all */
+    int is_preempted;
+
+    /* RPS_SAMPLE_STACK and RPS_SAMPLE_WAIT: addresses of instructions, the innermost first, the kernel's before the
      * workload's. Those that are behind a call are return addresses, as the stack has them. */
     const uint64_t *address;
     size_t address_count, kernel_count;
@@ -91,6 +100,12 @@ struct rps_sampling {
     uint64_t unmapped;  /* addresses for which no mapping was known */
     uint64_t lookups;   /* times that forks were lost, and the target's processes were looked up
                            among those that run: an orphan may be missing */
+    int has_waits;      /* stacks of threads that leave their CPU were taken, too */
+    uint64_t blocked_us;     /* of them: time until they were on one again, */
+    uint64_t blocked_of;     /* in one of so many stretches of .1 s, while there were many switches;
+                               1: all; 0: in none, there are too many. At the end the most */
+    uint64_t blocked_off_us; /* time in which there were too many */
+    uint64_t switches_lost;  /* and the switches for which there was no room */
 };
 
 /* Who gets them, in order of time. Called on the measurement loop: must not wait. */

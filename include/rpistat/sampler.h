@@ -38,6 +38,7 @@ struct rps_sampling_options {
     uint64_t threshold; /* > 0: a sample each so many events, for `frequency` */
     enum rps_stacks stacks;
     enum rps_sample_on on;
+    int waits; /* 1: stacks of threads that leave their CPU, too; an error where that cannot be had */
     int hears_only; /* 1: of a workload or running processes names, forks and ends are heard, and
                        nothing is sampled; all else here does not matter */
 };

@@ -158,6 +158,7 @@ struct rps_record_settings {
     uint64_t frequency;           /* --frequency */
     enum rps_sample_on sample_on; /* --sample-on */
     enum rps_stacks stacks;       /* --stacks */
+    int wall;                     /* --wall */
     int asks_for_samples; /* one of the last three was given: without samples nothing is recorded */
     enum rps_record_signals signals; /* --signals */
     double signal_budget;            /* --signal-budget: part of a CPU */

@@ -19,7 +19,7 @@
 
 struct settings {
     enum rps_shares_by by;
-    int is_tree, is_stacks, is_resolving;
+    int is_tree, is_stacks, is_wall, is_resolving;
     uint64_t at_most; /* 0: not said */
     const char *cpus, *region;
     enum rps_format format; /* or, behind all of a document: */
@@ -38,6 +38,8 @@ static const struct rps_option options[] = {
      AT(is_tree)},
     {"stacks", 0, NULL, "the call stacks that were seen most", NULL, RPS_OPTION_FLAG,
      AT(is_stacks)},
+    {"wall", 0, NULL, "time on and off the CPU, of a run with record --wall", NULL, RPS_OPTION_FLAG,
+     AT(is_wall)},
     {"at-most", 0, "N", "so many rows (default 20 in text, else all)", NULL, RPS_OPTION_INT,
      AT(at_most), 1, INT32_MAX},
     {"cpu", 0, "CPUS", "of a recording by CPU: these only, as in 0-3,8", NULL, RPS_OPTION_TEXT,
@@ -58,9 +60,18 @@ static int check_code(struct rps_cli *cli)
     int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
 
     if ((int)settings->format >= rps_options_word(FORMATS, "folded"))
-        settings->export = (int)settings->format == rps_options_word(FORMATS, "folded")
-                               ? &rps_export_folded
-                               : &rps_export_pprof;
+        settings->export = (int)settings->format != rps_options_word(FORMATS, "folded")
+                               ? &rps_export_pprof
+                           : settings->is_wall ? &rps_export_folded_wall
+                                               : &rps_export_folded;
+    if (settings->is_wall && settings->by > RPS_SHARES_MODULE)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--wall: time off the CPU is known of functions, lines and modules: "
+                             "leave out --by %s",
+                             rps_code_by_names[settings->by]);
+    if (settings->is_wall && settings->export == &rps_export_pprof)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format pprof has samples alone: leave out --wall, or take folded");
     if (settings->is_tree + settings->is_stacks > 1 ||
         ((settings->is_tree || settings->is_stacks) && settings->by != RPS_SHARES_FUNCTION))
         return rps_error_set(&cli->err, RPS_USAGE,
@@ -130,6 +141,10 @@ struct job {
     struct rps_run_part part; /* the arena's, as all below */
     struct rps_shares shares;
     struct rps_calls calls;
+    struct rps_off_cpu off_cpu;
+    struct rps_off_cpu_share *waits;
+    struct rps_off_cpu_label *off_cpu_label;
+    size_t off_cpu_labels;
     struct rps_shares programs;
     struct rps_part_shares groups;
     struct rps_part_time *time, *groups_time;
@@ -153,14 +168,38 @@ static int count(struct rps_cli *cli, const struct job *job, int tasks, uint64_t
     return result;
 }
 
+/* The shares of time on and off the CPU. */
+static int find_time(struct rps_cli *cli, struct job *job)
+{
+    const struct settings *settings = cli->settings;
+    int is_table = !settings->is_tree && !settings->is_stacks;
+    struct rps_off_cpu time, moved;
+    int result = rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, &job->part, &job->cpus,
+                                  &job->code, &time, &cli->err);
+
+    if (result < 0)
+        return result;
+    moved = rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_FUNCTION);
+    job->shares = rps_shares_find(cli->arena, &job->code, moved.time, settings->by);
+    job->waits = rps_off_cpu_shares(cli->arena, &job->code, &time, settings->by, &job->shares);
+    job->off_cpu =
+        is_table ? moved : rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_REASON);
+    if (!is_table)
+        job->calls = rps_shares_calls(cli->arena, &job->code, job->off_cpu.time);
+    return 0;
+}
+
 /* The shares, and for people which programs ran, of tables of code. */
 static int find_shares(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     int tasks = settings->by >= RPS_SHARES_PROCESS;
     uint64_t *samples;
-    int result = count(cli, job, tasks, &samples);
+    int result;
 
+    if (settings->is_wall)
+        return find_time(cli, job);
+    result = count(cli, job, tasks, &samples);
     if (result < 0)
         return result;
     job->shares = rps_shares_find(cli->arena, &job->code, samples, settings->by);
@@ -172,6 +211,34 @@ static int find_shares(struct rps_cli *cli, struct job *job)
     if (result == 0)
         job->programs = rps_shares_find(cli->arena, &job->code, samples, RPS_SHARES_PROGRAM);
     return result;
+}
+
+/* Time on and off the CPU of each label. */
+static int find_label_times(struct rps_cli *cli, struct job *job, const struct rps_run_part *labels)
+{
+    job->off_cpu_label =
+        rps_arena_get(cli->arena, labels->group_count, sizeof(*job->off_cpu_label));
+    for (size_t g = 0; g < labels->group_count; g++) {
+        struct rps_off_cpu_label *label = &job->off_cpu_label[g];
+        struct rps_run_part part = {.group_count = 1};
+        struct rps_off_cpu time;
+
+        part.stretch = rps_arena_get(cli->arena, labels->count, sizeof(*part.stretch));
+        for (size_t i = 0; i < labels->count; i++) {
+            if (labels->stretch[i].group == g)
+                part.stretch[part.count++] =
+                    (struct rps_run_stretch){labels->stretch[i].first, labels->stretch[i].last, 0};
+        }
+        if (rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, &part, &job->cpus, &job->code,
+                             &time, &cli->err) < 0)
+            return RPS_FAILED;
+        time = rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_FUNCTION);
+        label->time_us = time.time_us;
+        label->waited_us = time.waited_us;
+        label->shares = rps_shares_find(cli->arena, &job->code, time.time, RPS_SHARES_FUNCTION);
+    }
+    job->off_cpu_labels = labels->group_count;
+    return 0;
 }
 
 /* The functions of each phase, of tables of the code. */
@@ -189,6 +256,8 @@ static int find_groups(struct rps_cli *cli, struct job *job)
         return result < 0 ? result : 0;
     labels = rps_run_part_of_phases(cli->arena, rps_phase_levels_shown(&job->levels), 1);
     labels = rps_run_part_both(cli->arena, &labels, &job->part);
+    if (settings->is_wall)
+        return is_read(settings) ? find_label_times(cli, job, &labels) : 0;
     result = rps_code_part_shares(cli->arena, cli->reader, cli->run_id, &labels, &job->cpus,
                                   &job->code, &job->groups, &cli->err);
     if (result == 0)
@@ -270,6 +339,10 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .unsampled = &unsampled,
         .groups = job->groups_time ? &job->groups : NULL,
         .groups_time = job->groups_time,
+        .off_cpu = settings->is_wall ? &job->off_cpu : NULL,
+        .waits = job->waits,
+        .off_cpu_label = job->off_cpu_label,
+        .off_cpu_labels = job->off_cpu_labels,
         .is_read = is_read(settings),
         .width = TITLE_WIDTH,
     };
@@ -327,6 +400,7 @@ const struct rps_command rps_command_code = {
     .examples = "  rpistat code\n"
                 "  rpistat code B --lines\n"
                 "  rpistat code --tree --from 10s --to 20s\n"
+                "  rpistat code --wall\n"
                 "  rpistat code --by thread --format csv\n"
                 "  rpistat code B --format folded | flamegraph.pl > b.svg\n"
                 "  rpistat code --resolve --binaries ./build",

@@ -125,6 +125,8 @@ static const struct rps_option options[] = {
      AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "callers by fp, dwarf, lbr, auto; or none", "auto", RPS_OPTION_CHOICE,
      AT(stacks), .words = "auto fp dwarf lbr none"},
+    {"wall", 0, NULL, "stacks of threads that leave the CPU, too: code --wall", NULL,
+     RPS_OPTION_FLAG, AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
     {"signals", 0, "WHAT", "also read tree, machine, all; or off", "all", RPS_OPTION_CHOICE,
      AT(signals), .words = "off tree machine all"},
     {"signal-budget", 0, "P", "what reading them may take of a CPU", "0.1%", RPS_OPTION_OTHER,
@@ -144,7 +146,8 @@ static int check_record(struct rps_cli *cli)
 {
     struct rps_record_settings *settings = cli->settings;
 
-    settings->asks_for_samples = rps_options_source(cli, "sample") != RPS_SOURCE_DEFAULT ||
+    settings->asks_for_samples = settings->wall ||
+                                 rps_options_source(cli, "sample") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "frequency") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "sample-on") != RPS_SOURCE_DEFAULT ||
                                  rps_options_source(cli, "stacks") != RPS_SOURCE_DEFAULT;

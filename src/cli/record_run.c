@@ -175,6 +175,7 @@ static int try_samples(struct rps_recording *r, struct rps_error *err)
         .threshold = r->sample_threshold,
         .stacks = r->settings->stacks,
         .on = r->settings->sample_on,
+        .waits = r->settings->wall,
     };
 
     return rps_code_recorder_open(&r->samples, &options, r->pmu, r->pmu_self, &r->target.target,

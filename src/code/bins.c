@@ -211,10 +211,10 @@ static int add_count(void *context, const struct rps_code_count *count, struct r
     return 0;
 }
 
-static int read_counts(struct filling *filling, int tasks, struct rps_error *err)
+static int read_counts(struct filling *filling, enum rps_code_counted what, struct rps_error *err)
 {
     const struct rps_cpu_series *series = &filling->picture->cpu_series;
-    struct rps_code_count_query query = {.tasks = tasks,
+    struct rps_code_count_query query = {.what = what,
                                          .first = filling->knot[0].period,
                                          .last = filling->knot[filling->knot_count - 1].period - 1,
                                          .count = add_count,
@@ -230,7 +230,8 @@ static int read_counts(struct filling *filling, int tasks, struct rps_error *err
 }
 
 int rps_code_bins_read(struct rps_arena *arena, const struct rps_picture *picture, size_t bin_count,
-                       int tasks, size_t ids, struct rps_code_bins *ret, struct rps_error *err)
+                       enum rps_code_counted what, size_t ids, struct rps_code_bins *ret,
+                       struct rps_error *err)
 {
     struct filling filling = {.arena = arena, .picture = picture, .bins = ret, .ids = ids};
     int result;
@@ -240,7 +241,7 @@ int rps_code_bins_read(struct rps_arena *arena, const struct rps_picture *pictur
     if (result == 0 && filling.knot_count > 1)
         choose_edges(&filling, bin_count);
     if (ret->bin_count > 0)
-        result = read_counts(&filling, tasks, err);
+        result = read_counts(&filling, what, err);
     return result;
 }
 

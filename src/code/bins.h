@@ -23,10 +23,10 @@ struct rps_code_bins {
     size_t cell_count;
 };
 
-/* The bins of a picture, about so many, in the arena: of stacks, or with `tasks` of tasks, of which
- * the run has `ids`. Errors: the store's. */
+/* The bins of a picture, about so many, in the arena: of a kind of counts, of which the run has
+ * `ids`. Those of one picture and number are the same of all kinds. Errors: the store's. */
 int rps_code_bins_read(struct rps_arena *arena, const struct rps_picture *picture, size_t bin_count,
-                       int tasks, size_t ids, struct rps_code_bins *ret, struct rps_error *err);
+                       enum rps_code_counted what, size_t ids, struct rps_code_bins *ret, struct rps_error *err);
 
 /* Give each cell another id, of the array, and add up those that are the same now; those of
  * SIZE_MAX go. */

@@ -54,13 +54,29 @@ static const char *line_text(char ret[TEXT_SIZE], const char *file, int line)
     return ret;
 }
 
+static char *us_text(char ret[TEXT_SIZE], uint64_t us)
+{
+    snprintf(ret, TEXT_SIZE, "%.3f s", (double)us / 1e6);
+    return ret;
+}
+
+/* A figure of samples, or of time for us. */
+static void put_weight(const struct filling *filling, struct rps_block *block, uint64_t weight)
+{
+    char text[TEXT_SIZE];
+
+    rps_put_int(block, (int64_t)weight, 1);
+    if (filling->output->off_cpu)
+        rps_put_words(block, "%s", weight > 0 ? us_text(text, weight) : "-");
+}
+
 /* --- what was sampled ------------------------------------------------------------------------- */
 
 static void say_sampling(const struct filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
-    uint64_t samples = output->shares->samples;
+    uint64_t samples = output->off_cpu ? output->off_cpu->samples : output->shares->samples;
     char share[TEXT_SIZE], often[TEXT_SIZE], got[TEXT_SIZE], few[TEXT_SIZE], off[TEXT_SIZE] = "";
 
     if (s->frequency > 0)
@@ -77,7 +93,7 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
     else
         rps_samples_got_text(got, sizeof(got), s, samples, output->time.cpu_s, output->is_whole);
     rps_block_wrap(head, 0, 0, "%s of %s, %s%s", got, s->event, often, off);
-    if (samples < RPS_SHARES_SAMPLES_MIN)
+    if (samples < RPS_SHARES_SAMPLES_MIN && !output->off_cpu)
         rps_block_wrap(head, 0, 0, "These are too few for shares.");
     if (few[0])
         rps_block_wrap(head, 0, 0, "%s", few);
@@ -95,6 +111,59 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
                        " time%s, and the workload's processes looked up among those that ran: one "
                        "that had lost its parent may be missing.",
                        s->lookups, s->lookups == 1 ? "" : "s");
+}
+
+/* "1.00 s in hold_the_lock (lock.c:7)": where the threads waited most. */
+static void say_waits(const struct filling *filling, struct rps_block *head)
+{
+    const struct rps_code_output *output = filling->output;
+    const struct rps_sampling *s = &output->code->sampling;
+    const struct rps_shares *shares = output->shares;
+    char waits[TOP_TEXT * 2 * TEXT_SIZE] = "", time[2][TEXT_SIZE], line[TEXT_SIZE];
+    size_t used = 0, last = SIZE_MAX;
+
+    rps_block_wrap(
+        head, 0, 0,
+        "Time of all threads: %s on a CPU, by samples, and %s off it: asleep, and then until a CPU "
+        "was free; not where another took its turn.",
+        us_text(time[0], output->off_cpu->time_us - output->off_cpu->waited_us),
+        us_text(time[1], output->off_cpu->waited_us));
+    for (int t = 0; t < TOP_TEXT && output->waits; t++) {
+        size_t most = SIZE_MAX;
+
+        for (size_t i = 0; i < shares->count; i++) {
+            uint64_t us = output->waits[i].waited_us;
+            int is_left = last == SIZE_MAX || us < output->waits[last].waited_us ||
+                          (us == output->waits[last].waited_us && i > last);
+
+            if (us > 0 && is_left && (most == SIZE_MAX || us > output->waits[most].waited_us))
+                most = i;
+        }
+        if (most == SIZE_MAX)
+            break;
+        last = most;
+        line_text(line, shares->share[most].file, shares->share[most].line);
+        used += (size_t)snprintf(
+            waits + used, sizeof(waits) - used, "%s%s in %.200s%s%s%s", used > 0 ? ", " : "",
+            us_text(time[0], output->waits[most].waited_us), shares->share[most].name,
+            line[0] ? " (" : "", line, line[0] ? ")" : "");
+    }
+    if (used > 0)
+        rps_block_wrap(head, 0, 0, "Waited %s.", waits);
+    if (s->blocked_of > 1)
+        rps_block_wrap(
+            head, 0, 0,
+            "Time off the CPU is an estimate: where there were many switches stacks were "
+            "taken in parts of the time, down to one tenth of a second in %" PRIu64 ".",
+            s->blocked_of);
+    if (s->blocked_off_us > 0)
+        rps_block_wrap(head, 0, 0,
+                       "For %s of the run it is not known: there were too many switches.",
+                       us_text(time[0], s->blocked_off_us));
+    if (s->switches_lost > 0)
+        rps_block_wrap(head, 0, 0,
+                       "Lost: %" PRIu64 " switches of the run, for which there was no room.",
+                       s->switches_lost);
 }
 
 static void say_chains(const struct filling *filling, struct rps_block *head)
@@ -159,7 +228,10 @@ static void say_head(const struct filling *filling)
     width += part[0] ? 0 : 2;
     rps_run_title(title, sizeof(title), output->run);
     rps_words_cut(cut, sizeof(cut), title, width > NAME_LEAST ? width : NAME_LEAST);
-    rps_block_title(head, "Code of run %s, %s%s%s", number, cut, part[0] ? ", " : "", part);
+    rps_block_title(head, "%s of run %s, %s%s%s", output->off_cpu ? "Time" : "Code", number, cut,
+                    part[0] ? ", " : "", part);
+    if (output->off_cpu)
+        say_waits(filling, head);
     say_sampling(filling, head);
     if (output->by < RPS_SHARES_PROCESS && output->code->sampling.samples > 0)
         say_chains(filling, head);
@@ -181,6 +253,10 @@ static void put_sampling(const struct filling *filling)
         {"whole_cpus", .kind = RPS_VALUE_BOOL},
         {"fixed_interval", .kind = RPS_VALUE_BOOL},
         {"lookups", .kind = RPS_VALUE_INT},
+        {"waited_s", .kind = RPS_VALUE_NUMBER},
+        {"waits_of", .kind = RPS_VALUE_INT},
+        {"waits_unknown_s", .kind = RPS_VALUE_NUMBER},
+        {"lost_switches", .kind = RPS_VALUE_INT},
     };
     const struct rps_sampling *s = &filling->output->code->sampling;
     struct rps_block *block = rps_document_block(filling->document, "sampling", columns,
@@ -199,6 +275,10 @@ static void put_sampling(const struct filling *filling)
     rps_put_int(block, s->is_wide, 1);
     rps_put_int(block, s->is_fixed, 1);
     rps_put_int(block, (int64_t)s->lookups, 1);
+    rps_put_number(block, s->has_waits ? (double)s->blocked_us / 1e6 : NAN);
+    rps_put_int(block, (int64_t)s->blocked_of, s->has_waits);
+    rps_put_number(block, s->has_waits ? (double)s->blocked_off_us / 1e6 : NAN);
+    rps_put_int(block, (int64_t)s->switches_lost, s->has_waits);
 }
 
 /* Samples of a table of functions or lines in code that has no name; 0 of other tables. */
@@ -225,8 +305,10 @@ static void put_fields(const struct filling *filling)
     rps_put_text(rps_document_field(document, "part", RPS_VALUE_TEXT), output->part);
     rps_put_text(rps_document_field(document, "by", RPS_VALUE_TEXT), rps_code_by_names[output->by]);
     put_sampling(filling);
+    rps_put_text(rps_document_field(document, "weight", RPS_VALUE_TEXT),
+                 output->off_cpu ? "us" : "samples");
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT),
-                (int64_t)output->shares->samples, 1);
+                (int64_t)(output->off_cpu ? output->off_cpu->samples : output->shares->samples), 1);
     rps_put_number(
         rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
         rps_samples_expected(&output->code->sampling, output->time.cpu_s, output->is_whole));
@@ -282,7 +364,11 @@ static struct rps_block *begin_shares(const struct filling *filling)
     int has_pid = by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD;
     const struct rps_column columns[] = {
         {"name", is_table ? headings[by] : NULL, .place = 8},
-        {"self", is_table ? "Samples" : NULL, RPS_VALUE_INT, .place = 3},
+        {"self",
+         !is_table                  ? NULL
+         : filling->output->off_cpu ? "Time"
+                                    : "Samples",
+         RPS_VALUE_INT, .place = 3},
         {"self_share",
          !is_table ? NULL
          : is_task ? "Share"
@@ -300,9 +386,13 @@ static struct rps_block *begin_shares(const struct filling *filling)
         {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5},
         {"cpu_s", is_table && has_times(filling->output->shares) ? "CPU time" : NULL,
          RPS_VALUE_DURATION, .unit = "s", .place = 9},
+        {"waited", is_table ? "Waited" : NULL, RPS_VALUE_INT, .place = 4},
+        {"waited_in", by == RPS_SHARES_FUNCTION && is_table ? "For" : NULL, .place = 10,
+         .width_max = MODULE_MOST},
     };
     struct rps_block *block = rps_document_block(filling->document, "code", columns,
-                                                 sizeof(columns) / sizeof(columns[0]));
+                                                 sizeof(columns) / sizeof(columns[0]) -
+                                                     (filling->output->off_cpu ? 0 : 2));
 
     block->indent = 2;
     return block;
@@ -330,7 +420,7 @@ static void put_shares(const struct filling *filling)
         const struct rps_share *share = &shares->share[i];
 
         rps_put_text(block, share->name);
-        rps_put_int(block, (int64_t)share->self, 1);
+        put_weight(filling, block, share->self);
         rps_put_number(block, rps_shares_part(share->self, shares->samples));
         rps_put_int(block, (int64_t)share->total, 1);
         rps_put_number(block, rps_shares_part(share->total, shares->samples));
@@ -349,8 +439,12 @@ static void put_shares(const struct filling *filling)
         rps_put_int(block, share->cpu_ns, share->cpu_ns >= 0);
         if (share->cpu_ns >= 0)
             rps_put_words(block, "%.3f", (double)share->cpu_ns / RPS_NS_PER_S);
+        if (output->off_cpu) {
+            put_weight(filling, block, output->waits[i].waited_us);
+            rps_put_text(block, output->waits[i].reason);
+        }
     }
-    if (!output->is_read && output->is_whole) {
+    if (!output->is_read && !output->off_cpu && output->is_whole) {
         put_rest(block, "[in the kernel, not sampled here]",
                  rps_samples_kernel_s(&output->code->sampling, output->time.cpu_s));
         put_rest(block, "[not sampled]", output->unsampled->cpu_s);
@@ -421,6 +515,25 @@ static void say_unnamed(const struct filling *filling)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
+/* Time off the CPU of each node of calls, with its callees' or alone; NULL: they are of samples. */
+static uint64_t *waits_of_calls(const struct filling *filling, int is_total)
+{
+    const struct rps_code_output *output = filling->output;
+    const struct rps_calls *calls = output->calls;
+    uint64_t *waited;
+
+    if (!output->off_cpu)
+        return NULL;
+    waited = rps_arena_get(filling->document->arena, calls->count, sizeof(*waited));
+    for (size_t s = 0; s < output->code->stack_count; s++) {
+        if (output->off_cpu->waited[s] > 0)
+            waited[calls->node[s]] += output->off_cpu->waited[s];
+    }
+    for (size_t i = calls->count; is_total && i-- > 1;)
+        waited[calls->call[i].parent] += waited[i];
+    return waited;
+}
+
 static void put_calls(const struct filling *filling)
 {
     static const struct rps_column columns[] = {
@@ -435,10 +548,13 @@ static void put_calls(const struct filling *filling)
         {"line", .kind = RPS_VALUE_INT},
         {"in_kernel", .kind = RPS_VALUE_BOOL},
         {"inlined", .kind = RPS_VALUE_BOOL},
+        {"waited", .kind = RPS_VALUE_INT},
     };
     const struct rps_calls *calls = filling->output->calls;
-    struct rps_block *block = rps_document_block(filling->document, "calls", columns,
-                                                 sizeof(columns) / sizeof(columns[0]));
+    const uint64_t *waited = waits_of_calls(filling, 1);
+    struct rps_block *block =
+        rps_document_block(filling->document, "calls", columns,
+                           sizeof(columns) / sizeof(columns[0]) - (waited ? 0 : 1));
 
     for (size_t node = 0; node < calls->count; node++) {
         const struct rps_call *call = &calls->call[node];
@@ -453,15 +569,18 @@ static void put_calls(const struct filling *filling)
         rps_put_int(block, call->line, call->line > 0);
         rps_put_int(block, call->is_kernel, node > 0);
         rps_put_int(block, call->is_inlined, node > 0);
+        if (waited)
+            rps_put_int(block, (int64_t)waited[node], 1);
     }
 }
 
 struct tree {
     const struct rps_calls *calls;
     struct rps_block *block;
-    size_t *order;  /* nodes by parent, most samples first */
-    size_t *callee; /* of each node where its next one is in `order` */
-    size_t *count;  /* how many it has */
+    size_t *order;          /* nodes by parent, most samples first */
+    size_t *callee;         /* of each node where its next one is in `order` */
+    size_t *count;          /* how many it has */
+    const uint64_t *waited; /* of each node; NULL: not known */
 };
 
 static int by_parent(const void *a, const void *b, void *context)
@@ -487,6 +606,10 @@ static void put_callee(const struct tree *tree, size_t node, int depth)
     if (call->self > 0)
         rps_put_number(tree->block, rps_shares_part(call->self, all));
     else
+        rps_put_blanks(tree->block, 1);
+    if (tree->waited && tree->waited[node] > 0)
+        rps_put_number(tree->block, rps_shares_part(tree->waited[node], all));
+    else if (tree->waited)
         rps_put_blanks(tree->block, 1);
     line_text(line, call->file, call->line);
     rps_put_text(tree->block, call->function);
@@ -527,19 +650,24 @@ static void put_tree(const struct filling *filling)
     static const struct rps_column columns[] = {
         {NULL, "Total", RPS_VALUE_SHARE, .place = 1},
         {NULL, "Self", RPS_VALUE_SHARE, .place = 2},
-        {NULL, "Function", .place = 3},
+        {NULL, "Waited", RPS_VALUE_SHARE, .place = 3},
+        {NULL, "Function", .place = 4},
     };
     const struct rps_calls *calls = filling->output->calls;
     struct rps_arena *arena = filling->document->arena;
     struct tree tree = {
         .calls = calls,
-        .block = rps_document_block(filling->document, NULL, columns,
-                                    sizeof(columns) / sizeof(columns[0])),
+        .waited = waits_of_calls(filling, 1),
+        .block = rps_document_block(filling->document, NULL, NULL, 0),
         .order = rps_arena_get(arena, calls->count, sizeof(*tree.order)),
         .callee = rps_arena_get(arena, calls->count, sizeof(*tree.callee)),
         .count = rps_arena_get(arena, calls->count, sizeof(*tree.count)),
     };
 
+    for (int c = 0; c < (int)(sizeof(columns) / sizeof(columns[0])); c++) {
+        if (tree.waited || columns[c].place != 3)
+            rps_block_column(tree.block, columns[c]);
+    }
     tree.block->indent = 2;
     for (size_t i = 1; i < calls->count; i++)
         tree.order[i - 1] = i;
@@ -591,15 +719,18 @@ static int by_self(const void *a, const void *b, void *context)
 /* The nodes that have samples of their own, most first. */
 static void put_stacks(const struct filling *filling)
 {
-    static const struct rps_column columns[] = {
-        {"stack", "Stack", .place = 3},
-        {"self", "Samples", RPS_VALUE_INT, .place = 2},
+    const struct rps_column columns[] = {
+        {"stack", "Stack", .place = 4},
+        {"self", filling->output->off_cpu ? "Time" : "Samples", RPS_VALUE_INT, .place = 2},
         {"self_share", "Share", RPS_VALUE_SHARE, .place = 1},
+        {"waited", "Waited", RPS_VALUE_INT, .place = 3},
     };
     const struct rps_calls *calls = filling->output->calls;
     const struct rps_call *call = calls->call;
-    struct rps_block *block = rps_document_block(filling->document, "stacks", columns,
-                                                 sizeof(columns) / sizeof(columns[0]));
+    const uint64_t *waited = waits_of_calls(filling, 0);
+    struct rps_block *block =
+        rps_document_block(filling->document, "stacks", columns,
+                           sizeof(columns) / sizeof(columns[0]) - (waited ? 0 : 1));
     size_t *order = rps_arena_get(filling->document->arena, calls->count, sizeof(*order));
     size_t count = 0;
     char way[WAY_SIZE];
@@ -613,8 +744,10 @@ static void put_stacks(const struct filling *filling)
     qsort_r(order, count, sizeof(*order), by_self, calls->call);
     for (size_t i = 0; i < rows_of(filling->output, count); i++) {
         rps_put_text(block, way_text(way, calls, order[i]));
-        rps_put_int(block, (int64_t)call[order[i]].self, 1);
+        put_weight(filling, block, call[order[i]].self);
         rps_put_number(block, rps_shares_part(call[order[i]].self, call[0].total));
+        if (waited)
+            put_weight(filling, block, waited[order[i]]);
     }
     say_rest(filling, count);
 }
@@ -680,6 +813,48 @@ static void put_labels(const struct filling *filling)
     }
 }
 
+/* For people: where the time of each label went. */
+static void put_label_times(const struct filling *filling)
+{
+    static const struct rps_column columns[] = {
+        {NULL, "Phase", .place = 1},
+        {NULL, "Time", .place = 2},
+        {NULL, "Waited", RPS_VALUE_SHARE, .place = 3},
+        {NULL, "Functions", .place = 4},
+    };
+    const struct rps_code_output *output = filling->output;
+    struct rps_block *block;
+    char label[RPS_PHASE_LABEL_SIZE], text[TEXT_SIZE];
+
+    if (output->off_cpu_labels == 0)
+        return;
+    block =
+        rps_document_block(filling->document, NULL, columns, sizeof(columns) / sizeof(columns[0]));
+    block->indent = 2;
+    rps_block_title(block,
+                    "By phase, the program's functions that the time of all threads was in:");
+    for (size_t g = 0; g < output->off_cpu_labels; g++) {
+        const struct rps_off_cpu_label *of = &output->off_cpu_label[g];
+        size_t used = 0;
+
+        if (of->time_us == 0)
+            continue;
+        rps_put_text(block, rps_phase_label((int)g, label));
+        rps_put_text(block, us_text(text, of->time_us));
+        rps_put_number(block, (double)of->waited_us / (double)of->time_us);
+        for (size_t i = 0; i < TOP_TEXT && i < of->shares.count && used < TEXT_SIZE; i++) {
+            const struct rps_share *share = &of->shares.share[i];
+            double part = (double)share->self / (double)of->time_us;
+
+            if (i > 0 && part < TOP_LEAST)
+                break;
+            used += (size_t)snprintf(text + used, TEXT_SIZE - used, "%s%.60s %.0f %%",
+                                     i > 0 ? ", " : "", share->name, 100 * part);
+        }
+        rps_put_text(block, text);
+    }
+}
+
 void rps_code_blocks(struct rps_document *document, const struct rps_code_output *output)
 {
     const struct filling filling = {document, output};
@@ -702,5 +877,6 @@ void rps_code_blocks(struct rps_document *document, const struct rps_code_output
         rps_share_block_unsampled(document, rps_document_block(document, NULL, NULL, 0), 2,
                                   &output->code->sampling, output->unsampled, output->time.cpu_s);
     say_unnamed(&filling);
+    put_label_times(&filling);
     put_labels(&filling);
 }

@@ -72,7 +72,10 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      "counts of samples in blocks that are not there", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM code_count WHERE run_id = ?1 AND " SAMPLES(
-         "stack", "stack_frame", "stacks") " + " SAMPLES("task", "task", "tasks") " IS NULL",
+         "stack", "stack_frame",
+         "stacks") " + " SAMPLES("task", "task",
+                                 "tasks") " + " SAMPLES("stack", "stack_frame",
+                                                        "coalesce(blocked, '')") " IS NULL",
      "rows of code_count that cannot be read, or count what is not there", 1, 0},
     {RPS_FINDING_WRONG, "SELECT " BETWEEN("stack", "stack_frame") " + " BETWEEN("task", "task"),
      "counts of stacks and tasks that are not there", 1, 0},
@@ -82,6 +85,12 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      " (SELECT total(code_samples(stacks, 2000000)) AS s, total(code_samples(tasks, 2000000)) AS t"
      "  FROM code_count WHERE run_id = ?1) AS c WHERE run_id = ?1 AND state = 'complete'",
      "samples by which its counts of stacks or tasks differ from their total number", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT coalesce(max(iif(lost > 0, max(c.us - coalesce(blocked_us, 0), 0),"
+     "  abs(c.us - coalesce(blocked_us, 0)))), 0) FROM sampling JOIN run USING (run_id),"
+     " (SELECT total(code_samples(blocked, 2000000)) AS us FROM code_count WHERE run_id = ?1) AS c"
+     " WHERE run_id = ?1 AND state = 'complete'",
+     "microseconds off the CPU by which its counts differ from their total", 1, 0},
     {RPS_FINDING_ODD,
      "SELECT EXISTS (SELECT 1 FROM code_count WHERE run_id = ?1) AND NOT EXISTS"
      " (SELECT 1 FROM sampling WHERE run_id = ?1)",
@@ -103,11 +112,14 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
                  " WHERE run_id = ?1);"
                  "DELETE FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
                  " OR period NOT BETWEEN 0 AND ?2 OR part NOT BETWEEN 0 AND 1999999"
-                 " OR code_samples(stacks, 2000000) + code_samples(tasks, 2000000) IS NULL)";
+                 " OR code_samples(stacks, 2000000) + code_samples(tasks, 2000000)"
+                 " + code_samples(coalesce(blocked, ''), 2000000) IS NULL)";
 
 /* Counts of a block that is not there any more stay where it began. */
 static const char sql_mend[] =
-    "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1, NULL FROM stack_count"
+    "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1, NULL FROM (SELECT run_id, "
+    "stack"
+    " FROM stack_count UNION ALL SELECT run_id, stack FROM blocked_time)"
     " WHERE run_id = ?1 AND stack NOT IN " STACKS ";"
     "INSERT OR IGNORE INTO task (run_id, task, pid, tid, name, start_ns)"
     " SELECT DISTINCT ?1, task, -1, -1, '', 0 FROM task_count WHERE run_id = ?1;"
@@ -127,6 +139,9 @@ static const char sql_mend[] =
     "complete,"
     " lost, throttled, unmapped) SELECT ?1, '', 0, 0, '', 0, 0, 0, 0, 0 WHERE EXISTS"
     " (SELECT 1 FROM code_count WHERE run_id = ?1);"
+    "UPDATE sampling SET blocked_us = (SELECT CAST(sum(code_samples(blocked, 2000000)) AS INTEGER)"
+    " FROM code_count WHERE run_id = ?1) WHERE run_id = ?1 AND (blocked_us IS NOT NULL OR EXISTS"
+    " (SELECT 1 FROM code_count WHERE run_id = ?1 AND blocked IS NOT NULL));"
     "UPDATE sampling SET samples = max(samples, c.stacks, c.tasks),"
     " lost = max(lost, max(samples, c.stacks, c.tasks) - min(c.stacks, c.tasks)) FROM"
     " (SELECT CAST(total(code_samples(stacks, 2000000)) AS INTEGER) AS stacks,"

@@ -1,8 +1,11 @@
 /* The nouns of code: their kinds by name, and their end. */
 #include "rpistat/code.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "rpistat/text.h"
 
 static const char *const module_kinds[RPS_MODULE_KINDS] = {
     [RPS_MODULE_FILE] = "file",     [RPS_MODULE_KERNEL] = "kernel",
@@ -44,6 +47,14 @@ const char *rps_location_how_name(enum rps_location_how how)
 int rps_location_how_find(const char *name)
 {
     return find_name(location_hows, RPS_LOCATION_HOWS, name);
+}
+
+int rps_code_is_c_library(const char *path)
+{
+    const char *name = rps_text_file_name(path);
+
+    return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so*", name, 0) == 0 ||
+           fnmatch("libpthread*.so*", name, 0) == 0 || fnmatch("ld-musl-*.so*", name, 0) == 0;
 }
 
 void rps_code_free(struct rps_code *code)

@@ -17,7 +17,7 @@ struct rps_code_counts_entry {
     int64_t cpu, period, id;
     uint64_t samples;
     int level;
-    bool is_task;
+    enum rps_code_counted what;
 };
 
 typedef struct rps_code_counts_entry entry;
@@ -25,7 +25,7 @@ typedef struct rps_code_counts_entry entry;
 /* --- gathering -------------------------------------------------------------------------------- */
 
 int rps_code_counts_add(struct rps_code_counts *counts, const struct rps_code_count *count,
-                        bool is_task)
+                        enum rps_code_counted what)
 {
     entry *grown = rps_array_grow(counts->entry, counts->count, sizeof(*grown));
 
@@ -35,14 +35,14 @@ int rps_code_counts_add(struct rps_code_counts *counts, const struct rps_code_co
     counts->entry[counts->count++] = (entry){.level = count->level,
                                              .cpu = count->cpu,
                                              .period = (int64_t)count->period,
-                                             .is_task = is_task,
+                                             .what = what,
                                              .id = count->id,
                                              .samples = count->samples};
     return SQLITE_OK;
 }
 
 int rps_code_counts_add_text(struct rps_code_counts *counts, const struct rps_code_count *of,
-                             bool is_task, const char *text)
+                             enum rps_code_counted what, const char *text)
 {
     struct rps_code_counts_text walk = {.at = text};
     struct rps_code_count count = *of;
@@ -50,7 +50,7 @@ int rps_code_counts_add_text(struct rps_code_counts *counts, const struct rps_co
 
     while (code == SQLITE_OK && rps_code_counts_next(&walk, &count.id)) {
         count.samples = walk.samples;
-        code = rps_code_counts_add(counts, &count, is_task);
+        code = rps_code_counts_add(counts, &count, what);
     }
     return code;
 }
@@ -77,7 +77,7 @@ static int compare_ids(const void *x, const void *y)
 
     if (order)
         return order;
-    ORDER(a->is_task, b->is_task);
+    ORDER(a->what, b->what);
     ORDER(a->id, b->id);
     return 0;
 }
@@ -124,26 +124,28 @@ int rps_code_counts_prepare(sqlite3 *db, sqlite3_stmt **ret)
 {
     return rps_database_prepare(
         db,
-        "INSERT INTO code_count (run_id, level, cpu, period, part, stacks, tasks)"
+        "INSERT INTO code_count (run_id, level, cpu, period, part, stacks, tasks, blocked)"
         " VALUES (?1, ?2, ?3, ?4, (SELECT coalesce(max(part) + 1, 0) FROM code_count"
-        " WHERE run_id = ?1 AND level = ?2 AND cpu = ?3 AND period = ?4), ?5, ?6)",
+        " WHERE run_id = ?1 AND level = ?2 AND cpu = ?3 AND period = ?4), ?5, ?6, nullif(?7, ''))",
         ret);
 }
 
 static int insert_row(sqlite3_stmt *stmt, int64_t run_id, const entry *first, size_t count)
 {
-    size_t stacks = 0;
-    int code;
+    const entry *end = first + count;
+    int code = SQLITE_OK;
 
-    while (stacks < count && !first[stacks].is_task)
-        stacks++;
     sqlite3_bind_int64(stmt, 1, run_id);
     sqlite3_bind_int(stmt, 2, first->level);
     sqlite3_bind_int64(stmt, 3, first->cpu);
     sqlite3_bind_int64(stmt, 4, first->period);
-    code = bind_text(stmt, 5, first, stacks);
-    if (code == SQLITE_OK)
-        code = bind_text(stmt, 6, first + stacks, count - stacks);
+    for (int what = 0; what < RPS_COUNT_KINDS && code == SQLITE_OK; what++) {
+        const entry *of = first;
+
+        while (first < end && (int)first->what == what)
+            first++;
+        code = bind_text(stmt, 5 + what, of, (size_t)(first - of));
+    }
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 

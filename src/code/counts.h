@@ -26,11 +26,11 @@ struct rps_code_counts {
 
 /* SQLITE_OK or SQLITE_NOMEM. */
 int rps_code_counts_add(struct rps_code_counts *counts, const struct rps_code_count *count,
-                        bool is_task);
+                        enum rps_code_counted what);
 
 /* Add those of a row's text, as of that level and period. What cannot be read of it is left out. */
 int rps_code_counts_add_text(struct rps_code_counts *counts, const struct rps_code_count *of,
-                             bool is_task, const char *text);
+                             enum rps_code_counted what, const char *text);
 
 /* The statement that inserts rows; an SQLite code. */
 int rps_code_counts_prepare(sqlite3 *db, sqlite3_stmt **ret);

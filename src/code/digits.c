@@ -1,7 +1,7 @@
 #include "digits.h"
 
 /* As large as need be, and no larger than it may be. */
-enum { BASE = 45, FIRST = '!', DIGITS_MAX = 7 };
+enum { BASE = 45, FIRST = '!', DIGITS_MAX = 9 };
 
 void rps_digits_append(sqlite3_str *text, uint64_t number)
 {

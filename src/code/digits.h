@@ -13,7 +13,7 @@
 
 void rps_digits_append(sqlite3_str *text, uint64_t number);
 
-/* Take the number that the text goes on with, of at most seven digits; false where there is none. */
+/* Take the number that the text goes on with, of at most nine digits; false where there is none. */
 bool rps_digits_take(const char **text, uint64_t *ret);
 
 #endif

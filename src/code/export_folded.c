@@ -1,10 +1,12 @@
 /*
  * Folded stacks: a line each, its functions from the outermost on with semicolons between, a blank
- * and how often it was seen. What flame graphs (flamegraph.pl, speedscope, inferno) are made of.
+ * and how often it was seen. Of time on and off the CPU it is us, and "[waiting]" is innermost where
+ * it was off. What flame graphs (flamegraph.pl, speedscope, inferno) are made of.
  */
 #include <inttypes.h>
 
 #include "export.h"
+#include "rpistat/off_cpu.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/text.h"
 
@@ -23,9 +25,13 @@ static void put_name(FILE *out, const char *name)
 }
 
 /* `way` has room for the nodes from the root to any other. */
-static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, size_t *way)
+static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, size_t *way,
+                      const char *innermost, uint64_t count)
 {
-    size_t depth = 0, leaf = node;
+    size_t depth = 0;
+
+    if (count == 0)
+        return;
 
     for (; node != 0; node = calls->call[node].parent)
         way[depth++] = node;
@@ -34,7 +40,7 @@ static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, siz
         if (depth > 0)
             fputc(';', out);
     }
-    fprintf(out, " %" PRIu64 "\n", calls->call[leaf].self);
+    fprintf(out, "%s %" PRIu64 "\n", innermost, count);
 }
 
 static int write_folded(struct rps_export_job *job, const struct rps_export_code *of,
@@ -51,8 +57,33 @@ static int write_folded(struct rps_export_job *job, const struct rps_export_code
     calls = rps_shares_calls(job->arena, of->code, counts.id);
     way = rps_arena_get(job->arena, calls.count, sizeof(*way));
     for (size_t i = 1; i < calls.count; i++) {
-        if (calls.call[i].self > 0)
-            put_stack(job->out, &calls, i, way);
+        put_stack(job->out, &calls, i, way, "", calls.call[i].self);
+    }
+    return 0;
+}
+
+static int write_wall(struct rps_export_job *job, const struct rps_export_code *of,
+                      struct rps_error *err)
+{
+    struct rps_off_cpu time;
+    struct rps_calls calls;
+    uint64_t *waited;
+    size_t *way;
+
+    if (rps_off_cpu_read(job->arena, job->reader, job->run->run_id, of->part, of->cpus, of->code,
+                         &time, err) < 0)
+        return RPS_FAILED;
+    time = rps_off_cpu_move(job->arena, of->code, &time, RPS_OFF_CPU_REASON);
+    calls = rps_shares_calls(job->arena, of->code, time.time);
+    way = rps_arena_get(job->arena, calls.count, sizeof(*way));
+    waited = rps_arena_get(job->arena, calls.count, sizeof(*waited));
+    for (size_t s = 0; s < of->code->stack_count; s++) {
+        if (time.waited[s] > 0)
+            waited[calls.node[s]] += time.waited[s];
+    }
+    for (size_t i = 1; i < calls.count; i++) {
+        put_stack(job->out, &calls, i, way, "", calls.call[i].self - waited[i]);
+        put_stack(job->out, &calls, i, way, ";[waiting]", waited[i]);
     }
     return 0;
 }
@@ -62,6 +93,19 @@ static int folded_part(struct rps_export_job *job, const struct rps_part_choice 
 {
     return rps_export_code(job, choice, cpus, write_folded, err);
 }
+
+static int wall_part(struct rps_export_job *job, const struct rps_part_choice *choice,
+                     const struct rps_cpus *cpus, struct rps_error *err)
+{
+    return rps_export_code(job, choice, cpus, write_wall, err);
+}
+
+const struct rps_export_format rps_export_folded_wall = {
+    .name = "folded",
+    .summary = "time on and off the CPU: a line a call stack, for flame graphs",
+    .own_form = 1,
+    .part = wall_part,
+};
 
 const struct rps_export_format rps_export_folded = {
     .name = "folded",

@@ -11,6 +11,7 @@
 
 #include "page.h"
 #include "rpistat/code_store.h"
+#include "rpistat/off_cpu.h"
 #include "rpistat/page_parts.h"
 #include "wing.h"
 
@@ -94,6 +95,26 @@ static void make_small(struct rps_page_code *code)
             least *= 2;
     }
     code->bins = bins;
+    while (code->waits.bin_count > bins.bin_count && rps_code_bins_widen(&code->waits))
+        continue;
+    rps_code_bins_rename(&code->waits, code->place);
+}
+
+/* Put time off the CPU where the scheduler was called, and give each stack weight by it: that of the
+ * samples for which the same time on a CPU stands. */
+static void add_waits(struct rps_page_code *code, uint64_t *samples)
+{
+    struct rps_code_bins *waits = &code->waits;
+    uint64_t frequency = code->code->sampling.frequency;
+    uint64_t *us = rps_arena_get(code->arena, code->code->stack_count, sizeof(*us));
+
+    if (waits->bin_count == 0)
+        return;
+    rps_code_bins_rename(waits, rps_off_cpu_callers(code->arena, code->code, RPS_OFF_CPU_REASON));
+    for (size_t i = 0; i < waits->cell_count; i++)
+        us[waits->cell[i].id] += waits->cell[i].samples;
+    for (size_t s = 0; s < code->code->stack_count; s++)
+        samples[s] += us[s] > 0 ? us[s] * frequency / 1000000 + 1 : 0;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -115,10 +136,12 @@ void rps_page_make_code(struct rps_page_code *code)
 
     for (size_t i = 0; i < bins->cell_count; i++)
         samples[bins->cell[i].id] += bins->cell[i].samples;
+    add_waits(code, samples);
     code->calls = rps_shares_calls(arena, code->code, samples);
     code->shares = rps_shares_find(arena, code->code, samples, RPS_SHARES_FUNCTION);
     qsort(code->shares.share, code->shares.count, sizeof(*code->shares.share), compare_shares);
     rps_code_bins_rename(&code->bins, code->calls.node);
+    rps_code_bins_rename(&code->waits, code->calls.node);
     places = 2 * code->calls.count;
     code->place = rps_arena_get(arena, code->calls.count, sizeof(*code->place));
     code->call = rps_arena_get(arena, places, sizeof(*code->call));
@@ -246,7 +269,7 @@ static void put_places(struct rps_json *json, const struct rps_page_code *code,
 
 /* "3,1x4,2;;1": each bin's places, as the distance from the one before, and samples where they are
  * more than one. */
-static void put_counts(struct rps_json *json, const struct rps_code_bins *bins)
+static void put_counts(struct rps_json *json, const char *name, const struct rps_code_bins *bins)
 {
     char *text = NULL;
     size_t size = 0, cell = 0;
@@ -272,7 +295,7 @@ static void put_counts(struct rps_json *json, const struct rps_code_bins *bins)
     failed |= out && fclose(out) != 0;
     if (failed || !text)
         rps_arena_exhausted();
-    rps_json_text(json, "counts", text);
+    rps_json_text(json, name, text);
     free(text);
 }
 
@@ -294,7 +317,9 @@ void rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code)
 
     put_functions(json, &functions);
     put_places(json, code, &functions);
-    put_counts(json, &code->bins);
+    put_counts(json, "counts", &code->bins);
+    if (code->waits.bin_count > 0)
+        put_counts(json, "waits", &code->waits);
 }
 
 /* --- of a run --------------------------------------------------------------------------------- */
@@ -303,7 +328,7 @@ static void put_code(struct rps_json *json, const struct rps_picture *picture,
                      struct rps_page_code *code)
 {
     rps_page_make_code(code);
-    if (rps_code_bins_samples(&code->bins) < RPS_SHARES_SAMPLES_MIN)
+    if (rps_code_bins_samples(&code->bins) < RPS_SHARES_SAMPLES_MIN && code->waits.cell_count == 0)
         return;
     rps_json_object(json, "code");
     put_sampling(json, picture, &code->code->sampling);
@@ -324,8 +349,11 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
     int result = rps_reader_code(series->reader, series->run_id, &of, err);
 
     if (result > 0) /* something was sampled */
-        result = rps_code_bins_read(arena, picture, picture->bin_count, 0, of.stack_count,
-                                    &code.bins, err);
+        result = rps_code_bins_read(arena, picture, picture->bin_count, RPS_COUNT_STACKS,
+                                    of.stack_count, &code.bins, err);
+    if (result == 0 && of.sampling.has_waits)
+        result = rps_code_bins_read(arena, picture, picture->bin_count, RPS_COUNT_BLOCKED,
+                                    of.stack_count, &code.waits, err);
     if (result == 0 && code.bins.bin_count > 0)
         put_code(json, picture, &code);
     rps_code_free(&of);

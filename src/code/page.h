@@ -19,10 +19,11 @@ struct rps_page_code {
     size_t *caller; /* of each place: a lower one */
     size_t *others; /* of each place where others stand that it called; 0: there are none */
     size_t place_count;
-    struct rps_code_bins bins; /* cells are of places */
+    struct rps_code_bins bins;  /* cells are of places */
+    struct rps_code_bins waits; /* the same of us off the CPU; bin_count 0: not known */
 };
 
-/* Make the rest of the arena, the code, and `bins` with cells of stacks: rare calls become others,
+/* Make the rest of the arena, the code, and `bins` and `waits` with cells of stacks: rare calls become others,
  * and bins wider, until they are few enough for a page. */
 void rps_page_make_code(struct rps_page_code *code);
 

@@ -285,6 +285,11 @@ static int read_sampling(void *context, sqlite3_stmt *stmt, struct rps_error *er
     s->lookups = count_of(stmt, 11);
     s->user_ns = time_of(stmt, 12, -1);
     s->kernel_ns = time_of(stmt, 13, -1);
+    s->has_waits = sqlite3_column_type(stmt, 14) != SQLITE_NULL;
+    s->blocked_us = count_of(stmt, 14);
+    s->blocked_of = count_of(stmt, 15);
+    s->blocked_off_us = count_of(stmt, 16);
+    s->switches_lost = count_of(stmt, 17);
     return 0;
 }
 
@@ -324,7 +329,8 @@ static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id
                                  "SELECT event, stacks, frequency, threshold, samples, complete,"
                                  " lost, throttled, unmapped, is_wide, is_fixed, lookups,"
                                  " iif(target = 'command', user_ns, NULL),"
-                                 " iif(target = 'command', system_ns, NULL)"
+                                 " iif(target = 'command', system_ns, NULL), blocked_us,"
+                                 " blocked_of, blocked_off_us, switches_lost"
                                  " FROM sampling JOIN run USING (run_id) WHERE run_id = ?1",
                                  run_id, 0, read_sampling, r, err);
 
@@ -382,7 +388,8 @@ static const char sql_counts[] =
     " SELECT min(cpu) FROM code_count WHERE run_id = ?1 AND level = ?2 UNION ALL"
     " SELECT (SELECT min(cpu) FROM code_count WHERE run_id = ?1 AND level = ?2 AND cpu > c.cpu)"
     " FROM c WHERE c.cpu IS NOT NULL)"
-    " SELECT k.cpu, period, iif(?6, tasks, stacks) FROM c CROSS JOIN code_count AS k"
+    " SELECT k.cpu, period, CASE ?6 WHEN 0 THEN stacks WHEN 1 THEN tasks ELSE coalesce(blocked, '')"
+    " END FROM c CROSS JOIN code_count AS k"
     " ON run_id = ?1 AND level = ?2 AND k.cpu = c.cpu AND period BETWEEN ?4 AND ?5"
     " WHERE ?3 IN (c.cpu, -1)";
 
@@ -427,7 +434,7 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
     for (; counting.level >= 0 && result == 0; counting.level--) {
         rps_database_bind(stmt, "iiiiii", run_id, (int64_t)counting.level, (int64_t)query->cpu,
                           period_number(query->first), period_number(query->last),
-                          (int64_t)query->tasks);
+                          (int64_t)query->what);
         result = rps_reader_step_all(reader, stmt, walk_row, &counting, err);
         sqlite3_reset(stmt);
     }

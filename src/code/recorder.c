@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@
 /* The store is told so often of what sampling came to. */
 #define STATUS_NS RPS_NS_PER_S
 
+#define WAIT_MARKS_MAX 20
+
 /* So often names are looked for, and when first: the kernel's list of symbols alone costs as much CPU
  * time as a minute of samples. */
 #define NAMING_NS       (60 * RPS_NS_PER_S)
@@ -33,10 +36,19 @@ struct sample {
     int32_t cpu;     /* that it was taken on, then that of the period */
     uint64_t period;
     int64_t stack, task;
+    uint64_t count; /* 1; of time off the CPU us */
+};
+
+/* A thread was off the CPU. */
+struct wait {
+    int64_t from_ns, to_ns; /* of the run */
+    int64_t stack;
+    int32_t cpu;
+    uint32_t weight;
 };
 
 struct span {
-    int64_t end_ns;
+    int64_t start_ns, end_ns;
     int32_t cpu;
     uint64_t period;
 };
@@ -52,6 +64,12 @@ struct recorder {
     size_t sample_count;
     struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
     size_t span_count;
+    struct wait *wait; /* owned; that are in no period yet */
+    size_t wait_count;
+    int64_t heard_ns;                  /* all samples before it came; of the run */
+    uint64_t blocked_us;               /* written so far */
+    uint64_t blocked_of, blocked_most; /* as last marked, and the most so far */
+    int wait_marks;
     uint64_t lost; /* for want of memory, or of a period */
 };
 
@@ -120,7 +138,22 @@ static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack,
     }
     samples->sample = more;
     samples->sample[samples->sample_count++] =
-        (struct sample){time_ns - samples->start_ns, cpu, 0, stack, task};
+        (struct sample){time_ns - samples->start_ns, cpu, 0, stack, task, 1};
+}
+
+static void on_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack,
+                       uint32_t weight)
+{
+    struct recorder *samples = context;
+    struct wait *more = rps_array_grow(samples->wait, samples->wait_count, sizeof(*more));
+
+    if (!more) {
+        samples->lost++;
+        return;
+    }
+    samples->wait = more;
+    samples->wait[samples->wait_count++] =
+        (struct wait){from_ns - samples->start_ns, to_ns - samples->start_ns, stack, cpu, weight};
 }
 
 static void on_incomplete(void *context, int64_t time_ns, const char *path)
@@ -162,26 +195,30 @@ static int compare_tasks(const void *a, const void *b)
 }
 
 /* Equal samples become one count each. */
-static void write_counts(struct recorder *samples, size_t count, int by_task)
+static void write_counts(struct recorder *samples, struct sample *sample, size_t count,
+                         enum rps_code_counted what)
 {
-    int (*compare)(const void *, const void *) = by_task ? compare_tasks : compare_stacks;
-    size_t first = 0;
+    int (*compare)(const void *, const void *) =
+        what == RPS_COUNT_TASKS ? compare_tasks : compare_stacks;
+    uint64_t sum = 0;
 
-    qsort(samples->sample, count, sizeof(*samples->sample), compare);
-    for (size_t i = 1; i <= count; i++) {
-        const struct sample *sample = &samples->sample[first];
-        struct rps_code_count row = {.cpu = sample->cpu,
-                                     .period = sample->period,
-                                     .id = by_task ? sample->task : sample->stack,
-                                     .samples = i - first};
+    qsort(sample, count, sizeof(*sample), compare);
+    for (size_t i = 0; i < count; i++) {
+        struct rps_code_count row = {.cpu = sample[i].cpu,
+                                     .period = sample[i].period,
+                                     .id =
+                                         what == RPS_COUNT_TASKS ? sample[i].task : sample[i].stack,
+                                     .samples = sum += sample[i].count};
 
-        if (i < count && compare(sample, &samples->sample[i]) == 0)
+        if (i + 1 < count && compare(&sample[i], &sample[i + 1]) == 0)
             continue;
-        if (by_task)
+        if (what == RPS_COUNT_BLOCKED)
+            rps_writer_blocked_count(samples->writer, &row);
+        else if (what == RPS_COUNT_TASKS)
             rps_writer_task_count(samples->writer, &row);
         else
             rps_writer_stack_count(samples->writer, &row);
-        first = i;
+        sum = 0;
     }
 }
 
@@ -223,19 +260,64 @@ static void count_samples(struct recorder *samples, int all)
         if (!span && !late)
             break;
         if (span)
-            samples->sample[counted++] = (struct sample){sample->time_ns, span->cpu, span->period,
-                                                         sample->stack, sample->task};
+            samples->sample[counted++] = (struct sample){
+                sample->time_ns, span->cpu, span->period, sample->stack, sample->task, 1};
         else
             samples->lost++;
     }
     if (counted > 0) {
-        write_counts(samples, counted, 0);
-        write_counts(samples, counted, 1);
+        write_counts(samples, samples->sample, counted, RPS_COUNT_STACKS);
+        write_counts(samples, samples->sample, counted, RPS_COUNT_TASKS);
     }
     if (i == 0)
         return;
     samples->sample_count -= i;
     memmove(samples->sample, samples->sample + i, samples->sample_count * sizeof(*samples->sample));
+}
+
+/* The part of a wait that lies in the period, us: parts add up to the whole. */
+static uint64_t part_us(const struct wait *wait, const struct span *span)
+{
+    int64_t from_ns = wait->from_ns > span->start_ns ? wait->from_ns : span->start_ns;
+    int64_t to_ns = wait->to_ns < span->end_ns ? wait->to_ns : span->end_ns;
+
+    return from_ns < to_ns && (span->cpu < 0 || span->cpu == wait->cpu)
+               ? (uint64_t)(to_ns / 1000 - from_ns / 1000) * wait->weight
+               : 0;
+}
+
+/* Count time off the CPU in the periods that it lies in, as far as they are known: what lies between
+ * periods, in a pause, is none of theirs, and what lies behind them all waits. */
+static void count_waits(struct recorder *samples)
+{
+    int64_t end_ns = samples->span_count > 0 ? samples->span[samples->span_count - 1].end_ns : 0;
+    struct sample *part = NULL;
+    size_t count = 0, kept = 0;
+
+    for (size_t i = 0; i < samples->wait_count; i++) {
+        struct wait wait = samples->wait[i];
+
+        for (size_t s = 0; s < samples->span_count; s++) {
+            const struct span *span = &samples->span[s];
+            uint64_t us = part_us(&wait, span);
+            struct sample *more = us > 0 ? rps_array_grow(part, count, sizeof(*more)) : NULL;
+
+            samples->lost += us > 0 && !more;
+            if (!more)
+                continue;
+            part = more;
+            part[count++] = (struct sample){0, span->cpu, span->period, wait.stack, 0, us};
+            samples->blocked_us += us;
+        }
+        if (wait.from_ns < end_ns)
+            wait.from_ns = end_ns;
+        if (wait.from_ns < wait.to_ns)
+            samples->wait[kept++] = wait;
+    }
+    samples->wait_count = kept;
+    if (count > 0)
+        write_counts(samples, part, count, RPS_COUNT_BLOCKED);
+    free(part);
 }
 
 /* Forget periods that ended before from_ns, and before the first sample that waits. */
@@ -253,6 +335,34 @@ static void forget_spans(struct recorder *samples, int64_t from_ns)
     memmove(samples->span, samples->span + gone, samples->span_count * sizeof(*samples->span));
 }
 
+/* Say where time off the CPU begins to be looked at in parts alone, or not at all; not again and
+ * again where the workload changes all the time. */
+static void mark_waits(struct recorder *samples, const struct rps_sampling *sampling)
+{
+    uint64_t of = sampling->blocked_of, before = samples->blocked_of;
+    char text[160];
+
+    int is_worse = of > samples->blocked_most;
+
+    if (is_worse)
+        samples->blocked_most = of;
+    samples->blocked_of = of;
+    if (((of == 0) == (before == 0) && !is_worse) || samples->wait_marks == WAIT_MARKS_MAX)
+        return;
+    samples->wait_marks++;
+    if (of == 0)
+        snprintf(text, sizeof(text),
+                 "time off the CPU is not recorded from here on: too many switches (--wall)");
+    else if (of == 1)
+        snprintf(text, sizeof(text), "time off the CPU is recorded again (--wall)");
+    else
+        snprintf(text, sizeof(text),
+                 "time off the CPU is estimated from here on by one in %" PRIu64
+                 " tenths of a second: many switches (--wall)",
+                 of);
+    rps_writer_mark(samples->writer, samples->heard_ns, text);
+}
+
 static void tell_store(struct recorder *samples)
 {
     struct rps_sampling sampling = {0};
@@ -260,6 +370,10 @@ static void tell_store(struct recorder *samples)
     samples->sampler.status(samples->sampler.self, &sampling);
     rps_tracker_status(samples->tracker, &sampling);
     sampling.lost += samples->lost;
+    sampling.blocked_us = samples->blocked_us;
+    if (sampling.has_waits)
+        mark_waits(samples, &sampling);
+    sampling.blocked_of = samples->blocked_most;
     rps_writer_sampling(samples->writer, &sampling);
     rps_tracker_tell_programs(samples->tracker);
 }
@@ -297,6 +411,9 @@ static void take_period(void *self, const struct rps_period *period)
 
     if (samples->span_count > 0 && samples->span[samples->span_count - 1].end_ns < end_ns) {
         count_samples(samples, 0);
+        rps_tracker_tell_waits(samples->tracker, samples->start_ns + samples->heard_ns);
+        count_waits(samples);
+        samples->heard_ns = samples->span[samples->span_count - 1].end_ns;
         /* samples to come are not older than the period before the last */
         forget_spans(samples, period->start_ns - period->length_ns - RPS_NS_PER_S);
         if (end_ns - samples->told_ns >= STATUS_NS) {
@@ -309,7 +426,8 @@ static void take_period(void *self, const struct rps_period *period)
     if (!more)
         return;
     samples->span = more;
-    samples->span[samples->span_count++] = (struct span){end_ns, period->cpu, period->period};
+    samples->span[samples->span_count++] =
+        (struct span){period->start_ns, end_ns, period->cpu, period->period};
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -337,6 +455,7 @@ static void begin(void *self, struct rps_writer *writer, int64_t start_ns)
     samples->writer = writer;
     samples->start_ns = start_ns;
     samples->naming_ns = NAMING_FIRST_NS;
+    samples->blocked_of = samples->blocked_most = 1;
     tell_store(samples);
 }
 
@@ -347,6 +466,10 @@ static int64_t end(void *self)
 
     rps_naming_job_end(&samples->naming);
     count_samples(samples, 1);
+    if (samples->span_count > 0)
+        rps_tracker_tell_waits(samples->tracker,
+                               samples->start_ns + samples->span[samples->span_count - 1].end_ns);
+    count_waits(samples);
     tell_store(samples);
     return cpu_ns + samples->naming.cpu_ns;
 }
@@ -380,6 +503,7 @@ static void close_recorder(void *self)
         samples->sampler.close(samples->sampler.self);
     free(samples->sample);
     free(samples->span);
+    free(samples->wait);
     free(samples);
 }
 
@@ -393,6 +517,10 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
 
     if (possible.stacks == RPS_STACKS_AUTO && !rps_unwind_is_possible())
         possible.stacks = RPS_STACKS_FP;
+    if (options->waits && options->threshold > 0)
+        return rps_error_set(err, RPS_USAGE,
+                             "--wall: samples by a threshold do not say how much time they stand "
+                             "for; leave out :N, or --wall");
     if (!pmu->open_sampler)
         return rps_error_set(err, RPS_FAILED, "these counters take no samples");
     samples = calloc(1, sizeof(*samples));
@@ -411,6 +539,7 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
             .process_time = on_process_time,
             .program = on_program,
             .count = on_count,
+            .blocked = on_blocked,
             .incomplete = on_incomplete,
         };
 

@@ -45,12 +45,12 @@ static int walk_count(void *context, const struct rps_code_count *count, struct 
 }
 
 int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                      const struct rps_cpus *cpus, int tasks, rps_run_code_each *each,
-                      void *context, struct rps_error *err)
+                      const struct rps_cpus *cpus, enum rps_code_counted what,
+                      rps_run_code_each *each, void *context, struct rps_error *err)
 {
     struct walk walk = {.part = part, .each = each, .context = context};
     struct rps_code_count_query query = {
-        .tasks = tasks, .cpu = RPS_CPU_ALL, .count = walk_count, .context = &walk};
+        .what = what, .cpu = RPS_CPU_ALL, .count = walk_count, .context = &walk};
     int result = 0;
 
     if (part->count == 0)
@@ -83,15 +83,15 @@ static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
 
 int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts,
                          struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                         const struct rps_cpus *cpus, const struct rps_code *code, int tasks,
-                         struct rps_error *err)
+                         const struct rps_cpus *cpus, const struct rps_code *code,
+                         enum rps_code_counted what, struct rps_error *err)
 {
-    counts->ids = tasks ? code->task_count : code->stack_count;
+    counts->ids = what == RPS_COUNT_TASKS ? code->task_count : code->stack_count;
     counts->seen =
         rps_arena_get(arena, part->group_count, counts->key_count * sizeof(*counts->seen));
     counts->of = rps_arena_get(arena, part->group_count, sizeof(*counts->of));
     counts->id = rps_arena_get(arena, counts->ids, sizeof(*counts->id));
-    return rps_run_code_walk(reader, run_id, part, cpus, tasks, add_count, counts, err);
+    return rps_run_code_walk(reader, run_id, part, cpus, what, add_count, counts, err);
 }
 
 int rps_run_code_none(int64_t run_id, struct rps_error *err)
@@ -255,7 +255,8 @@ static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int
         rps_arena_get(scratch, part->group_count, programs.count * sizeof(*programs.processes));
     programs.is_known = rps_arena_get(scratch, part->group_count, programs.task_count);
     programs.name = keep_names(arena, programs.name, programs.count);
-    result = rps_run_code_walk(reader, run_id, part, cpus, 1, add_program, &programs, err);
+    result =
+        rps_run_code_walk(reader, run_id, part, cpus, RPS_COUNT_TASKS, add_program, &programs, err);
     for (size_t g = 0; g < shares->group_count && result == 0; g++) {
         for (size_t p = 0; p < programs.count; p++)
             programs.name[p].processes = programs.processes[g * programs.count + p];
@@ -320,7 +321,8 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
 
     counts.key =
         rps_shares_functions(scratch, code, 1, RPS_UNNAMED_FUNCTION, &name, &counts.key_count);
-    result = rps_code_counts_read(scratch, &counts, reader, run_id, part, cpus, code, 0, err);
+    result = rps_code_counts_read(scratch, &counts, reader, run_id, part, cpus, code,
+                                  RPS_COUNT_STACKS, err);
     if (result < 0)
         goto out;
     place_lines(name, counts.key_count, code, counts.id);

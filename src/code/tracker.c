@@ -8,7 +8,6 @@
  */
 #include "tracker.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +51,11 @@ struct rps_thread {
     int is_silent;  /* it ended, and its time is waited for */
     int64_t cpu_ns; /* exact; -1: not known */
     uint64_t samples;
+    struct { /* while it waits */
+        int64_t from_ns, stack;
+        int32_t cpu;
+        uint32_t weight; /* 0: it does not */
+    } wait;
     char name[NAME_SIZE];
 };
 
@@ -78,15 +82,6 @@ static int is_module(const struct rps_tracker_module *module, enum rps_module_ki
 {
     return module->kind == kind && strcmp(module->path, path) == 0 &&
            strcmp(module->build_id, build_id) == 0;
-}
-
-/* Stripped C libraries do not name the functions that call main and those of threads. */
-static int is_c_library(const char *path)
-{
-    const char *name = rps_text_file_name(path);
-
-    return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so*", name, 0) == 0 ||
-           fnmatch("libpthread*.so*", name, 0) == 0 || fnmatch("ld-musl-*.so*", name, 0) == 0;
 }
 
 /* The module's number, or negative without memory. */
@@ -116,7 +111,7 @@ static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind
     module = rps_intern_at(&tracker->module, number);
     module->kind = kind;
     module->path = own_path;
-    module->is_c_library = kind == RPS_MODULE_FILE && is_c_library(path);
+    module->is_c_library = kind == RPS_MODULE_FILE && rps_code_is_c_library(path);
     strcpy(module->build_id, build_id);
     told = (struct rps_module){.module = number, .kind = kind, .path = own_path};
     strcpy(told.build_id, build_id);
@@ -635,6 +630,43 @@ static void forget_ended(struct rps_tracker *tracker, int64_t before_ns)
     }
 }
 
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+static void tell_wait(const struct rps_tracker *tracker, struct rps_thread *thread, int64_t to_ns)
+{
+    if (thread->wait.weight > 0 && to_ns > thread->wait.from_ns) {
+        tracker->sink.blocked(tracker->sink.context, thread->wait.from_ns, to_ns, thread->wait.cpu,
+                              thread->wait.stack, thread->wait.weight);
+        thread->wait.from_ns = to_ns;
+    }
+}
+
+static void end_wait(struct rps_tracker *tracker, struct rps_thread *thread, int64_t to_ns)
+{
+    tell_wait(tracker, thread, to_ns);
+    tracker->waiting -= thread->wait.weight > 0;
+    thread->wait.weight = 0;
+}
+
+void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns)
+{
+    for (size_t i = 0; i < tracker->thread.count && tracker->waiting > 0; i++)
+        tell_wait(tracker, rps_intern_at(&tracker->thread, (int64_t)i), until_ns);
+}
+
+/* It is on a CPU again, or all are taken for that. */
+static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
+
+    for (size_t i = 0; i < tracker->thread.count && sample->tid == 0; i++)
+        end_wait(tracker, rps_intern_at(&tracker->thread, (int64_t)i), sample->time_ns);
+    if (thread && thread->end_ns < 0)
+        end_wait(tracker, thread, sample->is_preempted ? INT64_MIN : sample->time_ns);
+}
+
+/* --- ends ------------------------------------------------------------------------------------- */
+
 static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 {
     int64_t number = rps_intern_find(&tracker->thread, (uint32_t)tid, 0);
@@ -643,6 +675,7 @@ static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 
     if (!thread || thread->end_ns >= 0)
         return;
+    end_wait(tracker, thread, time_ns);
     end_task(tracker, thread, time_ns);
     process = find_process(tracker, thread->pid);
     if (--process->living == 0) {
@@ -820,6 +853,26 @@ static int take_stack(struct rps_tracker *tracker, const struct rps_sample *samp
     return 0;
 }
 
+/* A thread leaves its CPU. Where it waits already it was on one unseen, and since when is not known. */
+static int take_wait(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    const struct rps_process *process = add_process(tracker, sample);
+    struct chain chain = {.count = 0};
+    struct rps_thread *thread;
+    int64_t stack;
+
+    if (!process || find_chain(tracker, sample, process->space, &chain) < 0 ||
+        (stack = add_stacks(tracker, &chain)) < 0)
+        return -1;
+    thread = find_thread(tracker, sample->tid);
+    tracker->waiting += thread->wait.weight == 0;
+    thread->wait.from_ns = sample->time_ns;
+    thread->wait.stack = stack;
+    thread->wait.cpu = sample->cpu;
+    thread->wait.weight = sample->weight;
+    return 0;
+}
+
 /* --- the tracker ------------------------------------------------------------------------------ */
 
 int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps_tracker_sink *sink,
@@ -898,6 +951,12 @@ void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sampl
     switch (sample->kind) {
     case RPS_SAMPLE_STACK:
         status = take_stack(tracker, sample);
+        break;
+    case RPS_SAMPLE_WAIT:
+        status = take_wait(tracker, sample);
+        break;
+    case RPS_SAMPLE_AWAKE:
+        take_awake(tracker, sample);
         break;
     case RPS_SAMPLE_MAP:
         status = take_map(tracker, sample);

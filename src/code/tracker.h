@@ -41,6 +41,10 @@ struct rps_tracker_sink {
     void (*program)(void *context, const struct rps_program *program);
     /* A sample at time_ns, on the clock of the samples: who ran, and where. */
     void (*count)(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task);
+    /* A thread was off the CPU, in that stack, and not for another's turn: so long, and a part of it
+     * that is told already comes not again. It stands for `weight` of them. */
+    void (*blocked)(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack,
+                    uint32_t weight);
     /* From now on, at time_ns, callers of this file's functions are missing: the process that
      * unwinds has died of it. Once a file. */
     void (*incomplete)(void *context, int64_t time_ns, const char *path);
@@ -59,6 +63,9 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
 
 /* The next sample, in order of time. Without memory it is counted as lost. */
 void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
+
+/* Hand over how long threads wait that still do, until then. All samples before it came. */
+void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns);
 
 /* Hand over the programs that have changed since the last call; files that were read are closed. Once
  * a second, or so. */

@@ -66,6 +66,7 @@ struct rps_tracker {
     struct rps_function_files files;
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;
+    size_t waiting; /* threads that wait */
     struct rps_unwinder unwinder;
     size_t asked; /* frames whose name was looked for */
     uint64_t samples, complete, lost, unmapped;

@@ -21,8 +21,9 @@ enum {
     LOCATION,
     PROCESS_TIME,
     PROGRAM,
-    STACK_COUNT,
-    TASK_COUNT
+    STACK_COUNT, /* those behind it as enum rps_code_counted has them */
+    TASK_COUNT,
+    BLOCKED_COUNT
 };
 
 /* --- handing over ----------------------------------------------------------------------------- */
@@ -43,6 +44,10 @@ void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *s
         sampling->is_wide,
         sampling->is_fixed,
         (int64_t)sampling->lookups,
+        sampling->has_waits ? (int64_t)sampling->blocked_us : -1,
+        (int64_t)sampling->blocked_of,
+        (int64_t)sampling->blocked_off_us,
+        (int64_t)sampling->switches_lost,
     };
 
     rps_writer_row(writer, SAMPLING, number, COUNT(number), text, COUNT(text));
@@ -128,6 +133,11 @@ void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_coun
     push_count(writer, TASK_COUNT, count);
 }
 
+void rps_writer_blocked_count(struct rps_writer *writer, const struct rps_code_count *count)
+{
+    push_count(writer, BLOCKED_COUNT, count);
+}
+
 /* --- gathering -------------------------------------------------------------------------------- */
 
 struct gathered {
@@ -165,7 +175,7 @@ static int open_gathered(sqlite3 *db, int64_t run_id, void **ret_self)
     if (code == SQLITE_OK)
         code = rps_code_paths_prepare(db, &g->insert_path);
     if (code == SQLITE_OK)
-        code = rps_database_prepare(db, "SELECT stacks, tasks FROM code_count " COUNTS_OF_BLOCK,
+        code = rps_database_prepare(db, "SELECT stacks, tasks, blocked FROM code_count " COUNTS_OF_BLOCK,
                                     &g->thin);
     if (code == SQLITE_OK)
         code = rps_database_prepare(db, "DELETE FROM code_count " COUNTS_OF_BLOCK, &g->cut);
@@ -204,7 +214,7 @@ static int gather(void *self, int kind, const int64_t *number)
         .samples = (uint64_t)number[4],
     };
 
-    return rps_code_counts_add(&g->counts, &count, kind == TASK_COUNT);
+    return rps_code_counts_add(&g->counts, &count, (enum rps_code_counted)(kind - STACK_COUNT));
 }
 
 static int write_gathered(void *self)
@@ -228,8 +238,8 @@ static int thin(void *self, int level, int64_t cpu, int64_t first, int64_t last)
         code = rps_database_bind(stmts[i], "iiiii", g->run_id, (int64_t)level, cpu, first, last);
     forget(g);
     while (code == SQLITE_OK && (at = sqlite3_step(g->thin)) == SQLITE_ROW) {
-        for (int column = 0; column < 2 && code == SQLITE_OK; column++)
-            code = rps_code_counts_add_text(&g->counts, &of, column == 1,
+        for (int column = 0; column < RPS_COUNT_KINDS && code == SQLITE_OK; column++)
+            code = rps_code_counts_add_text(&g->counts, &of, (enum rps_code_counted)column,
                                             (const char *)sqlite3_column_text(g->thin, column));
     }
     if (code == SQLITE_OK && at != SQLITE_DONE)
@@ -254,8 +264,10 @@ const struct rps_store_wing rps_code_store = {
     .insert =
         {
             [SAMPLING] = "INSERT OR REPLACE INTO sampling (run_id, frequency, threshold, samples,"
-                         " complete, lost, throttled, unmapped, is_wide, is_fixed, lookups, event,"
-                         " stacks) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                         " complete, lost, throttled, unmapped, is_wide, is_fixed, lookups,"
+                         " blocked_us, blocked_of, blocked_off_us, switches_lost, event, stacks)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, nullif(?12, -1),"
+                         " ?13, ?14, ?15, ?16, ?17)",
             [MODULE] = "INSERT OR IGNORE INTO module (run_id, module, kind, path, build_id)"
                        " VALUES (?1, ?2, ?3, ?4, ?5)",
             [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address, function)"

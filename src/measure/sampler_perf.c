@@ -8,6 +8,8 @@
  *   is always on, and hears of maps, names, forks and exits: the sampling event would not, while it
  *   stands still. The other is on with the sampling event, and tells the CPU time of each thread
  *   that ends; with the time since the last sample, which is lost, it makes all of it.
+ * - Two more are opened where stacks of threads that leave their CPU are asked for: each switch is a
+ *   sample of one, at all times or in some windows, and the other hears who leaves and who is back.
  * - All events of a kind and CPU write into one ring. It belongs to an event of our own that is
  *   never switched on, so that any of the others can be closed. The kernel leaves rings out of core
  *   dumps: where CPUs are sampled they have others' addresses in them.
@@ -34,9 +36,9 @@
 /* A ring's size, and to what all are halved where a user may not lock as much memory: 516 KiB a CPU
  * unless more is allowed. Root's are doubled for samples that are many and large. */
 static const size_t ring_bytes[] = {
-    [RPS_PERF_SAMPLES] = (size_t)256 * 1024,
-    [RPS_PERF_HEARD] = (size_t)512 * 1024,
-    [RPS_PERF_TIMES] = (size_t)128 * 1024,
+    [RPS_PERF_SAMPLES] = (size_t)256 * 1024,  [RPS_PERF_HEARD] = (size_t)512 * 1024,
+    [RPS_PERF_TIMES] = (size_t)128 * 1024,    [RPS_PERF_WAITS] = (size_t)512 * 1024,
+    [RPS_PERF_SWITCHES] = (size_t)128 * 1024,
 };
 #define RING_BYTES_MAX ((size_t)4096 * 1024)
 #define RING_BYTES_MIN ((size_t)16 * 1024)
@@ -54,6 +56,8 @@ static const size_t ring_bytes[] = {
 #define HEARD_BYTES_PER_S ((uint64_t)128 * 1024)
 #define TIMES_BYTES_PER_S ((uint64_t)32 * 1024)
 
+/* What tells a switch, and that it is over. */
+#define SWITCH_BYTES 64
 /* The same without maps, and the size of a ring for that: a page costs, even if it is not used. */
 #define THREADS_BYTES_PER_S ((uint64_t)32 * 1024)
 #define THREADS_BYTES       ((size_t)64 * 1024)
@@ -86,6 +90,8 @@ struct sampler {
     pid_t pid;                         /* which this is */
     struct rps_perf_tree tree;
     struct rps_perf_rings rings; /* of each CPU, one a kind */
+    struct rps_perf_wall wall;
+    int is_on; /* it has been started */
 };
 
 static const char *const stacks_name[] = {
@@ -129,6 +135,27 @@ static void fill_timing(struct perf_event_attr *attr, int starts_at_exec)
     attr->inherit = attr->inherit_stat = attr->disabled = 1;
     attr->enable_on_exec = starts_at_exec;
     attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
+}
+
+/* A stack for each switch, as samples have them; and one that hears switches. */
+static void fill_switches(struct sampler *sampler, const struct rps_target *target)
+{
+    struct perf_event_attr *attr = &sampler->attr[RPS_PERF_WAITS];
+    const struct perf_event_attr *sampling = &sampler->attr[RPS_PERF_SAMPLES];
+    const int at_exec = target->kind == RPS_TARGET_LAUNCH && target->start_at_exec;
+
+    fill_timing(attr, at_exec);
+    attr->inherit_stat = 0;
+    attr->read_format = 0;
+    sampler->attr[RPS_PERF_SWITCHES] = *attr;
+    sampler->attr[RPS_PERF_SWITCHES].context_switch = 1;
+    attr->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attr->sample_period = 1;
+    attr->exclude_kernel = 0; /* it is the kernel that switches */
+    attr->sample_type = sampling->sample_type;
+    attr->sample_max_stack = sampling->sample_max_stack;
+    attr->sample_regs_user = sampling->sample_regs_user;
+    attr->sample_stack_user = sampling->sample_stack_user;
 }
 
 static int is_by_clock(const struct sampler *sampler)
@@ -180,7 +207,9 @@ static int fill_attrs(struct sampler *sampler, const struct rps_target *target,
 /* Kinds of rings, the first of all. */
 static int count_kinds(const struct sampler *sampler)
 {
-    return sampler->tells_times ? RPS_PERF_RING_KINDS : RPS_PERF_TIMES;
+    if (sampler->what.options.waits)
+        return RPS_PERF_RING_KINDS;
+    return sampler->tells_times ? RPS_PERF_WAITS : RPS_PERF_TIMES;
 }
 
 /* Half a ring must hold what comes until the next look: what is younger than the look before stays
@@ -191,12 +220,20 @@ static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_rin
     const struct rps_perf_rings *rings = &sampler->rings;
     uint64_t rate = sampler->what.options.threshold > 0 ? RPS_SAMPLE_FREQUENCY_MAX
                                                         : sampler->what.options.frequency;
+    const uint64_t cpus = (uint64_t)(rings->count / count_kinds(sampler));
+    /* of a CPU: at first the most that there may be of all, then what one may have */
+    const uint64_t most = sampler->wall.rate > 0 ? (uint64_t)sampler->wall.rate
+                                                 : RPS_PERF_SWITCHES_MAX / (cpus > 0 ? cpus : 1);
+    const uint64_t switches = most > RPS_PERF_WAITS_PER_S ? most : RPS_PERF_WAITS_PER_S;
+    const uint64_t sample_bytes =
+        rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max);
     const uint64_t bytes_per_s[] = {
-        [RPS_PERF_SAMPLES] =
-            rate * rps_perf_sample_bytes(rings->stacks, rings->registers, rings->depth_max),
+        [RPS_PERF_SAMPLES] = rate * sample_bytes,
         [RPS_PERF_HEARD] =
             sampler->what.options.hears_only ? THREADS_BYTES_PER_S : HEARD_BYTES_PER_S,
         [RPS_PERF_TIMES] = TIMES_BYTES_PER_S,
+        [RPS_PERF_WAITS] = switches * sample_bytes,
+        [RPS_PERF_SWITCHES] = (uint64_t)RPS_PERF_SWITCHES_MAX * SWITCH_BYTES,
     };
 
     return (int64_t)(bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s[kind]);
@@ -338,6 +375,7 @@ static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
 {
     const struct rps_perf_place place = {.pid = pid, .cpu = ring->cpu, .flags = flags};
     struct perf_event_attr *attr = &sampler->attr[ring->kind];
+    char reason[RPS_REASON_SIZE];
     int fd = rps_perf_open_attr(attr, &place, -1);
 
     if (fd == -EINVAL && attr->build_id) { /* Linux before 5.12 */
@@ -346,6 +384,14 @@ static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
     }
     if (fd == -ESRCH || fd == -ENODEV) /* ENODEV: the CPU is offline */
         return fd == -ESRCH;
+    if (fd >= 0 && ring->kind == RPS_PERF_WAITS && attr->exclude_kernel) {
+        close(fd); /* it is the kernel that switches: there would be none */
+        fd = -EACCES;
+    }
+    if (fd < 0 && ring->kind == RPS_PERF_WAITS) {
+        rps_perf_explain(-fd, reason, sizeof(reason));
+        return rps_error_set(err, RPS_FAILED, "--wall: cannot sample context switches: %s", reason);
+    }
     if (fd < 0)
         return rps_perf_cannot_sample(&sampler->what.event, -fd, err);
     if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0) {
@@ -407,6 +453,8 @@ static int open_thread(void *context, pid_t tid, struct rps_error *err)
             rc = open_event(sampler, tid, 0, ring, err);
         else if (ring->kind == RPS_PERF_TIMES)
             rc = open_timing(sampler, tid, ring, err);
+        else if (ring->kind > RPS_PERF_TIMES)
+            rc = open_event(sampler, tid, 0, ring, err);
         else if (!sampler->what.is_wide)
             rc = open_sampling(sampler, tid, 0, ring, err);
     }
@@ -510,30 +558,55 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
 /* --- the sampler ------------------------------------------------------------------------------ */
 
 /* Why it is asked for several times, rps_perf_start says. */
-static int switch_events(const struct sampler *sampler, unsigned long request,
+static int switch_events(struct sampler *sampler, int first, const int *is_on,
                          struct rps_error *err)
 {
-    static const enum rps_perf_ring_kind kind[] = {RPS_PERF_SAMPLES, RPS_PERF_TIMES};
     int failed = 0;
 
+    if (sampler->what.options.waits && !is_on[RPS_PERF_SWITCHES])
+        sampler->rings.deaf_ns = rps_clock_monotonic_ns();
     for (int turn = 0; turn < RPS_PERF_SETTLE_TIMES; turn++)
-        for (int k = 0; k < 2; k++)
-            for (size_t i = 0; i < sampler->open[kind[k]].count; i++)
-                failed |= ioctl(sampler->open[kind[k]].fd[i], request, 0) < 0;
+        for (int kind = first; kind < RPS_PERF_RING_KINDS; kind++)
+            for (size_t i = 0; kind != RPS_PERF_HEARD && i < sampler->open[kind].count; i++)
+                failed |=
+                    ioctl(sampler->open[kind].fd[i],
+                          is_on[kind] ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0;
     if (failed)
         return rps_error_set(err, RPS_FAILED, "cannot switch sampling of %s: %s",
                              sampler->what.event.spec, strerror(errno));
     return 0;
 }
 
+/* The first kind, and those behind it, as the window wants them. */
+static int start_kinds(struct sampler *sampler, int first, struct rps_error *err)
+{
+    const int is_on[RPS_PERF_RING_KINDS] = {
+        [RPS_PERF_SAMPLES] = 1,
+        [RPS_PERF_TIMES] = 1,
+        [RPS_PERF_WAITS] = sampler->wall.takes_stacks,
+        [RPS_PERF_SWITCHES] = sampler->wall.hears_switches,
+    };
+
+    return switch_events(sampler, first, is_on, err);
+}
+
 static int sampler_start(void *self, struct rps_error *err)
 {
-    return switch_events(self, PERF_EVENT_IOC_ENABLE, err);
+    struct sampler *sampler = self;
+
+    if (!sampler->is_on)
+        rps_perf_wall_resume(&sampler->wall, rps_clock_monotonic_ns());
+    sampler->is_on = 1;
+    return start_kinds(sampler, RPS_PERF_SAMPLES, err);
 }
 
 static int sampler_stop(void *self, struct rps_error *err)
 {
-    return switch_events(self, PERF_EVENT_IOC_DISABLE, err);
+    struct sampler *sampler = self;
+    const int is_on[RPS_PERF_RING_KINDS] = {0};
+
+    sampler->is_on = 0;
+    return switch_events(sampler, RPS_PERF_SAMPLES, is_on, err);
 }
 
 /* Draw the interval anew. Events that were inherited keep theirs: the kernel does not tell them. */
@@ -604,9 +677,13 @@ static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_s
 {
     struct sampler *sampler = self;
 
-    (void)err;
     vary_interval(sampler);
     rps_perf_rings_drain(&sampler->rings, until_ns, sink);
+    if (sampler->what.options.waits && sampler->is_on && until_ns < INT64_MAX &&
+        rps_perf_wall_step(&sampler->wall, sampler->rings.switches, until_ns,
+                           rps_clock_monotonic_ns()) &&
+        start_kinds(sampler, RPS_PERF_WAITS, err) < 0)
+        return RPS_FAILED;
     if (sampler->rings.tree)
         rps_perf_tree_check(&sampler->tree, until_ns);
     if (until_ns == INT64_MAX)
@@ -618,12 +695,12 @@ static int64_t sampler_drain_within_ns(void *self)
 {
     const struct sampler *sampler = self;
     const struct rps_perf_rings *rings = &sampler->rings;
-    int64_t within_ns = DRAIN_MAX_NS;
+    int64_t within_ns = sampler->what.options.waits ? RPS_PERF_WINDOW_NS : DRAIN_MAX_NS;
 
     for (int i = 0; i < rings->count; i++) {
         int64_t ns = fills_half_in_ns(sampler, rings->ring[i].kind, rings->ring[i].bytes);
 
-        if (ns < within_ns)
+        if (ns < within_ns && (rings->ring[i].kind != RPS_PERF_WAITS || sampler->wall.takes_stacks))
             within_ns = ns;
     }
     return within_ns < DRAIN_MIN_NS ? DRAIN_MIN_NS : within_ns;
@@ -647,6 +724,10 @@ static void sampler_status(void *self, struct rps_sampling *ret)
     ret->is_wide = sampler->what.is_wide;
     ret->is_fixed = sampler->attr[RPS_PERF_SAMPLES].inherit && is_by_clock(sampler);
     ret->lookups = sampler->tree.lookups;
+    ret->has_waits = sampler->what.options.waits;
+    ret->switches_lost = sampler->rings.switches_lost;
+    ret->blocked_of = sampler->wall.of;
+    ret->blocked_off_us = (uint64_t)sampler->wall.off_ns / 1000;
 }
 
 static void sampler_close(void *self)
@@ -721,6 +802,10 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
                                                                         : RPS_SAMPLE_DEPTH_MAX;
     if (rc == 0)
         rc = map_scratch(rings, err);
+    if (rc == 0 && options->waits && options->stacks == RPS_STACKS_LBR)
+        rc = rps_error_set(err, RPS_USAGE,
+                           "--wall: the processor has no record of calls (lbr) of threads that "
+                           "leave their CPU; --stacks auto or fp");
     sampler->tells_times = !options->hears_only &&
                            (target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH);
     rps_perf_tree_init(&sampler->tree);
@@ -728,6 +813,9 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
     if (rc == 0 && (rc = fill_attrs(sampler, target, err)) == 0 &&
         (rc = add_rings(sampler, target, err)) == 0)
         fit_into_rings(sampler);
+    fill_switches(sampler, target);
+    rings->wall = &sampler->wall;
+    rps_perf_wall_init(&sampler->wall, (uint64_t)(sampler->drawn * 4294967296.), 0);
     if (rc < 0 || (rc = check_descriptors(sampler, target, err)) < 0 ||
         (rc = open_target(sampler, target, err)) < 0) {
         sampler_close(sampler);

@@ -81,6 +81,46 @@ void rps_perf_tree_hear(struct rps_perf_tree *tree, const struct rps_sample *sam
 /* To be called when the rings were drained until then; makes the tree anew where that is due. */
 void rps_perf_tree_check(struct rps_perf_tree *tree, int64_t until_ns);
 
+/* --- sampler_perf_wall.c: of which switches stacks are taken ----------------------------------- */
+
+#define RPS_PERF_WAITS_PER_S    300  /* stacks of switches: all up to that rate, above it so many */
+#define RPS_PERF_SWITCHES_MAX   5000 /* a second; above, neither stacks nor switches are recorded, */
+#define RPS_PERF_SWITCHES_AGAIN 4000 /* until there are no more than these */
+#define RPS_PERF_WINDOWS_MAX    16   /* of so many windows one is drawn at least */
+#define RPS_PERF_WINDOW_NS      (RPS_NS_PER_S / 10)
+
+/* Windows of a tenth of a second, or from one look at the rings to the next where that is longer. */
+struct rps_perf_wall {
+    uint64_t seed;
+    int takes_stacks, hears_switches; /* in the window that is on */
+    uint32_t of;        /* of so many windows one is drawn; 0: there are too many switches */
+    uint32_t at, place; /* the window's number among them, and that of the drawn one */
+    double rate;        /* switches a second, when they were last heard */
+    int64_t window_ns;  /* when the window began, CLOCK_MONOTONIC */
+    int64_t off_ns;     /* time in which there were too many */
+    int64_t heard_ns;   /* they are heard since then */
+    int64_t until_ns;   /* when the window began those before this time were read, */
+    uint64_t switches;  /* so many */
+    struct rps_perf_drawn {
+        int64_t from_ns;
+        uint32_t weight; /* of stacks since then */
+    } drawn[2];          /* the last two windows that were drawn */
+};
+
+/* A first window, of which all stacks are taken. */
+void rps_perf_wall_init(struct rps_perf_wall *wall, uint64_t seed, int64_t now_ns);
+
+/* After a pause: the window begins anew. */
+void rps_perf_wall_resume(struct rps_perf_wall *wall, int64_t now_ns);
+
+/* To be called at each look at the rings, from which so many switches were read so far, all that came
+ * before until_ns. 1: what is to be taken, or heard, has changed. */
+int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t until_ns,
+                       int64_t now_ns);
+
+/* How many switches the stack stands for that was taken then, in this window or the one before. */
+uint32_t rps_perf_wall_weight(const struct rps_perf_wall *wall, int64_t time_ns);
+
 /* --- sampler_perf_ring.c: the rings ----------------------------------------------------------- */
 
 /*
@@ -90,9 +130,11 @@ void rps_perf_tree_check(struct rps_perf_tree *tree, int64_t until_ns);
  * there as well, which it does not guard against: that may leave a ring broken for good.
  */
 enum rps_perf_ring_kind {
-    RPS_PERF_SAMPLES, /* of what runs */
-    RPS_PERF_HEARD,   /* maps, names, forks, ends */
-    RPS_PERF_TIMES,   /* CPU times of threads that ended; not where CPUs are the target */
+    RPS_PERF_SAMPLES,  /* of what runs */
+    RPS_PERF_HEARD,    /* maps, names, forks, ends */
+    RPS_PERF_TIMES,    /* CPU times of threads that ended; not where CPUs are the target */
+    RPS_PERF_WAITS,    /* stacks of threads that leave their CPU, if they are asked for, */
+    RPS_PERF_SWITCHES, /* and that they leave it, or are on one again */
     RPS_PERF_RING_KINDS,
 };
 
@@ -136,10 +178,14 @@ struct rps_perf_ended {
 struct rps_perf_rings {
     struct rps_perf_ring *ring; /* owned */
     int count;
-    enum rps_stacks stacks;       /* what samples hold */
-    uint64_t registers;           /* of the workload's that they hold, with its stack */
-    size_t depth_max;             /* addresses that the kernel has room for in a chain */
-    uint64_t lost, throttled;     /* so far */
+    enum rps_stacks stacks;           /* what samples hold */
+    uint64_t registers;               /* of the workload's that they hold, with its stack */
+    size_t depth_max;                 /* addresses that the kernel has room for in a chain */
+    uint64_t lost, throttled;         /* so far */
+    uint64_t switches, switches_lost; /* of threads that left their CPU, so far */
+    const struct rps_perf_wall *wall; /* what their stacks stand for; NULL: none are taken */
+    int64_t
+        deaf_ns; /* switches were not heard from then on: nobody is known to wait; 0: they are */
     struct rps_perf_tree *tree;   /* whose samples are kept; NULL: all */
     struct rps_perf_timer *timer; /* owned; in order of id */
     size_t timer_count;

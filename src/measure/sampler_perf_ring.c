@@ -323,15 +323,34 @@ static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fiel
     return running_ns > 0;
 }
 
-static int count_lost(struct rps_perf_rings *rings, struct fields *fields, int has_id)
+/* A thread has left its CPU, though it could have gone on, or is on one. */
+static int parse_switch(struct rps_perf_rings *rings, uint16_t misc, struct fields *trailer,
+                        struct rps_sample *ret)
+{
+    int is_out = !!(misc & PERF_RECORD_MISC_SWITCH_OUT);
+
+    rings->switches += is_out;
+    ret->kind = RPS_SAMPLE_AWAKE;
+    ret->pid = (pid_t)take_32(trailer);
+    ret->tid = (pid_t)take_32(trailer);
+    ret->is_preempted = is_out;
+    return ret->tid != 0 && (!is_out || misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+}
+
+/* Where switches were lost nobody is known to wait. */
+static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
+                      struct fields *fields, int has_id, struct rps_sample *ret)
 {
     uint64_t lost;
 
     if (has_id)
         take_64(fields);
     lost = take_64(fields);
-    rings->lost += lost;
-    return fields->is_short ? -1 : 0;
+    if (fields->is_short)
+        return -1;
+    *(ring->kind < RPS_PERF_WAITS ? &rings->lost : &rings->switches_lost) += lost;
+    ret->kind = RPS_SAMPLE_AWAKE;
+    return ring->kind == RPS_PERF_SWITCHES;
 }
 
 /* Take a record apart that has a trailer. */
@@ -340,6 +359,8 @@ static int parse_other(struct rps_perf_rings *rings, const struct rps_perf_ring 
                        struct rps_sample *ret)
 {
     struct fields trailer = {fields->at + fields->bytes - TRAILER_BYTES, TRAILER_BYTES, 0};
+
+    struct fields task = trailer;
 
     take_bytes(&trailer, 16);
     ret->cpu = (int32_t)take_32(&trailer);
@@ -353,12 +374,14 @@ static int parse_other(struct rps_perf_rings *rings, const struct rps_perf_ring 
         return parse_task(RPS_SAMPLE_FORK, fields, ret);
     case PERF_RECORD_EXIT:
         return parse_task(RPS_SAMPLE_EXIT, fields, ret);
+    case PERF_RECORD_SWITCH:
+        return parse_switch(rings, header->misc, &task, ret);
     case PERF_RECORD_READ:
         return parse_time(rings, ring->cpu, fields, ret);
     case PERF_RECORD_LOST:
-        return count_lost(rings, fields, 1);
+        return count_lost(rings, ring, fields, 1, ret);
     case PERF_RECORD_LOST_SAMPLES:
-        return count_lost(rings, fields, 0);
+        return count_lost(rings, ring, fields, 0, ret);
     case PERF_RECORD_THROTTLE:
         rings->throttled++;
         return 0;
@@ -405,6 +428,10 @@ static void hand_over_record(struct rps_perf_rings *rings, const struct rps_perf
     if (rings->last_ns < ring->time_ns)
         rings->last_ns = ring->time_ns;
     sample.time_ns = rings->last_ns;
+    if (sample.kind == RPS_SAMPLE_STACK && ring->kind == RPS_PERF_WAITS) {
+        sample.kind = RPS_SAMPLE_WAIT;
+        sample.weight = rps_perf_wall_weight(rings->wall, ring->time_ns);
+    }
     if (rings->tree)
         rps_perf_tree_hear(rings->tree, &sample);
     if (sample.kind == RPS_SAMPLE_EXIT)
@@ -465,7 +492,8 @@ static int is_foreign(const struct rps_perf_rings *rings, const struct rps_perf_
     uint32_t task[2];
 
     memcpy(&header, &word, sizeof(header));
-    if (!rings->tree || header.type != PERF_RECORD_SAMPLE || ring->size < SAMPLE_BYTES)
+    if (!rings->tree || ring->kind == RPS_PERF_WAITS || header.type != PERF_RECORD_SAMPLE ||
+        ring->size < SAMPLE_BYTES)
         return 0;
     word = word_at(ring, SAMPLE_TASK);
     memcpy(task, &word, sizeof(task));
@@ -502,6 +530,18 @@ static void store_tail(struct perf_event_mmap_page *page, uint64_t tail)
     *(volatile __u64 *)&page->data_tail = tail;
 }
 
+/* Tell that switches were not heard from a moment on, when all before it has been told. */
+static void tell_deaf(struct rps_perf_rings *rings, int64_t until_ns,
+                      const struct rps_sample_sink *sink)
+{
+    const struct rps_sample sample = {.kind = RPS_SAMPLE_AWAKE, .time_ns = rings->deaf_ns};
+
+    if (rings->deaf_ns == 0 || rings->deaf_ns > until_ns)
+        return;
+    rings->deaf_ns = 0;
+    sink->sample(sink->context, &sample);
+}
+
 void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
                           const struct rps_sample_sink *sink)
 {
@@ -516,11 +556,13 @@ void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
         look_at_first_record(rings, ring);
     }
     while ((ring = oldest(rings)) && ring->time_ns < until_ns) {
+        tell_deaf(rings, ring->time_ns, sink);
         if (!is_foreign(rings, ring))
             hand_over_record(rings, ring, sink);
         ring->tail += ring->size;
         look_at_first_record(rings, ring);
     }
+    tell_deaf(rings, until_ns, sink);
     for (int i = 0; i < rings->count; i++)
         store_tail(rings->ring[i].page, rings->ring[i].tail);
 }

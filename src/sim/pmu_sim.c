@@ -172,6 +172,7 @@ static void sample_until(struct sim *sim, int64_t limit_ns)
     uint64_t rate =
         sampler->event == SIM_TIME ? RPS_NS_PER_S : rate_of(sim, (uint64_t)sampler->event);
 
+    rps_sampler_sim_wait(sampler, going.phase, sim->now_ns, limit_ns);
     if (!sampler->runs || going.phase->sleeping || going.phase->idle ||
         rps_sim_cpu_per_s(going.phase) == 0)
         return;

@@ -20,6 +20,7 @@
 #define WAIT_MAX ((size_t)1 << 20)
 
 struct sim_taken {
+    enum rps_sample_kind kind;
     int64_t time_ns;
     size_t stack;
     int line;
@@ -106,7 +107,7 @@ static void take_sample(struct sim_sampler *sampler, size_t m, int64_t time_ns)
         return;
     }
     stack = &script->code.stack[i];
-    *taken = (struct sim_taken){time_ns, i, sampler->stack_line[i]};
+    *taken = (struct sim_taken){RPS_SAMPLE_STACK, time_ns, i, sampler->stack_line[i]};
     sampler->wait_count++;
     sampler->stack_line[i] = (sampler->stack_line[i] + 1) %
                              script->code.function[stack->function[stack->depth - 1]].line_count;
@@ -173,6 +174,39 @@ void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *goi
     sampler->passed += after - before;
 }
 
+/* All threads of a phase begin to wait, or end. */
+static void take_waits(struct sim_sampler *sampler, const struct sim_phase *sleep,
+                       enum rps_sample_kind kind, int64_t time_ns)
+{
+    const struct sim_mix *mix = &sampler->script->code.mix[sleep->mix];
+
+    for (size_t i = mix->first; i < mix->first + mix->count; i++) {
+        struct sim_taken *taken =
+            is_in(&sampler->script->lose, time_ns) ? NULL : make_room_for_sample(sampler);
+
+        if (taken) {
+            *taken = (struct sim_taken){kind, time_ns, i, 0};
+            sampler->wait_count++;
+        }
+        sampler->status.switches_lost += !taken;
+    }
+}
+
+void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *phase,
+                          int64_t from_ns, int64_t to_ns)
+{
+    const struct sim_phase *sleep = sampler->sleep;
+
+    sampler->now_ns = to_ns;
+    sampler->sleep = phase->sleeping && phase->mix >= 0 ? phase : NULL;
+    if (!sampler->status.has_waits || !sampler->runs || sampler->sleep == sleep)
+        return;
+    if (sleep)
+        take_waits(sampler, sleep, RPS_SAMPLE_AWAKE, from_ns);
+    if (sampler->sleep)
+        take_waits(sampler, sampler->sleep, RPS_SAMPLE_WAIT, from_ns);
+}
+
 /* --- handing over ----------------------------------------------------------------------------- */
 
 /* What functions and tasks there are. */
@@ -214,7 +248,8 @@ static void hand_over_taken(const struct sim_sampler *sampler, const struct sim_
     const struct sim_task *task = &code->task[stack->task];
     uint64_t address[RPS_SAMPLE_DEPTH_MAX];
     struct rps_sample sample = {
-        .kind = RPS_SAMPLE_STACK,
+        .kind = taken->kind,
+        .weight = 1,
         .time_ns = taken->time_ns,
         .pid = task->pid,
         .tid = task->tid,
@@ -253,6 +288,8 @@ static int sampler_stop(void *self, struct rps_error *err)
 
     (void)err;
     sampler->runs = 0;
+    if (sampler->status.has_waits && sampler->sleep)
+        take_waits(sampler, sampler->sleep, RPS_SAMPLE_AWAKE, sampler->now_ns);
     return 0;
 }
 
@@ -339,6 +376,7 @@ int rps_sampler_sim_open(struct sim_sampler *sampler, const struct sim_script *s
     if ((rc = choose_event(sampler, options->event, err)) < 0 ||
         (rc = choose_stacks(sampler, options->stacks, err)) < 0)
         return rc;
+    sampler->status.has_waits = sampler->status.blocked_of = options->waits;
     sampler->status.threshold = options->threshold;
     if (options->threshold == 0)
         sampler->status.frequency =

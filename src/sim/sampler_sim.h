@@ -18,6 +18,8 @@ struct sim_sampler {
     int innermost; /* 1: the innermost frame alone */
     int runs;
     int told; /* names were handed over */
+    int64_t now_ns;
+    const struct sim_phase *sleep; /* in which threads wait; NULL: they do not */
 
     uint64_t passed;     /* events while it ran */
     uint64_t taken;      /* samples that were due, whatever became of them */
@@ -44,5 +46,10 @@ struct sim_going {
 };
 
 void rps_sampler_sim_go(struct sim_sampler *sampler, const struct sim_going *going);
+
+/* The workload goes on in that phase. With `runs` at the beginning of a sleep the threads of its code
+ * begin to wait. */
+void rps_sampler_sim_wait(struct sim_sampler *sampler, const struct sim_phase *phase,
+                          int64_t from_ns, int64_t to_ns);
 
 #endif

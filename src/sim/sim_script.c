@@ -107,13 +107,14 @@ static int parse_word(struct parser *p, const char *name, char *value, struct si
 
     if (rc != 0)
         return placed(p, rc);
-    if (phase->sleeping)
-        return wrong(p, "'%s': nothing but system signals is there while the workload sleeps",
-                     name);
     if (strcmp(name, "code") == 0) {
         phase->mix = (int)s->code.mix_count;
         return placed(p, rps_sim_code_add_mix(&s->code, value, p->err));
     }
+    if (phase->sleeping)
+        return wrong(p,
+                     "'%s': nothing but code and system signals is there while the workload sleeps",
+                     name);
     if ((code = rps_sim_event(name)) < 0)
         return wrong(p, "'%s' is no event of the ARM1176", name);
     return parse_rate(p, value, &phase->rate[code]);
@@ -333,7 +334,7 @@ static int parse_statement(struct parser *p, int count, char **word)
         return add_phase(p, word[1], word[2], 1, count - 3, word + 3);
     }
     if (strcmp(name, "sleep") == 0 && count < 2)
-        return wrong(p, "expected: sleep LENGTH [SIGNAL=VALUE...]");
+        return wrong(p, "expected: sleep LENGTH [code=STACKS] [SIGNAL=VALUE...]");
     if (strcmp(name, "sleep") == 0 || strcmp(name, "idle") == 0)
         return add_phase(p, name, word[1], 0, count - 2, word + 2);
     if (strcmp(name, "repeat") == 0)

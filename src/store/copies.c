@@ -79,7 +79,7 @@ static const struct content growing[] = {
     {"stack", .columns = "stack, parent, frame, calls"},
     {"task", .columns = "task, pid, tid, name, start_ns"},
     {"program", .columns = "program, name"},
-    {"code_count", .columns = "level, cpu, period, part, stacks, tasks",
+    {"code_count", .columns = "level, cpu, period, part, stacks, tasks, blocked",
      .excuse = "SELECT " IS_THINNED("0") " OR (?2 > 0 AND NOT " IS_THINNED("1") ")"},
 };
 

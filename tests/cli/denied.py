@@ -137,6 +137,8 @@ def test_nobody():
         else:
             refused(answer, 1, "perf_event_paranoid")
             assert "rpistat.data" not in os.listdir(guest.path)
+        if paranoid() > 1:
+            refused(guest.run("--wall", "./workload", "true"), 1, "--wall", "perf_event_paranoid")
         refused(guest.run("./workload", "true", preexec_fn=deny(errno.EACCES)), 1, "run as root",
                 "where it is 2 or less, give rpistat CAP_PERFMON; ", "altogether")
 

@@ -529,6 +529,38 @@ def check_others():
             assert any(name.encode() in folder.read(file) for file in os.listdir(folder.path) if ".data" in file) == is_there, name
 
 
+def waits(folder, *arguments):
+    """function: (s off the CPU, the kernel's function), of `record --wall`"""
+    answer = program.call("record", "--pmu", "software", "-q", "--wall", "-o", "w.data", *arguments, cwd=folder.path)
+    if "--wall: cannot sample context switches" in answer.stderr:
+        raise tap.Skip(answer.stderr)
+    expect(answer, 0)
+    expect(program.call("check", "-i", "w.data", cwd=folder.path), 0)
+    text = expect(program.call("code", "--wall", "--format", "csv", "-i", "w.data", cwd=folder.path), 0).stdout
+    return {row["name"]: (int(row["waited"]) / 1e6, row["waited_in"]) for row in csv.DictReader(text.splitlines())}
+
+
+def check_wall():
+    """--wall: threads wait in the functions that they wait in; of many switches a part is taken"""
+    with Folder() as folder:
+        found = waits(folder, known("waits"), "5", "50")
+        # sleeps last longer than was asked for, never shorter
+        for name, expected in (("wait_for_time", 1.0), ("wait_for_lock", 0.5), ("wait_for_pipe", 0.75)):
+            assert expected <= found[name][0] < 1.1 * expected + 0.1, (name, found)
+        reasons = {name: reason for name, (_, reason) in found.items() if reason}
+        assert not reasons or ("nanosleep" in reasons["wait_for_time"] and "futex" in reasons["wait_for_lock"] and
+                               "pipe" in reasons["wait_for_pipe"]), reasons
+        assert ask(folder, "SELECT blocked_of, blocked_off_us, switches_lost FROM sampling", store="w.data") == [(1, 0, 0)]
+        many = waits(folder, known("waits"), "700", "1")  # a further run, some 1,000 switches a second
+        total = sum(seconds for seconds, _ in many.values())
+        for name, share in (("wait_for_time", 4 / 9), ("wait_for_lock", 2 / 9), ("wait_for_pipe", 3 / 9)):
+            near(many[name][0] / total, share, 10, name)
+        (of, marks), = ask(folder, "SELECT blocked_of, (SELECT count(*) FROM mark WHERE text LIKE '%one in%') FROM sampling "
+                           "ORDER BY run_id DESC LIMIT 1",
+                           store="w.data")
+        assert of > 1 and marks > 0, (of, marks)
+
+
 def check_own_time():
     """the recorder's time is all of it: that after the recording, and of the processes that find names, too"""
     with Folder() as folder:
@@ -551,4 +583,4 @@ def check_own_time():
 
 
 tap.main([check_phases, check_killed, check_told_apart, check_stripped, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
-          check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_own_time])
+          check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_wall, check_own_time])

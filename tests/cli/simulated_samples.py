@@ -2,6 +2,7 @@
 
 usage: simulated_samples.py RPISTAT
 """
+import csv
 import json
 import re
 import sqlite3
@@ -150,6 +151,116 @@ def check_missing():
         assert '"codePanel"' in folder.read("page.html").decode()
 
 
+WAITS = """\
+task main 100
+task worker 100 101
+function main 0x1000 0x100 main.c:10
+function solve 0x2000 0x200 solve.c:21
+function hold_the_lock 0x3000 0x100 lock.c:7
+function wait_pipe 0x4000 0x100 lock.c:20
+function futex_wait 0xffffffff81000000 0x100
+function schedule 0xffffffff81000100 0x100
+phase run 2s code=main>solve
+sleep 2050ms code=main>hold_the_lock>futex_wait>schedule
+phase run 2s code=main>solve
+sleep 1s code=main>wait_pipe>schedule:50%,worker/main>hold_the_lock>futex_wait>schedule
+sleep 500ms
+"""
+
+
+def rows_of(folder, *options):
+    text = expect(folder.call("code", "--wall", "--format", "csv", *options), 0).stdout
+    return list(csv.DictReader(text.splitlines()))
+
+
+def check_wall():
+    """time off the CPU is in the function that waits, to the microsecond, for its reason; in parts of a run, too"""
+    with Folder(runs=0) as folder:
+        folder.write("waits.sim", WAITS)
+        expect(folder.call("record", "-q", "--wall", "--frequency", "100", "--pmu", "sim:waits.sim"), 0)
+        expect(folder.call("check"), 0)
+        found = {row["name"]: (int(row["self"]), int(row["waited"]), row["waited_in"]) for row in rows_of(folder)}
+        assert found == {"solve": (4000000, 0, ""), "hold_the_lock": (3050000, 3050000, "futex_wait"),
+                         "wait_pipe": (1000000, 1000000, "schedule"), "main": (0, 0, "")}, found
+        text = expect(folder.call("code", "--wall"), 0).stdout
+        assert "4.000 s on a CPU, by samples, and 4.050 s off it" in text, text
+        assert "Waited 3.050 s in hold_the_lock (lock.c:7), 1.000 s in wait_pipe (lock.c:20)." in text, text
+        part = {row["name"]: int(row["waited"]) for row in rows_of(folder, "--from", "3s", "--to", "7s")}
+        assert part["hold_the_lock"] == 1050000 + 950000 and part["wait_pipe"] == 950000, part
+        assert {row["line"]: int(row["waited"]) for row in rows_of(folder, "--lines")} == \
+            {"7": 3050000, "21": 0, "20": 1000000, "10": 0}
+        calls = rows_of(folder, "--tree")
+        assert {row["name"]: (int(row["total"]), int(row["waited"])) for row in calls} == {
+            "all": (8050000, 4050000), "main": (8050000, 4050000), "solve": (4000000, 0),
+            "hold_the_lock": (3050000, 3050000), "futex_wait": (3050000, 3050000),
+            "wait_pipe": (1000000, 1000000), "schedule": (1000000, 1000000)} and \
+            all(calls[int(row["caller"])]["name"] == "wait_pipe" for row in calls if row["name"] == "schedule"), calls
+        folded = expect(folder.call("code", "--wall", "--format", "folded"), 0).stdout
+        assert sorted(folded.splitlines()) == [
+            "main;hold_the_lock;futex_wait;[waiting] 3050000", "main;solve 4000000",
+            "main;wait_pipe;schedule;[waiting] 1000000"], folded
+        answer = json.loads(expect(folder.call("code", "--wall", "--format", "json"), 0).stdout)
+        assert answer["weight"] == "us" and answer["samples"] == 400 and answer["sampling"]["waited_s"] == 4.05, answer
+        expect(folder.call("merge", "-i", "merged.data", "rpistat.data"), 0)
+        merged = expect(folder.call("code", "--wall", "--format", "folded", "-i", "merged.data"), 0).stdout
+        assert merged == folded, merged
+        samples = json.loads(expect(folder.call("code", "--format", "json"), 0).stdout)  # these are what they were
+        assert samples["weight"] == "samples" and [row["name"] for row in samples["code"]] == ["solve", "main"], samples
+
+
+def check_wall_phases():
+    """the time of each phase: one works, the other mostly waits"""
+    with Folder(runs=0) as folder:
+        folder.write("waits.sim", WAITS.split("phase")[0] +
+                     "repeat 3\nphase run 6s instructions=200M code=main>solve\nrepeat 8\nphase wait 200ms instructions=20M "
+                     "code=main>hold_the_lock\nsleep 600ms code=main>hold_the_lock>schedule\nend\nend\n")
+        expect(folder.call("record", "-q", "--wall", "--frequency", "100", "--pmu", "sim:waits.sim"), 0)
+        text = expect(folder.call("code", "--wall"), 0).stdout
+        assert re.search(r"\n  A +18\.\d+ s +0\.0 % +solve 9\d %\n  B +18\.\d+ s +7\d\.\d % +hold_the_lock 100 %\n", text), text
+        part = rows_of(folder, "B")
+        assert [(row["name"], row["waited"]) for row in part if int(row["self"]) > 0] == [("hold_the_lock", "14400000")], part
+
+
+def check_wall_thinned():
+    """thinning leaves time off the CPU as it is; time that a sleep spends in a pause is none"""
+    with Folder(runs=0) as folder:
+        folder.write("waits.sim", WAITS.replace("phase run", "repeat 500\nphase run", 1) + "end\n")
+        expect(folder.call("record", "-q", "--wall", "--keep", "1m", "--pmu", "sim:waits.sim"), 0)
+        expect(folder.call("check"), 0)
+        db = sqlite3.connect(folder / "rpistat.data")
+        assert db.execute("SELECT max(level) FROM code_count WHERE blocked IS NOT NULL").fetchone()[0] > 0
+        assert db.execute("SELECT sum(us), (SELECT blocked_us FROM sampling) FROM blocked_time").fetchone() == \
+            (2025000000, 2025000000)
+        found = {row["name"]: int(row["waited"]) for row in rows_of(folder)}
+        assert found["hold_the_lock"] == 1525000000 and found["wait_pipe"] == 500000000, found
+        db.execute("UPDATE code_count SET blocked = '~~' WHERE blocked IS NOT NULL AND period < 1000")
+        db.commit()
+        assert "cannot be read" in expect(folder.call("check"), 1).stdout
+        expect(folder.call("check", "--repair", "-o", "mended.data"), 0)
+        expect(folder.call("check", "-i", "mended.data"), 0)
+        assert 0 < sum(int(row["waited"]) for row in rows_of(folder, "-i", "mended.data")) < 2025000000
+    with Folder(runs=0) as folder:
+        folder.write("waits.sim", WAITS)
+        expect(folder.call("record", "-q", "--wall", "--delay", "3s", "--duration", "7s", "--pmu", "sim:waits.sim"), 0)
+        found = {row["name"]: int(row["waited"]) for row in rows_of(folder)}
+        assert found.get("wait_pipe") == found.get("hold_the_lock") == 950000, found  # it was asleep at 3 s
+
+
+def check_wall_refused():
+    """what --wall is not of is said"""
+    with Folder(runs=0) as folder:
+        folder.write("waits.sim", WAITS)
+        for options, sentence in ((("-a",), "--wall"), (("--no-samples",), "--no-samples"),
+                                  (("--sample", "dc_miss:5"), "do not say how much time they stand for")):
+            refused(folder.call("record", "--wall", "--pmu", "sim:waits.sim", *options), 2, sentence)
+        expect(folder.call("record", "-q", "--pmu", "sim:waits.sim"), 0)
+        refused(folder.call("code", "--wall"), 1, "`rpistat record --wall` does")
+        refused(folder.call("code", "--wall", "--by", "thread"), 2, "leave out --by thread")
+        refused(folder.call("code", "--wall", "--format", "pprof", "-o", "x"), 2, "leave out --wall, or take folded")
+        folder.write("bad.sim", "sleep 1s instructions=5\n")
+        refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "nothing but code and system signals")
+
+
 def check_refused():
     """an error in the script's code says where"""
     with Folder() as folder:
@@ -157,4 +268,5 @@ def check_refused():
         refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "bad.sim:2: there is no function 'g' above")
 
 
-tap.main([check_counts, check_names, check_periods, check_options, check_missing, check_refused])
+tap.main([check_counts, check_names, check_periods, check_options, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
+          check_refused])

@@ -55,7 +55,7 @@ static void read_code(struct rps_reader *reader, int64_t run_id)
     uint64_t first, last;
     struct rps_error err;
 
-    for (query.tasks = 0; query.tasks < 2; query.tasks++)
+    for (query.what = 0; query.what < RPS_COUNT_KINDS; query.what++)
         rps_reader_code_counts(reader, run_id, &query, &err);
     if (rps_reader_periods(reader, run_id, 1, INT64_MAX, &first, &last, &err) > 0)
         fuzz_expect(first <= last, "periods go back");

@@ -70,6 +70,16 @@ static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stac
     told->counts++;
 }
 
+static void take_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack,
+                         uint32_t weight)
+{
+    const struct told *told = context;
+
+    (void)cpu;
+    fuzz_expect(from_ns < to_ns && weight > 0 && stack >= 0 && stack < told->stacks,
+                "a wait of nothing");
+}
+
 static void take_incomplete(void *context, int64_t time_ns, const char *path)
 {
     (void)context;
@@ -100,7 +110,7 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
     uint64_t address[RPS_SAMPLE_DEPTH_MAX + 8], value[64];
     unsigned char stack[256];
     struct rps_sample sample = {
-        .kind = (enum rps_sample_kind)(kind % 7),
+        .kind = (enum rps_sample_kind)(kind % 9),
         .time_ns = (int64_t)fuzz_take(bytes, 2),
         .pid = (pid_t)(pids & 7) - 1,
         .tid = (pid_t)(pids >> 3 & 7) - 1,
@@ -112,14 +122,15 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
         .path = path[(kind >> 4) % (sizeof(path) / sizeof(path[0]))],
     };
 
-    if (sample.kind == RPS_SAMPLE_STACK) {
+    if (sample.kind == RPS_SAMPLE_STACK || sample.kind == RPS_SAMPLE_WAIT) {
+        sample.weight = kind >> 4;
         sample.address = address;
         sample.address_count = fuzz_take(bytes, 1) % (RPS_SAMPLE_DEPTH_MAX + 9);
         sample.kernel_count = fuzz_take(bytes, 1) % 8;
         for (size_t i = 0; i < sample.address_count; i++)
             address[i] = take_address(bytes);
     }
-    if (sample.kind == RPS_SAMPLE_STACK && kind & 0x80) {
+    if (sample.address && kind & 0x80) {
         for (int i = 0; i < 64; i++)
             value[i] = take_address(bytes);
         for (size_t i = 0; i < sizeof(stack); i += 8)
@@ -135,6 +146,8 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
         sample.build_id_bytes = kind & 8 ? fuzz_take(bytes, 1) % (RPS_BUILD_ID_MAX + 1) : 0;
     }
     rps_tracker_add(tracker, &sample);
+    if (sample.kind == RPS_SAMPLE_AWAKE)
+        rps_tracker_tell_waits(tracker, sample.time_ns);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -148,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                     .process_time = take_process_time,
                                     .program = take_program,
                                     .count = take_count,
+                                    .blocked = take_blocked,
                                     .incomplete = take_incomplete};
     struct rps_sampling status = {.lost = 0};
     struct fuzz_bytes bytes = {data, size};

@@ -261,7 +261,7 @@ static void add_rows(sqlite3 *db, struct fuzz_bytes *bytes)
         " 78 + i % 45, 78 + i % 2) FROM n",
         "INSERT OR IGNORE INTO location SELECT 1, i % 50, i / 50, 'f' || i, 'x', i, 'debug' FROM n",
         "INSERT OR IGNORE INTO code_count SELECT 1, i % 5, -1, i, i % 3, char(33 + i / 45 % 45) ||"
-        " char(78 + i % 45), '' FROM n",
+        " char(78 + i % 45), '', nullif(char(33 + i % 90), '!') FROM n",
         "INSERT OR IGNORE INTO detection SELECT 1, i, 'x', '{}', i % 3, 'r' || i FROM n",
         "INSERT OR IGNORE INTO event SELECT run_id, set_no + n.i, slot, name || n.i, spec, label,"
         " role, unit, family, modifiers, explain, type, config, config1, config2, state, reason,"

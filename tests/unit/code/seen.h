@@ -23,6 +23,11 @@ struct seen {
         struct rps_program program;
         char name[64];
     } program[SEEN_MAX];
+    struct {
+        int64_t from_ns, to_ns, stack;
+        uint32_t weight;
+    } blocked[16];
+    size_t blocked_count;
     size_t incomplete_count;
     char incomplete[128];                   /* the last path that was told so */
     int64_t time_ns, last_stack, last_task; /* of the last sample */

@@ -30,7 +30,7 @@ static int see(void *context, const struct rps_code_count *count, struct rps_err
 static struct seen counts_of(struct rps_reader *reader, int tasks, uint64_t first, uint64_t last)
 {
     struct seen seen = {0};
-    const struct rps_code_count_query query = {.tasks = tasks,
+    const struct rps_code_count_query query = {.what = tasks ? RPS_COUNT_TASKS : RPS_COUNT_STACKS,
                                                .cpu = RPS_CPU_ALL,
                                                .first = first,
                                                .last = last,
@@ -151,6 +151,21 @@ static void what_comes_again(void **state)
     rps_code_free(&code);
 }
 
+static uint64_t blocked_us(struct rps_reader *reader, uint64_t first, uint64_t last, int64_t stack)
+{
+    struct seen seen = {0};
+    const struct rps_code_count_query query = {.what = RPS_COUNT_BLOCKED,
+                                               .cpu = RPS_CPU_ALL,
+                                               .first = first,
+                                               .last = last,
+                                               .count = see,
+                                               .context = &seen};
+    struct rps_error err;
+
+    assert_int_equal(rps_reader_code_counts(reader, 1, &query, &err), 0);
+    return seen.of[stack];
+}
+
 /* Sums stay what they were; a block counts where its first period lies, and a count that comes when
  * its period is thinned stays under its number. */
 static void thinned_counts(void **state)
@@ -158,6 +173,7 @@ static void thinned_counts(void **state)
     const char *path = fixture_path(state, "s");
     const struct rps_code_count late = {.cpu = RPS_CPU_ALL, .period = 5, .id = 7, .samples = 1000};
     const struct rps_writer_options keep = {.keep_ns = 60 * SOUND_LENGTH_NS};
+    const uint64_t long_us = 90000000000; /* a day of a thread, in each period */
     struct rps_run run;
     struct rps_writer *writer = fixture_writer(path, &keep, &run);
     struct rps_reader *reader;
@@ -165,6 +181,8 @@ static void thinned_counts(void **state)
     struct seen seen;
 
     for (uint64_t n = 0; n < 4000; n++) {
+        const struct rps_code_count blocked = {
+            .cpu = RPS_CPU_ALL, .period = n, .id = 3, .samples = n < 1000 ? long_us : n};
         struct rps_period period = sound_period(n % 500);
 
         period.period = n;
@@ -175,6 +193,7 @@ static void thinned_counts(void **state)
         period.start_ns = (int64_t)n * SOUND_LENGTH_NS;
         rps_writer_period(writer, &period);
         fixture_code(writer, n);
+        rps_writer_blocked_count(writer, &blocked);
         if (n % 500 == 0)
             recorder_wait_committed(writer, n);
         if (n == 1000) /* period 5 is gone by now; the next level will be too, later */
@@ -184,7 +203,8 @@ static void thinned_counts(void **state)
     recorder_wait_committed(writer, 4000);
     rps_writer_stack_count(writer, &late);
     fixture_end(writer, &run);
-    fixture_exec(path, "UPDATE sampling SET samples = 14000, lost = 2000");
+    fixture_exec(path,
+                 "UPDATE sampling SET samples = 14000, lost = 2000, blocked_us = 90000007498500");
     reader = open_reader(path);
     seen = counts_of(reader, 0, 0, UINT64_MAX);
     assert_int_equal(seen.samples, 4000 * FIXTURE_SAMPLES + 2000);
@@ -193,12 +213,18 @@ static void thinned_counts(void **state)
     assert_int_equal(counts_of(reader, 1, 0, UINT64_MAX).samples, 4000 * FIXTURE_SAMPLES);
     assert_int_equal(counts_of(reader, 0, 1, 4).rows, 0); /* in the block that begins at 0 */
     assert_int_equal(counts_of(reader, 0, 5, 5).of[7], 1000);
+    assert_int_equal(blocked_us(reader, 0, UINT64_MAX, 3), 1000 * long_us + 7498500);
+    assert_int_equal(blocked_us(reader, 3999, 3999, 3), 3999);
     assert_int_equal(counts_of(reader, 0, 3999, 3999).of[39], 2);
     rps_reader_close(reader);
     assert_in_range(fixture_number(path, "SELECT count(*) FROM code_count"), 60, 200);
     assert_int_equal(fixture_number(path, "SELECT max(level) FROM code_count"), 2);
+    assert_int_equal(fixture_number(path, "SELECT sum(us) FROM blocked_time"), 90000007498500);
     sound_check(&findings, path);
     assert_string_equal(findings.text, "");
+    fixture_exec(path, "UPDATE sampling SET blocked_us = 90000007498507, lost = 0, samples = 0");
+    sound_check(&findings, path);
+    assert_non_null(strstr(findings.text, "microseconds off the CPU by which"));
 }
 
 static void periods_of_a_part(void **state)
@@ -337,10 +363,10 @@ static void malformed_texts(void **state)
         {"P!", 1},
         {"P P", 1},
         {"P\xc3\xa4", 1},
-        {"!!!!!!P", 101}, /* as long as it may be */
-        {"!!!!!!!P", 0},
-        {"QMMMMMMMz", 0},
-        {"QMMMMMMz", 101},
+        {"!!!!!!!!P", 101}, /* as long as it may be */
+        {"!!!!!!!!!P", 0},
+        {"QMMMMMMMMMz", 0},
+        {"QMMMMMMMMz", 101},
         {"{}", 100},
         {"{\"1\":[0]}", 101},
         {"{\"1\":[5,6],\"33\":[7]}", 103},
@@ -402,7 +428,7 @@ static void hostile_rows(void **state)
         "UPDATE code_count SET cpu = cpu * (1 << 40), period = -period, level = 7",
         "UPDATE code_count SET part = part + 9223372036854770000; INSERT INTO code_count SELECT "
         "run_id,"
-        " 3, cpu, period, -part, stacks, tasks FROM code_count",
+        " 3, cpu, period, -part, stacks, tasks, '~' FROM code_count",
         "UPDATE sampling SET samples = -1, lost = -1, frequency = -1 << 62",
     };
     const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");

@@ -910,6 +910,88 @@ static void test_cut_is_not_complete(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_tracker, close_tracker)
 
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+static void add_wait(pid_t pid, pid_t tid, int64_t time_ns, uint64_t address, uint32_t weight)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_WAIT,
+                                .time_ns = time_ns,
+                                .cpu = 2,
+                                .pid = pid,
+                                .tid = tid,
+                                .address = &address,
+                                .address_count = 1,
+                                .weight = weight};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_awake(pid_t tid, int64_t time_ns)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_AWAKE, .time_ns = time_ns, .tid = tid};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void expect_blocked(int64_t from_ns, int64_t to_ns, int64_t stack, uint32_t weight)
+{
+    size_t i = (seen.blocked_count - 1) % 16;
+
+    assert_int_equal(seen.blocked[i].from_ns, from_ns);
+    assert_int_equal(seen.blocked[i].to_ns, to_ns);
+    assert_int_equal(seen.blocked[i].stack, stack);
+    assert_int_equal(seen.blocked[i].weight, weight);
+    assert_int_equal(seen.cpu, 2);
+}
+
+/* A thread waits until it is on a CPU, or ends; long waits are told in parts. It is no sample. */
+static void test_waits(void **state)
+{
+    const struct rps_sample preempted = {
+        .kind = RPS_SAMPLE_AWAKE, .time_ns = 2710, .tid = 7, .is_preempted = 1};
+
+    (void)state;
+    add_wait(7, 7, 2000, 0x10, 1);
+    add_wait(7, 8, 2100, 0x20, 5);
+    rps_tracker_tell_waits(tracker, 1900);
+    assert_int_equal(seen.blocked_count, 0);
+    add_awake(7, 2500);
+    expect_blocked(2000, 2500, 0, 1);
+    add_awake(7, 2600); /* it does not wait */
+    add_wait(7, 7, 2700, 0x10, 1);
+    rps_tracker_add(tracker, &preempted);
+    assert_int_equal(seen.blocked_count, 1);
+    rps_tracker_tell_waits(tracker, 3000);
+    assert_int_equal(seen.blocked_count, 2);
+    expect_blocked(2100, 3000, 1, 5);
+    now = 3199;
+    add_exit(7, 8);
+    expect_blocked(3000, 3200, 1, 5);
+    rps_tracker_tell_waits(tracker, 4000);
+    assert_int_equal(seen.blocked_count, 3);
+    assert_int_equal(seen.count_count, 0);
+    assert_int_equal(seen.task_count, 0);
+    assert_int_equal(status().samples, 0);
+}
+
+/* Who leaves a CPU again without having been seen on one waited until nobody knows when. */
+static void test_unseen_waits(void **state)
+{
+    (void)state;
+    add_wait(7, 7, 2000, 0x10, 1);
+    add_wait(7, 7, 5000, 0x20, 1);
+    add_awake(7, 5100);
+    assert_int_equal(seen.blocked_count, 1);
+    expect_blocked(5000, 5100, 1, 1);
+    add_wait(7, 7, 6000, 0x10, 1);
+    add_wait(7, 8, 6000, 0x10, 2);
+    add_awake(0, 6200); /* of all: it is known until then */
+    assert_int_equal(seen.blocked_count, 3);
+    rps_tracker_tell_waits(tracker, 9000);
+    add_awake(7, 9000);
+    assert_int_equal(seen.blocked_count, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -945,6 +1027,8 @@ int main(void)
         CASE(test_one_reason),
         CASE(test_left_to_name),
         CASE(test_cut_is_not_complete),
+        CASE(test_waits),
+        CASE(test_unseen_waits),
     };
 
     return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);

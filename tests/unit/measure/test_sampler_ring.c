@@ -23,9 +23,9 @@ struct rings {
 };
 
 static const char kind[] = {
-    [RPS_SAMPLE_STACK] = 's', [RPS_SAMPLE_MAP] = 'm',  [RPS_SAMPLE_FORK] = 'f',
-    [RPS_SAMPLE_NAME] = 'n',  [RPS_SAMPLE_EXIT] = 'e', [RPS_SAMPLE_TIME] = 't',
-    [RPS_SAMPLE_SYMBOL] = '?'};
+    [RPS_SAMPLE_STACK] = 's', [RPS_SAMPLE_MAP] = 'm',   [RPS_SAMPLE_FORK] = 'f',
+    [RPS_SAMPLE_NAME] = 'n',  [RPS_SAMPLE_EXIT] = 'e',  [RPS_SAMPLE_TIME] = 't',
+    [RPS_SAMPLE_WAIT] = 'w',  [RPS_SAMPLE_AWAKE] = 'a', [RPS_SAMPLE_SYMBOL] = '?'};
 
 static void keep_sample(void *context, const struct rps_sample *sample)
 {
@@ -45,6 +45,10 @@ static void keep_sample(void *context, const struct rps_sample *sample)
         at +=
             snprintf(at, (size_t)(end - at), "r%llx/%zu",
                      (unsigned long long)sample->registers.value[0], sample->registers.stack_bytes);
+    if (sample->kind == RPS_SAMPLE_WAIT)
+        at += snprintf(at, (size_t)(end - at), "*%u", sample->weight);
+    if (sample->is_preempted)
+        at += snprintf(at, (size_t)(end - at), "p");
     if (sample->kind == RPS_SAMPLE_TIME)
         at += snprintf(at, (size_t)(end - at), "=%lld", (long long)sample->cpu_time_ns);
     if (sample->kind == RPS_SAMPLE_FORK)
@@ -416,6 +420,39 @@ static void test_times(void **state)
     assert_int_equal(r.all.lost, 1); /* the one without its end */
 }
 
+/* Stacks of threads that leave their CPU, and who is on one: whoever has left it for another's turn,
+ * too. Where switches were lost, or not heard, nobody is known to wait. */
+static void test_switches(void **state)
+{
+    static const uint64_t chain[] = {3, PERF_CONTEXT_USER, 0x10, 0x20}, lost[] = {1, 5};
+    struct rps_perf_wall wall = {.drawn = {{0, 3}, {150, 1}}};
+    struct rings r;
+
+    (void)state;
+    begin(&r, RPS_STACKS_FP, 64);
+    r.ring[0].kind = RPS_PERF_WAITS;
+    r.ring[1].kind = RPS_PERF_SWITCHES;
+    r.all.wall = &wall;
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 100, chain, 4);
+    put_other(&r, 1, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 101, NULL, 0);
+    put_other(&r, 1, PERF_RECORD_SWITCH, 0, 140, NULL, 0);
+    put_sample(&r, 0, PERF_RECORD_MISC_USER, 150, chain, 4);
+    put_other(&r, 1, PERF_RECORD_SWITCH,
+              PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, 151, NULL, 0);
+    assert_string_equal(drain(&r, 200),
+                        "w100:7.8@0|10,20*3 a140:7.8@1 w150:7.8@0|10,20*1 a151:7.8@1p ");
+    assert_int_equal(r.all.switches, 2);
+    put_other(&r, 1, PERF_RECORD_LOST, 0, 210, lost, 2);
+    put_other(&r, 0, PERF_RECORD_LOST, 0, 211, lost, 2);
+    assert_string_equal(drain(&r, 300), "a210:0.0@1 ");
+    assert_int_equal(r.all.switches_lost, 10);
+    assert_int_equal(r.all.lost, 0);
+    r.all.deaf_ns = 320;
+    put_other(&r, 1, PERF_RECORD_SWITCH, 0, 310, NULL, 0);
+    assert_string_equal(drain(&r, 320), "a310:7.8@1 a320:0.0@0 ");
+    assert_string_equal(drain(&r, 400), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,7 +460,7 @@ int main(void)
         cmocka_unit_test(test_chains),        cmocka_unit_test(test_long_chain),
         cmocka_unit_test(test_other_records), cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_bad_lengths),   cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_times),         cmocka_unit_test(test_switches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@ struct sampling {
     struct rps_sampler sampler;
     struct seen *seen; /* owned: stacks */
     size_t count;
+    char waits[1024]; /* who begins to wait, where, or is awake */
     char names[1024]; /* of symbols and tasks, in order */
     struct rps_sampling status;
 };
@@ -41,6 +42,11 @@ static void keep(void *context, const struct rps_sample *sample)
     if (sample->kind == RPS_SAMPLE_NAME)
         snprintf(s->names + used, sizeof(s->names) - used, "%s %d %d\n", sample->path,
                  (int)sample->pid, (int)sample->tid);
+    used = strlen(s->waits);
+    if (sample->kind == RPS_SAMPLE_WAIT || sample->kind == RPS_SAMPLE_AWAKE)
+        snprintf(s->waits + used, sizeof(s->waits) - used, "%lld %d %llx, ",
+                 (long long)(sample->time_ns / MS), (int)sample->tid,
+                 sample->kind == RPS_SAMPLE_WAIT ? (unsigned long long)sample->address[0] : 0);
     if (sample->kind != RPS_SAMPLE_STACK)
         return;
     if ((s->count & (s->count - 1)) == 0) { /* full: twice the room */
@@ -421,6 +427,37 @@ static void test_refused(void **state)
     }
 }
 
+/* Tasks wait in the code of a sleep, while it lasts; where that is not asked for there is nothing. */
+static void test_waits_in_code(void **state)
+{
+    static const char script[] =
+        TASKS FUNCTIONS "phase a 1s code=main\nsleep 2s code=main>copy:70%,worker/main>solve:30%\n"
+                        "sleep 1s code=main>copy\nidle 1s\nsleep 1s\n";
+    static const struct rps_sampling_options options = {.frequency = 100, .waits = 1};
+    struct rps_error err;
+    struct sampling s;
+
+    (void)state;
+    simulate(&s, script, &options, 300 * MS);
+    assert_string_equal(s.waits, "1000 100 4000, 1000 101 2000, 3000 100 0, 3000 101 0, "
+                                 "3000 100 4000, 4000 100 0, ");
+    assert_int_equal(s.count, 100);
+    close_sampling(&s);
+    simulate(&s, script, &hundred, 300 * MS);
+    assert_string_equal(s.waits, "");
+    close_sampling(&s);
+    assert_int_equal(open_sampling(&s, script, &options, &err), 0); /* a pause ends what is known */
+    pass(&s, 1500 * MS);
+    assert_int_equal(s.sampler.stop(s.sampler.self, &err), 0);
+    pass(&s, 1700 * MS);
+    assert_int_equal(s.sampler.start(s.sampler.self, &err), 0);
+    pass(&s, 3500 * MS);
+    drain(&s, INT64_MAX);
+    assert_string_equal(s.waits, "1000 100 4000, 1000 101 2000, 1500 100 0, 1500 101 0, "
+                                 "3000 100 0, 3000 101 0, 3000 100 4000, ");
+    close_sampling(&s);
+}
+
 /* Samples are of CPU time: a workload that waits has fewer, two threads that run have twice as
  * many; one that waits all the time has none. */
 static void test_waits(void **state)
@@ -455,12 +492,13 @@ static void test_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),    cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_frequency), cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_lost),      cmocka_unit_test(test_threshold),
-        cmocka_unit_test(test_pause),     cmocka_unit_test(test_stacks),
-        cmocka_unit_test(test_noise),     cmocka_unit_test(test_noise_of_near_seeds),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_shares),        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_frequency),     cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_lost),          cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_pause),         cmocka_unit_test(test_stacks),
+        cmocka_unit_test(test_noise),         cmocka_unit_test(test_noise_of_near_seeds),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_waits),
+        cmocka_unit_test(test_waits_in_code),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,7 +283,7 @@ static void test_wrong(void **state)
         {"phase a 1s in=lock,io", "only one reason may be without a number"},
         {"phase a 1s in=bed:3", "'bed': expected io, lock, message, timer, child or other"},
         {"sleep 1s instructions=3M",
-         "'instructions': nothing but system signals is there while the workload sleeps"},
+         "'instructions': nothing but code and system signals is there while the workload sleeps"},
         {"phase a 1s threads=257", "at most 256 threads run at the same time: in= says what the "
                                    "others sleep in"},
         {"phase a 1s read=15G", "read=15G: at most 14G a second"},

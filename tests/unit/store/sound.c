@@ -34,7 +34,7 @@ static const char code_of_another[] =
     "INSERT INTO task (run_id, task, pid, tid, name, start_ns)"
     " SELECT run_id, 0, 100, 100, 'worker', 0 FROM run;"
     "INSERT INTO program SELECT run_id, 0, 'worker', 5000000, 0, 5000000, 1, 0 FROM run;"
-    "INSERT INTO code_count SELECT run_id, 0, cpu, period, 0, 'P', 'P' FROM"
+    "INSERT INTO code_count SELECT run_id, 0, cpu, period, 0, 'P', 'P', NULL FROM"
     " period";
 
 void sound_store(const char *path, int runs, uint64_t periods, int64_t keep_ns)

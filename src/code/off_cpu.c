@@ -1,0 +1,245 @@
+/* See rpistat/off_cpu.h. */
+#include "rpistat/off_cpu.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shares_index.h"
+
+#define US_PER_S UINT64_C(1000000)
+
+/* What the kernel calls when a thread is to leave its CPU. */
+static const char *const scheduler[] = {"__schedule*", "schedule", "schedule_*", "io_schedule*"};
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                     const struct rps_run_part *part, const struct rps_cpus *cpus,
+                     const struct rps_code *code, struct rps_off_cpu *ret, struct rps_error *err)
+{
+    struct rps_code_counts on = {0}, off = {0};
+    uint64_t frequency = code->sampling.frequency;
+
+    *ret = (struct rps_off_cpu){0};
+    if (!code->sampling.has_waits)
+        return rps_error_set(err, RPS_FAILED,
+                             "run %" PRId64 " does not say where its threads were off the CPU; "
+                             "`rpistat record --wall` does",
+                             run_id);
+    if (rps_code_counts_read(arena, &on, reader, run_id, part, cpus, code, RPS_COUNT_STACKS, err) <
+            0 ||
+        rps_code_counts_read(arena, &off, reader, run_id, part, cpus, code, RPS_COUNT_BLOCKED,
+                             err) < 0)
+        return RPS_FAILED;
+    ret->time = on.id;
+    ret->waited = off.id;
+    for (size_t s = 0; s < code->stack_count; s++) {
+        ret->samples += on.id[s];
+        ret->time[s] = (frequency > 0 ? on.id[s] * US_PER_S / frequency : 0) + off.id[s];
+        ret->time_us += ret->time[s];
+        ret->waited_us += ret->waited[s];
+    }
+    return 0;
+}
+
+/* --- callers ---------------------------------------------------------------------------------- */
+
+/* What is asked of stacks: the function that is innermost in each. */
+struct moving {
+    const struct rps_code *code;
+    struct rps_share_name *name;
+    int64_t *function; /* of each stack its number */
+};
+
+static struct moving begin_moving(struct rps_arena *arena, const struct rps_code *code)
+{
+    struct moving moving = {.code = code};
+    size_t count;
+
+    moving.function =
+        rps_shares_functions(arena, code, 0, RPS_UNNAMED_ADDRESS, &moving.name, &count);
+    return moving;
+}
+
+static const struct rps_module *module_of(const struct rps_code *code, size_t stack)
+{
+    size_t frame = rps_share_frame_of(code, stack);
+    int64_t module = frame < code->frame_count ? code->frame[frame].module : -1;
+
+    return module >= 0 ? &code->module[module] : NULL;
+}
+
+static int is_kernel(const struct rps_code *code, size_t stack)
+{
+    const struct rps_module *module = module_of(code, stack);
+
+    return module && module->kind == RPS_MODULE_KERNEL;
+}
+
+static int is_of_program(const struct rps_code *code, size_t stack)
+{
+    const struct rps_module *module = module_of(code, stack);
+
+    return !module || (module->kind != RPS_MODULE_KERNEL && module->kind != RPS_MODULE_VDSO &&
+                       !rps_code_is_c_library(module->path));
+}
+
+static int is_scheduler(const struct moving *moving, size_t stack)
+{
+    int64_t function = moving->function[stack];
+
+    if (!is_kernel(moving->code, stack) || function < 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(scheduler) / sizeof(scheduler[0]); i++) {
+        if (fnmatch(scheduler[i], moving->name[function].name, 0) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static size_t find_reason(const struct moving *moving, size_t stack)
+{
+    size_t at = stack;
+
+    while (at != RPS_SHARE_NONE && is_scheduler(moving, at))
+        at = rps_share_parent_of(moving->code, at);
+    return at == RPS_SHARE_NONE || !is_kernel(moving->code, at) ? stack : at;
+}
+
+/* Where there is none of the program, as in a thread of a library: the innermost outside the
+ * kernel. */
+static size_t find_function(const struct moving *moving, size_t stack)
+{
+    const struct rps_code *code = moving->code;
+    size_t first = stack, at;
+
+    while (is_kernel(code, first) && rps_share_parent_of(code, first) != RPS_SHARE_NONE)
+        first = rps_share_parent_of(code, first);
+    for (at = first; at != RPS_SHARE_NONE; at = rps_share_parent_of(code, at)) {
+        if (is_of_program(code, at))
+            return at;
+    }
+    return first;
+}
+
+size_t *rps_off_cpu_callers(struct rps_arena *arena, const struct rps_code *code,
+                            enum rps_off_cpu_at at)
+{
+    struct rps_arena *scratch = rps_arena_new();
+    struct moving moving = begin_moving(scratch, code);
+    size_t *caller = rps_arena_get(arena, code->stack_count, sizeof(*caller));
+
+    for (size_t s = 0; s < code->stack_count; s++)
+        caller[s] = at == RPS_OFF_CPU_REASON ? find_reason(&moving, s) : find_function(&moving, s);
+    rps_arena_free(scratch);
+    return caller;
+}
+
+struct rps_off_cpu rps_off_cpu_move(struct rps_arena *arena, const struct rps_code *code,
+                                    const struct rps_off_cpu *of, enum rps_off_cpu_at at)
+{
+    size_t *caller = rps_off_cpu_callers(arena, code, at);
+    struct rps_off_cpu moved = *of;
+
+    moved.time = rps_arena_get(arena, code->stack_count, sizeof(*moved.time));
+    moved.waited = rps_arena_get(arena, code->stack_count, sizeof(*moved.waited));
+    for (size_t s = 0; s < code->stack_count; s++) {
+        moved.time[s] += of->time[s] - of->waited[s];
+        moved.time[caller[s]] += of->waited[s];
+        moved.waited[caller[s]] += of->waited[s];
+    }
+    return moved;
+}
+
+/* --- reasons ---------------------------------------------------------------------------------- */
+
+/* Time in a function for a reason, by their numbers. */
+struct pair {
+    int64_t function, reason;
+    uint64_t us;
+};
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+
+    return x->function != y->function ? (x->function > y->function) - (x->function < y->function)
+                                      : (x->reason > y->reason) - (x->reason < y->reason);
+}
+
+/* Pairs of the waits, each once, in order of functions. */
+static struct pair *find_pairs(struct rps_arena *arena, const struct moving *moving,
+                               const struct rps_off_cpu *of, size_t *ret_count)
+{
+    const struct rps_code *code = moving->code;
+    struct pair *pair = rps_arena_get(arena, code->stack_count + 1, sizeof(*pair));
+    size_t count = 0, kept = 0;
+
+    for (size_t s = 0; s < code->stack_count; s++) {
+        size_t reason = find_reason(moving, s);
+
+        if (of->waited[s] > 0 && is_kernel(code, reason))
+            pair[count++] = (struct pair){moving->function[find_function(moving, s)],
+                                          moving->function[reason], of->waited[s]};
+    }
+    qsort(pair, count, sizeof(*pair), compare_pairs);
+    for (size_t i = 0; i < count; i++) {
+        if (kept > 0 && compare_pairs(&pair[i], &pair[kept - 1]) == 0)
+            pair[kept - 1].us += pair[i].us;
+        else
+            pair[kept++] = pair[i];
+    }
+    *ret_count = kept;
+    return pair;
+}
+
+static int is_share_of(const struct rps_share *share, const char *name, const char *module)
+{
+    return strcmp(share->name, name) == 0 && strcmp(share->module, module) == 0;
+}
+
+static void tell_reason(const struct moving *moving, const struct pair *pair, size_t count,
+                        const struct rps_share *share, struct rps_off_cpu_share *ret)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct rps_share_name *name =
+            pair[i].function >= 0 ? &moving->name[pair[i].function] : NULL;
+
+        if (!name || pair[i].us <= most || pair[i].reason < 0 ||
+            moving->name[pair[i].reason].is_unnamed ||
+            !is_share_of(share, name->name, name->module))
+            continue;
+        most = pair[i].us;
+        ret->reason = moving->name[pair[i].reason].name;
+    }
+}
+
+struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const struct rps_code *code,
+                                             const struct rps_off_cpu *of, enum rps_shares_by by,
+                                             const struct rps_shares *shares)
+{
+    struct rps_off_cpu moved = rps_off_cpu_move(arena, code, of, RPS_OFF_CPU_FUNCTION);
+    struct rps_shares waits = rps_shares_find(arena, code, moved.waited, by);
+    struct rps_off_cpu_share *ret = rps_arena_get(arena, shares->count, sizeof(*ret));
+    struct moving moving = begin_moving(arena, code);
+    size_t count;
+    struct pair *pair = find_pairs(arena, &moving, of, &count);
+
+    for (size_t i = 0; i < shares->count; i++) {
+        const struct rps_share *share = &shares->share[i];
+
+        for (size_t w = 0; w < waits.count && waits.share[w].self > 0; w++) {
+            if (is_share_of(share, waits.share[w].name, waits.share[w].module) &&
+                (by != RPS_SHARES_LINE || (share->line == waits.share[w].line &&
+                                           strcmp(share->file, waits.share[w].file) == 0)))
+                ret[i].waited_us = waits.share[w].self;
+        }
+        if (ret[i].waited_us > 0 && by == RPS_SHARES_FUNCTION)
+            tell_reason(&moving, pair, count, share, &ret[i]);
+    }
+    return ret;
+}
