@@ -98,10 +98,11 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
 static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
                         const struct rps_system_sink *sink, char *note, size_t size)
 {
+    const size_t processes = reader->tree.process_count, threads = reader->tree.thread_count;
     char what[80], text[160];
 
-    snprintf(what, sizeof(what), "%zu processes, %zu threads", reader->tree.process_count,
-             reader->tree.thread_count);
+    snprintf(what, sizeof(what), "%zu process%s, %zu thread%s", processes,
+             processes == 1 ? "" : "es", threads, threads == 1 ? "" : "s");
     rps_signal_pace_spent(&reader->pace, time_ns, reader->read_ns, what, text, sizeof(text));
     if (text[0])
         snprintf(note, size, "%s", text);

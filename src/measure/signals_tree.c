@@ -364,13 +364,15 @@ static void fork_thread(struct rps_signal_tree *tree, const struct rps_signal_ev
         remove_process(tree, process);
 }
 
-/* Which thread became the new program is not said; it has the first one's number now. */
+/* Which thread became the new program is not said; it has the first one's number now, and the first
+ * one has mostly ended before. */
 static void exec_process(struct rps_signal_tree *tree, const struct rps_signal_event *event)
 {
     struct rps_signal_thread *thread = find(tree, event->tid);
-    struct rps_signal_process *process = thread ? thread->process : NULL;
+    struct rps_signal_process *process = thread ? thread->process : find_process(tree, event->pid);
 
-    if (!process || process->threads == 1)
+    if (!process || (thread && process->threads == 1) ||
+        (!thread && !(thread = add_thread(tree, event->tid, process, event->time_ns))))
         return;
     thread->is_read = 0;
     thread->is_old = 1;

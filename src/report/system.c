@@ -9,7 +9,7 @@
 #include "parts.h"
 
 #define ONE_THREAD  1.05 /* threads on average: it is said of one */
-#define SHORT_TOLD  .01  /* of the threads' time, not seen: it is told */
+#define UNSEEN_TOLD .01  /* of the threads' time, not seen: it is told */
 #define STEAL_TOLD  .02  /* of the CPUs, taken by a hypervisor */
 #define SLEEPS_TOLD .1   /* of the sleep, in one thing */
 #define QUEUE_TOLD  .5   /* threads of the machine that wait, where its own are not known */
@@ -121,9 +121,9 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
         say_one_thread(&to, &time);
     else if (time.elapsed_s > 0 && time.on_s + time.wait_s > 0)
         say_threads(&to, &time);
-    if (time.elapsed_s > 0 && time.unseen_s > SHORT_TOLD * time.threads_s)
-        say(&to, ". %.*f s of short-lived threads were not seen, %.*f of them on a CPU",
-            to.decimals, time.unseen_s, to.decimals, time.unseen_on_s);
+    if (time.elapsed_s > 0 && time.unseen_s > UNSEEN_TOLD * time.threads_s)
+        say(&to, ". %.*f s of threads' time were not seen, %.*f of them on a CPU", to.decimals,
+            time.unseen_s, to.decimals, time.unseen_on_s);
     if (!(time.elapsed_s > 0) && queue > QUEUE_TOLD)
         say(&to, "On average %.1f threads of the machine waited for a CPU", queue);
     if (stolen > STEAL_TOLD)

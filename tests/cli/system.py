@@ -102,7 +102,7 @@ def test_unseen():
     """report: threads that ended unread are told, and never shared out"""
     record("unseen.data", "phase work 2s seen=50% unseen=2s\nsleep 8s\nphase work 2s seen=50% unseen=2s\n")
     text = words(report("unseen.data"))
-    assert "8.0 s of short-lived threads were not seen, 2.0 of them on a CPU." in text, text
+    assert "8.0 s of threads' time were not seen, 2.0 of them on a CPU." in text, text
     near(system("unseen.data"), unseen_s=8, unseen_on_cpu_s=2)
 
 
@@ -302,7 +302,26 @@ def test_heard():
         assert 150000 <= unseen <= 2 * elapsed, (unseen, elapsed)
 
 
+EXEC = """\
+import os, threading, time
+def spin():
+    os.execv("/bin/sh", ["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"])
+for target in (time.sleep, time.sleep, spin):
+    threading.Thread(target=target, args=(99,) if target != spin else (), daemon=True).start()
+time.sleep(99)
+"""
+
+
+def test_exec():
+    """a thread other than the first becomes another program: that is read on, with one thread"""
+    FOLDER.write("exec.py", EXEC)
+    expect(FOLDER.call(*counting(), "-q", "--period", "5ms", "--signal-budget", "100%", "-o", "exec.data",
+                       "--", "python3", "exec.py"), 0)
+    threads = [n for n, in rows("exec.data", "SELECT s3 FROM reading WHERE source = 0 ORDER BY period")]
+    assert len(threads) > 3 and threads[-3:-1] == [1, 1], threads
+
+
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_merged, test_killed,
-              test_failed, test_factor, test_options, test_heard])
+              test_failed, test_factor, test_options, test_heard, test_exec])

@@ -587,7 +587,7 @@ static void test_pace(void **state)
     assert_int_equal(test.count, 4);
     assert_int_equal(test.reading[3].length_us, 7 * PERIOD_NS / 1000);
     assert_non_null(strstr(test.said, "signals are read every "));
-    assert_non_null(strstr(test.said, ": 1 processes, 1 threads"));
+    assert_non_null(strstr(test.said, ": 1 process, 1 thread"));
     test.reader.close(test.reader.self);
     end(&child);
 }
