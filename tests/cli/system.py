@@ -302,6 +302,38 @@ def test_heard():
         assert 150000 <= unseen <= 2 * elapsed, (unseen, elapsed)
 
 
+LIMITED = """\
+default threads=1 in=io:0 g_throttled=0 g_memory=64M
+phase work 2s
+phase stopped 4s wait=75%% g_throttled=%s g_read=3M
+"""
+
+
+def test_group():
+    """a control group's limit: a sentence from 5 % of the time on, the row of compare, sums in the store"""
+    record("limited.data", LIMITED % "750ms")
+    text = words(report("limited.data"))
+    assert ("Of 6.0 s: 3.0 s on a CPU, 3.0 s waiting for one (others had it), 0.0 s asleep. Its control group's CPU "
+            "limit stopped it for 3.0 s. " in text), text
+    near(system("limited.data"), throttled_s=3)
+    record("hardly.data", LIMITED % "74ms")
+    assert "limit" not in report("hardly.data"), report("hardly.data")
+    near(system("hardly.data"), throttled_s=0.296)
+    record("wide.data", "phase work 2s threads=4 wait=0% g_throttled=3s\n")
+    assert "Its control group's CPU limit stopped it for 6.0 s, all CPUs added up." in words(report("wide.data"))
+    record("alone.data", "phase work 2s g_throttled=1s\n")
+    assert "Its control group's CPU limit stopped it for 2.000 s, all CPUs added up." in words(report("alone.data")), report("alone.data")
+    text = words(expect(FOLDER.call("compare", "-i", "limited.data", "-i", "hardly.data", "1", "1"), 0).stdout)
+    assert re.search(r"Stopped by a CPU limit 3\.00 s 0\.296 s", text), text
+    assert rows("limited.data", "SELECT name, total, lowest, highest, state FROM signal WHERE source = 2 ORDER BY slot") == [
+        ("g_throttled", 3000000, 0, 750000, "read"), ("g_memory", 60 * 65536, 65536, 65536, "read"),
+        ("g_read", 12288, 0, 3070, "read"), ("g_written", None, None, None, "unsupported")]
+    listed = table("export", "-i", "limited.data", "--format", "signals")
+    assert sum(int(row["g_throttled_us"] or 0) for row in listed) == 3000000
+    assert {row["source"] for row in listed} == {"tree", "group"}
+    expect(FOLDER.call("check", "-i", "limited.data"), 0)
+
+
 EXEC = """\
 import os, threading, time
 def spin():
@@ -324,4 +356,4 @@ def test_exec():
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_merged, test_killed,
-              test_failed, test_factor, test_options, test_heard, test_exec])
+              test_failed, test_factor, test_options, test_heard, test_group, test_exec])
