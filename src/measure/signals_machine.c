@@ -39,14 +39,14 @@ static int is_counter(int slot)
     return rps_system_signals[RPS_SYSTEM_MACHINE][slot].kind == RPS_SYSTEM_COUNTER;
 }
 
-/* A counter's total; where things were taken from the machine it may be less than before. */
+static int64_t unit_of(int slot)
+{
+    return file_of[slot] >= DISKS ? 1024 : 1;
+}
+
 static void set_total(struct rps_signal_machine *machine, int slot, int64_t total)
 {
-    struct rps_signal_sum *sum = &machine->sum[slot];
-
-    if (total < sum->total)
-        sum->told -= (sum->total - total) / (file_of[slot] >= DISKS ? 1024 : 1);
-    sum->total = total;
+    rps_signal_count(&machine->sum[slot], total, unit_of(slot));
     machine->valid |= BIT(slot);
 }
 
@@ -57,17 +57,6 @@ static const char *read_text(struct rps_signal_machine *machine, int file)
                                 sizeof(machine->text)) > 0
                ? machine->text
                : NULL;
-}
-
-/* A number behind a word. */
-static uint64_t number_behind(const char *text, const char *word)
-{
-    const char *at = strstr(text, word);
-
-    if (!at)
-        return 0;
-    at += strlen(word);
-    return rps_signal_number(&at);
 }
 
 static void read_stat(struct rps_signal_machine *machine)
@@ -88,9 +77,10 @@ static void read_pressure(struct rps_signal_machine *machine)
 {
     for (int slot = RPS_MACHINE_PSI_CPU; slot <= RPS_MACHINE_PSI_MEMORY; slot++) {
         const char *text = read_text(machine, file_of[slot]);
+        int64_t total = text ? rps_signal_behind(text, "total=") : -1;
 
-        if (text && strstr(text, "total="))
-            set_total(machine, slot, (int64_t)number_behind(text, "total="));
+        if (total >= 0)
+            set_total(machine, slot, total);
     }
 }
 
@@ -98,9 +88,8 @@ static void read_memory(struct rps_signal_machine *machine)
 {
     const char *text = read_text(machine, MEMINFO);
 
-    if (!text || !strstr(text, "MemAvailable:"))
+    if (!text || (machine->available_kib = rps_signal_behind(text, "MemAvailable:")) < 0)
         return;
-    machine->available_kib = (int64_t)number_behind(text, "MemAvailable:");
     machine->valid |= BIT(RPS_MACHINE_AVAILABLE);
 }
 
@@ -196,7 +185,7 @@ void rps_signal_machine_tell(struct rps_signal_machine *machine, struct rps_syst
     ret->value[RPS_MACHINE_AVAILABLE] = machine->available_kib;
     for (int s = 0; s < RPS_MACHINE_SLOTS; s++)
         if (is_counter(s))
-            ret->value[s] = rps_signal_tell(&machine->sum[s], file_of[s] >= DISKS ? 1024 : 1);
+            ret->value[s] = rps_signal_tell(&machine->sum[s], unit_of(s));
     ret->valid = machine->valid;
 }
 
@@ -208,7 +197,7 @@ int rps_signal_machine_init(struct rps_signal_machine *machine, const char *root
     machine->cpus = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(path, sizeof(path), "%s/sys/block", root);
     machine->disks_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (rps_signal_files_open(&machine->files, root) < 0)
+    if (rps_signal_files_open(&machine->files, root, "/proc") < 0)
         return -1;
     for (int s = 0; s < RPS_MACHINE_SLOTS; s++)
         if (faccessat(machine->files.folder_fd, name[file_of[s]], R_OK, 0) == 0)
