@@ -110,7 +110,7 @@ void rps_signal_group_state(const struct rps_signal_group *group, struct rps_sys
         for (int s = 0; s < RPS_GROUP_SLOTS; s++)
             if (files[i].slots & BIT(s) & ~group->supported)
                 snprintf(ret->reason[s], sizeof(ret->reason[s]),
-                         "%s of the control group cannot be read, or has it not",
+                         "the control group does not tell that (%s)",
                          group->is_old ? files[i].old_name : files[i].name);
 }
 
