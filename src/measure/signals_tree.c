@@ -792,6 +792,8 @@ void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system
         for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
             if (files[i].slots & BIT(s))
                 reason = tree->lacks & BIT(s) ? files[i].lacking : files[i].hidden;
+        if ((REASON_SLOTS & ~tree->lacks & BIT(s)) && tree->first && tree->first->is_hidden)
+            reason = "wchan is another user's";
         if (tree->lacks & files[0].slots)
             reason = files[0].lacking;
         if (tree->missing & BIT(s))

@@ -82,6 +82,8 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
             rps_sleep_words[most]);
         said |= 1 << most;
     }
+    if (!isfinite(time->asleep_in_s[0]))
+        say(to, ". Asleep: %.*f s; in what could not be read", to->decimals, time->asleep_s);
 }
 
 static void say_one_thread(struct sentences *to, const struct rps_system_time *time)

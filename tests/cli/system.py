@@ -123,6 +123,14 @@ def test_not_read():
         ("unsupported", "the script says nothing of it")]
 
 
+def test_hidden():
+    """report: of threads whose sleep is another user's how long, and that it is not told in what"""
+    record("hidden.data", "default threads=4\nphase work 2s wait=50%\nsleep 2s\n")
+    text = words(report("hidden.data"))
+    assert "and waited 4.0 s. Asleep: 8.0 s; in what could not be read. " in text, text
+    assert system("hidden.data")["in_lock_s"] is None
+
+
 def table(*arguments):
     return list(csv.DictReader(io.StringIO(expect(FOLDER.call(*arguments), 0).stdout)))
 
@@ -356,4 +364,4 @@ def test_exec():
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_merged, test_killed,
-              test_failed, test_factor, test_options, test_heard, test_group, test_exec])
+              test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden])

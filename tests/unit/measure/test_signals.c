@@ -754,6 +754,7 @@ static void test_other_user(void **state)
         open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
         test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can);
         wrong |= strcmp(can.reason[RPS_TREE_READ], "io is another user's") != 0;
+        wrong |= strcmp(can.reason[RPS_TREE_IN_LOCK], "wchan is another user's") != 0;
         wrong |= can.reason[RPS_TREE_WAIT][0] != '\0';
         reading = read_next(&test);
         wrong |= has(reading, RPS_TREE_READ) || has(reading, RPS_TREE_IN_MESSAGE);
