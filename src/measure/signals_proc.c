@@ -83,8 +83,10 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
                       int64_t time_ns, int64_t start_ns, const struct rps_system_sink *sink)
 {
     struct row *row = &reader->row[source];
-    struct rps_system_reading reading = {
-        .source = source, .period = period, .end_ns = time_ns - start_ns};
+    struct rps_system_reading reading = {.source = source,
+                                         .period = period,
+                                         .end_ns = time_ns - start_ns,
+                                         .length_us = (time_ns - row->time_ns) / RPS_NS_PER_US};
 
     if (source == RPS_SYSTEM_TREE)
         rps_signal_tree_tell(&reader->tree, &reading);
@@ -92,7 +94,6 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
         rps_signal_machine_tell(&reader->machine, &reading);
     else
         rps_signal_group_tell(&reader->group, &reading);
-    reading.length_us = (time_ns - row->time_ns) / RPS_NS_PER_US;
     *row = (struct row){1, 1, period, time_ns};
     sink->reading(sink->context, &reading);
 }
@@ -114,7 +115,7 @@ static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns,
 
 static void begin_machine(struct reader *reader, int64_t time_ns)
 {
-    struct rps_system_reading unused;
+    struct rps_system_reading unused = {.length_us = 0};
 
     rps_signal_machine_read(&reader->machine);
     rps_signal_machine_tell(&reader->machine, &unused);
