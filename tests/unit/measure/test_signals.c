@@ -1070,9 +1070,13 @@ static void test_group(void **state)
     assert_int_equal(reading->value[RPS_TREE_RUNNING], 1000);
     assert_int_equal(reading->value[RPS_TREE_RSS], 150 * sysconf(_SC_PAGESIZE) / 1024);
     write_thread(8, 8, "3000000 5000 11\n", "futex_wait", "8 (a) S 1 8");
+    write_file("rchar: 99999\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\n"
+               "cancelled_write_bytes: 0\n",
+               "proc/8/io");
     write_thread(9, 9, "3000000 5000 11\n", "futex_wait", "9 (a) S 1 9");
     reading = read_of(&test, RPS_SYSTEM_TREE);
     assert_int_equal(reading->value[RPS_TREE_RUNNING], 2000); /* of 9 alone */
+    assert_int_equal(reading->value[RPS_TREE_READ], 0);
     assert_false(has(reading, RPS_TREE_UNSEEN));
     write_file("", "sys/fs/cgroup/a/cgroup.procs");
     write_file("", "sys/fs/cgroup/a/b/cgroup.procs");
