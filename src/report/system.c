@@ -116,6 +116,7 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     struct rps_system_time time = time_of(report);
     double stolen = rps_run_system_stolen(&report->system, report->run.cpu_count);
     double queue = rps_run_system_mean(&report->system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
+    double limited_s = report->system.length_s[RPS_SYSTEM_GROUP];
     double throttled_s = rps_run_system_throttled_s(&report->system);
     int is_one = time.threads_s <= ONE_THREAD * time.elapsed_s;
 
@@ -130,9 +131,10 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
             time.unseen_s, to.decimals, time.unseen_on_s);
     if (!(time.elapsed_s > 0) && queue > QUEUE_TOLD)
         say(&to, "On average %.1f threads of the machine waited for a CPU", queue);
-    if (throttled_s > LIMIT_TOLD * report->system.length_s[RPS_SYSTEM_GROUP])
+    if (throttled_s > LIMIT_TOLD * limited_s)
         say(&to, "%sIts control group's CPU limit stopped it for %.*f s%s", to.used > 0 ? ". " : "",
-            to.decimals, throttled_s, is_one ? "" : ", all CPUs added up");
+            to.decimals, throttled_s,
+            is_one && throttled_s <= limited_s ? "" : ", all CPUs added up");
     if (stolen > STEAL_TOLD)
         say(&to, "%sThe hypervisor took %.0f %% of the CPUs", to.used > 0 ? ". " : "",
             100 * stolen);

@@ -329,6 +329,8 @@ def test_group():
     near(system("hardly.data"), throttled_s=0.296)
     record("wide.data", "phase work 2s threads=4 wait=0% g_throttled=3s\n")
     assert "Its control group's CPU limit stopped it for 6.0 s, all CPUs added up." in words(report("wide.data"))
+    record("others.data", "phase work 2s threads=1 wait=50% g_throttled=1.5s\n")
+    assert "stopped it for 3.0 s, all CPUs added up." in words(report("others.data")), report("others.data")
     record("alone.data", "phase work 2s g_throttled=1s\n")
     assert "Its control group's CPU limit stopped it for 2.000 s, all CPUs added up." in words(report("alone.data")), report("alone.data")
     text = words(expect(FOLDER.call("compare", "-i", "limited.data", "-i", "hardly.data", "1", "1"), 0).stdout)
