@@ -2,6 +2,7 @@
  * A document as text: tables of a line a row below lines of headings, which fit the terminal that
  * they go to, and lines between the rows.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -220,13 +221,27 @@ static void print_cells(const struct page *page, char *const *cell)
     fputc('\n', page->out);
 }
 
-/* Bytes of the word at text: with a "%" that stands behind it. */
+/* Is the word of so many bytes a unit, with or without a mark behind it? */
+static int is_unit(const char *word, size_t length)
+{
+    static const char *const units[] = {"%", "s", "ms", "min", "x", "MiB", "MiB/s"};
+
+    while (length > 0 && strchr(".,;:)", word[length - 1]))
+        length--;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strlen(units[i]) == length && strncmp(word, units[i], length) == 0)
+            return 1;
+    return 0;
+}
+
+/* Bytes of the word at text: of a number with the unit behind it. */
 static size_t word_length(const char *text)
 {
     size_t length = strcspn(text, " ");
+    size_t unit = text[length] ? strcspn(text + length + 1, " ") : 0;
+    int is_number = length > 0 && isdigit((unsigned char)text[length - 1]);
 
-    return strncmp(text + length, " %", 2) == 0 ? length + 1 + strcspn(text + length + 1, " ")
-                                                : length;
+    return is_number && is_unit(text + length + 1, unit) ? length + 1 + unit : length;
 }
 
 void rps_document_break(FILE *out, const char *text, int width, int indent, int hang)

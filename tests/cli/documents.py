@@ -100,7 +100,7 @@ class Place(Folder):
     def __enter__(self):
         super().__enter__()
         os.mkdir(self / "bin")
-        for name in ("program", "server", "old", "new", "bin/plot", "bin/ninja"):
+        for name in ("program", "spin", "server", "old", "new", "bin/plot", "bin/ninja"):
             self.write(name, PROGRAM, 0o755)
         os.symlink(RPISTAT, self / "bin/rpistat")
         os.symlink(BUILD, self / "build")

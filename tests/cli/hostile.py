@@ -295,7 +295,7 @@ def test_every_text():
         raise tap.Skip("a sanitizer takes many times as long")
     with Folder() as folder:
         folder.write("all.sim", SCRIPT.replace("phase", "function f 0x1000 0x10\nphase", 1)
-                     .replace("10s", "10s code=f"))
+                     .replace("10s", "10s wait=10% code=f"))
         for label in ("a", "b"):
             folder.record("-q", "--pmu", "sim:all.sim", "--label", label, "--tag", "a=b", "-o", "all.data")
             expect(folder.call("phases", "-i", "all.data"), 0)

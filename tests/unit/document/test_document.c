@@ -199,7 +199,7 @@ static void test_lines(void **state)
     rps_block_title(block, "Later \x1b");
     rps_put_text(block, "cycles");
     rps_put_int(block, 1, 1);
-    rps_block_wrap(block, 4, 4, "%s", "  what a row  means, in 20 columns (1,153 %) ");
+    rps_block_wrap(block, 4, 4, "%s", "  what a row  means, in 20 columns (1,153 %) all 3 s ");
     rps_put_text(block, "a");
     rps_put_int(block, 0, 1);
     rps_block_line(block, "As long as it is, whatever the terminal.");
@@ -208,7 +208,7 @@ static void test_lines(void **state)
     assert_written(&document, RPS_FORMAT_TEXT, 20,
                    "First\n\nLater \\x1b\n"
                    "  cycles  yes\n"
-                   "    what a row\n    means, in 20\n    columns\n    (1,153 %)\n"
+                   "    what a row\n    means, in 20\n    columns\n    (1,153 %) all\n    3 s\n"
                    "  a       no\n"
                    "As long as it is, whatever the terminal.\n");
 }
