@@ -79,6 +79,9 @@ double rps_system_time_waited(const struct rps_system_time *time);
 /* Share of the machine's CPUs that a hypervisor took; NaN: not known. */
 double rps_run_system_stolen(const struct rps_run_system *system, int cpu_count);
 
+/* How long its control group's CPU limit stopped it, s, summed over CPUs; NaN: not known. */
+double rps_run_system_throttled_s(const struct rps_run_system *system);
+
 /* What most of the sleep was in; -1: the workload hardly sleeps, or in no one thing. Locks and
  * block I/O hold it up; in messages, timers and others threads may also idle while one of them
  * works: that is none. */

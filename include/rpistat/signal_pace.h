@@ -36,7 +36,7 @@ int rps_signal_pace_due(const struct rps_signal_pace *pace, int64_t time_ns);
  * A reading was made at time_ns and took cost_ns of CPU time. The factor grows as soon as the mean
  * of the latest costs, three at least, is beyond what is allowed in that time, and shrinks when half
  * of that would do for 16 readings. note (size bytes) gets "signals are read every 1.300 s: ", with
- * `what` ("100 processes") behind it, when it changed, else "".
+ * `what` ("100 processes") behind it, when it changed and is, or was, a second at least; else "".
  */
 void rps_signal_pace_spent(struct rps_signal_pace *pace, int64_t time_ns, int64_t cost_ns,
                            const char *what, char *note, size_t size);

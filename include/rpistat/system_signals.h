@@ -19,6 +19,7 @@ struct rps_sample;
 enum rps_system_source {
     RPS_SYSTEM_TREE,    /* the workload's processes and threads */
     RPS_SYSTEM_MACHINE, /* all that runs on the machine */
+    RPS_SYSTEM_GROUP,   /* the control group that is recorded, or whose limit the workload has */
     RPS_SYSTEM_SOURCES,
 };
 
@@ -27,7 +28,7 @@ enum rps_system_kind {
     RPS_SYSTEM_GAUGE,   /* as it stood at the reading */
 };
 
-/* Slots of the tree, and of the machine: places in rps_system_signals[source]. */
+/* Slots of the tree, the machine and the group: places in rps_system_signals[source]. */
 enum rps_tree_slot {
     RPS_TREE_RUNNING, /* us on a CPU, of threads that were seen twice */
     RPS_TREE_WAIT,    /* us ready to run, waiting for a CPU */
@@ -62,6 +63,14 @@ enum rps_machine_slot {
     RPS_MACHINE_SLOTS,
 };
 
+enum rps_group_slot {
+    RPS_GROUP_THROTTLED, /* us that its CPU limit kept it from CPUs, summed over CPUs */
+    RPS_GROUP_MEMORY,    /* KiB, with the cache of files */
+    RPS_GROUP_READ,      /* KiB, of whole disks */
+    RPS_GROUP_WRITTEN,
+    RPS_GROUP_SLOTS,
+};
+
 /* What a signal is. */
 struct rps_system_signal {
     const char *name;  /* "wait": unique over all sources */
@@ -76,7 +85,7 @@ struct rps_system_signal {
 extern const struct rps_system_signal *const rps_system_signals[RPS_SYSTEM_SOURCES];
 extern const int rps_system_signal_count[RPS_SYSTEM_SOURCES];
 
-/* Their sources' names in the store and in options: "tree", "machine". */
+/* Their sources' names in the store and in options: "tree", "machine", "group". */
 extern const char *const rps_system_sources[RPS_SYSTEM_SOURCES];
 
 /* One reading of one source. */
@@ -103,7 +112,7 @@ struct rps_system_sink {
 };
 
 struct rps_system_options {
-    int tree, machine; /* 1: read that source */
+    int tree, machine; /* 1: read that source; tree: the group too */
     int hears;         /* 1: FORK and EXIT records will be handed over; 0: look in /proc */
     int64_t period_ns; /* nominal, between readings */
     double budget;     /* part of a CPU that reading may take: 0.001 */

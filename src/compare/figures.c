@@ -11,7 +11,7 @@
 #include "rpistat/collect.h"
 
 /* Elapsed time, CPU time, CPU use and the clock event; and of system signals. */
-#define OFFERED_BESIDE (4 + RPS_COMPARED_STOLEN)
+#define OFFERED_BESIDE (4 + RPS_COMPARED_THROTTLED)
 
 #define ONE_THREAD 1.05 /* threads on average */
 
@@ -127,6 +127,9 @@ static void offer_system(struct rps_compared_run *run, const struct rps_run_syst
             RPS_COMPARED_NOT_WAITING;
     if (isfinite(rps_run_system_stolen(whole, cpu_count)))
         offer(run, kind, "stolen", "Taken by the hypervisor", "%")->system = RPS_COMPARED_STOLEN;
+    if (isfinite(rps_run_system_throttled_s(whole)))
+        offer(run, kind, "throttled", "Stopped by a CPU limit", "s")->system =
+            RPS_COMPARED_THROTTLED;
 }
 
 static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *of,

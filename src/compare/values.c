@@ -266,6 +266,8 @@ static double system_of(const struct measuring *measuring, size_t row,
 
     if (which == RPS_COMPARED_STOLEN)
         return 100 * rps_run_system_stolen(system, measuring->run->run.cpu_count);
+    if (which == RPS_COMPARED_THROTTLED)
+        return rps_run_system_throttled_s(system);
     if (!(time.elapsed_s > 0))
         return NAN;
     return which == RPS_COMPARED_WAIT     ? time.wait_s

@@ -16,6 +16,7 @@ enum rps_compared_system {
     RPS_COMPARED_WAITED,      /* %, of the time that they wanted one */
     RPS_COMPARED_NOT_WAITING, /* elapsed s without these, of one thread */
     RPS_COMPARED_STOLEN,      /* % of the CPUs */
+    RPS_COMPARED_THROTTLED,   /* s that a CPU limit stopped it */
 };
 
 /* A figure as one run has it. */

@@ -24,7 +24,7 @@ static const struct {
     {"in block I/O", RPS_TREE_IN_IO, 1, 0},
     {"in locks", RPS_TREE_IN_LOCK, 1, 4},
     {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
-    {"short-lived, not seen", RPS_TREE_UNSEEN, US_PER_S, 6},
+    {"not seen", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 
 #define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))

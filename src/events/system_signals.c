@@ -45,7 +45,8 @@ static const struct rps_system_signal tree[RPS_TREE_SLOTS] = {
 };
 
 static const struct rps_system_signal machine[RPS_MACHINE_SLOTS] = {
-    [RPS_MACHINE_WAIT] = {"m_wait", "Machine: waiting for a CPU", "threads", GAUGE, "loadavg",
+    [RPS_MACHINE_WAIT] = {"m_wait", "Machine: waiting for a CPU", "threads", GAUGE,
+                          "schedstat or loadavg",
                           "Threads of the whole machine that were ready to run and had no CPU."},
     [RPS_MACHINE_STEAL] = {"m_steal", "Machine: stolen", "us", COUNTER, "stat",
                            "Time that a hypervisor took from the CPUs, their sum."},
@@ -71,17 +72,32 @@ static const struct rps_system_signal machine[RPS_MACHINE_SLOTS] = {
                              "What went over the network, of the whole network namespace."},
 };
 
+static const struct rps_system_signal group[RPS_GROUP_SLOTS] = {
+    [RPS_GROUP_THROTTLED] =
+        {"g_throttled", "Group: stopped by its CPU limit", "us", COUNTER, "cpu.stat",
+         "Time that the control group's CPU limit kept it from CPUs, their sum."},
+    [RPS_GROUP_MEMORY] = {"g_memory", "Group: memory", "KiB", GAUGE, "memory",
+                          "Memory that the control group had, with what it had cached of files."},
+    [RPS_GROUP_READ] = {"g_read", "Group: read from disks", "KiB", COUNTER, "io.stat",
+                        "What disks read for the control group."},
+    [RPS_GROUP_WRITTEN] = {"g_written", "Group: written to disks", "KiB", COUNTER, "io.stat",
+                           "What disks wrote for the control group."},
+};
+
 const struct rps_system_signal *const rps_system_signals[RPS_SYSTEM_SOURCES] = {
     [RPS_SYSTEM_TREE] = tree,
     [RPS_SYSTEM_MACHINE] = machine,
+    [RPS_SYSTEM_GROUP] = group,
 };
 
 const int rps_system_signal_count[RPS_SYSTEM_SOURCES] = {
     [RPS_SYSTEM_TREE] = RPS_TREE_SLOTS,
     [RPS_SYSTEM_MACHINE] = RPS_MACHINE_SLOTS,
+    [RPS_SYSTEM_GROUP] = RPS_GROUP_SLOTS,
 };
 
 const char *const rps_system_sources[RPS_SYSTEM_SOURCES] = {
     [RPS_SYSTEM_TREE] = "tree",
     [RPS_SYSTEM_MACHINE] = "machine",
+    [RPS_SYSTEM_GROUP] = "group",
 };

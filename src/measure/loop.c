@@ -112,13 +112,14 @@ static void check_sampler(struct loop *loop, int rc, const struct rps_error *err
         loop->o->system->hear(loop->o->system->self, NULL);
 }
 
-/* Threads that come and go are the reader's of system signals to hear of, too. */
+/* Threads that come and go, and execs, are the reader's of system signals to hear of, too. */
 static void take_sample(void *context, const struct rps_sample *sample)
 {
     const struct loop *loop = context;
     const struct rps_loop_options *o = loop->o;
 
-    if (o->system && (sample->kind == RPS_SAMPLE_FORK || sample->kind == RPS_SAMPLE_EXIT))
+    if (o->system && (sample->kind == RPS_SAMPLE_FORK || sample->kind == RPS_SAMPLE_EXIT ||
+                      (sample->kind == RPS_SAMPLE_NAME && sample->is_exec)))
         o->system->hear(o->system->self, sample);
     if (o->sample_sink)
         o->sample_sink->sample(o->sample_sink->context, sample);

@@ -5,12 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/loop.h"
 #include "rpistat/text.h"
 
 #define COSTS_LEAST  3 /* the first reading opens files: it says little of those that follow */
 #define SHRINK_FIRST 16
 #define SHRINK_MAX   1024
+
+/* A mark says that readings are made less often than this: before, nobody would see it. */
+#define NOTED_NS RPS_NS_PER_S
 
 void rps_signal_pace_init(struct rps_signal_pace *pace, int64_t period_ns, double budget)
 {
@@ -66,7 +70,7 @@ void rps_signal_pace_spent(struct rps_signal_pace *pace, int64_t time_ns, int64_
                            const char *what, char *note, size_t size)
 {
     char length[RPS_TEXT_NUMBER_SIZE];
-    int64_t factor;
+    int64_t factor, longer;
     double mean;
 
     note[0] = '\0';
@@ -79,9 +83,11 @@ void rps_signal_pace_spent(struct rps_signal_pace *pace, int64_t time_ns, int64_
     if (factor > pace->factor && pace->shrunk && pace->shrink_after < SHRINK_MAX)
         pace->shrink_after *= 2;
     pace->shrunk = factor < pace->factor;
+    longer = factor > pace->factor ? factor : pace->factor;
     pace->factor = factor;
     pace->readings = 0; /* what was is not to raise it step by step */
     pace->cheap = 0;
-    snprintf(note, size, "signals are read every %s: %s",
-             rps_text_duration(length, sizeof(length), factor * pace->period_ns), what);
+    if (longer * pace->period_ns >= NOTED_NS)
+        snprintf(note, size, "signals are read every %s: %s",
+                 rps_text_duration(length, sizeof(length), factor * pace->period_ns), what);
 }

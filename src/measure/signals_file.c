@@ -4,15 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-int rps_signal_files_open(struct rps_signal_files *files, const char *root)
+int rps_signal_files_open(struct rps_signal_files *files, const char *root, const char *folder)
 {
     struct rlimit limit;
     char path[4096];
 
-    snprintf(path, sizeof(path), "%s/proc", root);
+    snprintf(path, sizeof(path), "%s%s", root, folder);
     *files = (struct rps_signal_files){.folder_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         files->kept_max = limit.rlim_cur / 2 < INT32_MAX ? (int)(limit.rlim_cur / 2) : INT32_MAX;
@@ -71,6 +72,23 @@ uint64_t rps_signal_number(const char **text)
         value = value * 10 + (uint64_t)(*at - '0');
     *text = at;
     return value;
+}
+
+int64_t rps_signal_behind(const char *text, const char *word)
+{
+    const char *at = strstr(text, word);
+
+    if (!at)
+        return -1;
+    at += strlen(word);
+    return (int64_t)rps_signal_number(&at);
+}
+
+void rps_signal_count(struct rps_signal_sum *sum, int64_t total, int64_t unit)
+{
+    if (total < sum->total)
+        sum->told -= (sum->total - total) / unit;
+    sum->total = total;
 }
 
 int64_t rps_signal_tell(struct rps_signal_sum *sum, int64_t unit)

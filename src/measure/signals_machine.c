@@ -11,7 +11,7 @@
 #define SECTOR_BYTES 512
 #define BIT(slot)    (UINT32_C(1) << (slot))
 
-enum { LOADAVG, STAT, PSI_CPU, PSI_IO, PSI_MEMORY, MEMINFO, DISKS, NETWORK };
+enum { LOADAVG, STAT, PSI_CPU, PSI_IO, PSI_MEMORY, MEMINFO, DISKS, NETWORK, SCHEDSTAT };
 
 static const char *const name[RPS_MACHINE_FILES] = {
     [LOADAVG] = "loadavg",
@@ -22,6 +22,7 @@ static const char *const name[RPS_MACHINE_FILES] = {
     [MEMINFO] = "meminfo",
     [DISKS] = "diskstats",
     [NETWORK] = "net/dev",
+    [SCHEDSTAT] = "schedstat",
 };
 
 /* The file that a signal comes of. */
@@ -39,14 +40,14 @@ static int is_counter(int slot)
     return rps_system_signals[RPS_SYSTEM_MACHINE][slot].kind == RPS_SYSTEM_COUNTER;
 }
 
-/* A counter's total; where things were taken from the machine it may be less than before. */
+static int64_t unit_of(int slot)
+{
+    return file_of[slot] >= DISKS ? 1024 : 1;
+}
+
 static void set_total(struct rps_signal_machine *machine, int slot, int64_t total)
 {
-    struct rps_signal_sum *sum = &machine->sum[slot];
-
-    if (total < sum->total)
-        sum->told -= (sum->total - total) / (file_of[slot] >= DISKS ? 1024 : 1);
-    sum->total = total;
+    rps_signal_count(&machine->sum[slot], total, unit_of(slot));
     machine->valid |= BIT(slot);
 }
 
@@ -57,17 +58,6 @@ static const char *read_text(struct rps_signal_machine *machine, int file)
                                 sizeof(machine->text)) > 0
                ? machine->text
                : NULL;
-}
-
-/* A number behind a word. */
-static uint64_t number_behind(const char *text, const char *word)
-{
-    const char *at = strstr(text, word);
-
-    if (!at)
-        return 0;
-    at += strlen(word);
-    return rps_signal_number(&at);
 }
 
 static void read_stat(struct rps_signal_machine *machine)
@@ -88,9 +78,10 @@ static void read_pressure(struct rps_signal_machine *machine)
 {
     for (int slot = RPS_MACHINE_PSI_CPU; slot <= RPS_MACHINE_PSI_MEMORY; slot++) {
         const char *text = read_text(machine, file_of[slot]);
+        int64_t total = text ? rps_signal_behind(text, "total=") : -1;
 
-        if (text && strstr(text, "total="))
-            set_total(machine, slot, (int64_t)number_behind(text, "total="));
+        if (total >= 0)
+            set_total(machine, slot, total);
     }
 }
 
@@ -98,9 +89,8 @@ static void read_memory(struct rps_signal_machine *machine)
 {
     const char *text = read_text(machine, MEMINFO);
 
-    if (!text || !strstr(text, "MemAvailable:"))
+    if (!text || (machine->available_kib = rps_signal_behind(text, "MemAvailable:")) < 0)
         return;
-    machine->available_kib = (int64_t)number_behind(text, "MemAvailable:");
     machine->valid |= BIT(RPS_MACHINE_AVAILABLE);
 }
 
@@ -158,10 +148,31 @@ static void read_network(struct rps_signal_machine *machine)
     set_total(machine, RPS_MACHINE_NET_OUT, bytes[1]);
 }
 
+/* How long threads waited for each of the CPUs: not where the kernel does not count it, nor where
+ * there is not room for all of them. */
+static void read_delay(struct rps_signal_machine *machine)
+{
+    const char *line = read_text(machine, SCHEDSTAT);
+    int64_t delay_ns = 0;
+
+    machine->has_delay = 0;
+    if (!line || strlen(line) == sizeof(machine->text) - 1)
+        return;
+    for (; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+        unsigned long long ns;
+
+        if (sscanf(line, "cpu%*u %*u %*u %*u %*u %*u %*u %*u %llu", &ns) == 1) {
+            delay_ns += (int64_t)ns;
+            machine->has_delay = 1;
+        }
+    }
+    rps_signal_count(&machine->delay, delay_ns, 1);
+}
+
 /* Of the threads that run or are ready to, the reader is one. */
 void rps_signal_machine_look(struct rps_signal_machine *machine)
 {
-    const char *text = read_text(machine, LOADAVG);
+    const char *text = machine->has_delay ? NULL : read_text(machine, LOADAVG);
     int64_t waiting;
 
     for (int i = 0; text && i < 3; i++)
@@ -177,6 +188,7 @@ void rps_signal_machine_look(struct rps_signal_machine *machine)
 void rps_signal_machine_read(struct rps_signal_machine *machine)
 {
     machine->valid = 0;
+    read_delay(machine);
     if (machine->looks == 0)
         rps_signal_machine_look(machine);
     read_stat(machine);
@@ -188,7 +200,12 @@ void rps_signal_machine_read(struct rps_signal_machine *machine)
 
 void rps_signal_machine_tell(struct rps_signal_machine *machine, struct rps_system_reading *ret)
 {
-    if (machine->looks > 0) {
+    const int64_t delay_us = rps_signal_tell(&machine->delay, RPS_NS_PER_US);
+
+    if (machine->has_delay && ret->length_us > 0) {
+        ret->value[RPS_MACHINE_WAIT] = (delay_us + ret->length_us / 2) / ret->length_us;
+        machine->valid |= BIT(RPS_MACHINE_WAIT);
+    } else if (machine->looks > 0) {
         ret->value[RPS_MACHINE_WAIT] = (machine->waiting + machine->looks / 2) / machine->looks;
         machine->valid |= BIT(RPS_MACHINE_WAIT);
     }
@@ -196,7 +213,7 @@ void rps_signal_machine_tell(struct rps_signal_machine *machine, struct rps_syst
     ret->value[RPS_MACHINE_AVAILABLE] = machine->available_kib;
     for (int s = 0; s < RPS_MACHINE_SLOTS; s++)
         if (is_counter(s))
-            ret->value[s] = rps_signal_tell(&machine->sum[s], file_of[s] >= DISKS ? 1024 : 1);
+            ret->value[s] = rps_signal_tell(&machine->sum[s], unit_of(s));
     ret->valid = machine->valid;
 }
 
@@ -208,7 +225,7 @@ int rps_signal_machine_init(struct rps_signal_machine *machine, const char *root
     machine->cpus = sysconf(_SC_NPROCESSORS_ONLN);
     snprintf(path, sizeof(path), "%s/sys/block", root);
     machine->disks_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (rps_signal_files_open(&machine->files, root) < 0)
+    if (rps_signal_files_open(&machine->files, root, "/proc") < 0)
         return -1;
     for (int s = 0; s < RPS_MACHINE_SLOTS; s++)
         if (faccessat(machine->files.folder_fd, name[file_of[s]], R_OK, 0) == 0)

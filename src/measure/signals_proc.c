@@ -1,7 +1,7 @@
 /*
  * System signals, from /proc: when they are read, and what that may cost.
  *
- * The workload is read each period, the machine once a second. Where reading the workload takes more
+ * The workload is read each period, the machine and a control group once a second. Where reading the workload takes more
  * than its part of a CPU it is read each so many periods; where one reading would make the loop late
  * it happens on a thread of its own, and is handed over at the end of the next period. What is heard
  * of threads meanwhile waits until then.
@@ -24,7 +24,7 @@
 
 #define OWN_THREAD_NS (200 * RPS_NS_PER_US)
 #define THREADS_MAX   4096
-#define MACHINE_NS    RPS_NS_PER_S
+#define SECOND_NS     RPS_NS_PER_S
 #define OPENED_NS     (10 * RPS_NS_PER_MS)
 
 /* The readings of a source. */
@@ -40,6 +40,7 @@ struct reader {
     struct row row[RPS_SYSTEM_SOURCES];
     struct rps_signal_tree tree;
     struct rps_signal_machine machine;
+    struct rps_signal_group group;
     struct rps_system_state state; /* of the tree, when it was opened, */
     int64_t opened_ns;             /* which was then */
 
@@ -82,14 +83,17 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
                       int64_t time_ns, int64_t start_ns, const struct rps_system_sink *sink)
 {
     struct row *row = &reader->row[source];
-    struct rps_system_reading reading = {
-        .source = source, .period = period, .end_ns = time_ns - start_ns};
+    struct rps_system_reading reading = {.source = source,
+                                         .period = period,
+                                         .end_ns = time_ns - start_ns,
+                                         .length_us = (time_ns - row->time_ns) / RPS_NS_PER_US};
 
     if (source == RPS_SYSTEM_TREE)
         rps_signal_tree_tell(&reader->tree, &reading);
-    else
+    else if (source == RPS_SYSTEM_MACHINE)
         rps_signal_machine_tell(&reader->machine, &reading);
-    reading.length_us = (time_ns - row->time_ns) / RPS_NS_PER_US;
+    else
+        rps_signal_group_tell(&reader->group, &reading);
     *row = (struct row){1, 1, period, time_ns};
     sink->reading(sink->context, &reading);
 }
@@ -98,10 +102,11 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
 static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
                         const struct rps_system_sink *sink, char *note, size_t size)
 {
+    const size_t processes = reader->tree.process_count, threads = reader->tree.thread_count;
     char what[80], text[160];
 
-    snprintf(what, sizeof(what), "%zu processes, %zu threads", reader->tree.process_count,
-             reader->tree.thread_count);
+    snprintf(what, sizeof(what), "%zu process%s, %zu thread%s", processes,
+             processes == 1 ? "" : "es", threads, threads == 1 ? "" : "s");
     rps_signal_pace_spent(&reader->pace, time_ns, reader->read_ns, what, text, sizeof(text));
     if (text[0])
         snprintf(note, size, "%s", text);
@@ -110,7 +115,7 @@ static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns,
 
 static void begin_machine(struct reader *reader, int64_t time_ns)
 {
-    struct rps_system_reading unused;
+    struct rps_system_reading unused = {.length_us = 0};
 
     rps_signal_machine_read(&reader->machine);
     rps_signal_machine_tell(&reader->machine, &unused);
@@ -241,6 +246,12 @@ static void read_workload(struct reader *reader, uint64_t period, int64_t time_n
     end_reading(reader, period, time_ns, start_ns, sink, note, size);
 }
 
+/* The machine and the group are read each second. */
+static int is_second(const struct reader *reader, const struct row *row, int64_t time_ns)
+{
+    return time_ns - row->time_ns >= SECOND_NS - reader->options.period_ns / 2;
+}
+
 /* What comes is counted from the first reading on, at the end of the first period: a command that
  * is over before does not wait for it. */
 static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
@@ -254,11 +265,21 @@ static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns
         begin_machine(reader, time_ns);
         return;
     }
-    if (was_read(row, period) ||
-        (!force && time_ns - row->time_ns < MACHINE_NS - reader->options.period_ns / 2))
+    if (was_read(row, period) || (!force && !is_second(reader, row, time_ns)))
         return;
     rps_signal_machine_read(&reader->machine);
     hand_over(reader, RPS_SYSTEM_MACHINE, period, time_ns, start_ns, sink);
+}
+
+static void read_group(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                       int force, const struct rps_system_sink *sink)
+{
+    struct row *row = &reader->row[RPS_SYSTEM_GROUP];
+
+    if (was_read(row, period) || (!force && !is_second(reader, row, time_ns)))
+        return;
+    rps_signal_group_read(&reader->group);
+    hand_over(reader, RPS_SYSTEM_GROUP, period, time_ns, start_ns, sink);
 }
 
 static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
@@ -271,6 +292,8 @@ static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t st
         read_workload(reader, period, time_ns, start_ns, force, sink, note, size);
     if (reader->row[RPS_SYSTEM_MACHINE].is_read)
         read_machine(reader, period, time_ns, start_ns, force, sink);
+    if (reader->row[RPS_SYSTEM_GROUP].is_read)
+        read_group(reader, period, time_ns, start_ns, force, sink);
 }
 
 static void reader_resume(void *self, int64_t time_ns)
@@ -291,6 +314,11 @@ static void reader_resume(void *self, int64_t time_ns)
     }
     if (reader->machine_begun)
         begin_machine(reader, time_ns);
+    if (reader->row[RPS_SYSTEM_GROUP].is_read) {
+        rps_signal_group_read(&reader->group);
+        rps_signal_group_tell(&reader->group, &unused);
+        reader->row[RPS_SYSTEM_GROUP].time_ns = time_ns;
+    }
 }
 
 static int reader_state(void *self, enum rps_system_source source, struct rps_system_state *ret)
@@ -302,8 +330,10 @@ static int reader_state(void *self, enum rps_system_source source, struct rps_sy
         return 1;
     if (source == RPS_SYSTEM_TREE)
         *ret = reader->state;
-    else
+    else if (source == RPS_SYSTEM_MACHINE)
         rps_signal_machine_state(&reader->machine, ret);
+    else
+        rps_signal_group_state(&reader->group, ret);
     return 0;
 }
 
@@ -325,6 +355,8 @@ static void reader_close(void *self)
         rps_signal_tree_free(&reader->tree);
     if (reader->row[RPS_SYSTEM_MACHINE].is_read)
         rps_signal_machine_free(&reader->machine);
+    if (reader->row[RPS_SYSTEM_GROUP].is_read)
+        rps_signal_group_free(&reader->group);
     free(reader->heard);
     free(reader);
 }
@@ -332,7 +364,7 @@ static void reader_close(void *self)
 static int open_sources(struct reader *reader, const char *root, const struct rps_target *target,
                         struct rps_error *err)
 {
-    const int has_tree = target->kind == RPS_TARGET_LAUNCH || target->kind == RPS_TARGET_ATTACH;
+    const int has_tree = target->kind != RPS_TARGET_CPUS;
     struct rps_system_options *options = &reader->options;
 
     if (options->machine) {
@@ -348,6 +380,8 @@ static int open_sources(struct reader *reader, const char *root, const struct rp
         reader->state.source = RPS_SYSTEM_TREE;
         rps_signal_tree_state(&reader->tree, &reader->state);
     }
+    reader->row[RPS_SYSTEM_GROUP].is_read =
+        options->tree && has_tree && rps_signal_group_init(&reader->group, root, target) == 0;
     reader->opened_ns = rps_clock_monotonic_ns();
     return 0;
 }

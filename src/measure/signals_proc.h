@@ -1,7 +1,7 @@
 /*
  * What the files that read system signals share: signals_proc.c (the reader: when, on which thread,
  * at what cost), signals_tree.c (the workload's threads and processes), signals_machine.c (the
- * machine) and signals_file.c (files of /proc).
+ * machine), signals_group.c (control groups) and signals_file.c (files of /proc).
  */
 #ifndef RPISTAT_MEASURE_SIGNALS_PROC_H
 #define RPISTAT_MEASURE_SIGNALS_PROC_H
@@ -26,12 +26,12 @@ int rps_signals_open(const char *root, const struct rps_system_options *options,
 
 /* Files stay open as long as there is room for descriptors. */
 struct rps_signal_files {
-    int folder_fd; /* /proc */
+    int folder_fd; /* /proc, or another one */
     int kept, kept_max;
 };
 
-/* Folder /proc below root; -1 where there is none. */
-int rps_signal_files_open(struct rps_signal_files *files, const char *root);
+/* Folder "/proc", or another one, below root; -1 where there is none. */
+int rps_signal_files_open(struct rps_signal_files *files, const char *root, const char *folder);
 
 /* Read a file from its beginning, up to size - 1 bytes, with a zero behind: bytes, or -errno. *fd is
  * that file where it is kept open, else -1; `path` is in the folder. */
@@ -47,10 +47,16 @@ void rps_signal_file_close(struct rps_signal_files *files, int *fd);
 /* Numbers of a text, whatever stands between them: the next one, and *text behind it; 0 at the end. */
 uint64_t rps_signal_number(const char **text);
 
+/* The number behind a word of a text; -1: there is no such word. */
+int64_t rps_signal_behind(const char *text, const char *word);
+
 /* What is counted, told in whole units so that sums are exact. */
 struct rps_signal_sum {
     int64_t total, told; /* the latter in units */
 };
+
+/* It has come to so much. Where that is less than before, as when a disk is taken out, nothing came. */
+void rps_signal_count(struct rps_signal_sum *sum, int64_t total, int64_t unit);
 
 /* What came since it was told before. */
 int64_t rps_signal_tell(struct rps_signal_sum *sum, int64_t unit);
@@ -74,6 +80,7 @@ struct rps_signal_process;
 struct rps_signal_tree {
     struct rps_signal_files files;
     int hears;        /* threads are told by events; 0: looked for at each reading */
+    int group_fd;     /* the folder of a control group whose processes they are; -1: of none */
     uint32_t lacks;   /* bit of a slot: its file is not there */
     int64_t since_ns; /* counting began, or went on */
     struct rps_signal_thread *thread; /* owned; in order of tid */
@@ -89,7 +96,7 @@ struct rps_signal_tree {
     size_t process_count;                          /* that live */
 };
 
-/* The tree of a target that is launched or running, as it stands now. -1 without memory, or /proc. */
+/* The tree of a target that is no CPUs, as it stands now. -1 without memory, or /proc. */
 int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
                          const struct rps_target *target, int hears);
 
@@ -109,7 +116,7 @@ void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system
 
 /* --- signals_machine.c: the machine ----------------------------------------------------------- */
 
-enum { RPS_MACHINE_FILES = 8 };
+enum { RPS_MACHINE_FILES = 9 };
 
 struct rps_signal_machine {
     struct rps_signal_files files;
@@ -118,8 +125,10 @@ struct rps_signal_machine {
     int64_t cpus;
     struct rps_signal_sum sum[RPS_SYSTEM_SLOT_MAX]; /* counters, in us and bytes */
     int64_t available_kib;
-    int64_t waiting, looks; /* threads that waited, the sum of so many looks */
-    uint32_t valid;         /* bit of a slot: could be read last */
+    int has_delay;               /* that is known exactly, */
+    struct rps_signal_sum delay; /* ns, summed over CPUs; else */
+    int64_t waiting, looks;      /* threads that waited, the sum of so many looks */
+    uint32_t valid;              /* bit of a slot: could be read last */
     char text[65536];
 };
 
@@ -131,8 +140,36 @@ void rps_signal_machine_free(struct rps_signal_machine *machine);
 void rps_signal_machine_look(struct rps_signal_machine *machine);
 void rps_signal_machine_read(struct rps_signal_machine *machine);
 
+/* ret->length_us: since it was told before, 0 where that is not wanted. */
 void rps_signal_machine_tell(struct rps_signal_machine *machine, struct rps_system_reading *ret);
 void rps_signal_machine_state(const struct rps_signal_machine *machine,
                               struct rps_system_state *ret);
+
+/* --- signals_group.c: a control group --------------------------------------------------------- */
+
+#define RPS_GROUP_ROOT "/sys/fs/cgroup"
+
+enum { RPS_GROUP_FILES = 3, RPS_GROUP_PATH_MAX = 4096 };
+
+struct rps_signal_group {
+    struct rps_signal_files files; /* RPS_GROUP_ROOT */
+    int disks_fd;                  /* /sys/dev/block */
+    int is_old;                    /* there are hierarchies of version 1 */
+    int fd[RPS_GROUP_FILES];
+    char path[RPS_GROUP_FILES][RPS_GROUP_PATH_MAX];
+    struct rps_signal_sum sum[RPS_GROUP_SLOTS]; /* counters, in us and bytes */
+    int64_t memory_kib;
+    uint32_t valid, supported; /* bit of a slot: could be read last, and at first */
+    char text[65536];
+};
+
+/* Of a target that is a group this one; of one process that one whose CPU limit it has. It has been
+ * read. 1: there is none, and nothing to free. */
+int rps_signal_group_init(struct rps_signal_group *group, const char *root,
+                          const struct rps_target *target);
+void rps_signal_group_free(struct rps_signal_group *group);
+void rps_signal_group_read(struct rps_signal_group *group);
+void rps_signal_group_tell(struct rps_signal_group *group, struct rps_system_reading *ret);
+void rps_signal_group_state(const struct rps_signal_group *group, struct rps_system_state *ret);
 
 #endif

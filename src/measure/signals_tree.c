@@ -55,6 +55,7 @@ struct rps_signal_process {
     int users;                         /* its place in the tree, threads and children */
     pid_t pid;
     size_t threads;
+    uint64_t turn; /* of a control group: the latest reading that found it there */
     int is_old;    /* it was there when counting began: what it did before does not count */
     int is_read;   /* its io, once */
     int is_hidden; /* its io is for others */
@@ -364,13 +365,15 @@ static void fork_thread(struct rps_signal_tree *tree, const struct rps_signal_ev
         remove_process(tree, process);
 }
 
-/* Which thread became the new program is not said; it has the first one's number now. */
+/* Which thread became the new program is not said; it has the first one's number now, and the first
+ * one has mostly ended before. */
 static void exec_process(struct rps_signal_tree *tree, const struct rps_signal_event *event)
 {
     struct rps_signal_thread *thread = find(tree, event->tid);
-    struct rps_signal_process *process = thread ? thread->process : NULL;
+    struct rps_signal_process *process = thread ? thread->process : find_process(tree, event->pid);
 
-    if (!process || process->threads == 1)
+    if (!process || (thread && process->threads == 1) ||
+        (!thread && !(thread = add_thread(tree, event->tid, process, event->time_ns))))
         return;
     thread->is_read = 0;
     thread->is_old = 1;
@@ -450,8 +453,70 @@ static void find_children(struct rps_signal_tree *tree, pid_t tid,
     rps_signal_file_close(&tree->files, &fd);
 }
 
+/* A process of a control group. One that no other of them has made was moved there: what it did
+ * before does not count. */
+static void found_process(struct rps_signal_tree *tree, pid_t pid)
+{
+    struct rps_signal_process *process = find_process(tree, pid), *maker = NULL;
+    int is_new = !process;
+    pid_t parent = 0;
+
+    if (is_new) {
+        if (read_state(tree, pid, 0, &parent))
+            maker = find_process(tree, parent);
+        if (!(process = add_process(tree, pid, maker)))
+            return;
+        process->is_old = tree->turn == 1 || !maker;
+    }
+    process->turn = tree->turn;
+    find_threads(tree, process, is_new && process->is_old);
+}
+
+/* Those of a group, and of the groups in it. */
+static void find_processes(struct rps_signal_tree *tree, int folder_fd)
+{
+    const int list_fd = openat(folder_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC),
+              fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    FILE *list = list_fd < 0 ? NULL : fdopen(list_fd, "r");
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+    long pid;
+
+    while (list && fscanf(list, "%ld", &pid) == 1)
+        if (pid > 0) /* else one that this namespace has no number for */
+            found_process(tree, (pid_t)pid);
+    while (folder && (entry = readdir(folder))) {
+        int below = entry->d_type == DT_DIR && entry->d_name[0] != '.'
+                        ? openat(folder_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                        : -1;
+
+        if (below >= 0) {
+            find_processes(tree, below);
+            close(below);
+        }
+    }
+    if (list)
+        fclose(list);
+    if (folder)
+        closedir(folder);
+}
+
+/* One that lives and is not there any more was moved out of it. */
+static void find_group(struct rps_signal_tree *tree)
+{
+    pid_t parent;
+
+    find_processes(tree, tree->group_fd);
+    for (struct rps_signal_process *one = tree->first; one; one = one->next)
+        if (one->turn != tree->turn && one->threads > 0) {
+            char state = read_state(tree, one->pid, 0, &parent);
+
+            one->is_gone |= state != 0 && state != 'Z' && state != 'X';
+        }
+}
+
 /* Go through the processes that are known, and what is found on the way. */
-static void look(struct rps_signal_tree *tree)
+static void find_tree(struct rps_signal_tree *tree)
 {
     for (struct rps_signal_process *one = tree->first; one; one = one->next) {
         find_threads(tree, one, 0);
@@ -459,6 +524,14 @@ static void look(struct rps_signal_tree *tree)
             if (tree->thread[i].process == one)
                 find_children(tree, tree->thread[i].tid, one);
     }
+}
+
+static void look(struct rps_signal_tree *tree)
+{
+    if (tree->group_fd >= 0)
+        find_group(tree);
+    else
+        find_tree(tree);
     for (size_t i = tree->thread_count; i-- > 0;)
         if (tree->thread[i].turn != tree->turn)
             remove_thread(tree, &tree->thread[i]);
@@ -610,7 +683,7 @@ void rps_signal_tree_read(struct rps_signal_tree *tree)
         settle_process(tree, process);
     }
     read_doings(tree);
-    if (tree->gauge[RPS_TREE_THREADS] == 0)
+    if (tree->gauge[RPS_TREE_THREADS] == 0 && tree->group_fd < 0) /* a group may be empty */
         tree->missing |= GAUGE_SLOTS;
     if (!tree->hears)
         tree->missing |= BIT(RPS_TREE_UNSEEN);
@@ -679,13 +752,17 @@ static void find_lacking(struct rps_signal_tree *tree, pid_t pid)
 int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
                          const struct rps_target *target, int hears)
 {
-    *tree = (struct rps_signal_tree){.hears = hears};
-    if (rps_signal_files_open(&tree->files, root) < 0 || add_target(tree, target) < 0)
+    const int is_group = target->kind == RPS_TARGET_CGROUP;
+    pid_t pid;
+
+    *tree = (struct rps_signal_tree){.hears = hears && !is_group, .group_fd = -1};
+    if (rps_signal_files_open(&tree->files, root, "/proc") < 0 || add_target(tree, target) < 0 ||
+        (is_group && (tree->group_fd = fcntl(target->cgroup_fd, F_DUPFD_CLOEXEC, 0)) < 0))
         return -1;
     rps_signal_tree_read(tree);
-    if (target->pid_count > 0 &&
-        (tree->thread_count == 0 || tree->thread[0].gone || tree->first->is_gone)) {
-        find_lacking(tree, target->pid[0]);
+    pid = target->pid_count > 0 ? target->pid[0] : tree->first ? tree->first->pid : 0;
+    if (pid > 0 && (tree->thread_count == 0 || tree->thread[0].gone || tree->first->is_gone)) {
+        find_lacking(tree, pid);
         rps_signal_tree_read(tree);
     }
     tree->since_ns = rps_clock_monotonic_ns();
@@ -701,7 +778,9 @@ void rps_signal_tree_free(struct rps_signal_tree *tree)
     free(tree->thread);
     if (tree->files.folder_fd >= 0)
         close(tree->files.folder_fd);
-    *tree = (struct rps_signal_tree){.files.folder_fd = -1};
+    if (tree->group_fd >= 0)
+        close(tree->group_fd);
+    *tree = (struct rps_signal_tree){.files.folder_fd = -1, .group_fd = -1};
 }
 
 void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system_state *ret)
@@ -713,6 +792,8 @@ void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system
         for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
             if (files[i].slots & BIT(s))
                 reason = tree->lacks & BIT(s) ? files[i].lacking : files[i].hidden;
+        if ((REASON_SLOTS & ~tree->lacks & BIT(s)) && tree->first && tree->first->is_hidden)
+            reason = "wchan is another user's";
         if (tree->lacks & files[0].slots)
             reason = files[0].lacking;
         if (tree->missing & BIT(s))

@@ -185,6 +185,13 @@ double rps_run_system_stolen(const struct rps_run_system *system, int cpu_count)
            cpu_count;
 }
 
+double rps_run_system_throttled_s(const struct rps_run_system *system)
+{
+    const struct rps_system_sum *sum = &system->slot[RPS_SYSTEM_GROUP][RPS_GROUP_THROTTLED];
+
+    return sum->length_s > 0 ? sum->sum / US_PER_S : NAN;
+}
+
 int rps_system_time_sleep(const struct rps_system_time *time)
 {
     int most = 0;

@@ -9,8 +9,9 @@
 #include "parts.h"
 
 #define ONE_THREAD  1.05 /* threads on average: it is said of one */
-#define SHORT_TOLD  .01  /* of the threads' time, not seen: it is told */
+#define UNSEEN_TOLD .01  /* of the threads' time, not seen: it is told */
 #define STEAL_TOLD  .02  /* of the CPUs, taken by a hypervisor */
+#define LIMIT_TOLD  .05  /* of the time, stopped by a limit */
 #define SLEEPS_TOLD .1   /* of the sleep, in one thing */
 #define QUEUE_TOLD  .5   /* threads of the machine that wait, where its own are not known */
 #define KIB_PER_MIB 1024
@@ -81,6 +82,8 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
             rps_sleep_words[most]);
         said |= 1 << most;
     }
+    if (!isfinite(time->asleep_in_s[0]))
+        say(to, ". Asleep: %.*f s; in what could not be read", to->decimals, time->asleep_s);
 }
 
 static void say_one_thread(struct sentences *to, const struct rps_system_time *time)
@@ -113,6 +116,8 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     struct rps_system_time time = time_of(report);
     double stolen = rps_run_system_stolen(&report->system, report->run.cpu_count);
     double queue = rps_run_system_mean(&report->system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
+    double limited_s = report->system.length_s[RPS_SYSTEM_GROUP];
+    double throttled_s = rps_run_system_throttled_s(&report->system);
     int is_one = time.threads_s <= ONE_THREAD * time.elapsed_s;
 
     ret[0] = '\0';
@@ -121,11 +126,15 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
         say_one_thread(&to, &time);
     else if (time.elapsed_s > 0 && time.on_s + time.wait_s > 0)
         say_threads(&to, &time);
-    if (time.elapsed_s > 0 && time.unseen_s > SHORT_TOLD * time.threads_s)
-        say(&to, ". %.*f s of short-lived threads were not seen, %.*f of them on a CPU",
-            to.decimals, time.unseen_s, to.decimals, time.unseen_on_s);
+    if (time.elapsed_s > 0 && time.unseen_s > UNSEEN_TOLD * time.threads_s)
+        say(&to, ". %.*f s of threads' time were not seen, %.*f of them on a CPU", to.decimals,
+            time.unseen_s, to.decimals, time.unseen_on_s);
     if (!(time.elapsed_s > 0) && queue > QUEUE_TOLD)
         say(&to, "On average %.1f threads of the machine waited for a CPU", queue);
+    if (throttled_s > LIMIT_TOLD * limited_s)
+        say(&to, "%sIts control group's CPU limit stopped it for %.*f s%s", to.used > 0 ? ". " : "",
+            to.decimals, throttled_s,
+            is_one && throttled_s <= limited_s ? "" : ", all CPUs added up");
     if (stolen > STEAL_TOLD)
         say(&to, "%sThe hypervisor took %.0f %% of the CPUs", to.used > 0 ? ". " : "",
             100 * stolen);
@@ -151,13 +160,15 @@ void rps_report_system(struct rps_report *report)
         {"rss_low_mib", .kind = RPS_VALUE_NUMBER},     {"rss_high_mib", .kind = RPS_VALUE_NUMBER},
         {"read_mib_s", .kind = RPS_VALUE_NUMBER},      {"written_mib_s", .kind = RPS_VALUE_NUMBER},
         {"m_wait", .kind = RPS_VALUE_NUMBER},          {"stolen", .kind = RPS_VALUE_SHARE},
+        {"throttled_s", .kind = RPS_VALUE_NUMBER},
     };
     const struct rps_run_system *system = &report->system;
     const struct rps_system_sum *rss = &system->slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];
     struct rps_block *block;
     struct rps_system_time time;
 
-    if (system->length_s[RPS_SYSTEM_TREE] <= 0 && system->length_s[RPS_SYSTEM_MACHINE] <= 0)
+    if (system->length_s[RPS_SYSTEM_TREE] <= 0 && system->length_s[RPS_SYSTEM_MACHINE] <= 0 &&
+        system->length_s[RPS_SYSTEM_GROUP] <= 0)
         return;
     rps_tally_operands(&report->tally, report->plan, report->operand);
     time = time_of(report);
@@ -179,4 +190,5 @@ void rps_report_system(struct rps_report *report)
     put_mib(block, rps_run_system_mean(system, RPS_SYSTEM_TREE, RPS_TREE_WRITTEN));
     rps_put_number(block, rps_run_system_mean(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT));
     rps_put_number(block, rps_run_system_stolen(system, report->run.cpu_count));
+    rps_put_number(block, rps_run_system_throttled_s(system));
 }

@@ -183,7 +183,9 @@ int rps_signals_sim_open(struct sim_reader *reader, const struct sim_script *scr
     *reader = (struct sim_reader){.script = script, .now_ns = -1};
     reader->reads[RPS_SYSTEM_TREE] = options->tree && script->named[RPS_SYSTEM_TREE];
     reader->reads[RPS_SYSTEM_MACHINE] = options->machine && script->named[RPS_SYSTEM_MACHINE];
-    if (!reader->reads[RPS_SYSTEM_TREE] && !reader->reads[RPS_SYSTEM_MACHINE])
+    reader->reads[RPS_SYSTEM_GROUP] = options->tree && script->named[RPS_SYSTEM_GROUP];
+    if (!reader->reads[RPS_SYSTEM_TREE] && !reader->reads[RPS_SYSTEM_MACHINE] &&
+        !reader->reads[RPS_SYSTEM_GROUP])
         return rps_error_set(err, RPS_FAILED, "the script says nothing of them");
     rps_signal_pace_init(&reader->pace, options->period_ns, options->budget);
     *ret = (struct rps_system_reader){.self = reader,

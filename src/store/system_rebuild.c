@@ -156,12 +156,12 @@ int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findi
 
 /* Rows that no recorder writes; ?2 is the highest period. */
 static const char *const sql_drop[] = {
-    "DELETE FROM reading WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND 1"
+    "DELETE FROM reading WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND 2"
     " OR period NOT BETWEEN 0 AND ?2 OR length_us < 0 OR end_ns < 0)",
-    "DELETE FROM reading_rollup WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND 1"
+    "DELETE FROM reading_rollup WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND 2"
     " OR level NOT BETWEEN 1 AND 4 OR period < 0 OR last_period NOT BETWEEN period AND ?2"
     " OR period >> 4 * level <> last_period >> 4 * level OR length_us < 0 OR end_ns < 0)",
-    "DELETE FROM signal WHERE run_id = ?1 AND (?2 IS NULL OR source NOT BETWEEN 0 AND 1"
+    "DELETE FROM signal WHERE run_id = ?1 AND (?2 IS NULL OR source NOT BETWEEN 0 AND 2"
     " OR slot NOT BETWEEN 0 AND 15 OR kind NOT IN ('counter', 'gauge')"
     " OR state NOT IN ('read', 'unsupported'))",
 };

@@ -102,7 +102,7 @@ def test_unseen():
     """report: threads that ended unread are told, and never shared out"""
     record("unseen.data", "phase work 2s seen=50% unseen=2s\nsleep 8s\nphase work 2s seen=50% unseen=2s\n")
     text = words(report("unseen.data"))
-    assert "8.0 s of short-lived threads were not seen, 2.0 of them on a CPU." in text, text
+    assert "8.0 s of threads' time were not seen, 2.0 of them on a CPU." in text, text
     near(system("unseen.data"), unseen_s=8, unseen_on_cpu_s=2)
 
 
@@ -121,6 +121,14 @@ def test_not_read():
     assert rows("none.data", "SELECT count(*) FROM signal") == [(0,)]
     assert rows("bare.data", "SELECT DISTINCT state, reason FROM signal WHERE name IN ('wait', 'in_io')") == [
         ("unsupported", "the script says nothing of it")]
+
+
+def test_hidden():
+    """report: of threads whose sleep is another user's how long, and that it is not told in what"""
+    record("hidden.data", "default threads=4\nphase work 2s wait=50%\nsleep 2s\n")
+    text = words(report("hidden.data"))
+    assert "and waited 4.0 s. Asleep: 8.0 s; in what could not be read. " in text, text
+    assert system("hidden.data")["in_lock_s"] is None
 
 
 def table(*arguments):
@@ -269,14 +277,14 @@ def test_failed():
 
 def test_factor():
     """readings that are dear come less often, which a mark tells; the sums stay"""
-    dear = "reading 640us\nphase a 30s threads=100 in=io wait=50% read=10M rss=9M\n"
+    dear = "reading 1240us\nphase a 30s threads=100 in=io wait=50% read=10M rss=9M\n"
     record("dear.data", dear)
     periods = [period for period, in rows("dear.data", "SELECT period FROM reading ORDER BY period")]
-    assert periods == [0, 1, 2, *range(9, 300, 7), 299], periods
+    assert periods == [0, 1, 2, *range(15, 300, 13), 299], periods
     assert rows("dear.data", "SELECT time_ns, text FROM mark") == [
-        (300000000, "signals are read every 0.700 s: 100 threads")]
+        (300000000, "signals are read every 1.300 s: 100 threads")]
     near(system("dear.data"), on_cpu_s=15, wait_s=15, in_io_s=2970, read_mib_s=10)
-    record("rich.data", dear, "--signal-budget", "1%")
+    record("rich.data", dear, "--signal-budget", "2%")
     assert rows("rich.data", "SELECT count(*) FROM reading") == [(300,)]
     assert rows("rich.data", "SELECT count(*) FROM mark") == [(0,)]
     near(system("rich.data"), on_cpu_s=15, wait_s=15, in_io_s=2970, read_mib_s=10)
@@ -302,7 +310,60 @@ def test_heard():
         assert 150000 <= unseen <= 2 * elapsed, (unseen, elapsed)
 
 
+LIMITED = """\
+default threads=1 in=io:0 g_throttled=0 g_memory=64M
+phase work 2s
+phase stopped 4s wait=75%% g_throttled=%s g_read=3M
+"""
+
+
+def test_group():
+    """a control group's limit: a sentence from 5 % of the time on, the row of compare, sums in the store"""
+    record("limited.data", LIMITED % "750ms")
+    text = words(report("limited.data"))
+    assert ("Of 6.0 s: 3.0 s on a CPU, 3.0 s waiting for one (others had it), 0.0 s asleep. Its control group's CPU "
+            "limit stopped it for 3.0 s. " in text), text
+    near(system("limited.data"), throttled_s=3)
+    record("hardly.data", LIMITED % "74ms")
+    assert "limit" not in report("hardly.data"), report("hardly.data")
+    near(system("hardly.data"), throttled_s=0.296)
+    record("wide.data", "phase work 2s threads=4 wait=0% g_throttled=3s\n")
+    assert "Its control group's CPU limit stopped it for 6.0 s, all CPUs added up." in words(report("wide.data"))
+    record("others.data", "phase work 2s threads=1 wait=50% g_throttled=1.5s\n")
+    assert "stopped it for 3.0 s, all CPUs added up." in words(report("others.data")), report("others.data")
+    record("alone.data", "phase work 2s g_throttled=1s\n")
+    assert "Its control group's CPU limit stopped it for 2.000 s, all CPUs added up." in words(report("alone.data")), report("alone.data")
+    text = words(expect(FOLDER.call("compare", "-i", "limited.data", "-i", "hardly.data", "1", "1"), 0).stdout)
+    assert re.search(r"Stopped by a CPU limit 3\.00 s 0\.296 s", text), text
+    assert rows("limited.data", "SELECT name, total, lowest, highest, state FROM signal WHERE source = 2 ORDER BY slot") == [
+        ("g_throttled", 3000000, 0, 750000, "read"), ("g_memory", 60 * 65536, 65536, 65536, "read"),
+        ("g_read", 12288, 0, 3080, "read"), ("g_written", None, None, None, "unsupported")]
+    listed = table("export", "-i", "limited.data", "--format", "signals")
+    assert sum(int(row["g_throttled_us"] or 0) for row in listed) == 3000000
+    assert {row["source"] for row in listed} == {"tree", "group"}
+    expect(FOLDER.call("check", "-i", "limited.data"), 0)
+
+
+EXEC = """\
+import os, threading, time
+def spin():
+    os.execv("/bin/sh", ["sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"])
+for target in (time.sleep, time.sleep, spin):
+    threading.Thread(target=target, args=(99,) if target != spin else (), daemon=True).start()
+time.sleep(99)
+"""
+
+
+def test_exec():
+    """a thread other than the first becomes another program: that is read on, with one thread"""
+    FOLDER.write("exec.py", EXEC)
+    expect(FOLDER.call(*counting(), "-q", "--period", "5ms", "--signal-budget", "100%", "-o", "exec.data",
+                       "--", "python3", "exec.py"), 0)
+    threads = [n for n, in rows("exec.data", "SELECT s3 FROM reading WHERE source = 0 ORDER BY period")]
+    assert len(threads) > 3 and threads[-3:-1] == [1, 1], threads
+
+
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_merged, test_killed,
-              test_failed, test_factor, test_options, test_heard])
+              test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden])

@@ -587,7 +587,7 @@ static void test_pace(void **state)
     assert_int_equal(test.count, 4);
     assert_int_equal(test.reading[3].length_us, 7 * PERIOD_NS / 1000);
     assert_non_null(strstr(test.said, "signals are read every "));
-    assert_non_null(strstr(test.said, ": 1 processes, 1 threads"));
+    assert_non_null(strstr(test.said, ": 1 process, 1 thread"));
     test.reader.close(test.reader.self);
     end(&child);
 }
@@ -754,6 +754,7 @@ static void test_other_user(void **state)
         open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
         test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can);
         wrong |= strcmp(can.reason[RPS_TREE_READ], "io is another user's") != 0;
+        wrong |= strcmp(can.reason[RPS_TREE_IN_LOCK], "wchan is another user's") != 0;
         wrong |= can.reason[RPS_TREE_WAIT][0] != '\0';
         reading = read_next(&test);
         wrong |= has(reading, RPS_TREE_READ) || has(reading, RPS_TREE_IN_MESSAGE);
@@ -934,6 +935,32 @@ static void test_machine(void **state)
     test.reader.close(test.reader.self);
 }
 
+/* Where the kernel counts how long threads wait for each CPU that is taken, and no number of threads
+ * at some moment. */
+static void test_delay(void **state)
+{
+    struct test test;
+
+    (void)state;
+    write_machine(99, 0, "sd/a");
+    write_file("version 15\ntimestamp 1\ncpu0 0 0 1 2 3 4 5 1000 6\ndomain0 3 1 2 3 4 5 6 7 8 9\n"
+               "cpu1 0 0 1 2 3 4 5 2000 6\n",
+               "proc/schedstat");
+    open_reader(&test, root, RPS_SYSTEM_MACHINE, NULL, 0, 0, 1000);
+    read_period(&test, 1, 0); /* from here on it counts */
+    write_file(
+        "version 15\ntimestamp 1\ncpu0 0 0 1 2 3 4 5 600001000 6\ndomain0 3 1 2 3 4 5 6 7 8 9\n"
+        "cpu1 0 0 1 2 3 4 5 1000002000 6\n",
+        "proc/schedstat");
+    for (uint64_t period = 2; period < 12; period++)
+        read_period(&test, period, 0);
+    assert_int_equal(test.count, 1);
+    assert_int_equal(test.reading[0].value[RPS_MACHINE_WAIT], 2); /* 1.6 */
+    assert_true(has(&test.reading[0], RPS_MACHINE_WAIT));
+    assert_int_equal(read_next(&test)->value[RPS_MACHINE_WAIT], 0);
+    test.reader.close(test.reader.self);
+}
+
 /* This machine has some of it. */
 static void test_real_machine(void **state)
 {
@@ -947,6 +974,183 @@ static void test_real_machine(void **state)
     assert_true(has(reading, RPS_MACHINE_WAIT));
     assert_true(has(reading, RPS_MACHINE_STEAL));
     assert_true(reading->value[RPS_MACHINE_AVAILABLE] > 0);
+    test.reader.close(test.reader.self);
+}
+
+/* --- control groups --------------------------------------------------------------------------- */
+
+static int open_target(struct test *test, const struct rps_target *target)
+{
+    const struct rps_system_options options = {
+        .tree = 1, .hears = 1, .period_ns = PERIOD_NS, .budget = 1000};
+    struct rps_system_state can;
+    struct rps_error err = {""};
+
+    memset(test, 0, sizeof(*test));
+    assert_int_equal(rps_signals_open(root, &options, target, &test->reader, &err), 0);
+    test->time_ns = rps_clock_monotonic_ns();
+    test->reader.resume(test->reader.self, test->time_ns);
+    return test->reader.state(test->reader.self, RPS_SYSTEM_GROUP, &can) == 0;
+}
+
+static int is_group_read(pid_t pid)
+{
+    const struct rps_target target = {.kind = RPS_TARGET_LAUNCH, .pid = &pid, .pid_count = 1};
+    struct test test;
+    int is_read = open_target(&test, &target);
+
+    test.reader.close(test.reader.self);
+    return is_read;
+}
+
+/* The latest reading of a source in a period that ends now. */
+static const struct rps_system_reading *read_of(struct test *test, enum rps_system_source source)
+{
+    int i;
+
+    read_period(test, test->period + 1, 1);
+    for (i = test->count; i-- > 0 && test->reading[i].source != source;)
+        ;
+    assert_true(i >= 0 && test->reading[i].period == test->period);
+    return &test->reading[i];
+}
+
+static int open_group(const char *name)
+{
+    char path[128];
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    fd = open(path, O_RDONLY | O_DIRECTORY);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* Version 2: the group's own processes and files, and the groups in it. */
+static void test_group(void **state)
+{
+    const struct rps_system_reading *reading;
+    struct rps_target target = {.kind = RPS_TARGET_CGROUP};
+    struct rps_system_state can;
+    struct test test;
+
+    (void)state;
+    for (pid_t pid = 7; pid < 11; pid++)
+        write_thread(pid, pid, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    write_file("", "sys/dev/block/8:0/device");
+    write_file("", "sys/fs/cgroup/cgroup.procs");
+    write_file("7\n", "sys/fs/cgroup/a/cgroup.procs");
+    write_file("0\n8\n", "sys/fs/cgroup/a/b/cgroup.procs");
+    write_file("usage_usec 9\nthrottled_usec 100\n", "sys/fs/cgroup/a/cpu.stat");
+    write_file("4096\n", "sys/fs/cgroup/a/memory.current");
+    write_file("", "sys/fs/cgroup/a/io.stat"); /* nothing yet */
+    target.cgroup_fd = open_group("sys/fs/cgroup/a");
+    assert_true(open_target(&test, &target));
+    close(target.cgroup_fd);
+    reading = read_of(&test, RPS_SYSTEM_TREE);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 2);
+    assert_int_equal(reading->value[RPS_TREE_RUNNING], 0);
+    write_file("usage_usec 9\nthrottled_usec 350\n", "sys/fs/cgroup/a/cpu.stat");
+    write_file("8192\n", "sys/fs/cgroup/a/memory.current");
+    write_file("8:0 rbytes=3072 wbytes=1024 rios=1\n253:0 rbytes=4096 wbytes=4096 rios=1\n",
+               "sys/fs/cgroup/a/io.stat");
+    reading = read_of(&test, RPS_SYSTEM_GROUP);
+    assert_int_equal(reading->valid, 15);
+    assert_int_equal(reading->value[RPS_GROUP_THROTTLED], 250);
+    assert_int_equal(reading->value[RPS_GROUP_MEMORY], 8);
+    assert_int_equal(reading->value[RPS_GROUP_READ], 3); /* not what is made of disks */
+    assert_int_equal(reading->value[RPS_GROUP_WRITTEN], 1);
+    assert_int_equal(reading->length_us, PERIOD_NS / 1000);
+
+    /* 8 is moved out, 9 in; 10 was made by 9 meanwhile */
+    write_file("9\n10\n", "sys/fs/cgroup/a/b/cgroup.procs");
+    write_thread(10, 10, "1000000 5000 10\n", "futex_wait", "10 (a) S 9 10");
+    reading = read_of(&test, RPS_SYSTEM_TREE);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 3);
+    assert_int_equal(reading->value[RPS_TREE_RUNNING], 1000);
+    assert_int_equal(reading->value[RPS_TREE_RSS], 150 * sysconf(_SC_PAGESIZE) / 1024);
+    write_thread(8, 8, "3000000 5000 11\n", "futex_wait", "8 (a) S 1 8");
+    write_file("rchar: 99999\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\n"
+               "cancelled_write_bytes: 0\n",
+               "proc/8/io");
+    write_thread(9, 9, "3000000 5000 11\n", "futex_wait", "9 (a) S 1 9");
+    reading = read_of(&test, RPS_SYSTEM_TREE);
+    assert_int_equal(reading->value[RPS_TREE_RUNNING], 2000); /* of 9 alone */
+    assert_int_equal(reading->value[RPS_TREE_READ], 0);
+    assert_false(has(reading, RPS_TREE_UNSEEN));
+    write_file("", "sys/fs/cgroup/a/cgroup.procs");
+    write_file("", "sys/fs/cgroup/a/b/cgroup.procs");
+    reading = read_of(&test, RPS_SYSTEM_TREE);
+    assert_true(has(reading, RPS_TREE_THREADS));
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 0); /* which is known */
+    test.reader.close(test.reader.self);
+
+    target.cgroup_fd = open_group("sys/fs/cgroup/a/b"); /* without controllers */
+    write_file("usage_usec 9\n", "sys/fs/cgroup/a/b/cpu.stat");
+    assert_true(open_target(&test, &target));
+    close(target.cgroup_fd);
+    test.reader.state(test.reader.self, RPS_SYSTEM_GROUP, &can);
+    assert_int_equal(can.supported, 0);
+    assert_string_equal(can.reason[RPS_GROUP_THROTTLED],
+                        "the control group does not tell that (cpu.stat)");
+    assert_string_equal(can.reason[RPS_GROUP_READ],
+                        "the control group does not tell that (io.stat)");
+    assert_int_equal(read_of(&test, RPS_SYSTEM_GROUP)->valid, 0);
+    test.reader.close(test.reader.self);
+}
+
+/* A command's own group is read where it has a CPU limit. */
+static void test_limit(void **state)
+{
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    assert_false(is_group_read(7));
+    write_file("", "sys/fs/cgroup/cgroup.procs");
+    write_file("0::/a\n", "proc/7/cgroup");
+    write_file("throttled_usec 5\n", "sys/fs/cgroup/a/cpu.stat");
+    assert_false(is_group_read(7));
+    write_file("max 100000\n", "sys/fs/cgroup/a/cpu.max");
+    assert_false(is_group_read(7));
+    write_file("25000 100000\n", "sys/fs/cgroup/a/cpu.max");
+    assert_true(is_group_read(7));
+    write_file("0::/not/seen/here\n", "proc/7/cgroup"); /* a container's own group is the root */
+    assert_false(is_group_read(7));
+    write_file("25000 100000\n", "sys/fs/cgroup/cpu.max");
+    write_file("throttled_usec 5\n", "sys/fs/cgroup/cpu.stat");
+    assert_true(is_group_read(7));
+}
+
+/* Version 1: a folder in the hierarchy of each controller. */
+static void test_old_limit(void **state)
+{
+    const struct rps_target target = {.kind = RPS_TARGET_LAUNCH, .pid = &seven, .pid_count = 1};
+    const struct rps_system_reading *reading;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    write_file("5:memory:/m\n4:cpuset,cpu,cpuacct:/c/d\n3:blkio:/\n0::/\n", "proc/7/cgroup");
+    write_file("", "sys/dev/block/8:0/device");
+    write_file("nr_throttled 1\nthrottled_time 1999\n", "sys/fs/cgroup/cpu/c/d/cpu.stat");
+    write_file("4096\n", "sys/fs/cgroup/memory/m/memory.usage_in_bytes");
+    write_file("-1\n", "sys/fs/cgroup/cpu/c/d/cpu.cfs_quota_us");
+    assert_false(is_group_read(7));
+    write_file("50000\n", "sys/fs/cgroup/cpu/c/d/cpu.cfs_quota_us");
+    assert_true(open_target(&test, &target));
+    write_file("nr_throttled 1\nthrottled_time 4000\n", "sys/fs/cgroup/cpu/c/d/cpu.stat");
+    write_file("8:0 Read 2048\n8:0 Write 1024\n8:0 Sync 9999\nTotal 99999\n",
+               "sys/fs/cgroup/blkio/blkio.throttle.io_service_bytes_recursive");
+    reading = read_of(&test, RPS_SYSTEM_GROUP);
+    assert_int_equal(reading->value[RPS_GROUP_THROTTLED], 3);
+    assert_int_equal(reading->value[RPS_GROUP_MEMORY], 4);
+    assert_int_equal(reading->value[RPS_GROUP_READ], 2);
+    assert_int_equal(reading->value[RPS_GROUP_WRITTEN], 1);
+    for (int i = 0; i < 9; i++)
+        read_period(&test, test.period + 1, 0);
+    assert_int_equal(test.reading[test.count - 1].source, RPS_SYSTEM_TREE); /* each second */
+    read_period(&test, test.period + 1, 0);
+    assert_int_equal(test.reading[test.count - 1].source, RPS_SYSTEM_GROUP);
+    assert_int_equal(test.reading[test.count - 1].length_us, 1000000);
     test.reader.close(test.reader.self);
 }
 
@@ -967,7 +1171,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_own_thread, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_too_many, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_machine, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_delay, make_root, remove_root),
         cmocka_unit_test(test_real_machine),
+        cmocka_unit_test_setup_teardown(test_group, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_limit, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_old_limit, make_root, remove_root),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,7 @@ static void fake_hear(void *self, const struct rps_sample *sample)
     write_down("%s ", !sample                           ? "nothing"
                       : sample->kind == RPS_SAMPLE_FORK ? "fork"
                       : sample->kind == RPS_SAMPLE_EXIT ? "exit"
+                      : sample->is_exec                 ? "exec"
                                                         : "what it need not");
 }
 
@@ -68,6 +69,7 @@ static int fake_drain(void *self, int64_t until_ns, const struct rps_sample_sink
 {
     static const enum rps_sample_kind kinds[] = {RPS_SAMPLE_FORK, RPS_SAMPLE_STACK, RPS_SAMPLE_NAME,
                                                  RPS_SAMPLE_EXIT};
+    static const struct rps_sample exec = {.kind = RPS_SAMPLE_NAME, .is_exec = 1};
 
     (void)self;
     if (++heard.drains == heard.fail_at)
@@ -76,6 +78,7 @@ static int fake_drain(void *self, int64_t until_ns, const struct rps_sample_sink
         write_down("last ");
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         sink->sample(sink->context, &(struct rps_sample){.kind = kinds[i]});
+    sink->sample(sink->context, &exec);
     return 0;
 }
 
@@ -123,16 +126,16 @@ static void test_hears(void **state)
 
     (void)state;
     simulate(&run, "phase work 150ms\n", &options);
-    assert_string_equal(heard.text, "from 0 fork exit 0@100/1 last fork exit 1@150/2! ");
-    assert_int_equal(heard.samples, 8);
+    assert_string_equal(heard.text, "from 0 fork exit exec 0@100/1 last fork exit exec 1@150/2! ");
+    assert_int_equal(heard.samples, 10);
     test_run_free(&run);
     simulate(&run, "phase work 150ms\n", &alone);
-    assert_string_equal(heard.text, "from 0 fork exit 0@100/1 last fork exit 1@150/2! ");
+    assert_string_equal(heard.text, "from 0 fork exit exec 0@100/1 last fork exit exec 1@150/2! ");
     assert_int_equal(heard.samples, 0);
     test_run_free(&run);
     simulate(&run, "phase work 150ms\n", &samples);
     assert_string_equal(heard.text, "last ");
-    assert_int_equal(heard.samples, 8);
+    assert_int_equal(heard.samples, 10);
     test_run_free(&run);
 }
 
@@ -147,7 +150,7 @@ static void test_deaf(void **state)
     simulate(&run, "phase work 250ms\n", &options);
     heard.fail_at = 0;
     assert_int_equal(run.mark_count, 1);
-    assert_string_equal(heard.text, "from 0 fork exit 0@100/1 nothing 1@200/2 2@250/3! ");
+    assert_string_equal(heard.text, "from 0 fork exit exec 0@100/1 nothing 1@200/2 2@250/3! ");
     assert_string_equal(run.mark, "threads are not heard of any more: the ring is broken");
     test_run_free(&run);
 }

@@ -224,7 +224,8 @@ static void many_places(void **state)
     sound_write(path, data, size);
     sound_repair(&findings, path, saved);
     assert_in_range(findings.repair.periods, 17000, 19900);
-    assert_in_range(findings.repair.queries, 100, 4000);
+    /* some 1,000; where the last page of a table is lost its end is sought by 6,000 leaps */
+    assert_in_range(findings.repair.queries, 100, 12000);
     free(data);
 }
 
