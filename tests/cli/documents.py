@@ -50,6 +50,7 @@ CHANGED = [
     (r"elapsed>\+3%", "elapsed>+900%"),
     (r"flamegraph\.pl", "cat"),
     (r"phase:[BC]\b", "phase:A"),  # a run this short, on a busy machine, may be one phase
+    (r"rpistat code --wall$", "rpistat record --wall -q -o wall.data ./program && rpistat code --wall -i wall.data"),
     (r"rpistat code( -i slow.data)? B\b", r"rpistat code\1 A"),
     (r"build/examples/latency(?= --sizes|$)", "build/examples/latency --samples 100"),
     (r"build/examples/micro --self", "build/examples/micro --self --turns 10000"),

@@ -294,7 +294,7 @@ static void test_wrong(void **state)
         {"phase a 1s running=3s", "'running' is no event of the ARM1176"},
         {"reading", "expected: reading TIME [AT]"},
         {"reading 1ms 2s\nreading 1ms 1s", "must stand in order of time"},
-        {"sleep", "expected: sleep LENGTH [SIGNAL=VALUE...]"},
+        {"sleep", "expected: sleep LENGTH [code=STACKS] [SIGNAL=VALUE...]"},
     };
 
     (void)state;
