@@ -442,13 +442,14 @@ char *rps_loops_turn_text(const struct rps_phases *phases, char ret[RPS_LOOPS_TU
 {
     struct rps_arena *arena = rps_arena_new();
     const struct rps_loops loops = rps_loops_of(arena, phases);
-    const struct rps_loop *loop = loops.loop + loops.count - 1;
     int turn = last_turn(phases);
     char label[RPS_PHASE_LABEL_SIZE];
     size_t used;
 
     ret[0] = '\0';
     if (turn > 0) {
+        const struct rps_loop *loop = &loops.loop[loops.count - 1];
+
         used = (size_t)snprintf(ret, RPS_LOOPS_TURN_SIZE, "turn %d of", turn);
         for (size_t k = 0; k < loop->part_count; k++) {
             int is_last = used + 2 * sizeof(label) > RPS_LOOPS_TURN_SIZE;
