@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyse/counts.h"
+#include "rpistat/array.h"
 #include "rpistat/phases.h"
 #include "rpistat/random.h"
 
@@ -41,7 +42,7 @@ static void add(struct series *series, const struct mix *mix, size_t length, dou
 
             while (k + 1 < SYMBOLS && at >= mix->share[k])
                 at -= mix->share[k++];
-            series->entry = realloc(series->entry, (series->entries + 1) * sizeof(*series->entry));
+            series->entry = rps_array_grow(series->entry, series->entries, sizeof(*series->entry));
             assert_non_null(series->entry);
             series->entry[series->entries++] = (struct rps_count){series->count, k, (float)step};
         }
