@@ -92,8 +92,10 @@ struct rps_signal_tree {
     struct rps_signal_sum time[RPS_TIMES], unseen; /* ns */
     struct rps_signal_sum io[RPS_IO_COUNT];        /* bytes */
     int64_t gauge[RPS_SYSTEM_SLOT_MAX];            /* THREADS to RSS */
-    uint32_t missing;                              /* bit of a slot: not all of it could be read */
-    size_t process_count;                          /* that live */
+    int64_t ended[RPS_SYSTEM_SLOT_MAX]; /* of threads that were read until they ended, since then:
+                                           THREADS, and what they last did */
+    uint32_t missing;                   /* bit of a slot: not all of it could be read */
+    size_t process_count;               /* that live */
 };
 
 /* The tree of a target that is no CPUs, as it stands now. -1 without memory, or /proc. */

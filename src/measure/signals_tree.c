@@ -326,12 +326,22 @@ static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *th
     return 0;
 }
 
+static void count_ended(struct rps_signal_tree *tree, int doing)
+{
+    if (doing == ENDED)
+        return; /* it is counted */
+    tree->ended[RPS_TREE_THREADS]++;
+    if (doing < AWAKE)
+        tree->ended[doing]++;
+}
+
 /* A thread has ended. The first of a process can be read until that has been waited for. */
 static void end_thread(struct rps_signal_tree *tree, struct rps_signal_thread *thread,
                        int64_t time_ns)
 {
-    if (thread->schedstat_fd >= 0 && thread->tid == thread->process->pid)
-        read_times(tree, thread);
+    if (thread->schedstat_fd >= 0 && thread->tid == thread->process->pid &&
+        read_times(tree, thread) == 0)
+        count_ended(tree, thread->doing);
     if (thread->since_ns < tree->since_ns)
         thread->since_ns = tree->since_ns;
     if (time_ns > thread->since_ns)
@@ -649,11 +659,15 @@ static void read_doings(struct rps_signal_tree *tree)
 {
     for (size_t i = 0; i < tree->thread_count; i++) {
         struct rps_signal_thread *thread = &tree->thread[i];
+        int doing;
 
         if (thread->gone > 0)
             continue;
+        doing = thread->doing;
         if (!(tree->lacks & REASON_SLOTS) && (thread->has_run || thread->doing >= AWAKE))
             thread->doing = find_doing(tree, thread);
+        if (thread->doing == ENDED)
+            count_ended(tree, doing);
         thread->is_read = 1;
         tree->gauge[RPS_TREE_THREADS] += thread->doing != ENDED;
         if (thread->doing < AWAKE)
@@ -683,8 +697,13 @@ void rps_signal_tree_read(struct rps_signal_tree *tree)
         settle_process(tree, process);
     }
     read_doings(tree);
-    if (tree->gauge[RPS_TREE_THREADS] == 0 && tree->group_fd < 0) /* a group may be empty */
-        tree->missing |= GAUGE_SLOTS;
+    /* At its end none lives: those that were read until then stand for the time since the reading
+     * before, which is in no `unseen`. A group may be empty. */
+    if (tree->gauge[RPS_TREE_THREADS] == 0 && tree->group_fd < 0) {
+        memcpy(tree->gauge, tree->ended, sizeof(tree->gauge));
+        tree->missing |= tree->ended[RPS_TREE_THREADS] > 0 ? BIT(RPS_TREE_RSS) : GAUGE_SLOTS;
+    }
+    memset(tree->ended, 0, sizeof(tree->ended));
     if (!tree->hears)
         tree->missing |= BIT(RPS_TREE_UNSEEN);
 }

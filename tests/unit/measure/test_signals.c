@@ -408,9 +408,13 @@ static void test_pause_and_end(void **state)
     assert_in_range(sum_of(&test, RPS_TREE_RUNNING), running_us - 1, running_us + 1);
     assert_int_equal(sum_of(&test, RPS_TREE_UNSEEN), 0);
     assert_int_equal(last->length_us, PERIOD_NS / 1000);
+    assert_true(has(last, RPS_TREE_RUNNING));
+    assert_true(has(last, RPS_TREE_THREADS)); /* it lived until now */
+    assert_int_equal(last->value[RPS_TREE_THREADS], 1);
+    assert_false(has(last, RPS_TREE_RSS));
+    last = read_next(&test);
     assert_false(has(last, RPS_TREE_THREADS)); /* there is none */
     assert_false(has(last, RPS_TREE_RSS));
-    assert_true(has(last, RPS_TREE_RUNNING));
     test.reader.close(test.reader.self);
     end(&child);
 }
