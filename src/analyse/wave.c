@@ -25,6 +25,9 @@
 /* Peaks at two and three times the lag are at least this part of that at the lag. */
 #define LATER_MIN .7
 
+/* Where a second one is so many times as high, a turn is two that are alike in part. */
+#define TWICE_MIN 1.2
+
 struct wave {
     size_t count;        /* points */
     double *point;       /* owned; means of observations, less their mean; 0: not seen */
@@ -81,7 +84,7 @@ static double find_peak(const struct wave *wave, size_t lags, double least, doub
 {
     const double *r = wave->correlation;
     double valley = r[0], share;
-    size_t lag = 1, peak, third;
+    size_t lag = 1, peak, second, third;
 
     while (lag < lags && r[lag] > 0)
         lag++;
@@ -94,6 +97,9 @@ static double find_peak(const struct wave *wave, size_t lags, double least, doub
     }
     for (size_t k = 1; k < peak; k++)
         valley = fmin(valley, r[k]);
+    second = near(wave, 2 * peak, lags);
+    if (r[second] > TWICE_MIN * r[peak])
+        peak = second;
     share = r[0] > 0 ? (r[peak] - valley) / 2 / r[0] : 0;
     if (peak < LAG_MIN || 3 * peak > lags)
         return 0;

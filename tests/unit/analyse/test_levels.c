@@ -509,6 +509,23 @@ static struct rps_wave wave_of(size_t count, double length, int every)
 }
 
 /* Waves of an amplitude of 2 deviate by 1.4. */
+/* Two rises a turn, one twice as high: the turn has both. */
+static void a_turn_may_have_halves(void **state)
+{
+    static const double part[] = {2.3, 7, 3.5, 14};
+    struct rps_signals signals = series_make(600, 1);
+    struct rps_wave wave;
+    struct rps_error err;
+    uint64_t random = 7;
+
+    (void)state;
+    for (size_t i = 0; i < 600; i++)
+        signals.value[i] = part[i / 3 % 4] + .3 * series_normal(&random);
+    assert_int_equal(rps_wave_find(&signals, &wave, &err), 0);
+    assert_true(fabs(wave.length - 12) < .5);
+    rps_signals_free(&signals);
+}
+
 static void a_wave_below_the_resolution_is_none(void **state)
 {
     (void)state;
@@ -597,6 +614,7 @@ int main(void)
         cmocka_unit_test(the_levels_worth_keeping),
         cmocka_unit_test(a_loop_is_folded),
         cmocka_unit_test(a_wave_is_found),
+        cmocka_unit_test(a_turn_may_have_halves),
         cmocka_unit_test(a_wave_below_the_resolution_is_none),
         cmocka_unit_test(wandering_is_one_phase),
         cmocka_unit_test(a_level_is_asked_for),
