@@ -12,17 +12,11 @@
 
 static int signals_begin(struct rps_export_job *job, struct rps_error *err)
 {
-    const struct rps_export_options *options = job->options;
-    const struct rps_csv_dialect dialect = {.separator = options->separator,
-                                            .decimal = options->decimal,
-                                            .crlf = options->crlf,
-                                            .bom = options->bom,
-                                            .json = options->json};
     static const char *const first[] = {"run",   "source",   "period",  "last_period",
                                         "end_s", "length_s", "readings"};
     struct rps_csv_writer *csv = rps_arena_get(job->arena, 1, sizeof(*csv));
     char name[64];
-    int result = rps_csv_begin(csv, job->out, &dialect, err);
+    int result = rps_csv_begin(csv, job->out, &job->options->csv, err);
 
     job->state = csv;
     if (result < 0)
