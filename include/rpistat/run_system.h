@@ -59,8 +59,9 @@ int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rp
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row);
 
 /* Of each group of a part, in the arena, and behind them of all together; of readings in [from_ns,
- * to_ns) alone. At a resolution above 0 blocks stand for their readings, each in the group that its
- * end is in (rpistat/store.h). Errors: the store's. */
+ * to_ns) alone. Without a part (NULL) of all of these, in (*ret)[0]. At a resolution above 0 blocks
+ * stand for their readings, each in the group that its end is in (rpistat/store.h). Errors: the
+ * store's. */
 int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         int64_t from_ns, int64_t to_ns, int resolution,
                         const struct rps_run_part *part, struct rps_run_system **ret,

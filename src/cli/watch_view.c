@@ -78,12 +78,10 @@ static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, st
 static int look_at_system(struct rps_watch_view *view, struct rps_reader *reader, int64_t from_ns,
                           struct rps_error *err)
 {
-    struct rps_run_stretch all = {0, INT64_MAX, 0};
-    const struct rps_run_part part = {1, &all, 1};
     struct rps_arena *arena = rps_arena_new();
     struct rps_run_system *system;
-    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, 0,
-                                     &part, &system, err);
+    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, 0, NULL,
+                                     &system, err);
 
     if (result == 0)
         view->system = system[0];

@@ -135,10 +135,7 @@ static void offer_system(struct rps_compared_run *run, const struct rps_run_syst
 static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *of,
                      struct rps_compared_run *run, struct rps_error *err)
 {
-    struct rps_run_stretch all = {0, INT64_MAX, 0};
-    const struct rps_run_part part = {1, &all, 1};
     struct rps_run_system *system;
-
     size_t most = OFFERED_BESIDE + (size_t)run->plan->metric_count +
                   (size_t)run->plan->set_count * RPS_SLOT_MAX;
 
@@ -151,7 +148,7 @@ static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *o
     if (offer_metrics(run, err) < 0)
         return RPS_FAILED;
     offer_totals(run);
-    if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, RPS_LEVELS, &part,
+    if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, RPS_LEVELS, NULL,
                             &system, err) < 0)
         return RPS_FAILED;
     offer_system(run, system, of->run.cpu_count);

@@ -12,6 +12,7 @@
 #define US_PER_S    1e6
 #define KIB_PER_MIB 1024.
 #define COLUMNS_PX  3 /* bins of the picture in a step, at least */
+#define STEP_ROWS   8 /* readings or blocks of them in a step, at least, where there are so many */
 
 static const struct {
     const char *name;
@@ -19,12 +20,9 @@ static const struct {
     double divisor;
     int colour; /* as rpistat/picture.h has them */
 } line_of[] = {
-    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2},
-    {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
-    {"in block I/O", RPS_TREE_IN_IO, 1, 0},
-    {"in locks", RPS_TREE_IN_LOCK, 1, 4},
-    {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
-    {"not seen", RPS_TREE_UNSEEN, US_PER_S, 6},
+    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
+    {"in block I/O", RPS_TREE_IN_IO, 1, 0},      {"in locks", RPS_TREE_IN_LOCK, 1, 4},
+    {"in messages", RPS_TREE_IN_MESSAGE, 1, -1}, {"not seen", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 
 #define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
@@ -127,6 +125,19 @@ static void fill_rss(struct rps_picture *picture, const struct steps *steps)
     }
 }
 
+/* The coarsest blocks of readings that steps can be made of. */
+static int choose_resolution(const struct rps_picture *picture)
+{
+    const struct rps_cpu_series *series = &picture->cpu_series;
+    uint64_t periods = series->periods / (uint64_t)(series->count > 0 ? series->count : 1);
+    uint64_t least = STEP_ROWS * (uint64_t)picture->bin_count / COLUMNS_PX;
+    int resolution = 0;
+
+    while (resolution < RPS_LEVELS && periods >> (RPS_LEVEL_BITS * (resolution + 1)) >= least)
+        resolution++;
+    return resolution;
+}
+
 int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_options *options,
                             struct rps_error *err)
 {
@@ -139,8 +150,9 @@ int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_o
     if (picture->named || picture->turn)
         return 0;
     steps.least = COLUMNS_PX * (picture->to - picture->from) / (double)picture->bin_count;
-    result = rps_system_cursor_open(&cursor, series->reader, series->run_id, RPS_SYSTEM_TREE,
-                                    options->from_ns, options->to_ns, series->resolution, err);
+    result =
+        rps_system_cursor_open(&cursor, series->reader, series->run_id, RPS_SYSTEM_TREE,
+                               options->from_ns, options->to_ns, choose_resolution(picture), err);
     if (result < 0)
         return result;
     while ((result = rps_system_cursor_next(cursor, &row, err)) > 0)

@@ -122,9 +122,14 @@ int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int6
                         const struct rps_run_part *part, struct rps_run_system **ret,
                         struct rps_error *err)
 {
-    struct rps_run_system *system = rps_arena_get(arena, part->group_count + 1, sizeof(*system));
+    struct rps_run_stretch all = {0, INT64_MAX, 0};
+    const struct rps_run_part whole = {1, &all, 1};
+    struct rps_run_system *system;
     int result = 0;
 
+    if (!part)
+        part = &whole;
+    system = rps_arena_get(arena, part->group_count + 1, sizeof(*system));
     for (int source = 0; source < RPS_SYSTEM_SOURCES && result == 0; source++)
         result = read_source(reader, run_id, (enum rps_system_source)source, from_ns, to_ns,
                              resolution, part, system, err);

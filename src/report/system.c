@@ -27,13 +27,15 @@ int rps_report_read_system(struct rps_report *report, struct rps_error *err)
     struct rps_arena *arena = rps_arena_new();
     struct rps_run_part part = {0};
     struct rps_run_system *system;
-    int result = rps_run_part_choose(arena, report->cpu_series.reader, report->run.run_id, &choice,
-                                     &part, err);
+    int result = 0;
 
+    if (options->region)
+        result = rps_run_part_choose(arena, report->cpu_series.reader, report->run.run_id, &choice,
+                                     &part, err);
     if (result == 0)
-        result = rps_run_system_read(arena, report->cpu_series.reader, report->run.run_id,
-                                     options->from_ns, options->to_ns,
-                                     options->region ? 0 : RPS_LEVELS, &part, &system, err);
+        result = rps_run_system_read(
+            arena, report->cpu_series.reader, report->run.run_id, options->from_ns, options->to_ns,
+            options->region ? 0 : RPS_LEVELS, options->region ? &part : NULL, &system, err);
     if (result == 0)
         report->system = system[part.group_count];
     rps_arena_free(arena);
