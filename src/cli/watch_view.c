@@ -219,7 +219,8 @@ int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_t
     time = rps_run_system_time(system, operand[RPS_OPERAND_CPU_SECONDS]);
     free(operand);
     all_s = fmax(time.threads_s, time.elapsed_s);
-    if (time.elapsed_s > 0 && rps_status_text_add(line, "CPU %.0f %%", 100 * time.on_s / all_s)) {
+    if (time.elapsed_s > 0 &&
+        rps_status_text_add(line, "threads on a CPU %.0f %%", 100 * time.on_s / all_s)) {
         rps_status_text_add(line, "waiting %.0f %%", 100 * time.wait_s / all_s);
         rps_status_text_add(line, "asleep %.0f %%", 100 * time.asleep_s / all_s);
     }

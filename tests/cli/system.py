@@ -183,7 +183,7 @@ def test_drawn():
     text = expect(FOLDER.call("plot", "-i", "none.data", "-o", "-"), 0).stdout
     assert "Threads" not in text and "RSS" not in text, text
     text = expect(FOLDER.call("watch", "-i", "locked.data"), 0).stdout
-    assert re.search(r"CPU 3\d %  waiting 0 %  asleep 6\d %  RSS 1 MiB  written 100 MiB/s", text), text
+    assert re.search(r"threads on a CPU 3\d %  waiting 0 %  asleep 6\d %  RSS 1 MiB  written 100 MiB/s", text), text
 
 
 def test_compare():
