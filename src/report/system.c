@@ -10,13 +10,12 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define ONE_THREAD  1.05 /* threads on average: it is said of one */
-#define OFF_TOLD    .01  /* of the threads' time off the CPU: it is told */
-#define WAITED_TOLD .1   /* of the time that a CPU was wanted: somebody had it */
-#define STEAL_TOLD  .02  /* of the CPUs, taken by a hypervisor */
-#define LIMIT_TOLD  .05  /* of the time, stopped by a limit */
-#define SLEEPS_TOLD .1   /* of the sleep, in one thing */
-#define QUEUE_TOLD  .5   /* threads of the machine that wait, where its own are not known */
+#define OFF_TOLD    .01 /* of the threads' time off the CPU: it is told */
+#define WAITED_TOLD .1  /* of the time that a CPU was wanted: somebody had it */
+#define STEAL_TOLD  .02 /* of the CPUs, taken by a hypervisor */
+#define LIMIT_TOLD  .05 /* of the time, stopped by a limit */
+#define SLEEPS_TOLD .1  /* of the sleep, in one thing */
+#define QUEUE_TOLD  .5  /* threads of the machine that wait, where its own are not known */
 #define KIB_PER_MIB 1024
 
 int rps_report_read_system(struct rps_report *report, struct rps_error *err)
@@ -82,8 +81,7 @@ static int begin_off(struct sentences *to, const struct rps_system_time *time, d
     if (to->used > 0)
         say(to, ", ");
     else
-        say(to, "Off the CPU%s: ",
-            time->threads_s > ONE_THREAD * time->elapsed_s ? ", its threads added up" : "");
+        say(to, "Off the CPU%s: ", rps_system_time_is_of_one(time) ? "" : ", its threads added up");
     say_seconds(to, seconds);
     return 1;
 }
@@ -120,7 +118,7 @@ static void say_off(struct sentences *to, const struct rps_system_time *time, in
 
     if (begin_off(to, time, time->wait_s)) {
         say(to, " waiting for one");
-        if (time->threads_s > ONE_THREAD * time->elapsed_s)
+        if (!rps_system_time_is_of_one(time))
             say(to, " (%.0f %% of the time that they wanted one)", 100 * waited);
         else if (waited > WAITED_TOLD && !is_limited)
             say(to, " (others had it)");
@@ -149,7 +147,7 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     else if (queue > QUEUE_TOLD)
         say(&to, "On average %.1f threads of the machine waited for a CPU", queue);
     if (is_limited) {
-        int is_one = time.threads_s <= ONE_THREAD * time.elapsed_s && throttled_s <= limited_s;
+        int is_one = rps_system_time_is_of_one(&time) && throttled_s <= limited_s;
 
         say(&to, "%sIts control group's CPU limit stopped it for ", to.used > 0 ? ". " : "");
         say_seconds(&to, throttled_s);
