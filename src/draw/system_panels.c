@@ -20,9 +20,12 @@ static const struct {
     double divisor;
     int colour; /* as rpistat/picture.h has them */
 } line_of[] = {
-    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
-    {"in block I/O", RPS_TREE_IN_IO, 1, 0},      {"in locks", RPS_TREE_IN_LOCK, 1, 4},
-    {"in messages", RPS_TREE_IN_MESSAGE, 1, -1}, {"not seen", RPS_TREE_UNSEEN, US_PER_S, 6},
+    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2},
+    {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
+    {"in block I/O", RPS_TREE_IN_IO, 1, 0},
+    {"in locks", RPS_TREE_IN_LOCK, 1, 4},
+    {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
+    {"too short-lived to tell", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 
 #define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
