@@ -61,6 +61,9 @@ uint64_t rps_system_row_readings(const struct rps_system_row *row);
 /* Add a reading, or a block of them. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row);
 
+/* Add all that another stretch has. */
+void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system *from);
+
 /* Of each group of a part, in the arena, and behind them of all together; of readings in [from_ns,
  * to_ns) alone. Without a part (NULL) of all of these, in (*ret)[0]. At a resolution above 0 blocks
  * stand for their readings, each in the group that its end is in (rpistat/store.h). Errors: the

@@ -64,6 +64,19 @@ static void add_row(struct steps *steps, const struct rps_system_row *row)
     rps_run_system_add(&last->system, row);
 }
 
+/* The last reading comes when the run ends, soon after the one before it, and threads are heard of
+ * a reading late: a short step at the end is part of the one before. */
+static void join_last(struct steps *steps)
+{
+    struct step *last = steps->step + steps->count - 1, *before = last - 1;
+
+    if (steps->count < 2 || last->to - last->from >= before->to - before->from)
+        return;
+    rps_run_system_join(&before->system, &last->system);
+    before->to = last->to;
+    steps->count--;
+}
+
 static double mean_of(const struct rps_run_system *system, enum rps_tree_slot slot)
 {
     return rps_run_system_mean(system, RPS_SYSTEM_TREE, slot);
@@ -163,6 +176,7 @@ int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_o
     rps_system_cursor_close(cursor);
     if (result < 0 || steps.count == 0)
         return result;
+    join_last(&steps);
     fill_threads(picture, &steps);
     rps_picture_lay_out_areas(picture, &picture->threads);
     fill_rss(picture, &steps);

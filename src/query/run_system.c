@@ -81,7 +81,7 @@ void rps_run_system_add(struct rps_run_system *system, const struct rps_system_r
     }
 }
 
-static void add_all(struct rps_run_system *to, const struct rps_run_system *from)
+void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system *from)
 {
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
         to->length_s[source] += from->length_s[source];
@@ -134,7 +134,7 @@ int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int6
         result = read_source(reader, run_id, (enum rps_system_source)source, from_ns, to_ns,
                              resolution, part, system, err);
     for (size_t g = 0; g < part->group_count; g++)
-        add_all(&system[part->group_count], &system[g]);
+        rps_run_system_join(&system[part->group_count], &system[g]);
     *ret = system;
     return result;
 }

@@ -184,6 +184,10 @@ def test_drawn():
     assert "Threads" not in text and "RSS" not in text, text
     text = expect(FOLDER.call("watch", "-i", "locked.data"), 0).stdout
     assert re.search(r"threads on a CPU 3\d %  waiting 0 %  asleep 6\d %  RSS 1 MiB  written 100 MiB/s", text), text
+    record("short.data", "phase work 1030ms threads=1 wait=0%\n")
+    expect(FOLDER.call("plot", "-i", "short.data", "-o", "short.html"), 0)
+    at = json.loads(re.search(rb'(?s)"threadsPanel": .*?"at": (\[.*?\])', FOLDER.read("short.html")).group(1))
+    assert len(at) == 11 and at[-1] == 1.03, at  # the short reading at the end has no step of its own
 
 
 def test_compare():
