@@ -10,6 +10,7 @@
 
 #include "rpistat/arena.h"
 #include "rpistat/cpus.h"
+#include "rpistat/csv_writer.h"
 #include "rpistat/error.h"
 #include "rpistat/period.h"
 #include "rpistat/plan.h"
@@ -27,15 +28,9 @@ struct rps_export_options {
     int64_t every_ns; /* of format "every": length of its stretches, above 0; of "openmetrics": how
                          far apart its samples are */
     int clock;        /* 1: a column `time` behind time_s, the clock on the wall (rpistat/wall.h) */
-    int json;         /* 1: an object a line, with the names and cells of a row, in place of CSV */
-
     void (*note)(const char *sentence); /* something the user should know; may be NULL */
 
-    /* of CSV */
-    char separator; /* ',' */
-    char decimal;   /* '.' */
-    int crlf;       /* 1: lines end in CR LF */
-    int bom;        /* 1: a UTF-8 byte order mark first */
+    struct rps_csv_dialect csv; /* of CSV, and of JSON in its place */
 };
 
 /* What a format is given: where to write, and what of. */

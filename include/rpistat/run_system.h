@@ -55,12 +55,19 @@ struct rps_system_time {
 /* Has the run system signals at all? 1, 0; errors: the store's. */
 int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rps_error *err);
 
+/* Readings of a row: as many as the signal has that could be read most often. */
+uint64_t rps_system_row_readings(const struct rps_system_row *row);
+
 /* Add a reading, or a block of them. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row);
 
+/* Add all that another stretch has. */
+void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system *from);
+
 /* Of each group of a part, in the arena, and behind them of all together; of readings in [from_ns,
- * to_ns) alone. At a resolution above 0 blocks stand for their readings, each in the group that its
- * end is in (rpistat/store.h). Errors: the store's. */
+ * to_ns) alone. Without a part (NULL) of all of these, in (*ret)[0]. At a resolution above 0 blocks
+ * stand for their readings, each in the group that its end is in (rpistat/store.h). Errors: the
+ * store's. */
 int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         int64_t from_ns, int64_t to_ns, int resolution,
                         const struct rps_run_part *part, struct rps_run_system **ret,
@@ -72,6 +79,9 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
 /* Of a gauge the mean, of a counter how much a second; NaN: not known. */
 double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_source source,
                            int slot);
+
+/* 1: on average it had hardly more than one thread, whose time is that of the run. */
+int rps_system_time_is_of_one(const struct rps_system_time *time);
 
 /* Of the time that it wanted a CPU the share that it waited for one, 0 ... 1; NaN: not known. */
 double rps_system_time_waited(const struct rps_system_time *time);

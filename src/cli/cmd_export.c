@@ -30,7 +30,7 @@ static int set_format(const char *option, const char *name, void *member, struct
     char names[128] = "";
 
     if (strcmp(name, "jsonl") == 0) {
-        settings->export.json = 1;
+        settings->export.csv.json = 1;
         return 0;
     }
     for (int t = 0; t < 2; t++) {
@@ -63,8 +63,8 @@ static int set_locale(const char *option, const char *text, void *member, struct
                              "installed here; say --separator ';' --decimal , instead",
                              option);
     comma = strcmp(nl_langinfo_l(RADIXCHAR, cli->locale), ",") == 0;
-    settings->export.decimal = comma ? ',' : '.';
-    settings->export.separator = comma ? ';' : ',';
+    settings->export.csv.decimal = comma ? ',' : '.';
+    settings->export.csv.separator = comma ? ';' : ',';
     return 0;
 }
 
@@ -87,11 +87,12 @@ static const struct rps_option options[] = {
     {"locale", 0, NULL, "separator and decimal mark of the user's locale", NULL, RPS_OPTION_OTHER,
      RPS_AT_CLI, .set = set_locale},
     {"separator", 0, "C", "character between cells, or tab", ",", RPS_OPTION_CHAR,
-     AT(export.separator), .words = ", ; : | tab ! # / & ~ ^"},
+     AT(export.csv.separator), .words = ", ; : | tab ! # / & ~ ^"},
     {"decimal", 0, "C", "decimal mark, a point or a comma", ".", RPS_OPTION_CHAR,
-     AT(export.decimal), .words = ". ,"},
-    {"crlf", 0, NULL, "end lines with CR LF", NULL, RPS_OPTION_FLAG, AT(export.crlf)},
-    {"bom", 0, NULL, "begin with a UTF-8 byte order mark", NULL, RPS_OPTION_FLAG, AT(export.bom)},
+     AT(export.csv.decimal), .words = ". ,"},
+    {"crlf", 0, NULL, "end lines with CR LF", NULL, RPS_OPTION_FLAG, AT(export.csv.crlf)},
+    {"bom", 0, NULL, "begin with a UTF-8 byte order mark", NULL, RPS_OPTION_FLAG,
+     AT(export.csv.bom)},
     {"cpu", 0, "CPUS", "of a recording by CPU: each (default), sum or a list", NULL,
      RPS_OPTION_TEXT, AT(cpus), .check = rps_cpus_check, .words = "each sum"},
     {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
@@ -140,9 +141,10 @@ static int check_own_form(struct rps_cli *cli)
                              "--format %s is written series by series when all is read: leave out "
                              "--follow; `rpistat push --follow` sends the same as it comes",
                              format->name);
-    if (settings->is_rates || settings->is_long || export->json || export->clock ||
-        export->separator != ',' || export->decimal != '.' || export->crlf || export->bom ||
-        (export->every_ns > 0 && !format->takes_every) || (settings->follow && !format->follows))
+    if (settings->is_rates || settings->is_long || export->csv.json || export->clock ||
+        export->csv.separator != ',' || export->csv.decimal != '.' || export->csv.crlf ||
+        export->csv.bom || (export->every_ns > 0 && !format->takes_every) ||
+        (settings->follow && !format->follows))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s is neither CSV nor JSON lines: leave out --rates, "
                              "--long, --clock%s%s and options of these",
@@ -200,17 +202,17 @@ static int check_export(struct rps_cli *cli)
     if (check_own_form(cli) < 0 || check_signals(cli) < 0 || choose_format(cli) < 0 ||
         check_follow(cli) < 0)
         return RPS_USAGE;
-    if (settings->export.json &&
-        (settings->export.separator != ',' || settings->export.decimal != '.' ||
-         settings->export.crlf || settings->export.bom))
+    if (settings->export.csv.json &&
+        (settings->export.csv.separator != ',' || settings->export.csv.decimal != '.' ||
+         settings->export.csv.crlf || settings->export.csv.bom))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format jsonl: JSON is the same everywhere; leave out --locale, "
                              "--separator, --decimal, --crlf and --bom");
-    if (settings->export.separator == settings->export.decimal)
+    if (settings->export.csv.separator == settings->export.csv.decimal)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "'%c' cannot be both the separator and the decimal mark; add "
                              "--separator ';'",
-                             settings->export.decimal);
+                             settings->export.csv.decimal);
     return 0;
 }
 

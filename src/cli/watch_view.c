@@ -78,12 +78,10 @@ static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, st
 static int look_at_system(struct rps_watch_view *view, struct rps_reader *reader, int64_t from_ns,
                           struct rps_error *err)
 {
-    struct rps_run_stretch all = {0, INT64_MAX, 0};
-    const struct rps_run_part part = {1, &all, 1};
     struct rps_arena *arena = rps_arena_new();
     struct rps_run_system *system;
-    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, 0,
-                                     &part, &system, err);
+    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, 0, NULL,
+                                     &system, err);
 
     if (result == 0)
         view->system = system[0];
@@ -221,7 +219,8 @@ int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_t
     time = rps_run_system_time(system, operand[RPS_OPERAND_CPU_SECONDS]);
     free(operand);
     all_s = fmax(time.threads_s, time.elapsed_s);
-    if (time.elapsed_s > 0 && rps_status_text_add(line, "CPU %.0f %%", 100 * time.on_s / all_s)) {
+    if (time.elapsed_s > 0 &&
+        rps_status_text_add(line, "threads on a CPU %.0f %%", 100 * time.on_s / all_s)) {
         rps_status_text_add(line, "waiting %.0f %%", 100 * time.wait_s / all_s);
         rps_status_text_add(line, "asleep %.0f %%", 100 * time.asleep_s / all_s);
     }

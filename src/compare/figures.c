@@ -13,8 +13,6 @@
 /* Elapsed time, CPU time, CPU use and the clock event; and of system signals. */
 #define OFFERED_BESIDE (4 + RPS_COMPARED_THROTTLED)
 
-#define ONE_THREAD 1.05 /* threads on average */
-
 #define NAMES_MOST 30 /* of figures that are left out */
 
 /* --- what a run offers ------------------------------------------------------------------------ */
@@ -122,7 +120,7 @@ static void offer_system(struct rps_compared_run *run, const struct rps_run_syst
         offer(run, kind, "wait", "Waiting for a CPU", "s")->system = RPS_COMPARED_WAIT;
         offer(run, kind, "waited", "Share waiting", "%")->system = RPS_COMPARED_WAITED;
     }
-    if (time.elapsed_s > 0 && time.threads_s <= ONE_THREAD * time.elapsed_s)
+    if (rps_system_time_is_of_one(&time))
         offer(run, kind, "elapsed_not_waiting", "Elapsed without waiting", "s")->system =
             RPS_COMPARED_NOT_WAITING;
     if (isfinite(rps_run_system_stolen(whole, cpu_count)))
@@ -135,10 +133,7 @@ static void offer_system(struct rps_compared_run *run, const struct rps_run_syst
 static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *of,
                      struct rps_compared_run *run, struct rps_error *err)
 {
-    struct rps_run_stretch all = {0, INT64_MAX, 0};
-    const struct rps_run_part part = {1, &all, 1};
     struct rps_run_system *system;
-
     size_t most = OFFERED_BESIDE + (size_t)run->plan->metric_count +
                   (size_t)run->plan->set_count * RPS_SLOT_MAX;
 
@@ -151,7 +146,7 @@ static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *o
     if (offer_metrics(run, err) < 0)
         return RPS_FAILED;
     offer_totals(run);
-    if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, RPS_LEVELS, &part,
+    if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, RPS_LEVELS, NULL,
                             &system, err) < 0)
         return RPS_FAILED;
     offer_system(run, system, of->run.cpu_count);

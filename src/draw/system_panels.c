@@ -12,6 +12,7 @@
 #define US_PER_S    1e6
 #define KIB_PER_MIB 1024.
 #define COLUMNS_PX  3 /* bins of the picture in a step, at least */
+#define STEP_ROWS   8 /* readings or blocks of them in a step, at least, where there are so many */
 
 static const struct {
     const char *name;
@@ -24,7 +25,7 @@ static const struct {
     {"in block I/O", RPS_TREE_IN_IO, 1, 0},
     {"in locks", RPS_TREE_IN_LOCK, 1, 4},
     {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
-    {"not seen", RPS_TREE_UNSEEN, US_PER_S, 6},
+    {"too short-lived to tell", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 
 #define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
@@ -61,6 +62,19 @@ static void add_row(struct steps *steps, const struct rps_system_row *row)
     }
     last->to = to;
     rps_run_system_add(&last->system, row);
+}
+
+/* The last reading comes when the run ends, soon after the one before it, and threads are heard of
+ * a reading late: a short step at the end is part of the one before. */
+static void join_last(struct steps *steps)
+{
+    struct step *last = steps->step + steps->count - 1, *before = last - 1;
+
+    if (steps->count < 2 || last->to - last->from >= before->to - before->from)
+        return;
+    rps_run_system_join(&before->system, &last->system);
+    before->to = last->to;
+    steps->count--;
 }
 
 static double mean_of(const struct rps_run_system *system, enum rps_tree_slot slot)
@@ -127,6 +141,19 @@ static void fill_rss(struct rps_picture *picture, const struct steps *steps)
     }
 }
 
+/* The coarsest blocks of readings that steps can be made of. */
+static int choose_resolution(const struct rps_picture *picture)
+{
+    const struct rps_cpu_series *series = &picture->cpu_series;
+    uint64_t periods = series->periods / (uint64_t)(series->count > 0 ? series->count : 1);
+    uint64_t least = STEP_ROWS * (uint64_t)picture->bin_count / COLUMNS_PX;
+    int resolution = 0;
+
+    while (resolution < RPS_LEVELS && periods >> (RPS_LEVEL_BITS * (resolution + 1)) >= least)
+        resolution++;
+    return resolution;
+}
+
 int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_options *options,
                             struct rps_error *err)
 {
@@ -139,8 +166,9 @@ int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_o
     if (picture->named || picture->turn)
         return 0;
     steps.least = COLUMNS_PX * (picture->to - picture->from) / (double)picture->bin_count;
-    result = rps_system_cursor_open(&cursor, series->reader, series->run_id, RPS_SYSTEM_TREE,
-                                    options->from_ns, options->to_ns, series->resolution, err);
+    result =
+        rps_system_cursor_open(&cursor, series->reader, series->run_id, RPS_SYSTEM_TREE,
+                               options->from_ns, options->to_ns, choose_resolution(picture), err);
     if (result < 0)
         return result;
     while ((result = rps_system_cursor_next(cursor, &row, err)) > 0)
@@ -148,6 +176,7 @@ int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_o
     rps_system_cursor_close(cursor);
     if (result < 0 || steps.count == 0)
         return result;
+    join_last(&steps);
     fill_threads(picture, &steps);
     rps_picture_lay_out_areas(picture, &picture->threads);
     fill_rss(picture, &steps);

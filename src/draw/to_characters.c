@@ -35,6 +35,7 @@
 #define NOTE_LEAST    3  /* ... of a mark's text */
 #define CODE_ROWS     2  /* letters, and their names */
 #define CODE_ROOM     24 /* columns of a name */
+#define RSS_MOVES     1. /* MiB: less is one number */
 #define LINES_MOST    26
 #define NAME_SIZE     256
 
@@ -449,8 +450,11 @@ static void draw_rss(struct drawing *drawing, int row)
 
     for (size_t i = 1; i < rss->count; i++)
         least = fmin(least, rss->low[i]);
-    snprintf(text, sizeof(text), "%.0f to %.0f MiB, %.0f at the end", least, rss->most,
-             rss->mean[rss->count - 1]);
+    if (rss->most - least < RSS_MOVES)
+        snprintf(text, sizeof(text), "%.3g MiB", rss->mean[rss->count - 1]);
+    else
+        snprintf(text, sizeof(text), "%.0f to %.0f MiB, %.0f at the end", least, rss->most,
+                 rss->mean[rss->count - 1]);
     rps_raster_text(&drawing->raster, 0, row, "RSS", RPS_RASTER_PLAIN);
     rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT, row, text, RPS_RASTER_QUIET);
 }

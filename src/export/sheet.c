@@ -164,14 +164,8 @@ static int is_there(const struct rps_export_job *job, const struct rps_sheet_col
 int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_format format,
                     int cells, struct rps_error *err)
 {
-    const struct rps_export_options *options = job->options;
-    const struct rps_csv_dialect dialect = {.separator = options->separator,
-                                            .decimal = options->decimal,
-                                            .crlf = options->crlf,
-                                            .bom = options->bom,
-                                            .json = options->json};
     struct rps_sheet *sheet = rps_arena_get(job->arena, 1, size);
-    int result = rps_csv_begin(&sheet->csv, job->out, &dialect, err);
+    int result = rps_csv_begin(&sheet->csv, job->out, &job->options->csv, err);
 
     job->state = sheet;
     sheet->format = format;

@@ -12,17 +12,11 @@
 
 static int signals_begin(struct rps_export_job *job, struct rps_error *err)
 {
-    const struct rps_export_options *options = job->options;
-    const struct rps_csv_dialect dialect = {.separator = options->separator,
-                                            .decimal = options->decimal,
-                                            .crlf = options->crlf,
-                                            .bom = options->bom,
-                                            .json = options->json};
     static const char *const first[] = {"run",   "source",   "period",  "last_period",
                                         "end_s", "length_s", "readings"};
     struct rps_csv_writer *csv = rps_arena_get(job->arena, 1, sizeof(*csv));
     char name[64];
-    int result = rps_csv_begin(csv, job->out, &dialect, err);
+    int result = rps_csv_begin(csv, job->out, &job->options->csv, err);
 
     job->state = csv;
     if (result < 0)
@@ -76,17 +70,13 @@ static void put_cells(struct rps_csv_writer *csv, const struct rps_system_row *r
 static void put_row(struct rps_export_job *job, const struct rps_system_row *row)
 {
     struct rps_csv_writer *csv = job->state;
-    uint64_t readings = 0;
-
-    for (int s = 0; s < RPS_SYSTEM_SLOT_MAX; s++)
-        readings = row->readings[s] > readings ? row->readings[s] : readings;
     rps_csv_int64(csv, job->run->run_id);
     rps_csv_text(csv, rps_system_sources[row->source]);
     rps_csv_uint64(csv, row->period);
     rps_csv_uint64(csv, row->last_period);
     rps_csv_seconds(csv, row->end_ns);
     rps_csv_seconds(csv, row->length_us * 1000);
-    rps_csv_uint64(csv, readings);
+    rps_csv_uint64(csv, rps_system_row_readings(row));
     put_cells(csv, row, 0);
     put_cells(csv, row, 1);
     rps_csv_end_row(csv);

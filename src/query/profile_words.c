@@ -320,6 +320,25 @@ static int differs(const struct rps_profile *profile, enum rps_tree_slot slot, d
     return high - low > MIB_TOLD && high > low * exp(apart);
 }
 
+static struct rps_system_time time_of(const struct rps_profile *profile, int label)
+{
+    return rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
+}
+
+/* Does it wait for a CPU, and labels not all alike? */
+static int waits(const struct rps_profile *profile, const struct rps_system_time *time)
+{
+    double waited = rps_system_time_waited(time), apart = 0;
+
+    for (int l = 0; l < profile->label_count; l++) {
+        const struct rps_system_time other = time_of(profile, l);
+
+        apart = fmax(apart, fabs(rps_system_time_waited(&other) - waited));
+    }
+    return waited > WAITED_TOLD && time->wait_s > WAITED_TOLD * time->threads_s &&
+           apart > WAITED_TOLD;
+}
+
 /* The clauses of a label, what others did to it last; how many. */
 static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_profile *profile,
                         int label)
@@ -337,7 +356,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
 
     if (!profile->system)
         return 0;
-    time = rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
+    time = time_of(profile, label);
     sleep = rps_system_time_sleep(&time);
     if (sleep >= 0)
         snprintf(ret[count++], TEXT_SIZE, "asleep in %s", rps_sleep_words[sleep]);
@@ -349,8 +368,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
         write_number(number, sizeof(number), value, 0, value < 100 ? 0 : 1);
         snprintf(ret[count++], TEXT_SIZE, "%s %s %s", told[i].before, number, told[i].behind);
     }
-    if (sleep < 0 && rps_system_time_waited(&time) > WAITED_TOLD &&
-        time.wait_s > WAITED_TOLD * time.threads_s)
+    if (sleep < 0 && waits(profile, &time))
         snprintf(ret[count++], TEXT_SIZE, "%.0f %% waiting for a CPU",
                  100 * rps_system_time_waited(&time));
     return count;

@@ -202,7 +202,7 @@ int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *ru
     for (size_t r = 0; r < count && result == 0; r++)
         result = add_samples(&work, ret, r, err);
     if (result == 0 && !as_shown && options->metric_count == 0)
-        result = rps_system_series_add(arena, ret, err);
+        result = rps_system_series_add(ret, err);
     return result;
 }
 

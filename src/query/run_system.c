@@ -3,7 +3,8 @@
 
 #include <math.h>
 
-#define US_PER_S 1e6
+#define US_PER_S   1e6
+#define ONE_THREAD 1.05 /* threads on average */
 #define SLEEPS_LEAST                                                                               \
     .5 /* of its threads' time, and as much of that in one thing: it sleeps in it */
 
@@ -53,8 +54,7 @@ static void add_slot(struct rps_system_sum *sum, double length_s, double value, 
     sum->sum += value;
 }
 
-/* Readings of a row: as many as the signal has that could be read most often. */
-static uint64_t count_readings(const struct rps_system_row *row)
+uint64_t rps_system_row_readings(const struct rps_system_row *row)
 {
     uint64_t count = 0;
 
@@ -67,7 +67,7 @@ static uint64_t count_readings(const struct rps_system_row *row)
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
 {
     const double row_s = (double)row->length_us / US_PER_S;
-    const double count = (double)count_readings(row);
+    const double count = (double)rps_system_row_readings(row);
 
     system->length_s[row->source] += row_s;
     for (int s = 0; s < rps_system_signal_count[row->source]; s++) {
@@ -81,7 +81,7 @@ void rps_run_system_add(struct rps_run_system *system, const struct rps_system_r
     }
 }
 
-static void add_all(struct rps_run_system *to, const struct rps_run_system *from)
+void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system *from)
 {
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
         to->length_s[source] += from->length_s[source];
@@ -122,14 +122,19 @@ int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int6
                         const struct rps_run_part *part, struct rps_run_system **ret,
                         struct rps_error *err)
 {
-    struct rps_run_system *system = rps_arena_get(arena, part->group_count + 1, sizeof(*system));
+    struct rps_run_stretch all = {0, INT64_MAX, 0};
+    const struct rps_run_part whole = {1, &all, 1};
+    struct rps_run_system *system;
     int result = 0;
 
+    if (!part)
+        part = &whole;
+    system = rps_arena_get(arena, part->group_count + 1, sizeof(*system));
     for (int source = 0; source < RPS_SYSTEM_SOURCES && result == 0; source++)
         result = read_source(reader, run_id, (enum rps_system_source)source, from_ns, to_ns,
                              resolution, part, system, err);
     for (size_t g = 0; g < part->group_count; g++)
-        add_all(&system[part->group_count], &system[g]);
+        rps_run_system_join(&system[part->group_count], &system[g]);
     *ret = system;
     return result;
 }
@@ -172,6 +177,11 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     time.unknown_s = fmin(unseen_s - time.unseen_on_s, time.threads_s - on_s - time.wait_s);
     time.asleep_s = time.threads_s - on_s - time.wait_s - time.unknown_s;
     return time;
+}
+
+int rps_system_time_is_of_one(const struct rps_system_time *time)
+{
+    return time->elapsed_s > 0 && time->threads_s <= ONE_THREAD * time->elapsed_s;
 }
 
 double rps_system_time_waited(const struct rps_system_time *time)

@@ -263,8 +263,7 @@ static int add_reasons_of_all(struct rps_run_signals *signals, const struct run_
     return result;
 }
 
-int rps_system_series_add(struct rps_arena *arena, struct rps_run_signals *signals,
-                          struct rps_error *err)
+static int add_all(struct rps_arena *arena, struct rps_run_signals *signals, struct rps_error *err)
 {
     struct run_series *run = rps_arena_get(arena, signals->count, sizeof(*run));
     int result = 1;
@@ -277,4 +276,13 @@ int rps_system_series_add(struct rps_arena *arena, struct rps_run_signals *signa
     for (int s = 0; s < SERIES && result == 0; s++)
         result = add_series(arena, signals, run, (enum series)s, err);
     return result == 0 ? add_reasons_of_all(signals, run, err) : result;
+}
+
+int rps_system_series_add(struct rps_run_signals *signals, struct rps_error *err)
+{
+    struct rps_arena *arena = rps_arena_new();
+    int result = add_all(arena, signals, err);
+
+    rps_arena_free(arena);
+    return result;
 }

@@ -11,7 +11,6 @@
  * memory, bytes read and written, each where it moves by more than its resolution; and what threads
  * sleep for, as a table of counts. Waiting is others' doing: it is left out. Errors: the store's.
  */
-int rps_system_series_add(struct rps_arena *arena, struct rps_run_signals *signals,
-                          struct rps_error *err);
+int rps_system_series_add(struct rps_run_signals *signals, struct rps_error *err);
 
 #endif

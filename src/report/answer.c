@@ -299,7 +299,7 @@ static void say_change(struct words *words, const struct rps_report *report)
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE])
 {
     struct words words = {.used = 0};
-    char code[512];
+    char code[1024];
 
     rps_tally_operands(&report->tally, report->plan, report->operand);
     say_run(&words, report);

@@ -7,13 +7,15 @@
 #include <string.h>
 
 #include "parts.h"
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
 
-#define ONE_THREAD  1.05 /* threads on average: it is said of one */
-#define UNSEEN_TOLD .01  /* of the threads' time, not seen: it is told */
-#define STEAL_TOLD  .02  /* of the CPUs, taken by a hypervisor */
-#define LIMIT_TOLD  .05  /* of the time, stopped by a limit */
-#define SLEEPS_TOLD .1   /* of the sleep, in one thing */
-#define QUEUE_TOLD  .5   /* threads of the machine that wait, where its own are not known */
+#define OFF_TOLD    .01 /* of the threads' time off the CPU: it is told */
+#define WAITED_TOLD .1  /* of the time that a CPU was wanted: somebody had it */
+#define STEAL_TOLD  .02 /* of the CPUs, taken by a hypervisor */
+#define LIMIT_TOLD  .05 /* of the time, stopped by a limit */
+#define SLEEPS_TOLD .1  /* of the sleep, in one thing */
+#define QUEUE_TOLD  .5  /* threads of the machine that wait, where its own are not known */
 #define KIB_PER_MIB 1024
 
 int rps_report_read_system(struct rps_report *report, struct rps_error *err)
@@ -24,13 +26,15 @@ int rps_report_read_system(struct rps_report *report, struct rps_error *err)
     struct rps_arena *arena = rps_arena_new();
     struct rps_run_part part = {0};
     struct rps_run_system *system;
-    int result = rps_run_part_choose(arena, report->cpu_series.reader, report->run.run_id, &choice,
-                                     &part, err);
+    int result = 0;
 
+    if (options->region)
+        result = rps_run_part_choose(arena, report->cpu_series.reader, report->run.run_id, &choice,
+                                     &part, err);
     if (result == 0)
-        result = rps_run_system_read(arena, report->cpu_series.reader, report->run.run_id,
-                                     options->from_ns, options->to_ns,
-                                     options->region ? 0 : RPS_LEVELS, &part, &system, err);
+        result = rps_run_system_read(
+            arena, report->cpu_series.reader, report->run.run_id, options->from_ns, options->to_ns,
+            options->region ? 0 : RPS_LEVELS, options->region ? &part : NULL, &system, err);
     if (result == 0)
         report->system = system[part.group_count];
     rps_arena_free(arena);
@@ -47,7 +51,6 @@ static struct rps_system_time time_of(const struct rps_report *report)
 struct sentences {
     char *text;
     size_t size, used;
-    int decimals; /* of seconds */
 };
 
 static void say(struct sentences *to, const char *format, ...)
@@ -63,51 +66,69 @@ static void say(struct sentences *to, const char *format, ...)
     to->used += strlen(to->text + to->used);
 }
 
+static void say_seconds(struct sentences *to, double seconds)
+{
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    say(to, "%s", rps_text_duration(text, sizeof(text), (int64_t)(seconds * RPS_NS_PER_S)));
+}
+
+/* Begin a part of the time off the CPU; 0: it is too short to be told. */
+static int begin_off(struct sentences *to, const struct rps_system_time *time, double seconds)
+{
+    if (!(seconds > OFF_TOLD * time->threads_s))
+        return 0;
+    if (to->used > 0)
+        say(to, ", ");
+    else
+        say(to, "Off the CPU%s: ", rps_system_time_is_of_one(time) ? "" : ", its threads added up");
+    say_seconds(to, seconds);
+    return 1;
+}
+
 /* What it was asleep in, the most first. */
 static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
 {
-    int said = 0;
+    double all_s = 0;
+    int order[RPS_SLEEPS], count = 0;
 
-    for (int turn = 0; turn < RPS_SLEEPS; turn++) {
-        int most = -1;
+    for (int i = 0; i < RPS_SLEEPS; i++) {
+        int at = count;
 
-        for (int i = 0; i < RPS_SLEEPS; i++) {
-            if (!(said & 1 << i) && time->asleep_in_s[i] > SLEEPS_TOLD * time->asleep_s &&
-                (most < 0 || time->asleep_in_s[i] > time->asleep_in_s[most]))
-                most = i;
-        }
-        if (most < 0)
-            break;
-        say(to, "%s%.*f s in %s", said ? ", " : ". Asleep: ", to->decimals, time->asleep_in_s[most],
-            rps_sleep_words[most]);
-        said |= 1 << most;
+        all_s += time->asleep_in_s[i];
+        if (!(time->asleep_in_s[i] > SLEEPS_TOLD * time->asleep_s))
+            continue;
+        for (; at > 0 && time->asleep_in_s[i] > time->asleep_in_s[order[at - 1]]; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+        count++;
     }
-    if (!isfinite(time->asleep_in_s[0]))
-        say(to, ". Asleep: %.*f s; in what could not be read", to->decimals, time->asleep_s);
+    if (!isfinite(all_s))
+        say(to, ", in what could not be read");
+    else if (count == 1)
+        say(to, " in %s", rps_sleep_words[order[0]]);
+    for (int i = 0; i < count && count > 1; i++)
+        say(to, ", %.0f %% in %s", 100 * time->asleep_in_s[order[i]] / fmax(all_s, time->asleep_s),
+            rps_sleep_words[order[i]]);
 }
 
-static void say_one_thread(struct sentences *to, const struct rps_system_time *time)
+static void say_off(struct sentences *to, const struct rps_system_time *time, int is_limited)
 {
-    int sleep = rps_system_time_sleep(time);
+    double waited = rps_system_time_waited(time);
 
-    say(to, "Of %.*f s: %.*f s on a CPU, %.*f s waiting for one%s, %.*f s asleep", to->decimals,
-        time->elapsed_s, to->decimals, time->on_s, to->decimals, time->wait_s,
-        rps_system_time_waited(time) > SLEEPS_TOLD ? " (others had it)" : "", to->decimals,
-        time->asleep_s);
-    if (sleep >= 0)
-        say(to, " (in %s)", rps_sleep_words[sleep]);
-}
-
-static void say_threads(struct sentences *to, const struct rps_system_time *time)
-{
-    double wanted_s = time->on_s + time->wait_s;
-
-    say(to,
-        "Its threads wanted a CPU for %.*f s: they had one for %.*f s (%.0f %%) and waited %.*f s",
-        to->decimals, wanted_s, to->decimals, time->on_s, 100 * time->on_s / wanted_s, to->decimals,
-        time->wait_s);
-    if (time->asleep_s > SLEEPS_TOLD * time->threads_s)
+    if (begin_off(to, time, time->wait_s)) {
+        say(to, " waiting for one");
+        if (!rps_system_time_is_of_one(time))
+            say(to, " (%.0f %% of the time that they wanted one)", 100 * waited);
+        else if (waited > WAITED_TOLD && !is_limited)
+            say(to, " (others had it)");
+    }
+    if (begin_off(to, time, time->unknown_s))
+        say(to, " waiting or asleep, in programs or threads too short-lived to tell");
+    if (begin_off(to, time, time->asleep_s)) {
+        say(to, " asleep");
         say_sleeps(to, time);
+    }
 }
 
 char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
@@ -118,23 +139,20 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     double queue = rps_run_system_mean(&report->system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
     double limited_s = report->system.length_s[RPS_SYSTEM_GROUP];
     double throttled_s = rps_run_system_throttled_s(&report->system);
-    int is_one = time.threads_s <= ONE_THREAD * time.elapsed_s;
+    int is_limited = throttled_s > LIMIT_TOLD * limited_s;
 
     ret[0] = '\0';
-    to.decimals = time.elapsed_s >= 100 ? 0 : time.elapsed_s >= 1 ? 1 : 3;
-    if (time.elapsed_s > 0 && is_one)
-        say_one_thread(&to, &time);
-    else if (time.elapsed_s > 0 && time.on_s + time.wait_s > 0)
-        say_threads(&to, &time);
-    if (time.elapsed_s > 0 && time.unseen_s > UNSEEN_TOLD * time.threads_s)
-        say(&to, ". %.*f s of threads' time were not seen, %.*f of them on a CPU", to.decimals,
-            time.unseen_s, to.decimals, time.unseen_on_s);
-    if (!(time.elapsed_s > 0) && queue > QUEUE_TOLD)
+    if (time.elapsed_s > 0)
+        say_off(&to, &time, is_limited);
+    else if (queue > QUEUE_TOLD)
         say(&to, "On average %.1f threads of the machine waited for a CPU", queue);
-    if (throttled_s > LIMIT_TOLD * limited_s)
-        say(&to, "%sIts control group's CPU limit stopped it for %.*f s%s", to.used > 0 ? ". " : "",
-            to.decimals, throttled_s,
-            is_one && throttled_s <= limited_s ? "" : ", all CPUs added up");
+    if (is_limited) {
+        int is_one = rps_system_time_is_of_one(&time) && throttled_s <= limited_s;
+
+        say(&to, "%sIts control group's CPU limit stopped it for ", to.used > 0 ? ". " : "");
+        say_seconds(&to, throttled_s);
+        say(&to, "%s", is_one ? "" : ", all CPUs added up");
+    }
     if (stolen > STEAL_TOLD)
         say(&to, "%sThe hypervisor took %.0f %% of the CPUs", to.used > 0 ? ". " : "",
             100 * stolen);

@@ -112,7 +112,7 @@ static void draw(struct rps_reader *reader, int64_t run_id, unsigned kind)
 
 static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
 {
-    const struct rps_export_options export = {.to_ns = INT64_MAX, .separator = ',', .decimal = '.'};
+    const struct rps_export_options export = {.to_ns = INT64_MAX, .csv.separator = ',', .csv.decimal = '.'};
     const struct rps_report_options report = {.to_ns = INT64_MAX, .explain = 1};
     const struct rps_run_phases_options phases = {.to_ns = INT64_MAX};
     const struct rps_run_at at = {reader, run_id};

@@ -46,8 +46,11 @@ static void write_three(struct fixture *fixture, int periods)
 static char *export_text(struct fixture *fixture, const char *format, struct rps_cpus cpus,
                          int64_t from_ns)
 {
-    const struct rps_export_options options = {
-        .from_ns = from_ns, .to_ns = INT64_MAX, .cpus = cpus, .separator = ',', .decimal = '.'};
+    const struct rps_export_options options = {.from_ns = from_ns,
+                                               .to_ns = INT64_MAX,
+                                               .cpus = cpus,
+                                               .csv.separator = ',',
+                                               .csv.decimal = '.'};
     struct rps_error err;
     char *text = NULL;
     size_t size;
@@ -193,8 +196,10 @@ static void test_long_run(void **state)
 static void test_refusals(void **state)
 {
     static const int list[] = {1, 2};
-    struct rps_export_options options = {
-        .to_ns = INT64_MAX, .separator = ',', .decimal = '.', .cpus = {.cpu = list, .count = 2}};
+    struct rps_export_options options = {.to_ns = INT64_MAX,
+                                         .csv.separator = ',',
+                                         .csv.decimal = '.',
+                                         .cpus = {.cpu = list, .count = 2}};
     const uint64_t count[2] = {1, 2};
     struct fixture fixture;
     struct rps_error err;

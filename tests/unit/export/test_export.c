@@ -12,7 +12,7 @@
 #include "rpistat/export.h"
 
 static const struct rps_export_options plain = {
-    .to_ns = INT64_MAX, .every_ns = 1000000000, .separator = ',', .decimal = '.'};
+    .to_ns = INT64_MAX, .every_ns = 1000000000, .csv.separator = ',', .csv.decimal = '.'};
 
 static char *export_text(struct fixture *fixture, const char *format,
                          const struct rps_export_options *options)
@@ -178,7 +178,7 @@ static void test_long(void **state)
 static void test_other_locale(void **state)
 {
     const struct rps_export_options options = {
-        .to_ns = INT64_MAX, .separator = ';', .decimal = ',', .crlf = 1, .bom = 1};
+        .to_ns = INT64_MAX, .csv.separator = ';', .csv.decimal = ',', .csv.crlf = 1, .csv.bom = 1};
     struct fixture fixture;
     char *text;
 
@@ -197,8 +197,8 @@ static void test_part(void **state)
 {
     const struct rps_export_options options = {.from_ns = FIXTURE_PERIOD_NS,
                                                .to_ns = 2 * FIXTURE_PERIOD_NS,
-                                               .separator = '\t',
-                                               .decimal = '.'};
+                                               .csv.separator = '\t',
+                                               .csv.decimal = '.'};
     struct fixture fixture;
     char *text, *line;
 
@@ -292,8 +292,8 @@ static void test_refused_options(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct rps_export_options options = plain;
 
-        options.separator = bad[i].separator;
-        options.decimal = bad[i].decimal;
+        options.csv.separator = bad[i].separator;
+        options.csv.decimal = bad[i].decimal;
         assert_int_equal(
             rps_export_run(rps_export_find("wide"), stderr, fixture.reader, 1, &options, &err),
             RPS_USAGE);

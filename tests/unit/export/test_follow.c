@@ -134,7 +134,7 @@ static void blank_phases(char *text)
 static size_t follow(const char *format, struct rps_cpus cpus, int cells)
 {
     const struct rps_export_options options = {
-        .to_ns = INT64_MAX, .cpus = cpus, .separator = ',', .decimal = '.'};
+        .to_ns = INT64_MAX, .cpus = cpus, .csv.separator = ',', .csv.decimal = '.'};
     struct recording recording = {.count = 0};
     struct rps_reader *reader = NULL;
     char *found, *expected, *text;
@@ -214,7 +214,7 @@ static int go_away(void *context)
 static void test_reader_gone(void **state)
 {
     const struct rps_export_options options = {
-        .to_ns = INT64_MAX, .separator = ',', .decimal = '.'};
+        .to_ns = INT64_MAX, .csv.separator = ',', .csv.decimal = '.'};
     struct recording recording = {.count = 0};
     struct rps_reader *reader = NULL;
     struct rps_error err;

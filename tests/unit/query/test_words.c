@@ -385,6 +385,10 @@ static void test_system(void **state)
     for (int l = 0; l < 3; l++) /* memory that is alike is no difference */
         system[l].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS].sum = 13 << 10;
     assert_string_equal(words_of(&made, 2), "like the whole run");
+    for (int l = 0; l < 3; l++) /* nor waiting */
+        system[l] = read_system(
+            (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_WAIT] = 6000000, [RPS_TREE_THREADS] = 1});
+    assert_string_equal(words_of(&made, 0), "like the whole run");
 }
 
 int main(void)
