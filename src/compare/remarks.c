@@ -319,11 +319,10 @@ static void remark_waiting(struct rps_comparison_work *work)
     double a = waited_of(work, RPS_SIDE_A), b = waited_of(work, RPS_SIDE_B);
 
     if (fmax(a, b) > WAITED_MOST && isfinite(a + b))
-        rps_comparison_remark(
-            &work->comparison,
-            "The machine was busy: A waited for a CPU for %.0f %%, B for %.0f %% of "
-            "the time that it wanted one. Judge CPU time, not elapsed time.",
-            100 * a, 100 * b);
+        rps_comparison_remark(&work->comparison,
+                              "The machine was busy: A waited for a CPU %.0f %%, B %.0f %% of the "
+                              "time it wanted one. Judge CPU time, not elapsed time.",
+                              100 * a, 100 * b);
 }
 
 void rps_comparison_remark_all(struct rps_comparison_work *work)

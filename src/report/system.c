@@ -124,7 +124,7 @@ static void say_off(struct sentences *to, const struct rps_system_time *time, in
             say(to, " (others had it)");
     }
     if (begin_off(to, time, time->unknown_s))
-        say(to, " waiting or asleep, in programs or threads too short-lived to tell");
+        say(to, " waiting or asleep, in threads too short-lived to tell");
     if (begin_off(to, time, time->asleep_s)) {
         say(to, " asleep");
         say_sleeps(to, time);
