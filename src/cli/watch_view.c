@@ -220,7 +220,9 @@ int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_t
     free(operand);
     all_s = fmax(time.threads_s, time.elapsed_s);
     if (time.elapsed_s > 0 &&
-        rps_status_text_add(line, "threads on a CPU %.0f %%", 100 * time.on_s / all_s)) {
+        rps_status_text_add(line, "%s %.0f %%",
+                            rps_system_time_is_of_one(&time) ? "CPU" : "threads on a CPU",
+                            100 * time.on_s / all_s)) {
         rps_status_text_add(line, "waiting %.0f %%", 100 * time.wait_s / all_s);
         rps_status_text_add(line, "asleep %.0f %%", 100 * time.asleep_s / all_s);
     }

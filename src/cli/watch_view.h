@@ -41,8 +41,9 @@ void rps_watch_view_free(struct rps_watch_view *view);
 /* "run 3  recording  12.3 s  123 periods  duty 25 %  phase B since 00:00:08 (4.3 s)" */
 void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_text *line);
 
-/* "threads on a CPU 11 %  waiting 88 %  asleep 1 %  RSS 120 MiB  written 3 MiB/s", as far as it was
- * read, appended to the line: of the time of one thread, or of all. RPS_FAILED without memory. */
+/* "CPU 11 %  waiting 88 %  asleep 1 %  RSS 120 MiB  written 3 MiB/s", as far as it was read, appended
+ * to the line; of several threads "threads on a CPU 11 %", of all their time. RPS_FAILED without
+ * memory. */
 int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line,
                           struct rps_error *err);
 

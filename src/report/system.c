@@ -10,13 +10,19 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define OFF_TOLD    .01 /* of the threads' time off the CPU: it is told */
-#define WAITED_TOLD .1  /* of the time that a CPU was wanted: somebody had it */
+#define WAITED_TOLD .1  /* of the time that a CPU was wanted: somebody had it, */
+#define WAIT_LEAST  .01 /* where that is so much of all time */
 #define STEAL_TOLD  .02 /* of the CPUs, taken by a hypervisor */
 #define LIMIT_TOLD  .05 /* of the time, stopped by a limit */
 #define SLEEPS_TOLD .1  /* of the sleep, in one thing */
 #define QUEUE_TOLD  .5  /* threads of the machine that wait, where its own are not known */
 #define KIB_PER_MIB 1024
+
+/* Of the threads' time, not known whether waiting or asleep. */
+#define UNKNOWN_TOLD .02
+
+/* Longer times are told in minutes and hours. */
+#define MINUTES_FROM_S 100
 
 int rps_report_read_system(struct rps_report *report, struct rps_error *err)
 {
@@ -51,6 +57,7 @@ static struct rps_system_time time_of(const struct rps_report *report)
 struct sentences {
     char *text;
     size_t size, used;
+    int decimals; /* of seconds */
 };
 
 static void say(struct sentences *to, const char *format, ...)
@@ -70,20 +77,10 @@ static void say_seconds(struct sentences *to, double seconds)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
 
-    say(to, "%s", rps_text_duration(text, sizeof(text), (int64_t)(seconds * RPS_NS_PER_S)));
-}
-
-/* Begin a part of the time off the CPU; 0: it is too short to be told. */
-static int begin_off(struct sentences *to, const struct rps_system_time *time, double seconds)
-{
-    if (!(seconds > OFF_TOLD * time->threads_s))
-        return 0;
-    if (to->used > 0)
-        say(to, ", ");
+    if (seconds < MINUTES_FROM_S)
+        say(to, "%.*f s", to->decimals, seconds);
     else
-        say(to, "Off the CPU%s: ", rps_system_time_is_of_one(time) ? "" : ", its threads added up");
-    say_seconds(to, seconds);
-    return 1;
+        say(to, "%s", rps_text_duration(text, sizeof(text), (int64_t)(seconds * RPS_NS_PER_S)));
 }
 
 /* What it was asleep in, the most first. */
@@ -103,32 +100,59 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
         order[at] = i;
         count++;
     }
-    if (!isfinite(all_s))
-        say(to, ", in what could not be read");
-    else if (count == 1)
-        say(to, " in %s", rps_sleep_words[order[0]]);
-    for (int i = 0; i < count && count > 1; i++)
-        say(to, ", %.0f %% in %s", 100 * time->asleep_in_s[order[i]] / fmax(all_s, time->asleep_s),
-            rps_sleep_words[order[i]]);
+    for (int i = 0; i < count; i++) {
+        say(to, i > 0 ? ", " : ". Asleep: ");
+        say_seconds(to, time->asleep_in_s[order[i]]);
+        say(to, " in %s", rps_sleep_words[order[i]]);
+    }
+    if (!isfinite(all_s)) {
+        say(to, ". Asleep: ");
+        say_seconds(to, time->asleep_s);
+        say(to, "; in what could not be read");
+    }
 }
 
-static void say_off(struct sentences *to, const struct rps_system_time *time, int is_limited)
+static void say_one_thread(struct sentences *to, const struct rps_system_time *time, int is_limited)
 {
-    double waited = rps_system_time_waited(time);
+    int sleep = rps_system_time_sleep(time);
+    int others_had_it = !is_limited && rps_system_time_waited(time) > WAITED_TOLD &&
+                        time->wait_s > WAIT_LEAST * time->elapsed_s;
 
-    if (begin_off(to, time, time->wait_s)) {
-        say(to, " waiting for one");
-        if (!rps_system_time_is_of_one(time))
-            say(to, " (%.0f %% of the time that they wanted one)", 100 * waited);
-        else if (waited > WAITED_TOLD && !is_limited)
-            say(to, " (others had it)");
-    }
-    if (begin_off(to, time, time->unknown_s))
-        say(to, " waiting or asleep, in threads too short-lived to tell");
-    if (begin_off(to, time, time->asleep_s)) {
-        say(to, " asleep");
+    say(to, "Of ");
+    say_seconds(to, time->elapsed_s);
+    say(to, ": ");
+    say_seconds(to, time->on_s);
+    say(to, " on a CPU, ");
+    say_seconds(to, time->wait_s);
+    say(to, " waiting for one%s, ", others_had_it ? " (others had it)" : "");
+    say_seconds(to, time->asleep_s);
+    say(to, " asleep");
+    if (sleep >= 0)
+        say(to, " (in %s)", rps_sleep_words[sleep]);
+}
+
+static void say_threads(struct sentences *to, const struct rps_system_time *time)
+{
+    double wanted_s = time->on_s + time->wait_s;
+
+    say(to, "Its threads wanted a CPU for ");
+    say_seconds(to, wanted_s);
+    say(to, ": they had one for ");
+    say_seconds(to, time->on_s);
+    say(to, " (%.0f %%) and waited ", 100 * time->on_s / wanted_s);
+    say_seconds(to, time->wait_s);
+    if (time->asleep_s > SLEEPS_TOLD * time->threads_s)
         say_sleeps(to, time);
-    }
+}
+
+/* Nobody can say which of both it was. */
+static void say_unknown(struct sentences *to, const struct rps_system_time *time)
+{
+    if (!(time->unknown_s > UNKNOWN_TOLD * time->threads_s))
+        return;
+    say(to, ". ");
+    say_seconds(to, time->unknown_s);
+    say(to, " waiting or asleep, in programs or threads too short-lived to tell");
 }
 
 char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
@@ -142,8 +166,13 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     int is_limited = throttled_s > LIMIT_TOLD * limited_s;
 
     ret[0] = '\0';
+    to.decimals = time.elapsed_s >= 1 ? 1 : 3;
+    if (time.elapsed_s > 0 && rps_system_time_is_of_one(&time))
+        say_one_thread(&to, &time, is_limited);
+    else if (time.elapsed_s > 0 && time.on_s + time.wait_s > 0)
+        say_threads(&to, &time);
     if (time.elapsed_s > 0)
-        say_off(&to, &time, is_limited);
+        say_unknown(&to, &time);
     else if (queue > QUEUE_TOLD)
         say(&to, "On average %.1f threads of the machine waited for a CPU", queue);
     if (is_limited) {
