@@ -519,19 +519,10 @@ static void say_unnamed(const struct filling *filling)
 static uint64_t *waits_of_calls(const struct filling *filling, int is_total)
 {
     const struct rps_code_output *output = filling->output;
-    const struct rps_calls *calls = output->calls;
-    uint64_t *waited;
 
-    if (!output->off_cpu)
-        return NULL;
-    waited = rps_arena_get(filling->document->arena, calls->count, sizeof(*waited));
-    for (size_t s = 0; s < output->code->stack_count; s++) {
-        if (output->off_cpu->waited[s] > 0)
-            waited[calls->node[s]] += output->off_cpu->waited[s];
-    }
-    for (size_t i = calls->count; is_total && i-- > 1;)
-        waited[calls->call[i].parent] += waited[i];
-    return waited;
+    return output->off_cpu ? rps_off_cpu_calls(filling->document->arena, output->code,
+                                               output->off_cpu, output->calls, is_total)
+                           : NULL;
 }
 
 static void put_calls(const struct filling *filling)
