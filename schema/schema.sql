@@ -726,16 +726,22 @@ SELECT
      FROM estimate AS e WHERE e.run_id = r.run_id AND e.kind = 'metric') AS figures
 FROM run AS r;
 
--- How often each stack, and each task, was seen in a period, or in a block where it was thinned.
--- Numbers are below 2,000,000: within, one number has both.
-CREATE VIEW stack_count AS
-SELECT c.run_id, c.level, c.cpu, c.period, n.value % 2097152 AS stack, n.value / 2097152 AS samples
-FROM code_count AS c, json_each('[' || CASE WHEN c.stacks LIKE '{%' THEN
+-- The counts of code_count, one a row: of column 'stacks', 'tasks' or 'blocked'. Numbers are below
+-- 2,000,000: within, one number has both.
+CREATE VIEW code_number AS
+SELECT c.run_id, c.level, c.cpu, c.period, c.counted, n.value % 2097152 AS number,
+       n.value / 2097152 AS value
+FROM (SELECT run_id, level, cpu, period, 'stacks' AS counted, stacks AS text FROM code_count
+      UNION ALL
+      SELECT run_id, level, cpu, period, 'tasks', tasks FROM code_count
+      UNION ALL
+      SELECT run_id, level, cpu, period, 'blocked', blocked FROM code_count
+      WHERE blocked IS NOT NULL) AS c, json_each('[' || CASE WHEN c.text LIKE '{%' THEN
     (SELECT group_concat(i.value + 2097152 * CAST(s.key AS INTEGER))
-     FROM json_each(c.stacks) AS s, json_each(s.value) AS i)
+     FROM json_each(c.text) AS s, json_each(s.value) AS i)
 ELSE
     (WITH RECURSIVE walk (rest, digit, high, id, has_more) AS (
-         SELECT substr(c.stacks, 2), unicode(c.stacks) - 33, 0, -1, 0
+         SELECT substr(c.text, 2), unicode(c.text) - 33, 0, -1, 0
          UNION ALL
          SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, 45 * high + digit, 0),
                 iif(digit < 45 OR has_more, id, id + (45 * high + digit - 45) / 2),
@@ -746,39 +752,19 @@ ELSE
      FROM walk WHERE digit >= 45 AND (has_more OR (45 * high + digit - 45) % 2 = 0))
 END || ']') AS n;
 
+-- How often each stack, and each task, was seen in a period, or in a block where it was thinned.
+CREATE VIEW stack_count AS
+SELECT run_id, level, cpu, period, number AS stack, value AS samples
+FROM code_number WHERE counted = 'stacks';
+
 CREATE VIEW task_count AS
-SELECT c.run_id, c.level, c.cpu, c.period, n.value % 2097152 AS task, n.value / 2097152 AS samples
-FROM code_count AS c, json_each('[' || CASE WHEN c.tasks LIKE '{%' THEN
-    (SELECT group_concat(i.value + 2097152 * CAST(s.key AS INTEGER))
-     FROM json_each(c.tasks) AS s, json_each(s.value) AS i)
-ELSE
-    (WITH RECURSIVE walk (rest, digit, high, id, has_more) AS (
-         SELECT substr(c.tasks, 2), unicode(c.tasks) - 33, 0, -1, 0
-         UNION ALL
-         SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, 45 * high + digit, 0),
-                iif(digit < 45 OR has_more, id, id + (45 * high + digit - 45) / 2),
-                iif(digit < 45, has_more, NOT has_more AND (45 * high + digit - 45) % 2)
-         FROM walk WHERE digit IS NOT NULL)
-     SELECT group_concat(iif(has_more, id + 2097152 * (45 * high + digit - 45 + 2),
-                             id + (45 * high + digit - 45) / 2 + 2097152))
-     FROM walk WHERE digit >= 45 AND (has_more OR (45 * high + digit - 45) % 2 = 0))
-END || ']') AS n;
+SELECT run_id, level, cpu, period, number AS task, value AS samples
+FROM code_number WHERE counted = 'tasks';
 
 -- Off the CPU, us by stack (record --wall).
 CREATE VIEW blocked_time AS
-SELECT c.run_id, c.level, c.cpu, c.period, n.value % 2097152 AS stack, n.value / 2097152 AS us
-FROM code_count AS c, json_each('[' ||
-    (WITH RECURSIVE walk (rest, digit, high, id, has_more) AS (
-         SELECT substr(c.blocked, 2), unicode(c.blocked) - 33, 0, -1, 0
-         UNION ALL
-         SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, 45 * high + digit, 0),
-                iif(digit < 45 OR has_more, id, id + (45 * high + digit - 45) / 2),
-                iif(digit < 45, has_more, NOT has_more AND (45 * high + digit - 45) % 2)
-         FROM walk WHERE digit IS NOT NULL)
-     SELECT group_concat(iif(has_more, id + 2097152 * (45 * high + digit - 45 + 2),
-                             id + (45 * high + digit - 45) / 2 + 2097152))
-     FROM walk WHERE digit >= 45 AND (has_more OR (45 * high + digit - 45) % 2 = 0)) || ']') AS n
-WHERE c.blocked IS NOT NULL;
+SELECT run_id, level, cpu, period, number AS stack, value AS us
+FROM code_number WHERE counted = 'blocked';
 
 -- Each stack: the stack that called it, and the frame that was called.
 CREATE VIEW stack_frame AS

@@ -30,9 +30,15 @@ size_t *rps_off_cpu_callers(struct rps_arena *arena, const struct rps_code *code
                             enum rps_off_cpu_at at);
 
 /* The same, with time off the CPU moved from the innermost function, which is always the
- * scheduler's, to a caller of it. */
+ * scheduler's, to the callers of it that rps_off_cpu_callers gave. */
 struct rps_off_cpu rps_off_cpu_move(struct rps_arena *arena, const struct rps_code *code,
-                                    const struct rps_off_cpu *of, enum rps_off_cpu_at at);
+                                    const struct rps_off_cpu *of, const size_t *caller);
+
+/* Of each of the calls that rps_shares_calls found of the time how much was off the CPU, in it
+ * alone, or with its callees; in the arena. */
+uint64_t *rps_off_cpu_calls(struct rps_arena *arena, const struct rps_code *code,
+                            const struct rps_off_cpu *of, const struct rps_calls *calls,
+                            int is_total);
 
 /* Of a share how long it was off the CPU itself, and in which function of the kernel most. */
 struct rps_off_cpu_share {
@@ -40,9 +46,11 @@ struct rps_off_cpu_share {
     const char *reason; /* NULL: not known, or no function */
 };
 
-/* Of each of the shares that rps_shares_find found of the time that was moved to functions. */
+/* Of each of the shares that rps_shares_find found of the time that was moved to functions, the
+ * callers RPS_OFF_CPU_FUNCTION; `of` is the time as it was read. */
 struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const struct rps_code *code,
-                                             const struct rps_off_cpu *of, enum rps_shares_by by,
+                                             const struct rps_off_cpu *of, const size_t *caller,
+                                             enum rps_shares_by by,
                                              const struct rps_shares *shares);
 
 #endif

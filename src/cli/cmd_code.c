@@ -143,6 +143,7 @@ struct job {
     struct rps_calls calls;
     struct rps_off_cpu off_cpu;
     struct rps_off_cpu_share *waits;
+    size_t *waiting; /* of each stack the program's function that waits in it */
     struct rps_off_cpu_label *off_cpu_label;
     size_t off_cpu_labels;
     struct rps_shares programs;
@@ -172,20 +173,24 @@ static int count(struct rps_cli *cli, const struct job *job, int tasks, uint64_t
 static int find_time(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
-    int is_table = !settings->is_tree && !settings->is_stacks;
     struct rps_off_cpu time, moved;
     int result = rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, &job->part, &job->cpus,
                                   &job->code, &time, &cli->err);
 
     if (result < 0)
         return result;
-    moved = rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_FUNCTION);
+    job->waiting = rps_off_cpu_callers(cli->arena, &job->code, RPS_OFF_CPU_FUNCTION);
+    moved = rps_off_cpu_move(cli->arena, &job->code, &time, job->waiting);
     job->shares = rps_shares_find(cli->arena, &job->code, moved.time, settings->by);
-    job->waits = rps_off_cpu_shares(cli->arena, &job->code, &time, settings->by, &job->shares);
-    job->off_cpu =
-        is_table ? moved : rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_REASON);
-    if (!is_table)
+    job->waits =
+        rps_off_cpu_shares(cli->arena, &job->code, &time, job->waiting, settings->by, &job->shares);
+    job->off_cpu = moved;
+    if (settings->is_tree || settings->is_stacks) {
+        job->off_cpu =
+            rps_off_cpu_move(cli->arena, &job->code, &time,
+                             rps_off_cpu_callers(cli->arena, &job->code, RPS_OFF_CPU_REASON));
         job->calls = rps_shares_calls(cli->arena, &job->code, job->off_cpu.time);
+    }
     return 0;
 }
 
@@ -232,7 +237,7 @@ static int find_label_times(struct rps_cli *cli, struct job *job, const struct r
         if (rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, &part, &job->cpus, &job->code,
                              &time, &cli->err) < 0)
             return RPS_FAILED;
-        time = rps_off_cpu_move(cli->arena, &job->code, &time, RPS_OFF_CPU_FUNCTION);
+        time = rps_off_cpu_move(cli->arena, &job->code, &time, job->waiting);
         label->time_us = time.time_us;
         label->waited_us = time.waited_us;
         label->shares = rps_shares_find(cli->arena, &job->code, time.time, RPS_SHARES_FUNCTION);

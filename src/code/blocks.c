@@ -84,9 +84,10 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
                  s->is_fixed ? ", at a fixed interval" : "");
     else
         snprintf(often, sizeof(often), "one each %" PRIu64 " of them", s->threshold);
-    if (isfinite(output->time.off_cpu))
-        snprintf(off, sizeof(off), "; %.1f %% of the time off the CPU, where none are taken",
-                 100 * output->time.off_cpu);
+    if (isfinite(output->time.off_cpu) && !output->off_cpu)
+        snprintf(off, sizeof(off), "; %.1f %% of the time off the CPU%s, where none are taken",
+                 100 * output->time.off_cpu,
+                 rps_run_is_of_machine(output->run->target) ? "" : " (asleep, or waiting for one)");
     rps_samples_short_text(few, sizeof(few), s, samples, output->time.cpu_s, output->is_whole);
     if (few[0]) /* it says how many they should be */
         snprintf(got, sizeof(got), "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
@@ -113,48 +114,23 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
                        s->lookups, s->lookups == 1 ? "" : "s");
 }
 
-/* "1.00 s in hold_the_lock (lock.c:7)": where the threads waited most. */
 static void say_waits(const struct filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
-    const struct rps_shares *shares = output->shares;
-    char waits[TOP_TEXT * 2 * TEXT_SIZE] = "", time[2][TEXT_SIZE], line[TEXT_SIZE];
-    size_t used = 0, last = SIZE_MAX;
+    char time[2][TEXT_SIZE];
 
     rps_block_wrap(
         head, 0, 0,
-        "Time of all threads: %s on a CPU, by samples, and %s off it: asleep, and then until a CPU "
-        "was free; not where another took its turn.",
+        "Time of all threads: %s on a CPU, by samples, and %s off it: asleep, until they ran "
+        "again. Waiting for a CPU that another took from them is in neither.",
         us_text(time[0], output->off_cpu->time_us - output->off_cpu->waited_us),
         us_text(time[1], output->off_cpu->waited_us));
-    for (int t = 0; t < TOP_TEXT && output->waits; t++) {
-        size_t most = SIZE_MAX;
-
-        for (size_t i = 0; i < shares->count; i++) {
-            uint64_t us = output->waits[i].waited_us;
-            int is_left = last == SIZE_MAX || us < output->waits[last].waited_us ||
-                          (us == output->waits[last].waited_us && i > last);
-
-            if (us > 0 && is_left && (most == SIZE_MAX || us > output->waits[most].waited_us))
-                most = i;
-        }
-        if (most == SIZE_MAX)
-            break;
-        last = most;
-        line_text(line, shares->share[most].file, shares->share[most].line);
-        used += (size_t)snprintf(
-            waits + used, sizeof(waits) - used, "%s%s in %.200s%s%s%s", used > 0 ? ", " : "",
-            us_text(time[0], output->waits[most].waited_us), shares->share[most].name,
-            line[0] ? " (" : "", line, line[0] ? ")" : "");
-    }
-    if (used > 0)
-        rps_block_wrap(head, 0, 0, "Waited %s.", waits);
     if (s->blocked_of > 1)
         rps_block_wrap(
             head, 0, 0,
-            "Time off the CPU is an estimate: where there were many switches stacks were "
-            "taken in parts of the time, down to one tenth of a second in %" PRIu64 ".",
+            "Time off the CPU is an estimate: where there were most switches, those of one "
+            "tenth of a second in %" PRIu64 " stand for all.",
             s->blocked_of);
     if (s->blocked_off_us > 0)
         rps_block_wrap(head, 0, 0,
@@ -387,7 +363,7 @@ static struct rps_block *begin_shares(const struct filling *filling)
         {"cpu_s", is_table && has_times(filling->output->shares) ? "CPU time" : NULL,
          RPS_VALUE_DURATION, .unit = "s", .place = 9},
         {"waited", is_table ? "Waited" : NULL, RPS_VALUE_INT, .place = 4},
-        {"waited_in", by == RPS_SHARES_FUNCTION && is_table ? "For" : NULL, .place = 10,
+        {"waited_in", by == RPS_SHARES_FUNCTION && is_table ? "Waited in" : NULL, .place = 5,
          .width_max = MODULE_MOST},
     };
     struct rps_block *block = rps_document_block(filling->document, "code", columns,
@@ -505,11 +481,10 @@ static void say_unnamed(const struct filling *filling)
                        "looked for each minute while the run is recorded, and when it ends.",
                        share);
     else
-        rps_block_wrap(
-            block, 0, 0,
-            "%s of the samples are in code without names (module+address): `rpistat code "
-            "--resolve` looks for them again, with --binaries in files that you name.",
-            share);
+        rps_block_wrap(block, 0, 0,
+                       "%s of the %s in code without names (module+address): `rpistat code "
+                       "--resolve` looks for them again, with --binaries in files that you name.",
+                       share, filling->output->off_cpu ? "time is" : "samples are");
     say_reasons(filling, block);
 }
 
@@ -519,19 +494,10 @@ static void say_unnamed(const struct filling *filling)
 static uint64_t *waits_of_calls(const struct filling *filling, int is_total)
 {
     const struct rps_code_output *output = filling->output;
-    const struct rps_calls *calls = output->calls;
-    uint64_t *waited;
 
-    if (!output->off_cpu)
-        return NULL;
-    waited = rps_arena_get(filling->document->arena, calls->count, sizeof(*waited));
-    for (size_t s = 0; s < output->code->stack_count; s++) {
-        if (output->off_cpu->waited[s] > 0)
-            waited[calls->node[s]] += output->off_cpu->waited[s];
-    }
-    for (size_t i = calls->count; is_total && i-- > 1;)
-        waited[calls->call[i].parent] += waited[i];
-    return waited;
+    return output->off_cpu ? rps_off_cpu_calls(filling->document->arena, output->code,
+                                               output->off_cpu, output->calls, is_total)
+                           : NULL;
 }
 
 static void put_calls(const struct filling *filling)
@@ -818,7 +784,7 @@ static void put_label_times(const struct filling *filling)
 {
     static const struct rps_column columns[] = {
         {NULL, "Phase", .place = 1},
-        {NULL, "Time", .place = 2},
+        {NULL, "Time", RPS_VALUE_INT, .place = 2},
         {NULL, "Waited", RPS_VALUE_SHARE, .place = 3},
         {NULL, "Functions", .place = 4},
     };
@@ -840,7 +806,7 @@ static void put_label_times(const struct filling *filling)
         if (of->time_us == 0)
             continue;
         rps_put_text(block, rps_phase_label((int)g, label));
-        rps_put_text(block, us_text(text, of->time_us));
+        put_weight(filling, block, of->time_us);
         rps_put_number(block, (double)of->waited_us / (double)of->time_us);
         for (size_t i = 0; i < TOP_TEXT && i < of->shares.count && used < TEXT_SIZE; i++) {
             const struct rps_share *share = &of->shares.share[i];

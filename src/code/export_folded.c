@@ -32,7 +32,6 @@ static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, siz
 
     if (count == 0)
         return;
-
     for (; node != 0; node = calls->call[node].parent)
         way[depth++] = node;
     while (depth-- > 0) {
@@ -43,48 +42,45 @@ static void put_stack(FILE *out, const struct rps_calls *calls, size_t node, siz
     fprintf(out, "%s %" PRIu64 "\n", innermost, count);
 }
 
+/* `off`: what of the weight was off the CPU; NULL: it is of samples. */
+static void put_stacks(struct rps_export_job *job, const struct rps_code *code,
+                       const uint64_t *weight, const struct rps_off_cpu *off)
+{
+    struct rps_calls calls = rps_shares_calls(job->arena, code, weight);
+    size_t *way = rps_arena_get(job->arena, calls.count, sizeof(*way));
+    uint64_t *waited = off ? rps_off_cpu_calls(job->arena, code, off, &calls, 0) : NULL;
+
+    for (size_t i = 1; i < calls.count; i++) {
+        uint64_t us = waited ? waited[i] : 0;
+
+        put_stack(job->out, &calls, i, way, "", calls.call[i].self - us);
+        put_stack(job->out, &calls, i, way, ";[waiting]", us);
+    }
+}
+
 static int write_folded(struct rps_export_job *job, const struct rps_export_code *of,
                         struct rps_error *err)
 {
     struct rps_code_counts counts = {0};
-    struct rps_calls calls;
-    size_t *way;
     int result = rps_code_counts_read(job->arena, &counts, job->reader, job->run->run_id, of->part,
-                                      of->cpus, of->code, 0, err);
+                                      of->cpus, of->code, RPS_COUNT_STACKS, err);
 
-    if (result < 0)
-        return result;
-    calls = rps_shares_calls(job->arena, of->code, counts.id);
-    way = rps_arena_get(job->arena, calls.count, sizeof(*way));
-    for (size_t i = 1; i < calls.count; i++) {
-        put_stack(job->out, &calls, i, way, "", calls.call[i].self);
-    }
-    return 0;
+    if (result == 0)
+        put_stacks(job, of->code, counts.id, NULL);
+    return result;
 }
 
 static int write_wall(struct rps_export_job *job, const struct rps_export_code *of,
                       struct rps_error *err)
 {
     struct rps_off_cpu time;
-    struct rps_calls calls;
-    uint64_t *waited;
-    size_t *way;
 
     if (rps_off_cpu_read(job->arena, job->reader, job->run->run_id, of->part, of->cpus, of->code,
                          &time, err) < 0)
         return RPS_FAILED;
-    time = rps_off_cpu_move(job->arena, of->code, &time, RPS_OFF_CPU_REASON);
-    calls = rps_shares_calls(job->arena, of->code, time.time);
-    way = rps_arena_get(job->arena, calls.count, sizeof(*way));
-    waited = rps_arena_get(job->arena, calls.count, sizeof(*waited));
-    for (size_t s = 0; s < of->code->stack_count; s++) {
-        if (time.waited[s] > 0)
-            waited[calls.node[s]] += time.waited[s];
-    }
-    for (size_t i = 1; i < calls.count; i++) {
-        put_stack(job->out, &calls, i, way, "", calls.call[i].self - waited[i]);
-        put_stack(job->out, &calls, i, way, ";[waiting]", waited[i]);
-    }
+    time = rps_off_cpu_move(job->arena, of->code, &time,
+                            rps_off_cpu_callers(job->arena, of->code, RPS_OFF_CPU_REASON));
+    put_stacks(job, of->code, time.time, &time);
     return 0;
 }
 

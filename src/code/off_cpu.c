@@ -138,9 +138,8 @@ size_t *rps_off_cpu_callers(struct rps_arena *arena, const struct rps_code *code
 }
 
 struct rps_off_cpu rps_off_cpu_move(struct rps_arena *arena, const struct rps_code *code,
-                                    const struct rps_off_cpu *of, enum rps_off_cpu_at at)
+                                    const struct rps_off_cpu *of, const size_t *caller)
 {
-    size_t *caller = rps_off_cpu_callers(arena, code, at);
     struct rps_off_cpu moved = *of;
 
     moved.time = rps_arena_get(arena, code->stack_count, sizeof(*moved.time));
@@ -151,6 +150,21 @@ struct rps_off_cpu rps_off_cpu_move(struct rps_arena *arena, const struct rps_co
         moved.waited[caller[s]] += of->waited[s];
     }
     return moved;
+}
+
+uint64_t *rps_off_cpu_calls(struct rps_arena *arena, const struct rps_code *code,
+                            const struct rps_off_cpu *of, const struct rps_calls *calls,
+                            int is_total)
+{
+    uint64_t *waited = rps_arena_get(arena, calls->count, sizeof(*waited));
+
+    for (size_t s = 0; s < code->stack_count; s++) {
+        if (of->waited[s] > 0)
+            waited[calls->node[s]] += of->waited[s];
+    }
+    for (size_t i = calls->count; is_total && i-- > 1;)
+        waited[calls->call[i].parent] += waited[i];
+    return waited;
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */
@@ -171,7 +185,8 @@ static int compare_pairs(const void *a, const void *b)
 
 /* Pairs of the waits, each once, in order of functions. */
 static struct pair *find_pairs(struct rps_arena *arena, const struct moving *moving,
-                               const struct rps_off_cpu *of, size_t *ret_count)
+                               const struct rps_off_cpu *of, const size_t *caller,
+                               size_t *ret_count)
 {
     const struct rps_code *code = moving->code;
     struct pair *pair = rps_arena_get(arena, code->stack_count + 1, sizeof(*pair));
@@ -181,8 +196,8 @@ static struct pair *find_pairs(struct rps_arena *arena, const struct moving *mov
         size_t reason = find_reason(moving, s);
 
         if (of->waited[s] > 0 && is_kernel(code, reason))
-            pair[count++] = (struct pair){moving->function[find_function(moving, s)],
-                                          moving->function[reason], of->waited[s]};
+            pair[count++] =
+                (struct pair){moving->function[caller[s]], moving->function[reason], of->waited[s]};
     }
     qsort(pair, count, sizeof(*pair), compare_pairs);
     for (size_t i = 0; i < count; i++) {
@@ -219,15 +234,15 @@ static void tell_reason(const struct moving *moving, const struct pair *pair, si
 }
 
 struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const struct rps_code *code,
-                                             const struct rps_off_cpu *of, enum rps_shares_by by,
-                                             const struct rps_shares *shares)
+                                             const struct rps_off_cpu *of, const size_t *caller,
+                                             enum rps_shares_by by, const struct rps_shares *shares)
 {
-    struct rps_off_cpu moved = rps_off_cpu_move(arena, code, of, RPS_OFF_CPU_FUNCTION);
+    struct rps_off_cpu moved = rps_off_cpu_move(arena, code, of, caller);
     struct rps_shares waits = rps_shares_find(arena, code, moved.waited, by);
     struct rps_off_cpu_share *ret = rps_arena_get(arena, shares->count, sizeof(*ret));
     struct moving moving = begin_moving(arena, code);
     size_t count;
-    struct pair *pair = find_pairs(arena, &moving, of, &count);
+    struct pair *pair = find_pairs(arena, &moving, of, caller, &count);
 
     for (size_t i = 0; i < shares->count; i++) {
         const struct rps_share *share = &shares->share[i];

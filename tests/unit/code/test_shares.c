@@ -171,20 +171,28 @@ static void innermost_functions(void **state)
     assert_int_equal(name[function[1]].line, 20);
 }
 
+/* The functions of the code with other frames. */
+static int64_t *functions_with(struct rps_frame *frame, enum rps_unnamed unnamed,
+                               struct rps_share_name **ret_name)
+{
+    struct rps_code other = code;
+    size_t count;
+
+    other.frame = frame;
+    return rps_shares_functions(arena, &other, 1, unnamed, ret_name, &count);
+}
+
 /* Without a name a function is where it begins; where that is not known, its module. */
 static void functions_by_beginning(void **state)
 {
     struct rps_frame begun[8];
-    struct rps_code other = code;
     struct rps_share_name *name;
     int64_t *function;
-    size_t count;
 
     (void)state;
     memcpy(begun, frames, sizeof(begun));
-    other.frame = begun;
     begun[5].function = 0x2f80;
-    function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_FUNCTION, &name, &count);
+    function = functions_with(begun, RPS_UNNAMED_FUNCTION, &name);
     assert_string_equal(name[function[5]].name, "libx.so+0x2f80");
     assert_string_equal(name[function[6]].name, "[libx.so]");
 }
@@ -192,18 +200,15 @@ static void functions_by_beginning(void **state)
 static void functions_by_page(void **state)
 {
     struct rps_frame moved[8];
-    struct rps_code other = code;
     struct rps_share_name *name;
     int64_t *function;
-    size_t count;
 
     (void)state;
     memcpy(moved, frames, sizeof(moved));
-    other.frame = moved;
     moved[5].address = 0x3000;
     for (uint64_t page = 3; page <= 4; page++) {
         moved[6].address = page << 12 | 0xfff;
-        function = rps_shares_functions(arena, &other, 1, RPS_UNNAMED_PAGE, &name, &count);
+        function = functions_with(moved, RPS_UNNAMED_PAGE, &name);
         assert_string_equal(name[function[5]].name, "libx.so+0x3000");
         assert_string_equal(name[function[6]].name,
                             page == 3 ? "libx.so+0x3000" : "libx.so+0x4000");

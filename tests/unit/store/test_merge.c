@@ -621,7 +621,8 @@ static void older_and_newer_formats(void **state)
                     "DROP TABLE stack; DROP TABLE task; DROP TABLE code_count;"
                     "DROP TABLE program;"
                     "DROP VIEW stack_count; DROP VIEW task_count; DROP VIEW function_count;"
-                    "DROP VIEW stack_frame; DROP VIEW blocked_time; DROP VIEW run_summary;"
+                    "DROP VIEW stack_frame; DROP VIEW blocked_time; DROP VIEW code_number; DROP "
+                    "VIEW run_summary;"
                     "ALTER TABLE run DROP COLUMN recorder_after_ns;"
                     "PRAGMA user_version = 1000");
     expect_merge(b, a, NULL, "added 1 -> 1; ");
