@@ -114,6 +114,38 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
                        s->lookups, s->lookups == 1 ? "" : "s");
 }
 
+/* "Waited 1.00 s in hold_the_lock (lock.c:7), ...": where the threads waited most. */
+static void say_waited_most(const struct filling *filling, struct rps_block *head)
+{
+    const struct rps_code_output *output = filling->output;
+    const struct rps_shares *shares = output->shares;
+    char waits[TOP_TEXT * 2 * TEXT_SIZE] = "", time[TEXT_SIZE], line[TEXT_SIZE];
+    size_t used = 0, last = SIZE_MAX;
+
+    for (int t = 0; t < TOP_TEXT && output->waits; t++) {
+        size_t most = SIZE_MAX;
+
+        for (size_t i = 0; i < shares->count; i++) {
+            uint64_t us = output->waits[i].waited_us;
+            int is_left = last == SIZE_MAX || us < output->waits[last].waited_us ||
+                          (us == output->waits[last].waited_us && i > last);
+
+            if (us > 0 && is_left && (most == SIZE_MAX || us > output->waits[most].waited_us))
+                most = i;
+        }
+        if (most == SIZE_MAX)
+            break;
+        last = most;
+        line_text(line, shares->share[most].file, shares->share[most].line);
+        used += (size_t)snprintf(waits + used, sizeof(waits) - used, "%s%s in %.200s%s%s%s",
+                                 used > 0 ? ", " : "", us_text(time, output->waits[most].waited_us),
+                                 shares->share[most].name, line[0] ? " (" : "", line,
+                                 line[0] ? ")" : "");
+    }
+    if (used > 0)
+        rps_block_wrap(head, 0, 0, "Waited %s.", waits);
+}
+
 static void say_waits(const struct filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
@@ -126,6 +158,7 @@ static void say_waits(const struct filling *filling, struct rps_block *head)
         "again. Waiting for a CPU that another took from them is in neither.",
         us_text(time[0], output->off_cpu->time_us - output->off_cpu->waited_us),
         us_text(time[1], output->off_cpu->waited_us));
+    say_waited_most(filling, head);
     if (s->blocked_of > 1)
         rps_block_wrap(
             head, 0, 0,

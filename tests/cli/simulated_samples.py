@@ -184,6 +184,7 @@ def check_wall():
                          "wait_pipe": (1000000, 1000000, "schedule"), "main": (0, 0, "")}, found
         text = expect(folder.call("code", "--wall"), 0).stdout
         assert "4.000 s on a CPU, by samples, and 4.050 s off it" in text, text
+        assert "Waited 3.050 s in hold_the_lock (lock.c:7), 1.000 s in wait_pipe (lock.c:20)." in text, text
         assert re.search(r"\n +37\.9 % +37\.9 % +3\.050 s +3\.050 s +futex_wait +simulated +lock\.c:7 +hold_the_lock\n", text), text
         part = {row["name"]: int(row["waited"]) for row in rows_of(folder, "--from", "3s", "--to", "7s")}
         assert part["hold_the_lock"] == 1050000 + 950000 and part["wait_pipe"] == 950000, part
