@@ -126,7 +126,7 @@ void rps_writer_system_state(struct rps_writer *writer, const struct rps_system_
 
 /* Hand over a reading of system signals, behind the period at whose end it was made; those of a
  * source come in the order of their periods, and a second one of a period is left out. Never waits;
- * one without room is left out, as if it had not been made. The thread makes blocks of readings, and
+ * one without room is lost, with what its counters say. The thread makes blocks of readings, and
  * thins them with periods. */
 void rps_writer_system(struct rps_writer *writer, const struct rps_system_reading *reading);
 

@@ -28,7 +28,7 @@
 
 /* The rows of a level, from one place on. */
 struct rows {
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *stmt;     /* prepared when they are first sought */
     int open;               /* 1: `next` holds its row; 0: to be sought; -1: there are no more */
     struct rps_period next; /* of the table */
     struct rps_scatter scatter; /* its */
@@ -128,9 +128,6 @@ static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && result == 0; i++)
         result =
             rps_reader_prepare(reader, statements[i].sql, cursor->run_id, statements[i].stmt, err);
-    for (int level = 0; level <= RPS_LEVELS && result == 0; level++)
-        result = rps_reader_prepare(reader, rows_sql(level, cursor->slots), cursor->run_id,
-                                    &cursor->rows[level].stmt, err);
     return result;
 }
 
@@ -263,6 +260,11 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
         if ((result = step_level(cursor, level, err)) < 0)
             return result;
     }
+    if (!rows->stmt)
+        result = rps_reader_prepare(cursor->reader, rows_sql(level, cursor->slots), cursor->run_id,
+                                    &rows->stmt, err);
+    if (result < 0)
+        return result;
     rotation = UINT64_MAX;
     sqlite3_reset(rows->stmt);
     sqlite3_bind_int64(rows->stmt, 2, cursor->cpu);

@@ -280,10 +280,10 @@ static const struct rps_store_question run_questions[] = {
      " WHERE r.run_id = ?1",
      "rows of blocks with the end of table thinned inside", 1, 0},
     {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM (SELECT source, period, last_period FROM reading_rollup WHERE run_id = "
-     "?1"
-     " UNION ALL SELECT source, period, period FROM reading WHERE run_id = ?1) AS r"
-     " WHERE period < 0 OR last_period < period OR last_period > ?2 OR NOT EXISTS"
+     "SELECT count(*) FROM (SELECT source, period, last_period FROM reading_rollup"
+     " WHERE run_id = ?1 UNION ALL SELECT source, period, period FROM reading"
+     " WHERE run_id = ?1) AS r WHERE period < 0 OR last_period < period OR last_period > ?2 OR NOT "
+     "EXISTS"
      " (SELECT 1 FROM signal AS s WHERE s.run_id = ?1 AND s.source = r.source)",
      "readings that are not inside the run, or of no signals", 1, 1},
     {RPS_FINDING_ODD,

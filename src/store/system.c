@@ -40,7 +40,7 @@ const char *rps_system_row_select(int level)
                        " AND period >= ?4 ORDER BY period"
                      : "SELECT period, period, end_ns, length_us," RPS_SYSTEM_VALUES
                        " FROM reading WHERE run_id = ?1 AND source = ?2"
-                       " AND period >= ?4 + 0 * ?3 ORDER BY period";
+                       " AND period >= ?4 ORDER BY period";
 }
 
 static int64_t between(int64_t value, int64_t least, int64_t most)
@@ -201,16 +201,22 @@ int rps_system_blocks_end(struct rps_system_blocks *blocks,
 
 int rps_system_write_total(sqlite3 *db, int64_t run_id, const struct rps_system_row *total)
 {
-    int code = SQLITE_OK;
+    sqlite3_stmt *stmt = NULL;
+    int code = rps_database_prepare(db,
+                                    "UPDATE signal SET total = ?4, readings = ?5, lowest = ?6,"
+                                    " highest = ?7 WHERE run_id = ?1 AND source = ?2 AND slot = ?3",
+                                    &stmt);
 
-    for (int64_t slot = 0; slot < RPS_SYSTEM_SLOT_MAX && code == SQLITE_OK; slot++)
-        if (total->readings[slot] > 0)
-            code = rps_database_do(db,
-                                   "UPDATE signal SET total = ?4, readings = ?5, lowest = ?6,"
-                                   " highest = ?7 WHERE run_id = ?1 AND source = ?2 AND slot = ?3",
-                                   "iiiiiii", run_id, (int64_t)total->source, slot,
-                                   total->sum[slot], (int64_t)total->readings[slot],
-                                   (int64_t)total->lowest[slot], (int64_t)total->highest[slot]);
+    for (int64_t slot = 0; slot < RPS_SYSTEM_SLOT_MAX && code == SQLITE_OK; slot++) {
+        if (total->readings[slot] == 0)
+            continue;
+        code = rps_database_bind(stmt, "iiiiiii", run_id, (int64_t)total->source, slot,
+                                 total->sum[slot], (int64_t)total->readings[slot],
+                                 (int64_t)total->lowest[slot], (int64_t)total->highest[slot]);
+        if (code == SQLITE_OK)
+            code = rps_database_run(stmt);
+    }
+    sqlite3_finalize(stmt);
     return code;
 }
 

@@ -20,9 +20,9 @@ struct rps_findings;
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-#define RPS_SYSTEM_EACH(column)                                                                                             \
-    column(0) "," column(1) "," column(2) "," column(3) "," column(4) "," column(5) "," column(6) "," column(7) "," column( \
-        8) "," column(9) "," column(10) "," column(11) "," column(12) "," column(13) "," column(14) "," column(15)
+#define RPS_SYSTEM_EACH(of)                                                                        \
+    of(0) "," of(1) "," of(2) "," of(3) "," of(4) "," of(5) "," of(6) "," of(7) "," of(8) "," of(  \
+        9) "," of(10) "," of(11) "," of(12) "," of(13) "," of(14) "," of(15)
 #define RPS_SYSTEM_VALUE(slot) "s" #slot
 #define RPS_SYSTEM_SUM(slot)   "s" #slot ",n" #slot ",l" #slot ",h" #slot
 

@@ -56,8 +56,8 @@ struct rps_writer *fixture_writer(const char *path, const struct rps_writer_opti
 void fixture_code(struct rps_writer *writer, uint64_t n);
 
 /* What a recorder hands over of system signals behind period n, the first with 0: a reading of the
- * tree, its memory each fifth time; each tenth time one of the machine, whose m_steal is not
- * supported. */
+ * tree, its memory each fifth time; each tenth time one of the group and one of the machine, whose
+ * m_steal is not supported. */
 void fixture_system(struct rps_writer *writer, uint64_t n);
 
 /* End the run, close, free the run. */
