@@ -154,6 +154,24 @@ static double value_of(const struct seen *seen, enum series s, float *ret_weight
     return log1p(seen->sum[s] / KIB_PER_MIB / seen->cpu_s / BYTES_MIB);
 }
 
+/* A reading across a step of what it adds up is a mix of both sides, and no level of its own: it is
+ * not seen, so that the step stays where what is seen in every observation has it. */
+static void drop_mixes(double *value, size_t count, double resolution)
+{
+    double before = NAN, mix = NAN;
+    size_t at = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(value[i]))
+            continue;
+        if (mix - fmin(before, value[i]) > resolution && fmax(before, value[i]) - mix > resolution)
+            value[at] = NAN;
+        before = mix;
+        mix = value[i];
+        at = i;
+    }
+}
+
 static int add_series(struct rps_arena *arena, struct rps_run_signals *signals,
                       const struct run_series *run, enum series s, struct rps_error *err)
 {
@@ -178,6 +196,8 @@ static int add_series(struct rps_arena *arena, struct rps_run_signals *signals,
 
         for (size_t i = 0; i < run[r].count; i++)
             value[i] = value_of(&run[r].seen[i], s, &weight[i]);
+        if (s >= READ)
+            drop_mixes(value, run[r].count, series_of[s].resolution);
         result = rps_collected_add_signal(&signals->collected[r], name, value, weight,
                                           series_of[s].resolution, err);
     }

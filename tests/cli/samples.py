@@ -381,7 +381,7 @@ def check_phases():
             top = labels[label]["top"][0]
             assert top["name"] == name, (label, labels)
             truth = [float(row["own_s"]) / float(row["cpu_s"]) for row in rows if row["phase"] == name]
-            near(top["self_share"], sum(truth) / len(truth), 6, name)  # a boundary a period off is 3 of them
+            near(top["self_share"], sum(truth) / len(truth), 3, name)
 
 
 @program.undisturbed

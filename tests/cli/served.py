@@ -4,6 +4,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 
 import program
 from program import RPISTAT, Running, environment, refused, tap
@@ -58,8 +59,9 @@ class Server(Running):
 
     def data(self):
         """All data, when they are there."""
+        end = time.monotonic() + program.TIMEOUT  # they never are where who makes them dies
         while not self.get("/rows")["data"]:
-            pass
+            assert time.monotonic() < end, "there are no data"
         return self.get("/data")
 
     def end(self, number=signal.SIGTERM):

@@ -50,6 +50,13 @@ def test_stretched():
     assert all(abs(at - true) < 3 for at, true in zip(starts("stretched.data"), (60, 120, 180))), starts("stretched.data")
 
 
+def test_mixed():
+    """readings of bytes that lie across the steps, a mix of both sides, hide none of them"""
+    record("mixed.data", "repeat 3\nphase one 10.4s read=1M\nphase other 10.4s read=300M\nend\nreading 600us\n")
+    begins = starts("mixed.data")
+    assert len(begins) == 5 and all(abs(at - 10.4 * k) < 1 for k, at in enumerate(begins, 1)), begins
+
+
 def test_thinned():
     """a run that is thinned has the phases that it had, and says the same of them"""
     script = "phase one 10m\nphase other 10m rss=400M read=300M\n"
@@ -82,4 +89,4 @@ def test_machine_alone():
 
 
 with FOLDER:
-    tap.main([test_steps, test_stretched, test_thinned, test_three_words, test_machine_alone])
+    tap.main([test_steps, test_stretched, test_mixed, test_thinned, test_three_words, test_machine_alone])
