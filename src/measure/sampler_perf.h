@@ -181,7 +181,7 @@ struct rps_perf_rings {
     enum rps_stacks stacks;           /* what samples hold */
     uint64_t registers;               /* of the workload's that they hold, with its stack */
     size_t depth_max;                 /* addresses that the kernel has room for in a chain */
-    uint64_t lost, throttled;         /* so far */
+    uint64_t lost, throttled;         /* samples, and times that these were; so far */
     uint64_t switches, switches_lost; /* of threads that left their CPU, so far */
     const struct rps_perf_wall *wall; /* what their stacks stand for; NULL: none are taken */
     int64_t

@@ -337,7 +337,8 @@ static int parse_switch(struct rps_perf_rings *rings, uint16_t misc, struct fiel
     return ret->tid != 0 && (!is_out || misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 }
 
-/* Where switches were lost nobody is known to wait. */
+/* Samples, and switches: where those were lost nobody is known to wait. What was lost of the rest
+ * shows in addresses without a map, threads that end unheard, and the tree that is made anew. */
 static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                       struct fields *fields, int has_id, struct rps_sample *ret)
 {
@@ -348,7 +349,10 @@ static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *
     lost = take_64(fields);
     if (fields->is_short)
         return -1;
-    *(ring->kind < RPS_PERF_WAITS ? &rings->lost : &rings->switches_lost) += lost;
+    if (ring->kind == RPS_PERF_SAMPLES)
+        rings->lost += lost;
+    else if (ring->kind >= RPS_PERF_WAITS)
+        rings->switches_lost += lost;
     ret->kind = RPS_SAMPLE_AWAKE;
     return ring->kind == RPS_PERF_SWITCHES;
 }

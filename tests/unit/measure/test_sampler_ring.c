@@ -308,6 +308,14 @@ static void test_other_records(void **state)
     assert_int_equal(r.all.lost, 34);
     assert_int_equal(r.all.throttled, 1);
     check_empty(&r);
+    r.ring[0].kind = RPS_PERF_HEARD; /* of which no record is a sample */
+    r.ring[1].kind = RPS_PERF_TIMES;
+    put_other(&r, 0, PERF_RECORD_LOST, 0, 16, lost, 2);
+    put_other(&r, 1, PERF_RECORD_LOST, 0, 17, lost, 2);
+    assert_string_equal(drain(&r, INT64_MAX), "");
+    assert_int_equal(r.all.lost, 34);
+    assert_int_equal(r.all.switches_lost, 0);
+    check_empty(&r);
 }
 
 /* What makes no sense is lost, and what stands behind it is not. */

@@ -4,9 +4,39 @@
 
 #include "support/run.h"
 
+#include "rpistat/loop.h"
 #include "rpistat/sim.h"
 
 static const struct rps_pmu *const test_simulated[] = {&rps_pmu_sim, NULL};
+
+static struct rps_event_loop test_unpaused;
+static int64_t test_resume_ns;
+
+static inline int test_wait_with_pause(void *self, int64_t deadline_ns, enum rps_wake *ret,
+                                       struct rps_error *err)
+{
+    const struct {
+        int64_t at_ns;
+        enum rps_wake wake;
+    } request[] = {{250 * MS, RPS_WAKE_PAUSE}, {test_resume_ns, RPS_WAKE_RESUME}};
+
+    for (size_t i = 0; i < 2; i++)
+        if (test_unpaused.now_ns(self) < request[i].at_ns && deadline_ns >= request[i].at_ns) {
+            int rc = test_unpaused.wait(self, request[i].at_ns, ret, err);
+
+            if (rc == 0 && *ret == RPS_WAKE_DEADLINE)
+                *ret = request[i].wake;
+            return rc;
+        }
+    return test_unpaused.wait(self, deadline_ns, ret, err);
+}
+
+/* For options.adapt: a pause from 250 ms to test_resume_ns. */
+static inline void test_pause_it(struct rps_event_loop *event_loop)
+{
+    test_unpaused = *event_loop;
+    event_loop->wait = test_wait_with_pause;
+}
 
 /* Run a simulation script to its end. */
 static inline void test_simulate(struct test_run *ret, const char *script,

@@ -120,42 +120,13 @@ static void test_long_period(void **state)
     test_run_free(&run);
 }
 
-static int (*wait_on)(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err);
-static int64_t (*now_on)(void *self);
-
-/* Pauses from 250 to 420 ms. */
-static int wait_with_pause(void *self, int64_t deadline_ns, enum rps_wake *ret,
-                           struct rps_error *err)
-{
-    static const struct {
-        int64_t at_ns;
-        enum rps_wake wake;
-    } request[] = {{250 * MS, RPS_WAKE_PAUSE}, {420 * MS, RPS_WAKE_RESUME}};
-
-    for (size_t i = 0; i < 2; i++)
-        if (now_on(self) < request[i].at_ns && deadline_ns >= request[i].at_ns) {
-            int rc = wait_on(self, request[i].at_ns, ret, err);
-
-            if (rc == 0 && *ret == RPS_WAKE_DEADLINE)
-                *ret = request[i].wake;
-            return rc;
-        }
-    return wait_on(self, deadline_ns, ret, err);
-}
-
-static void pause_it(struct rps_event_loop *event_loop)
-{
-    wait_on = event_loop->wait;
-    now_on = event_loop->now_ns;
-    event_loop->wait = wait_with_pause;
-}
-
 static void test_pause(void **state)
 {
-    static const struct test_options options = {.sampler = &plain, .adapt = pause_it};
+    static const struct test_options options = {.sampler = &plain, .adapt = test_pause_it};
     struct test_run run;
 
     (void)state;
+    test_resume_ns = 420 * MS;
     simulate(&run, "phase work 550ms\n", &options);
     assert_int_equal(run.gap_ns, 170 * MS);
     assert_string_equal(heard.text, "start 0/1 100/2 stop 200/3 start 250/4 stop all/5");

@@ -166,50 +166,19 @@ static void test_delay(void **state)
     test_run_free(&run);
 }
 
-static int (*wait_on)(void *self, int64_t deadline_ns, enum rps_wake *ret, struct rps_error *err);
-static int64_t (*now_on)(void *self);
-static int64_t resume_ns;
-
-/* Pauses from 250 ms to resume_ns. */
-static int wait_with_pause(void *self, int64_t deadline_ns, enum rps_wake *ret,
-                           struct rps_error *err)
-{
-    const struct {
-        int64_t at_ns;
-        enum rps_wake wake;
-    } request[] = {{250 * MS, RPS_WAKE_PAUSE}, {resume_ns, RPS_WAKE_RESUME}};
-
-    for (size_t i = 0; i < 2; i++)
-        if (now_on(self) < request[i].at_ns && deadline_ns >= request[i].at_ns) {
-            int rc = wait_on(self, request[i].at_ns, ret, err);
-
-            if (rc == 0 && *ret == RPS_WAKE_DEADLINE)
-                *ret = request[i].wake;
-            return rc;
-        }
-    return wait_on(self, deadline_ns, ret, err);
-}
-
-static void pause_it(struct rps_event_loop *event_loop)
-{
-    wait_on = event_loop->wait;
-    now_on = event_loop->now_ns;
-    event_loop->wait = wait_with_pause;
-}
-
 /* A pause ends with a reading, and the next one counts from its end. A recording that ends in a
  * pause has had its last one. */
 static void test_pause(void **state)
 {
-    static const struct test_options options = {.system = &reader, .adapt = pause_it};
+    static const struct test_options options = {.system = &reader, .adapt = test_pause_it};
     struct test_run run;
 
     (void)state;
-    resume_ns = 420 * MS;
+    test_resume_ns = 420 * MS;
     simulate(&run, "phase work 550ms\n", &options);
     assert_string_equal(heard.text, "from 0 0@100/1 1@200/2 2@250/3! from 420 3@520/4 4@550/5! ");
     test_run_free(&run);
-    resume_ns = 900 * MS;
+    test_resume_ns = 900 * MS;
     simulate(&run, "phase work 550ms\n", &options);
     assert_string_equal(heard.text, "from 0 0@100/1 1@200/2 2@250/3! ");
     test_run_free(&run);
