@@ -1,10 +1,10 @@
 /*
  * System signals, from /proc: when they are read, and what that may cost.
  *
- * The workload is read each period, the machine and a control group once a second. Where reading
- * the workload takes more than its part of a CPU it is read each so many periods. The loop is never
- * late by it: a thread of the reader's reads, and what it has read is handed over at the end of the
- * next period. At a pause and at the end, when nothing is counted, the loop reads by itself.
+ * The workload is read each period, the machine and a control group once a second. Where reading the workload takes more
+ * than its part of a CPU it is read each so many periods; where one reading would make the loop late
+ * it happens on a thread of its own, and is handed over at the end of the next period. What is heard
+ * of threads meanwhile waits until then.
  */
 #include "signals_proc.h"
 
@@ -22,49 +22,43 @@
 #include "rpistat/clock.h"
 #include "rpistat/signal_pace.h"
 
-#define THREADS_MAX 4096
-#define SECOND_NS   RPS_NS_PER_S
-#define OPENED_NS   (10 * RPS_NS_PER_MS)
+#define OWN_THREAD_NS (200 * RPS_NS_PER_US)
+#define THREADS_MAX   4096
+#define SECOND_NS     RPS_NS_PER_S
+#define OPENED_NS     (10 * RPS_NS_PER_MS)
 
 /* The readings of a source. */
 struct row {
     int is_read;
-    int64_t time_ns; /* of the latest */
-};
-
-/* The end of a period. */
-struct turn {
-    uint64_t period;
-    int64_t time_ns, start_ns;
-    int force;
-    struct rps_signal_event *heard; /* owned; until then */
-    size_t heard_count;
-    int is_deaf; /* no more will be heard */
+    int has_any;
+    uint64_t period; /* of the latest */
+    int64_t time_ns;
 };
 
 struct reader {
-    /* The loop's: */
-    struct turn next;
-    int has_thread, is_busy;
-    pthread_t thread;
-    cpu_set_t cpus;
-    sem_t go, done;
-
-    /* The thread's, while is_busy: */
     struct rps_system_options options;
-    struct turn turn;
-    int ends;
     struct row row[RPS_SYSTEM_SOURCES];
     struct rps_signal_tree tree;
     struct rps_signal_machine machine;
     struct rps_signal_group group;
     struct rps_system_state state; /* of the tree, when it was opened, */
     int64_t opened_ns;             /* which was then */
-    struct rps_signal_pace pace;   /* of the tree */
+
+    struct rps_signal_event *heard; /* owned; not applied yet */
+    size_t heard_count;
+    int is_deaf; /* no more will be heard */
+
+    struct rps_signal_pace pace; /* of the tree */
     int is_too_many, machine_begun;
-    struct rps_system_reading reading[RPS_SYSTEM_SOURCES]; /* to be handed over */
-    int reading_count;
-    char note[160];
+
+    /* The thread, while is_busy, has the tree and the cost of the reading. */
+    int has_thread, is_busy, ends;
+    pthread_t thread;
+    cpu_set_t cpus;
+    sem_t go, done;
+    int64_t read_ns; /* what the reading cost */
+    uint64_t period; /* at whose end it was asked for, */
+    int64_t time_ns; /* and when that was */
 };
 
 static int64_t thread_cpu_ns(void)
@@ -75,26 +69,48 @@ static int64_t thread_cpu_ns(void)
     return time.tv_sec * RPS_NS_PER_S + time.tv_nsec;
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
-
-static void keep_reading(struct reader *reader, enum rps_system_source source)
+static void read_tree(struct reader *reader)
 {
-    const struct turn *turn = &reader->turn;
-    struct row *row = &reader->row[source];
-    struct rps_system_reading *reading = &reader->reading[reader->reading_count++];
+    const int64_t before_ns = thread_cpu_ns();
 
-    *reading =
-        (struct rps_system_reading){.source = source,
-                                    .period = turn->period,
-                                    .end_ns = turn->time_ns - turn->start_ns,
-                                    .length_us = (turn->time_ns - row->time_ns) / RPS_NS_PER_US};
+    rps_signal_tree_read(&reader->tree);
+    reader->read_ns = thread_cpu_ns() - before_ns;
+}
+
+/* --- handing over ----------------------------------------------------------------------------- */
+
+static void hand_over(struct reader *reader, enum rps_system_source source, uint64_t period,
+                      int64_t time_ns, int64_t start_ns, const struct rps_system_sink *sink)
+{
+    struct row *row = &reader->row[source];
+    struct rps_system_reading reading = {.source = source,
+                                         .period = period,
+                                         .end_ns = time_ns - start_ns,
+                                         .length_us = (time_ns - row->time_ns) / RPS_NS_PER_US};
+
     if (source == RPS_SYSTEM_TREE)
-        rps_signal_tree_tell(&reader->tree, reading);
+        rps_signal_tree_tell(&reader->tree, &reading);
     else if (source == RPS_SYSTEM_MACHINE)
-        rps_signal_machine_tell(&reader->machine, reading);
+        rps_signal_machine_tell(&reader->machine, &reading);
     else
-        rps_signal_group_tell(&reader->group, reading);
-    row->time_ns = turn->time_ns;
+        rps_signal_group_tell(&reader->group, &reading);
+    *row = (struct row){1, 1, period, time_ns};
+    sink->reading(sink->context, &reading);
+}
+
+/* A reading of the workload was made: how far the next one is, and what it brought. */
+static void end_reading(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                        const struct rps_system_sink *sink, char *note, size_t size)
+{
+    const size_t processes = reader->tree.process_count, threads = reader->tree.thread_count;
+    char what[80], text[160];
+
+    snprintf(what, sizeof(what), "%zu process%s, %zu thread%s", processes,
+             processes == 1 ? "" : "es", threads, threads == 1 ? "" : "s");
+    rps_signal_pace_spent(&reader->pace, time_ns, reader->read_ns, what, text, sizeof(text));
+    if (text[0])
+        snprintf(note, size, "%s", text);
+    hand_over(reader, RPS_SYSTEM_TREE, period, time_ns, start_ns, sink);
 }
 
 static void begin_machine(struct reader *reader, int64_t time_ns)
@@ -107,88 +123,9 @@ static void begin_machine(struct reader *reader, int64_t time_ns)
     reader->machine_begun = 1;
 }
 
-static void apply_heard(struct rps_signal_tree *tree, struct turn *turn)
+static int was_read(const struct row *row, uint64_t period)
 {
-    for (size_t i = 0; i < turn->heard_count; i++)
-        rps_signal_tree_apply(tree, &turn->heard[i]);
-    free(turn->heard);
-    turn->heard = NULL;
-    turn->heard_count = 0;
-    tree->hears &= !turn->is_deaf;
-}
-
-/* Too many threads, and when there are fewer again. */
-static int has_too_many(struct reader *reader)
-{
-    const int is_now = reader->tree.thread_count > THREADS_MAX;
-
-    if (is_now && !reader->is_too_many)
-        snprintf(reader->note, sizeof(reader->note),
-                 "signals of the workload are not read: it has %zu threads",
-                 reader->tree.thread_count);
-    if (!is_now && reader->is_too_many)
-        snprintf(reader->note, sizeof(reader->note), "signals of the workload are read again");
-    reader->is_too_many = is_now;
-    return is_now;
-}
-
-static void read_workload(struct reader *reader)
-{
-    const struct rps_signal_tree *tree = &reader->tree;
-    const struct turn *turn = &reader->turn;
-    char what[80], text[sizeof(reader->note)];
-    int64_t before_ns;
-
-    if (has_too_many(reader) ||
-        (!turn->force && !rps_signal_pace_due(&reader->pace, turn->time_ns)))
-        return;
-    before_ns = thread_cpu_ns();
-    rps_signal_tree_read(&reader->tree);
-    snprintf(what, sizeof(what), "%zu process%s, %zu thread%s", tree->process_count,
-             tree->process_count == 1 ? "" : "es", tree->thread_count,
-             tree->thread_count == 1 ? "" : "s");
-    rps_signal_pace_spent(&reader->pace, turn->time_ns, thread_cpu_ns() - before_ns, what, text,
-                          sizeof(text));
-    if (text[0])
-        memcpy(reader->note, text, sizeof(text));
-    keep_reading(reader, RPS_SYSTEM_TREE);
-}
-
-/* The machine and the group are read each second. */
-static int is_due(const struct reader *reader, enum rps_system_source source)
-{
-    return reader->turn.force || reader->turn.time_ns - reader->row[source].time_ns >=
-                                     SECOND_NS - reader->options.period_ns / 2;
-}
-
-/* What comes is counted from the first reading on, at the end of the first period: a command that
- * is over before does not wait for it. */
-static void read_machine(struct reader *reader)
-{
-    if (!reader->machine_begun && reader->turn.force)
-        return;
-    if (!reader->row[RPS_SYSTEM_TREE].is_read) /* nothing else tells who waits: several looks */
-        rps_signal_machine_look(&reader->machine);
-    if (!reader->machine_begun) {
-        begin_machine(reader, reader->turn.time_ns);
-    } else if (is_due(reader, RPS_SYSTEM_MACHINE)) {
-        rps_signal_machine_read(&reader->machine);
-        keep_reading(reader, RPS_SYSTEM_MACHINE);
-    }
-}
-
-static void read_turn(struct reader *reader)
-{
-    if (reader->row[RPS_SYSTEM_TREE].is_read) {
-        apply_heard(&reader->tree, &reader->turn);
-        read_workload(reader);
-    }
-    if (reader->row[RPS_SYSTEM_MACHINE].is_read)
-        read_machine(reader);
-    if (reader->row[RPS_SYSTEM_GROUP].is_read && is_due(reader, RPS_SYSTEM_GROUP)) {
-        rps_signal_group_read(&reader->group);
-        keep_reading(reader, RPS_SYSTEM_GROUP);
-    }
+    return row->has_any && row->period == period;
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */
@@ -207,7 +144,7 @@ static void *thread_main(void *context)
         wait_for(&reader->go);
         if (reader->ends)
             return NULL;
-        read_turn(reader);
+        read_tree(reader);
         sem_post(&reader->done);
     }
 }
@@ -227,11 +164,11 @@ static void start_thread(struct reader *reader)
     pthread_attr_destroy(&attr);
 }
 
-/* Has the thread, if it was asked to, read? waits 1: wait until it has. */
-static int is_idle(struct reader *reader, int waits)
+/* 1: the thread has read; waits: until it has. */
+static int has_read(struct reader *reader, int waits)
 {
     if (!reader->is_busy)
-        return 1;
+        return 0;
     if (waits)
         wait_for(&reader->done);
     else if (sem_trywait(&reader->done) < 0)
@@ -242,99 +179,145 @@ static int is_idle(struct reader *reader, int waits)
 
 /* --- the reader ------------------------------------------------------------------------------- */
 
+static void apply_heard(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->heard_count; i++)
+        rps_signal_tree_apply(&reader->tree, &reader->heard[i]);
+    free(reader->heard);
+    reader->heard = NULL;
+    reader->heard_count = 0;
+    reader->tree.hears &= !reader->is_deaf;
+}
+
 static void reader_hear(void *self, const struct rps_sample *sample)
 {
     struct reader *reader = self;
-    struct turn *next = &reader->next;
     struct rps_signal_event *grown;
 
     if (!sample)
-        next->is_deaf = 1;
+        reader->is_deaf = 1;
     if (!sample || !reader->row[RPS_SYSTEM_TREE].is_read ||
         !(sample->kind == RPS_SAMPLE_FORK || sample->kind == RPS_SAMPLE_EXIT ||
           (sample->kind == RPS_SAMPLE_NAME && sample->is_exec)))
         return;
-    grown = rps_array_grow(next->heard, next->heard_count, sizeof(*grown));
+    grown = rps_array_grow(reader->heard, reader->heard_count, sizeof(*grown));
     if (!grown)
         return;
-    next->heard = grown;
-    grown[next->heard_count++] = (struct rps_signal_event){sample->kind, sample->pid, sample->tid,
-                                                           sample->parent_tid, sample->time_ns};
+    reader->heard = grown;
+    grown[reader->heard_count++] = (struct rps_signal_event){sample->kind, sample->pid, sample->tid,
+                                                             sample->parent_tid, sample->time_ns};
 }
 
-static void hand_over(struct reader *reader, const struct rps_system_sink *sink, char *note,
-                      size_t size)
+/* Too many threads, and when there are fewer again. */
+static int has_too_many(struct reader *reader, char *note, size_t size)
 {
-    for (int i = 0; i < reader->reading_count; i++)
-        sink->reading(sink->context, &reader->reading[i]);
-    reader->reading_count = 0;
-    if (reader->note[0])
-        snprintf(note, size, "%s", reader->note);
-    reader->note[0] = '\0';
+    const int is_now = reader->tree.thread_count > THREADS_MAX;
+
+    if (is_now && !reader->is_too_many)
+        snprintf(note, size, "signals of the workload are not read: it has %zu threads",
+                 reader->tree.thread_count);
+    if (!is_now && reader->is_too_many)
+        snprintf(note, size, "signals of the workload are read again");
+    reader->is_too_many = is_now;
+    return is_now;
 }
 
-void rps_signals_finish(void *self, const struct rps_system_sink *sink, char *note, size_t size)
+static void read_workload(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                          int force, const struct rps_system_sink *sink, char *note, size_t size)
 {
-    is_idle(self, 1);
-    hand_over(self, sink, note, size);
+    if (has_read(reader, force))
+        end_reading(reader, reader->period, reader->time_ns, start_ns, sink, note, size);
+    if (reader->is_busy)
+        return;
+    apply_heard(reader);
+    if (has_too_many(reader, note, size) || was_read(&reader->row[RPS_SYSTEM_TREE], period) ||
+        (!force && !rps_signal_pace_due(&reader->pace, time_ns)))
+        return;
+    if (!force && reader->read_ns >= OWN_THREAD_NS && !reader->has_thread)
+        start_thread(reader);
+    if (!force && reader->read_ns >= OWN_THREAD_NS && reader->has_thread) {
+        reader->period = period;
+        reader->time_ns = time_ns;
+        reader->is_busy = 1;
+        sem_post(&reader->go);
+        return;
+    }
+    read_tree(reader);
+    end_reading(reader, period, time_ns, start_ns, sink, note, size);
 }
 
-/* What was heard until now is the thread's. */
-static void take_turn(struct reader *reader)
+/* The machine and the group are read each second. */
+static int is_second(const struct reader *reader, const struct row *row, int64_t time_ns)
 {
-    reader->turn = reader->next;
-    reader->next.heard = NULL;
-    reader->next.heard_count = 0;
+    return time_ns - row->time_ns >= SECOND_NS - reader->options.period_ns / 2;
+}
+
+/* What comes is counted from the first reading on, at the end of the first period: a command that
+ * is over before does not wait for it. */
+static void read_machine(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                         int force, const struct rps_system_sink *sink)
+{
+    struct row *row = &reader->row[RPS_SYSTEM_MACHINE];
+
+    if (!reader->row[RPS_SYSTEM_TREE].is_read) /* nothing else tells who waits: several looks */
+        rps_signal_machine_look(&reader->machine);
+    if (!reader->machine_begun) {
+        begin_machine(reader, time_ns);
+        return;
+    }
+    if (was_read(row, period) || (!force && !is_second(reader, row, time_ns)))
+        return;
+    rps_signal_machine_read(&reader->machine);
+    hand_over(reader, RPS_SYSTEM_MACHINE, period, time_ns, start_ns, sink);
+}
+
+static void read_group(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                       int force, const struct rps_system_sink *sink)
+{
+    struct row *row = &reader->row[RPS_SYSTEM_GROUP];
+
+    if (was_read(row, period) || (!force && !is_second(reader, row, time_ns)))
+        return;
+    rps_signal_group_read(&reader->group);
+    hand_over(reader, RPS_SYSTEM_GROUP, period, time_ns, start_ns, sink);
 }
 
 static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
                         const struct rps_system_sink *sink, char *note, size_t size)
 {
     struct reader *reader = self;
-    struct turn *next = &reader->next;
 
     note[0] = '\0';
-    if (!is_idle(reader, force))
-        return;
-    hand_over(reader, sink, note, size);
-    next->period = period;
-    next->time_ns = time_ns;
-    next->start_ns = start_ns;
-    next->force = force;
-    take_turn(reader);
-    if (!force && !reader->has_thread)
-        start_thread(reader);
-    if (!force && reader->has_thread) {
-        reader->is_busy = 1;
-        sem_post(&reader->go);
-        return;
-    }
-    read_turn(reader);
-    hand_over(reader, sink, note, size);
+    if (reader->row[RPS_SYSTEM_TREE].is_read)
+        read_workload(reader, period, time_ns, start_ns, force, sink, note, size);
+    if (reader->row[RPS_SYSTEM_MACHINE].is_read)
+        read_machine(reader, period, time_ns, start_ns, force, sink);
+    if (reader->row[RPS_SYSTEM_GROUP].is_read)
+        read_group(reader, period, time_ns, start_ns, force, sink);
 }
 
 static void reader_resume(void *self, int64_t time_ns)
 {
     struct reader *reader = self;
+    struct row *row = &reader->row[RPS_SYSTEM_TREE];
     struct rps_system_reading unused;
 
-    is_idle(reader, 1);
+    has_read(reader, 1);
     rps_signal_pace_begin(&reader->pace, time_ns);
-    reader->row[RPS_SYSTEM_TREE].time_ns = reader->row[RPS_SYSTEM_GROUP].time_ns = time_ns;
-    if (reader->machine_begun)
-        begin_machine(reader, time_ns);
-    if (time_ns - reader->opened_ns < OPENED_NS) /* what was read then will do */
-        return;
-    if (reader->row[RPS_SYSTEM_TREE].is_read) {
-        take_turn(reader);
-        apply_heard(&reader->tree, &reader->turn);
+    row->time_ns = time_ns;
+    /* what was read when it was opened will do */
+    if (row->is_read && time_ns - reader->opened_ns >= OPENED_NS) {
+        apply_heard(reader);
         rps_signal_tree_read(&reader->tree);
         rps_signal_tree_tell(&reader->tree, &unused);
         reader->tree.since_ns = time_ns;
     }
+    if (reader->machine_begun)
+        begin_machine(reader, time_ns);
     if (reader->row[RPS_SYSTEM_GROUP].is_read) {
         rps_signal_group_read(&reader->group);
         rps_signal_group_tell(&reader->group, &unused);
+        reader->row[RPS_SYSTEM_GROUP].time_ns = time_ns;
     }
 }
 
@@ -360,7 +343,7 @@ static void reader_close(void *self)
 
     if (!reader)
         return;
-    is_idle(reader, 1);
+    has_read(reader, 1);
     if (reader->has_thread) {
         reader->ends = 1;
         sem_post(&reader->go);
@@ -374,8 +357,7 @@ static void reader_close(void *self)
         rps_signal_machine_free(&reader->machine);
     if (reader->row[RPS_SYSTEM_GROUP].is_read)
         rps_signal_group_free(&reader->group);
-    free(reader->next.heard);
-    free(reader->turn.heard);
+    free(reader->heard);
     free(reader);
 }
 

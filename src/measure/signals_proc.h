@@ -22,9 +22,6 @@ int rps_signals_open(const char *root, const struct rps_system_options *options,
                      const struct rps_target *target, struct rps_system_reader *ret,
                      struct rps_error *err);
 
-/* Wait for what its thread reads, and hand it over, which else the next period does: for tests. */
-void rps_signals_finish(void *self, const struct rps_system_sink *sink, char *note, size_t size);
-
 /* --- signals_file.c: files of /proc ----------------------------------------------------------- */
 
 /* Files stay open as long as there is room for descriptors. */

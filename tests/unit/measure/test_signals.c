@@ -71,8 +71,8 @@ static void open_reader(struct test *test, const char *root, enum rps_system_sou
     test->reader.resume(test->reader.self, test->time_ns); /* counting begins */
 }
 
-/* A period has ended, its number is `period`: it is read by the reader's thread, or at once. */
-static void ask_for_period(struct test *test, uint64_t period, int force)
+/* A period has ended, its number is `period`. */
+static void read_period(struct test *test, uint64_t period, int force)
 {
     const struct rps_system_sink sink = {test, take_reading};
 
@@ -80,14 +80,6 @@ static void ask_for_period(struct test *test, uint64_t period, int force)
     test->time_ns += PERIOD_NS;
     test->reader.read(test->reader.self, period, test->time_ns, 0, force, &sink, test->note,
                       sizeof(test->note));
-}
-
-static void read_period(struct test *test, uint64_t period, int force)
-{
-    const struct rps_system_sink sink = {test, take_reading};
-
-    ask_for_period(test, period, force);
-    rps_signals_finish(test->reader.self, &sink, test->note, sizeof(test->note));
     if (test->note[0])
         memcpy(test->said, test->note, sizeof(test->said));
 }
@@ -576,7 +568,7 @@ static void test_unseen(void **state)
     test.reader.close(test.reader.self);
 }
 
-/* A period is read when it is due. */
+/* A period is read once, when it is due. */
 static void test_pace(void **state)
 {
     struct child child = start(spin_in_steps);
@@ -586,6 +578,7 @@ static void test_pace(void **state)
     wait_for(&child);
     open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
     read_period(&test, 1, 0);
+    read_period(&test, 1, 1);
     assert_int_equal(test.count, 1);
     read_period(&test, 2, 0);
     assert_int_equal(test.count, 2);
@@ -820,7 +813,7 @@ static void test_descriptors(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
 }
 
-/* A thread of its own reads, and what it has read comes with the next period. */
+/* Many threads are read by another one, and what it has read comes with the next period. */
 static void test_own_thread(void **state)
 {
     struct test test;
@@ -829,22 +822,20 @@ static void test_own_thread(void **state)
     for (pid_t tid = 7; tid < 407; tid++)
         write_thread(7, tid, "1000000 5000 10\n", "0", "7 (a) S 1 7");
     open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
-    ask_for_period(&test, 1, 0);
-    assert_int_equal(test.count, 0);
-    read_period(&test, 2, 1);
-    assert_int_equal(test.count, 2);
+    read_period(&test, 1, 0);
+    assert_int_equal(test.count, 1);
     write_thread(7, 9, "9000000 5000 10\n", "0", "7 (a) S 1 7");
-    ask_for_period(&test, 3, 0);
-    assert_int_equal(test.count, 2);
-    read_period(&test, 4, 1);
-    assert_int_equal(test.count, 4);
+    read_period(&test, 2, 0);
+    assert_int_equal(test.count, 1);
+    read_period(&test, 3, 1);
+    assert_int_equal(test.count, 3);
+    assert_int_equal(test.reading[1].period, 2);
+    assert_int_equal(test.reading[1].value[RPS_TREE_RUNNING], 8000);
+    assert_int_equal(test.reading[1].value[RPS_TREE_THREADS], 400);
+    assert_int_equal(test.reading[1].length_us, PERIOD_NS / 1000);
     assert_int_equal(test.reading[2].period, 3);
-    assert_int_equal(test.reading[2].value[RPS_TREE_RUNNING], 8000);
-    assert_int_equal(test.reading[2].value[RPS_TREE_THREADS], 400);
-    assert_int_equal(test.reading[2].length_us, PERIOD_NS / 1000);
-    assert_int_equal(test.reading[3].period, 4);
-    assert_int_equal(test.reading[3].value[RPS_TREE_RUNNING], 0);
-    ask_for_period(&test, 5, 0); /* and is closed while it reads */
+    assert_int_equal(test.reading[2].value[RPS_TREE_RUNNING], 0);
+    read_period(&test, 4, 0); /* and is closed while it reads */
     test.reader.close(test.reader.self);
 }
 
