@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 
@@ -87,14 +88,14 @@ def increases(database, run, metric):
 
 def same_totals(database, run):
     """Every total of the run is report's."""
-    database.flush()
     figures = run.counted()
     counts = {name: figure["count"] for name, figure in figures.items()}
     assert len(counts) >= 2, counts
     window = "[%dms]" % (run.end_ms - run.start_ms + 1000)
     events, running = "rpistat_events_total{RUN}", "rpistat_event_running_seconds_total{RUN}"
-    assert value_of(database, run, "max_over_time(%s%s) - min_over_time(%s%s)" % (events, window, events, window),
-                    "event") == counts
+    found = value_of(database, run, "max_over_time(%s%s) - min_over_time(%s%s)" % (events, window, events, window),
+                     "event")
+    assert found == counts, (found, counts)
     assert value_of(database, run, events, "event") == counts
     assert increases(database, run, "rpistat_events_total") == counts
     for metric, ns in (("rpistat_enabled_seconds_total", run.enabled_ns), ("rpistat_cpu_seconds_total", run.cpu_ns)):
@@ -113,6 +114,22 @@ def same_count(database, run):
     found = value_of(database, run, "count_over_time(rpistat_enabled_seconds_total{RUN}[%dms])"
                      % (run.end_ms - run.start_ms + 1000))
     assert found == run.periods + 1, (found, run.periods)
+
+
+def same(database, run):
+    """The database has the run as report has it, once it shows what it took: a flush of VictoriaMetrics
+    does not wait for one that it had begun by itself."""
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        database.flush()
+        try:
+            same_totals(database, run)
+            same_count(database, run)
+            return
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
 
 
 class Between:
@@ -199,8 +216,7 @@ def check_totals(kind):
     """every total, increase and estimate of a run by PromQL is report's, in {}"""
     database, run = started(kind), RUNS["whole"]
     push(database.url(), "-r", str(run.number))
-    same_totals(database, run)
-    same_count(database, run)
+    same(database, run)
     info = one(database.ask('last_over_time(rpistat_run_info{run="%s"}[1h])' % run.uuid, run.end_ms))[0]
     assert info["label"] == "whole" and info["tag_build"] == "42", info
 
@@ -225,8 +241,7 @@ def check_killed(kind):
                     cwd=FOLDER.path, env=environment(), stdin=subprocess.DEVNULL))
             pushing[-1].wait(TIMEOUT)
     assert [process.returncode for process in pushing] == KILLS * [-signal.SIGKILL] + [0]
-    same_totals(database, run)
-    same_count(database, run)
+    same(database, run)
 
 
 def check_away(kind):
@@ -241,8 +256,7 @@ def check_away(kind):
         between.on_request = at_request
         push(between.url, "-r", str(run.number))
         assert between.requests > 4, between.requests
-    same_totals(database, run)
-    same_count(database, run)
+    same(database, run)
 
 
 def check_dashboard():
