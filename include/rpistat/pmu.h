@@ -38,8 +38,10 @@ enum rps_target_kind {
     RPS_TARGET_LAUNCH, /* one process that waits before its exec, and all that comes of it */
     RPS_TARGET_ATTACH, /* running processes with all their threads, and all that comes of them */
     RPS_TARGET_CPUS,   /* everything on some CPUs, a track each */
-    RPS_TARGET_CGROUP, /* the processes of a control group, one track */
+    RPS_TARGET_CGROUP, /* the processes of control groups, one track */
 };
+
+#define RPS_TARGET_CGROUPS_MAX 16
 
 /* What is counted. Arrays are borrowed for the call. */
 struct rps_target {
@@ -48,7 +50,8 @@ struct rps_target {
     int pid_count;
     const int *cpu; /* CPUS, CGROUP: online CPUs */
     int cpu_count;
-    int cgroup_fd;     /* CGROUP: its folder, open */
+    int cgroup_fd[RPS_TARGET_CGROUPS_MAX]; /* CGROUP: folders, open; none lies in another */
+    int cgroup_count;
     int start_at_exec; /* LAUNCH: clock event and first_set begin to count at the exec */
     int first_set;
 };

@@ -150,7 +150,7 @@ struct rps_record_settings {
     struct rps_texts pid;         /* -p: lists of processes */
     int all_cpus;                 /* -a */
     const char *cpus;             /* -C: a list of CPUs; NULL: all */
-    const char *cgroup;           /* -G */
+    struct rps_texts cgroup;      /* -G */
     int64_t delay_ns;             /* --delay; -1: until --control says enable */
     const char *control;          /* --control; NULL: none */
     int no_samples;               /* --no-samples */

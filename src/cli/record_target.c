@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,36 @@ static int is_root_cgroup(int fd)
            (system.f_type == CGROUP_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC);
 }
 
+/* The folder's path, with a slash at its end. */
+static char *folder_path(int fd, char ret[PATH_MAX + 1])
+{
+    char link[64];
+    ssize_t length;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    length = readlink(link, ret, PATH_MAX - 1);
+    strcpy(ret + (length < 0 ? 0 : length), "/");
+    return ret;
+}
+
+/* What is in a group is in those around it too, and is not to be counted twice. */
+static int check_apart(const char *const *name, const struct rps_target *target,
+                       struct rps_error *err)
+{
+    char path[2][PATH_MAX + 1];
+
+    for (int i = 0; i < target->cgroup_count; i++) {
+        folder_path(target->cgroup_fd[i], path[0]);
+        for (int k = 0; k < target->cgroup_count; k++) {
+            if (i != k &&
+                strncmp(folder_path(target->cgroup_fd[k], path[1]), path[0], strlen(path[0])) == 0)
+                return rps_error_set(err, RPS_USAGE, "-G %s has all that -G %s has: leave one out",
+                                     name[i], name[k]);
+        }
+    }
+    return 0;
+}
+
 static int open_cgroup(const char *name, struct rps_record_target *t, struct rps_error *err)
 {
     static const char *const folders[] = {"", CGROUP_FOLDER "/", CGROUP_FOLDER "/perf_event/",
@@ -160,10 +191,41 @@ static int open_cgroup(const char *name, struct rps_record_target *t, struct rps
             err, RPS_FAILED,
             "-G %s: there is no such control group; give the path of a folder below " CGROUP_FOLDER,
             name);
-    t->target.cgroup_fd = fd;
-    if (is_root_cgroup(fd))
-        t->target.kind = RPS_TARGET_CPUS;
+    t->target.cgroup_fd[t->target.cgroup_count++] = fd;
     return 0;
+}
+
+static void close_cgroups(struct rps_target *target)
+{
+    while (target->cgroup_count > 0)
+        close(target->cgroup_fd[--target->cgroup_count]);
+}
+
+static int open_cgroups(const struct rps_texts *name, struct rps_record_target *t,
+                        struct rps_error *err)
+{
+    int rc = 0;
+
+    t->target.kind = RPS_TARGET_CGROUP;
+    for (int i = 0; i < name->count && rc == 0; i++)
+        rc = open_cgroup(name->text[i], t, err);
+    if (rc == 0)
+        rc = check_apart(name->text, &t->target, err);
+    if (rc == 0 && is_root_cgroup(t->target.cgroup_fd[0])) {
+        close_cgroups(&t->target);
+        t->target.kind = RPS_TARGET_CPUS;
+    }
+    return rc;
+}
+
+/* "cgroup a, b", as far as there is room. */
+static void describe_cgroups(const struct rps_texts *name, struct rps_record_target *t)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < name->count && used < sizeof(t->text); i++)
+        used += (size_t)snprintf(t->text + used, sizeof(t->text) - used, "%s%.200s",
+                                 i > 0 ? ", " : "cgroup ", name->text[i]);
 }
 
 /* "CPU 0-1", as the user said it or as they are. */
@@ -173,8 +235,8 @@ static void describe_target(const struct rps_record_settings *settings, struct r
 
     if (t->target.kind == RPS_TARGET_LAUNCH) {
         snprintf(t->text, sizeof(t->text), "command");
-    } else if (settings->cgroup) {
-        snprintf(t->text, sizeof(t->text), "cgroup %.200s", settings->cgroup);
+    } else if (settings->cgroup.count > 0) {
+        describe_cgroups(&settings->cgroup, t);
     } else if (t->target.kind == RPS_TARGET_CPUS) {
         if (settings->cpus)
             snprintf(t->text, sizeof(t->text), "CPU %.200s", settings->cpus);
@@ -193,15 +255,14 @@ static void describe_target(const struct rps_record_settings *settings, struct r
 int rps_record_target_open(const struct rps_record_settings *settings,
                            struct rps_record_target *ret, struct rps_error *err)
 {
-    struct rps_record_target t = {.target = {.cgroup_fd = -1}};
+    struct rps_record_target t = {0};
     int rc = 0;
 
     if (settings->pid.count > 0) {
         t.target.kind = RPS_TARGET_ATTACH;
         rc = open_processes(settings, &t, err);
-    } else if (settings->cgroup) {
-        t.target.kind = RPS_TARGET_CGROUP;
-        rc = open_cgroup(settings->cgroup, &t, err);
+    } else if (settings->cgroup.count > 0) {
+        rc = open_cgroups(&settings->cgroup, &t, err);
         if (rc == 0)
             rc = open_cpus(settings, &t, err);
     } else if (settings->all_cpus || settings->cpus) {
@@ -282,8 +343,7 @@ void rps_record_target_close(struct rps_record_target *target)
 {
     for (int i = 0; i < target->pidfd_count; i++)
         close(target->pidfd[i]);
-    if (target->target.cgroup_fd > 0)
-        close(target->target.cgroup_fd);
+    close_cgroups(&target->target);
     free(target->pidfd);
     free(target->pid);
     free(target->cpu);

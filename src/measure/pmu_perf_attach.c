@@ -324,13 +324,13 @@ static int add_process(struct rps_perf *perf, pid_t pid, struct rps_error *err)
     return rps_perf_open_process(pid, &opener, err);
 }
 
-/* A CPU, of a track of its own or of track 0. An offline one is left out. */
-static int add_cpu(struct rps_perf *perf, const struct rps_target *target, int cpu,
-                   struct rps_error *err)
+/* A CPU, of a track of its own, or what a control group has of it, of track 0; cgroup_fd -1: none.
+ * An offline one is left out. */
+static int add_cpu(struct rps_perf *perf, int cgroup_fd, int cpu, struct rps_error *err)
 {
-    int cgroup = target->kind == RPS_TARGET_CGROUP;
+    int cgroup = cgroup_fd >= 0;
     struct rps_perf_place place = {
-        .pid = cgroup ? target->cgroup_fd : -1,
+        .pid = cgroup_fd,
         .cpu = cpu,
         .flags = cgroup ? PERF_FLAG_PID_CGROUP : 0,
         .track = cgroup ? 0 : perf->track_count,
@@ -357,8 +357,11 @@ static int attach_target(struct rps_perf *perf, const struct rps_target *target,
     }
     for (int i = 0; rc == 0 && target->kind == RPS_TARGET_ATTACH && i < target->pid_count; i++)
         rc = add_process(perf, target->pid[i], err);
-    for (int i = 0; rc == 0 && target->kind != RPS_TARGET_ATTACH && i < target->cpu_count; i++)
-        rc = add_cpu(perf, target, target->cpu[i], err);
+    for (int i = 0; rc == 0 && target->kind == RPS_TARGET_CPUS && i < target->cpu_count; i++)
+        rc = add_cpu(perf, -1, target->cpu[i], err);
+    for (int i = 0; rc == 0 && i < target->cgroup_count * target->cpu_count; i++)
+        rc = add_cpu(perf, target->cgroup_fd[i / target->cpu_count],
+                     target->cpu[i % target->cpu_count], err);
     if (rc == 0 && perf->place_count == 0)
         rc = rps_error_set(err, RPS_FAILED,
                            "there is nothing to count: no CPU of the list is "
@@ -406,7 +409,9 @@ static int check_descriptors(const struct rps_perf *perf, const struct rps_targe
                       !perf->plan->set[n].event[s].by_clock;
     if (rps_perf_count_threads(target, &threads, err) < 0)
         return RPS_FAILED;
-    places = threads + (unsigned long long)target->cpu_count;
+    places = threads + (unsigned long long)(target->cgroup_count > 0
+                                                ? target->cpu_count * target->cgroup_count
+                                                : target->cpu_count);
     if (target->cpu_count == 0 && perf->core_count > 1)
         places *= (unsigned long long)perf->core_count;
     need = events * places + RPS_PERF_DESCRIPTORS_FREE;

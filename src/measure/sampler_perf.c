@@ -492,13 +492,11 @@ static int open_process(struct sampler *sampler, pid_t pid, struct rps_error *er
     return rps_perf_open_process(pid, &opener, err);
 }
 
-/* CPUs: all that runs there, or what of it is a control group's. */
-static int open_cpus(struct sampler *sampler, const struct rps_target *target,
-                     struct rps_error *err)
+/* CPUs: all that runs there, or what of it is a control group's; -1: none. */
+static int open_cpus(struct sampler *sampler, int cgroup_fd, struct rps_error *err)
 {
-    const int cgroup = target->kind == RPS_TARGET_CGROUP;
-    const pid_t pid = cgroup ? target->cgroup_fd : -1;
-    const unsigned long flags = cgroup ? PERF_FLAG_PID_CGROUP : 0;
+    const pid_t pid = cgroup_fd;
+    const unsigned long flags = cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0;
     int rc = 0;
 
     for (int i = 0; rc >= 0 && i < sampler->rings.count; i++) {
@@ -523,8 +521,10 @@ static int open_target(struct sampler *sampler, const struct rps_target *target,
     }
     for (int i = 0; rc == 0 && target->kind == RPS_TARGET_ATTACH && i < target->pid_count; i++)
         rc = open_process(sampler, target->pid[i], err);
-    if (rc >= 0 && (target->cpu_count > 0 || sampler->what.is_wide))
-        rc = open_cpus(sampler, target, err);
+    for (int i = 0; rc >= 0 && i < target->cgroup_count; i++)
+        rc = open_cpus(sampler, target->cgroup_fd[i], err);
+    if (rc >= 0 && target->cgroup_count == 0 && (target->cpu_count > 0 || sampler->what.is_wide))
+        rc = open_cpus(sampler, -1, err);
     if (rc >= 0 && !sampler->what.options.hears_only && sampler->open[RPS_PERF_SAMPLES].count == 0)
         return rps_error_set(err, RPS_FAILED, "cannot sample %s: there is nothing to sample",
                              sampler->what.event.spec);
@@ -543,6 +543,7 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
         return 0;
     if (rps_perf_count_threads(target, &threads, err) < 0)
         return RPS_FAILED;
+    threads += (size_t)target->cgroup_count;
     /* those of the counters are open: the latest has a higher number */
     need = rings * (threads > 0 ? threads : 1) + RPS_PERF_DESCRIPTORS_FREE +
            (unsigned long long)sampler->rings.ring[rings - 1].fd;

@@ -231,8 +231,8 @@ int rps_signal_group_init(struct rps_signal_group *group, const char *root,
     snprintf(path, sizeof(path), "%s/sys/dev/block", root);
     group->disks_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     group->is_old = !is_there(group, "cgroup.procs");
-    if (target->kind == RPS_TARGET_CGROUP)
-        rc = find_folder(group, root, target->cgroup_fd);
+    if (target->cgroup_count == 1) /* of several it would be a sum that nobody has set a limit of */
+        rc = find_folder(group, root, target->cgroup_fd[0]);
     else if (target->pid_count == 1)
         rc = find_limit(group, root, target->pid[0]);
     if (rc != 0) {

@@ -79,10 +79,11 @@ struct rps_signal_process;
 
 struct rps_signal_tree {
     struct rps_signal_files files;
-    int hears;        /* threads are told by events; 0: looked for at each reading */
-    int group_fd;     /* the folder of a control group whose processes they are; -1: of none */
-    uint32_t lacks;   /* bit of a slot: its file is not there */
-    int64_t since_ns; /* counting began, or went on */
+    int hears; /* threads are told by events; 0: looked for at each reading */
+    int group_fd[RPS_TARGET_CGROUPS_MAX]; /* folders of control groups whose processes they are */
+    int group_count;
+    uint32_t lacks;                   /* bit of a slot: its file is not there */
+    int64_t since_ns;                 /* counting began, or went on */
     struct rps_signal_thread *thread; /* owned; in order of tid */
     size_t thread_count;
     struct rps_signal_process *first, *last; /* owned; parents before their children */

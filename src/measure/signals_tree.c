@@ -516,7 +516,8 @@ static void find_group(struct rps_signal_tree *tree)
 {
     pid_t parent;
 
-    find_processes(tree, tree->group_fd);
+    for (int i = 0; i < tree->group_count; i++)
+        find_processes(tree, tree->group_fd[i]);
     for (struct rps_signal_process *one = tree->first; one; one = one->next)
         if (one->turn != tree->turn && one->threads > 0) {
             char state = read_state(tree, one->pid, 0, &parent);
@@ -538,7 +539,7 @@ static void find_tree(struct rps_signal_tree *tree)
 
 static void look(struct rps_signal_tree *tree)
 {
-    if (tree->group_fd >= 0)
+    if (tree->group_count > 0)
         find_group(tree);
     else
         find_tree(tree);
@@ -699,7 +700,7 @@ void rps_signal_tree_read(struct rps_signal_tree *tree)
     read_doings(tree);
     /* At its end none lives: those that were read until then stand for the time since the reading
      * before, which is in no `unseen`. A group may be empty. */
-    if (tree->gauge[RPS_TREE_THREADS] == 0 && tree->group_fd < 0) {
+    if (tree->gauge[RPS_TREE_THREADS] == 0 && tree->group_count == 0) {
         memcpy(tree->gauge, tree->ended, sizeof(tree->gauge));
         tree->missing |= tree->ended[RPS_TREE_THREADS] > 0 ? BIT(RPS_TREE_RSS) : GAUGE_SLOTS;
     }
@@ -771,13 +772,18 @@ static void find_lacking(struct rps_signal_tree *tree, pid_t pid)
 int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
                          const struct rps_target *target, int hears)
 {
-    const int is_group = target->kind == RPS_TARGET_CGROUP;
     pid_t pid;
 
-    *tree = (struct rps_signal_tree){.hears = hears && !is_group, .group_fd = -1};
-    if (rps_signal_files_open(&tree->files, root, "/proc") < 0 || add_target(tree, target) < 0 ||
-        (is_group && (tree->group_fd = fcntl(target->cgroup_fd, F_DUPFD_CLOEXEC, 0)) < 0))
+    *tree = (struct rps_signal_tree){.hears = hears && target->cgroup_count == 0};
+    if (rps_signal_files_open(&tree->files, root, "/proc") < 0 || add_target(tree, target) < 0)
         return -1;
+    for (; tree->group_count < target->cgroup_count; tree->group_count++) {
+        int fd = fcntl(target->cgroup_fd[tree->group_count], F_DUPFD_CLOEXEC, 0);
+
+        if (fd < 0)
+            return -1;
+        tree->group_fd[tree->group_count] = fd;
+    }
     rps_signal_tree_read(tree);
     pid = target->pid_count > 0 ? target->pid[0] : tree->first ? tree->first->pid : 0;
     if (pid > 0 && (tree->thread_count == 0 || tree->thread[0].gone || tree->first->is_gone)) {
@@ -797,9 +803,9 @@ void rps_signal_tree_free(struct rps_signal_tree *tree)
     free(tree->thread);
     if (tree->files.folder_fd >= 0)
         close(tree->files.folder_fd);
-    if (tree->group_fd >= 0)
-        close(tree->group_fd);
-    *tree = (struct rps_signal_tree){.files.folder_fd = -1, .group_fd = -1};
+    while (tree->group_count > 0)
+        close(tree->group_fd[--tree->group_count]);
+    *tree = (struct rps_signal_tree){.files.folder_fd = -1};
 }
 
 void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system_state *ret)

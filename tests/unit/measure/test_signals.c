@@ -1048,9 +1048,10 @@ static void test_group(void **state)
     write_file("usage_usec 9\nthrottled_usec 100\n", "sys/fs/cgroup/a/cpu.stat");
     write_file("4096\n", "sys/fs/cgroup/a/memory.current");
     write_file("", "sys/fs/cgroup/a/io.stat"); /* nothing yet */
-    target.cgroup_fd = open_group("sys/fs/cgroup/a");
+    target.cgroup_count = 1;
+    target.cgroup_fd[0] = open_group("sys/fs/cgroup/a");
     assert_true(open_target(&test, &target));
-    close(target.cgroup_fd);
+    close(target.cgroup_fd[0]);
     reading = read_of(&test, RPS_SYSTEM_TREE);
     assert_int_equal(reading->value[RPS_TREE_THREADS], 2);
     assert_int_equal(reading->value[RPS_TREE_RUNNING], 0);
@@ -1089,10 +1090,10 @@ static void test_group(void **state)
     assert_int_equal(reading->value[RPS_TREE_THREADS], 0); /* which is known */
     test.reader.close(test.reader.self);
 
-    target.cgroup_fd = open_group("sys/fs/cgroup/a/b"); /* without controllers */
+    target.cgroup_fd[0] = open_group("sys/fs/cgroup/a/b"); /* without controllers */
     write_file("usage_usec 9\n", "sys/fs/cgroup/a/b/cpu.stat");
     assert_true(open_target(&test, &target));
-    close(target.cgroup_fd);
+    close(target.cgroup_fd[0]);
     test.reader.state(test.reader.self, RPS_SYSTEM_GROUP, &can);
     assert_int_equal(can.supported, 0);
     assert_string_equal(can.reason[RPS_GROUP_THROTTLED],
