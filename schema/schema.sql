@@ -484,7 +484,16 @@ CREATE TABLE task (               -- one row per thread that was seen in samples
     end_ns INTEGER,               -- NULL: not before the recording, or not known
     process_ns INTEGER,           -- in one row of a process: the exact CPU time of all its threads,
                                   -- ns; NULL: not known, or in another row
+    cgroup INTEGER,               -- cgroup.cgroup that its process was in when it was first seen;
+                                  -- NULL: not read, as in runs that are not of CPUs or a cgroup
     PRIMARY KEY (run_id, task)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE cgroup (             -- one row per control group that tasks were in
+    run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+    cgroup INTEGER NOT NULL,
+    path TEXT NOT NULL,           -- from the root of its hierarchy: /system.slice/cron.service
+    PRIMARY KEY (run_id, cgroup)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE program (            -- threads that ended, and had exact CPU times, by program: the

@@ -88,7 +88,23 @@ struct rps_task {
     int64_t end_ns;     /* it ended; -1: not before the recording, or not known */
     int64_t process_ns; /* of one task of a process: the exact CPU time of all of it; -1: not known,
                            or another task has it */
+    int64_t cgroup;     /* that its process was in when the task was first seen; -1: not known */
 };
+
+struct rps_cgroup {
+    int64_t cgroup;
+    const char *path; /* from the root of its hierarchy, "/a/b" */
+};
+
+/* The path of a process's control group, from what /proc/PID/cgroup says of all hierarchies: one that
+ * names a container, else that of version 2, else the longest; those that do not hold the process
+ * say "/". A part of the text, which is cut up; NULL: none. */
+char *rps_cgroup_find(char *text);
+
+/* What people call it, which is a part of the path: the container that it is in, by the first 12
+ * characters of its number; else the systemd unit, else the path. ret_end is where in the path the
+ * container's or unit's own ends, so that groups below it are one with it. */
+const char *rps_cgroup_name(const char *path, size_t *ret_length, size_t *ret_end);
 
 /* The threads of a program, a process's first thread's name, that ended while recording and whose
  * exact CPU time is known (RPS_SAMPLE_TIME). */
@@ -124,13 +140,15 @@ struct rps_code_count {
 struct rps_code {
     struct rps_sampling sampling;
     int is_of_machine; /* the run is of CPUs: programs tell more of it than functions */
-    size_t module_count, frame_count, location_count, stack_count, task_count, program_count;
+    size_t module_count, frame_count, location_count, stack_count, task_count, program_count,
+        cgroup_count;
     struct rps_module *module; /* owned, with its texts, as all below */
     struct rps_frame *frame;
     struct rps_location *location; /* in order of frame and depth */
     struct rps_stack *stack;
     struct rps_task *task;
     struct rps_program *program;
+    struct rps_cgroup *cgroup;
     char *texts; /* owned: what the paths and names point into */
 };
 

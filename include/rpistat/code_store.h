@@ -1,5 +1,5 @@
 /*
- * The code of a run in its store: the tables sampling, module, frame, stack, task, program,
+ * The code of a run in its store: the tables sampling, module, frame, stack, task, cgroup, program,
  * location and code_count (schema/).
  */
 #ifndef RPISTAT_CODE_STORE_H
@@ -25,6 +25,7 @@ void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *s
 void rps_writer_module(struct rps_writer *writer, const struct rps_module *module);
 void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame);
 void rps_writer_stack(struct rps_writer *writer, const struct rps_stack *stack);
+void rps_writer_cgroup(struct rps_writer *writer, const struct rps_cgroup *cgroup);
 void rps_writer_task(struct rps_writer *writer, const struct rps_task *task);
 void rps_writer_location(struct rps_writer *writer, const struct rps_location *location);
 void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns);

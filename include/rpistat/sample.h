@@ -16,12 +16,13 @@
 #define RPS_BUILD_ID_MAX 20 /* bytes */
 
 enum rps_sample_kind {
-    RPS_SAMPLE_STACK, /* a sample */
-    RPS_SAMPLE_MAP,   /* executable memory: address, length, file_offset, path, build_id */
-    RPS_SAMPLE_FORK,  /* thread tid of process pid was made by parent_pid, parent_tid */
-    RPS_SAMPLE_NAME,  /* thread tid is called `path`; is_exec: by an exec, which empties memory */
-    RPS_SAMPLE_EXIT,  /* thread tid of process pid has ended */
-    RPS_SAMPLE_TIME,  /* thread tid of process pid had cpu_time_ns on `cpu` while it could be
+    RPS_SAMPLE_STACK,  /* a sample */
+    RPS_SAMPLE_MAP,    /* executable memory: address, length, file_offset, path, build_id */
+    RPS_SAMPLE_FORK,   /* thread tid of process pid was made by parent_pid, parent_tid */
+    RPS_SAMPLE_NAME,   /* thread tid is called `path`; is_exec: by an exec, which empties memory */
+    RPS_SAMPLE_CGROUP, /* process pid is in the control group `path` */
+    RPS_SAMPLE_EXIT,   /* thread tid of process pid has ended */
+    RPS_SAMPLE_TIME,   /* thread tid of process pid had cpu_time_ns on `cpu` while it could be
                           sampled: once for each CPU that it was on, behind its RPS_SAMPLE_EXIT; of
                           threads that were opened when the recording ends, with what those that
                           they made, and that go on, have had */
@@ -70,7 +71,7 @@ struct rps_sample {
     uint8_t build_id[RPS_BUILD_ID_MAX];
     size_t build_id_bytes; /* 0: not known */
     int is_exec;
-    const char *path; /* of a file, "[vdso]", "//anon"; of a thread its name; of a symbol its own */
+    const char *path; /* of a file, "[vdso]", "//anon", a group; the name of a thread, or symbol */
 
     /* RPS_SAMPLE_SYMBOL. A function of several lines is as many symbols. */
     const char *source_file; /* NULL: not known */

@@ -41,8 +41,10 @@ _Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
 const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
     {RPS_FINDING_WRONG,
      "SELECT " NUMBERS("module") " + " NUMBERS("frame") " + " NUMBERS("stack") " + " NUMBERS(
-         "task") " + " NUMBERS("program"),
-     "modules, frames, stacks, tasks and programs with numbers that no recorder writes", 1, 0},
+         "task") " + " NUMBERS("program") " + " NUMBERS("cgroup"),
+     "modules, frames, stacks, tasks, programs and control groups with numbers that no recorder "
+     "writes",
+     1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM frame WHERE run_id = ?1 AND module <> -1 AND module NOT IN"
      " (SELECT module FROM module WHERE run_id = ?1) AND " NONE_LOST,
@@ -61,6 +63,10 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
      " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST "))",
      "names of frames that are not there", 1, 0},
+    {RPS_FINDING_WRONG,
+     "SELECT count(*) FROM task WHERE run_id = ?1 AND cgroup IS NOT NULL AND cgroup NOT IN"
+     " (SELECT cgroup FROM cgroup WHERE run_id = ?1) AND " NONE_LOST,
+     "tasks in control groups that are not there", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
      " OR period < 0 OR (period > ?2 AND NOT EXISTS (SELECT 1 FROM gap WHERE run_id = ?1)))",
@@ -105,7 +111,7 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
 /* ?1 is the run, ?2 its highest period. */
 static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
     "frame", "frame") DROP_NUMBERS("stack", "stack") DROP_NUMBERS("task", "task")
-    DROP_NUMBERS("program", "program") DROP_NUMBERS(
+    DROP_NUMBERS("program", "program") DROP_NUMBERS("cgroup", "cgroup") DROP_NUMBERS(
         "location",
         "depth") "UPDATE stack SET calls = NULL WHERE " IS_NO_PATH ";"
                  "DELETE FROM location WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
@@ -123,6 +129,8 @@ static const char sql_mend[] =
     " WHERE run_id = ?1 AND stack NOT IN " STACKS ";"
     "INSERT OR IGNORE INTO task (run_id, task, pid, tid, name, start_ns)"
     " SELECT DISTINCT ?1, task, -1, -1, '', 0 FROM task_count WHERE run_id = ?1;"
+    "UPDATE task SET cgroup = NULL WHERE run_id = ?1 AND cgroup NOT IN (SELECT cgroup FROM cgroup"
+    " WHERE run_id = ?1);"
     "UPDATE frame SET module = -1 WHERE run_id = ?1 AND module NOT IN (SELECT module FROM module"
     " WHERE run_id = ?1);"
     "UPDATE stack SET frame = -1 WHERE run_id = ?1 AND frame NOT BETWEEN 0 AND 1999999;"

@@ -4,7 +4,7 @@
 
 #include "rpistat/store_wing.h"
 
-#define RPS_CODE_QUESTIONS 13
+#define RPS_CODE_QUESTIONS 14
 extern const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS];
 
 /*

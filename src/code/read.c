@@ -21,7 +21,7 @@
 
 #define NAMES_MAX 64 /* of a frame: more than naming finds of inlined functions */
 
-enum { MODULES, FRAMES, STACKS, TASKS, LOCATIONS, PROGRAMS, LISTS };
+enum { MODULES, FRAMES, STACKS, CGROUPS, TASKS, LOCATIONS, PROGRAMS, LISTS };
 
 /* An array that grows. */
 struct list {
@@ -85,6 +85,8 @@ static void place_texts(struct rps_code *code)
         place_text(code, &code->task[i].name);
     for (size_t i = 0; i < code->program_count; i++)
         place_text(code, &code->program[i].name);
+    for (size_t i = 0; i < code->cgroup_count; i++)
+        place_text(code, &code->cgroup[i].path);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
@@ -158,6 +160,16 @@ static void fill_task(struct reading *r, sqlite3_stmt *stmt, void *element)
     task->start_ns = time_of(stmt, 4, 0);
     task->end_ns = time_of(stmt, 5, -1);
     task->process_ns = time_of(stmt, 6, -1);
+    task->cgroup = sqlite3_column_type(stmt, 7) == SQLITE_NULL
+                       ? -1
+                       : rps_database_index(stmt, 7, (int64_t)r->list[CGROUPS].count);
+}
+
+static void fill_cgroup(struct reading *r, sqlite3_stmt *stmt, void *element)
+{
+    struct rps_cgroup *cgroup = element;
+
+    cgroup->path = keep_text(r, stmt, 1);
 }
 
 static void fill_program(struct reading *r, sqlite3_stmt *stmt, void *element)
@@ -200,6 +212,7 @@ static const struct {
         struct rps_stack stack;
         struct rps_task task;
         struct rps_program program;
+        struct rps_cgroup cgroup;
     } unknown; /* of which there is no row */
 } tables[LISTS] = {
     [MODULES] = {"SELECT module, kind, path, build_id FROM module WHERE run_id = ?1"
@@ -213,16 +226,18 @@ static const struct {
                 fill_stack, sizeof(struct rps_stack), RPS_CODE_NUMBER_MAX,
                 .unknown.stack = {.parent = -1, .frame = -1}},
     [TASKS] =
-        {"SELECT task, pid, tid, name, start_ns, end_ns, process_ns FROM task WHERE run_id = ?1"
-         " ORDER BY task",
+        {"SELECT task, pid, tid, name, start_ns, end_ns, process_ns, cgroup FROM task"
+         " WHERE run_id = ?1 ORDER BY task",
          fill_task, sizeof(struct rps_task), 1000000,
-         .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1, .process_ns = -1}},
+         .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1, .process_ns = -1, .cgroup = -1}},
     [LOCATIONS] = {"SELECT frame, depth, function, file, line, how FROM location WHERE run_id = ?1"
                    " ORDER BY frame, depth",
                    fill_location, sizeof(struct rps_location), 4000000, .unknown.number = 0},
     [PROGRAMS] = {"SELECT program, name, cpu_ns, samples, unsampled_ns, unsampled_processes,"
                   " unsampled_threads FROM program WHERE run_id = ?1 ORDER BY program",
                   fill_program, sizeof(struct rps_program), 100000, .unknown.program = {0}},
+    [CGROUPS] = {"SELECT cgroup, path FROM cgroup WHERE run_id = ?1 ORDER BY cgroup", fill_cgroup,
+                 sizeof(struct rps_cgroup), 100000, .unknown.cgroup = {0}},
 };
 
 /* The place of the row in its array; -1 for one to leave out. */
@@ -367,6 +382,8 @@ int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *
         .task_count = list[TASKS].count,
         .program = list[PROGRAMS].array,
         .program_count = list[PROGRAMS].count,
+        .cgroup = list[CGROUPS].array,
+        .cgroup_count = list[CGROUPS].count,
         .location = list[LOCATIONS].array,
         .location_count = list[LOCATIONS].count,
         .texts = r.texts.array,

@@ -103,6 +103,13 @@ static void on_stack(void *context, const struct rps_stack *stack)
     rps_writer_stack(samples->writer, stack);
 }
 
+static void on_cgroup(void *context, const struct rps_cgroup *cgroup)
+{
+    struct recorder *samples = context;
+
+    rps_writer_cgroup(samples->writer, cgroup);
+}
+
 static void on_task(void *context, const struct rps_task *task)
 {
     struct recorder *samples = context;
@@ -441,9 +448,14 @@ static void add_processes(struct recorder *samples, const struct rps_target *tar
         rps_tracker_add_process(samples->tracker, target->pid[i]);
     if (target->pid_count > 0 || !(processes = opendir("/proc")))
         return;
+    rps_tracker_read_cgroups(samples->tracker, "/proc");
     for (struct dirent *entry; (entry = readdir(processes)) != NULL;) {
-        if (isdigit((unsigned char)entry->d_name[0]))
-            rps_tracker_add_process(samples->tracker, (pid_t)strtol(entry->d_name, NULL, 10));
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        rps_tracker_add_process(samples->tracker, pid);
+        rps_tracker_add_cgroup(samples->tracker, "/proc", pid);
     }
     closedir(processes);
 }
@@ -535,6 +547,7 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
             .module = on_module,
             .frame = on_frame,
             .stack = on_stack,
+            .cgroup = on_cgroup,
             .task = on_task,
             .process_time = on_process_time,
             .program = on_program,

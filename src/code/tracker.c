@@ -24,6 +24,7 @@
 #define NAME_SIZE     64
 
 #define PROGRAMS_MAX 10000 /* that are told apart; above, one without a name */
+#define CGROUPS_MAX  65536 /* likewise */
 
 /* A thread that has ended is known for so long: its CPU time comes behind its end. Where the kernel
  * has exchanged two threads' events it comes later: so many are waited for. */
@@ -37,7 +38,10 @@ struct rps_process {
     size_t living;             /* and those of them that have not ended */
     int64_t task;              /* that was seen last of it; -1: none */
     int64_t cpu_ns;            /* of the threads that have ended; -1: not known of all */
-    char name[NAME_SIZE];      /* of the first thread, when it had ended */
+    pid_t parent;
+    int64_t cgroup;       /* its parent's, until it is read; -1: not known */
+    int is_placed;        /* it was read since the last exec */
+    char name[NAME_SIZE]; /* of the first thread, when it had ended */
 };
 
 struct rps_thread {
@@ -75,6 +79,37 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     return hash;
+}
+
+/* The number of the text, among items that begin with it; negative without memory. */
+static int64_t add_text(struct rps_intern *table, const char *text, int *ret_is_new)
+{
+    uint64_t hash = hash_text(0, text), same = 0;
+    struct rps_tracker_text *item;
+    int64_t number;
+    char *own;
+
+    *ret_is_new = 0;
+    while ((item = rps_intern_at(table, number = rps_intern_find(table, hash, same)))) {
+        if (strcmp(item->text, text) == 0)
+            return number;
+        same++;
+    }
+    own = strdup(text);
+    number = own ? rps_intern_add(table, hash, same, ret_is_new) : -1;
+    item = rps_intern_at(table, number);
+    if (item)
+        item->text = own;
+    else
+        free(own);
+    return number;
+}
+
+static void free_texts(struct rps_intern *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        free(((struct rps_tracker_text *)rps_intern_at(table, (int64_t)i))->text);
+    rps_intern_free(table);
 }
 
 static int is_module(const struct rps_tracker_module *module, enum rps_module_kind kind,
@@ -486,9 +521,22 @@ static struct rps_thread *find_thread(const struct rps_tracker *tracker, pid_t t
 
 static void tell_task(struct rps_tracker *tracker, struct rps_thread *thread, int64_t end_ns)
 {
-    struct rps_task told = {thread->task,     thread->pid, (pid_t)thread->key.a, thread->name,
-                            thread->start_ns, end_ns,      .process_ns = -1};
+    int64_t number = find_process(tracker, thread->pid)->cgroup;
+    struct rps_tracker_cgroup *cgroup = rps_intern_at(&tracker->cgroup, number);
+    struct rps_task told = {.task = thread->task,
+                            .pid = thread->pid,
+                            .tid = (pid_t)thread->key.a,
+                            .name = thread->name,
+                            .start_ns = thread->start_ns,
+                            .end_ns = end_ns,
+                            .process_ns = -1,
+                            .cgroup = number};
 
+    if (cgroup && !cgroup->is_told)
+        tracker->sink.cgroup(tracker->sink.context,
+                             &(struct rps_cgroup){number, cgroup->path.text});
+    if (cgroup)
+        cgroup->is_told = 1;
     tracker->sink.task(tracker->sink.context, &told);
     thread->is_renamed = 0;
 }
@@ -503,30 +551,13 @@ static void end_task(struct rps_tracker *tracker, struct rps_thread *thread, int
 /* The program of that name; NULL without memory. */
 static struct rps_tracker_program *add_program(struct rps_tracker *tracker, const char *name)
 {
-    struct rps_tracker_program *program;
-    uint64_t hash, same = 0;
-    char *own_name;
-    int64_t number;
     int is_new;
+    int64_t number =
+        add_text(&tracker->program, tracker->program.count < PROGRAMS_MAX ? name : "", &is_new);
+    struct rps_tracker_program *program = rps_intern_at(&tracker->program, number);
 
-    if (tracker->program.count >= PROGRAMS_MAX)
-        name = "";
-    hash = hash_text(0, name);
-    while ((number = rps_intern_find(&tracker->program, hash, same)) >= 0) {
-        program = rps_intern_at(&tracker->program, number);
-        if (strcmp(program->name, name) == 0)
-            return program;
-        same++;
-    }
-    own_name = strdup(name);
-    number = own_name ? rps_intern_add(&tracker->program, hash, same, &is_new) : -1;
-    if (number < 0) {
-        free(own_name);
-        return NULL;
-    }
-    program = rps_intern_at(&tracker->program, number);
-    program->name = own_name;
-    program->told = (struct rps_program){.program = number, .name = own_name};
+    if (program && is_new)
+        program->told = (struct rps_program){.program = number, .name = program->name.text};
     return program;
 }
 
@@ -733,7 +764,8 @@ static struct rps_thread *add_thread(struct rps_tracker *tracker, pid_t pid, pid
         return NULL;
     }
     of = rps_intern_at(&tracker->process, process);
-    of->task = is_new ? -1 : of->task;
+    if (is_new)
+        of->task = of->cgroup = -1;
     of->threads++;
     of->living++;
     thread = rps_intern_at(&tracker->thread, number);
@@ -783,6 +815,8 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     if (parent_process && parent_process != process) {
         rps_space_release(process->space);
         process->space = rps_space_share(parent_process->space);
+        process->cgroup = parent_process->cgroup;
+        process->parent = sample->parent_pid;
     }
     return 0;
 }
@@ -798,22 +832,55 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
         end_task(tracker, thread, sample->time_ns);
         rps_space_release(process->space);
         process->space = NULL;
+        process->is_placed = 0;
     }
     snprintf(thread->name, sizeof(thread->name), "%s", sample->path ? sample->path : "");
     thread->is_renamed = thread->task >= 0;
     return 0;
 }
 
+static int take_cgroup(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_process *process = find_process(tracker, sample->pid);
+    int is_new;
+
+    if (!process)
+        process = add_process(tracker, sample);
+    if (!process)
+        return -1;
+    process->cgroup = add_text(&tracker->cgroup,
+                               tracker->cgroup.count < CGROUPS_MAX ? sample->path : "", &is_new);
+    return process->cgroup < 0 ? -1 : 0;
+}
+
+/* Read the control group of a process, once after each exec; of one that has ended, that of the
+ * next of its ancestors that lives. */
+static void place_process(struct rps_tracker *tracker, struct rps_process *process)
+{
+    struct rps_process *of = process;
+
+    while (tracker->proc && of && !of->is_placed) {
+        of->is_placed = 1;
+        if (rps_tracker_add_cgroup(tracker, tracker->proc, (pid_t)of->key.a) == 0)
+            break;
+        of = find_process(tracker, of->parent);
+    }
+    if (of && of->cgroup >= 0)
+        process->cgroup = of->cgroup;
+}
+
 /* The task that ran. */
 static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_thread *thread = find_thread(tracker, sample->tid);
+    struct rps_process *process = find_process(tracker, thread->pid);
 
     if (thread->task < 0) {
         thread->task = tracker->task_count++;
         thread->start_ns = sample->time_ns - tracker->start_ns;
         thread->is_renamed = 1;
-        find_process(tracker, thread->pid)->task = thread->task;
+        process->task = thread->task;
+        place_process(tracker, process);
     }
     if (thread->is_renamed)
         tell_task(tracker, thread, -1);
@@ -892,10 +959,16 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
     tracker->process = RPS_INTERN_OF(struct rps_process);
     tracker->thread = RPS_INTERN_OF(struct rps_thread);
     tracker->program = RPS_INTERN_OF(struct rps_tracker_program);
+    tracker->cgroup = RPS_INTERN_OF(struct rps_tracker_cgroup);
     for (int i = 0; i < RPS_MODULE_KINDS; i++)
         tracker->only_module[i] = -1;
     *ret = tracker;
     return 0;
+}
+
+void rps_tracker_read_cgroups(struct rps_tracker *tracker, const char *proc)
+{
+    tracker->proc = proc;
 }
 
 void rps_tracker_tell_programs(struct rps_tracker *tracker)
@@ -929,8 +1002,6 @@ void rps_tracker_free(struct rps_tracker *tracker)
     for (size_t i = 0; i < tracker->process.count; i++)
         rps_space_release(
             ((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
-    for (size_t i = 0; i < tracker->program.count; i++)
-        free(((struct rps_tracker_program *)rps_intern_at(&tracker->program, (int64_t)i))->name);
     rps_intern_free(&tracker->module);
     rps_intern_free(&tracker->frame);
     rps_intern_free(&tracker->address);
@@ -939,7 +1010,8 @@ void rps_tracker_free(struct rps_tracker *tracker)
     rps_intern_free(&tracker->stack);
     rps_intern_free(&tracker->process);
     rps_intern_free(&tracker->thread);
-    rps_intern_free(&tracker->program);
+    free_texts(&tracker->program);
+    free_texts(&tracker->cgroup);
     rps_simulated_free(&tracker->simulated);
     free(tracker);
 }
@@ -966,6 +1038,9 @@ void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sampl
         break;
     case RPS_SAMPLE_NAME:
         status = take_name(tracker, sample);
+        break;
+    case RPS_SAMPLE_CGROUP:
+        status = take_cgroup(tracker, sample);
         break;
     case RPS_SAMPLE_EXIT:
         end_thread(tracker, sample->tid, sample->time_ns);

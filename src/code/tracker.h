@@ -33,6 +33,7 @@ struct rps_tracker_sink {
     void (*module)(void *context, const struct rps_module *module);
     void (*frame)(void *context, const struct rps_frame *frame);
     void (*stack)(void *context, const struct rps_stack *stack);
+    void (*cgroup)(void *context, const struct rps_cgroup *cgroup);
     /* Again when it has another name, or has ended. */
     void (*task)(void *context, const struct rps_task *task);
     /* Of the process of a task that was told, which has ended: its exact CPU time. */
@@ -57,12 +58,20 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
                     struct rps_error *err);
 void rps_tracker_free(struct rps_tracker *tracker);
 
+/* From now on tasks have the control groups of their processes, below `proc`, which is borrowed, as
+ * /proc. Each is read when a sample of it comes for the first time, and again after an exec; that of
+ * a process that has ended by then is its parent's. */
+void rps_tracker_read_cgroups(struct rps_tracker *tracker, const char *proc);
+
 /* A process that runs already: its maps, threads and their names, from /proc. One that has ended
  * meanwhile has none. */
 void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
 
 /* The next sample, in order of time. Without memory it is counted as lost. */
 void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
+
+/* Read the control group of a process below `proc`, and add it; -1: there is none. */
+int rps_tracker_add_cgroup(struct rps_tracker *tracker, const char *proc, pid_t pid);
 
 /* Hand over how long threads wait that still do, until then. All samples before it came. */
 void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns);

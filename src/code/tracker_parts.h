@@ -42,11 +42,21 @@ struct rps_tracker_address {
     int is_innermost; /* it was, once */
 };
 
+/* A name, or path, that is told apart from others: what such items begin with. */
+struct rps_tracker_text {
+    struct rps_intern_key key; /* hash of the text, and how many others have the same */
+    char *text;                /* owned */
+};
+
 struct rps_tracker_program {
-    struct rps_intern_key key; /* hash of its name, and how many others have the same */
-    char *name;                /* owned */
+    struct rps_tracker_text name;
     struct rps_program told;
     int is_changed; /* since it was told */
+};
+
+struct rps_tracker_cgroup {
+    struct rps_tracker_text path;
+    int is_told; /* with the first task in it */
 };
 
 struct rps_tracker {
@@ -57,6 +67,8 @@ struct rps_tracker {
     struct rps_intern stack;           /* key alone: parent, frame */
     struct rps_intern process, thread; /* tracker.c has them */
     struct rps_intern program;         /* struct rps_tracker_program */
+    struct rps_intern cgroup;          /* struct rps_tracker_cgroup */
+    const char *proc;                  /* where processes' control groups are read; NULL: nowhere */
     struct rps_tracker_ended {
         int64_t first, last; /* numbers of threads, in order of their ends */
         size_t count;

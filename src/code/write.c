@@ -21,6 +21,7 @@ enum {
     LOCATION,
     PROCESS_TIME,
     PROGRAM,
+    CGROUP,
     STACK_COUNT, /* those behind it as enum rps_code_counted has them */
     TASK_COUNT,
     BLOCKED_COUNT
@@ -78,10 +79,16 @@ void rps_writer_stack(struct rps_writer *writer, const struct rps_stack *stack)
 
 void rps_writer_task(struct rps_writer *writer, const struct rps_task *task)
 {
-    const int64_t number[] = {task->task, task->pid, task->tid, task->start_ns, task->end_ns};
+    const int64_t number[] = {task->task,     task->pid,    task->tid,
+                              task->start_ns, task->end_ns, task->cgroup};
     const char *const text[] = {task->name};
 
     rps_writer_row(writer, TASK, number, COUNT(number), text, COUNT(text));
+}
+
+void rps_writer_cgroup(struct rps_writer *writer, const struct rps_cgroup *cgroup)
+{
+    rps_writer_row(writer, CGROUP, &cgroup->cgroup, 1, &cgroup->path, 1);
 }
 
 void rps_writer_location(struct rps_writer *writer, const struct rps_location *location)
@@ -175,8 +182,8 @@ static int open_gathered(sqlite3 *db, int64_t run_id, void **ret_self)
     if (code == SQLITE_OK)
         code = rps_code_paths_prepare(db, &g->insert_path);
     if (code == SQLITE_OK)
-        code = rps_database_prepare(db, "SELECT stacks, tasks, blocked FROM code_count " COUNTS_OF_BLOCK,
-                                    &g->thin);
+        code = rps_database_prepare(
+            db, "SELECT stacks, tasks, blocked FROM code_count " COUNTS_OF_BLOCK, &g->thin);
     if (code == SQLITE_OK)
         code = rps_database_prepare(db, "DELETE FROM code_count " COUNTS_OF_BLOCK, &g->cut);
     if (code != SQLITE_OK) {
@@ -272,8 +279,10 @@ const struct rps_store_wing rps_code_store = {
                        " VALUES (?1, ?2, ?3, ?4, ?5)",
             [FRAME] = "INSERT OR IGNORE INTO frame (run_id, frame, module, address, function)"
                       " VALUES (?1, ?2, ?3, ?4, nullif(?5, 0))",
-            [TASK] = "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
-                     " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)",
+            [TASK] =
+                "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, cgroup,"
+                " name) VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), nullif(?7, -1), ?8)",
+            [CGROUP] = "INSERT OR IGNORE INTO cgroup (run_id, cgroup, path) VALUES (?1, ?2, ?3)",
             [LOCATION] = "INSERT OR REPLACE INTO location (run_id, frame, depth, line, function,"
                          " file, how) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             [PROCESS_TIME] = "UPDATE task SET process_ns = ?3 WHERE run_id = ?1 AND task = ?2",

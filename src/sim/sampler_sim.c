@@ -235,6 +235,10 @@ static void tell_names(const struct sim_code *code, const struct rps_sample_sink
             .kind = RPS_SAMPLE_NAME, .pid = task->pid, .tid = task->tid, .path = task->name};
 
         sink->sample(sink->context, &name);
+        name.kind = RPS_SAMPLE_CGROUP;
+        name.path = task->cgroup;
+        if (name.path)
+            sink->sample(sink->context, &name);
     }
 }
 

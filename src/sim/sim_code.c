@@ -159,10 +159,13 @@ int rps_sim_code_add_task(struct sim_code *code, int count, char **word, struct 
 {
     struct sim_task *task;
     uint64_t pid, tid;
+    const char *cgroup = count > 2 && strncmp(word[count - 1], "cgroup=/", 8) == 0
+                             ? word[--count] + strlen("cgroup=")
+                             : NULL;
     int rc;
 
     if (count < 2 || count > 3)
-        return rps_error_set(err, RPS_USAGE, "expected: task NAME PID [TID]");
+        return rps_error_set(err, RPS_USAGE, "expected: task NAME PID [TID] [cgroup=/PATH]");
     if ((rc = check_name(word[0], err)) < 0 ||
         (rc = rps_parse_uint64("process", word[1], 1, INT32_MAX, &pid, err)) < 0 ||
         (rc = rps_parse_uint64("thread", word[count - 1], 1, INT32_MAX, &tid, err)) < 0)
@@ -175,7 +178,7 @@ int rps_sim_code_add_task(struct sim_code *code, int count, char **word, struct 
         return rps_error_memory(err);
     code->task = task;
     task += code->task_count++;
-    if (!(task->name = strdup(word[0])))
+    if (!(task->name = strdup(word[0])) || (cgroup && !(task->cgroup = strdup(cgroup))))
         return rps_error_memory(err);
     task->pid = (pid_t)pid;
     task->tid = (pid_t)tid;
@@ -303,8 +306,10 @@ void rps_sim_code_free(struct sim_code *code)
         free(code->function[i].name);
         free(code->function[i].file);
     }
-    for (size_t i = 0; i < code->task_count; i++)
+    for (size_t i = 0; i < code->task_count; i++) {
         free(code->task[i].name);
+        free(code->task[i].cgroup);
+    }
     for (size_t i = 0; i < code->stack_count; i++)
         free(code->stack[i].function);
     free(code->function);

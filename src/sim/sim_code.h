@@ -24,7 +24,8 @@ struct sim_function {
 };
 
 struct sim_task {
-    char *name; /* owned */
+    char *name;   /* owned */
+    char *cgroup; /* owned; of its process; NULL: none is told */
     pid_t pid, tid;
 };
 

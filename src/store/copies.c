@@ -78,6 +78,7 @@ static const struct content growing[] = {
     {"frame", .columns = "frame, module, address"},
     {"stack", .columns = "stack, parent, frame, calls"},
     {"task", .columns = "task, pid, tid, name, start_ns"},
+    {"cgroup", .columns = "cgroup, path"},
     {"program", .columns = "program, name"},
     {"code_count", .columns = "level, cpu, period, part, stacks, tasks, blocked",
      .excuse = "SELECT " IS_THINNED("0") " OR (?2 > 0 AND NOT " IS_THINNED("1") ")"},

@@ -30,6 +30,7 @@ const struct rps_table rps_tables[RPS_TABLE_COUNT] = {
     {"location", 3, {"run_id", "frame", "depth"}, {1, 0, 0}, false},
     {"stack", 2, {"run_id", "stack"}, {1, 0}, false},
     {"task", 2, {"run_id", "task"}, {1, 0}, false},
+    {"cgroup", 2, {"run_id", "cgroup"}, {1, 0}, false},
     {"program", 2, {"run_id", "program"}, {1, 0}, false},
     {"code_count", 5, {"run_id", "level", "cpu", "period", "part"}, {1, 0, -1, 0, 0}, false},
 };

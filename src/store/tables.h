@@ -8,7 +8,7 @@
 
 #include "rpistat/store_wing.h"
 
-#define RPS_TABLE_COUNT    25
+#define RPS_TABLE_COUNT    26
 #define RPS_TABLE_KEYS_MAX 5
 
 struct rps_table {

@@ -5,13 +5,14 @@ import sqlite3
 class Code:
     """`add` stacks of functions to the periods of a run, then `write` them.
 
-    A function is a name, or (name, module, file, line); a stack goes from the outermost one on.
+    A function is a name, or (name, module, file, line); a stack goes from the outermost one on. A task is
+    (name, pid, tid), or has its control group behind these.
     """
 
     def __init__(self, path, run=1, frequency=99):
         self.store, self.run, self.frequency = sqlite3.connect(path, timeout=10), run, frequency
         self.modules, self.frames, self.stacks, self.tasks = {}, {}, {}, {}
-        self.counts, self.task_counts = {}, {}
+        self.counts, self.task_counts, self.cgroups = {}, {}, {}
 
     def _module(self, path):
         return self.modules.setdefault(path, len(self.modules))
@@ -43,7 +44,10 @@ class Code:
             "location": [(run, n, 0, name, file, line, "debug" if file else "symbol")
                          for (name, _, file, line), n in self.frames.items() if name],
             "stack": [(run, n, parent, frame) for (parent, frame), n in self.stacks.items()],
-            "task": [(run, n, pid, tid, name, 0, None) for (name, pid, tid), n in self.tasks.items()],
+            "task": [(run, n, task[1], task[2], task[0], 0, None, None,
+                      self.cgroups.setdefault(task[3], len(self.cgroups)) if len(task) > 3 else None)
+                     for task, n in self.tasks.items()],
+            "cgroup": [(run, n, path) for path, n in self.cgroups.items()],
             "code_count": [(run, 0, cpu, period, n, '{"%d":[%d]}' % (count, n), "{}")
                            for (cpu, period, n), count in self.counts.items()] +
                           [(run, 0, cpu, period, 1000000 + n, "{}", '{"%d":[%d]}' % (count, n))

@@ -49,11 +49,23 @@ static void take_stack(void *context, const struct rps_stack *stack)
     seen->stack_count++;
 }
 
+static void take_cgroup(void *context, const struct rps_cgroup *cgroup)
+{
+    struct seen *seen = context;
+
+    assert_true(cgroup->cgroup >= 0 && cgroup->cgroup < 16);
+    assert_string_equal(seen->cgroup[cgroup->cgroup], ""); /* once */
+    snprintf(seen->cgroup[cgroup->cgroup], sizeof(seen->cgroup[0]), "%s", cgroup->path);
+    seen->cgroup_count++;
+}
+
 static void take_task(void *context, const struct rps_task *task)
 {
     struct seen *seen = context;
 
     assert_true(task->task >= 0 && (size_t)task->task <= seen->task_count);
+    assert_true(task->cgroup >= -1 && task->cgroup < 16);
+    assert_true(task->cgroup == -1 || seen->cgroup[task->cgroup][0]);
     if (task->task < SEEN_MAX) {
         struct seen_task *to = &seen->task[task->task];
 
@@ -129,6 +141,7 @@ struct rps_tracker *seen_tracker(struct seen *ret, int64_t start_ns)
                                     .module = take_module,
                                     .frame = take_frame,
                                     .stack = take_stack,
+                                    .cgroup = take_cgroup,
                                     .task = take_task,
                                     .process_time = take_process_time,
                                     .program = take_program,

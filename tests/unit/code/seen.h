@@ -18,6 +18,8 @@ struct seen {
         struct rps_task task;
         char name[64];
     } task[SEEN_MAX];
+    size_t cgroup_count;
+    char cgroup[16][128]; /* paths */
     size_t program_count;
     struct seen_program {
         struct rps_program program;

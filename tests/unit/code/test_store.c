@@ -90,6 +90,10 @@ static void what_is_handed_over(void **state)
     assert_string_equal(code.task[1].name, "worker");
     assert_int_equal(code.task[1].start_ns, 2000000000);
     assert_int_equal(code.task[1].end_ns, -1);
+    assert_int_equal(code.task[1].cgroup, -1);
+    assert_int_equal(code.task[0].cgroup, 0);
+    assert_int_equal(code.cgroup_count, 1);
+    assert_string_equal(code.cgroup[0].path, "/system.slice/work.service");
     rps_code_free(&code);
     reader = open_reader(path);
     seen = counts_of(reader, 0, 0, UINT64_MAX);
@@ -110,8 +114,9 @@ static void what_is_handed_over(void **state)
 static void what_comes_again(void **state)
 {
     const char *path = fixture_path(state, "s");
-    const struct rps_task task = {0, 100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000),
-                                  -1};
+    const struct rps_task task = {0,  100, 100, "renamed", INT64_C(4000000000), INT64_C(7000000000),
+                                  -1, 1};
+    const struct rps_cgroup cgroup = {1, "/b"};
     const struct rps_code_count count = {.cpu = RPS_CPU_ALL, .period = 3, .id = 0, .samples = 5};
     const struct rps_frame frame = {2, 1, 7, 0};
     struct rps_program program = {0, "md5sum", 6000, 5, 4000, 3, 2};
@@ -125,6 +130,7 @@ static void what_comes_again(void **state)
         fixture_code(writer, n);
     rps_writer_stack_count(writer, &count);
     rps_writer_stack_count(writer, &count);
+    rps_writer_cgroup(writer, &cgroup);
     rps_writer_task(writer, &task);
     rps_writer_process_time(writer, 0, INT64_C(8000000000));
     rps_writer_program(writer, &program);
@@ -140,6 +146,8 @@ static void what_comes_again(void **state)
     assert_int_equal(code.task[0].start_ns, INT64_C(4000000000));
     assert_int_equal(code.task[0].end_ns, INT64_C(7000000000));
     assert_int_equal(code.task[0].process_ns, INT64_C(8000000000));
+    assert_int_equal(code.task[0].cgroup, 1);
+    assert_string_equal(code.cgroup[1].path, "/b");
     assert_int_equal(code.program_count, 1);
     assert_string_equal(code.program[0].name, "md5sum");
     assert_int_equal(code.program[0].cpu_ns, 6001);
@@ -421,6 +429,9 @@ static void hostile_rows(void **state)
         "UPDATE module SET kind = 'x', path = printf('%.*c', 100000, 'p') || char(7)",
         "DELETE FROM module; DELETE FROM frame WHERE frame % 2",
         "UPDATE task SET pid = -5, tid = 1 << 60, start_ns = -1, end_ns = -1, task = task + 7",
+        "UPDATE cgroup SET cgroup = 99999, path = char(7)",
+        "UPDATE task SET cgroup = -1 << 62; UPDATE cgroup SET cgroup = -1 << 62",
+        "UPDATE task SET cgroup = 1 << 62 WHERE task = 1; DELETE FROM cgroup",
         "INSERT INTO location VALUES (1, 3, 1, 'f', '', -1, 'how'), (1, 77, 0, 'f', '', 1, "
         "'debug')",
         "UPDATE code_count SET stacks = '!', tasks = '{\"1\":[1999999]}'",
@@ -452,6 +463,9 @@ static void hostile_rows(void **state)
         }
         for (size_t n = 0; n < code.frame_count; n++)
             assert_true(code.frame[n].module < (int64_t)code.module_count);
+        for (size_t n = 0; n < code.task_count; n++)
+            assert_true(code.task[n].cgroup >= -1 &&
+                        code.task[n].cgroup < (int64_t)code.cgroup_count);
         rps_code_free(&code);
         reader = open_reader(path);
         counts_of(reader, 0, 0, UINT64_MAX);

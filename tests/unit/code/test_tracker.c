@@ -1,4 +1,5 @@
 /* From samples to modules, frames, stacks and tasks. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -434,6 +436,132 @@ static void test_number_again(void **state)
     assert_int_equal(seen.task[0].task.end_ns, now - START);
     add_address(7, 0x1000); /* its process had no other thread */
     expect_only(RPS_MODULE_MEMORY, "", 0x1000);
+}
+
+/* --- control groups --------------------------------------------------------------------------- */
+
+static char proc[] = "/tmp/rpistat-proc-XXXXXX";
+
+/* What /proc says of a process; NULL: it has ended. */
+static void write_cgroups(pid_t pid, const char *text)
+{
+    char path[80];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%d", proc, pid);
+    assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+    strcat(path, "/cgroup");
+    if (!text) {
+        assert_int_equal(unlink(path), 0);
+        return;
+    }
+    assert_non_null(file = fopen(path, "we"));
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect_cgroup(pid_t pid, const char *path)
+{
+    int64_t cgroup;
+
+    add_address(pid, 1);
+    cgroup = seen.task[seen.last_task].task.cgroup;
+    if (path)
+        assert_string_equal(seen.cgroup[cgroup], path);
+    else
+        assert_int_equal(cgroup, -1);
+}
+
+static int open_proc(void **state)
+{
+    assert_non_null(mkdtemp(proc));
+    return open_tracker(state);
+}
+
+static int close_proc(void **state)
+{
+    char command[64];
+
+    snprintf(command, sizeof(command), "rm -r %s", proc);
+    assert_int_equal(system(command), 0);
+    strcpy(proc + strlen(proc) - 6, "XXXXXX");
+    return close_tracker(state);
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void test_hierarchies(void **state)
+{
+    static const struct {
+        const char *text, *path;
+    } known[] = {
+        {"0::/system.slice/cron.service\n", "/system.slice/cron.service"},
+        {"0::/\n", "/"},
+        {"3:cpu,cpuacct:/docker/0a\n2:memory:/docker/0a\n1:name=systemd:/docker/0a\n",
+         "/docker/0a"},
+        {"9:name=systemd:/\n4:memory:/api/5\n1:cpu:/\n0::/\n", "/api/5"}, /* both versions */
+        {"4:memory:/long/er\n0::/b\n", "/b"},
+        {"4:memory:/docker/" ID "\n0::/system.slice/containerd.service\n", "/docker/" ID},
+        {"4:memory:/\n0::/user.slice/a:b\n", "/user.slice/a:b"},
+        {"0::/a/gone.scope (deleted)\n", "/a/gone.scope"},
+        {"", NULL},
+        {"0::\nnonsense\n:\n::\n", NULL},
+    };
+
+    (void)state;
+    rps_tracker_read_cgroups(tracker, proc);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        write_cgroups((pid_t)i + 20, known[i].text);
+        expect_cgroup((pid_t)i + 20, known[i].path);
+    }
+    assert_int_equal(seen.cgroup_count, 8);
+}
+
+/* Each is read once after an exec; what has ended has its parent's. Nothing is told of who has no
+ * samples. */
+static void test_cgroups(void **state)
+{
+    (void)state;
+    write_cgroups(7, "0::/init.scope\n");
+    rps_tracker_read_cgroups(tracker, proc);
+    add_name(7, 7, 0, "systemd");
+    assert_int_equal(rps_tracker_add_cgroup(tracker, proc, 7), 0);
+    assert_int_equal(rps_tracker_add_cgroup(tracker, proc, 99), -1);
+    add_fork(7, 8, 8);
+    write_cgroups(8, "0::/a.service\n");
+    add_name(8, 8, 1, "daemon");
+    add_fork(8, 9, 9);
+    add_fork(9, 10, 10);
+    assert_int_equal(seen.cgroup_count, 0);
+    expect_cgroup(10, "/a.service"); /* it has gone, as 9 has: what 8 is in */
+    expect_cgroup(9, "/init.scope"); /* it was asked in vain already: as far as was known */
+    write_cgroups(8, "0::/moved\n");
+    expect_cgroup(8, "/a.service");
+    add_name(8, 8, 1, "daemon");
+    expect_cgroup(8, "/moved");
+    add_fork(8, 8, 80); /* a thread */
+    add_stack(8, 80, (uint64_t[]){1}, 1, 0);
+    assert_int_equal(seen.task[seen.last_task].task.cgroup, 2);
+    add_fork(7, 11, 11);
+    expect_cgroup(11, "/init.scope");
+    expect_cgroup(12, NULL); /* of which nothing is known */
+    assert_int_equal(seen.cgroup_count, 3);
+}
+
+/* Nobody reads where that was not asked for; a simulation tells. */
+static void test_cgroups_unasked(void **state)
+{
+    struct rps_sample sample = {
+        .kind = RPS_SAMPLE_CGROUP, .pid = 20, .tid = 20, .path = "/simulated"};
+
+    (void)state;
+    write_cgroups(7, "0::/a\n");
+    expect_cgroup(7, NULL);
+    rps_tracker_add(tracker, &sample);
+    expect_cgroup(20, "/simulated");
+    add_fork(20, 21, 21);
+    add_name(21, 21, 1, "child");
+    expect_cgroup(21, "/simulated");
 }
 
 /* --- times ------------------------------------------------------------------------------------ */
@@ -908,7 +1036,8 @@ static void test_cut_is_not_complete(void **state)
     assert_int_equal(status().samples, 2);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, open_tracker, close_tracker)
+#define CASE(name)      cmocka_unit_test_setup_teardown(name, open_tracker, close_tracker)
+#define PROC_CASE(name) cmocka_unit_test_setup_teardown(name, open_proc, close_proc)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
@@ -1009,6 +1138,9 @@ int main(void)
         CASE(test_tasks),
         CASE(test_thread_is_renamed),
         CASE(test_number_again),
+        PROC_CASE(test_hierarchies),
+        PROC_CASE(test_cgroups),
+        PROC_CASE(test_cgroups_unasked),
         CASE(test_short_processes),
         CASE(test_process_times),
         CASE(test_late_times),

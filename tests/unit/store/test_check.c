@@ -132,7 +132,8 @@ static const struct damage damages[] = {
      "run 1: counts of stacks and tasks that are not there: 1\n"},
     {"DELETE FROM task",
      "run 1: rows of code_count that cannot be read, or count what is not there: 12\n"},
-    {"DELETE FROM task WHERE task = 0; INSERT INTO task VALUES (1, 99, 1, 1, '', 0, NULL, NULL)",
+    {"DELETE FROM task WHERE task = 0; INSERT INTO task VALUES (1, 99, 1, 1, '', 0, NULL, NULL, "
+     "NULL)",
      "run 1: counts of stacks and tasks that are not there: "},
     {ROWS "DELETE FROM stack WHERE stack = 10",
      "run 1: stacks whose caller is not one of the stacks before: 1\n"},
@@ -147,8 +148,11 @@ static const struct damage damages[] = {
     {"DELETE FROM frame WHERE frame = 2", "run 1: stacks of frames that are not there: 1\n"},
     {"DELETE FROM module WHERE module = 0", "run 1: frames of modules that are not there: 7\n"},
     {"UPDATE module SET module = -7 WHERE module = 0",
-     "run 1: modules, frames, stacks, tasks and programs with numbers that no recorder writes: "
-     "1\n"},
+     "run 1: modules, frames, stacks, tasks, programs and control groups with numbers that no "
+     "recorder writes: 1\n"},
+    {"DELETE FROM cgroup", "run 1: tasks in control groups that are not there: 1\n"},
+    {"UPDATE cgroup SET cgroup = 2000000",
+     "control groups with numbers that no recorder writes: 1\n"},
     {"INSERT INTO location VALUES (1, 99, 0, 'f', '', 0, 'debug')",
      "run 1: names of frames that are not there: 1\n"},
     {"UPDATE code_count SET period = 99 WHERE period = 3",

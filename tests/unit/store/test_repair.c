@@ -71,10 +71,10 @@ static int64_t differences(void **state, const char *table)
 static void expect_the_same(void **state)
 {
     static const char *const table[] = {
-        "run",       "event_set",   "event",      "metric",  "period",   "rollup",
-        "thinned",   "metric_step", "phase",      "outlier", "mark",     "gap",
-        "detection", "sampling",    "module",     "frame",   "location", "stack",
-        "task",      "program",     "code_count", "signal",  "reading",  "reading_rollup"};
+        "run",         "event_set", "event",          "metric", "period", "rollup",    "thinned",
+        "metric_step", "phase",     "outlier",        "mark",   "gap",    "detection", "sampling",
+        "module",      "frame",     "location",       "stack",  "task",   "program",   "code_count",
+        "signal",      "reading",   "reading_rollup", "cgroup"};
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (differences(state, table[i]) != 0)
