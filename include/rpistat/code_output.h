@@ -44,7 +44,7 @@ struct rps_code_output {
     int width; /* of the title, in characters */
 };
 
-/* "function", "line", "module", "process", "thread", "program"; NULL behind the last. */
+/* "function", "line", "module", "process", "thread", "program", "cgroup"; NULL behind the last. */
 extern const char *const rps_code_by_names[];
 
 /* Everything there is to know, into an empty document. */

@@ -56,14 +56,24 @@ struct rps_unsampled {
     } * program; /* most first */
 };
 
+/* Programs, or control groups, whose paths are `module`; most samples first. */
+struct rps_share_owners {
+    size_t count;
+    struct rps_share_owner {
+        struct rps_share_name name;
+        uint64_t samples;
+    } * owner;
+};
+
 struct rps_part_shares {
     struct rps_sampling sampling;   /* of the run */
     struct rps_unsampled unsampled; /* of the run */
     uint64_t sample_count;          /* of all groups */
     size_t group_count, name_count;
     struct rps_share_group *group;
-    struct rps_share_name *name; /* the functions of the run */
-    uint64_t *samples;           /* samples[group * name_count + name] */
+    struct rps_share_owners programs, cgroups; /* of all groups, where the run is of a machine */
+    struct rps_share_name *name;               /* the functions of the run */
+    uint64_t *samples;                         /* samples[group * name_count + name] */
 };
 
 /* The shares of each group of a part, all of the arena, from the wing of the reader: 1, or 0 and

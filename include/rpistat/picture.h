@@ -63,7 +63,7 @@ struct rps_picture_words {
 
 /* A panel of areas one on another, in steps: of code its shares of the time (code_panel.c), of
  * threads how many there are on average (system_panels.c). */
-#define RPS_PICTURE_AREAS_LINES 11
+#define RPS_PICTURE_AREAS_LINES 29
 #define RPS_PICTURE_AREAS_NAME  256
 
 struct rps_picture_areas {

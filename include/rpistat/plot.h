@@ -21,7 +21,7 @@
     KIND(TURN, turn, "turn     one turn of a loop: the median of all turns, and a band")           \
     KIND(PHASES, phases, "phases   the distinct phases side by side, metric by metric")            \
     KIND(SCATTER, scatter, "scatter  two metrics against each other, coloured by phase")           \
-    KIND(HEAT, heat, "heat     a map of all metrics over time")                                    \
+    KIND(HEAT, heat, "heat     a map of all metrics over time, or of shares by --code")            \
     KIND(PCA, pca, "pca      principal components over time, and against each other")
 
 enum rps_plot_kind {
@@ -42,6 +42,7 @@ enum rps_plot_code {
     RPS_PLOT_CODE_MODULE,
     RPS_PLOT_CODE_THREAD,
     RPS_PLOT_CODE_PROGRAM,
+    RPS_PLOT_CODE_CGROUP,
     RPS_PLOT_CODE_NONE,
     RPS_PLOT_CODE_COUNT,
 };
@@ -65,7 +66,7 @@ struct rps_plot_options {
     const char *const *panel;  /* borrowed: texts that occur in titles of panels, in any case; these
                                   panels only */
     size_t panel_count;        /* 0: all */
-    enum rps_plot_code code;   /* of RPS_PLOT_TIME */
+    enum rps_plot_code code;   /* of RPS_PLOT_TIME; of RPS_PLOT_HEAT a row each, where it is said */
     const char *output;        /* file; its ending (.png .svg .pdf .html) chooses the format; "-": a
                                   drawing in characters, into `out` */
     const char *keep;          /* folder to leave script and data in, or NULL */

@@ -59,4 +59,7 @@ int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code);
 /* That the run has no samples, and how to get them: RPS_FAILED. */
 int rps_run_code_none(int64_t run_id, struct rps_error *err);
 
+/* RPS_FAILED, and how to get them, where it is not known in which control groups tasks were. */
+int rps_run_code_check_cgroups(int64_t run_id, const struct rps_code *code, struct rps_error *err);
+
 #endif

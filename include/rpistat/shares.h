@@ -1,6 +1,6 @@
 /*
- * Shares: where the samples of a part of a run were: by function, line, module, process, thread or
- * program, and as a tree of calls. Pure functions over what the store holds.
+ * Shares: where the samples of a part of a run were: by function, line, module, process, thread,
+ * program or control group, and as a tree of calls. Pure functions over what the store holds.
  */
 #ifndef RPISTAT_SHARES_H
 #define RPISTAT_SHARES_H
@@ -19,6 +19,7 @@ enum rps_shares_by {
     RPS_SHARES_PROCESS,
     RPS_SHARES_THREAD,
     RPS_SHARES_PROGRAM, /* processes of one name */
+    RPS_SHARES_CGROUP,  /* those of a container or unit are one */
 };
 
 /* What code without a name is one function of, where it is not known where its function begins; by
@@ -35,11 +36,12 @@ enum rps_unnamed {
  * function by where it begins, and where that is not known, and as a line, for each address. */
 struct rps_share {
     const char *name;   /* a function, a module's path, a process's name */
-    const char *module; /* path; "" of tasks and programs */
+    const char *module; /* path, of control groups too; "" of tasks and programs */
     const char *file;   /* of functions and lines; "" not known */
     int line;         /* of a line; of a function the one that most samples were at; 0 not known */
     int64_t pid, tid; /* of tasks; -1 */
     int64_t cpu_ns;   /* of processes, exact; -1: not known */
+    size_t processes; /* of programs and control groups: that were seen; 0 of others */
     int is_kernel;
     enum rps_location_how how;
     uint64_t self;  /* samples in which it was the innermost */
@@ -59,6 +61,10 @@ struct rps_shares {
 struct rps_shares rps_shares_find(struct rps_arena *arena, const struct rps_code *code,
                                   const uint64_t *samples, enum rps_shares_by by);
 
+/* The places of the largest numbers above 0, the largest first, `most` of them at most. Returns how
+ * many there are. */
+size_t rps_shares_largest(const uint64_t *number, size_t count, size_t most, size_t *ret);
+
 /* The number of the function that is innermost in each stack, the innermost of the workload with
  * `user`, as long as stack_count; -1: none. Functions are numbered from 0 as they come; *ret_name
  * gets their names; their lines are the first that were met. */
@@ -74,12 +80,13 @@ int rps_shares_has_processes(const struct rps_code *code);
 int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_share_name *function,
                                const uint64_t *samples, size_t count);
 
-/* The number of each task's program, as long as task_count. Programs are the names of processes,
- * those of their first threads; *ret_name gets them, without a module. *ret_process gets the number
- * of each task's process, which is lower than task_count; unless it is NULL. */
-int64_t *rps_shares_programs(struct rps_arena *arena, const struct rps_code *code,
-                             struct rps_share_name **ret_name, size_t *ret_count,
-                             size_t **ret_process);
+/* The number of the program, or control group, that each task is of, as long as task_count.
+ * Programs are the names of processes, those of their first threads; *ret_name gets them, with the
+ * paths of groups as modules. *ret_process gets the number of each task's process; unless it is
+ * NULL. */
+int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
+                           enum rps_shares_by by, struct rps_share_name **ret_name,
+                           size_t *ret_count, size_t **ret_process);
 
 /* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
 struct rps_call {

@@ -31,8 +31,8 @@ struct settings {
 
 /* The words of --by are in the order of enum rps_shares_by. */
 static const struct rps_option options[] = {
-    {"by", 0, "NAME", "line, module, process, thread, program", "function", RPS_OPTION_CHOICE,
-     AT(by), .words = "function line module process thread program"},
+    {"by", 0, "NAME", "line, module, process, thread, program, cgroup", "function",
+     RPS_OPTION_CHOICE, AT(by), .words = "function line module process thread program cgroup"},
     {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
     {"tree", 0, NULL, "calls as a tree, of 1 % of the samples and more", NULL, RPS_OPTION_FLAG,
      AT(is_tree)},
@@ -380,6 +380,9 @@ static int run_code(struct rps_cli *cli, int argc, char **argv)
         goto out;
     if (result >= 0 && !rps_code_is_sampled(&job.run, &job.code))
         result = rps_run_code_none(cli->run_id, &cli->err);
+    if (result > 0 && settings->by == RPS_SHARES_CGROUP &&
+        rps_run_code_check_cgroups(cli->run_id, &job.code, &cli->err) < 0)
+        result = RPS_FAILED;
     if (result > 0)
         result = settings->is_resolving ? resolve_names(cli, &job.code) : 0;
     if (result == 0 && settings->export) {

@@ -42,7 +42,7 @@ static const struct rps_option options[] = {
     {"panel", 0, "TEXT", "only panels with TEXT in their title; repeatable", NULL, RPS_OPTION_LIST,
      AT(panel), 1},
     {"code", 0, "WHAT", "of sampled runs: shares of time by WHAT", "function", RPS_OPTION_CHOICE,
-     AT(code), RPS_PLOT_CODE_FUNCTION, .words = "function module thread program none"},
+     AT(code), RPS_PLOT_CODE_FUNCTION, .words = "function module thread program cgroup none"},
     {"no-phases", 0, NULL, "leave out the phases", NULL, RPS_OPTION_FLAG, AT(no_phases)},
     {"theme", 0, "THEME", "light or dark", NULL, RPS_OPTION_CHOICE, AT(theme), RPS_THEME_LIGHT,
      .words = "light dark"},

@@ -120,27 +120,19 @@ static void say_waited_most(const struct filling *filling, struct rps_block *hea
     const struct rps_code_output *output = filling->output;
     const struct rps_shares *shares = output->shares;
     char waits[TOP_TEXT * 2 * TEXT_SIZE] = "", time[TEXT_SIZE], line[TEXT_SIZE];
-    size_t used = 0, last = SIZE_MAX;
+    uint64_t *us = rps_arena_get(filling->document->arena, shares->count, sizeof(*us));
+    size_t used = 0, place[TOP_TEXT], count;
 
-    for (int t = 0; t < TOP_TEXT && output->waits; t++) {
-        size_t most = SIZE_MAX;
+    for (size_t i = 0; i < shares->count && output->waits; i++)
+        us[i] = output->waits[i].waited_us;
+    count = rps_shares_largest(us, shares->count, TOP_TEXT, place);
+    for (size_t t = 0; t < count; t++) {
+        const struct rps_share *most = &shares->share[place[t]];
 
-        for (size_t i = 0; i < shares->count; i++) {
-            uint64_t us = output->waits[i].waited_us;
-            int is_left = last == SIZE_MAX || us < output->waits[last].waited_us ||
-                          (us == output->waits[last].waited_us && i > last);
-
-            if (us > 0 && is_left && (most == SIZE_MAX || us > output->waits[most].waited_us))
-                most = i;
-        }
-        if (most == SIZE_MAX)
-            break;
-        last = most;
-        line_text(line, shares->share[most].file, shares->share[most].line);
+        line_text(line, most->file, most->line);
         used += (size_t)snprintf(waits + used, sizeof(waits) - used, "%s%s in %.200s%s%s%s",
-                                 used > 0 ? ", " : "", us_text(time, output->waits[most].waited_us),
-                                 shares->share[most].name, line[0] ? " (" : "", line,
-                                 line[0] ? ")" : "");
+                                 used > 0 ? ", " : "", us_text(time, us[place[t]]), most->name,
+                                 line[0] ? " (" : "", line, line[0] ? ")" : "");
     }
     if (used > 0)
         rps_block_wrap(head, 0, 0, "Waited %s.", waits);
@@ -329,13 +321,10 @@ static void put_fields(const struct filling *filling)
 /* --- the table -------------------------------------------------------------------------------- */
 
 const char *const rps_code_by_names[] = {
-    [RPS_SHARES_FUNCTION] = "function",
-    [RPS_SHARES_LINE] = "line",
-    [RPS_SHARES_MODULE] = "module",
-    [RPS_SHARES_PROCESS] = "process",
-    [RPS_SHARES_THREAD] = "thread",
-    [RPS_SHARES_PROGRAM] = "program",
-    NULL,
+    [RPS_SHARES_FUNCTION] = "function", [RPS_SHARES_LINE] = "line",
+    [RPS_SHARES_MODULE] = "module",     [RPS_SHARES_PROCESS] = "process",
+    [RPS_SHARES_THREAD] = "thread",     [RPS_SHARES_PROGRAM] = "program",
+    [RPS_SHARES_CGROUP] = "cgroup",     NULL,
 };
 
 static size_t rows_of(const struct rps_code_output *output, size_t count)
@@ -363,9 +352,10 @@ static int has_times(const struct rps_shares *shares)
 static struct rps_block *begin_shares(const struct filling *filling)
 {
     static const char *const headings[] = {
-        [RPS_SHARES_FUNCTION] = "Function", [RPS_SHARES_LINE] = "Function",
-        [RPS_SHARES_MODULE] = "Module",     [RPS_SHARES_PROCESS] = "Process",
-        [RPS_SHARES_THREAD] = "Thread",     [RPS_SHARES_PROGRAM] = "Program",
+        [RPS_SHARES_FUNCTION] = "Function",    [RPS_SHARES_LINE] = "Function",
+        [RPS_SHARES_MODULE] = "Module",        [RPS_SHARES_PROCESS] = "Process",
+        [RPS_SHARES_THREAD] = "Thread",        [RPS_SHARES_PROGRAM] = "Program",
+        [RPS_SHARES_CGROUP] = "Control group",
     };
     enum rps_shares_by by = filling->output->by;
     int is_table = filling->output->view == RPS_CODE_TABLE;
@@ -393,6 +383,8 @@ static struct rps_block *begin_shares(const struct filling *filling)
         {.name = "named_by"},
         {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4},
         {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5},
+        {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Processes" : NULL, RPS_VALUE_INT,
+         .place = 4},
         {"cpu_s", is_table && has_times(filling->output->shares) ? "CPU time" : NULL,
          RPS_VALUE_DURATION, .unit = "s", .place = 9},
         {"waited", is_table ? "Waited" : NULL, RPS_VALUE_INT, .place = 4},
@@ -445,6 +437,7 @@ static void put_shares(const struct filling *filling)
                                 : rps_location_how_name(share->how));
         rps_put_int(block, share->pid, share->pid >= 0);
         rps_put_int(block, share->tid, share->tid >= 0);
+        rps_put_int(block, (int64_t)share->processes, share->processes > 0);
         rps_put_int(block, share->cpu_ns, share->cpu_ns >= 0);
         if (share->cpu_ns >= 0)
             rps_put_words(block, "%.3f", (double)share->cpu_ns / RPS_NS_PER_S);

@@ -16,11 +16,13 @@
 #include "bins.h"
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
+#include "rpistat/run_code.h"
 #include "rpistat/run_system.h"
 #include "rpistat/shares.h"
 #include "rpistat/text.h"
 
-#define CODE_TOP     6  /* with a name of their own; then "other", and */
+#define CODE_TOP     24 /* with a name of their own, of a map; then "other", and */
+#define CODE_LAYERS  6  /* ... of areas one on another */
 #define CODE_SAMPLES 50 /* that a step would have of a busy CPU, at least */
 #define US_PER_S     1e6
 #define CODE_STEPS   1000 /* at most, but for phases */
@@ -53,13 +55,13 @@ struct keys {
     uint64_t *samples; /* of each key */
     size_t ids, count;
     struct rps_share_name *name; /* of functions and programs */
-    int top[CODE_TOP];           /* keys with most samples, in that order */
+    size_t top[CODE_TOP];        /* keys with most samples, in that order */
     int top_count;
 };
 
 static int is_of_tasks(enum rps_plot_code by)
 {
-    return by == RPS_PLOT_CODE_THREAD || by == RPS_PLOT_CODE_PROGRAM;
+    return by >= RPS_PLOT_CODE_THREAD;
 }
 
 static struct keys find_keys(struct rps_arena *arena, const struct rps_code *code,
@@ -67,8 +69,10 @@ static struct keys find_keys(struct rps_arena *arena, const struct rps_code *cod
 {
     struct keys keys = {.ids = is_of_tasks(by) ? code->task_count : code->stack_count};
 
-    if (by == RPS_PLOT_CODE_PROGRAM) {
-        keys.of = rps_shares_programs(arena, code, &keys.name, &keys.count, NULL);
+    if (by == RPS_PLOT_CODE_PROGRAM || by == RPS_PLOT_CODE_CGROUP) {
+        keys.of = rps_shares_owners(
+            arena, code, by == RPS_PLOT_CODE_CGROUP ? RPS_SHARES_CGROUP : RPS_SHARES_PROGRAM,
+            &keys.name, &keys.count, NULL);
         return keys;
     }
     if (by == RPS_PLOT_CODE_FUNCTION) {
@@ -87,7 +91,8 @@ static struct keys find_keys(struct rps_arena *arena, const struct rps_code *cod
     return keys;
 }
 
-static void find_top(struct rps_arena *arena, struct keys *keys, const struct rps_code_bins *bins)
+static void find_top(struct rps_arena *arena, struct keys *keys, const struct rps_code_bins *bins,
+                     size_t most)
 {
     keys->samples = rps_arena_get(arena, keys->count, sizeof(*keys->samples));
     for (size_t i = 0; i < bins->cell_count; i++) {
@@ -96,23 +101,11 @@ static void find_top(struct rps_arena *arena, struct keys *keys, const struct rp
         if (key >= 0)
             keys->samples[key] += bins->cell[i].samples;
     }
-    for (size_t key = 0; key < keys->count; key++) {
-        int place = keys->top_count;
-
-        while (place > 0 && keys->samples[keys->top[place - 1]] < keys->samples[key])
-            place--;
-        if (keys->samples[key] == 0 || place == CODE_TOP)
-            continue;
-        if (keys->top_count < CODE_TOP)
-            keys->top_count++;
-        memmove(&keys->top[place + 1], &keys->top[place],
-                (size_t)(keys->top_count - place - 1) * sizeof(keys->top[0]));
-        keys->top[place] = (int)key;
-    }
+    keys->top_count = (int)rps_shares_largest(keys->samples, keys->count, most, keys->top);
 }
 
 static void name_key(const struct rps_code *code, enum rps_plot_code by, const struct keys *keys,
-                     int key, char name[RPS_PICTURE_AREAS_NAME])
+                     size_t key, char name[RPS_PICTURE_AREAS_NAME])
 {
     char text[RPS_PICTURE_AREAS_NAME];
 
@@ -232,7 +225,7 @@ static void make_steps(struct rps_picture *picture, const struct rps_code_bins *
             int64_t key = keys->of[bins->cell[cell].id];
             int line = 0;
 
-            while (line < keys->top_count && keys->top[line] != key)
+            while (line < keys->top_count && (int64_t)keys->top[line] != key)
                 line++;
             samples[line < keys->top_count ? line : CODE_TOP] += bins->cell[cell].samples;
         }
@@ -285,7 +278,7 @@ static void give_title(struct rps_picture_areas *code, enum rps_plot_code by,
 
 /* 1, and no panel: programs are to be shown for these functions. */
 static int read_panel(struct rps_picture *picture, const struct rps_code *code,
-                      enum rps_plot_code by, int is_chosen, struct rps_error *err)
+                      enum rps_plot_code by, size_t most, int is_chosen, struct rps_error *err)
 {
     struct rps_arena *arena = rps_arena_new();
     struct rps_code_bins bins;
@@ -295,7 +288,7 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
                                     &bins, err);
 
     if (result == 0)
-        find_top(arena, &keys, &bins);
+        find_top(arena, &keys, &bins, most);
     if (result == 0 && is_chosen &&
         rps_shares_are_of_programs(code, keys.name, keys.samples, keys.count))
         result = 1;
@@ -322,15 +315,20 @@ int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *o
 {
     const struct rps_cpu_series *series = &picture->cpu_series;
     int is_chosen = options->code == RPS_PLOT_CODE_CHOSEN;
+    size_t most = options->kind == RPS_PLOT_HEAT ? CODE_TOP : CODE_LAYERS;
     struct rps_code code;
     int result = rps_reader_code(series->reader, series->run_id, &code, err);
 
     if (result <= 0)
         return result;
-    result = read_panel(picture, &code, is_chosen ? RPS_PLOT_CODE_FUNCTION : options->code,
-                        is_chosen, err);
+    result = options->code == RPS_PLOT_CODE_CGROUP
+                 ? rps_run_code_check_cgroups(series->run_id, &code, err)
+                 : 0;
+    if (result == 0)
+        result = read_panel(picture, &code, is_chosen ? RPS_PLOT_CODE_FUNCTION : options->code,
+                            most, is_chosen, err);
     if (result > 0)
-        result = read_panel(picture, &code, RPS_PLOT_CODE_PROGRAM, 0, err);
+        result = read_panel(picture, &code, RPS_PLOT_CODE_PROGRAM, most, 0, err);
     rps_code_free(&code);
     return result;
 }

@@ -102,6 +102,16 @@ int rps_run_code_none(int64_t run_id, struct rps_error *err)
                          run_id);
 }
 
+int rps_run_code_check_cgroups(int64_t run_id, const struct rps_code *code, struct rps_error *err)
+{
+    if (code->cgroup_count > 0)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "run %" PRId64 " does not say in which control groups processes were; "
+                         "`rpistat record` with -a, -C or -G does",
+                         run_id);
+}
+
 int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code)
 {
     return code->stack_count > 0 || (code->sampling.event[0] && strcmp(run->pmu, "sim") != 0);
@@ -109,49 +119,21 @@ int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code)
 
 /* --- the functions of groups ------------------------------------------------------------------ */
 
-/* Put the function into its place among the group's, if it has one; most[] has what these have. */
-static void place_top(struct rps_share_group *group, uint64_t most[RPS_SHARES_TOP],
-                      const struct rps_share_name *name, uint64_t samples)
+/* The functions that most of `all` samples were in; `named`: of those that have names. Returns how
+ * many. */
+static int fill_top(struct rps_arena *arena, struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
+                    const struct rps_share_name *name, const uint64_t *seen, size_t count,
+                    int named)
 {
-    int at = group->count;
-    size_t behind;
+    uint64_t *of = rps_arena_get(arena, count, sizeof(*of));
+    size_t place[RPS_SHARES_TOP], kept;
 
-    while (at > 0 && most[at - 1] < samples)
-        at--;
-    if (at == RPS_SHARES_TOP || samples == 0)
-        return;
-    if (group->count < RPS_SHARES_TOP)
-        group->count++;
-    behind = (size_t)(group->count - 1 - at);
-    memmove(&group->top[at + 1], &group->top[at], behind * sizeof(group->top[0]));
-    memmove(&most[at + 1], &most[at], behind * sizeof(most[0]));
-    group->top[at] = (struct rps_share_top){*name, rps_shares_part(samples, group->samples)};
-    most[at] = samples;
-}
-
-static void fill_group(struct rps_share_group *group, const struct rps_share_name *name,
-                       const uint64_t *seen, size_t count)
-{
-    uint64_t most[RPS_SHARES_TOP];
-
-    group->count = 0;
     for (size_t k = 0; k < count; k++)
-        place_top(group, most, &name[k], seen[k]);
-}
-
-/* The same of functions that have names, beside the programs that the group has. */
-static void fill_named(struct rps_share_group *group, const struct rps_share_name *name,
-                       const uint64_t *seen, size_t count)
-{
-    struct rps_share_group named = {.samples = group->samples};
-    uint64_t most[RPS_SHARES_TOP];
-
-    for (size_t k = 0; k < count; k++) {
-        if (!name[k].is_unnamed)
-            place_top(&named, most, &name[k], seen[k]);
-    }
-    group->function_count = named.count;
-    memcpy(group->function, named.top, sizeof(named.top));
+        of[k] = named && name[k].is_unnamed ? 0 : seen[k];
+    kept = rps_shares_largest(of, count, RPS_SHARES_TOP, place);
+    for (size_t i = 0; i < kept; i++)
+        top[i] = (struct rps_share_top){name[place[i]], rps_shares_part(of[place[i]], all)};
+    return (int)kept;
 }
 
 static int compare_shares(const void *a, const void *b)
@@ -210,59 +192,62 @@ static int is_by_program(struct rps_arena *scratch, const struct rps_code *code,
     return rps_shares_are_of_programs(code, shares->name, all, counts->key_count);
 }
 
-/* Samples of programs in each group, and how many processes of each were seen there. */
-struct programs {
-    struct rps_share_name *name;
-    int64_t *of; /* of each task */
-    size_t count, task_count;
-    size_t *process;   /* of each task */
-    uint64_t *seen;    /* [group * count + program] */
-    size_t *processes; /* the same */
-    uint8_t *is_known; /* [group * task_count + process] */
-};
-
-static int add_program(void *context, size_t group, int64_t id, uint64_t samples,
-                       struct rps_error *err)
+/* A copy, texts and all. */
+static struct rps_share_owners keep_owners(struct rps_arena *arena, const struct rps_shares *shares)
 {
-    struct programs *programs = context;
-    size_t at, process;
+    struct rps_share_owners owners = {shares->count,
+                                      rps_arena_get(arena, shares->count, sizeof(*owners.owner))};
 
-    (void)err;
-    if ((uint64_t)id >= programs->task_count)
-        return 0;
-    at = group * programs->count + (size_t)programs->of[id];
-    process = group * programs->task_count + programs->process[id];
-    programs->seen[at] += samples;
-    programs->processes[at] += !programs->is_known[process];
-    programs->is_known[process] = 1;
-    return 0;
+    for (size_t i = 0; i < shares->count; i++) {
+        const struct rps_share *share = &shares->share[i];
+
+        owners.owner[i] = (struct rps_share_owner){
+            .name = {.name = rps_arena_text(arena, share->name),
+                     .module = rps_arena_text(arena, share->module),
+                     .file = "",
+                     .processes = share->processes},
+            .samples = share->self,
+        };
+    }
+    return owners;
 }
 
+/* The programs of each group; of a machine those of all, and the control groups. */
 static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                          const struct rps_run_part *part, const struct rps_cpus *cpus,
                          const struct rps_code *code, struct rps_part_shares *shares,
                          struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
-    struct programs programs = {.task_count = code->task_count};
+    int64_t *task = rps_arena_get(scratch, code->task_count, sizeof(*task));
+    struct rps_code_counts counts = {.key = task, .key_count = code->task_count};
+    struct rps_shares found;
     int result;
 
-    programs.of =
-        rps_shares_programs(scratch, code, &programs.name, &programs.count, &programs.process);
-    programs.seen =
-        rps_arena_get(scratch, part->group_count, programs.count * sizeof(*programs.seen));
-    programs.processes =
-        rps_arena_get(scratch, part->group_count, programs.count * sizeof(*programs.processes));
-    programs.is_known = rps_arena_get(scratch, part->group_count, programs.task_count);
-    programs.name = keep_names(arena, programs.name, programs.count);
-    result =
-        rps_run_code_walk(reader, run_id, part, cpus, RPS_COUNT_TASKS, add_program, &programs, err);
+    for (size_t t = 0; t < code->task_count; t++)
+        task[t] = (int64_t)t;
+    result = rps_code_counts_read(scratch, &counts, reader, run_id, part, cpus, code,
+                                  RPS_COUNT_TASKS, err);
     for (size_t g = 0; g < shares->group_count && result == 0; g++) {
-        for (size_t p = 0; p < programs.count; p++)
-            programs.name[p].processes = programs.processes[g * programs.count + p];
-        fill_group(&shares->group[g], programs.name, &programs.seen[g * programs.count],
-                   programs.count);
-        shares->group[g].by_program = 1;
+        struct rps_share_group *group = &shares->group[g];
+        struct rps_share_owners owners;
+
+        found =
+            rps_shares_find(scratch, code, &counts.seen[g * code->task_count], RPS_SHARES_PROGRAM);
+        found.count = found.count < RPS_SHARES_TOP ? found.count : RPS_SHARES_TOP;
+        owners = keep_owners(arena, &found);
+        group->by_program = 1;
+        group->count = (int)owners.count;
+        for (int i = 0; i < group->count; i++)
+            group->top[i] = (struct rps_share_top){
+                owners.owner[i].name, rps_shares_part(owners.owner[i].samples, group->samples)};
+    }
+    if (result == 0 && code->is_of_machine) {
+        found = rps_shares_find(scratch, code, counts.id, RPS_SHARES_PROGRAM);
+        shares->programs = keep_owners(arena, &found);
+        found = rps_shares_find(scratch, code, counts.id, RPS_SHARES_CGROUP);
+        if (code->cgroup_count > 0)
+            shares->cgroups = keep_owners(arena, &found);
     }
     rps_arena_free(scratch);
     return result;
@@ -343,9 +328,13 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
         ret->sample_count += counts.of[g];
     }
     by_program = is_by_program(scratch, code, &counts, ret);
-    for (size_t g = 0; g < part->group_count; g++)
-        (by_program ? fill_named : fill_group)(
-            &ret->group[g], ret->name, &counts.seen[g * counts.key_count], counts.key_count);
+    for (size_t g = 0; g < part->group_count; g++) {
+        struct rps_share_group *group = &ret->group[g];
+
+        *(by_program ? &group->function_count : &group->count) =
+            fill_top(scratch, by_program ? group->function : group->top, group->samples, ret->name,
+                     &counts.seen[g * counts.key_count], counts.key_count, by_program);
+    }
     if (by_program)
         result = fill_programs(arena, reader, run_id, part, cpus, code, ret, err);
 out:

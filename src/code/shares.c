@@ -88,6 +88,24 @@ static void add_totals(struct trie *trie, const struct rps_share_index *index,
 
 /* --- shares ----------------------------------------------------------------------------------- */
 
+size_t rps_shares_largest(const uint64_t *number, size_t count, size_t most, size_t *ret)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t at = kept;
+
+        while (at > 0 && number[ret[at - 1]] < number[i])
+            at--;
+        if (number[i] == 0 || at == most)
+            continue;
+        kept += kept < most;
+        memmove(&ret[at + 1], &ret[at], (kept - at - 1) * sizeof(*ret));
+        ret[at] = i;
+    }
+    return kept;
+}
+
 static int by_most(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;
@@ -265,36 +283,48 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
     return shares;
 }
 
-static struct rps_shares find_programs(struct rps_arena *arena, const struct rps_code *code,
-                                       const uint64_t *samples)
+static struct rps_shares find_owners(struct rps_arena *arena, const struct rps_code *code,
+                                     const uint64_t *samples, enum rps_shares_by by)
 {
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_share_items seen = {0}; /* processes of owners */
     struct rps_share_name *name;
     struct rps_shares shares = {0};
-    int64_t *program = rps_shares_programs(arena, code, &name, &shares.count, NULL);
+    size_t *process;
+    int64_t *owner = rps_shares_owners(arena, code, by, &name, &shares.count, &process);
 
     shares.share = rps_arena_get(arena, shares.count, sizeof(*shares.share));
-    for (size_t p = 0; p < shares.count; p++)
-        shares.share[p] = (struct rps_share){.name = name[p].name,
-                                             .module = "",
+    for (size_t i = 0; i < shares.count; i++)
+        shares.share[i] = (struct rps_share){.name = name[i].name,
+                                             .module = name[i].module,
                                              .file = "",
                                              .pid = -1,
                                              .tid = -1,
                                              .cpu_ns = -1,
                                              .how = RPS_LOCATION_NONE};
     for (size_t t = 0; t < code->task_count; t++) {
-        shares.share[program[t]].self += samples[t];
-        shares.share[program[t]].total += samples[t];
+        const struct rps_share_key key = {
+            .name = "", .file = "", .module = process[t], .line = (int)owner[t]};
+        struct rps_share *share = &shares.share[owner[t]];
+        size_t before = seen.count;
+
+        if (samples[t] == 0)
+            continue;
+        rps_share_items_number(scratch, &seen, &key);
+        share->self = share->total += samples[t];
         shares.samples += samples[t];
+        share->processes += seen.count - before;
     }
     drop_empty_shares(&shares);
+    rps_arena_free(scratch);
     return shares;
 }
 
 struct rps_shares rps_shares_find(struct rps_arena *arena, const struct rps_code *code,
                                   const uint64_t *samples, enum rps_shares_by by)
 {
-    if (by == RPS_SHARES_PROGRAM)
-        return find_programs(arena, code, samples);
+    if (by >= RPS_SHARES_PROGRAM)
+        return find_owners(arena, code, samples, by);
     if (by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD)
         return find_tasks(arena, code, samples, by);
     return find_code(arena, code, samples, by);

@@ -1,4 +1,4 @@
-/* The function that each stack is in, and the program that each task is of. */
+/* The function that each stack is in, and the program or control group that each task is of. */
 #include "rpistat/shares.h"
 #include "shares_index.h"
 
@@ -89,32 +89,58 @@ static size_t *find_processes(struct rps_arena *arena, const struct rps_code *co
     return ret;
 }
 
-int64_t *rps_shares_programs(struct rps_arena *arena, const struct rps_code *code,
-                             struct rps_share_name **ret_name, size_t *ret_count,
-                             size_t **ret_process)
+static struct rps_share_key key_of_program(const struct rps_code *code, const size_t *process,
+                                           const size_t *first, size_t t)
+{
+    const struct rps_task *task = &code->task[t];
+
+    if (task->tid != task->pid && first[process[t]] > 0)
+        task = &code->task[first[process[t]] - 1];
+    return (struct rps_share_key){
+        .name = task->name && task->name[0] ? task->name : RPS_SHARE_UNKNOWN, .file = ""};
+}
+
+/* Its path up to where its name stands is in `file`. */
+static struct rps_share_key key_of_cgroup(struct rps_arena *arena, const struct rps_code *code,
+                                          int64_t cgroup)
+{
+    const char *path = cgroup < 0 ? "" : code->cgroup[cgroup].path, *name;
+    size_t length, end;
+
+    if (!path[0])
+        return (struct rps_share_key){.name = RPS_SHARE_UNKNOWN, .file = ""};
+    name = rps_cgroup_name(path, &length, &end);
+    return (struct rps_share_key){.name = rps_arena_print(arena, "%.*s", (int)length, name),
+                                  .file = rps_arena_print(arena, "%.*s", (int)end, path)};
+}
+
+int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
+                           enum rps_shares_by by, struct rps_share_name **ret_name,
+                           size_t *ret_count, size_t **ret_process)
 {
     struct rps_arena *scratch = rps_arena_new();
-    int64_t *program = rps_arena_get(arena, code->task_count, sizeof(*program));
-    struct rps_share_name *name = rps_arena_get(arena, code->task_count, sizeof(*name));
+    int64_t *owner = rps_arena_get(arena, code->task_count, sizeof(*owner));
     size_t *first = rps_arena_get(scratch, code->task_count, sizeof(*first));
     size_t *process = find_processes(arena, code, first);
-    struct rps_share_items programs = {0};
+    struct rps_share_key *cgroup = rps_arena_get(scratch, code->cgroup_count + 1, sizeof(*cgroup));
+    struct rps_share_items owners = {0};
 
+    for (size_t c = 0; c <= code->cgroup_count; c++) /* the first is the one that is not known */
+        cgroup[c] = key_of_cgroup(arena, code, (int64_t)c - 1);
     for (size_t t = 0; t < code->task_count; t++) {
-        const struct rps_task *task = &code->task[t];
-        struct rps_share_key key = {.name = RPS_SHARE_UNKNOWN, .file = ""};
+        struct rps_share_key key = by == RPS_SHARES_CGROUP
+                                       ? cgroup[code->task[t].cgroup + 1]
+                                       : key_of_program(code, process, first, t);
 
-        if (task->tid != task->pid && first[process[t]] > 0)
-            task = &code->task[first[process[t]] - 1];
-        if (task->name && task->name[0])
-            key.name = task->name;
-        program[t] = (int64_t)rps_share_items_number(scratch, &programs, &key);
-        name[program[t]] = (struct rps_share_name){.name = key.name, .module = "", .file = ""};
+        owner[t] = (int64_t)rps_share_items_number(scratch, &owners, &key);
     }
-    *ret_name = name;
-    *ret_count = programs.count;
+    *ret_name = rps_arena_get(arena, owners.count, sizeof(**ret_name));
+    *ret_count = owners.count;
+    for (size_t i = 0; i < owners.count; i++)
+        (*ret_name)[i] = (struct rps_share_name){
+            .name = owners.key[i].name, .module = owners.key[i].file, .file = ""};
     if (ret_process)
         *ret_process = process;
     rps_arena_free(scratch);
-    return program;
+    return owner;
 }

@@ -62,9 +62,10 @@ static struct symbols find_symbols(struct rps_arena *arena, const struct rps_cod
     struct symbols symbols = {.of_count = table == PROGRAMS ? code->task_count : code->stack_count};
     struct rps_share_name *name;
 
-    symbols.of = table == PROGRAMS
-                     ? rps_shares_programs(arena, code, &name, &symbols.count, NULL)
-                     : rps_shares_functions(arena, code, 1, unnamed, &name, &symbols.count);
+    symbols.of =
+        table == PROGRAMS
+            ? rps_shares_owners(arena, code, RPS_SHARES_PROGRAM, &name, &symbols.count, NULL)
+            : rps_shares_functions(arena, code, 1, unnamed, &name, &symbols.count);
     symbols.name = name;
     return symbols;
 }

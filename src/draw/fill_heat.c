@@ -1,6 +1,7 @@
 /*
  * A run as a map (RPS_PLOT_HEAT): a row a metric, a colour for how far it is from the run's own
- * figure, in spreads. For runs with more metrics than panels can be looked at.
+ * figure, in spreads. For runs with more metrics than panels can be looked at. Or a row a function,
+ * program, ..., for its share of the time.
  *
  * The figure is the report's, a ratio of sums over the part that is drawn: the mean of the columns
  * would give an idle second as much weight as a busy one. The spread is the root mean square
@@ -14,6 +15,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "rpistat/picture_kinds.h"
 #include "rpistat/text.h"
@@ -38,9 +40,13 @@
 #define HEAT_NOISE_MOST 1.5
 #define HEAT_NOISE_FEW  3 /* and this over the root of how many there are */
 
-/* A row of the map. */
+/* A row of the map, whose columns lie between edges. */
 struct row {
-    double figure; /* of the run */
+    char name[RPS_PICTURE_TEXT_SIZE];
+    size_t count;
+    const double *edge, *value; /* count + 1; the first of count, which are */
+    size_t stride;              /* so far from one another */
+    double figure;              /* of the run */
     double spread;
     double unit; /* of the colours */
     int plain;   /* 1: nothing but noise */
@@ -53,13 +59,18 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What the values of a series vary by from one to the next; `distance` has room for them all. */
-static double noise_of(const struct rps_series *series, double *distance)
+static double value_of(const struct row *row, size_t i)
+{
+    return row->value[i * row->stride];
+}
+
+/* What the values of a row vary by from one to the next; `distance` has room for them all. */
+static double noise_of(const struct row *row, double *distance)
 {
     size_t count = 0;
 
-    for (size_t i = 1; i < series->count; i++) {
-        double step = fabs(series->value[i] - series->value[i - 1]);
+    for (size_t i = 1; i < row->count; i++) {
+        double step = fabs(value_of(row, i) - value_of(row, i - 1));
 
         if (isfinite(step))
             distance[count++] = step;
@@ -68,24 +79,24 @@ static double noise_of(const struct rps_series *series, double *distance)
     return count > 0 ? HEAT_NOISE * distance[count / 2] : 0;
 }
 
-static void fill_row(struct row *row, const struct rps_series *series, double *distance)
+static void fill_row(struct row *row, double *distance)
 {
     double squares = 0, count = 0;
 
-    for (size_t i = 0; i < series->count; i++) {
-        double off = series->value[i] - row->figure;
+    for (size_t i = 0; i < row->count; i++) {
+        double off = value_of(row, i) - row->figure;
 
         squares += isfinite(off) ? off * off : 0;
         count += isfinite(off);
     }
     row->spread = count > 0 ? sqrt(squares / count) : 0;
     row->plain = row->spread <= (HEAT_NOISE_MOST + HEAT_NOISE_FEW / sqrt(fmax(1, count))) *
-                                    noise_of(series, distance);
+                                    noise_of(row, distance);
     row->unit = fmax(row->spread, HEAT_LEAST * fabs(row->figure));
 }
 
-/* The figures of the run, as the report makes them. */
-static int read_figures(const struct rps_picture *picture, struct row *row, struct rps_error *err)
+/* The figures of the run, as the report makes them, of each metric. */
+static int read_figures(const struct rps_picture *picture, double *figure, struct rps_error *err)
 {
     const struct rps_plan *plan = picture->plan;
     struct rps_cpu_series cpu_series = picture->cpu_series;
@@ -101,24 +112,76 @@ static int read_figures(const struct rps_picture *picture, struct row *row, stru
     if (result == 0)
         rps_tally_operands(&tally, plan, operand);
     for (int m = 0; m < plan->metric_count && result == 0; m++)
-        row[m].figure = rps_formula_value(&plan->metric[m].formula, operand);
+        figure[m] = rps_formula_value(&plan->metric[m].formula, operand);
     rps_tally_free(&tally);
     return result;
 }
 
-/* A row of each metric. */
-static int read_rows(const struct rps_picture *picture, struct row **ret, struct rps_error *err)
+/* Where the columns of a series begin, and the last ends. */
+static double *edges_of(const struct rps_picture *picture, const struct rps_series *series)
+{
+    double *edge = rps_arena_get(picture->arena, series->count + 1, sizeof(*edge));
+
+    edge[0] = picture->from;
+    for (size_t i = 1; i < series->count; i++)
+        edge[i] = (series->position[i - 1] + series->position[i]) / 2;
+    edge[series->count] = picture->to;
+    return edge;
+}
+
+/* A row of each metric that has a place. */
+static int read_metrics(const struct rps_picture *picture, struct row *row, struct rps_error *err)
 {
     int metrics = picture->plan->metric_count;
-    struct row *row = rps_arena_get(picture->arena, (size_t)metrics + 1, sizeof(*row));
+    double *figure = rps_arena_get(picture->arena, (size_t)metrics, sizeof(*figure));
 
-    if (read_figures(picture, row, err) < 0)
+    if (read_figures(picture, figure, err) < 0)
         return RPS_FAILED;
     for (int m = 0; m < metrics; m++) {
         const struct rps_series *series = rps_picture_series(picture, m, 0);
+        struct row *at = row + picture->panel[m];
 
-        fill_row(&row[m], series, rps_arena_get(picture->arena, series->count + 1, sizeof(double)));
+        if (picture->panel[m] < 0)
+            continue;
+        *at = (struct row){.count = series->count,
+                           .edge = edges_of(picture, series),
+                           .value = series->value,
+                           .stride = 1,
+                           .figure = figure[m]};
+        rps_picture_metric_title(&picture->plan->metric[m], at->name);
     }
+    return 0;
+}
+
+/* A row of each line of the code; the figure is the share of all the time. */
+static void read_lines(const struct rps_picture *picture, struct row *row)
+{
+    const struct rps_picture_areas *code = &picture->code;
+    double all = code->at[code->step_count] - code->at[0];
+
+    for (int line = 0; line < picture->panel_count; line++) {
+        struct row *at = row + line;
+
+        *at = (struct row){.count = code->step_count,
+                           .edge = code->at,
+                           .value = &code->share[line],
+                           .stride = RPS_PICTURE_AREAS_LINES};
+        snprintf(at->name, sizeof(at->name), "%s", code->name[line]);
+        for (size_t i = 0; i < at->count; i++)
+            at->figure += value_of(at, i) * (at->edge[i + 1] - at->edge[i]) / all;
+    }
+}
+
+static int read_rows(const struct rps_picture *picture, struct row **ret, struct rps_error *err)
+{
+    struct row *row = rps_arena_get(picture->arena, (size_t)picture->panel_count, sizeof(*row));
+
+    if (picture->code.line_count > 0)
+        read_lines(picture, row);
+    else if (read_metrics(picture, row, err) < 0)
+        return RPS_FAILED;
+    for (int i = 0; i < picture->panel_count; i++)
+        fill_row(&row[i], rps_arena_get(picture->arena, row[i].count + 1, sizeof(double)));
     *ret = row;
     return 0;
 }
@@ -142,29 +205,18 @@ static rps_ink ink_of(double step)
     return RPS_INK_MAP + (rps_ink)lround((step + HEAT_MOST) / (2 * HEAT_MOST) * RPS_INK_MAP_STEPS);
 }
 
-/* Where point i ends and the next begins. */
-static double end_of(const struct rps_picture *picture, const struct rps_series *series, size_t i)
+static void add_row(struct rps_chart *chart, const struct row *row, double top, double bottom,
+                    struct rps_layer *boxes)
 {
-    if (i + 1 < series->count)
-        return (series->position[i] + series->position[i + 1]) / 2;
-    return picture->to;
-}
+    for (size_t i = 0, first; i < row->count; i++) {
+        double step = step_of(row, value_of(row, i));
 
-static void add_row(struct rps_chart *chart, const struct rps_picture *picture,
-                    const struct rps_series *series, const struct row *row, double top,
-                    double bottom, struct rps_layer *boxes)
-{
-    double from = picture->from;
-
-    for (size_t i = 0; i < series->count; i++) {
-        double step = step_of(row, series->value[i]), to;
-
-        while (i + 1 < series->count && step_of(row, series->value[i + 1]) == step)
+        first = i;
+        while (i + 1 < row->count && step_of(row, value_of(row, i + 1)) == step)
             i++;
-        to = end_of(picture, series, i);
         if (isfinite(step))
-            rps_chart_shape(chart, boxes, from, top, to, bottom)->ink = ink_of(step);
-        from = to;
+            rps_chart_shape(chart, boxes, row->edge[first], top, row->edge[i + 1], bottom)->ink =
+                ink_of(step);
     }
 }
 
@@ -179,6 +231,8 @@ static void choose_rows(struct rps_picture *picture, const struct rps_plot_optio
 
     for (int m = 0; m < picture->plan->metric_count; m++)
         picture->panel[m] = picture->panel[m] >= 0 ? rows++ : picture->panel[m];
+    if (picture->code.line_count > 0)
+        rows = picture->code.line_count;
     picture->panel_total = picture->panel_count = rows;
     picture->height = options->height > 0
                           ? options->height
@@ -195,12 +249,12 @@ static void choose_rows(struct rps_picture *picture, const struct rps_plot_optio
 }
 
 static void name_row(struct rps_chart *chart, const struct rps_picture *picture,
-                     const struct rps_metric *metric, const struct row *row, double y)
+                     const struct row *row, double y)
 {
     char figure[RPS_TEXT_NUMBER_SIZE], spread[RPS_TEXT_NUMBER_SIZE];
     char text[RPS_PICTURE_TEXT_SIZE];
 
-    rps_picture_metric_title(metric, text);
+    strcpy(text, row->name);
     rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
     rps_chart_text(chart, picture->left - HEAT_NAME, y, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL,
                    RPS_INK_TEXT, text);
@@ -243,23 +297,19 @@ static void add_rows(struct rps_chart *chart, const struct rps_picture *picture,
     int step = (int)ceil(HEAT_ROW_TEXT / height); /* rows without room for a name have none */
 
     boxes->each = 1;
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        int place = picture->panel[m];
-
-        if (place < 0)
-            continue;
-        add_row(chart, picture, rps_picture_series(picture, m, 0), &row[m], place + gutter,
-                place + 1 - gutter, boxes);
+    for (int place = 0; place < picture->panel_count; place++) {
+        add_row(chart, &row[place], place + gutter, place + 1 - gutter, boxes);
         if (place % step == 0)
-            name_row(chart, picture, &picture->plan->metric[m], &row[m],
-                     panel->top + (place + 0.5) * height);
+            name_row(chart, picture, &row[place], panel->top + (place + 0.5) * height);
     }
 }
 
 static struct rps_chart *draw_map(struct rps_picture *picture, const struct row *row)
 {
     struct rps_chart *chart = rps_picture_chart(
-        picture, "each metric by its distance from its mean; plain where it is steady");
+        picture, picture->code.line_count > 0
+                     ? picture->code.title
+                     : "each metric by its distance from its mean; plain where it is steady");
     double bottom = chart->panel[0]->bottom - picture->zero_rows * RPS_PICTURE_LEGEND_HEIGHT, top;
     struct rps_picture_overlay overlay;
     struct rps_panel *panel;
@@ -293,8 +343,13 @@ int rps_picture_fill_heat(struct rps_picture *picture, struct rps_reader *reader
     (void)reader;
     picture->left = picture->width / picture->scale < 700 ? HEAT_NARROW : HEAT_LEFT;
     picture->right = HEAT_RIGHT;
-    if (rps_picture_bin(picture, 0, err) < 0)
+    if (rps_picture_bin(picture, 0, err) < 0 ||
+        (options->code != RPS_PLOT_CODE_CHOSEN && rps_picture_read_code(picture, options, err) < 0))
         return RPS_FAILED;
+    if (options->code != RPS_PLOT_CODE_CHOSEN && options->code != RPS_PLOT_CODE_NONE &&
+        picture->code.line_count == 0)
+        return rps_error_set(err, RPS_FAILED, "run %lld has not enough samples there for a map",
+                             (long long)picture->run.run_id);
     choose_rows(picture, options);
     if (picture->panel_count == 0)
         return rps_error_set(err, RPS_FAILED, "no metric of run %lld has a value there",

@@ -27,7 +27,8 @@ static rps_picture_fill *const fills[RPS_PLOT_KIND_COUNT] = {
 const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT] = {
     [RPS_PLOT_CODE_CHOSEN] = "chosen",   [RPS_PLOT_CODE_FUNCTION] = "function",
     [RPS_PLOT_CODE_MODULE] = "module",   [RPS_PLOT_CODE_THREAD] = "thread",
-    [RPS_PLOT_CODE_PROGRAM] = "program", [RPS_PLOT_CODE_NONE] = "none",
+    [RPS_PLOT_CODE_PROGRAM] = "program", [RPS_PLOT_CODE_CGROUP] = "cgroup",
+    [RPS_PLOT_CODE_NONE] = "none",
 };
 
 struct plot {

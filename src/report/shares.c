@@ -11,6 +11,7 @@
 #define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */
 #define MOST       .5  /* of a phase's samples are said by so many functions that have them, */
 #define MOST_OF    2   /* but not by more */
+#define OWNERS     10  /* programs, and control groups */
 
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 {
@@ -38,6 +39,38 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
     return result < 0 ? result : 0;
 }
 
+/* Who had the time of a machine: programs, or control groups. `by` is that of `rpistat code`. */
+static void put_owners(struct rps_report *report, const struct rps_share_owners *owners,
+                       const char *name, const char *heading, const char *by)
+{
+    const struct rps_column columns[] = {
+        {"name", heading, .place = 3},
+        {"self_share", "Share", RPS_VALUE_SHARE, .place = 1},
+        {"samples", .kind = RPS_VALUE_INT},
+        {"processes", "Processes", RPS_VALUE_INT, .place = 2},
+        {.name = "module"},
+    };
+    uint64_t all = report->shares.sample_count;
+    struct rps_block *block;
+
+    if (owners->count == 0 || all < RPS_SHARES_SAMPLES_MIN)
+        return;
+    block = rps_document_block(report->document, name, columns, sizeof(columns) / sizeof(*columns));
+    block->indent = 2;
+    for (size_t i = 0; i < owners->count && i < OWNERS; i++) {
+        const struct rps_share_owner *owner = &owners->owner[i];
+
+        rps_put_text(block, owner->name.name);
+        rps_put_number(block, rps_shares_part(owner->samples, all));
+        rps_put_int(block, (int64_t)owner->samples, 1);
+        rps_put_int(block, (int64_t)owner->name.processes, 1);
+        rps_put_text(block, owner->name.module);
+    }
+    if (owners->count > OWNERS)
+        rps_document_say(report->document, "  and %zu more: `rpistat code --by %s`",
+                         owners->count - OWNERS, by);
+}
+
 /* Samples of the whole run, on all CPUs? */
 static int is_all(const struct rps_report *report)
 {
@@ -59,14 +92,18 @@ void rps_report_shares(struct rps_report *report)
     rps_put_number(rps_document_field(document, "expected_samples", RPS_VALUE_NUMBER),
                    rps_samples_expected(&report->shares.sampling, report->cpu_s, is_whole));
     top = rps_share_block_top(document, group);
-    for (int t = 0; t < group->count && isfinite(group->top[t].share); t++)
+    for (int t = 0;
+         report->shares.programs.count == 0 && t < group->count && isfinite(group->top[t].share);
+         t++)
         text =
             rps_arena_print(document->arena, "%s%s%s %.1f %%", text ? text : "", text ? ", " : "",
                             rps_share_name_text(name, sizeof(name), &group->top[t].name),
                             100 * group->top[t].share);
     for (int t = 0; t < group->function_count && isfinite(group->function[t].share); t++)
         text = rps_arena_print(document->arena, "%s%s%s %.1f %%", text ? text : "",
-                               t > 0 ? ", " : "; functions: ",
+                               t > 0  ? ", "
+                               : text ? "; functions: "
+                                      : "functions: ",
                                rps_share_name_text(name, sizeof(name), &group->function[t].name),
                                100 * group->function[t].share);
     if (report->shares.sampling.frequency > 0)
@@ -76,11 +113,13 @@ void rps_report_shares(struct rps_report *report)
                         event ? "were" : "went",
                         rps_samples_got_text(name, sizeof(name), &report->shares.sampling,
                                              group->samples, report->cpu_s, is_whole));
-    if (group->samples > 0)
+    if (text || (group->samples > 0 && group->samples < RPS_SHARES_SAMPLES_MIN))
         rps_block_wrap(top, 2, 4, "%s", text ? text : "too few to tell");
     if (is_whole)
         rps_share_block_unsampled(document, top, 2, &report->shares.sampling,
                                   &report->shares.unsampled, report->cpu_s);
+    put_owners(report, &report->shares.programs, "programs", "Program", "program");
+    put_owners(report, &report->shares.cgroups, "cgroups", "Control group", "cgroup");
 }
 
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)

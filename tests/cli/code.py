@@ -465,7 +465,9 @@ def test_machine():
             code = expect(folder.call("code"), 0).stdout
             words = " ".join(expect(folder.call("phases"), 0).stdout.split("What sets them apart")[1].split())
             panel = expect(folder.call("plot", "-o", "-"), 0).stdout
-            assert ("cc1 (32 processes) 60.0 %, as 40.0 %; functions: main (work.c:10) 60.0 %, load" in report) == programs, report
+            assert ("functions: main (work.c:10) 60.0 %, load" in report) == programs, report
+            assert ("Share Processes Program 60.0 % 32 cc1 40.0 % 1 as" in report) == programs, report
+            assert "Control group" not in report, report
             assert ("cc1 60 %, as 40 %; main (work.c:10) 60 %" in code) == programs, code
             assert (", in cc1 (16 processes), 60 % in main (work.c:10) B: " in words) == programs, words
             assert ("a cc1  b as" in panel) == programs, panel
@@ -486,6 +488,55 @@ def test_machine():
         assert ": A (cc1: main) 16" in report and ", B (cc1: load) 12" in report, report
 
 
+UNIT, CONTAINER = "/system.slice/make.service", "/system.slice/docker-%s.scope" % ("0123456789abcdef" * 4)
+
+
+def test_cgroups():
+    """by control group: containers by their number, units by their name, what is below them with them"""
+    with Folder() as folder:
+        folder.write("script.sim", SCRIPT)
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=1)
+        for period in range(320):
+            seen.add(period, [MAIN], 6, task=("cc1", 5000 + period // 10, 5000 + period // 10, UNIT + "/job"))
+            seen.add(period, [LOAD], 1, task=("make", 4000, 4000, UNIT))
+            seen.add(period, [LOAD], 2, task=("db", 4999, 4999, CONTAINER))
+            seen.add(period, [LOAD], 1, task=("kworker", 3, 3))
+        seen.write()
+        with sqlite3.connect(folder / "rpistat.data") as store:
+            store.execute("UPDATE run SET target = 'all 2 CPUs'")
+        store.close()
+        expect(folder.call("check"), 0)
+        expected = [("make.service", .7, 33, UNIT), ("0123456789ab", .2, 1, CONTAINER), ("[unknown]", .1, 1, None)]
+        rows = json.loads(expect(folder.call("code", "--by", "cgroup", "--format", "json"), 0).stdout)["code"]
+        assert [(row["name"], row["self_share"], row["processes"], row["module"]) for row in rows] == expected, rows
+        assert all(row[name] is None for row in rows for name in ("pid", "tid", "in_kernel", "named_by")), rows
+        found = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
+        assert [(row["name"], row["self_share"], row["processes"], row["module"]) for row in found["cgroups"]] == expected
+        assert [(row["name"], row["samples"], row["processes"]) for row in found["programs"]] == [
+            ("cc1", 1920, 32), ("db", 640, 1), ("kworker", 320, 1), ("make", 320, 1)], found["programs"]
+        text = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert "Share Processes Control group 70.0 % 33 make.service 20.0 % 1 0123456789ab 10.0 % 1 [unknown]" in text, text
+        text = expect(folder.call("code", "--by", "cgroup", "A", "--at-most", "1"), 0).stdout
+        assert "make.service" in text and "and 2 more" in text and "0123456789ab" not in text, text
+        assert "a make.service  b 0123456789ab" in expect(folder.call("plot", "-o", "-", "--code", "cgroup"), 0).stdout
+        for what in ("cgroup", "program", "function"):
+            expect(folder.call("plot", "--kind", "heat", "--code", what, "--keep", what, "-o", what + ".svg"), 0)
+            names = re.findall(r">([^<>]+)</text>", folder.read(what + ".svg").decode())
+            wanted = {"cgroup": "make.service", "program": "cc1", "function": "main"}[what]
+            assert wanted in [name.strip() for name in names], names
+        expect(folder.call("merge", "-i", "other.data", "rpistat.data"), 0)
+        assert json.loads(expect(folder.call("code", "-i", "other.data", "--by", "cgroup", "--format", "json"), 0)
+                          .stdout)["code"] == rows
+        folder.record("-q")
+        seen = Code(folder / "rpistat.data", run=2)
+        seen.add(1, [MAIN], 50)
+        seen.write()
+        for command in (["code", "--by", "cgroup"], ["plot", "-o", "-", "--code", "cgroup"],
+                        ["plot", "--kind", "heat", "--code", "cgroup", "-o", "no.svg"]):
+            refused(folder.call(*command), 1, "run 2", "control groups", "-a, -C or -G")
+
+
 def test_without():
     """a run without samples says so, and how to get them"""
     for command in [["code"], ["code", "A"], ["export", "--format", "folded"],
@@ -497,6 +548,6 @@ prepare()
 try:
     tap.main([test_functions, test_by, test_phase, test_labels, test_text, test_tree, test_folded,
               test_report, test_answer, test_pprof, test_phases, test_programs,
-              test_turns_of_programs, test_machine, test_without])
+              test_turns_of_programs, test_machine, test_cgroups, test_without])
 finally:
     FOLDER.__exit__()

@@ -105,6 +105,19 @@ def check_options():
         assert not store.execute("SELECT * FROM sampling UNION SELECT * FROM sampling").fetchall()
 
 
+def check_cgroups():
+    """a task of the script may have a control group, which its process's other tasks have too"""
+    with Folder() as folder:
+        folder.write("code.sim", SCRIPT.replace("task main 100\n", "task main 100 cgroup=/a.slice/b.service\n"))
+        expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "100"), 0)
+        expect(folder.call("check"), 0)
+        rows = json.loads(expect(folder.call("code", "--by", "cgroup", "--format", "json"), 0).stdout)["code"]
+        assert [(row["name"], row["module"], row["self"], row["processes"]) for row in rows] == [
+            ("b.service", "/a.slice/b.service", 2899, 1)], rows
+        folder.write("wrong.sim", "task main 100 group=/a\nphase a 1s\n")
+        refused(folder.call("record", "--pmu", "sim:wrong.sim"), 2, "thread", "group=/a")
+
+
 def check_missing():
     """fewer samples than expected are told of, in the run and a phase; of a few there are no shares"""
     script = SCRIPT.replace("lose-samples 3s 1s", "lose-samples 1s 8s").replace("throttle 5s\n", "")
@@ -269,5 +282,5 @@ def check_refused():
         refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "bad.sim:2: there is no function 'g' above")
 
 
-tap.main([check_counts, check_names, check_periods, check_options, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
+tap.main([check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
           check_refused])

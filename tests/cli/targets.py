@@ -2,11 +2,13 @@
 
 usage: targets.py RPISTAT THREADS          THREADS is the program of threads.c
 """
+import contextlib
 import json
 import os
 import re
 import resource
 import select
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -480,7 +482,7 @@ class Group:
     def __enter__(self):
         with open("/proc/self/mounts", encoding="utf-8") as file:
             mounts = [line.split()[:4] for line in file]
-        self.path = None
+        self.path, self.names = None, []
         # Version 2 counts only where version 1 does not hold the controller.
         held = any("perf_event" in options.split(",") for _, _, kind, options in mounts
                    if kind == "cgroup")
@@ -496,6 +498,12 @@ class Group:
             raise tap.Skip("no control group can be made: %s" % error)
         return self
 
+    def below(self, name):
+        """The path of a new group in it."""
+        self.names.append(name)
+        os.mkdir(os.path.join(self.path, name))
+        return os.path.join(self.path, name)
+
     def add(self, pid):
         with open(os.path.join(self.path, "cgroup.procs"), "w", encoding="ascii") as file:
             file.write(str(pid))
@@ -503,6 +511,9 @@ class Group:
     def __exit__(self, *unused):
         for _ in range(100):  # a process that was killed leaves it a moment later
             try:
+                while self.names:
+                    os.rmdir(os.path.join(self.path, self.names[-1]))
+                    self.names.pop()
                 os.rmdir(self.path)
                 return
             except OSError:
@@ -530,6 +541,51 @@ def test_cgroup():
         assert other.process.poll() is None
         refused(folder.call(*record, "-G", group.path + "/none", "true"), 1, "none")
         refused(folder.call(*record, "-G", folder.path, "true"), 1, "cgroup")
+
+
+# In each group a busy shell; in the second one children of it too, which live for some milliseconds.
+IN_GROUPS = """
+count() { i=0; while [ $i -lt $1 ]; do i=$((i + 1)); done; }
+(echo 0 >"$1/cgroup.procs" && count 1000000) &
+(echo 0 >"$2/cgroup.procs" && for n in $(seq 60); do
+     ./job-child -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done'; done) &
+wait
+"""
+PLACES = """
+SELECT DISTINCT c.path FROM task AS t JOIN task_count AS n USING (run_id, task)
+LEFT JOIN cgroup AS c USING (run_id, cgroup) WHERE t.run_id = ? AND name = 'job-child'"""
+
+
+def test_cgroups():
+    """-a tells which control group processes are in, those that have ended too; of several -G these alone"""
+    record = [*whole_machine(), "--signals", "tree"]
+    with Folder() as folder, Group() as group:
+        place = [group.below("docker-%s.scope" % ("0123456789abcdef" * 4)), group.below("job.service")]
+        shutil.copy("/bin/sh", folder / "job-child")
+        try:
+            for options in (["-a"], ["-G", place[0], "-G", place[1]]):
+                expect(folder.call(*record, *options, "sh", "-c", IN_GROUPS, "sh", *place), 0)
+        except AssertionError as error:
+            if "cgroup hierarchy" in str(error):
+                raise tap.Skip(error)
+            raise
+        wanted = ["/" + "/".join(path.split("/")[-2:]) for path in place]
+        for run in ("1", "2"):
+            rows = json.loads(expect(folder.call("code", "-r", run, "--by", "cgroup", "--format", "json"), 0).stdout)["code"]
+            found = {row["module"]: row for row in rows}
+            assert found[wanted[0]]["name"] == "0123456789ab" and found[wanted[1]]["name"] == "job.service", rows
+            assert found[wanted[1]]["processes"] > 5, rows
+            if run == "2":
+                assert set(found) == set(wanted), rows
+            with contextlib.closing(sqlite3.connect(folder / "rpistat.data")) as store:
+                assert store.execute(PLACES, run).fetchall() == [(wanted[1],)], store.execute(PLACES, run).fetchall()
+            expect(folder.call("check"), 0)
+        assert "job.service" in expect(folder.call("report", "-r", "1"), 0).stdout
+        for first, second in (place[0], group.path), (group.path, place[1]), (place[0], place[0]):
+            refused(folder.call(*record, "-G", first, "-G", second, "true"), 2, "has all that", "leave one out")
+        # of one's own command nobody reads that
+        expect(folder.call(*record, "sh", "-c", IN_GROUPS, "sh", *place), 0)
+        refused(folder.call("code", "--by", "cgroup"), 1, "control groups")
 
 
 def test_cgroup_root():
@@ -719,7 +775,7 @@ tap.main([
     test_attach, test_coming_and_going, test_chain, test_attach_often, test_several,
     test_attach_command, test_attach_end, test_attach_ending, test_attach_stop, test_no_process, test_other_user,
     test_all_cpus, test_cpus_periods, test_cpu_list, test_cpu_use, test_cpus_with_command,
-    test_cpus_stopped, test_cgroup, test_cgroup_root,
+    test_cpus_stopped, test_cgroup, test_cgroups, test_cgroup_root,
     test_delay, test_delay_longer, test_delay_refused, test_control, test_control_together,
     test_control_wrong, test_control_own_pipes, test_control_flood, test_control_refused,
     test_descriptors,

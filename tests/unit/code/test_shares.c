@@ -51,10 +51,12 @@ static struct rps_stack stacks[] = {
     {9, -1, 7},  /* main, elsewhere */
 };
 static struct rps_task tasks[] = {
-    {0, 10, 10, "sh", 0, -1, -1},     {1, 10, 10, "prog", 5, -1, 7000}, /* after an exec */
-    {2, 10, 11, "worker", 6, -1, -1}, {3, 20, 21, "alone", 6, -1, -1},
-    {4, 10, 12, "idle", 6, -1, -1},
+    {0, 10, 10, "sh", 0, -1, -1, 2},     {1, 10, 10, "prog", 5, -1, 7000, 0}, /* after an exec */
+    {2, 10, 11, "worker", 6, -1, -1, 0}, {3, 20, 21, "alone", 6, -1, -1, 1},
+    {4, 10, 12, "idle", 6, -1, -1, -1},
 };
+static struct rps_cgroup cgroups[] = {
+    {0, "/system.slice/a.service/main"}, {1, "/system.slice/a.service"}, {2, "/other/a.service"}};
 static struct rps_code code = {.module_count = 4,
                                .frame_count = 8,
                                .location_count = 8,
@@ -64,7 +66,9 @@ static struct rps_code code = {.module_count = 4,
                                .frame = frames,
                                .location = locations,
                                .stack = stacks,
-                               .task = tasks};
+                               .task = tasks,
+                               .cgroup = cgroups,
+                               .cgroup_count = 3};
 static const uint64_t samples[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 3};
 
 static const struct rps_share *find(const struct rps_shares *shares, const char *name)
@@ -372,7 +376,7 @@ static void programs(void **state)
     size_t count, *process;
 
     (void)state;
-    program = rps_shares_programs(arena, &code, &name, &count, &process);
+    program = rps_shares_owners(arena, &code, RPS_SHARES_PROGRAM, &name, &count, &process);
     assert_int_equal(count, 3);
     assert_string_equal(name[program[0]].name, "sh");
     assert_string_equal(name[program[1]].name, "prog");
@@ -387,9 +391,67 @@ static void programs(void **state)
     assert_int_equal(shares.samples, 31);
     assert_string_equal(shares.share[0].name, "prog");
     assert_int_equal(shares.share[0].self, 22);
+    assert_int_equal(shares.share[0].processes, 1);
     assert_true(rps_shares_has_processes(&code));
     assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 3, .task = tasks}));
     assert_false(rps_shares_has_processes(&(struct rps_code){.task_count = 0}));
+}
+
+static void expect_name(const char *path, const char *name, size_t end)
+{
+    size_t length, found_end;
+    const char *found = rps_cgroup_name(path, &length, &found_end);
+
+    assert_int_equal(length, strlen(name));
+    assert_memory_equal(found, name, length);
+    assert_int_equal(found_end, end > 0 ? end : strlen(path));
+}
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* Containers by the beginning of their number, units by their name, all else by its path. */
+static void names_of_cgroups(void **state)
+{
+    (void)state;
+    expect_name("/system.slice/docker-" ID ".scope", "0123456789ab", 0);
+    expect_name("/docker/" ID, "0123456789ab", 0);
+    expect_name("/machine.slice/libpod-" ID ".scope/container", "0123456789ab", 14 + 7 + 64 + 7);
+    expect_name("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1_2.slice/"
+                "cri-containerd-" ID ".scope",
+                "0123456789ab", 0);
+    expect_name("/kubepods/besteffort/pod12345678-1234-1234-1234-123456789abc/" ID, "0123456789ab",
+                0);
+    expect_name("/docker/f" ID, "/docker/f" ID, 0); /* one digit too many */
+    expect_name("/docker/" ID "/docker/ff" ID, "0123456789ab", 8 + 64);
+    expect_name("/docker/" ID "/system.slice/nginx.service", "0123456789ab", 8 + 64);
+    expect_name("/system.slice/cron.service", "cron.service", 0);
+    expect_name("/user.slice/user-0.slice/user@0.service/app.slice/x.scope/a/b", "x.scope", 57);
+    expect_name("/init.scope", "init.scope", 0);
+    expect_name("/process_api/5732cbf1aac9f9c53171f8a0d3af991c",
+                "/process_api/5732cbf1aac9f9c53171f8a0d3af991c", 0);
+    expect_name("/.slice/a.slicex", "/.slice/a.slicex", 0);
+    expect_name("/", "/", 0);
+    expect_name("", "", 0);
+}
+
+/* Those below one unit are one; units of one name elsewhere are others. */
+static void of_cgroups(void **state)
+{
+    const uint64_t seen[] = {1, 2, 4, 8, 16};
+    struct rps_shares shares;
+
+    (void)state;
+    shares = rps_shares_find(arena, &code, seen, RPS_SHARES_CGROUP);
+    assert_int_equal(shares.count, 3);
+    assert_int_equal(shares.samples, 31);
+    assert_string_equal(shares.share[0].name, "[unknown]");
+    assert_int_equal(shares.share[0].self, 16);
+    assert_string_equal(shares.share[1].name, "a.service");
+    assert_string_equal(shares.share[1].module, "/system.slice/a.service");
+    assert_int_equal(shares.share[1].self, 14);
+    assert_int_equal(shares.share[1].processes, 2);
+    assert_string_equal(shares.share[2].module, "/other/a.service");
+    assert_int_equal(shares.share[2].self, 1);
 }
 
 /* Of a machine programs are told; of several processes, where most has no name. */
@@ -466,6 +528,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs),
+        cmocka_unit_test(names_of_cgroups),
+        cmocka_unit_test(of_cgroups),
         cmocka_unit_test(of_programs),
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_not_sampled),
