@@ -96,10 +96,12 @@ struct rps_cgroup {
     const char *path; /* from the root of its hierarchy, "/a/b" */
 };
 
-/* The path of a process's control group, from what /proc/PID/cgroup says of all hierarchies: one that
- * names a container, else that of version 2, else the longest; those that do not hold the process
- * say "/". A part of the text, which is cut up; NULL: none. */
-char *rps_cgroup_find(char *text);
+#define RPS_CGROUP_TEXT_SIZE 16384
+
+/* The path of a process's control group, from what PID/cgroup below `proc`, as /proc, says of all
+ * hierarchies: one that names a container, else that of version 2, else the longest; those that do
+ * not hold the process say "/". A part of `text`, which is room; NULL: there is none. */
+char *rps_cgroup_read(const char *proc, pid_t pid, char text[RPS_CGROUP_TEXT_SIZE]);
 
 /* What people call it, which is a part of the path: the container that it is in, by the first 12
  * characters of its number; else the systemd unit, else the path. ret_end is where in the path the

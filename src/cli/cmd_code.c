@@ -31,7 +31,7 @@ struct settings {
 
 /* The words of --by are in the order of enum rps_shares_by. */
 static const struct rps_option options[] = {
-    {"by", 0, "NAME", "line, module, process, thread, program, cgroup", "function",
+    {"by", 0, "NAME", "function, line, module, process, thread, program, cgroup", NULL,
      RPS_OPTION_CHOICE, AT(by), .words = "function line module process thread program cgroup"},
     {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
     {"tree", 0, NULL, "calls as a tree, of 1 % of the samples and more", NULL, RPS_OPTION_FLAG,

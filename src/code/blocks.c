@@ -352,10 +352,10 @@ static int has_times(const struct rps_shares *shares)
 static struct rps_block *begin_shares(const struct filling *filling)
 {
     static const char *const headings[] = {
-        [RPS_SHARES_FUNCTION] = "Function",    [RPS_SHARES_LINE] = "Function",
-        [RPS_SHARES_MODULE] = "Module",        [RPS_SHARES_PROCESS] = "Process",
-        [RPS_SHARES_THREAD] = "Thread",        [RPS_SHARES_PROGRAM] = "Program",
-        [RPS_SHARES_CGROUP] = "Control group",
+        [RPS_SHARES_FUNCTION] = "Function", [RPS_SHARES_LINE] = "Function",
+        [RPS_SHARES_MODULE] = "Module",     [RPS_SHARES_PROCESS] = "Process",
+        [RPS_SHARES_THREAD] = "Thread",     [RPS_SHARES_PROGRAM] = "Program",
+        [RPS_SHARES_CGROUP] = "Cgroup",
     };
     enum rps_shares_by by = filling->output->by;
     int is_table = filling->output->view == RPS_CODE_TABLE;

@@ -455,7 +455,7 @@ static void add_processes(struct recorder *samples, const struct rps_target *tar
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
         rps_tracker_add_process(samples->tracker, pid);
-        rps_tracker_add_cgroup(samples->tracker, "/proc", pid);
+        rps_tracker_add_cgroup(samples->tracker, pid);
     }
     closedir(processes);
 }

@@ -853,6 +853,15 @@ static int take_cgroup(struct rps_tracker *tracker, const struct rps_sample *sam
     return process->cgroup < 0 ? -1 : 0;
 }
 
+int rps_tracker_add_cgroup(struct rps_tracker *tracker, pid_t pid)
+{
+    char text[RPS_CGROUP_TEXT_SIZE];
+    struct rps_sample sample = {.kind = RPS_SAMPLE_CGROUP, .pid = pid, .tid = pid};
+
+    sample.path = rps_cgroup_read(tracker->proc, pid, text);
+    return sample.path ? take_cgroup(tracker, &sample) : -1;
+}
+
 /* Read the control group of a process, once after each exec; of one that has ended, that of the
  * next of its ancestors that lives. */
 static void place_process(struct rps_tracker *tracker, struct rps_process *process)
@@ -861,7 +870,7 @@ static void place_process(struct rps_tracker *tracker, struct rps_process *proce
 
     while (tracker->proc && of && !of->is_placed) {
         of->is_placed = 1;
-        if (rps_tracker_add_cgroup(tracker, tracker->proc, (pid_t)of->key.a) == 0)
+        if (rps_tracker_add_cgroup(tracker, (pid_t)of->key.a) == 0)
             break;
         of = find_process(tracker, of->parent);
     }

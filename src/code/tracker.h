@@ -70,8 +70,8 @@ void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid);
 /* The next sample, in order of time. Without memory it is counted as lost. */
 void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sample);
 
-/* Read the control group of a process below `proc`, and add it; -1: there is none. */
-int rps_tracker_add_cgroup(struct rps_tracker *tracker, const char *proc, pid_t pid);
+/* Read that of a process now; -1: it has none. */
+int rps_tracker_add_cgroup(struct rps_tracker *tracker, pid_t pid);
 
 /* Hand over how long threads wait that still do, until then. All samples before it came. */
 void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns);

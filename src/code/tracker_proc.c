@@ -59,27 +59,6 @@ static void add_thread_name(struct rps_tracker *tracker, pid_t pid, pid_t tid)
     fclose(file);
 }
 
-int rps_tracker_add_cgroup(struct rps_tracker *tracker, const char *proc, pid_t pid)
-{
-    struct rps_sample sample = {.kind = RPS_SAMPLE_CGROUP, .pid = pid, .tid = pid};
-    char path[512], text[16384];
-    size_t length;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/%ld/cgroup", proc, (long)pid);
-    file = fopen(path, "re");
-    if (!file)
-        return -1;
-    length = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[length] = '\0';
-    sample.path = rps_cgroup_find(text);
-    if (!sample.path)
-        return -1;
-    rps_tracker_add(tracker, &sample);
-    return 0;
-}
-
 void rps_tracker_add_process(struct rps_tracker *tracker, pid_t pid)
 {
     struct dirent *entry;

@@ -304,12 +304,13 @@ static void add_rows(struct rps_chart *chart, const struct rps_picture *picture,
     }
 }
 
-static struct rps_chart *draw_map(struct rps_picture *picture, const struct row *row)
+static struct rps_chart *draw_map(struct rps_picture *picture, const struct row *row,
+                                  const char *what)
 {
     struct rps_chart *chart = rps_picture_chart(
-        picture, picture->code.line_count > 0
-                     ? picture->code.title
-                     : "each metric by its distance from its mean; plain where it is steady");
+        picture,
+        rps_arena_print(picture->arena,
+                        "each %s by its distance from its mean; plain where it is steady", what));
     double bottom = chart->panel[0]->bottom - picture->zero_rows * RPS_PICTURE_LEGEND_HEIGHT, top;
     struct rps_picture_overlay overlay;
     struct rps_panel *panel;
@@ -338,16 +339,16 @@ int rps_picture_fill_heat(struct rps_picture *picture, struct rps_reader *reader
                           const struct rps_plot_options *options, struct rps_chart **ret,
                           struct rps_error *err)
 {
+    int by_code = options->code != RPS_PLOT_CODE_CHOSEN && options->code != RPS_PLOT_CODE_NONE;
     struct row *row;
 
     (void)reader;
     picture->left = picture->width / picture->scale < 700 ? HEAT_NARROW : HEAT_LEFT;
     picture->right = HEAT_RIGHT;
     if (rps_picture_bin(picture, 0, err) < 0 ||
-        (options->code != RPS_PLOT_CODE_CHOSEN && rps_picture_read_code(picture, options, err) < 0))
+        (by_code && rps_picture_read_code(picture, options, err) < 0))
         return RPS_FAILED;
-    if (options->code != RPS_PLOT_CODE_CHOSEN && options->code != RPS_PLOT_CODE_NONE &&
-        picture->code.line_count == 0)
+    if (by_code && picture->code.line_count == 0)
         return rps_error_set(err, RPS_FAILED, "run %lld has not enough samples there for a map",
                              (long long)picture->run.run_id);
     choose_rows(picture, options);
@@ -356,6 +357,9 @@ int rps_picture_fill_heat(struct rps_picture *picture, struct rps_reader *reader
                              (long long)picture->run.run_id);
     if (read_rows(picture, &row, err) < 0)
         return RPS_FAILED;
-    *ret = draw_map(picture, row);
+    *ret = draw_map(picture, row,
+                    by_code ? rps_arena_print(picture->arena, "%s's share of the time",
+                                              rps_plot_code_names[options->code])
+                            : "metric");
     return 0;
 }

@@ -24,13 +24,6 @@ static rps_picture_fill *const fills[RPS_PLOT_KIND_COUNT] = {
 #define FILL(kind, name, help) rps_picture_fill_##name,
     RPS_PLOT_KINDS(FILL)};
 
-const char *const rps_plot_code_names[RPS_PLOT_CODE_COUNT] = {
-    [RPS_PLOT_CODE_CHOSEN] = "chosen",   [RPS_PLOT_CODE_FUNCTION] = "function",
-    [RPS_PLOT_CODE_MODULE] = "module",   [RPS_PLOT_CODE_THREAD] = "thread",
-    [RPS_PLOT_CODE_PROGRAM] = "program", [RPS_PLOT_CODE_CGROUP] = "cgroup",
-    [RPS_PLOT_CODE_NONE] = "none",
-};
-
 struct plot {
     const struct rps_plot_options *options;
     const struct rps_gnuplot_format *format;

@@ -119,7 +119,7 @@ void rps_report_shares(struct rps_report *report)
         rps_share_block_unsampled(document, top, 2, &report->shares.sampling,
                                   &report->shares.unsampled, report->cpu_s);
     put_owners(report, &report->shares.programs, "programs", "Program", "program");
-    put_owners(report, &report->shares.cgroups, "cgroups", "Control group", "cgroup");
+    put_owners(report, &report->shares.cgroups, "cgroups", "Cgroup", "cgroup");
 }
 
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)

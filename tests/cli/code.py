@@ -467,7 +467,7 @@ def test_machine():
             panel = expect(folder.call("plot", "-o", "-"), 0).stdout
             assert ("functions: main (work.c:10) 60.0 %, load" in report) == programs, report
             assert ("Share Processes Program 60.0 % 32 cc1 40.0 % 1 as" in report) == programs, report
-            assert "Control group" not in report, report
+            assert "Cgroup" not in report, report
             assert ("cc1 60 %, as 40 %; main (work.c:10) 60 %" in code) == programs, code
             assert (", in cc1 (16 processes), 60 % in main (work.c:10) B: " in words) == programs, words
             assert ("a cc1  b as" in panel) == programs, panel
@@ -516,7 +516,7 @@ def test_cgroups():
         assert [(row["name"], row["samples"], row["processes"]) for row in found["programs"]] == [
             ("cc1", 1920, 32), ("db", 640, 1), ("kworker", 320, 1), ("make", 320, 1)], found["programs"]
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
-        assert "Share Processes Control group 70.0 % 33 make.service 20.0 % 1 0123456789ab 10.0 % 1 [unknown]" in text, text
+        assert "Share Processes Cgroup 70.0 % 33 make.service 20.0 % 1 0123456789ab 10.0 % 1 [unknown]" in text, text
         text = expect(folder.call("code", "--by", "cgroup", "A", "--at-most", "1"), 0).stdout
         assert "make.service" in text and "and 2 more" in text and "0123456789ab" not in text, text
         assert "a make.service  b 0123456789ab" in expect(folder.call("plot", "-o", "-", "--code", "cgroup"), 0).stdout

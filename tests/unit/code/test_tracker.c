@@ -525,8 +525,8 @@ static void test_cgroups(void **state)
     write_cgroups(7, "0::/init.scope\n");
     rps_tracker_read_cgroups(tracker, proc);
     add_name(7, 7, 0, "systemd");
-    assert_int_equal(rps_tracker_add_cgroup(tracker, proc, 7), 0);
-    assert_int_equal(rps_tracker_add_cgroup(tracker, proc, 99), -1);
+    assert_int_equal(rps_tracker_add_cgroup(tracker, 7), 0);
+    assert_int_equal(rps_tracker_add_cgroup(tracker, 99), -1);
     add_fork(7, 8, 8);
     write_cgroups(8, "0::/a.service\n");
     add_name(8, 8, 1, "daemon");
