@@ -804,6 +804,8 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     if (sample->tid == sample->parent_tid) /* no thread makes itself */
         return 0;
     free_number(tracker, sample->tid, sample->time_ns);
+    if (tracker->proc && !find_process(tracker, sample->parent_pid)) /* it came into a group */
+        add_thread(tracker, sample->parent_pid, sample->parent_tid, sample->time_ns);
     thread = add_thread(tracker, sample->pid, sample->tid, sample->time_ns);
     if (!thread)
         return -1;

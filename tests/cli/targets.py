@@ -558,7 +558,7 @@ LEFT JOIN cgroup AS c USING (run_id, cgroup) WHERE t.run_id = ? AND name = 'job-
 
 def test_cgroups():
     """-a tells which control group processes are in, those that have ended too; of several -G these alone"""
-    record = [*whole_machine(), "--signals", "tree"]
+    record = whole_machine()
     with Folder() as folder, Group() as group:
         place = [group.below("docker-%s.scope" % ("0123456789abcdef" * 4)), group.below("job.service")]
         shutil.copy("/bin/sh", folder / "job-child")

@@ -545,6 +545,9 @@ static void test_cgroups(void **state)
     add_fork(7, 11, 11);
     expect_cgroup(11, "/init.scope");
     expect_cgroup(12, NULL); /* of which nothing is known */
+    write_cgroups(13, "0::/moved\n");
+    add_fork(13, 14, 14); /* by one that was not heard of before */
+    expect_cgroup(14, "/moved");
     assert_int_equal(seen.cgroup_count, 3);
 }
 
