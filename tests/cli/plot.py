@@ -230,11 +230,11 @@ def test_shares():
     assert {row[0]: row[table["head"].index("Share")] for row in table["rows"][:3]} == shares, table
 
 
-def heat(name, script):
+def heat(name, script, *options):
     """The heat map of a recording: its texts; of each row the boxes: from, to, spreads."""
     FOLDER.write(name + ".sim", script)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:%s.sim" % name, "-o", name + ".data"), 0)
-    texts = svg("-i", name + ".data", "--kind", "heat", "--keep", name)
+    texts = svg("-i", name + ".data", "--kind", "heat", "--keep", name, *options)
     rows = {}
     for line in FOLDER.read(name + "/heat.dat").decode().splitlines():
         start, end, row, _, colour = line.split()
@@ -272,6 +272,31 @@ def test_heat_noise():
     assert all(abs(box[2]) <= 0.125 for box in rows[2]), rows[2]
 
 
+def test_heat_code():
+    """heat with --code: a row a program, group, function: who ran when"""
+    script = """\
+task one 100 cgroup=/a.service
+task two 200 cgroup=/b.slice
+function work 0x1000 0x100
+function rest 0x2000 0x100
+phase first 30s code=one/work
+phase second 30s code=two/work:50%,two/rest
+"""
+    for code, names in (("program", ["one", "two"]), ("cgroup", ["a.service", "b.slice"])):
+        texts, rows = heat("who-" + code, script, "--code", code)
+        assert [text for text in texts if text in names] == names, texts
+        assert any(text.startswith("each %s's share of the time by its distance" % code) for text in texts), texts
+        first, second = sorted(rows)[:2]  # each had half of the time, and all of its own half
+        for row, sign in (rows[first], 1), (rows[second], -1):
+            assert all(abs(box[2] - sign) < .13 for box in row if box[1] < 29.5), row
+            assert all(abs(box[2] + sign) < .13 for box in row if box[0] > 30.5), row
+        assert [text for text in texts if re.match(r"(49\.\d|50)\S* sd (49\.\d|50)", text)][1:], texts
+    texts, rows = heat("who-function", script, "--code", "function")
+    assert [text for text in texts if text in ("work", "rest")] == ["work", "rest"], texts
+    refused(FOLDER.call("plot", "-i", "steady0.data", "--kind", "heat", "--code", "program", "-o", "no.svg"), 1,
+            "not enough samples")
+
+
 def test_heat_mean():
     """heat: the mean is the report's figure, not that of the columns; the scale has numbers"""
     texts, _ = heat("mean", "phase fast 10s instructions=350M\nphase slow 10s instructions=35M\n")
@@ -287,4 +312,4 @@ def test_heat_mean():
 with FOLDER:
     assert "calm" in SCRIPT
     tap.main([test_kinds, test_phases, test_choice, test_fit, test_refusals, test_page_policy,
-              test_page_data, test_remark, test_turn, test_legend, test_shares, test_heat_noise, test_heat_mean])
+              test_page_data, test_remark, test_turn, test_legend, test_shares, test_heat_noise, test_heat_code, test_heat_mean])
