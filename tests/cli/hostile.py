@@ -237,11 +237,12 @@ READERS = [
       for form in ("json", "csv")),
     *(["export", "--format", form] for form in (
         "wide", "rates", "long", "long-rates", "full", "folded", "pprof", "openmetrics", "line-protocol", "jsonl")),
-    ["export", "--every", "5s"], ["watch", "--once"], ["plot", "-o", "-"], ["check"],
+    ["code", "--by", "cgroup"], ["export", "--every", "5s"], ["watch", "--once"], ["plot", "-o", "-"], ["check"],
     ["check", "--repair", "-o", "new.data"], ["merge", "-o", "merged.data"], ["runs", "1", "--set-label", "x"],
     ["runs", "1", "--delete"]]
 DRAWERS = [["plot", "-o", "a.html"], ["compare", "1", "2", "-o", "a.html"], ["plot", "-o", "a.svg"],
-           *(["plot", "--kind", kind, "-o", "a.svg"] for kind in ("phases", "scatter", "heat", "pca"))]
+           *(["plot", "--kind", kind, "-o", "a.svg"] for kind in ("phases", "scatter", "heat", "pca")),
+           ["plot", "--kind", "heat", "--code", "cgroup", "-o", "a.svg"]]
 
 
 def texts(store):
@@ -294,7 +295,7 @@ def test_every_text():
     if is_sanitized():
         raise tap.Skip("a sanitizer takes many times as long")
     with Folder() as folder:
-        folder.write("all.sim", SCRIPT.replace("phase", "function f 0x1000 0x10\nphase", 1)
+        folder.write("all.sim", SCRIPT.replace("phase", "task t 7 cgroup=/c\nfunction f 0x1000 0x10\nphase", 1)
                      .replace("10s", "10s wait=10% code=f"))
         for label in ("a", "b"):
             folder.record("-q", "--pmu", "sim:all.sim", "--label", label, "--tag", "a=b", "-o", "all.data")
