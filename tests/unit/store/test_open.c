@@ -80,7 +80,8 @@ static void a_new_store_has_its_marks(void **state)
     assert_string_equal(
         fixture_text(path, "SELECT group_concat(name, ' ') FROM (SELECT name FROM sqlite_schema"
                            " WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name)"),
-        "code_count detection event event_set frame gap heartbeat location mark metric metric_step "
+        "cgroup code_count detection event event_set frame gap heartbeat location mark metric "
+        "metric_step "
         "module outlier period phase program reading reading_rollup rollup run sampling signal "
         "stack task thinned "
         "blocked_time code_number estimate "
