@@ -56,13 +56,15 @@ struct rps_unsampled {
     } * program; /* most first */
 };
 
-/* Programs, or control groups, whose paths are `module`; most samples first. */
+/* Programs, or control groups, whose paths are `module`: those with most samples, of `all`. */
+#define RPS_SHARES_OWNERS 10
+
 struct rps_share_owners {
-    size_t count;
+    size_t count, all;
     struct rps_share_owner {
         struct rps_share_name name;
         uint64_t samples;
-    } * owner;
+    } owner[RPS_SHARES_OWNERS];
 };
 
 struct rps_part_shares {

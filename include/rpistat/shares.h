@@ -82,8 +82,8 @@ int rps_shares_are_of_programs(const struct rps_code *code, const struct rps_sha
 
 /* The number of the program, or control group, that each task is of, as long as task_count.
  * Programs are the names of processes, those of their first threads; *ret_name gets them, with the
- * paths of groups as modules. *ret_process gets the number of each task's process; unless it is
- * NULL. */
+ * paths of groups as modules. *ret_process gets a number, lower than task_count, of each task's
+ * process, and another one where that is of another owner; unless it is NULL. */
 int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
                            enum rps_shares_by by, struct rps_share_name **ret_name,
                            size_t *ret_count, size_t **ret_process);

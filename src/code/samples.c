@@ -121,11 +121,12 @@ int rps_code_is_sampled(const struct rps_run *run, const struct rps_code *code)
 
 /* The functions that most of `all` samples were in; `named`: of those that have names. Returns how
  * many. */
-static int fill_top(struct rps_arena *arena, struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
+static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
                     const struct rps_share_name *name, const uint64_t *seen, size_t count,
                     int named)
 {
-    uint64_t *of = rps_arena_get(arena, count, sizeof(*of));
+    struct rps_arena *scratch = rps_arena_new();
+    uint64_t *of = rps_arena_get(scratch, count, sizeof(*of));
     size_t place[RPS_SHARES_TOP], kept;
 
     for (size_t k = 0; k < count; k++)
@@ -133,6 +134,7 @@ static int fill_top(struct rps_arena *arena, struct rps_share_top top[RPS_SHARES
     kept = rps_shares_largest(of, count, RPS_SHARES_TOP, place);
     for (size_t i = 0; i < kept; i++)
         top[i] = (struct rps_share_top){name[place[i]], rps_shares_part(of[place[i]], all)};
+    rps_arena_free(scratch);
     return (int)kept;
 }
 
@@ -192,24 +194,75 @@ static int is_by_program(struct rps_arena *scratch, const struct rps_code *code,
     return rps_shares_are_of_programs(code, shares->name, all, counts->key_count);
 }
 
-/* A copy, texts and all. */
-static struct rps_share_owners keep_owners(struct rps_arena *arena, const struct rps_shares *shares)
+/* Samples of programs, or control groups, in each group and, behind these, in all of them; and how
+ * many processes of each were seen there. */
+struct owners {
+    struct rps_share_name *name;
+    int64_t *of;     /* of each task */
+    size_t *process; /* of each task */
+    size_t group_count, count, task_count;
+    uint64_t *seen;     /* [group * count + owner] */
+    size_t *processes;  /* the same */
+    uint8_t *are_known; /* bits [group * task_count + process] */
+};
+
+static void see_owner(struct owners *owners, size_t group, int64_t task, uint64_t samples)
 {
-    struct rps_share_owners owners = {shares->count,
-                                      rps_arena_get(arena, shares->count, sizeof(*owners.owner))};
+    size_t at = group * owners->count + (size_t)owners->of[task];
+    size_t bit = group * owners->task_count + owners->process[task];
+    uint8_t *known = &owners->are_known[bit / 8], mask = (uint8_t)(1 << bit % 8);
 
-    for (size_t i = 0; i < shares->count; i++) {
-        const struct rps_share *share = &shares->share[i];
+    owners->seen[at] += samples;
+    owners->processes[at] += !(*known & mask);
+    *known |= mask;
+}
 
-        owners.owner[i] = (struct rps_share_owner){
-            .name = {.name = rps_arena_text(arena, share->name),
-                     .module = rps_arena_text(arena, share->module),
-                     .file = "",
-                     .processes = share->processes},
-            .samples = share->self,
-        };
+static int add_owner(void *context, size_t group, int64_t id, uint64_t samples,
+                     struct rps_error *err)
+{
+    struct owners *owners = context;
+
+    (void)err;
+    if ((uint64_t)id >= owners->task_count)
+        return 0;
+    see_owner(owners, group, id, samples);
+    see_owner(owners, owners->group_count, id, samples);
+    return 0;
+}
+
+static int read_owners(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                       const struct rps_run_part *part, const struct rps_cpus *cpus,
+                       const struct rps_code *code, enum rps_shares_by by, struct owners *ret,
+                       struct rps_error *err)
+{
+    size_t groups = part->group_count + 1;
+
+    *ret = (struct owners){.group_count = part->group_count, .task_count = code->task_count};
+    ret->of = rps_shares_owners(arena, code, by, &ret->name, &ret->count, &ret->process);
+    ret->seen = rps_arena_get(arena, groups, ret->count * sizeof(*ret->seen));
+    ret->processes = rps_arena_get(arena, groups, ret->count * sizeof(*ret->processes));
+    ret->are_known = rps_arena_get(arena, groups, code->task_count / 8 + 1);
+    return rps_run_code_walk(reader, run_id, part, cpus, RPS_COUNT_TASKS, add_owner, ret, err);
+}
+
+/* Those that most samples of a group were of; kept. */
+static struct rps_share_owners first_owners(struct rps_arena *arena, const struct owners *owners,
+                                            size_t group)
+{
+    const uint64_t *seen = &owners->seen[group * owners->count];
+    size_t place[RPS_SHARES_OWNERS];
+    struct rps_share_owners ret = {
+        .count = rps_shares_largest(seen, owners->count, RPS_SHARES_OWNERS, place)};
+
+    for (size_t i = 0; i < owners->count; i++)
+        ret.all += seen[i] > 0;
+    for (size_t i = 0; i < ret.count; i++) {
+        struct rps_share_name *name = keep_names(arena, &owners->name[place[i]], 1);
+
+        name->processes = owners->processes[group * owners->count + place[i]];
+        ret.owner[i] = (struct rps_share_owner){*name, seen[place[i]]};
     }
-    return owners;
+    return ret;
 }
 
 /* The programs of each group; of a machine those of all, and the control groups. */
@@ -219,35 +272,26 @@ static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int
                          struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
-    int64_t *task = rps_arena_get(scratch, code->task_count, sizeof(*task));
-    struct rps_code_counts counts = {.key = task, .key_count = code->task_count};
-    struct rps_shares found;
-    int result;
+    struct owners owners;
+    int result =
+        read_owners(scratch, reader, run_id, part, cpus, code, RPS_SHARES_PROGRAM, &owners, err);
 
-    for (size_t t = 0; t < code->task_count; t++)
-        task[t] = (int64_t)t;
-    result = rps_code_counts_read(scratch, &counts, reader, run_id, part, cpus, code,
-                                  RPS_COUNT_TASKS, err);
     for (size_t g = 0; g < shares->group_count && result == 0; g++) {
         struct rps_share_group *group = &shares->group[g];
-        struct rps_share_owners owners;
+        struct rps_share_owners first = first_owners(arena, &owners, g);
 
-        found =
-            rps_shares_find(scratch, code, &counts.seen[g * code->task_count], RPS_SHARES_PROGRAM);
-        found.count = found.count < RPS_SHARES_TOP ? found.count : RPS_SHARES_TOP;
-        owners = keep_owners(arena, &found);
         group->by_program = 1;
-        group->count = (int)owners.count;
-        for (int i = 0; i < group->count; i++)
-            group->top[i] = (struct rps_share_top){
-                owners.owner[i].name, rps_shares_part(owners.owner[i].samples, group->samples)};
+        for (; group->count < RPS_SHARES_TOP && (size_t)group->count < first.count; group->count++)
+            group->top[group->count] = (struct rps_share_top){
+                first.owner[group->count].name,
+                rps_shares_part(first.owner[group->count].samples, group->samples)};
     }
-    if (result == 0 && code->is_of_machine) {
-        found = rps_shares_find(scratch, code, counts.id, RPS_SHARES_PROGRAM);
-        shares->programs = keep_owners(arena, &found);
-        found = rps_shares_find(scratch, code, counts.id, RPS_SHARES_CGROUP);
-        if (code->cgroup_count > 0)
-            shares->cgroups = keep_owners(arena, &found);
+    if (result == 0 && code->is_of_machine)
+        shares->programs = first_owners(arena, &owners, owners.group_count);
+    if (result == 0 && code->cgroup_count > 0) {
+        result =
+            read_owners(scratch, reader, run_id, part, cpus, code, RPS_SHARES_CGROUP, &owners, err);
+        shares->cgroups = first_owners(arena, &owners, owners.group_count);
     }
     rps_arena_free(scratch);
     return result;
@@ -332,7 +376,7 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
         struct rps_share_group *group = &ret->group[g];
 
         *(by_program ? &group->function_count : &group->count) =
-            fill_top(scratch, by_program ? group->function : group->top, group->samples, ret->name,
+            fill_top(by_program ? group->function : group->top, group->samples, ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);
     }
     if (by_program)

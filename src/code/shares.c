@@ -286,11 +286,10 @@ static struct rps_shares find_tasks(struct rps_arena *arena, const struct rps_co
 static struct rps_shares find_owners(struct rps_arena *arena, const struct rps_code *code,
                                      const uint64_t *samples, enum rps_shares_by by)
 {
-    struct rps_arena *scratch = rps_arena_new();
-    struct rps_share_items seen = {0}; /* processes of owners */
     struct rps_share_name *name;
     struct rps_shares shares = {0};
     size_t *process;
+    uint8_t *is_known = rps_arena_get(arena, code->task_count, sizeof(*is_known));
     int64_t *owner = rps_shares_owners(arena, code, by, &name, &shares.count, &process);
 
     shares.share = rps_arena_get(arena, shares.count, sizeof(*shares.share));
@@ -303,20 +302,16 @@ static struct rps_shares find_owners(struct rps_arena *arena, const struct rps_c
                                              .cpu_ns = -1,
                                              .how = RPS_LOCATION_NONE};
     for (size_t t = 0; t < code->task_count; t++) {
-        const struct rps_share_key key = {
-            .name = "", .file = "", .module = process[t], .line = (int)owner[t]};
         struct rps_share *share = &shares.share[owner[t]];
-        size_t before = seen.count;
 
         if (samples[t] == 0)
             continue;
-        rps_share_items_number(scratch, &seen, &key);
         share->self = share->total += samples[t];
         shares.samples += samples[t];
-        share->processes += seen.count - before;
+        share->processes += !is_known[process[t]];
+        is_known[process[t]] = 1;
     }
     drop_empty_shares(&shares);
-    rps_arena_free(scratch);
     return shares;
 }
 

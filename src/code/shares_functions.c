@@ -121,10 +121,12 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
     struct rps_arena *scratch = rps_arena_new();
     int64_t *owner = rps_arena_get(arena, code->task_count, sizeof(*owner));
     size_t *first = rps_arena_get(scratch, code->task_count, sizeof(*first));
-    size_t *process = find_processes(arena, code, first);
+    size_t *process = find_processes(scratch, code, first);
     struct rps_share_key *cgroup = rps_arena_get(scratch, code->cgroup_count + 1, sizeof(*cgroup));
-    struct rps_share_items owners = {0};
+    struct rps_share_items owners = {0}, pairs = {0};
 
+    if (ret_process)
+        *ret_process = rps_arena_get(arena, code->task_count, sizeof(**ret_process));
     for (size_t c = 0; c <= code->cgroup_count; c++) /* the first is the one that is not known */
         cgroup[c] = key_of_cgroup(arena, code, (int64_t)c - 1);
     for (size_t t = 0; t < code->task_count; t++) {
@@ -133,14 +135,16 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
                                        : key_of_program(code, process, first, t);
 
         owner[t] = (int64_t)rps_share_items_number(scratch, &owners, &key);
+        key = (struct rps_share_key){
+            .name = "", .file = "", .module = process[t], .line = (int)owner[t]};
+        if (ret_process)
+            (*ret_process)[t] = rps_share_items_number(scratch, &pairs, &key);
     }
     *ret_name = rps_arena_get(arena, owners.count, sizeof(**ret_name));
     *ret_count = owners.count;
     for (size_t i = 0; i < owners.count; i++)
         (*ret_name)[i] = (struct rps_share_name){
             .name = owners.key[i].name, .module = owners.key[i].file, .file = ""};
-    if (ret_process)
-        *ret_process = process;
     rps_arena_free(scratch);
     return owner;
 }

@@ -11,7 +11,6 @@
 #define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */
 #define MOST       .5  /* of a phase's samples are said by so many functions that have them, */
 #define MOST_OF    2   /* but not by more */
-#define OWNERS     10  /* programs, and control groups */
 
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 {
@@ -57,7 +56,7 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
         return;
     block = rps_document_block(report->document, name, columns, sizeof(columns) / sizeof(*columns));
     block->indent = 2;
-    for (size_t i = 0; i < owners->count && i < OWNERS; i++) {
+    for (size_t i = 0; i < owners->count; i++) {
         const struct rps_share_owner *owner = &owners->owner[i];
 
         rps_put_text(block, owner->name.name);
@@ -66,9 +65,9 @@ static void put_owners(struct rps_report *report, const struct rps_share_owners 
         rps_put_int(block, (int64_t)owner->name.processes, 1);
         rps_put_text(block, owner->name.module);
     }
-    if (owners->count > OWNERS)
+    if (owners->count < owners->all)
         rps_document_say(report->document, "  and %zu more: `rpistat code --by %s`",
-                         owners->count - OWNERS, by);
+                         owners->all - owners->count, by);
 }
 
 /* Samples of the whole run, on all CPUs? */

@@ -514,7 +514,7 @@ def test_cgroups():
         found = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
         assert [(row["name"], row["self_share"], row["processes"], row["module"]) for row in found["cgroups"]] == expected
         assert [(row["name"], row["samples"], row["processes"]) for row in found["programs"]] == [
-            ("cc1", 1920, 32), ("db", 640, 1), ("kworker", 320, 1), ("make", 320, 1)], found["programs"]
+            ("cc1", 1920, 32), ("db", 640, 1), ("make", 320, 1), ("kworker", 320, 1)], found["programs"]
         text = " ".join(expect(folder.call("report"), 0).stdout.split())
         assert "Share Processes Cgroup 70.0 % 33 make.service 20.0 % 1 0123456789ab 10.0 % 1 [unknown]" in text, text
         text = expect(folder.call("code", "--by", "cgroup", "A", "--at-most", "1"), 0).stdout
