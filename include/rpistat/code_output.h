@@ -14,21 +14,15 @@ struct rps_off_cpu_label {
     struct rps_shares shares; /* of functions, by that time */
 };
 
-enum rps_code_view {
-    RPS_CODE_TABLE,
-    RPS_CODE_TREE,   /* calls, from the outermost on */
-    RPS_CODE_STACKS, /* those that were seen most */
-};
-
 struct rps_code_output {
     const struct rps_run *run;
     const struct rps_code *code;
     const char *part; /* what part of the run: "phase B", NULL: all of it */
-    enum rps_code_view view;
+    int is_tree;      /* calls, from the outermost on, in the place of the table */
     enum rps_shares_by by;
     const struct rps_shares *shares;         /* of the table */
-    const struct rps_calls *calls;           /* of the other views; NULL */
-    size_t at_most;                          /* rows of tables and stacks; 0: all */
+    const struct rps_calls *calls;           /* of the tree; NULL */
+    size_t at_most;                          /* rows of the table; 0: all */
     const struct rps_shares *programs;       /* for people; NULL */
     struct rps_part_time time;               /* of the part */
     int is_whole;                            /* it is all of the run, on all CPUs */
@@ -36,7 +30,7 @@ struct rps_code_output {
     const struct rps_part_shares *groups;    /* of each label; NULL: none are to be told of */
     const struct rps_part_time *groups_time; /* of each label */
     const struct rps_off_cpu *off_cpu; /* NULL: of samples; else shares and calls are of its time,
-                                          which was moved to functions, of other views to reasons */
+                                          which was moved to functions, of the tree to reasons */
     const struct rps_off_cpu_share *waits; /* of each share, then */
     const struct rps_off_cpu_label *off_cpu_label;
     size_t off_cpu_labels; /* 0: none are to be told of */

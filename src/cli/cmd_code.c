@@ -19,7 +19,7 @@
 
 struct settings {
     enum rps_shares_by by;
-    int is_tree, is_stacks, is_wall, is_resolving;
+    int is_tree, is_wall, is_resolving;
     uint64_t at_most; /* 0: not said */
     const char *cpus, *region;
     enum rps_format format; /* or, behind all of a document: */
@@ -36,8 +36,6 @@ static const struct rps_option options[] = {
     {"lines", 0, NULL, "the same as --by line", NULL, RPS_OPTION_FLAG, AT(by), RPS_SHARES_LINE},
     {"tree", 0, NULL, "calls as a tree, of 1 % of the samples and more", NULL, RPS_OPTION_FLAG,
      AT(is_tree)},
-    {"stacks", 0, NULL, "the call stacks that were seen most", NULL, RPS_OPTION_FLAG,
-     AT(is_stacks)},
     {"wall", 0, NULL, "time on and off the CPU, of a run with record --wall", NULL, RPS_OPTION_FLAG,
      AT(is_wall)},
     {"at-most", 0, "N", "so many rows (default 20 in text, else all)", NULL, RPS_OPTION_INT,
@@ -72,14 +70,12 @@ static int check_code(struct rps_cli *cli)
     if (settings->is_wall && settings->export == &rps_export_pprof)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format pprof has samples alone: leave out --wall, or take folded");
-    if (settings->is_tree + settings->is_stacks > 1 ||
-        ((settings->is_tree || settings->is_stacks) && settings->by != RPS_SHARES_FUNCTION))
+    if (settings->is_tree && settings->by != RPS_SHARES_FUNCTION)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--tree and --stacks are of functions, and one at a time: leave out "
-                             "--by, --lines or one of them");
+                             "--tree is of functions: leave out --by or --lines, or it");
     if (settings->is_tree && is_limited)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--at-most is of tables and --stacks: leave out it or --tree");
+                             "--at-most is of tables: leave out it or --tree");
     if (settings->export && (settings->by != RPS_SHARES_FUNCTION || is_limited))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s has all call stacks, of functions: leave out --by, "
@@ -185,7 +181,7 @@ static int find_time(struct rps_cli *cli, struct job *job)
     job->waits =
         rps_off_cpu_shares(cli->arena, &job->code, &time, job->waiting, settings->by, &job->shares);
     job->off_cpu = moved;
-    if (settings->is_tree || settings->is_stacks) {
+    if (settings->is_tree) {
         job->off_cpu =
             rps_off_cpu_move(cli->arena, &job->code, &time,
                              rps_off_cpu_callers(cli->arena, &job->code, RPS_OFF_CPU_REASON));
@@ -208,7 +204,7 @@ static int find_shares(struct rps_cli *cli, struct job *job)
     if (result < 0)
         return result;
     job->shares = rps_shares_find(cli->arena, &job->code, samples, settings->by);
-    if (settings->is_tree || settings->is_stacks)
+    if (settings->is_tree)
         job->calls = rps_shares_calls(cli->arena, &job->code, samples);
     if (tasks || !is_read(settings))
         return 0;
@@ -253,8 +249,7 @@ static int find_groups(struct rps_cli *cli, struct job *job)
     struct rps_run_part labels;
     int result;
 
-    if (job->choice.phase || settings->is_tree || settings->is_stacks ||
-        settings->by > RPS_SHARES_MODULE)
+    if (job->choice.phase || settings->is_tree || settings->by > RPS_SHARES_MODULE)
         return 0;
     result = rps_run_phases_get(cli->reader, cli->run_id, &job->levels, NULL, &cli->err);
     if (result <= 0 || rps_phase_levels_shown(&job->levels)->label_count < 2)
@@ -329,9 +324,7 @@ static int write_job(struct rps_cli *cli, const struct job *job)
         .run = &job->run,
         .code = &job->code,
         .part = output_part,
-        .view = settings->is_tree     ? RPS_CODE_TREE
-                : settings->is_stacks ? RPS_CODE_STACKS
-                                      : RPS_CODE_TABLE,
+        .is_tree = settings->is_tree,
         .by = settings->by,
         .shares = &job->shares,
         .calls = &job->calls,

@@ -1,6 +1,6 @@
 /*
  * Which code ran, as a document: what was sampled and how far it can be trusted, then a table, a
- * tree of calls or the stacks that were seen most, and the functions of each phase.
+ * tree of calls, and the functions of each phase.
  */
 #include "rpistat/code_output.h"
 
@@ -21,7 +21,6 @@
 #define TOP_TEXT     3   /* functions of a phase; programs */
 #define REASONS      3   /* modules of which it is said why they have no names */
 #define WHOLE_CHAINS .9  /* complete: calls can be trusted */
-#define WAY_SIZE     16384
 #define TEXT_SIZE    320
 
 /* What is filled: a document, of an output. */
@@ -358,7 +357,7 @@ static struct rps_block *begin_shares(const struct filling *filling)
         [RPS_SHARES_CGROUP] = "Cgroup",
     };
     enum rps_shares_by by = filling->output->by;
-    int is_table = filling->output->view == RPS_CODE_TABLE;
+    int is_table = !filling->output->is_tree;
     int is_function = is_table && by <= RPS_SHARES_LINE, is_task = by >= RPS_SHARES_PROCESS;
     int has_pid = by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD;
     const struct rps_column columns[] = {
@@ -451,7 +450,7 @@ static void put_shares(const struct filling *filling)
                  rps_samples_kernel_s(&output->code->sampling, output->time.cpu_s));
         put_rest(block, "[not sampled]", output->unsampled->cpu_s);
     }
-    if (output->view == RPS_CODE_TABLE)
+    if (!output->is_tree)
         say_rest(filling, shares->count);
 }
 
@@ -516,13 +515,13 @@ static void say_unnamed(const struct filling *filling)
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* Time off the CPU of each node of calls, with its callees' or alone; NULL: they are of samples. */
-static uint64_t *waits_of_calls(const struct filling *filling, int is_total)
+/* Time off the CPU of each node of calls with its callees; NULL: they are of samples. */
+static uint64_t *waits_of_calls(const struct filling *filling)
 {
     const struct rps_code_output *output = filling->output;
 
     return output->off_cpu ? rps_off_cpu_calls(filling->document->arena, output->code,
-                                               output->off_cpu, output->calls, is_total)
+                                               output->off_cpu, output->calls, 1)
                            : NULL;
 }
 
@@ -543,7 +542,7 @@ static void put_calls(const struct filling *filling)
         {"waited", .kind = RPS_VALUE_INT},
     };
     const struct rps_calls *calls = filling->output->calls;
-    const uint64_t *waited = waits_of_calls(filling, 1);
+    const uint64_t *waited = waits_of_calls(filling);
     struct rps_block *block =
         rps_document_block(filling->document, "calls", columns,
                            sizeof(columns) / sizeof(columns[0]) - (waited ? 0 : 1));
@@ -649,7 +648,7 @@ static void put_tree(const struct filling *filling)
     struct rps_arena *arena = filling->document->arena;
     struct tree tree = {
         .calls = calls,
-        .waited = waits_of_calls(filling, 1),
+        .waited = waits_of_calls(filling),
         .block = rps_document_block(filling->document, NULL, NULL, 0),
         .order = rps_arena_get(arena, calls->count, sizeof(*tree.order)),
         .callee = rps_arena_get(arena, calls->count, sizeof(*tree.callee)),
@@ -671,77 +670,6 @@ static void put_tree(const struct filling *filling)
             tree.callee[parent] = i;
     }
     put_callees(&tree);
-}
-
-/* "main;solve;copy": a node and the way to it, made printable and cut at its beginning to what
- * there is room for. */
-static char *way_text(char ret[WAY_SIZE], const struct rps_calls *calls, size_t node)
-{
-    char name[512];
-    size_t at = WAY_SIZE - 1;
-
-    ret[at] = '\0';
-    for (; node != 0; node = calls->call[node].parent) {
-        size_t length = strlen(rps_text_printable(name, sizeof(name), calls->call[node].function));
-
-        if (length + (ret[at] ? 1 : 0) + strlen("...;") > at) {
-            at -= strlen("...;");
-            memcpy(ret + at, "...;", strlen("...;"));
-            break;
-        }
-        if (ret[at])
-            ret[--at] = ';';
-        at -= length;
-        memcpy(ret + at, name, length);
-    }
-    memmove(ret, ret + at, WAY_SIZE - at);
-    return ret;
-}
-
-static int by_self(const void *a, const void *b, void *context)
-{
-    const struct rps_call *call = context;
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    if (call[x].self != call[y].self)
-        return call[x].self < call[y].self ? 1 : -1;
-    return (x > y) - (x < y);
-}
-
-/* The nodes that have samples of their own, most first. */
-static void put_stacks(const struct filling *filling)
-{
-    const struct rps_column columns[] = {
-        {"stack", "Stack", .place = 4},
-        {"self", filling->output->off_cpu ? "Time" : "Samples", RPS_VALUE_INT, .place = 2},
-        {"self_share", "Share", RPS_VALUE_SHARE, .place = 1},
-        {"waited", "Waited", RPS_VALUE_INT, .place = 3},
-    };
-    const struct rps_calls *calls = filling->output->calls;
-    const struct rps_call *call = calls->call;
-    const uint64_t *waited = waits_of_calls(filling, 0);
-    struct rps_block *block =
-        rps_document_block(filling->document, "stacks", columns,
-                           sizeof(columns) / sizeof(columns[0]) - (waited ? 0 : 1));
-    size_t *order = rps_arena_get(filling->document->arena, calls->count, sizeof(*order));
-    size_t count = 0;
-    char way[WAY_SIZE];
-
-    block->indent = 2;
-    block->fixed = 3; /* stacks are as long as they are */
-    for (size_t i = 1; i < calls->count; i++) {
-        if (call[i].self > 0)
-            order[count++] = i;
-    }
-    qsort_r(order, count, sizeof(*order), by_self, calls->call);
-    for (size_t i = 0; i < rows_of(filling->output, count); i++) {
-        rps_put_text(block, way_text(way, calls, order[i]));
-        put_weight(filling, block, call[order[i]].self);
-        rps_put_number(block, rps_shares_part(call[order[i]].self, call[0].total));
-        if (waited)
-            put_weight(filling, block, waited[order[i]]);
-    }
-    say_rest(filling, count);
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -853,18 +781,11 @@ void rps_code_blocks(struct rps_document *document, const struct rps_code_output
 
     put_fields(&filling);
     say_head(&filling);
-    if (!output->is_read || output->view == RPS_CODE_TABLE)
+    if (!output->is_read || !output->is_tree)
         put_shares(&filling);
-    if (output->view == RPS_CODE_TREE && !output->is_read) {
-        put_calls(&filling);
-    } else if (output->view == RPS_CODE_TREE) {
-        put_tree(&filling);
-    } else if (output->view == RPS_CODE_STACKS) {
-        put_stacks(&filling);
-    }
-    document->csv = output->view == RPS_CODE_TREE     ? "calls"
-                    : output->view == RPS_CODE_STACKS ? "stacks"
-                                                      : "code";
+    if (output->is_tree)
+        (output->is_read ? put_tree : put_calls)(&filling);
+    document->csv = output->is_tree ? "calls" : "code";
     if (output->is_whole)
         rps_share_block_unsampled(document, rps_document_block(document, NULL, NULL, 0), 2,
                                   &output->code->sampling, output->unsampled, output->time.cpu_s);

@@ -385,7 +385,7 @@ def test_phases():
 
 
 def test_code():
-    """code: rows of each kind, tree and stacks; the functions of phases and reports beside theirs"""
+    """code: rows of each kind, tree; the functions of phases and reports beside theirs"""
     for by in ["function", "line", "module", "process", "thread"]:
         found = found_by("code", "-r", "1", "--by", by)
         check_same(found["code"], rows_by("code", "-r", "1", "--by", by))
@@ -393,8 +393,7 @@ def test_code():
         assert found["by"] == by and found["sampling"]["taken"] == 750, found
     found = found_by("code", "-r", "1", "--tree")
     check_same(found["calls"], rows_by("code", "-r", "1", "--tree"))
-    found = found_by("code", "-r", "1", "A", "--stacks")
-    check_same(found["stacks"], rows_by("code", "-r", "1", "A", "--stacks"))
+    found = found_by("code", "-r", "1", "A")
     assert found["part"] == "phase A" and found["labels"] == [], found
     assert found_by("report", "-r", "1")["top"][0]["name"] == "solve"
     assert found_by("phases", "-r", "1")["labels"][0]["top"][0]["line"] == 40

@@ -230,7 +230,7 @@ def test_names():
 ESCAPES = "\x1b[31m%s\x07\u009b\u202e\r\nINJECTED\t"
 READERS = [
     ["runs"], ["report", "--explain"], ["report", "--format", "2013"], ["report", "--from", "5s"], ["phases"],
-    ["phases", "--metric", "cpi"], ["code"], ["code", "A"], ["code", "--tree"], ["code", "--stacks"],
+    ["phases", "--metric", "cpi"], ["code"], ["code", "A"], ["code", "--tree"],
     *(["code", "--by", by] for by in ("line", "module", "process", "thread")),
     ["compare", "1", "2", "--all"], ["compare", "1", "2", "--format", "markdown"],
     *([command, "--format", form] for command in ("runs", "report", "phases", "code", "compare", "check")

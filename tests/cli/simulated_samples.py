@@ -143,7 +143,7 @@ def check_missing():
         text = expect(folder.call("code"), 0).stdout
         assert text.splitlines()[1].startswith("19 of 19 expected samples of ") and "too few for shares" in text, text
         assert not re.search(r"\d %", text.split(" off the CPU")[1]), text
-        for option in ("--tree", "--stacks", "--by=thread"):
+        for option in ("--tree", "--by=thread"):
             text = expect(folder.call("code", option), 0).stdout.split(" off the CPU")[1]
             assert not re.search(r"\d %", text), text
         text = expect(folder.call("report"), 0).stdout

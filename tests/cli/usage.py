@@ -237,7 +237,7 @@ MISTAKES = [
     ("code --by nosuch", 2, "'nosuch'", "function, line, module, process, thread"),
     ("code --format xml", 2, "xml", "text, json, csv, markdown, html, folded, pprof"),
     ("code --tree --by thread", 2, "--tree", "leave out", "--by"),
-    ("code --tree --stacks", 2, "one at a time"),
+    ("code --tree --by cgroup", 2, "of functions"),
     ("code --binaries build", 2, "--binaries", "add --resolve"),
     ("code --at-most 0", 2, "--at-most 0"),
     ("code --tree --at-most 3", 2, "--at-most", "--tree"),
