@@ -46,8 +46,8 @@ struct rps_database_options {
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err);
 
-/* Make the file called name, which is empty or a store, a whole store in WAL mode, without a
- * journal; it is what will be called path (make.h). 0 or RPS_FAILED. */
+/* Make the empty file called name an empty store, which is a copy of one; it is what will be called
+ * path (make.h). 0 or RPS_FAILED. */
 int rps_database_fill_store(void *path, const char *name, struct rps_error *err);
 
 /* Mark the runs of dead recorders, and say when they ended; an SQLite code. */

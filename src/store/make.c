@@ -12,10 +12,14 @@
 #include <unistd.h>
 
 #include "database.h"
+#include "embed.h"
 #include "path_check.h"
 #include "rpistat/random.h"
 #include "rpistat/rights.h"
 #include "rpistat/trust.h"
+
+/* An empty store, which SQLite has made of schema/schema.sql at build time (empty.py). */
+extern const struct rps_embedded rps_embedded_empty[];
 
 static int cannot_make(const char *path, struct rps_error *err)
 {
@@ -72,6 +76,17 @@ static int give_name(const char *temporary, const char *path, struct rps_error *
         return cannot_make(path, err);
     sync_folder(path);
     return 0;
+}
+
+int rps_database_fill_store(void *path, const char *name, struct rps_error *err)
+{
+    FILE *file = fopen(name, "r+e");
+    int failed =
+        !file || fwrite(rps_embedded_empty[0].text, rps_embedded_empty[0].size, 1, file) != 1;
+
+    if (file && fclose(file) != 0)
+        failed = 1;
+    return failed ? cannot_make(path, err) : 0;
 }
 
 int rps_database_make(const char *path, mode_t mode, rps_database_fill fill, void *context,

@@ -509,26 +509,6 @@ static int open_for_writing(const char *path, const char *name,
     return 0;
 }
 
-int rps_database_fill_store(void *path, const char *name, struct rps_error *err)
-{
-    sqlite3 *db = NULL;
-    int is_set = 0, code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
-
-    if (code == SQLITE_OK)
-        code = take_alone(db);
-    if (code == SQLITE_OK) /* who has made it syncs it */
-        code = rps_database_exec(db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
-    if (code == SQLITE_OK)
-        code = rps_schema_bring_up_to_date(db);
-    if (code == SQLITE_OK)
-        code = set_wal_mode(db, &is_set);
-    if (code == SQLITE_OK && !is_set)
-        code = SQLITE_PROTOCOL;
-    code = code == SQLITE_OK ? 0 : rps_database_error(db, code, path, err);
-    sqlite3_close(db);
-    return code;
-}
-
 /* is_own: it was made just now, and is not to be looked at. */
 static int open_write(const char *path, const struct rps_database_options *options, int is_own,
                       sqlite3 **ret, struct rps_error *err)
