@@ -459,18 +459,19 @@ CREATE TABLE location (           -- the names of a frame: several where functio
     PRIMARY KEY (run_id, frame, depth)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE stack (              -- a frame and the stack that called it, and a path of others; view
-                                  -- stack_frame has a row for each
+CREATE TABLE stack (              -- a frame and the stack that called it, and others that were new with
+                                  -- it; view stack_frame has a row for each
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     stack INTEGER NOT NULL,
     parent INTEGER,               -- number of the caller's stack, a lower one, which may be any stack
-                                  -- of a path; NULL: none
+                                  -- of a row; NULL: none
     frame INTEGER NOT NULL,       -- frame.frame
-    calls TEXT,                   -- stacks with the numbers that follow, each called by the one
-                                  -- before: of each how much its frame is higher than the one before
-                                  -- times two, or how much it is lower times two, less one; in digits
-                                  -- as code_count.stacks has them. NULL: there are none, as in formats
-                                  -- up to 1.3
+    calls TEXT,                   -- stacks with the numbers that follow. Of each, unless it is called by
+                                  -- the one before, '{' and how much lower the number of its caller
+                                  -- is (0: none); then how much its frame is higher than the one
+                                  -- before times two, or how much it is lower times two, less one;
+                                  -- in digits as code_count.stacks has them. NULL: there are none, as
+                                  -- in formats up to 1.3
     PRIMARY KEY (run_id, stack)
 ) STRICT, WITHOUT ROWID;
 
@@ -766,22 +767,30 @@ CREATE VIEW blocked_time AS
 SELECT run_id, level, cpu, period, number AS stack, value AS us
 FROM code_number WHERE counted = 'blocked';
 
--- Each stack: the stack that called it, and the frame that was called.
+-- Each stack: the stack that called it, and the frame that was called. Numbers are below 2,097,152:
+-- within, one number has the stack's place in its row, how far its caller is away, and its frame.
 CREATE VIEW stack_frame AS
-SELECT s.run_id, s.stack + n.value / 2097152 AS stack,
-       iif(n.value < 2097152, s.parent, s.stack + n.value / 2097152 - 1) AS parent,
+SELECT s.run_id, s.stack + n.value / 4398046511104 AS stack,
+       CASE WHEN n.value < 4398046511104 THEN s.parent
+            WHEN n.value / 2097152 % 2097152 > 0
+            THEN s.stack + n.value / 4398046511104 - n.value / 2097152 % 2097152 END AS parent,
        n.value % 2097152 - 1 AS frame
 FROM stack AS s, json_each('[' ||
-    (WITH RECURSIVE walk (rest, digit, high, id, is_end) AS (
-         SELECT substr(s.calls, 2), unicode(s.calls) - 33, 0, s.frame + 1, 1
+    (WITH RECURSIVE walk (rest, digit, high, id, away, is_away, is_end) AS (
+         SELECT substr(s.calls, 2), unicode(s.calls) - 33, 0, s.frame + 1, 0, 0, 1
          UNION ALL
          SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, min(45 * high + digit, 99999), 0),
-                iif(digit < 45, id, id + 2097152 + iif((45 * high + digit - 45) % 2,
-                                                       -(45 * high + digit - 44) / 2,
-                                                       (45 * high + digit - 45) / 2)),
-                digit >= 45
-         FROM walk WHERE digit BETWEEN 0 AND 89)
-     SELECT group_concat(id) FROM walk WHERE is_end)
+                iif(digit < 45 OR digit = 90 OR is_away, id,
+                    id + 4398046511104 + iif((45 * high + digit - 45) % 2,
+                                             -(45 * high + digit - 44) / 2,
+                                             (45 * high + digit - 45) / 2)),
+                CASE WHEN is_away AND digit BETWEEN 45 AND 89
+                     THEN min(45 * high + digit - 45, 2097151)
+                     WHEN is_end THEN 1 ELSE away END,
+                digit = 90 OR (is_away AND digit < 45),
+                digit BETWEEN 45 AND 89 AND NOT is_away
+         FROM walk WHERE digit BETWEEN 0 AND 90)
+     SELECT group_concat(id + 2097152 * away) FROM walk WHERE is_end)
 || ']') AS n;
 
 -- The innermost function of each sample: where the time went. What has no name is named by its

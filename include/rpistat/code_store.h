@@ -62,4 +62,8 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err);
 
+/* The same of the run that rps_writer_end has ended. */
+int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const struct rps_code *code,
+                             struct rps_error *err);
+
 #endif

@@ -109,24 +109,24 @@ static void fill_frame(struct reading *r, sqlite3_stmt *stmt, void *element)
     frame->function = (uint64_t)sqlite3_column_int64(stmt, 3);
 }
 
-/* And the stacks behind it in its path. */
+/* And the stacks behind it in its row. */
 static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
     const int64_t frames = (int64_t)r->list[FRAMES].count;
     struct rps_code_calls calls = {.at = (const char *)sqlite3_column_text(stmt, 3)};
     struct rps_stack *stack = element;
-    int64_t number = stack->stack;
 
-    stack->parent =
-        sqlite3_column_type(stmt, 1) == SQLITE_NULL ? -1 : rps_database_index(stmt, 1, number);
+    stack->parent = sqlite3_column_type(stmt, 1) == SQLITE_NULL
+                        ? -1
+                        : rps_database_index(stmt, 1, stack->stack);
     stack->frame = rps_database_index(stmt, 2, frames);
-    calls.frame = sqlite3_column_int64(stmt, 2);
-    while (++number < RPS_CODE_NUMBER_MAX && rps_code_calls_next(&calls)) {
+    calls.stack = (struct rps_stack){stack->stack, stack->parent, sqlite3_column_int64(stmt, 2)};
+    while (calls.stack.stack < RPS_CODE_NUMBER_MAX - 1 && rps_code_calls_next(&calls)) {
         stack = append(r, &r->list[STACKS], sizeof(*stack), 1);
         if (!stack)
             return;
-        *stack = (struct rps_stack){number, number - 1,
-                                    calls.frame >= 0 && calls.frame < frames ? calls.frame : -1};
+        *stack = calls.stack;
+        stack->frame = stack->frame < frames ? stack->frame : -1;
     }
 }
 
@@ -480,6 +480,14 @@ static int write_locations(void *context, sqlite3 *db)
         result = rps_database_do(db, "UPDATE sampling SET complete = ? WHERE run_id = ?", "ii",
                                  (int64_t)code->sampling.complete, naming->run_id);
     return result;
+}
+
+int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const struct rps_code *code,
+                             struct rps_error *err)
+{
+    struct naming naming = {run_id, code};
+
+    return rps_writer_change(writer, write_locations, &naming, err);
 }
 
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,

@@ -474,7 +474,7 @@ static int64_t end(void *self)
     return cpu_ns + samples->naming.cpu_ns;
 }
 
-static int name_frames(void *self, const char *path, int64_t run_id, struct rps_error *err)
+static int name_frames(void *self, int64_t run_id, struct rps_error *err)
 {
     struct recorder *samples = self;
     struct rps_code code = {0};
@@ -488,7 +488,7 @@ static int name_frames(void *self, const char *path, int64_t run_id, struct rps_
     code.location_count = kept;
     rps_tracker_status(samples->tracker, &code.sampling);
     if (rc == 0)
-        rc = rps_store_set_locations(path, run_id, &code, err);
+        rc = rps_writer_set_locations(samples->writer, run_id, &code, err);
     rps_code_free(&code);
     return rc;
 }

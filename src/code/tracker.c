@@ -197,8 +197,9 @@ static int64_t fold_frame(struct rps_tracker *tracker, int64_t module, uint64_t 
 
     if (!seen)
         return -1;
-    is_own = is_innermost && seen->is_innermost && !is_of_kernel(tracker, module);
-    seen->is_innermost |= is_innermost;
+    seen->innermost += is_innermost && seen->innermost < RPS_TRACKER_OWN_SAMPLES;
+    is_own = is_innermost && seen->innermost == RPS_TRACKER_OWN_SAMPLES &&
+             !is_of_kernel(tracker, module);
     if (!is_own && seen->frame > 0)
         return seen->frame - 1;
     if (!is_own && seen->function > 0)

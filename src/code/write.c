@@ -1,7 +1,7 @@
 /*
  * How the code that was seen gets into a store: each is a record of numbers and texts, which the
  * writer's thread inserts with the statement of its kind. Counts are gathered, for a row of
- * code_count has all of its period, and stacks, for a row of stack has a path of them.
+ * code_count has all of its period, and stacks, for a row of stack has all that are new.
  */
 #include <stdlib.h>
 
@@ -196,8 +196,7 @@ static void forget(void *self)
     g->paths.count = 0;
 }
 
-/* A count waits for the others of its period, a stack for the one that it calls. A path that is
- * written stays as it is: what goes on from it later is another one. */
+/* A count waits for the others of its period, a stack for those of the transaction. */
 static int gather(void *self, int kind, const int64_t *number)
 {
     struct gathered *g = self;
