@@ -233,7 +233,9 @@ int rps_writer_read(struct rps_writer *writer,
         return RPS_FAILED;
     reader.db = writer->db;
     rps_database_limit_steps(reader.db, &reader.limit);
+    rps_database_exec(reader.db, "BEGIN"); /* else each query locks */
     result = read(context, &reader, err);
+    rps_database_exec(reader.db, "COMMIT");
     sqlite3_progress_handler(reader.db, 0, NULL, NULL); /* of the limit, which ends here */
     rps_writer_release(writer);
     return result;
