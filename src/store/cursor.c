@@ -278,21 +278,18 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
 
 /* --- where a part begins ---------------------------------------------------------------------- */
 
-/* The number of the first row, at or behind the number, of a level-1 block: 1, and its start; 0:
- * none; RPS_FAILED. */
-static int block_from(struct rps_cursor *cursor, int64_t number, int64_t *ret_number,
-                      int64_t *ret_start_ns, struct rps_error *err)
+/* The first row of a statement of numbers, with two or three of them: 1, 0 when it has none, or
+ * RPS_FAILED. It is reset then. */
+static int first_row(struct rps_cursor *cursor, sqlite3_stmt *stmt, int64_t ret[3],
+                     struct rps_error *err)
 {
     int code;
 
-    sqlite3_bind_int64(cursor->at_time, 2, cursor->cpu);
-    sqlite3_bind_int64(cursor->at_time, 3, number);
-    code = rps_reader_step(cursor->reader, cursor->at_time);
-    if (code == SQLITE_ROW) {
-        *ret_number = sqlite3_column_int64(cursor->at_time, 0);
-        *ret_start_ns = sqlite3_column_int64(cursor->at_time, 1);
-    }
-    sqlite3_reset(cursor->at_time);
+    sqlite3_bind_int64(stmt, 2, cursor->cpu);
+    code = rps_reader_step(cursor->reader, stmt);
+    for (int i = 0; code == SQLITE_ROW && i < sqlite3_column_count(stmt); i++)
+        ret[i] = sqlite3_column_int64(stmt, i);
+    sqlite3_reset(stmt);
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return rps_reader_error(cursor->reader, code, err);
     return code == SQLITE_ROW;
@@ -305,14 +302,16 @@ static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error 
     int64_t low = 0, high = INT64_MAX / 2, found = 0;
 
     while (low < high) {
-        int64_t middle = low + (high - low) / 2, number = 0, start_ns = 0;
-        int got = block_from(cursor, middle, &number, &start_ns, err);
+        int64_t middle = low + (high - low) / 2, row[3]; /* number and start of a block */
+        int got;
 
+        sqlite3_bind_int64(cursor->at_time, 3, middle);
+        got = first_row(cursor, cursor->at_time, row, err);
         if (got < 0)
             return got;
-        if (got && number >= middle && start_ns <= cursor->from_ns) {
-            found = number;
-            low = number + 1;
+        if (got && row[0] >= middle && row[1] <= cursor->from_ns) {
+            found = row[0];
+            low = row[0] + 1;
         } else {
             high = middle;
         }
@@ -322,25 +321,13 @@ static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error 
     return 0;
 }
 
-/* The row of period at or behind a place: 1, *ret_cycle, *ret_number and its end; 0; RPS_FAILED. */
-static int period_from(struct rps_cursor *cursor, int64_t cycle, int64_t number, int64_t *ret_cycle,
-                       int64_t *ret_number, int64_t *ret_end_ns, struct rps_error *err)
+/* The row of period at or behind a place: its cycle, number and end. */
+static int period_from(struct rps_cursor *cursor, int64_t cycle, int64_t number, int64_t ret[3],
+                       struct rps_error *err)
 {
-    int code;
-
-    sqlite3_bind_int64(cursor->at_cycle, 2, cursor->cpu);
     sqlite3_bind_int64(cursor->at_cycle, 3, cycle);
     sqlite3_bind_int64(cursor->at_cycle, 4, number);
-    code = rps_reader_step(cursor->reader, cursor->at_cycle);
-    if (code == SQLITE_ROW) {
-        *ret_cycle = sqlite3_column_int64(cursor->at_cycle, 0);
-        *ret_number = sqlite3_column_int64(cursor->at_cycle, 1);
-        *ret_end_ns = sqlite3_column_int64(cursor->at_cycle, 2);
-    }
-    sqlite3_reset(cursor->at_cycle);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return rps_reader_error(cursor->reader, code, err);
-    return code == SQLITE_ROW;
+    return first_row(cursor, cursor->at_cycle, ret, err);
 }
 
 /* Does a row of period lie before the part, by its time, or before the number? */
@@ -356,30 +343,30 @@ static int is_before(const struct rps_cursor *cursor, int64_t number, int64_t en
  */
 static int seek_period(struct rps_cursor *cursor, struct rps_error *err)
 {
-    int64_t low = 0, high = INT64_MAX, place = 0, cycle, number, end_ns, first = 0;
+    int64_t low = 0, high = INT64_MAX, place = 0, row[3], first = 0;
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        int got = period_from(cursor, middle, 0, &cycle, &number, &end_ns, err);
+        int got = period_from(cursor, middle, 0, row, err);
 
         if (got < 0)
             return got;
-        if (got && cycle >= middle && is_before(cursor, number, end_ns)) {
-            place = cycle;
-            low = cycle < INT64_MAX ? cycle + 1 : high;
+        if (got && row[0] >= middle && is_before(cursor, row[1], row[2])) {
+            place = row[0];
+            low = place < INT64_MAX ? place + 1 : high;
         } else {
             high = middle;
         }
     }
     for (low = 0, high = INT64_MAX / 2; low < high;) {
         int64_t middle = low + (high - low) / 2;
-        int got = period_from(cursor, place, middle, &cycle, &number, &end_ns, err);
+        int got = period_from(cursor, place, middle, row, err);
 
         if (got < 0)
             return got;
-        if (got && cycle == place && number >= middle && is_before(cursor, number, end_ns)) {
-            first = number;
-            low = number + 1;
+        if (got && row[0] == place && row[1] >= middle && is_before(cursor, row[1], row[2])) {
+            first = row[1];
+            low = first + 1;
         } else {
             high = middle;
         }

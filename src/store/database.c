@@ -226,6 +226,20 @@ int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3
     return code;
 }
 
+int rps_database_space(sqlite3 *db, uint64_t *ret_bytes, uint64_t *ret_free_bytes)
+{
+    sqlite3_int64 bytes = 0, pages = 0, unused = 0;
+    int code = rps_database_number(db, "PRAGMA page_size", &bytes);
+
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA page_count", &pages);
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA freelist_count", &unused);
+    *ret_bytes = (uint64_t)(bytes * pages);
+    *ret_free_bytes = (uint64_t)(bytes * unused);
+    return code;
+}
+
 static int count_steps(void *context)
 {
     struct rps_step_limit *limit = context;

@@ -136,6 +136,9 @@ int rps_database_each(sqlite3 *db, const char *sql, int64_t run_id,
 int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3 *to,
                       const char *insert);
 
+/* Bytes of the file, and of its pages that are not in use; an SQLite code. */
+int rps_database_space(sqlite3 *db, uint64_t *ret_bytes, uint64_t *ret_free_bytes);
+
 /* How much has been done for the next row of a query. */
 struct rps_step_limit {
     int calls, calls_max; /* a call for so many steps, and when it is enough */
