@@ -456,6 +456,8 @@ CREATE TABLE location (           -- the names of a frame: several where functio
     file TEXT NOT NULL,           -- of the source; '' not known
     line INTEGER NOT NULL,        -- in it; 0 not known
     how TEXT NOT NULL,            -- found by: debug, symbol, map; none
+    alike INTEGER,                -- where many are named: a frame whose row of depth 0 has function and
+                                  -- file of this one, which has '' here; view frame_name has them
     PRIMARY KEY (run_id, frame, depth)
 ) STRICT, WITHOUT ROWID;
 
@@ -793,6 +795,13 @@ FROM stack AS s, json_each('[' ||
      SELECT group_concat(id + 2097152 * away) FROM walk WHERE is_end)
 || ']') AS n;
 
+-- The names of each frame.
+CREATE VIEW frame_name AS
+SELECT l.run_id, l.frame, l.depth, coalesce(o.function, l.function) AS function,
+       coalesce(o.file, l.file) AS file, l.line, l.how
+FROM location AS l
+LEFT JOIN location AS o ON o.run_id = l.run_id AND o.frame = l.alike AND o.depth = 0;
+
 -- The innermost function of each sample: where the time went. What has no name is named by its
 -- module and where it begins.
 CREATE VIEW function_count AS
@@ -805,4 +814,4 @@ FROM stack_count AS c
 LEFT JOIN stack_frame AS s ON s.run_id = c.run_id AND s.stack = c.stack
 LEFT JOIN frame AS f ON f.run_id = c.run_id AND f.frame = s.frame
 LEFT JOIN module AS m ON m.run_id = c.run_id AND m.module = f.module
-LEFT JOIN location AS l ON l.run_id = c.run_id AND l.frame = s.frame AND l.depth = 0;
+LEFT JOIN frame_name AS l ON l.run_id = c.run_id AND l.frame = s.frame AND l.depth = 0;

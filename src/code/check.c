@@ -38,6 +38,10 @@ _Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
     " stack + code_calls(stack, frame, calls) >= (SELECT coalesce(min(n.stack), 2000000)"          \
     "  FROM stack AS n WHERE n.run_id = ?1 AND n.stack > stack.stack) AND calls IS NOT NULL)"
 
+/* A row of location whose names were to be those of one that has none, or is not there. */
+#define IS_LIKE_NONE                                                                               \
+    "alike NOT IN (SELECT frame FROM location WHERE run_id = ?1 AND depth = 0 AND alike IS NULL)"
+
 const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
     {RPS_FINDING_WRONG,
      "SELECT " NUMBERS("module") " + " NUMBERS("frame") " + " NUMBERS("stack") " + " NUMBERS(
@@ -59,7 +63,7 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      "stacks whose caller is not one of the stacks before", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
-     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST "))",
+     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST ") OR " IS_LIKE_NONE ")",
      "names of frames that are not there", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
@@ -110,6 +114,7 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
         "depth") "UPDATE stack SET calls = NULL WHERE " IS_NO_ROW ";"
                  "DELETE FROM location WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
                  " WHERE run_id = ?1);"
+                 "DELETE FROM location WHERE run_id = ?1 AND " IS_LIKE_NONE ";"
                  "DELETE FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
                  " OR period NOT BETWEEN 0 AND ?2 OR part NOT BETWEEN 0 AND 1999999"
                  " OR code_samples(stacks, 2000000) + code_samples(tasks, 2000000)"

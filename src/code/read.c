@@ -217,8 +217,8 @@ static const struct {
          " ORDER BY task",
          fill_task, sizeof(struct rps_task), 1000000,
          .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1, .process_ns = -1}},
-    [LOCATIONS] = {"SELECT frame, depth, function, file, line, how FROM location WHERE run_id = ?1"
-                   " ORDER BY frame, depth",
+    [LOCATIONS] = {"SELECT frame, depth, function, file, line, how FROM frame_name"
+                   " WHERE run_id = ?1 ORDER BY frame, depth",
                    fill_location, sizeof(struct rps_location), 4000000, .unknown.number = 0},
     [PROGRAMS] = {"SELECT program, name, cpu_ns, samples, unsampled_ns, unsampled_processes,"
                   " unsampled_threads FROM program WHERE run_id = ?1 ORDER BY program",
@@ -447,6 +447,7 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
 struct naming {
     int64_t run_id;
     const struct rps_code *code;
+    const int64_t *alike; /* by location; NULL: none is like another */
 };
 
 static int write_locations(void *context, sqlite3 *db)
@@ -459,18 +460,20 @@ static int write_locations(void *context, sqlite3 *db)
 
     if (result == SQLITE_OK)
         result = rps_database_prepare_insert(
-            db, "location", "run_id, frame, depth, function, file, line, how", &stmt);
+            db, "location", "run_id, frame, depth, function, file, line, how, alike", &stmt);
     for (size_t i = 0; i < code->location_count && result == SQLITE_OK; i++) {
         const struct rps_location *at = &code->location[i];
+        int64_t alike = naming->alike ? naming->alike[i] : -1;
 
         if (at->depth == 0)
             result = rps_database_bind(drop, "ii", naming->run_id, at->frame);
         if (result == SQLITE_OK && at->depth == 0)
             result = rps_database_run(drop);
         if (result == SQLITE_OK)
-            result = rps_database_bind(stmt, "iiittit", naming->run_id, at->frame,
-                                       (int64_t)at->depth, at->function, at->file,
-                                       (int64_t)at->line, rps_location_how_name(at->how));
+            result = rps_database_bind(stmt, alike < 0 ? "iiittitn" : "iiittiti", naming->run_id,
+                                       at->frame, (int64_t)at->depth, alike < 0 ? at->function : "",
+                                       alike < 0 ? at->file : "", (int64_t)at->line,
+                                       rps_location_how_name(at->how), alike);
         if (result == SQLITE_OK)
             result = rps_database_run(stmt);
     }
@@ -483,9 +486,9 @@ static int write_locations(void *context, sqlite3 *db)
 }
 
 int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const struct rps_code *code,
-                             struct rps_error *err)
+                             const int64_t *alike, struct rps_error *err)
 {
-    struct naming naming = {run_id, code};
+    struct naming naming = {run_id, code, alike};
 
     return rps_writer_change(writer, write_locations, &naming, err);
 }
@@ -493,7 +496,7 @@ int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const st
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err)
 {
-    struct naming naming = {run_id, code};
+    struct naming naming = {run_id, code, NULL};
 
     return rps_store_change(path, run_id, write_locations, &naming, err);
 }

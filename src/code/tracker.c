@@ -70,13 +70,6 @@ struct chain {
 
 /* --- modules, frames, stacks ------------------------------------------------------------------ */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static int is_module(const struct rps_tracker_module *module, enum rps_module_kind kind,
                      const char *path, const char *build_id)
 {
@@ -88,7 +81,7 @@ static int is_module(const struct rps_tracker_module *module, enum rps_module_ki
 static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind, const char *path,
                           const char *build_id)
 {
-    uint64_t hash = hash_text(hash_text((uint64_t)kind, path), build_id), same = 0;
+    uint64_t hash = rps_intern_hash(rps_intern_hash((uint64_t)kind, path), build_id), same = 0;
     struct rps_tracker_module *module;
     struct rps_module told;
     int64_t number;
@@ -512,7 +505,7 @@ static struct rps_tracker_program *add_program(struct rps_tracker *tracker, cons
 
     if (tracker->program.count >= PROGRAMS_MAX)
         name = "";
-    hash = hash_text(0, name);
+    hash = rps_intern_hash(0, name);
     while ((number = rps_intern_find(&tracker->program, hash, same)) >= 0) {
         program = rps_intern_at(&tracker->program, number);
         if (strcmp(program->name, name) == 0)

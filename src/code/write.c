@@ -84,10 +84,12 @@ void rps_writer_task(struct rps_writer *writer, const struct rps_task *task)
     rps_writer_row(writer, TASK, number, COUNT(number), text, COUNT(text));
 }
 
-void rps_writer_location(struct rps_writer *writer, const struct rps_location *location)
+void rps_writer_location(struct rps_writer *writer, const struct rps_location *location,
+                         int64_t alike)
 {
-    const int64_t number[] = {location->frame, location->depth, location->line};
-    const char *const text[] = {location->function, location->file,
+    const int64_t number[] = {location->frame, location->depth, location->line, alike};
+    const char *const text[] = {alike < 0 ? location->function : "",
+                                alike < 0 ? location->file : "",
                                 rps_location_how_name(location->how)};
 
     rps_writer_row(writer, LOCATION, number, COUNT(number), text, COUNT(text));
@@ -175,8 +177,8 @@ static int open_gathered(sqlite3 *db, int64_t run_id, void **ret_self)
     if (code == SQLITE_OK)
         code = rps_code_paths_prepare(db, &g->insert_path);
     if (code == SQLITE_OK)
-        code = rps_database_prepare(db, "SELECT stacks, tasks, blocked FROM code_count " COUNTS_OF_BLOCK,
-                                    &g->thin);
+        code = rps_database_prepare(
+            db, "SELECT stacks, tasks, blocked FROM code_count " COUNTS_OF_BLOCK, &g->thin);
     if (code == SQLITE_OK)
         code = rps_database_prepare(db, "DELETE FROM code_count " COUNTS_OF_BLOCK, &g->cut);
     if (code != SQLITE_OK) {
@@ -273,8 +275,9 @@ const struct rps_store_wing rps_code_store = {
                       " VALUES (?1, ?2, ?3, ?4, nullif(?5, 0))",
             [TASK] = "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, name)"
                      " VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), ?7)",
-            [LOCATION] = "INSERT OR REPLACE INTO location (run_id, frame, depth, line, function,"
-                         " file, how) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            [LOCATION] =
+                "INSERT OR REPLACE INTO location (run_id, frame, depth, line, alike,"
+                " function, file, how) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8)",
             [PROCESS_TIME] = "UPDATE task SET process_ns = ?3 WHERE run_id = ?1 AND task = ?2",
             [PROGRAM] = "INSERT OR REPLACE INTO program (run_id, program, cpu_ns, samples,"
                         " unsampled_ns, unsampled_processes, unsampled_threads, name)"

@@ -262,6 +262,26 @@ def check_wall_refused():
         refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "nothing but code and system signals")
 
 
+def check_many_names():
+    """where many functions are named, names that come again are not in the store again, and nobody sees that"""
+    with Folder(runs=0) as folder:
+        folder.write("many.sim", "".join("function f%d %d 16 %s.c:1-2\n" % (i, 65536 + 16 * i, "ab"[i % 2]) for i in range(2100)) +
+                     "".join("phase p%d 60ms code=f%d\n" % (i, i) for i in range(2100)))
+        expect(folder.call("record", "-q", "--pmu", "sim:many.sim"), 0)
+        lines = expect(folder.call("code", "--lines", "--format", "csv"), 0).stdout
+        for store in "rpistat.data", "merged.data", "repaired.data":
+            if store == "merged.data":
+                expect(folder.call("merge", "rpistat.data", "-i", store), 0)
+            elif store == "repaired.data":
+                expect(folder.call("check", "--repair", "-o", store), 0)
+            found = sqlite3.connect(folder / store)
+            assert found.execute("SELECT count(alike), sum(function = '') FROM location").fetchall() == [(52, 52)], store
+            assert found.execute("SELECT count(DISTINCT function), min(line), max(line), count(*) FROM frame_name WHERE file ="
+                                 " substr('ab', 1 + substr(function, 2) % 2, 1) || '.c'").fetchall() == [(2100, 1, 2, 4200)], store
+            assert expect(folder.call("code", "--lines", "--format", "csv", "-i", store), 0).stdout == lines, store
+            expect(folder.call("check", "-i", store), 0)
+
+
 def check_refused():
     """an error in the script's code says where"""
     with Folder() as folder:
@@ -270,4 +290,4 @@ def check_refused():
 
 
 tap.main([check_counts, check_names, check_periods, check_options, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
-          check_refused])
+          check_many_names, check_refused])

@@ -420,8 +420,8 @@ static void hostile_rows(void **state)
         "UPDATE module SET kind = 'x', path = printf('%.*c', 100000, 'p') || char(7)",
         "DELETE FROM module; DELETE FROM frame WHERE frame % 2",
         "UPDATE task SET pid = -5, tid = 1 << 60, start_ns = -1, end_ns = -1, task = task + 7",
-        "INSERT INTO location VALUES (1, 3, 1, 'f', '', -1, 'how'), (1, 77, 0, 'f', '', 1, "
-        "'debug')",
+        "INSERT INTO location VALUES (1, 3, 1, 'f', '', -1, 'how', -1), (1, 77, 0, 'f', '', 1, "
+        "'debug', 77)",
         "UPDATE code_count SET stacks = '!', tasks = '{\"1\":[1999999]}'",
         "UPDATE code_count SET stacks = 'MMMMMMz', tasks = 'LI.v'",
         "UPDATE code_count SET cpu = cpu * (1 << 40), period = -period, level = 7",
@@ -476,7 +476,7 @@ static void hostile_depths(void **state)
     fixture_exec(path,
                  "WITH RECURSIVE n (i) AS (SELECT 40 UNION ALL SELECT i + 1 FROM n WHERE i <"
                  " 999) INSERT INTO stack SELECT 1, i, i - 1, 0, NULL FROM n;"
-                 "INSERT INTO location SELECT 1, 0, stack, 'f', '', 1, 'debug' FROM stack_frame");
+                 "INSERT INTO location SELECT 1, 0, stack, 'f', '', 1, 'debug', NULL FROM stack_frame");
     code = code_of(path);
     assert_int_equal(code.stack_count, 1000);
     for (size_t n = 0; n < 1000; n++) {
@@ -513,7 +513,7 @@ static void names_beside_a_recorder(void **state)
     assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0); /* of frame 3 alone */
     recorder_write(writer, 10, 20);
     location[0] = (struct rps_location){5, 0, "found meanwhile", "b.c", 9, RPS_LOCATION_SYMBOL};
-    rps_writer_location(writer, &location[0]);
+    rps_writer_location(writer, &location[0], -1);
     fixture_end(writer, &run);
     code = code_of(path);
     assert_int_equal(code.location_count, 3);

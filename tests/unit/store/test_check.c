@@ -153,7 +153,9 @@ static const struct damage damages[] = {
     {"UPDATE module SET module = -7 WHERE module = 0",
      "run 1: modules, frames, stacks, tasks and programs with numbers that no recorder writes: "
      "1\n"},
-    {"INSERT INTO location VALUES (1, 99, 0, 'f', '', 0, 'debug')",
+    {"INSERT INTO location VALUES (1, 99, 0, 'f', '', 0, 'debug', NULL)",
+     "run 1: names of frames that are not there: 1\n"},
+    {"INSERT INTO location VALUES (1, 3, 0, '', '', 0, 'debug', 2)",
      "run 1: names of frames that are not there: 1\n"},
     {"UPDATE code_count SET period = 99 WHERE period = 3",
      "run 1: counts of samples that are not inside the run: 1\n"},
