@@ -217,8 +217,10 @@ static const struct {
          " ORDER BY task",
          fill_task, sizeof(struct rps_task), 1000000,
          .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1, .process_ns = -1}},
-    [LOCATIONS] = {"SELECT frame, depth, function, file, line, how FROM frame_name"
-                   " WHERE run_id = ?1 ORDER BY frame, depth",
+    [LOCATIONS] = {"SELECT l.frame, l.depth, coalesce(o.function, l.function),"
+                   " coalesce(o.file, l.file), l.line, l.how FROM location AS l LEFT JOIN location"
+                   " AS o ON o.run_id = l.run_id AND o.frame = l.alike AND o.depth = 0"
+                   " WHERE l.run_id = ?1 ORDER BY l.frame, l.depth",
                    fill_location, sizeof(struct rps_location), 4000000, .unknown.number = 0},
     [PROGRAMS] = {"SELECT program, name, cpu_ns, samples, unsampled_ns, unsampled_processes,"
                   " unsampled_threads FROM program WHERE run_id = ?1 ORDER BY program",

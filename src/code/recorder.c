@@ -409,15 +409,16 @@ static int64_t find_alike(struct recorder *samples, const struct rps_location *l
                : -1;
 }
 
-static void take_names(void *context, const struct rps_naming_told *told)
+static int take_names(void *context, const struct rps_naming_told *told)
 {
     struct recorder *samples = context;
 
     if (!rps_tracker_name(samples->tracker, &told->location[told->count - 1]))
-        return;
+        return 0;
     for (size_t i = 0; i < told->count; i++)
         rps_writer_location(samples->writer, &told->location[i],
                             find_alike(samples, &told->location[i]));
+    return 0;
 }
 
 /* A period has ended at end_ns: go on naming what was seen. */

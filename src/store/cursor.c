@@ -58,24 +58,16 @@ struct rps_cursor {
 /* What the cursor must know of the run: its sets, and the most slots any has. */
 static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(cursor->reader,
-                                          "SELECT (SELECT count(*) FROM event_set"
-                                          " WHERE run_id = ?1), (SELECT max(slot) + 1 FROM event"
-                                          " WHERE run_id = ?1)",
-                                          cursor->run_id, &stmt, err);
+    sqlite3 *db = cursor->reader->db;
+    int code =
+        rps_database_ask(db, &cursor->set_count, "SELECT count(*) FROM event_set WHERE run_id = ?1",
+                         "i", cursor->run_id);
 
-    if (result < 0)
-        return result;
-    code = rps_reader_step(cursor->reader, stmt);
-    if (code == SQLITE_ROW) {
-        cursor->set_count = sqlite3_column_int64(stmt, 0);
-        cursor->slots = sqlite3_column_int64(stmt, 1);
-    } else {
-        result = rps_reader_error(cursor->reader, code, err);
-    }
-    sqlite3_finalize(stmt);
-    return result;
+    if (code == SQLITE_OK)
+        code = rps_database_ask(db, &cursor->slots,
+                                "SELECT max(slot) + 1 FROM event WHERE run_id = ?1", "i",
+                                cursor->run_id);
+    return code == SQLITE_OK ? 0 : rps_reader_error(cursor->reader, code, err);
 }
 
 /* The statements of a run's rows, for sets of at most `slots` events: a column that is not asked

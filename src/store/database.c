@@ -163,7 +163,7 @@ int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *typ
     va_start(values, types);
     code = prepare_values(db, sql, types, values, &stmt);
     va_end(values);
-    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+    if (code == SQLITE_OK && (code = rps_database_step(stmt)) == SQLITE_ROW) {
         *ret = sqlite3_column_int64(stmt, 0);
         code = SQLITE_OK;
     }
