@@ -103,7 +103,7 @@ static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
         {&cursor->thinned, "SELECT level, before_period FROM thinned WHERE run_id = ?1"
                            " AND cpu = ?2"},
         {&cursor->at_time, "SELECT period, start_ns FROM rollup WHERE run_id = ?1"
-                           " AND level = 1 AND cpu = ?2 AND period >= ?3 ORDER BY period LIMIT 1"},
+                           " AND level = ?4 AND cpu = ?2 AND period >= ?3 ORDER BY period LIMIT 1"},
         {&cursor->at_cycle, "SELECT cycle, period, start_ns + length_ns FROM period"
                             " WHERE run_id = ?1 AND cpu = ?2 AND (cycle, period) >= (?3, ?4)"
                             " ORDER BY cycle, period LIMIT 1"},
@@ -236,6 +236,34 @@ static int is_passed(const struct rps_cursor *cursor, int level, uint64_t *rotat
     return 1;
 }
 
+/* The first row of a statement of numbers, with two or three of them: 1, 0 when it has none, or
+ * RPS_FAILED. It is reset then. */
+static int first_row(struct rps_cursor *cursor, sqlite3_stmt *stmt, int64_t ret[3],
+                     struct rps_error *err)
+{
+    int code;
+
+    sqlite3_bind_int64(stmt, 2, cursor->cpu);
+    code = rps_reader_step(cursor->reader, stmt);
+    for (int i = 0; code == SQLITE_ROW && i < sqlite3_column_count(stmt); i++)
+        ret[i] = sqlite3_column_int64(stmt, i);
+    sqlite3_reset(stmt);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return rps_reader_error(cursor->reader, code, err);
+    return code == SQLITE_ROW;
+}
+
+/* Has the level a row there, or further on? To prepare the statement of its eighty columns takes
+ * longer. */
+static int has_block(struct rps_cursor *cursor, int level, struct rps_error *err)
+{
+    int64_t unused[3];
+
+    sqlite3_bind_int64(cursor->at_time, 3, cursor->at - cursor->set_count);
+    sqlite3_bind_int64(cursor->at_time, 4, level);
+    return first_row(cursor, cursor->at_time, unused, err);
+}
+
 /* Bring the rows of a level to the first, and of a block the first of its rows, whose number is at
  * least cursor->at. */
 static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
@@ -251,6 +279,10 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
             break;
         if ((result = step_level(cursor, level, err)) < 0)
             return result;
+    }
+    if (!rows->stmt && level > 0 && (result = has_block(cursor, level, err)) <= 0) {
+        rows->open = -1;
+        return result;
     }
     if (!rows->stmt)
         result = rps_reader_prepare(cursor->reader, rows_sql(level, cursor->slots), cursor->run_id,
@@ -270,23 +302,6 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
 
 /* --- where a part begins ---------------------------------------------------------------------- */
 
-/* The first row of a statement of numbers, with two or three of them: 1, 0 when it has none, or
- * RPS_FAILED. It is reset then. */
-static int first_row(struct rps_cursor *cursor, sqlite3_stmt *stmt, int64_t ret[3],
-                     struct rps_error *err)
-{
-    int code;
-
-    sqlite3_bind_int64(stmt, 2, cursor->cpu);
-    code = rps_reader_step(cursor->reader, stmt);
-    for (int i = 0; code == SQLITE_ROW && i < sqlite3_column_count(stmt); i++)
-        ret[i] = sqlite3_column_int64(stmt, i);
-    sqlite3_reset(stmt);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return rps_reader_error(cursor->reader, code, err);
-    return code == SQLITE_ROW;
-}
-
 /* *ret: a number from which on no period that belongs to the part is missed, found over the blocks
  * of level 1; 0 when there are none before the part. */
 static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error *err)
@@ -298,6 +313,7 @@ static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error 
         int got;
 
         sqlite3_bind_int64(cursor->at_time, 3, middle);
+        sqlite3_bind_int64(cursor->at_time, 4, 1);
         got = first_row(cursor, cursor->at_time, row, err);
         if (got < 0)
             return got;

@@ -359,10 +359,14 @@ int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_n
         " ORDER BY r.period DESC LIMIT 1)), -1) FROM thinned AS t,"
         " (SELECT 1 AS level UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) AS l"
         " WHERE t.run_id = ?1 AND t.level = 0";
-    int result;
+    int64_t unused;
+    int result =
+        read_number(reader, "SELECT 1 FROM thinned WHERE run_id = ?1 AND level = 0 LIMIT 1", run_id,
+                    &unused, err);
 
     *ret_ns = -1;
-    result = read_number(reader, sql, run_id, ret_ns, err);
+    if (result > 0)
+        result = read_number(reader, sql, run_id, ret_ns, err);
     *ret_ns = sane_time(*ret_ns);
     return result < 0 ? result : 0;
 }
