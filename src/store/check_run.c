@@ -15,12 +15,14 @@
 #include "period.h"
 #include "questions.h"
 #include "sums.h"
+#include "system.h"
 #include "rpistat/moments.h"
 
 struct check {
     struct rps_reader *reader;
     struct rps_findings *findings;
     int64_t run_id;
+    sqlite3 *expected; /* an empty store */
     struct rps_run_sums sums;
     sqlite3_stmt *block; /* a row of `rollup` by its key */
     /* by level less 1: rows that are there, of those that the finer rows make */
@@ -263,6 +265,47 @@ static void check_state(struct check *check, const struct rps_run *run)
 
 /* --- the description -------------------------------------------------------------------------- */
 
+/* The steps of all formulas, as rpistat compiles them. */
+#define SQL_STEPS                                                                                  \
+    "SELECT m.name, step_count, step, op, number, operand, set_no, slot FROM metric AS m"          \
+    " LEFT JOIN metric_step AS s ON s.run_id = m.run_id AND s.metric = m.name"                     \
+    " WHERE m.run_id = ?1"
+
+/* Compare what the store holds with the steps that the plan's formulas give in an empty store. */
+static void check_steps(struct check *check, const struct rps_plan *plan)
+{
+    sqlite3_stmt *stmt = NULL;
+    int code = rps_database_exec(check->expected,
+                                 "DELETE FROM metric; DELETE FROM metric_step;"
+                                 "DROP TABLE IF EXISTS temp.steps; CREATE TEMP TABLE steps"
+                                 " (name, step_count, step, op, number, operand, set_no, slot)");
+
+    if (code == SQLITE_OK)
+        code = rps_write_run_metrics(check->expected, check->run_id, plan);
+    if (code == SQLITE_OK)
+        code = rps_database_copy(check->reader->db, SQL_STEPS, check->run_id, check->expected,
+                                 "INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(check->expected,
+                                  "SELECT name FROM (SELECT * FROM (" SQL_STEPS ") EXCEPT"
+                                  " SELECT * FROM steps) UNION ALL SELECT name FROM (SELECT * FROM"
+                                  " steps EXCEPT " SQL_STEPS ") ORDER BY name LIMIT 1",
+                                  -1, &stmt, NULL);
+    if (code == SQLITE_OK) {
+        sqlite3_bind_int64(stmt, 1, check->run_id);
+        code = sqlite3_step(stmt);
+    }
+    if (code == SQLITE_ROW)
+        rps_findings_add(check->findings, RPS_FINDING_WRONG,
+                         "run %" PRId64
+                         ": the steps of metric %s are not those of its formula, so that view "
+                         "rate is wrong",
+                         check->run_id, (const char *)sqlite3_column_text(stmt, 0));
+    else if (code != SQLITE_DONE && code != SQLITE_ERROR)
+        unreadable(check, "the steps of its metrics", code);
+    sqlite3_finalize(stmt);
+}
+
 static void tell_detection(void *context, int64_t detection, const struct rps_error *why)
 {
     (void)detection;
@@ -285,21 +328,28 @@ static void check_description(struct check *check)
     }
     if (rps_reader_plan(check->reader, check->run_id, &plan, &err) < 0)
         tell_error(check, &err);
+    else if (check->expected)
+        check_steps(check, plan);
     rps_plan_free(plan);
     if (rps_detection_check(check->reader, check->run_id, &sink, &err) < 0)
         tell_error(check, &err);
 }
 
-uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings)
+uint64_t rps_check_run(struct rps_reader *reader, int64_t run_id, sqlite3 *expected,
+                       struct rps_findings *findings)
 {
-    struct check check = {.reader = reader, .findings = findings, .run_id = run_id};
+    struct check check = {
+        .reader = reader, .findings = findings, .run_id = run_id, .expected = expected};
     uint64_t wrong = findings->count[RPS_FINDING_WRONG];
+    struct rps_error err;
     int code = rps_questions_ask(reader->db, run_id, findings);
 
     if (code != SQLITE_OK)
         unreadable(&check, "its periods", code);
     else if (findings->count[RPS_FINDING_WRONG] == wrong && check_sums(&check) == SQLITE_OK)
         check_totals(&check);
+    if (code == SQLITE_OK && rps_system_check(reader, run_id, findings, &err) < 0)
+        tell_error(&check, &err);
     if (code == SQLITE_OK) /* else it says the same again */
         check_description(&check);
     rps_questions_ask_rest(reader->db, run_id, findings);

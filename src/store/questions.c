@@ -231,34 +231,7 @@ int rps_questions_ask(sqlite3 *db, int64_t run_id, struct rps_findings *findings
 
 /* --- of the run ------------------------------------------------------------------------------ */
 
-/* Rows of the run for which a condition of the schema does not hold, which not all versions of SQLite
- * say of tables without rowids. */
-#define COUNT(table, condition)                                                                    \
-    "(SELECT count(*) FROM " table " WHERE run_id = ?1 AND NOT (" condition "))"
-
 static const struct rps_store_question run_questions[] = {
-    {RPS_FINDING_WRONG,
-     "SELECT " COUNT(
-         "run", "set_count > 0 AND state IN ('recording', 'complete', "
-                "'interrupted')") " + " COUNT("event",
-                                              "slot BETWEEN 0 AND 7 AND "
-                                              "state IN ('measured', "
-                                              "'unsupported', 'not "
-                                              "permitted')") " + " COUNT("metric_step",
-                                                                         "op IN ('number', "
-                                                                         "'operand', '+', '-', "
-                                                                         "'*', '/')") " + " COUNT("rollup",
-                                                                                                  "level BETWEEN 1 AND 4") " + " COUNT("reading_rollup",
-                                                                                                                                       "level BETWEEN 1 AND 4") " + " COUNT("signal",
-                                                                                                                                                                            "kind IN "
-                                                                                                                                                                            "('counter',"
-                                                                                                                                                                            " 'gauge') "
-                                                                                                                                                                            "AND state "
-                                                                                                                                                                            "IN "
-                                                                                                                                                                            "('read', "
-                                                                                                                                                                            "'unsupporte"
-                                                                                                                                                                            "d')"),
-     "rows with words or numbers that no recorder writes", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM phase WHERE run_id = ?1"
      " AND (first_period < 0 OR first_period > last_period OR last_period > ?2)",
@@ -293,13 +266,11 @@ static const struct rps_store_question run_questions[] = {
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM thinned AS t WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 3 OR"
      " before_period < 0 OR (level > 0 AND before_period > coalesce((SELECT before_period"
-     " FROM thinned AS f WHERE f.run_id = ?1 AND f.cpu = t.cpu AND f.level = t.level - 1), "
-     "0)))",
+     " FROM thinned AS f WHERE f.run_id = ?1 AND f.cpu = t.cpu AND f.level = t.level - 1), 0)))",
      "rows of thinned that take more away than those of the finer levels", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM thinned AS t JOIN rollup AS r ON r.run_id = t.run_id"
-     " AND r.level = t.level AND r.cpu = t.cpu AND r.period < t.before_period WHERE t.run_id = "
-     "?1",
+     " AND r.level = t.level AND r.cpu = t.cpu AND r.period < t.before_period WHERE t.run_id = ?1",
      "rows of rollup that are there, though thinned says that they were taken away", 1, 0},
     {RPS_FINDING_WRONG, "SELECT count(*) FROM rollup_block WHERE NOT whole",
      "blocks with rows that do not belong together", 1, 0},
@@ -311,8 +282,7 @@ static const struct rps_store_question run_questions[] = {
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM (SELECT source, period, last_period FROM reading_rollup"
      " WHERE run_id = ?1 UNION ALL SELECT source, period, period FROM reading"
-     " WHERE run_id = ?1) AS r WHERE period < 0 OR last_period < period OR last_period > ?2 OR "
-     "NOT "
+     " WHERE run_id = ?1) AS r WHERE period < 0 OR last_period < period OR last_period > ?2 OR NOT "
      "EXISTS"
      " (SELECT 1 FROM signal AS s WHERE s.run_id = ?1 AND s.source = r.source)",
      "readings that are not inside the run, or of no signals", 1, 1},

@@ -1,8 +1,15 @@
 /*
- * Salvage. A table is read in the order of its key to where a page cannot be read. From there leaps
- * over keys that get longer, first in the last column of the key, then in the ones before, find a row
- * that can be read: what lies before it is read back, and reading goes on behind it. A page that is
- * damaged takes along what it alone leads to.
+ * Salvage. A table is read in the order of its key from its beginning to where a page cannot be
+ * read, and from its end back to where one cannot; in between lies a stretch of keys with damage at
+ * both its borders. It is halved: a query is set down in its middle, and from there rows are read
+ * ahead and back as far as they can be, which leaves smaller stretches of the same kind. When a few
+ * halvings in a row have found nothing, the stretch is lost. A page that is damaged takes along
+ * what it alone leads to; nothing beside that, since each of the stretches was read up to its
+ * borders.
+ *
+ * A key is up to five numbers, compared one after the other. Where the upper border is the
+ * beginning of another run or CPU, the end of the one before is not known: there the middle is
+ * sought by leaps that get longer.
  */
 #include "salvage.h"
 
@@ -12,8 +19,8 @@
 #include "database.h"
 #include "tables.h"
 
-/* A leap is so many times as long as the one before. */
-#define LEAP_GROWTH 4
+/* Halvings that may find nothing, one below the other: 15 queries and as many back. */
+#define FAILURES_MAX 4
 
 /* Rows of one key read at a time, where the key is only the first part of the table's. */
 #define SAME_KEY_MAX 1000000
@@ -27,9 +34,7 @@ struct salvage {
     const struct rps_table *table;
     sqlite3_stmt *ahead, *back, *insert;
     struct rps_salvage_result *result;
-    struct key end; /* behind all keys */
-    uint64_t read;  /* rows of the table */
-    int code;       /* of a failure that ends it all */
+    int code; /* of a failure that ends it all */
 };
 
 /* --- keys ------------------------------------------------------------------------------------- */
@@ -52,6 +57,38 @@ static struct key key_at(const struct rps_table *table, const struct key *like, 
     for (int k = i + 1; k < table->keys; k++)
         key.at[k] = table->least[k];
     return key;
+}
+
+/* A key between two, to look from; false when there is none. *ret_leap: the upper one is no end. */
+static bool middle_of(const struct rps_table *table, const struct key *low, const struct key *high,
+                      struct key *ret, bool *ret_leap)
+{
+    int i = 0;
+
+    *ret_leap = false;
+    while (i < table->keys && low->at[i] == high->at[i])
+        i++;
+    if (i == table->keys)
+        return false;
+    if (high->at[i] - 1 > low->at[i] && high->at[i] < INT64_MAX) {
+        *ret = key_at(table, low, i,
+                      low->at[i] + (int64_t)(((uint64_t)high->at[i] - (uint64_t)low->at[i]) / 2));
+        return true;
+    }
+    if (high->at[i] < INT64_MAX) {
+        *ret = key_at(table, high, i, high->at[i]);
+        if (compare_keys(table, ret, high) < 0)
+            return true;
+        i++;
+    }
+    *ret_leap = true;
+    if (i == table->keys || low->at[i] > INT64_MAX / 8)
+        return false;
+    *ret = key_at(table, low, i,
+                  low->at[i] < 0   ? 0
+                  : low->at[i] < 4 ? low->at[i] + 1
+                                   : low->at[i] * 4);
+    return true;
 }
 
 /* Keep it when it is for want of memory: everything else is damage. */
@@ -123,7 +160,6 @@ static bool salvage_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direct
         if (order < 0 || same > (is_part ? SAME_KEY_MAX : 1))
             break;
         copy_row(salvage, stmt);
-        salvage->read++;
         *at = key;
     }
     note_memory(salvage, code);
@@ -132,41 +168,41 @@ static bool salvage_rows(struct salvage *salvage, sqlite3_stmt *stmt, int direct
     return done;
 }
 
-/* Find out what lies behind damage, `low` the last key before it, which is then the last one read.
- * True when that is all there is. */
-static bool leap(struct salvage *salvage, struct key *low)
+/* What lies between two keys with damage behind the one and before the other. */
+static void search(struct salvage *salvage, struct key low, struct key high, int failures)
 {
-    const struct rps_table *table = salvage->table;
+    struct key middle, ahead, back;
+    bool leap, all_ahead, all_back, found_ahead, found_back;
 
-    for (int i = table->keys - 1; i >= 0; i--) {
-        for (int64_t step = 1; step <= INT64_MAX / LEAP_GROWTH && low->at[i] <= INT64_MAX - step;
-             step *= LEAP_GROWTH) {
-            const struct key from = key_at(table, low, i, low->at[i] + step);
-            struct key at = from, back = from;
-            uint64_t before = salvage->read;
-            bool done = salvage_rows(salvage, salvage->ahead, 1, &at, &salvage->end);
-
-            if (!done && salvage->read == before && salvage->code == SQLITE_OK)
-                continue;
-            salvage_rows(salvage, salvage->back, -1, &back, low);
-            *low = at;
-            return done || salvage->code != SQLITE_OK;
-        }
+    while (salvage->code == SQLITE_OK && failures < FAILURES_MAX &&
+           middle_of(salvage->table, &low, &high, &middle, &leap)) {
+        ahead = back = middle;
+        all_ahead = salvage_rows(salvage, salvage->ahead, 1, &ahead, &high);
+        all_back = salvage_rows(salvage, salvage->back, -1, &back, &low);
+        found_ahead = compare_keys(salvage->table, &ahead, &middle) != 0;
+        found_back = compare_keys(salvage->table, &back, &middle) != 0;
+        if (!all_back)
+            search(salvage, low, back, found_back ? 0 : failures + 1);
+        if (all_ahead)
+            return;
+        low = ahead;
+        failures = found_ahead ? 0 : failures + !leap;
     }
-    return true;
+    salvage->result->damaged++;
 }
 
 static void read_table(struct salvage *salvage)
 {
-    struct key at;
+    const struct rps_table *table = salvage->table;
+    struct key low, high;
 
-    memcpy(at.at, salvage->table->least, sizeof(at.at));
+    memcpy(low.at, table->least, sizeof(low.at));
     for (int i = 0; i < RPS_TABLE_KEYS_MAX; i++)
-        salvage->end.at[i] = INT64_MAX;
-    if (salvage_rows(salvage, salvage->ahead, 1, &at, &salvage->end))
+        high.at[i] = INT64_MAX;
+    if (salvage_rows(salvage, salvage->ahead, 1, &low, &high) || salvage->code != SQLITE_OK)
         return;
-    while (salvage->code == SQLITE_OK && !leap(salvage, &at))
-        ;
+    if (!salvage_rows(salvage, salvage->back, -1, &high, &low))
+        search(salvage, low, high, 0);
 }
 
 /* --- statements ------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ struct rps_salvage_result {
     uint64_t rows;    /* that were copied */
     uint64_t dropped; /* that were read, and that the new store's tables refuse */
     uint64_t queries; /* that it took */
+    uint64_t damaged; /* stretches of a table that could not be read */
 };
 
 /*

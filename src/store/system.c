@@ -267,6 +267,24 @@ static void touch(struct rps_system_write *write)
     write->touched = true;
 }
 
+int rps_system_write_state(struct rps_system_write *write, sqlite3 *db, int64_t run_id,
+                           const struct rps_system_state *state)
+{
+    write->state[state->source] = *state;
+    write->has_state[state->source] = true;
+    return rps_system_insert_signals(db, run_id, state);
+}
+
+int rps_system_write_states(struct rps_system_write *write, sqlite3 *db, int64_t run_id)
+{
+    int code = SQLITE_OK;
+
+    for (int source = 0; source < RPS_SYSTEM_SOURCES && code == SQLITE_OK; source++)
+        if (write->has_state[source])
+            code = rps_system_insert_signals(db, run_id, &write->state[source]);
+    return code;
+}
+
 int rps_system_write_reading(struct rps_system_write *write, sqlite3 *db, int64_t run_id,
                              const struct rps_system_reading *reading)
 {

@@ -80,12 +80,19 @@ struct rps_system_write {
     sqlite3_stmt *insert[2]; /* into reading, and reading_rollup */
     bool touched;            /* since the last commit */
     struct rps_system_blocks now[RPS_SYSTEM_SOURCES], before[RPS_SYSTEM_SOURCES];
+    bool has_state[RPS_SYSTEM_SOURCES];
+    struct rps_system_state state[RPS_SYSTEM_SOURCES];
 };
 
 /* In a transaction; SQLite codes. */
+int rps_system_write_state(struct rps_system_write *write, sqlite3 *db, int64_t run_id,
+                           const struct rps_system_state *state);
 int rps_system_write_reading(struct rps_system_write *write, sqlite3 *db, int64_t run_id,
                              const struct rps_system_reading *reading);
 int rps_system_write_end(struct rps_system_write *write, sqlite3 *db, int64_t run_id);
+
+/* Insert the rows of `signal` once more, of a run that goes on elsewhere; an SQLite code. */
+int rps_system_write_states(struct rps_system_write *write, sqlite3 *db, int64_t run_id);
 
 void rps_system_write_commit(struct rps_system_write *write);
 void rps_system_write_roll_back(struct rps_system_write *write);
@@ -93,7 +100,12 @@ void rps_system_write_roll_back(struct rps_system_write *write);
 void rps_system_write_finalize(struct rps_system_write *write); /* the statements */
 void rps_system_write_forget(struct rps_system_write *write);   /* what was added up */
 
-/* --- repair ----------------------------------------------------------------------------------- */
+/* --- check and repair ------------------------------------------------------------------------- */
+
+/* Compare blocks and totals of a run with what its finest rows make. 0, or RPS_FAILED with a
+ * sentence when these cannot be read. */
+int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
+                     struct rps_error *err);
 
 /* In a transaction, behind the periods, the highest of which is last_period: drop what no recorder
  * writes, and make blocks and totals anew; *ret_dropped grows by the rows that were left out. An

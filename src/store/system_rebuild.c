@@ -1,17 +1,22 @@
-/* What the finest rows of readings come to, for repair: blocks and totals are made of them by the
- * writer's code. */
+/* What the finest rows of readings come to, for check and repair: blocks and totals are made of them
+ * by the writer's code. */
 #include "system.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "database.h"
+#include "findings.h"
 #include "reader.h"
 
 struct source {
     struct rps_reader *reader;
     int64_t run_id;
     enum rps_system_source source;
-    sqlite3_stmt *insert; /* of a row of reading_rollup */
+    bool ended;               /* it is complete, or a repair has ended it */
+    sqlite3_stmt *block;      /* of check: a row of reading_rollup; of repair: the INSERT */
+    uint64_t finest;          /* rows of blocks whose finer rows are not there */
+    uint64_t made, different; /* blocks of finer rows; those that are not in the store so */
 };
 
 /* Add up the finest rows of a source; the blocks that they make go to the sink. */
@@ -26,6 +31,7 @@ static int add_up(struct source *source, const struct rps_system_block_sink *sin
     got = rps_system_cursor_open(&cursor, source->reader, source->run_id, source->source, INT64_MIN,
                                  INT64_MAX, 0, err);
     while (got >= 0 && code == SQLITE_OK && (got = rps_system_cursor_next(cursor, &row, err)) > 0) {
+        source->finest += row.level > 0;
         code = rps_system_blocks_add(ret, &row, sink);
     }
     rps_system_cursor_close(cursor);
@@ -33,6 +39,120 @@ static int add_up(struct source *source, const struct rps_system_block_sink *sin
         code = rps_system_blocks_end(ret, sink);
     return code == SQLITE_OK ? got : rps_reader_error(source->reader, code, err);
 }
+
+/* --- check ------------------------------------------------------------------------------------ */
+
+/* Is a slot of two rows the same? */
+static bool is_same_slot(const struct rps_system_row *a, const struct rps_system_row *b, int slot)
+{
+    if (a->readings[slot] != b->readings[slot])
+        return false;
+    return a->readings[slot] == 0 ||
+           (a->sum[slot] == b->sum[slot] && (int64_t)a->lowest[slot] == (int64_t)b->lowest[slot] &&
+            (int64_t)a->highest[slot] == (int64_t)b->highest[slot]);
+}
+
+static bool is_same(const struct rps_system_row *a, const struct rps_system_row *b)
+{
+    bool same = a->period == b->period && a->last_period == b->last_period &&
+                a->end_ns == b->end_ns && a->length_us == b->length_us;
+
+    for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX && same; slot++)
+        same = is_same_slot(a, b, slot);
+    return same;
+}
+
+static int compare_block(void *context, const struct rps_system_row *made)
+{
+    struct source *source = context;
+    struct rps_system_row row = {.source = made->source, .level = made->level};
+    int code;
+
+    sqlite3_bind_int64(source->block, 3, made->level);
+    sqlite3_bind_int64(source->block, 4, (int64_t)made->period);
+    code = sqlite3_step(source->block);
+    source->made += code == SQLITE_ROW;
+    if (code == SQLITE_ROW)
+        source->different += !rps_system_row_read(source->block, &row) || !is_same(&row, made);
+    else
+        source->different += source->ended; /* else the recorder had not yet made it */
+    sqlite3_reset(source->block);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+static void tell(const struct source *source, struct rps_findings *findings, const char *what,
+                 uint64_t count)
+{
+    if (count > 0)
+        rps_findings_add(findings, RPS_FINDING_WRONG, "run %" PRId64 ": source %s: %s: %" PRIu64,
+                         source->run_id, rps_system_sources[source->source], what, count);
+}
+
+static int check_totals(const struct source *source, const struct rps_system_row *sum,
+                        struct rps_findings *findings, struct rps_error *err)
+{
+    struct rps_system_state state;
+    struct rps_system_row total;
+    uint64_t different = 0;
+    int got =
+        rps_reader_system(source->reader, source->run_id, source->source, &state, &total, err);
+
+    for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX && got > 0; slot++)
+        different += !is_same_slot(&total, sum, slot);
+    tell(source, findings, "totals that are not those of the readings", different);
+    return got < 0 ? got : 0;
+}
+
+static int check_source(struct source *source, struct rps_findings *findings, struct rps_error *err)
+{
+    const struct rps_system_block_sink sink = {source, compare_block};
+    struct rps_system_blocks blocks;
+    int64_t there = 0;
+    int code, result = rps_reader_prepare(source->reader, rps_system_row_select(1), source->run_id,
+                                          &source->block, err);
+
+    if (result < 0)
+        return result;
+    sqlite3_bind_int64(source->block, 2, source->source);
+    result = add_up(source, &sink, &blocks, err);
+    if (result < 0)
+        return result;
+    code = rps_database_ask(source->reader->db, &there,
+                            "SELECT count(*) FROM reading_rollup WHERE run_id = ?1 AND source = ?2",
+                            "ii", source->run_id, (int64_t)source->source);
+    if (code != SQLITE_OK)
+        return rps_reader_error(source->reader, code, err);
+    tell(source, findings, "blocks of readings that are not their sums", source->different);
+    if (source->different == 0 && (uint64_t)there > source->finest + source->made)
+        tell(source, findings, "blocks that are made of no readings",
+             (uint64_t)there - source->finest - source->made);
+    return source->ended ? check_totals(source, &blocks.block[0].row, findings, err) : 0;
+}
+
+int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findings *findings,
+                     struct rps_error *err)
+{
+    int64_t ended = 0;
+    int result = 0;
+    /* of an interrupted run a repair has made them */
+    int code = rps_database_ask(reader->db, &ended,
+                                "SELECT EXISTS (SELECT 1 FROM signal WHERE run_id = ?1"
+                                " AND total IS NOT NULL) OR EXISTS (SELECT 1 FROM run"
+                                " WHERE run_id = ?1 AND state = 'complete')",
+                                "i", run_id);
+
+    if (code != SQLITE_OK)
+        return rps_reader_error(reader, code, err);
+    for (int s = 0; s < RPS_SYSTEM_SOURCES && result == 0; s++) {
+        struct source source = {reader, run_id, (enum rps_system_source)s, ended, NULL, 0, 0, 0};
+
+        result = check_source(&source, findings, err);
+        sqlite3_finalize(source.block);
+    }
+    return result;
+}
+
+/* --- repair ----------------------------------------------------------------------------------- */
 
 /* Rows that no recorder writes; ?2 is the highest period, ?3 the last source. */
 static const char *const sql_drop[] = {
@@ -58,7 +178,7 @@ static int insert_block(void *context, const struct rps_system_row *row)
 {
     struct source *source = context;
 
-    return rps_system_row_insert(source->reader->db, &source->insert, source->run_id, row);
+    return rps_system_row_insert(source->reader->db, &source->block, source->run_id, row);
 }
 
 /* Names and kinds of a source that has readings, where rows of signal were lost. */
@@ -117,10 +237,10 @@ int rps_system_rebuild(struct rps_reader *reader, int64_t run_id, uint64_t last_
                                " highest = NULL WHERE run_id = ?1",
                                "i", run_id);
     for (int s = 0; s < RPS_SYSTEM_SOURCES && code == SQLITE_OK; s++) {
-        struct source source = {reader, run_id, (enum rps_system_source)s, NULL};
+        struct source source = {reader, run_id, (enum rps_system_source)s, true, NULL, 0, 0, 0};
 
         code = rebuild_source(&source);
-        sqlite3_finalize(source.insert);
+        sqlite3_finalize(source.block);
     }
     return code;
 }

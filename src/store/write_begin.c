@@ -54,7 +54,7 @@ static void reset_run(struct rps_writer *writer)
     writer->system = (struct rps_system_write){0};
     writer->end_ns = -1;
     writer->next_period = 0;
-    writer->last_commit_ns = writer->last_beat_ns = writer->backoff_ns = 0;
+    writer->last_commit_ns = writer->last_beat_ns = writer->slow_ns = writer->backoff_ns = 0;
     writer->next_note = 0;
     writer->marks = writer->marks_left_out = 0;
     writer->lost_notes = writer->committed = writer->dropped = 0;

@@ -40,7 +40,7 @@ static int insert_note(struct rps_writer *writer, sqlite3_stmt *stmt, const void
 static int insert_state(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)
 {
     (void)stmt;
-    return rps_system_insert_signals(writer->db, writer->run_id, payload);
+    return rps_system_write_state(&writer->system, writer->db, writer->run_id, payload);
 }
 
 static int insert_reading(struct rps_writer *writer, sqlite3_stmt *stmt, const void *payload)

@@ -1,5 +1,5 @@
 /*
- * The writer, when the store is taken away from it while it records.
+ * The writer, when the store or its run is taken away from it while it records.
  *
  * A file that has no name, or another one, is lost or written by somebody else's leave. So the
  * recording goes on in a new file beside the store's old place. What SQLite has in the log is first
@@ -27,37 +27,48 @@ static int fill_copy(void *context, const char *name, struct rps_error *err)
     const struct copying *copying = context;
     int code = rps_database_do(copying->from, "VACUUM INTO ?1", "t", name);
 
-    return code == SQLITE_OK ? 0 : rps_database_error(copying->from, code, copying->path, err);
+    return code == SQLITE_OK ? rps_database_fill_store(copying->path, name, err)
+                             : rps_database_error(copying->from, code, copying->path, err);
 }
 
-/* Open the new file and write the run into it from now on. */
-static int go_on_in(struct rps_writer *writer, char *path)
+/* Open the new file and write the run into it from now on; with its rows when it is `blank`. */
+static int go_on_in(struct rps_writer *writer, char *path, bool blank)
 {
     const struct rps_database_options options = {
         .durability_full = writer->options.durability_full,
     };
+    int64_t run_id = writer->run_id;
     struct rps_error unheard;
     sqlite3 *db = NULL, *before = writer->db;
     int code;
 
     if (rps_database_open_write(path, &options, &db, &unheard) < 0)
         return SQLITE_CANTOPEN;
+    code = blank ? rps_write_run_begin(db, &writer->run, writer->plan, &run_id) : SQLITE_OK;
+    if (code != SQLITE_OK) {
+        rps_database_close(db);
+        return code;
+    }
     rps_write_record_finalize(writer);
     rps_downsample_close(writer->downsample);
     writer->downsample = NULL;
+    if (blank) /* sums begin anew as well */
+        rps_writer_close_run(writer);
     writer->db = db;
     writer->log_pages = 0;
+    writer->run_id = run_id;
     pthread_mutex_lock(&writer->lock);
+    writer->lost_rows += blank; /* what was known of the code, or more, is gone with the run */
     writer->saved_path = path;
     pthread_mutex_unlock(&writer->lock);
     code = rps_writer_open_run(writer);
+    if (code == SQLITE_OK && blank)
+        code = rps_system_write_states(&writer->system, db, run_id);
     rps_database_close(before);
     return code;
 }
 
-#define WHY "was deleted, moved or replaced"
-
-static void tell_failure(struct rps_writer *writer, const char *reason)
+static void tell_failure(struct rps_writer *writer, const char *why, const char *reason)
 {
     char sentence[2048];
 
@@ -65,70 +76,91 @@ static void tell_failure(struct rps_writer *writer, const char *reason)
         return;
     writer->save_failed = true;
     snprintf(sentence, sizeof(sentence),
-             "%s " WHY " while it is recorded into, and the recording cannot go on in another file "
+             "%s %s while it is recorded into, and the recording cannot go on in another file "
              "beside it (%s): it will be lost",
-             writer->path, reason);
+             writer->path, why, reason);
     rps_writer_notice(writer, sentence);
 }
 
 /* The new file: whole before it has its name, and nobody's yet. NULL when it cannot be made, and
  * that is told. Owned by the caller. */
-static char *make_file(struct rps_writer *writer)
+static char *make_file(struct rps_writer *writer, bool copy, const char *why)
 {
     struct copying copying = {.from = writer->db};
     struct rps_error err;
     int result;
 
     if (asprintf(&copying.path, "%s.saved-%.8s", writer->path, writer->run.uuid) < 0) {
-        tell_failure(writer, strerror(ENOMEM));
+        tell_failure(writer, why, strerror(ENOMEM));
         return NULL;
     }
-    result = rps_database_make(copying.path, writer->mode, fill_copy, &copying, &err);
+    if (copy)
+        result = rps_database_make(copying.path, writer->mode, fill_copy, &copying, &err);
+    else
+        result = rps_database_make(copying.path, writer->mode, rps_database_fill_store,
+                                   copying.path, &err);
     if (result == 0)
         return copying.path;
-    tell_failure(writer, result > 0 ? strerror(EEXIST) : err.message);
+    tell_failure(writer, why, result > 0 ? strerror(EEXIST) : err.message);
     free(copying.path);
     return NULL;
 }
 
-static int save_beside(struct rps_writer *writer)
+static int save_beside(struct rps_writer *writer, bool copy, const char *why)
 {
-    char *path = make_file(writer), sentence[2048];
+    char *path = make_file(writer, copy, why), sentence[2048];
     int code;
 
     if (!path)
         return SQLITE_CANTOPEN;
-    code = go_on_in(writer, path);
+    code = go_on_in(writer, path, !copy);
     if (code != SQLITE_OK) {
-        tell_failure(writer, rps_database_reason(NULL, code));
+        tell_failure(writer, why, rps_database_reason(NULL, code));
         if (path != writer->saved_path) {
             unlink(path); /* made above */
             free(path);
         }
         return code;
     }
+    writer->why_saved = why;
     snprintf(sentence, sizeof(sentence),
-             "%s " WHY " while it is recorded into: the recording goes on in %s, with all that the "
-             "store held",
-             writer->path, path);
+             "%s %s while it is recorded into: the recording goes on in %s%s", writer->path, why,
+             path, copy ? ", with all that the store held" : "");
     rps_writer_notice(writer, sentence);
     return code;
 }
 
-int rps_writer_save_copy(struct rps_writer *writer)
+static int save(struct rps_writer *writer, bool copy, const char *why)
 {
     struct rps_rights_before before;
     struct rps_error err;
     int code = SQLITE_PERM;
 
+    if (rps_rights_take_for(writer->path, RPS_RIGHTS_BESIDE, &before, &err) < 0)
+        tell_failure(writer, why, err.message);
+    else
+        code = save_beside(writer, copy, why);
+    rps_rights_return(&before);
+    return code;
+}
+
+int rps_writer_save_copy(struct rps_writer *writer)
+{
     if (writer->saved_path)
         return SQLITE_CANTOPEN; /* twice: there is an end to it */
     /* takes the log up into the file, wherever that is, as far as nobody else reads it */
     rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
-    if (rps_rights_take_for(writer->path, RPS_RIGHTS_BESIDE, &before, &err) < 0)
-        tell_failure(writer, err.message);
-    else
-        code = save_beside(writer);
-    rps_rights_return(&before);
+    return save(writer, true, "was deleted, moved or replaced");
+}
+
+int rps_writer_save_run(struct rps_writer *writer)
+{
+    int code;
+
+    if (writer->saved_path)
+        return SQLITE_CANTOPEN;
+    code = save(writer, false, "was changed: the run was deleted");
+    if (code == SQLITE_OK && writer->end_ns > 0)
+        rps_writer_gap(writer, RPS_CPU_ALL, 0, writer->end_ns, "the run was deleted until here");
     return code;
 }

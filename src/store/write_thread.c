@@ -30,6 +30,9 @@
 #define BACKOFF_FIRST_NS (10 * RPS_NS_PER_MS)
 #define BACKOFF_MAX_NS   RPS_NS_PER_S
 
+/* A write that takes longer is reported; after that, one that takes twice as long as the last. */
+#define SLOW_WRITE_NS RPS_NS_PER_S
+
 /* Pages of the log before it is taken up into the file: SQLite's number, and on a small disk what a
  * share of its room holds, lest the log fills the disk and the file cannot grow any more. There the
  * file grows by so many pages at once, so that it has room for the log when the disk is full; what
@@ -164,6 +167,19 @@ static int write_batch(struct rps_writer *writer, struct batch *batch)
 
 /* --- after a write ---------------------------------------------------------------------------- */
 
+static void report_slow(struct rps_writer *writer, int64_t taken_ns)
+{
+    char sentence[512];
+
+    if (taken_ns < SLOW_WRITE_NS || taken_ns < 2 * writer->slow_ns)
+        return;
+    writer->slow_ns = taken_ns;
+    snprintf(sentence, sizeof(sentence),
+             "a write to %s took %.1f s; the periods of that time were kept in memory",
+             rps_writer_file(writer), (double)taken_ns / RPS_NS_PER_S);
+    rps_writer_notice(writer, sentence);
+}
+
 bool rps_writer_has_moved(const struct rps_writer *writer)
 {
     int moved = 0;
@@ -267,13 +283,14 @@ static void tell_beat(struct rps_writer *writer)
 }
 
 /* With the lock held, which is let go meanwhile. */
-static void finish_batch(struct rps_writer *writer, const struct batch *batch)
+static void finish_batch(struct rps_writer *writer, const struct batch *batch, int64_t taken_ns)
 {
     struct rps_ring_place place = {0};
     uint64_t periods, rows;
 
     pthread_mutex_unlock(&writer->lock);
     periods = sum_batch(writer, batch, &place, &rows);
+    report_slow(writer, taken_ns);
     if (batch->count > 0) /* a heartbeat alone delays no period: the first is written at once */
         writer->last_commit_ns = rps_clock_monotonic_ns();
     if (is_beat_due(writer)) {
@@ -350,15 +367,17 @@ static void break_off(struct rps_writer *writer, const struct batch *batch)
     pthread_mutex_lock(&writer->lock);
 }
 
-/* Was the store taken away? Then go on elsewhere: true when that is done. With the lock held, which
- * is let go meanwhile. */
+/* Was the store, or the run in it, taken away? Then go on elsewhere: true when that is done. With
+ * the lock held, which is let go meanwhile. */
 static bool is_saved(struct rps_writer *writer, int code)
 {
-    bool saved;
+    bool saved = false;
 
     pthread_mutex_unlock(&writer->lock);
-    saved = (code == SQLITE_READONLY_DBMOVED || rps_writer_has_moved(writer)) &&
-            rps_writer_save_copy(writer) == SQLITE_OK;
+    if (code == RPS_WRITER_RUN_IS_GONE)
+        saved = rps_writer_save_run(writer) == SQLITE_OK;
+    else if (code == SQLITE_READONLY_DBMOVED || rps_writer_has_moved(writer))
+        saved = rps_writer_save_copy(writer) == SQLITE_OK;
     pthread_mutex_lock(&writer->lock);
     return saved;
 }
@@ -399,6 +418,7 @@ static bool wait_for_work(struct rps_writer *writer)
 void *rps_writer_thread(void *context)
 {
     struct rps_writer *writer = context;
+    int64_t start_ns;
     int code;
 
     bound_log(writer);
@@ -410,10 +430,11 @@ void *rps_writer_thread(void *context)
         };
 
         pthread_mutex_unlock(&writer->lock);
+        start_ns = rps_clock_monotonic_ns();
         code = write_batch(writer, &batch);
         pthread_mutex_lock(&writer->lock);
         if (code == SQLITE_OK)
-            finish_batch(writer, &batch);
+            finish_batch(writer, &batch, rps_clock_monotonic_ns() - start_ns);
         else if (is_saved(writer, code))
             continue;
         else if (rps_database_is_transient(code))

@@ -73,6 +73,7 @@ struct rps_writer {
     /* of the run; the thread's while it runs */
     sqlite3 *db;
     char *saved_path; /* owned: the file that is written instead of the one at path; or NULL */
+    const char *why_saved;
     int64_t run_id;
     struct rps_run run;          /* as it began; its texts are the caller's */
     const struct rps_plan *plan; /* the caller's */
@@ -89,6 +90,7 @@ struct rps_writer {
     int64_t last_commit_ns;  /* clock; 0 before the first commit */
     int64_t last_beat_ns;    /* clock; 0 before the first heartbeat */
     int64_t log_pages;       /* before it is taken up; 0: SQLite's number, or downsampling's */
+    int64_t slow_ns;         /* the slowest write that was reported */
     int64_t backoff_ns;
     bool full;                  /* that no more can be thinned was said */
     bool save_failed;           /* that the run cannot go on elsewhere was said */
@@ -178,10 +180,12 @@ bool rps_writer_make_room(struct rps_writer *writer, int code);
 bool rps_writer_has_moved(const struct rps_writer *writer);
 
 /*
- * Go on in a new file beside the store, a copy of all that the store holds, when its file was moved,
- * deleted or replaced. Nothing of the user's is touched. The user is told. An SQLite code; after
- * another one than SQLITE_OK the old database is still open, and that was said.
+ * Go on in a new file beside the store: a copy of all that the store holds when its file was moved,
+ * deleted or replaced, or a store with this run alone when the run's rows are gone. Nothing of the
+ * user's is touched. The user is told. An SQLite code; after another one than SQLITE_OK the old
+ * database is still open, and that was said.
  */
 int rps_writer_save_copy(struct rps_writer *writer);
+int rps_writer_save_run(struct rps_writer *writer);
 
 #endif

@@ -263,22 +263,8 @@ static void no_place_for_it(void **state)
                         "complete");
 }
 
-static void expect_deleted(struct recording *recording)
-{
-    struct rps_error err;
-
-    recording->run.state = RPS_RUN_COMPLETE;
-    assert_int_equal(rps_writer_end(recording->writer, &recording->run, &err), RPS_FAILED);
-    fixture_says(&err, "run 2 was deleted from", NULL);
-    rps_writer_close(recording->writer);
-    rps_run_free(&recording->run);
-    recorder_stop_notices(&recording->notices);
-    assert_int_not_equal(access(recording->saved, F_OK), 0);
-    assert_int_equal(fixture_number(recording->path, "SELECT count(*) FROM run"), 1);
-}
-
-/* Another program deletes the run: its rows are gone, the recording ends, and the number is not given
- * again. */
+/* Another program deletes the run: its rows are gone, what comes is saved, and the number is not
+ * given again. */
 static void the_run_is_deleted(void **state)
 {
     struct recording recording;
@@ -286,12 +272,30 @@ static void the_run_is_deleted(void **state)
     struct rps_run run;
 
     start(&recording, state, false);
+    fixture_system(recording.writer, 0);
+    recorder_write(recording.writer, 100, 102); /* a commit behind it */
+    recorder_wait_committed(recording.writer, 102);
     fixture_exec(recording.path, "PRAGMA foreign_keys = ON; DELETE FROM run WHERE run_id = 2");
-    recorder_write(recording.writer, 100, 200);
+    recorder_write(recording.writer, 102, 200);
+    fixture_system(recording.writer, 199);
     recorder_expect_notice(&recording.notices,
-                           "has ended: the run was deleted; the workload goes on");
+                           "the run was deleted while it is recorded into: the recording goes on");
     recorder_write(recording.writer, 200, 1000);
-    expect_deleted(&recording);
+    finish(&recording, "the run was deleted");
+    expect_complete(recording.saved, 1, 102);
+    assert_int_equal(fixture_number(recording.saved, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(fixture_number(recording.saved, "SELECT sum(periods) FROM event_set"), 898);
+    assert_int_equal(fixture_number(recording.saved, "SELECT count(*) FROM signal"),
+                     RPS_TREE_SLOTS + RPS_MACHINE_SLOTS + RPS_GROUP_SLOTS);
+    assert_int_equal(fixture_number(recording.saved, "SELECT readings FROM signal"
+                                                     " WHERE name = 'wait'"),
+                     1);
+    assert_int_equal(fixture_number(recording.saved,
+                                    "SELECT count(*) FROM gap WHERE start_ns = 0 AND"
+                                    " length_ns = (SELECT min(start_ns) FROM"
+                                    " period)"),
+                     1);
+    assert_int_equal(fixture_number(recording.path, "SELECT count(*) FROM run"), 1);
     assert_int_equal(fixture_number(recording.path, "SELECT count(*) FROM period"), 10);
     writer = fixture_writer(recording.path, NULL, &run);
     assert_int_equal(run.run_id, 3);
@@ -302,10 +306,17 @@ static void the_run_is_deleted(void **state)
 static void the_run_is_deleted_before_the_end(void **state)
 {
     struct recording recording;
+    struct rps_error err;
 
     start(&recording, state, false);
     fixture_exec(recording.path, "PRAGMA foreign_keys = ON; DELETE FROM run WHERE run_id = 2");
-    expect_deleted(&recording);
+    recording.run.state = RPS_RUN_COMPLETE;
+    assert_int_equal(rps_writer_end(recording.writer, &recording.run, &err), RPS_FAILED);
+    fixture_says(&err, "deleted", NULL);
+    rps_writer_close(recording.writer);
+    rps_run_free(&recording.run);
+    recorder_stop_notices(&recording.notices);
+    assert_int_equal(fixture_number(recording.path, "SELECT count(*) FROM run"), 1);
     assert_int_equal(fixture_number(recording.path,
                                     "SELECT (SELECT count(*) FROM rollup WHERE"
                                     " run_id = 2) + (SELECT count(*) FROM heartbeat)"),

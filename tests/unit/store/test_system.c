@@ -224,6 +224,19 @@ static void values_are_seen_in_the_view(void **state)
 static void check_finds_what_was_changed(void **state)
 {
     static const char *const changes[][2] = {
+        {"UPDATE reading SET s2 = s2 + 1 WHERE source = 0 AND period = 77",
+         "wrong: run 1: source tree: blocks of readings that are not their sums: 4\n"
+         "wrong: run 1: source tree: totals that are not those of the readings: 1\n"},
+        {"UPDATE reading_rollup SET h4 = h4 + 1 WHERE source = 1 AND level = 2 AND period < 256",
+         "wrong: run 1: source machine: blocks of readings that are not their sums: 1\n"},
+        {"UPDATE reading_rollup SET n10 = 1 WHERE source = 0 AND level = 1 AND period = 32",
+         "wrong: run 1: source tree: blocks of readings that are not their sums: 1\n"},
+        {"UPDATE signal SET total = total - 1 WHERE name = 'rss'",
+         "wrong: run 1: source tree: totals that are not those of the readings: 1\n"},
+        {"INSERT INTO reading_rollup (run_id, source, level, period, last_period, end_ns, "
+         "length_us)"
+         " VALUES (1, 0, 1, 35, 36, 9, 9)",
+         "wrong: run 1: source tree: blocks that are made of no readings: 1\n"},
         {"DELETE FROM signal WHERE source = 1",
          "wrong: run 1: readings that are not inside the run, or of no signals: "},
         {"UPDATE reading SET period = 5000 WHERE source = 0 AND period = 299",
