@@ -12,11 +12,9 @@
 
 #define NONE SIZE_MAX
 
-/* Stretches of one label differ by less than this, in parts of what neighbours differ by. */
-#define ALIKE .4
-
-/* The same where there are several runs: what one has got by a change must not be taken for another
- * kind, and what has two labels is matched by its order too. */
+/* Where there are several runs, stretches of one label differ by less than this, in parts of what
+ * neighbours differ by: what one has got by a change must not be taken for another kind, and what
+ * has two labels is matched by its order too. */
 #define ALIKE_OF_RUNS .25
 
 /* Where there are tables of counts, what is taken for one kind costs so many ln n more, in all: a
@@ -24,6 +22,9 @@
  * neighbours differ by: in hours what hardly differs is no chance either. */
 #define ALIKE_OF_COUNTS 4
 #define ALIKE_BESIDE    .1
+
+/* What neighbours usually differ by an observation, where there are none. */
+#define USUAL .25
 
 /* Stretches that make clusters: all pairs of them are compared. */
 #define MAKERS_MAX     400
@@ -33,6 +34,7 @@ struct labelling {
     struct rps_arena *arena;
     const struct rps_level_tree *tree;
     const size_t *first; /* leaves that the stretches begin at */
+    double alike;        /* stretches of one label differ by less, in parts of what neighbours do */
     size_t stretches;
     size_t count;              /* of those that make clusters */
     size_t *place;             /* of each of them among the stretches, ascending */
@@ -135,10 +137,10 @@ static double between(struct labelling *l, size_t a, size_t b)
     return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
 
-/* Do stretches k and k + 1 lie side by side, in one run? */
+/* Do stretches k and k + 1 lie side by side, without a gap? */
 static int are_neighbours(const struct labelling *l, size_t k)
 {
-    return !l->tree->begins[l->first[k + 1]];
+    return !l->tree->broken[l->first[k + 1]];
 }
 
 /* How much clusters differ that lie nowhere side by side. */
@@ -208,7 +210,8 @@ static double describe(const struct labelling *l, size_t k, struct rps_moments3 
     return rps_level_tree_cost(l->tree, ret);
 }
 
-/* What neighbouring stretches differ by, an observation: the median. */
+/* What neighbouring stretches differ by, an observation: the median; where a gap is all that there is
+ * between any, what they would differ by as neighbours. */
 static double usual_difference(struct labelling *l)
 {
     size_t width = l->tree->width, pairs = 0;
@@ -221,7 +224,7 @@ static double usual_difference(struct labelling *l)
             l->apart[pairs++] = difference(l, a, a_cost, b, b_cost) *
                                 (l->tree->mix_count > 0 ? by_observation(l, a, b) : 1);
     }
-    return pairs > 0 ? rps_select_rank(l->apart, pairs, pairs / 2) : 0;
+    return pairs > 0 ? rps_select_rank(l->apart, pairs, pairs / 2) : USUAL;
 }
 
 static uint64_t observations(const struct rps_level_tree *tree)
@@ -237,7 +240,7 @@ static void merge_alike(struct labelling *l)
         l->limit = ALIKE_OF_COUNTS * log((double)observations(l->tree));
         l->beside = ALIKE_BESIDE * usual;
     } else {
-        l->limit = (l->tree->runs > 1 ? ALIKE_OF_RUNS : ALIKE) * usual;
+        l->limit = (l->tree->runs > 1 ? ALIKE_OF_RUNS : l->alike) * usual;
     }
     fill_between(l);
     for (size_t a = 0; a < l->count; a++)
@@ -326,10 +329,10 @@ static int give_labels(struct labelling *l, int *number, int *label, double *sur
 }
 
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
-                         int *label, double *sure)
+                         double alike, int *label, double *sure)
 {
     struct labelling l = {
-        .arena = rps_arena_new(), .tree = tree, .first = first, .stretches = count};
+        .arena = rps_arena_new(), .tree = tree, .first = first, .alike = alike, .stretches = count};
     int *number = rps_arena_get(l.arena, count, sizeof(*number)), labels;
 
     labelling_make(&l);
