@@ -306,6 +306,25 @@ static double mix_cost(const struct rps_mix *mix, const struct rps_moments3 *sym
     return (cost + rps_mix_rise(mix, mix->width, all)) / mix->divisor;
 }
 
+double rps_level_tree_share_apart(const struct rps_mix *mix, const struct rps_moments3 *a,
+                                  const struct rps_moments3 *b)
+{
+    double all_a = 0, all_b = 0, apart = 0, chance = 0;
+
+    for (size_t k = 0; k < mix->width; k++) {
+        all_a += a[k].weight;
+        all_b += b[k].weight;
+    }
+    for (size_t k = 0; k < mix->width; k++) {
+        double own = mix->prior[k] / mix->prior[mix->width], x = a[k].weight, y = b[k].weight;
+        double both = (x + y + own) / (all_a + all_b + 1);
+
+        apart += fabs((x + own) / (all_a + 1) - (y + own) / (all_b + 1)) / 2;
+        chance += sqrt(both * (1 - both) * (1 / fmax(all_a, 1) + 1 / fmax(all_b, 1)));
+    }
+    return fmax(apart - sqrt(2 / M_PI) / 2 * chance, 0);
+}
+
 static double signal_cost(const struct rps_level_tree *tree, size_t s,
                           const struct rps_moments3 *moments)
 {

@@ -51,6 +51,11 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
 /* The cost of a stretch with these moments. */
 double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments);
 
+/* How much of a table's counts in a stretch are other symbols in another one, beyond what chance
+ * does: 0 ... 1. a, b: of the table's first symbol in each. */
+double rps_level_tree_share_apart(const struct rps_mix *mix, const struct rps_moments3 *a,
+                                  const struct rps_moments3 *b);
+
 /* Merge everything; fills rank and increase. */
 void rps_level_tree_merge(struct rps_level_tree *tree);
 
