@@ -49,7 +49,6 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
         rps_json_null(&json, "at_most");
     rps_json_int64(&json, "sensitivity", find->level.steps);
     rps_json_bool(&json, "exact", options->exact);
-    rps_json_bool(&json, "variance", options->variance);
     rps_json_text(&json, "cpu", cpus);
     rps_json_array(&json, "signals");
     for (size_t s = 0; s < signal_count; s++)
