@@ -312,6 +312,10 @@ int rps_system_cursor_open(struct rps_system_cursor **ret, struct rps_reader *re
 /* Next row: 1 and *ret, 0 at the end, negative on error. */
 int rps_system_cursor_next(struct rps_system_cursor *cursor, struct rps_system_row *ret,
                            struct rps_error *err);
+
+/* From now on no block goes beyond this period where finer rows are there. */
+void rps_system_cursor_limit(struct rps_system_cursor *cursor, uint64_t last);
+
 void rps_system_cursor_close(struct rps_system_cursor *cursor); /* NULL is harmless */
 
 /* Which signals of a source the recorder could read, and what they came to: sums, lowest and highest
