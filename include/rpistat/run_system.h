@@ -55,9 +55,6 @@ struct rps_system_time {
 /* Has the run system signals at all? 1, 0; errors: the store's. */
 int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rps_error *err);
 
-/* Readings of a row: as many as the signal has that could be read most often. */
-uint64_t rps_system_row_readings(const struct rps_system_row *row);
-
 /* Add a reading, or a block of them. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row);
 

@@ -54,15 +54,6 @@ static void add_slot(struct rps_system_sum *sum, double length_s, double value, 
     sum->sum += value;
 }
 
-uint64_t rps_system_row_readings(const struct rps_system_row *row)
-{
-    uint64_t count = 0;
-
-    for (int s = 0; s < rps_system_signal_count[row->source]; s++)
-        count = row->readings[s] > count ? row->readings[s] : count;
-    return count;
-}
-
 /* Blocks have sums of gauges over their readings; each stands for as much of its time. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
 {
