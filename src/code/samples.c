@@ -1,14 +1,11 @@
 /* The samples of parts of a run: counted, and the shares of functions and programs in them. */
 #include "rpistat/array.h"
-#include "rpistat/off_cpu.h"
 #include "rpistat/run_code.h"
 #include "rpistat/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define US_PER_S 1e6
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
@@ -312,38 +309,6 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
     }
 }
 
-/* Where threads were off the CPU: time counts for the program's function that called for it. */
-static int fill_waits(struct rps_arena *arena, struct rps_arena *scratch, struct rps_reader *reader,
-                      int64_t run_id, const struct rps_run_part *part, const struct rps_cpus *cpus,
-                      const struct rps_code *code, const struct rps_code_counts *on,
-                      struct rps_share_name *name, struct rps_part_shares *ret,
-                      struct rps_error *err)
-{
-    const size_t *caller = rps_off_cpu_callers(scratch, code, RPS_OFF_CPU_FUNCTION);
-    int64_t *key = rps_arena_get(scratch, code->stack_count, sizeof(*key));
-    uint64_t *moved = rps_arena_get(scratch, code->stack_count, sizeof(*moved));
-    struct rps_code_counts off = {.key = key, .key_count = on->key_count};
-    int result;
-
-    for (size_t s = 0; s < code->stack_count; s++)
-        key[s] = on->key[caller[s]];
-    result = rps_code_counts_read(scratch, &off, reader, run_id, part, cpus, code,
-                                  RPS_COUNT_BLOCKED, err);
-    for (size_t s = 0; s < code->stack_count; s++)
-        moved[caller[s]] += off.id[s];
-    place_lines(name, off.key_count, code, moved);
-    name = keep_names(arena, name, off.key_count);
-    for (size_t g = 0; g < part->group_count; g++) {
-        struct rps_share_group *group = &ret->group[g], waits = {.samples = off.of[g]};
-
-        fill_group(&waits, name, &off.seen[g * off.key_count], off.key_count);
-        group->waited_s = (double)off.of[g] / US_PER_S;
-        group->wait_count = waits.count < RPS_SHARES_WAITS ? waits.count : RPS_SHARES_WAITS;
-        memcpy(group->wait, waits.top, sizeof(group->wait));
-    }
-    return result;
-}
-
 int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                          const struct rps_run_part *part, const struct rps_cpus *cpus,
                          const struct rps_code *code, struct rps_part_shares *ret,
@@ -383,9 +348,6 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
             &ret->group[g], ret->name, &counts.seen[g * counts.key_count], counts.key_count);
     if (by_program)
         result = fill_programs(arena, reader, run_id, part, cpus, code, ret, err);
-    if (result == 0 && code->sampling.has_waits)
-        result =
-            fill_waits(arena, scratch, reader, run_id, part, cpus, code, &counts, name, ret, err);
 out:
     rps_arena_free(scratch);
     return result;
