@@ -226,8 +226,8 @@ static int find_limit(struct rps_signal_group *group)
 
         *end = '\0';
         limit = limit_of(group, folder);
-        if (limit < tightest)
-            snprintf(group->path[CPU], sizeof(group->path[CPU]), "%s/cpu.stat", folder);
+        if (limit < tightest) /* as far as the two paths are the same */
+            strcpy(group->path[CPU] + strlen(folder), "/cpu.stat");
         tightest = fmin(limit, tightest);
     }
     return tightest == INFINITY;
