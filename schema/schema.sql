@@ -275,8 +275,9 @@ CREATE TABLE signal (         -- what the kernel told beside the counters, one r
     explain TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('read', 'unsupported')),
     reason TEXT NOT NULL,     -- why it is not read, or ''
-    total INTEGER,            -- of a run that has ended: sum of a counter, of a gauge over its
-    readings INTEGER,         -- readings in which it was known
+    total INTEGER,            -- of a run that has ended: sum of a counter, of a gauge its mean over
+                              -- time times readings
+    readings INTEGER,         -- in which it was known
     lowest INTEGER,           -- of a reading, of a counter per second, rounded; NULL: not known
     highest INTEGER,
     PRIMARY KEY (run_id, source, slot)
@@ -315,7 +316,7 @@ CREATE TABLE reading_rollup (     -- readings at coarser levels: those of 16, 25
     last_period INTEGER NOT NULL, -- and of the last; both have the same period / 16^level
     end_ns INTEGER NOT NULL,      -- of the last
     length_us INTEGER NOT NULL,   -- sum
-    -- of slot 0: its sum, and in how many readings it was known: a gauge's mean is s0 / n0; the
+    -- of slot 0: its sum, and in how many readings it was known: a gauge's mean over time is s0 / n0; the
     -- lowest and the highest, of a counter per second, rounded. NULL, all four: in none
     s0 INTEGER, n0 INTEGER, l0 INTEGER, h0 INTEGER,
     s1 INTEGER, n1 INTEGER, l1 INTEGER, h1 INTEGER,

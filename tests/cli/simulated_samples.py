@@ -185,6 +185,9 @@ def check_wall():
         text = expect(folder.call("code", "--wall"), 0).stdout
         assert "4.000 s on a CPU, by samples, and 4.050 s off it" in text, text
         assert "Waited 3.050 s in hold_the_lock (lock.c:7), 1.000 s in wait_pipe (lock.c:20)." in text, text
+        head = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert ("Its threads waited 3.050 s in hold_the_lock (lock.c:7), 1.000 s in wait_pipe (lock.c:20) "
+                "(see `rpistat code --wall`)." in head), head
         assert re.search(r"\n +37\.9 % +37\.9 % +3\.050 s +3\.050 s +futex_wait +simulated +lock\.c:7 +hold_the_lock\n", text), text
         part = {row["name"]: int(row["waited"]) for row in rows_of(folder, "--from", "3s", "--to", "7s")}
         assert part["hold_the_lock"] == 1050000 + 950000 and part["wait_pipe"] == 950000, part
@@ -218,6 +221,9 @@ def check_wall_phases():
         expect(folder.call("record", "-q", "--wall", "--frequency", "100", "--pmu", "sim:waits.sim"), 0)
         text = expect(folder.call("code", "--wall"), 0).stdout
         assert re.search(r"\n  A +18\.\d+ s +0\.0 % +solve 9\d %\n  B +18\.\d+ s +7\d\.\d % +hold_the_lock 100 %\n", text), text
+        part = " ".join(expect(folder.call("phases"), 0).stdout.split())
+        assert re.search(r" B: .*?, waited 14\.4 s in hold_the_lock \(lock\.c:7\)", part), part
+        assert part.count(", waited ") == 1, part
         part = rows_of(folder, "B")
         assert [(row["name"], row["waited"]) for row in part if int(row["self"]) > 0] == [("hold_the_lock", "14400000")], part
 
