@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "database.h"
@@ -60,16 +62,19 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
+int rps_database_give_name(const char *temporary, const char *path)
+{
+    int result = link(temporary, path);
+
+    if (result < 0 && errno != EEXIST) /* a file system without links */
+        result = (int)syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE);
+    return result;
+}
+
 static int give_name(const char *temporary, const char *path, struct rps_error *err)
 {
-    int failed = link(temporary, path) < 0;
-
-    if (failed && errno != EEXIST) /* a file system without links */
-        failed = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) < 0;
-    if (failed && errno == EEXIST)
-        return 1;
-    if (failed)
-        return cannot_make(path, err);
+    if (rps_database_give_name(temporary, path) < 0)
+        return errno == EEXIST ? 1 : cannot_make(path, err);
     sync_folder(path);
     return 0;
 }

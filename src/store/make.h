@@ -17,6 +17,9 @@ typedef int (*rps_database_fill)(void *context, const char *name, struct rps_err
 int rps_database_make(const char *path, mode_t mode, rps_database_fill fill, void *context,
                       struct rps_error *err);
 
+/* Give a file the name path as well, or instead, where nothing has it: 0, or -1 with errno. */
+int rps_database_give_name(const char *temporary, const char *path);
+
 /* Make it where path is missing and could be written, or where a link of that name leads: `fill` is
  * given that place as its context. 1 when it was made, 0 when there is something already, or
  * RPS_FAILED with a sentence. */

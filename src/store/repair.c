@@ -20,6 +20,7 @@
 
 #include "database.h"
 #include "findings.h"
+#include "make.h"
 #include "path_check.h"
 #include "reconstruct.h"
 #include "salvage.h"
@@ -270,9 +271,7 @@ static int move_in_place(struct repair *repair, const char *path, const char *ne
         close(fd);
     if (failed)
         return rps_error_set(err, RPS_FAILED, "cannot write %s: %s", new_path, strerror(errno));
-    failed = renameat2(AT_FDCWD, repair->to.path, AT_FDCWD, new_path, RENAME_NOREPLACE) < 0;
-    if (failed && (errno == EINVAL || errno == ENOSYS)) /* a file system that does not know it */
-        failed = link(repair->to.path, new_path) < 0;
+    failed = rps_database_give_name(repair->to.path, new_path) < 0;
     if (failed && errno == EEXIST)
         return is_there(path, new_path, err);
     if (failed)
