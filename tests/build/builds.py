@@ -63,10 +63,10 @@ def build():
     Program.command = [*EMULATOR, *root, path]
 
 
-def run(folder, *arguments, command=None):
+def run(folder, *arguments):
     if not Program.command:
         raise tap.Skip(Program.refusal)
-    return subprocess.run([*(command or Program.command), *arguments], cwd=folder.path, env=environment(),
+    return subprocess.run([*Program.command, *arguments], cwd=folder.path, env=environment(LC_ALL="C.UTF-8"),
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", check=False, timeout=TIMEOUT)
 
@@ -104,7 +104,8 @@ def same_answers():
     """it says of a recording what the program of this machine says, byte for byte"""
     with Folder(1) as folder:
         for arguments in ASKED:
-            own, other = folder.call(*arguments), run(folder, *arguments)
+            own = folder.call(*arguments, env=environment(LC_ALL="C.UTF-8"))
+            other = run(folder, *arguments)
             expect(other, own.returncode)
             same(arguments, own.stdout, other.stdout)
 
