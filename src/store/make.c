@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "database.h"
@@ -69,11 +71,9 @@ static int give_name(const char *temporary, const char *path, struct rps_error *
     int failed = link(temporary, path) < 0;
 
     if (failed && errno != EEXIST) /* a file system without links */
-        failed = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) < 0;
-    if (failed && errno == EEXIST)
-        return 1;
+        failed = syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) < 0;
     if (failed)
-        return cannot_make(path, err);
+        return errno == EEXIST ? 1 : cannot_make(path, err);
     sync_folder(path);
     return 0;
 }
