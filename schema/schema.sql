@@ -275,8 +275,9 @@ CREATE TABLE signal (         -- what the kernel told beside the counters, one r
     explain TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('read', 'unsupported')),
     reason TEXT NOT NULL,     -- why it is not read, or ''
-    total INTEGER,            -- of a run that has ended: sum of a counter, of a gauge over its
-    readings INTEGER,         -- readings in which it was known
+    total INTEGER,            -- of a run that has ended: sum of a counter, of a gauge its mean over
+                              -- time times readings
+    readings INTEGER,         -- in which it was known
     lowest INTEGER,           -- of a reading, of a counter per second, rounded; NULL: not known
     highest INTEGER,
     PRIMARY KEY (run_id, source, slot)
@@ -315,7 +316,7 @@ CREATE TABLE reading_rollup (     -- readings at coarser levels: those of 16, 25
     last_period INTEGER NOT NULL, -- and of the last; both have the same period / 16^level
     end_ns INTEGER NOT NULL,      -- of the last
     length_us INTEGER NOT NULL,   -- sum
-    -- of slot 0: its sum, and in how many readings it was known: a gauge's mean is s0 / n0; the
+    -- of slot 0: its sum, and in how many readings it was known: a gauge's mean over time is s0 / n0; the
     -- lowest and the highest, of a counter per second, rounded. NULL, all four: in none
     s0 INTEGER, n0 INTEGER, l0 INTEGER, h0 INTEGER,
     s1 INTEGER, n1 INTEGER, l1 INTEGER, h1 INTEGER,
@@ -456,21 +457,24 @@ CREATE TABLE location (           -- the names of a frame: several where functio
     file TEXT NOT NULL,           -- of the source; '' not known
     line INTEGER NOT NULL,        -- in it; 0 not known
     how TEXT NOT NULL,            -- found by: debug, symbol, map; none
+    alike INTEGER,                -- where many are named: a frame whose row of depth 0 has function and
+                                  -- file of this one, which has '' here; view frame_name has them
     PRIMARY KEY (run_id, frame, depth)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE stack (              -- a frame and the stack that called it, and a path of others; view
-                                  -- stack_frame has a row for each
+CREATE TABLE stack (              -- a frame and the stack that called it, and others that were new with
+                                  -- it; view stack_frame has a row for each
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     stack INTEGER NOT NULL,
     parent INTEGER,               -- number of the caller's stack, a lower one, which may be any stack
-                                  -- of a path; NULL: none
+                                  -- of a row; NULL: none
     frame INTEGER NOT NULL,       -- frame.frame
-    calls TEXT,                   -- stacks with the numbers that follow, each called by the one
-                                  -- before: of each how much its frame is higher than the one before
-                                  -- times two, or how much it is lower times two, less one; in digits
-                                  -- as code_count.stacks has them. NULL: there are none, as in formats
-                                  -- up to 1.3
+    calls TEXT,                   -- stacks with the numbers that follow. Of each, unless it is called by
+                                  -- the one before, '{' and how much lower the number of its caller
+                                  -- is (0: none); then how much its frame is higher than the one
+                                  -- before times two, or how much it is lower times two, less one;
+                                  -- in digits as code_count.stacks has them. NULL: there are none, as
+                                  -- in formats up to 1.3
     PRIMARY KEY (run_id, stack)
 ) STRICT, WITHOUT ROWID;
 
@@ -775,23 +779,38 @@ CREATE VIEW blocked_time AS
 SELECT run_id, level, cpu, period, number AS stack, value AS us
 FROM code_number WHERE counted = 'blocked';
 
--- Each stack: the stack that called it, and the frame that was called.
+-- Each stack: the stack that called it, and the frame that was called. Numbers are below 2,097,152:
+-- within, one number has the stack's place in its row, how far its caller is away, and its frame.
 CREATE VIEW stack_frame AS
-SELECT s.run_id, s.stack + n.value / 2097152 AS stack,
-       iif(n.value < 2097152, s.parent, s.stack + n.value / 2097152 - 1) AS parent,
+SELECT s.run_id, s.stack + n.value / 4398046511104 AS stack,
+       CASE WHEN n.value < 4398046511104 THEN s.parent
+            WHEN n.value / 2097152 % 2097152 > 0
+            THEN s.stack + n.value / 4398046511104 - n.value / 2097152 % 2097152 END AS parent,
        n.value % 2097152 - 1 AS frame
 FROM stack AS s, json_each('[' ||
-    (WITH RECURSIVE walk (rest, digit, high, id, is_end) AS (
-         SELECT substr(s.calls, 2), unicode(s.calls) - 33, 0, s.frame + 1, 1
+    (WITH RECURSIVE walk (rest, digit, high, id, away, is_away, is_end) AS (
+         SELECT substr(s.calls, 2), unicode(s.calls) - 33, 0, s.frame + 1, 0, 0, 1
          UNION ALL
          SELECT substr(rest, 2), unicode(rest) - 33, iif(digit < 45, min(45 * high + digit, 99999), 0),
-                iif(digit < 45, id, id + 2097152 + iif((45 * high + digit - 45) % 2,
-                                                       -(45 * high + digit - 44) / 2,
-                                                       (45 * high + digit - 45) / 2)),
-                digit >= 45
-         FROM walk WHERE digit BETWEEN 0 AND 89)
-     SELECT group_concat(id) FROM walk WHERE is_end)
+                iif(digit < 45 OR digit = 90 OR is_away, id,
+                    id + 4398046511104 + iif((45 * high + digit - 45) % 2,
+                                             -(45 * high + digit - 44) / 2,
+                                             (45 * high + digit - 45) / 2)),
+                CASE WHEN is_away AND digit BETWEEN 45 AND 89
+                     THEN min(45 * high + digit - 45, 2097151)
+                     WHEN is_end THEN 1 ELSE away END,
+                digit = 90 OR (is_away AND digit < 45),
+                digit BETWEEN 45 AND 89 AND NOT is_away
+         FROM walk WHERE digit BETWEEN 0 AND 90)
+     SELECT group_concat(id + 2097152 * away) FROM walk WHERE is_end)
 || ']') AS n;
+
+-- The names of each frame.
+CREATE VIEW frame_name AS
+SELECT l.run_id, l.frame, l.depth, coalesce(o.function, l.function) AS function,
+       coalesce(o.file, l.file) AS file, l.line, l.how
+FROM location AS l
+LEFT JOIN location AS o ON o.run_id = l.run_id AND o.frame = l.alike AND o.depth = 0;
 
 -- The innermost function of each sample: where the time went. What has no name is named by its
 -- module and where it begins.
@@ -805,4 +824,4 @@ FROM stack_count AS c
 LEFT JOIN stack_frame AS s ON s.run_id = c.run_id AND s.stack = c.stack
 LEFT JOIN frame AS f ON f.run_id = c.run_id AND f.frame = s.frame
 LEFT JOIN module AS m ON m.run_id = c.run_id AND m.module = f.module
-LEFT JOIN location AS l ON l.run_id = c.run_id AND l.frame = s.frame AND l.depth = 0;
+LEFT JOIN frame_name AS l ON l.run_id = c.run_id AND l.frame = s.frame AND l.depth = 0;

@@ -1,4 +1,4 @@
-/* Text files that are part of the program: made by embed.py at build time. */
+/* Files that are part of the program: made by embed.py at build time. */
 #ifndef RPISTAT_EMBED_H
 #define RPISTAT_EMBED_H
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Embed text files into a C file as a table of {name, text, size}, ended by a NULL name, and as a list
+"""Embed files into a C file as a table of {name, text, size}, ended by a NULL name, and as a list
 SYMBOL_names of the same names without their endings, ended by NULL.
 
 usage: embed.py OUTPUT.c SYMBOL FILE...      (the table's struct is declared in src/embed.h)
@@ -7,11 +7,13 @@ usage: embed.py OUTPUT.c SYMBOL FILE...      (the table's struct is declared in 
 import os
 import sys
 
+BYTE = ["%d," % byte if byte < 128 else "(char)%d," % byte for byte in range(256)]
+
 
 def literal(data):
     lines = []
     for start in range(0, len(data), 24):
-        lines.append("    " + "".join("%d," % byte for byte in data[start:start + 24]))
+        lines.append("    " + "".join(BYTE[byte] for byte in data[start:start + 24]))
     return "\n".join(lines)
 
 

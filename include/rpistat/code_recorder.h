@@ -27,9 +27,9 @@ struct rps_code_recorder {
      * unwound stacks and found names, which have ended, ns. */
     int64_t (*end)(void *self);
 
-    /* Name the frames that are left of the run that has ended in the store at path. What has no name
-     * says why there. Errors: those of rps_naming_name and rps_store_set_locations. */
-    int (*name)(void *self, const char *path, int64_t run_id, struct rps_error *err);
+    /* Name the frames that are left of the run, which rps_writer_end has ended. What has no name
+     * says why there. Errors: those of rps_naming_name and rps_writer_set_locations. */
+    int (*name)(void *self, int64_t run_id, struct rps_error *err);
 
     void (*close)(void *self); /* the sampler, too */
 };

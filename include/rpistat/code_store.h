@@ -19,7 +19,9 @@ extern const struct rps_store_wing rps_code_store;
 /*
  * Hand over what was found of the code, each before the first that refers to it, and counts of
  * stacks and tasks in periods, which add up where one comes twice. A task, program or location that comes
- * again, and what sampling has come to, replace what is there. Like periods they never wait.
+ * again, and what sampling has come to, replace what is there. `alike` is a frame whose location of
+ * depth 0 has function and file of this one, which are not written; -1: none. Like periods they
+ * never wait.
  */
 void rps_writer_sampling(struct rps_writer *writer, const struct rps_sampling *sampling);
 void rps_writer_module(struct rps_writer *writer, const struct rps_module *module);
@@ -27,7 +29,8 @@ void rps_writer_frame(struct rps_writer *writer, const struct rps_frame *frame);
 void rps_writer_stack(struct rps_writer *writer, const struct rps_stack *stack);
 void rps_writer_cgroup(struct rps_writer *writer, const struct rps_cgroup *cgroup);
 void rps_writer_task(struct rps_writer *writer, const struct rps_task *task);
-void rps_writer_location(struct rps_writer *writer, const struct rps_location *location);
+void rps_writer_location(struct rps_writer *writer, const struct rps_location *location,
+                         int64_t alike);
 void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns);
 void rps_writer_program(struct rps_writer *writer, const struct rps_program *program);
 void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count);
@@ -62,5 +65,10 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
  * there. */
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err);
+
+/* The same of the run that rps_writer_end has ended; `alike` has a number for each location, or is
+ * NULL: -1 for all. */
+int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const struct rps_code *code,
+                             const int64_t *alike, struct rps_error *err);
 
 #endif

@@ -27,6 +27,7 @@ struct rps_count_table {
     double divisor; /* counts that are worth one independent count */
     size_t *begin;  /* owned; observation i has the entries begin[i] ... begin[i + 1] - 1 */
     struct rps_count *entry; /* owned; in order of observations and symbols, each pair once */
+    int is_read; /* 1: of what is read beside counting: no draws, but as things stand at a time */
 };
 
 /*

@@ -1,7 +1,7 @@
 /*
- * Detection of phases: change points cut a series of observations into segments, clustering gives
- * segments that are alike one label. Pure functions; the same input gives the same output
- * everywhere.
+ * Detection of phases: change points cut a series of observations into segments. Which of them are
+ * alike is found for each level (rpistat/levels.h). Pure functions; the same input gives the same
+ * output everywhere.
  */
 #ifndef RPISTAT_DETECT_H
 #define RPISTAT_DETECT_H
@@ -24,9 +24,9 @@ struct rps_signals {
     double *value; /* owned; value[signal * count + observation]; NaN (and infinities): not seen */
     float *weight; /* owned; same places: how well it was seen, 0 ... 1; NULL: 1 where seen */
     double *resolution;  /* owned; by signal: values that differ by about so much are alike, however
-                           little noise there is: they get no phases, or one label; NULL: none */
+                           little noise there is; NULL: none */
     double *noise_floor; /* owned; by signal: its noise is taken for so much at least, in finding
-                            boundaries; labels may tell smaller differences apart; NULL: none */
+                            boundaries; NULL: none */
     uint8_t *broken; /* owned; broken[i] is not 0 when something was lost just before observation i
                         (a gap), or another run begins: a boundary whatever the signals say, and
                         where a run begins at every level; NULL: never */
@@ -44,7 +44,6 @@ int rps_signals_floor_noise(struct rps_signals *signals, struct rps_error *err);
 struct rps_detect_options {
     size_t min_length; /* shortest phase, in observations; 0: chosen */
     int exact;         /* 1: exact PELT instead of the screened search */
-    int variance;      /* 1: cut segments at changes of variance too */
 };
 
 /* What the detection found out beside the phases; for tables and benches. */
@@ -59,7 +58,8 @@ struct rps_detect_details {
 };
 
 /*
- * Find the phases. *ret is filled for rps_phases_free, with at least one phase; times are 0.
+ * Find the phases. *ret is filled for rps_phases_free, with at least one phase; times are 0, and
+ * each has a label of its own.
  * details may be NULL. Memory is proportional to count x signal_count. Without any signal that
  * varies there is one phase. RPS_FAILED for no observations or no signals.
  */

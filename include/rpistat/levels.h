@@ -65,8 +65,7 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
 
 /*
  * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers, and with
- * their loops. Stretches that are alike have one label; those of the finest level of one run are
- * the detection's. *ret_rows: see rps_level.
+ * their loops. Stretches that are alike have one label. *ret_rows: see rps_level.
  */
 struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, size_t *ret_rows);
 

@@ -19,6 +19,12 @@ int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t
                      const struct rps_run_part *part, const struct rps_cpus *cpus,
                      const struct rps_code *code, struct rps_off_cpu *ret, struct rps_error *err);
 
+/* The same of one of a part's groups. */
+int rps_off_cpu_read_group(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                           const struct rps_run_part *part, size_t group,
+                           const struct rps_cpus *cpus, const struct rps_code *code,
+                           struct rps_off_cpu *ret, struct rps_error *err);
+
 enum rps_off_cpu_at {
     RPS_OFF_CPU_REASON,   /* the kernel's function that called the scheduler */
     RPS_OFF_CPU_FUNCTION, /* the program's: the innermost that is not the C library's or the
@@ -52,5 +58,12 @@ struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const stru
                                              const struct rps_off_cpu *of, const size_t *caller,
                                              enum rps_shares_by by,
                                              const struct rps_shares *shares);
+
+/* Of the shares of each group of a part the functions that its threads waited in most, in the arena.
+ * Errors as above. */
+int rps_off_cpu_find_waits(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                           const struct rps_run_part *part, const struct rps_cpus *cpus,
+                           const struct rps_code *code, struct rps_part_shares *ret,
+                           struct rps_error *err);
 
 #endif

@@ -30,7 +30,8 @@ struct rps_share_name {
 /* What a group's samples were in most: functions of the program, for which the kernel's work
  * counts. Programs where the run is of a machine; or of several processes, and code without names
  * has more of all groups than any function: a library's name would say nothing of them. */
-#define RPS_SHARES_TOP 5
+#define RPS_SHARES_TOP   5
+#define RPS_SHARES_WAITS 3
 
 struct rps_share_group {
     uint64_t samples;
@@ -42,6 +43,9 @@ struct rps_share_group {
     } top[RPS_SHARES_TOP];
     int function_count; /* where top has programs: those functions that have names */
     struct rps_share_top function[RPS_SHARES_TOP];
+    double waited_s; /* of all threads, off the CPU, of a run that says where: in which functions */
+    int wait_count;
+    struct rps_share_top wait[RPS_SHARES_WAITS]; /* share: of waited_s */
 };
 
 /* CPU time of a run that no sample stands for. */
@@ -100,6 +104,10 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
 /* "in solve (three.c:40)", and where that has less than half of the samples its share: "34 % in
  * ..."; of a machine "34 % in cc1 (31 processes), 4 % in ht_lookup"; "" where samples are too few to tell. For a sentence; not longer than size; returns ret. */
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group);
+
+/* "waited 3.05 s in hold_the_lock (lock.c:7)", ", 1.00 s in wait_pipe", the most first, up to so
+ * many; "" where it is not known. For a sentence; returns ret. */
+char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group *group, int most);
 
 /* What a group may be called: the function, or the program, that half of its samples were in, with
  * "program: function" where one program has nearly all of them, so that its is the function that

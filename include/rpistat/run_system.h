@@ -55,9 +55,6 @@ struct rps_system_time {
 /* Has the run system signals at all? 1, 0; errors: the store's. */
 int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rps_error *err);
 
-/* Readings of a row: as many as the signal has that could be read most often. */
-uint64_t rps_system_row_readings(const struct rps_system_row *row);
-
 /* Add a reading, or a block of them. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row);
 
@@ -65,13 +62,11 @@ void rps_run_system_add(struct rps_run_system *system, const struct rps_system_r
 void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system *from);
 
 /* Of each group of a part, in the arena, and behind them of all together; of readings in [from_ns,
- * to_ns) alone. Without a part (NULL) of all of these, in (*ret)[0]. At a resolution above 0 blocks
- * stand for their readings, each in the group that its end is in (rpistat/store.h). Errors: the
- * store's. */
+ * to_ns) alone. Without a part (NULL) of all of these, in (*ret)[0]. Where a run is thinned a block
+ * counts in the group that its end is in. Errors: the store's. */
 int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                        int64_t from_ns, int64_t to_ns, int resolution,
-                        const struct rps_run_part *part, struct rps_run_system **ret,
-                        struct rps_error *err);
+                        int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
+                        struct rps_run_system **ret, struct rps_error *err);
 
 /* Of a stretch in which the workload was on a CPU for on_s, as counted. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s);

@@ -290,10 +290,13 @@ struct rps_system_row {
     int64_t length_us;            /* sum over the readings: pauses are no part of it */
     uint64_t readings[RPS_SYSTEM_SLOT_MAX]; /* by slot: in which it was known; 0: in none, and the
                                                next three say nothing */
-    int64_t sum[RPS_SYSTEM_SLOT_MAX];       /* over them: a gauge's mean is sum / readings */
+    int64_t sum[RPS_SYSTEM_SLOT_MAX];       /* over them; a gauge's mean over time is sum / readings */
     double lowest[RPS_SYSTEM_SLOT_MAX]; /* of a reading, a counter's per second; whole numbers */
     double highest[RPS_SYSTEM_SLOT_MAX];
 };
+
+/* Readings of a row: as many as the signal has that could be read most often. */
+uint64_t rps_system_row_readings(const struct rps_system_row *row);
 
 struct rps_system_cursor;
 
@@ -312,6 +315,10 @@ int rps_system_cursor_open(struct rps_system_cursor **ret, struct rps_reader *re
 /* Next row: 1 and *ret, 0 at the end, negative on error. */
 int rps_system_cursor_next(struct rps_system_cursor *cursor, struct rps_system_row *ret,
                            struct rps_error *err);
+
+/* From now on no block goes beyond this period where finer rows are there. */
+void rps_system_cursor_limit(struct rps_system_cursor *cursor, uint64_t last);
+
 void rps_system_cursor_close(struct rps_system_cursor *cursor); /* NULL is harmless */
 
 /* Which signals of a source the recorder could read, and what they came to: sums, lowest and highest

@@ -77,6 +77,12 @@ void rps_writer_row(struct rps_writer *writer, int kind, const int64_t *number, 
                     const char *const *text, size_t texts);
 uint64_t rps_writer_lost_rows(struct rps_writer *writer);
 
+/* Change the store behind rps_writer_end, in one transaction: what `change` does, which returns an
+ * SQLite code. RPS_FAILED with a sentence. */
+int rps_writer_change(struct rps_writer *writer,
+                      int (*change)(void *context, struct sqlite3 *db), void *context,
+                      struct rps_error *err);
+
 /*
  * Change run `run_id` of the store at path, beside recorders and readers, in one transaction: what
  * `change` does, which returns an SQLite code. Errors: those of rps_writer_open; a run that is not

@@ -6,7 +6,9 @@
  */
 #include "rpistat/components.h"
 
+#ifdef RPS_HAS_LAPACK
 #include <lapacke.h>
+#endif
 #include <math.h>
 
 #include "rpistat/library.h"
@@ -20,8 +22,6 @@
  * are rounding. */
 #define DEVIATION_MIN  1e-12
 #define EIGENVALUE_MIN 1e-10
-
-typedef __typeof__(LAPACKE_dsyevr) dsyevr_function;
 
 /* What is worked on: the signals that vary. */
 struct job {
@@ -122,12 +122,13 @@ static void fill_matrix(struct job *job)
 }
 
 /* The `wanted` largest eigenvalues and their vectors. */
+#ifdef RPS_HAS_LAPACK
 static int decompose(struct rps_arena *scratch, struct job *job, size_t wanted,
                      struct rps_error *err)
 {
     lapack_int n = (lapack_int)job->count, found = 0, info;
     lapack_int *support = rps_arena_get(scratch, 2 * job->count, sizeof(*support));
-    dsyevr_function *dsyevr = NULL;
+    __typeof__(LAPACKE_dsyevr) *dsyevr = NULL;
     const struct rps_library_function functions[] = {{"LAPACKE_dsyevr", &dsyevr}, {NULL, NULL}};
 
     if (!rps_library_open(LIBRARY, functions))
@@ -141,6 +142,16 @@ static int decompose(struct rps_arena *scratch, struct job *job, size_t wanted,
                      : rps_error_set(err, RPS_FAILED,
                                      "LAPACK found no principal components (code %d)", (int)info);
 }
+#else
+static int decompose(struct rps_arena *scratch, struct job *job, size_t wanted,
+                     struct rps_error *err)
+{
+    (void)scratch, (void)job, (void)wanted;
+    return rps_error_set(err, RPS_FAILED,
+                         "principal components are not built into this rpistat: build it where "
+                         "LAPACK's header is (Debian: liblapacke-dev)");
+}
+#endif
 
 /* The vector of component c, of the largest share first; the largest entry positive. */
 static const double *vector_of(const struct job *job, size_t c, double *ret_sign)

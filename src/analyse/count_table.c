@@ -50,8 +50,8 @@ static void add_up(struct rps_count_table *table, float *sum)
 struct rps_count_table rps_count_table_make(size_t count, size_t width, double divisor,
                                             struct rps_count *counts, size_t counts_count)
 {
-    struct rps_count_table table = {count, width, divisor,
-                                    rps_arena_loose(count + 2, sizeof(*table.begin)), counts};
+    struct rps_count_table table = {
+        count, width, divisor, rps_arena_loose(count + 2, sizeof(*table.begin)), counts, 0};
     float *sum = rps_arena_loose(width, sizeof(*sum));
     struct rps_count *fitting;
     int ordered = 1;
@@ -76,6 +76,7 @@ struct rps_count_table rps_count_table_join(const struct rps_count_table *const 
                                             size_t tables)
 {
     size_t count = 0, entries = 0;
+    struct rps_count_table ret;
     struct rps_count *joined;
 
     for (size_t t = 0; t < tables; t++)
@@ -89,5 +90,7 @@ struct rps_count_table rps_count_table_join(const struct rps_count_table *const 
         }
         count += table[t]->count;
     }
-    return rps_count_table_make(count, table[0]->width, table[0]->divisor, joined, entries);
+    ret = rps_count_table_make(count, table[0]->width, table[0]->divisor, joined, entries);
+    ret.is_read = table[0]->is_read;
+    return ret;
 }

@@ -20,6 +20,7 @@
 struct rps_mix {
     size_t width;
     double divisor;
+    int is_read;
     double *prior; /* counts that each symbol is taken to have anyway; [width]: in all */
     double *base;  /* ln Gamma of these */
     double

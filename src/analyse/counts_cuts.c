@@ -14,7 +14,7 @@
 #include "counts.h"
 #include "rpistat/count_table.h"
 
-/* Lengths of the intervals that are cut in two, in rows; each twice the one before. */
+/* Lengths of the intervals that are cut in two, in rows; each four times the one before. */
 #define LENGTH_LEAST 8
 #define LENGTH_MOST  64
 
@@ -124,7 +124,7 @@ static void cut_intervals(struct search *search, const struct rps_count_table *t
 {
     size_t least = scale > 1 ? LENGTH_MOST / SCALE * 2 : LENGTH_LEAST;
 
-    for (size_t length = least; length <= LENGTH_MOST && length / 2 < table->count; length *= 2) {
+    for (size_t length = least; length <= LENGTH_MOST && length / 2 < table->count; length *= 4) {
         for (size_t from = 0; from + length / 2 < table->count; from += length / 2) {
             size_t to = from + length < table->count ? from + length : table->count;
             struct best best =

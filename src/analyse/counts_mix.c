@@ -28,6 +28,7 @@ struct rps_mix rps_mix_make(struct rps_arena *arena, const struct rps_count_tabl
     size_t symbols = table->width + 1;
     struct rps_mix mix = {.width = table->width,
                           .divisor = table->divisor,
+                          .is_read = table->is_read,
                           .prior = rps_arena_get(arena, symbols, sizeof(*mix.prior)),
                           .base = rps_arena_get(arena, symbols, sizeof(*mix.base)),
                           .rise = rps_arena_get(arena, symbols * RPS_MIX_STEPS, sizeof(*mix.rise))};

@@ -47,7 +47,7 @@ struct refining {
     struct rps_phases candidates;
     struct rps_level_tree tree;
     struct rps_moments3 *left, *right; /* scratch */
-    double *beside;                    /* scratch */
+    struct rps_moments3 *beside;       /* scratch */
     size_t count;                      /* stretches */
     size_t *first;                     /* leaves that they begin at; [count]: leaves */
     double price;
@@ -156,17 +156,13 @@ static void choose(struct refining *r, size_t shortest)
 
 /* --- those that can be seen ------------------------------------------------------------------- */
 
-/* Counts of the symbols in observations from ... to - 1, into ret; returns their sum. */
-static double count_in(const struct rps_count_table *table, size_t from, size_t to, double *ret)
+/* Counts of the symbols in observations from ... to - 1, into ret. */
+static void count_in(const struct rps_count_table *table, size_t from, size_t to,
+                     struct rps_moments3 *ret)
 {
-    double all = 0;
-
     memset(ret, 0, table->width * sizeof(*ret));
-    for (size_t e = table->begin[from]; e < table->begin[to]; e++) {
-        ret[table->entry[e].symbol] += (double)table->entry[e].count;
-        all += (double)table->entry[e].count;
-    }
-    return all;
+    for (size_t e = table->begin[from]; e < table->begin[to]; e++)
+        ret[table->entry[e].symbol].weight += (double)table->entry[e].count;
 }
 
 /* Observations beside a boundary, of a stretch so long, that are compared. */
@@ -177,23 +173,14 @@ static size_t beside(size_t length)
     return part < length ? part : length;
 }
 
-/* How much of the counts are other symbols on the other side of `at`, beyond what chance does. */
+/* How much of the counts are other symbols on the other side of `at`. */
 static double share_apart(struct refining *r, size_t t, size_t from, size_t at, size_t to)
 {
     const struct rps_count_table *table = &r->signals->table[t];
-    const struct rps_mix *mix = &r->tree.mix[t];
-    double *a = r->beside, *b = r->beside + table->width, apart = 0, chance = 0;
-    double all_a = count_in(table, at - beside(at - from), at, a);
-    double all_b = count_in(table, at, at + beside(to - at), b);
 
-    for (size_t k = 0; k < mix->width; k++) {
-        double own = mix->prior[k] / mix->prior[mix->width];
-        double both = (a[k] + b[k] + own) / (all_a + all_b + 1);
-
-        apart += fabs((a[k] + own) / (all_a + 1) - (b[k] + own) / (all_b + 1)) / 2;
-        chance += sqrt(both * (1 - both) * (1 / fmax(all_a, 1) + 1 / fmax(all_b, 1)));
-    }
-    return fmax(apart - sqrt(2 / M_PI) / 2 * chance, 0);
+    count_in(table, at - beside(at - from), at, r->beside);
+    count_in(table, at, at + beside(to - at), r->beside + table->width);
+    return rps_level_tree_share_apart(&r->tree.mix[t], r->beside, r->beside + table->width);
 }
 
 /* How many deviations of its noise a signal's values are apart. */

@@ -2,7 +2,7 @@
  * The detector: from signals to phases.
  *
  * Prepare the signals; find the phases as constants, then with lines, and take what the criterion
- * likes better; make phases of the segments.
+ * likes better; make phases of the segments. Which of them are alike is the levels' business.
  */
 #include "rpistat/detect.h"
 
@@ -75,7 +75,7 @@ static struct rps_phases phases_of(const struct rps_model *model)
     const struct rps_segmentation *segmentation = &model->segmentation;
     struct rps_phases ret = {.count = segmentation->count,
                              .phase = rps_arena_loose(segmentation->count, sizeof(*ret.phase)),
-                             .label_count = model->labels.count};
+                             .label_count = (int)segmentation->count};
 
     for (size_t k = 0; k < segmentation->count; k++)
         ret.phase[k] = (struct rps_phase){
@@ -83,9 +83,9 @@ static struct rps_phases phases_of(const struct rps_model *model)
             .last = segmentation->first[k + 1] - 1,
             .earliest = model->place[k].earliest,
             .latest = model->place[k].latest,
-            .label = model->labels.label[k],
+            .label = (int)k,
             .confidence = rounded(model->confidence[k]),
-            .label_confidence = rounded(model->labels.confidence[k]),
+            .label_confidence = 1,
         };
     return ret;
 }
@@ -95,13 +95,14 @@ static struct rps_phases blocks_of(const struct rps_observed *observed)
 {
     struct rps_phases ret = {.count = observed->block_count,
                              .phase = rps_arena_loose(observed->block_count, sizeof(*ret.phase)),
-                             .label_count = 1};
+                             .label_count = (int)observed->block_count};
 
     for (size_t b = 0; b < observed->block_count; b++) {
         size_t first = observed->block[b];
 
         ret.phase[b] = (struct rps_phase){.first = first,
                                           .last = observed->block[b + 1] - 1,
+                                          .label = (int)b,
                                           .earliest = first,
                                           .latest = first,
                                           .confidence = 1,
@@ -111,13 +112,15 @@ static struct rps_phases blocks_of(const struct rps_observed *observed)
 }
 
 static struct rps_model detect(struct rps_arena *arena, struct rps_observed *observed,
+                               const struct rps_signals *signals,
                                const struct rps_detect_options *options)
 {
     struct rps_candidates few, ignored;
     double margin = LINES_MARGIN * rps_choose_penalty(observed, 1);
-    struct rps_model constants = rps_model_find(arena, observed, options, NULL, INFINITY, &few);
-    struct rps_model lines =
-        rps_model_find(arena, observed, options, &few, constants.criterion - margin, &ignored);
+    struct rps_model constants =
+        rps_model_find(arena, observed, signals, options, NULL, INFINITY, &few);
+    struct rps_model lines = rps_model_find(arena, observed, signals, options, &few,
+                                            constants.criterion - margin, &ignored);
 
     return lines.segmentation.count > 0 ? lines : constants;
 }
@@ -135,7 +138,7 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
     arena = rps_arena_new();
     observed = rps_observed_make(arena, signals);
     if (observed.width > 0) {
-        model = detect(arena, &observed, options);
+        model = detect(arena, &observed, signals, options);
         *ret = phases_of(&model);
     } else {
         *ret = blocks_of(&observed);

@@ -9,6 +9,10 @@
  * noise. */
 #define PRIOR 20
 
+/* Neighbours are one where their means lie so near to one another, in squares of what makes no
+ * difference. */
+#define APART_LEAST 12
+
 struct judging {
     struct rps_observed *observed;
     struct rps_model *model;
@@ -70,12 +74,32 @@ static double confidence_of(const struct judging *j, size_t from, size_t at, dou
         (j->squares[from] + j->squares[at] + PRIOR) / (j->weight[from] + j->weight[at] + PRIOR);
     double over = gain / (model->inflation * fmax(1, local)) - j->penalty;
 
-    if (model->segmentation.spread)
-        over = fmax(over, model->segmentation.spread[at].gain - j->penalty);
     if (model->recurring)
         over = fmax(over, (model->labels.apart[at] / model->inflation -
                            rps_decode_penalty(j->observed, &model->segmentation, &model->labels)));
     return 1 / (1 + exp(-over / 2));
+}
+
+/* How far the means of segment k and of what lies before it, from segment `from` on, are apart. What
+ * comes back is never quite the same: means differ by a part of what does not matter, however much
+ * was seen of them. */
+static double means_apart(const struct judging *j, size_t from, size_t k)
+{
+    const struct rps_observed *observed = j->observed;
+    const struct rps_segmentation *segmentation = &j->model->segmentation;
+    size_t a = j->candidates.at[from], b = segmentation->first[k], c = segmentation->first[k + 1];
+    double apart = 0;
+
+    for (size_t s = 0; s < observed->width; s++) {
+        double before = rps_observed_weight(observed, a, b, s);
+        double behind = rps_observed_weight(observed, b, c, s);
+        double step = rps_observed_mean(observed, b, c, s) - rps_observed_mean(observed, a, b, s);
+        double gain = observed->gain[s] * observed->gain[s];
+
+        if (before > 0 && behind > 0)
+            apart += step * step * gain / (1 / before + 1 / behind + observed->tolerance[s] * gain);
+    }
+    return segmentation->sloped_count > 0 ? INFINITY : apart;
 }
 
 void rps_confidence_find(struct rps_observed *observed, int drop, struct rps_model *model)
@@ -93,7 +117,8 @@ void rps_confidence_find(struct rps_observed *observed, int drop, struct rps_mod
         double gain = segmentation->forced[k] ? 0 : gain_of(&j, from, k, k + 1);
         double sure = segmentation->forced[k] ? 1 : confidence_of(&j, from, k, gain);
 
-        if (drop && sure < 0.5) {
+        if (drop &&
+            (sure < 0.5 || (!segmentation->forced[k] && means_apart(&j, from, k) < APART_LEAST))) {
             j.squares[from] += j.squares[k] + fmax(0, gain / observed->unit);
             j.weight[from] += j.weight[k];
             continue;

@@ -216,6 +216,29 @@ static void collect(struct rps_arena *arena, const struct decoder *d,
         labels->label[k] = d->label[segmentation->first[k]];
 }
 
+/* By how much it is better that a segment has its own label than another one. */
+static double better_by(struct decoder *d, const struct rps_segmentation *segmentation,
+                        const struct rps_labels *labels, size_t k, size_t other)
+{
+    size_t from = segmentation->first[k], to = segmentation->first[k + 1];
+    double sum = 0;
+
+    for (size_t i = from; i < to; i++) {
+        find_costs(d, i);
+        sum += d->cost[labels->label[other]] - d->cost[labels->label[k]];
+    }
+    return sum;
+}
+
+static void find_apart(struct rps_arena *arena, struct decoder *d,
+                       const struct rps_segmentation *segmentation, struct rps_labels *labels)
+{
+    labels->apart = rps_arena_get(arena, segmentation->count, sizeof(*labels->apart));
+    for (size_t k = 1; k < segmentation->count; k++)
+        labels->apart[k] = fmin(better_by(d, segmentation, labels, k, k - 1),
+                                better_by(d, segmentation, labels, k - 1, k));
+}
+
 double rps_decode_penalty(const struct rps_observed *observed,
                           const struct rps_segmentation *segmentation,
                           const struct rps_labels *labels)
@@ -243,6 +266,7 @@ int rps_decode(struct rps_arena *arena, const struct rps_observed *observed, siz
         absorb(&d, min_length);
         collect(arena, &d, segmentation, labels);
     }
+    find_apart(arena, &d, segmentation, labels);
     rps_arena_free(scratch);
     return 1;
 }

@@ -6,7 +6,14 @@
 #define RPISTAT_ANALYSE_DETECT_DECODE_H
 
 #include "detect_segmentation.h"
-#include "detect_labels.h"
+
+/* In an arena. */
+struct rps_labels {
+    int count;     /* of distinct labels */
+    int *label;    /* one a segment; numbered by first appearance */
+    double *apart; /* one a segment: what it takes at least, in squares of noise, to give it the
+                      label of the one before, or that one its label; where they were decoded */
+};
 
 /*
  * Given segments and their labels, find the sequence of labels that describes all observations best

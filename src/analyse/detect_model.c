@@ -13,6 +13,7 @@
 #include "detect_confidence.h"
 #include "detect_decode.h"
 #include "detect_math.h"
+#include "levels_tree.h"
 
 /* Phases shorter than this are outliers: the running median takes three observations away. */
 #define LENGTH_DEFAULT 4
@@ -21,10 +22,15 @@
 
 #define REFINE_ROUNDS 2
 
+/* Segments that are decoded with one mean differ by less than this, in parts of what neighbours
+ * differ by: two means for one kind do less harm than one for two. */
+#define ALIKE .1
+
 /* The inflation of a random walk is taken for this. */
 #define INFLATION_MAX 199
 
 struct finding {
+    const struct rps_signals *signals;
     struct rps_observed *observed;
     const struct rps_detect_options *options;
     struct rps_arena *scratch;
@@ -102,24 +108,46 @@ static void merge_alike(struct rps_model *model)
         if (kept > 0 && !segmentation->forced[k] && label[k] == label[kept - 1])
             continue;
         label[kept] = label[k];
+        if (model->labels.apart)
+            model->labels.apart[kept] = model->labels.apart[k];
         rps_segmentation_move(segmentation, k, kept++);
     }
     rps_segmentation_shorten(segmentation, kept);
 }
 
+/* Which segments are alike. */
+static void find_labels(struct finding *f, struct rps_model *model)
+{
+    const struct rps_segmentation *segmentation = &model->segmentation;
+    size_t count = segmentation->count, *leaf = rps_arena_get(f->scratch, count + 1, sizeof(*leaf));
+    struct rps_phases phases = {.count = count,
+                                .phase = rps_arena_get(f->scratch, count, sizeof(*phases.phase)),
+                                .outlier_count = f->observed->outlier_count,
+                                .outlier = f->observed->outlier};
+    double *sure = rps_arena_get(f->scratch, count, sizeof(*sure));
+    struct rps_signals values = *f->signals;
+    struct rps_level_tree tree;
+
+    for (size_t k = 0; k < count; k++)
+        phases.phase[k] = (struct rps_phase){.first = segmentation->first[k],
+                                             .last = segmentation->first[k + 1] - 1,
+                                             .confidence = 1};
+    for (size_t k = 0; k <= count; k++)
+        leaf[k] = k;
+    values.table_count = 0;
+    tree = rps_level_tree_make(f->scratch, &values, &phases);
+    model->labels.label = rps_arena_get(model->arena, count, sizeof(*model->labels.label));
+    model->labels.count =
+        rps_level_tree_label(&tree, leaf, count, ALIKE, model->labels.label, sure);
+}
+
 /* Labels, and with them the segments once more. */
 static void label(struct finding *f, struct rps_model *model)
 {
-    int variance = f->options->variance;
-
-    model->labels = rps_labels_find(model->arena, f->observed, &model->segmentation,
-                                    model->confidence, variance, model->inflation);
-    model->recurring =
-        !variance && rps_decode(model->arena, f->observed, f->shortest, model->inflation,
-                                &model->segmentation, &model->labels);
+    find_labels(f, model);
+    model->recurring = rps_decode(model->arena, f->observed, f->shortest, model->inflation,
+                                  &model->segmentation, &model->labels);
     merge_alike(model);
-    rps_labels_grade(model->arena, f->observed, &model->segmentation, variance, model->inflation,
-                     &model->labels);
     measure(f, model);
     if (model->recurring)
         model->criterion = fmin(model->criterion, recurring_criterion(f, model));
@@ -130,10 +158,6 @@ static void find(struct finding *f, struct rps_model *model)
     search(f, model);
     measure(f, model);
     find_objective(f, model);
-    if (f->options->variance)
-        rps_segmentation_split(model->arena, f->observed, model->noise,
-                               rps_choose_penalty(f->observed, 1), f->shortest,
-                               &model->segmentation);
     rps_confidence_find(f->observed, 1, model);
     label(f, model);
     rps_confidence_find(f->observed, 0, model);
@@ -141,17 +165,19 @@ static void find(struct finding *f, struct rps_model *model)
     rps_segmentation_refine(f->observed, &model->choice.penalties, 0,
                             RPS_PLACE_SLACK * model->inflation, &model->segmentation, model->place);
     model->wanders =
-        model->segmentation.free > 0 && !model->segmentation.spread &&
+        model->segmentation.free > 0 &&
         rps_noise_wanders(f->observed, f->none, model->noise,
                           model->segmentation.count + model->segmentation.sloped_count);
 }
 
 struct rps_model rps_model_find(struct rps_arena *arena, struct rps_observed *observed,
+                                const struct rps_signals *signals,
                                 const struct rps_detect_options *options,
                                 const struct rps_candidates *constants, double beat,
                                 struct rps_candidates *ret_few)
 {
-    struct finding f = {.observed = observed,
+    struct finding f = {.signals = signals,
+                        .observed = observed,
                         .options = options,
                         .scratch = rps_arena_new(),
                         .shortest = options->min_length};

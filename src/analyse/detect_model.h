@@ -7,7 +7,7 @@
 
 #include "detect_choose.h"
 #include "detect_segmentation.h"
-#include "detect_labels.h"
+#include "detect_decode.h"
 
 /* In an arena. */
 struct rps_model {
@@ -33,6 +33,7 @@ struct rps_model {
  * the segmentations on the path may have used.
  */
 struct rps_model rps_model_find(struct rps_arena *arena, struct rps_observed *observed,
+                                const struct rps_signals *signals,
                                 const struct rps_detect_options *options,
                                 const struct rps_candidates *constants, double beat,
                                 struct rps_candidates *ret_few);

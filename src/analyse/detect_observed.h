@@ -25,7 +25,7 @@ struct rps_observed {
     uint32_t *weight_sum;      /* of weight, the same way, modulo 2^32; NULL as weight */
     double *correlation;       /* of neighbours, by their differences; a signal each */
     double *variance_floor;    /* variance that a signal's noise is taken to have at least */
-    double *tolerance;         /* variance that the means of one label may have */
+    double *tolerance;         /* variance that the means of one kind may have */
     double unit;               /* variance of every signal's noise, by differences */
     double *gain;              /* what a signal's values are to be multiplied with */
     double degrees_of_freedom; /* how many independent signals the used ones are worth */

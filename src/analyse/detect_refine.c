@@ -167,12 +167,8 @@ void rps_segmentation_refine(const struct rps_observed *observed,
     }
     for (size_t k = 0; place && k < segmentation->count; k++) {
         place[k].best = place[k].earliest = place[k].latest = segmentation->first[k];
-        if (segmentation->spread && segmentation->spread[k].gain > 0) {
-            place[k].earliest = segmentation->spread[k].earliest;
-            place[k].latest = segmentation->spread[k].latest;
-        } else if (!segmentation->forced[k]) {
+        if (!segmentation->forced[k])
             refine(&walk, segmentation, k, slack, &place[k]);
-        }
     }
     rps_arena_free(scratch);
 }

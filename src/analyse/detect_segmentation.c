@@ -74,8 +74,6 @@ void rps_segmentation_move(struct rps_segmentation *segmentation, size_t from, s
     segmentation->first[to] = segmentation->first[from];
     segmentation->sloped[to] = segmentation->sloped[from];
     segmentation->forced[to] = segmentation->forced[from];
-    if (segmentation->spread)
-        segmentation->spread[to] = segmentation->spread[from];
 }
 
 void rps_segmentation_shorten(struct rps_segmentation *segmentation, size_t count)

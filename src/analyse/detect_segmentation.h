@@ -7,12 +7,6 @@
 
 #include "detect_candidates.h"
 
-/* A change of variance at the start of a segment. */
-struct rps_variance_change {
-    double gain;             /* twice its likelihood, in units of normal noise; 0: there is none */
-    size_t earliest, latest; /* where it may be */
-};
-
 /* In an arena. */
 struct rps_segmentation {
     size_t count; /* segments */
@@ -21,7 +15,6 @@ struct rps_segmentation {
     size_t *first;   /* their first observations; first[count] is the number of observations */
     uint8_t *sloped; /* 1: a line describes the segment, 0: a constant */
     uint8_t *forced; /* 1: the boundary at its first observation is forced */
-    struct rps_variance_change *spread; /* a segment each; NULL: no changes of variance */
 };
 
 struct rps_penalties {
@@ -54,14 +47,6 @@ void rps_segmentation_refine(const struct rps_observed *observed,
                              const struct rps_penalties *penalties, int rounds, double slack,
                              struct rps_segmentation *segmentation,
                              struct rps_boundary_place *place);
-
-struct rps_noise;
-
-/* Split segments at changes of variance that gain more than the penalty of a change. noise: what the
- * segmentation leaves, a signal each. */
-void rps_segmentation_split(struct rps_arena *arena, const struct rps_observed *observed,
-                            const struct rps_noise *noise, double penalty, size_t min_length,
-                            struct rps_segmentation *segmentation);
 
 /* What describes a signal in segment k: level + slope * observation. */
 struct rps_fit {

@@ -11,6 +11,9 @@
 /* Of finer levels, those are looked at that have so many times the stretches of the one before. */
 #define LOOK_FACTOR 1.5
 
+/* Stretches of one label differ by less than this, in parts of what neighbours differ by. */
+#define ALIKE .4
+
 /* What one row must explain, of all that is to be explained. */
 #define PRICE .1
 
@@ -35,8 +38,8 @@ static void list_levels(struct rps_levels *levels)
     double all = 0, left;
 
     for (size_t k = 0; k < tree->count; k++) {
-        run += tree->begins[k];
-        count[run] += tree->begins[k];
+        run += rps_level_tree_begins_run(tree, k);
+        count[run] += rps_level_tree_begins_run(tree, k);
         run_of[tree->rank[k]] = run;
     }
     for (size_t size = tree->runs; size < tree->count; size++)
@@ -124,28 +127,6 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
 
 /* --- phases of a level ------------------------------------------------------------------------ */
 
-/* Labels of the stretches: at the finest level the detection's, numbered anew since some may be
- * gone with their boundaries. */
-static int find_labels(const struct rps_levels *levels, size_t at, const size_t *first, int *label,
-                       double *sure)
-{
-    const struct rps_level_tree *tree = levels->tree;
-    size_t count = levels->level[at].all;
-    int labels = 0;
-
-    if (count < tree->count || tree->runs > 1 || tree->mix_count > 0)
-        return rps_level_tree_label(tree, first, count, label, sure);
-    for (size_t k = 0; k < count; k++) {
-        size_t same = 0;
-
-        while (tree->leaf[same].label != tree->leaf[k].label)
-            same++;
-        label[k] = same == k ? labels++ : label[same];
-        sure[k] = tree->leaf[k].label_confidence;
-    }
-    return labels;
-}
-
 static void fill_phases(const struct rps_level_tree *tree, const size_t *first, size_t count,
                         const int *label, const double *sure, struct rps_phases *out)
 {
@@ -169,7 +150,7 @@ static size_t fold_runs(const struct rps_level_tree *tree, const size_t *first,
     for (size_t k = 0; k < phases->count; k = end) {
         size_t rows;
 
-        for (end = k + 1; end < phases->count && !tree->begins[first[end]];)
+        for (end = k + 1; end < phases->count && !rps_level_tree_begins_run(tree, first[end]);)
             end++;
         rows = rps_fold(phases, k, end);
         most = rows > most ? rows : most;
@@ -188,7 +169,7 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
     struct rps_phases ret = {.phase = rps_arena_loose(count, sizeof(*ret.phase))};
 
     list_stretches(tree, count, first);
-    ret.label_count = find_labels(levels, at, first, label, sure);
+    ret.label_count = rps_level_tree_label(tree, first, count, ALIKE, label, sure);
     fill_phases(tree, first, count, label, sure, &ret);
     *ret_rows = fold_runs(tree, first, &ret);
     rps_arena_free(scratch);

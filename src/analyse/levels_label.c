@@ -12,18 +12,22 @@
 
 #define NONE SIZE_MAX
 
-/* Stretches of one label differ by less than this, in parts of what neighbours differ by. */
-#define ALIKE .4
-
-/* The same where there are several runs: what one has got by a change must not be taken for another
- * kind, and what has two labels is matched by its order too. */
+/* Where there are several runs, stretches of one label differ by less than this, in parts of what
+ * neighbours differ by: what one has got by a change must not be taken for another kind, and what
+ * has two labels is matched by its order too. */
 #define ALIKE_OF_RUNS .25
 
 /* Where there are tables of counts, what is taken for one kind costs so many ln n more, in all: a
- * table's costs say themselves how much is chance. Or it differs by less than this, in parts of what
- * neighbours differ by: in hours what hardly differs is no chance either. */
+ * table's costs say themselves how much is chance. As far as they count other symbols, fewer: of
+ * functions that nothing else ran a dozen samples tell as much as there is to tell. Or it differs by
+ * less than this, in parts of what neighbours differ by: in hours what hardly differs is no chance
+ * either. */
 #define ALIKE_OF_COUNTS 4
+#define ALIKE_OF_OTHERS 1
 #define ALIKE_BESIDE    .1
+
+/* What neighbours usually differ by an observation, where there are none. */
+#define USUAL .25
 
 /* Stretches that make clusters: all pairs of them are compared. */
 #define MAKERS_MAX     400
@@ -33,6 +37,7 @@ struct labelling {
     struct rps_arena *arena;
     const struct rps_level_tree *tree;
     const size_t *first; /* leaves that the stretches begin at */
+    double alike;        /* stretches of one label differ by less, in parts of what neighbours do */
     size_t stretches;
     size_t count;              /* of those that make clusters */
     size_t *place;             /* of each of them among the stretches, ascending */
@@ -126,19 +131,34 @@ static double difference(struct labelling *l, const struct rps_moments3 *x, doub
            (l->tree->mix_count > 0 ? 1 : by_observation(l, x, y));
 }
 
+/* What the limit is for clusters that count other symbols, in parts of what it is for the same. */
+static double limit_of(const struct labelling *l, const struct rps_moments3 *x,
+                       const struct rps_moments3 *y)
+{
+    const struct rps_level_tree *tree = l->tree;
+    double others = 0;
+
+    for (size_t t = 0, at = tree->signals; t < tree->mix_count; at += tree->mix[t++].width) {
+        if (!tree->mix[t].is_read)
+            others = fmax(others, rps_level_tree_share_apart(&tree->mix[t], x + at, y + at));
+    }
+    return 1 - others * (1 - (double)ALIKE_OF_OTHERS / ALIKE_OF_COUNTS);
+}
+
 static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
     double apart = difference(l, x, l->cost[a], y, l->cost[b]), each = by_observation(l, x, y);
 
+    apart /= limit_of(l, x, y);
     return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
 
-/* Do stretches k and k + 1 lie side by side, in one run? */
+/* Do stretches k and k + 1 lie side by side, without a gap? */
 static int are_neighbours(const struct labelling *l, size_t k)
 {
-    return !l->tree->begins[l->first[k + 1]];
+    return !l->tree->broken[l->first[k + 1]];
 }
 
 /* How much clusters differ that lie nowhere side by side. */
@@ -208,7 +228,8 @@ static double describe(const struct labelling *l, size_t k, struct rps_moments3 
     return rps_level_tree_cost(l->tree, ret);
 }
 
-/* What neighbouring stretches differ by, an observation: the median. */
+/* What neighbouring stretches differ by, an observation: the median; where a gap is all that there is
+ * between any, what they would differ by as neighbours. */
 static double usual_difference(struct labelling *l)
 {
     size_t width = l->tree->width, pairs = 0;
@@ -221,7 +242,7 @@ static double usual_difference(struct labelling *l)
             l->apart[pairs++] = difference(l, a, a_cost, b, b_cost) *
                                 (l->tree->mix_count > 0 ? by_observation(l, a, b) : 1);
     }
-    return pairs > 0 ? rps_select_rank(l->apart, pairs, pairs / 2) : 0;
+    return pairs > 0 ? rps_select_rank(l->apart, pairs, pairs / 2) : USUAL;
 }
 
 static uint64_t observations(const struct rps_level_tree *tree)
@@ -237,7 +258,7 @@ static void merge_alike(struct labelling *l)
         l->limit = ALIKE_OF_COUNTS * log((double)observations(l->tree));
         l->beside = ALIKE_BESIDE * usual;
     } else {
-        l->limit = (l->tree->runs > 1 ? ALIKE_OF_RUNS : ALIKE) * usual;
+        l->limit = (l->tree->runs > 1 ? ALIKE_OF_RUNS : l->alike) * usual;
     }
     fill_between(l);
     for (size_t a = 0; a < l->count; a++)
@@ -326,10 +347,10 @@ static int give_labels(struct labelling *l, int *number, int *label, double *sur
 }
 
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
-                         int *label, double *sure)
+                         double alike, int *label, double *sure)
 {
     struct labelling l = {
-        .arena = rps_arena_new(), .tree = tree, .first = first, .stretches = count};
+        .arena = rps_arena_new(), .tree = tree, .first = first, .alike = alike, .stretches = count};
     int *number = rps_arena_get(l.arena, count, sizeof(*number)), labels;
 
     labelling_make(&l);

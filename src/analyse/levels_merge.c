@@ -84,9 +84,9 @@ static void merge_pairs(struct merging *m)
         m->end[pair.right] = 0;
         m->begin[pair.end] = pair.left;
         m->cost[pair.left] = cost_of(m, pair.left, pair.end);
-        if (!m->tree->begins[pair.left])
+        if (!rps_level_tree_begins_run(m->tree, pair.left))
             push_pair(m, m->begin[pair.left], pair.left);
-        if (pair.end < count && !m->tree->begins[pair.end])
+        if (pair.end < count && !rps_level_tree_begins_run(m->tree, pair.end))
             push_pair(m, pair.left, pair.end);
     }
 }
@@ -103,7 +103,7 @@ static void merge_all(struct merging *m)
         m->cost[k] = cost_of(m, k, k + 1);
     }
     for (size_t k = 1; k < count; k++) {
-        if (!m->tree->begins[k])
+        if (!rps_level_tree_begins_run(m->tree, k))
             push_pair(m, k - 1, k);
     }
     merge_pairs(m);

@@ -25,44 +25,22 @@ struct inside {
     double pair_squares;    /* of the deviations in those pairs */
 };
 
-/* Is the boundary before a fine phase left out? It is not sure; or what is before it has got the
- * phase's label by that. */
-static int joins(const struct rps_phases *fine, size_t k, const struct rps_phase *last)
-{
-    return fine->phase[k].confidence < SURE_MIN ||
-           (last->label == fine->phase[k].label && fine->phase[k - 1].label != last->label);
-}
-
-static int begins_run(const struct rps_signals *signals, const struct rps_phase *phase)
-{
-    return phase->first == 0 ||
-           (signals->broken && signals->broken[phase->first] == RPS_BROKEN_RUN);
-}
-
-/* Fine phases as leaves. Those that join have the label of the longest. */
+/* Fine phases as leaves. Boundaries that are not sure are left out. */
 static void add_leaves(struct rps_level_tree *tree, const struct rps_signals *signals,
                        const struct rps_phases *fine)
 {
-    uint64_t longest = 0;
-
     for (size_t k = 0; k < fine->count; k++) {
         const struct rps_phase *phase = &fine->phase[k];
-        struct rps_phase *last = tree->count > 0 ? &tree->leaf[tree->count - 1] : NULL;
-        uint64_t length = phase->last - phase->first + 1;
+        uint8_t broken = signals->broken ? signals->broken[phase->first] : 0;
 
-        if (begins_run(signals, phase) || !joins(fine, k, last)) {
-            tree->begins[tree->count] = (uint8_t)begins_run(signals, phase);
-            tree->runs += tree->begins[tree->count];
-            tree->leaf[tree->count++] = *phase;
-            longest = length;
+        broken = phase->first == 0 ? RPS_BROKEN_RUN : broken;
+        if (broken != RPS_BROKEN_RUN && phase->confidence < SURE_MIN) {
+            tree->leaf[tree->count - 1].last = phase->last;
             continue;
         }
-        last->last = phase->last;
-        if (length > longest) {
-            last->label = phase->label;
-            last->label_confidence = phase->label_confidence;
-            longest = length;
-        }
+        tree->broken[tree->count] = broken;
+        tree->runs += broken == RPS_BROKEN_RUN;
+        tree->leaf[tree->count++] = *phase;
     }
 }
 
@@ -282,7 +260,7 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
         width += signals->table[t].width;
     tree.width = width;
     tree.leaf = rps_arena_get(arena, leaves, sizeof(*tree.leaf));
-    tree.begins = rps_arena_get(arena, leaves + 1, 1);
+    tree.broken = rps_arena_get(arena, leaves + 1, 1);
     tree.before = rps_arena_get(arena, (leaves + 1) * width, sizeof(*tree.before));
     tree.floor = rps_arena_get(arena, width, sizeof(*tree.floor));
     tree.worth = rps_arena_get(arena, width, sizeof(*tree.worth));
@@ -326,6 +304,25 @@ static double mix_cost(const struct rps_mix *mix, const struct rps_moments3 *sym
         }
     }
     return (cost + rps_mix_rise(mix, mix->width, all)) / mix->divisor;
+}
+
+double rps_level_tree_share_apart(const struct rps_mix *mix, const struct rps_moments3 *a,
+                                  const struct rps_moments3 *b)
+{
+    double all_a = 0, all_b = 0, apart = 0, chance = 0;
+
+    for (size_t k = 0; k < mix->width; k++) {
+        all_a += a[k].weight;
+        all_b += b[k].weight;
+    }
+    for (size_t k = 0; k < mix->width; k++) {
+        double own = mix->prior[k] / mix->prior[mix->width], x = a[k].weight, y = b[k].weight;
+        double both = (x + y + own) / (all_a + all_b + 1);
+
+        apart += fabs((x + own) / (all_a + 1) - (y + own) / (all_b + 1)) / 2;
+        chance += sqrt(both * (1 - both) * (1 / fmax(all_a, 1) + 1 / fmax(all_b, 1)));
+    }
+    return fmax(apart - sqrt(2 / M_PI) / 2 * chance, 0);
 }
 
 static double signal_cost(const struct rps_level_tree *tree, size_t s,

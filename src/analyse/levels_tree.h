@@ -15,8 +15,8 @@ struct rps_moments3 {
 struct rps_level_tree {
     size_t count;    /* leaves: fine phases */
     size_t runs;     /* that the leaves are of: 1, but where several were put together */
-    uint8_t *begins; /* a leaf each: 1: the first of a run, which never merges with
-                                    the one before it */
+    uint8_t *broken; /* a leaf each: RPS_BROKEN_ before it, or 0; the first of a run never merges
+                        with the one before it */
     struct rps_phase *leaf;
     size_t width; /* signals, symbols of the tables, whose weight is their count, and
                                one more: the share of the signals that was seen */
@@ -33,6 +33,12 @@ struct rps_level_tree {
                          used */
 };
 
+/* Is a leaf the first of a run? */
+static inline int rps_level_tree_begins_run(const struct rps_level_tree *tree, size_t leaf)
+{
+    return tree->broken[leaf] == RPS_BROKEN_RUN;
+}
+
 /* The leaves, and what their signals are like; rank and increase are still 0. */
 struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
                                           const struct rps_signals *signals,
@@ -45,18 +51,23 @@ void rps_level_tree_moments(const struct rps_level_tree *tree, size_t from, size
 /* The cost of a stretch with these moments. */
 double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_moments3 *moments);
 
+/* How much of a table's counts in a stretch are other symbols in another one, beyond what chance
+ * does: 0 ... 1. a, b: of the table's first symbol in each. */
+double rps_level_tree_share_apart(const struct rps_mix *mix, const struct rps_moments3 *a,
+                                  const struct rps_moments3 *b);
+
 /* Merge everything; fills rank and increase. */
 void rps_level_tree_merge(struct rps_level_tree *tree);
 
 /*
  * Labels, numbered by first appearance, of `count` stretches that begin at the leaves first[0] ...
  * (first[count] is tree->count). Stretches merge wherever they lie, those that differ least first,
- * until they differ by .4 of what neighbours usually differ by (of several runs .25); neighbours
+ * until they differ by `alike` of what neighbours usually differ by (of several runs .25); neighbours
  * never do. By how much two differ is the rise of the cost for each observation of the smaller:
  * what comes back is never quite the same, and the longer it is, the more its cost tells so.
  * sure[k]: that stretch k is like its own label and like no other. Returns their number.
  */
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
-                         int *label, double *sure);
+                         double alike, int *label, double *sure);
 
 #endif

@@ -25,6 +25,11 @@
 #include "rpistat/store.h"
 #include "rpistat/wing.h"
 
+/* Said of all that the wing `code` does, where it is left out. */
+#define RPS_CLI_NO_CODE                                                                            \
+    "code and samples are not built into this rpistat: build it without -Dauto_features=disabled " \
+    "(Debian: libdw-dev, libiberty-dev)"
+
 /* --- commands --------------------------------------------------------------------------------- */
 
 struct rps_cli;
@@ -237,7 +242,8 @@ int rps_output_colour(void);
 #define RPS_CHARS "braille ascii"
 enum { RPS_CHARS_BRAILLE = 1, RPS_CHARS_ASCII };
 
-/* Where the gnuplot scripts are: installed, or in the source tree this program was built from. */
+/* Where the gnuplot scripts are: installed, in ../share beside the program, or in the source tree it
+ * was built from. */
 const char *rps_output_scripts(void);
 
 #endif

@@ -221,17 +221,10 @@ static int find_label_times(struct rps_cli *cli, struct job *job, const struct r
         rps_arena_get(cli->arena, labels->group_count, sizeof(*job->off_cpu_label));
     for (size_t g = 0; g < labels->group_count; g++) {
         struct rps_off_cpu_label *label = &job->off_cpu_label[g];
-        struct rps_run_part part = {.group_count = 1};
         struct rps_off_cpu time;
 
-        part.stretch = rps_arena_get(cli->arena, labels->count, sizeof(*part.stretch));
-        for (size_t i = 0; i < labels->count; i++) {
-            if (labels->stretch[i].group == g)
-                part.stretch[part.count++] =
-                    (struct rps_run_stretch){labels->stretch[i].first, labels->stretch[i].last, 0};
-        }
-        if (rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, &part, &job->cpus, &job->code,
-                             &time, &cli->err) < 0)
+        if (rps_off_cpu_read_group(cli->arena, cli->reader, cli->run_id, labels, g, &job->cpus,
+                                   &job->code, &time, &cli->err) < 0)
             return RPS_FAILED;
         time = rps_off_cpu_move(cli->arena, &job->code, &time, job->waiting);
         label->time_us = time.time_us;

@@ -286,7 +286,7 @@ static void name_code(struct rps_recording *r)
 
     if (rps_output_has_terminal())
         rps_progress_begin(r->cli, "finding the names of functions");
-    rc = r->samples.name(r->samples.self, r->cli->output, r->run.run_id, &why);
+    rc = r->samples.name(r->samples.self, r->run.run_id, &why);
     rps_progress_end(r->cli);
     r->before_end_ns -= children_cpu_ns() - before_ns;
     if (rc < 0)

@@ -183,6 +183,12 @@ int main(int argc, char **argv)
     }
     cli.command = rps_names_command(argv[1]);
     cli.implicit = cli.command == NULL;
+#ifndef RPS_HAS_CODE
+    if (strcmp(argv[1], "code") == 0) {
+        rps_output_message(RPS_CLI_NO_CODE);
+        return 1;
+    }
+#endif
     if (cli.implicit && asks_for_help(argc, argv)) {
         result = help(argv[2], &cli.err);
         goto out;

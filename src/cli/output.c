@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -182,5 +183,16 @@ int rps_output_colour(void)
 
 const char *rps_output_scripts(void)
 {
-    return access(RPS_PLOT_FOLDER "/draw.gp", R_OK) == 0 ? RPS_PLOT_FOLDER : RPS_PLOT_SOURCE_FOLDER;
+    static char path[PATH_MAX + 32]; /* of a program that was unpacked anywhere */
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    char *slash = memrchr(path, '/', length > 0 ? (size_t)length : 0);
+
+    if (access(RPS_PLOT_FOLDER "/draw.gp", R_OK) == 0)
+        return RPS_PLOT_FOLDER;
+    if (slash) {
+        strcpy(slash, "/../share/rpistat/plot");
+        if (access(path, R_OK) == 0)
+            return path;
+    }
+    return RPS_PLOT_SOURCE_FOLDER;
 }

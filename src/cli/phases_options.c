@@ -72,8 +72,6 @@ const struct rps_option rps_phases_options[] = {
      AT(find.level.steps), .set = set_sensitivity},
     {"exact", 0, NULL, "exact search; slow for long runs", NULL, RPS_OPTION_FLAG,
      AT(find.detect.exact)},
-    {"variance", 0, NULL, "a change of the spread is a new phase too", NULL, RPS_OPTION_FLAG,
-     AT(find.detect.variance)},
     {"no-samples", 0, NULL, "look at what was counted alone", NULL, RPS_OPTION_FLAG,
      AT(no_samples)},
     {"cpu", 0, "CPUS", "of a recording by CPU: each, sum or a list", "sum", RPS_OPTION_TEXT,

@@ -182,7 +182,7 @@ static int try_samples(struct rps_recording *r, struct rps_error *err)
                                   err);
 #else
     (void)r;
-    return rps_error_set(err, RPS_FAILED, "this rpistat was built without sampling");
+    return rps_error_set(err, RPS_FAILED, RPS_CLI_NO_CODE);
 #endif
 }
 

@@ -80,7 +80,7 @@ static int look_at_system(struct rps_watch_view *view, struct rps_reader *reader
 {
     struct rps_arena *arena = rps_arena_new();
     struct rps_run_system *system;
-    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, 0, NULL,
+    int result = rps_run_system_read(arena, reader, view->run.run_id, from_ns, view->to_ns, NULL,
                                      &system, err);
 
     if (result == 0)

@@ -32,11 +32,15 @@ _Static_assert(RPS_CODE_NUMBER_MAX == 2000000, "the statements below");
 /* The numbers of all stacks. */
 #define STACKS "(SELECT stack FROM stack_frame WHERE run_id = ?1)"
 
-/* A row of stack whose path cannot be read, or goes on to where another row begins. */
-#define IS_NO_PATH                                                                                 \
-    "run_id = ?1 AND (code_calls(frame, calls) IS NULL OR stack + code_calls(frame, calls) >="     \
-    " (SELECT coalesce(min(n.stack), 2000000) FROM stack AS n WHERE n.run_id = ?1"                 \
-    "  AND n.stack > stack.stack) AND calls IS NOT NULL)"
+/* A row of stack that cannot be read, or goes on to where another row begins. */
+#define IS_NO_ROW                                                                                  \
+    "run_id = ?1 AND (code_calls(stack, frame, calls) IS NULL OR"                                  \
+    " stack + code_calls(stack, frame, calls) >= (SELECT coalesce(min(n.stack), 2000000)"          \
+    "  FROM stack AS n WHERE n.run_id = ?1 AND n.stack > stack.stack) AND calls IS NOT NULL)"
+
+/* A row of location whose names were to be those of one that has none, or is not there. */
+#define IS_LIKE_NONE                                                                               \
+    "alike NOT IN (SELECT frame FROM location WHERE run_id = ?1 AND depth = 0 AND alike IS NULL)"
 
 const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
     {RPS_FINDING_WRONG,
@@ -53,15 +57,15 @@ const struct rps_store_question rps_code_questions[RPS_CODE_QUESTIONS] = {
      "SELECT count(*) FROM stack_frame WHERE run_id = ?1 AND frame <> -1 AND frame NOT IN"
      " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST,
      "stacks of frames that are not there", 1, 0},
-    {RPS_FINDING_WRONG, "SELECT count(*) FROM stack WHERE " IS_NO_PATH,
+    {RPS_FINDING_WRONG, "SELECT count(*) FROM stack WHERE " IS_NO_ROW,
      "rows of stack that cannot be read, or overlap", 1, 0},
     {RPS_FINDING_WRONG,
-     "SELECT count(*) FROM stack WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN " STACKS
-     " AND " NONE_LOST "))",
+     "SELECT count(*) FROM stack_frame WHERE run_id = ?1 AND (parent >= stack OR (parent NOT IN"
+     " " STACKS " AND " NONE_LOST "))",
      "stacks whose caller is not one of the stacks before", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM location WHERE run_id = ?1 AND (depth < 0 OR (frame NOT IN"
-     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST "))",
+     " (SELECT frame FROM frame WHERE run_id = ?1) AND " NONE_LOST ") OR " IS_LIKE_NONE ")",
      "names of frames that are not there", 1, 0},
     {RPS_FINDING_WRONG,
      "SELECT count(*) FROM task WHERE run_id = ?1 AND cgroup IS NOT NULL AND cgroup NOT IN"
@@ -113,9 +117,10 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
     "frame", "frame") DROP_NUMBERS("stack", "stack") DROP_NUMBERS("task", "task")
     DROP_NUMBERS("program", "program") DROP_NUMBERS("cgroup", "cgroup") DROP_NUMBERS(
         "location",
-        "depth") "UPDATE stack SET calls = NULL WHERE " IS_NO_PATH ";"
+        "depth") "UPDATE stack SET calls = NULL WHERE " IS_NO_ROW ";"
                  "DELETE FROM location WHERE run_id = ?1 AND frame NOT IN (SELECT frame FROM frame"
                  " WHERE run_id = ?1);"
+                 "DELETE FROM location WHERE run_id = ?1 AND " IS_LIKE_NONE ";"
                  "DELETE FROM code_count WHERE run_id = ?1 AND (level NOT BETWEEN 0 AND 4"
                  " OR period NOT BETWEEN 0 AND ?2 OR part NOT BETWEEN 0 AND 1999999"
                  " OR code_samples(stacks, 2000000) + code_samples(tasks, 2000000)"
@@ -123,9 +128,10 @@ static const char sql_drop[] = DROP_NUMBERS("module", "module") DROP_NUMBERS(
 
 /* Counts of a block that is not there any more stay where it began. */
 static const char sql_mend[] =
-    "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1, NULL FROM (SELECT run_id, "
-    "stack"
-    " FROM stack_count UNION ALL SELECT run_id, stack FROM blocked_time)"
+    "UPDATE stack SET parent = NULL WHERE run_id = ?1 AND parent NOT BETWEEN 0 AND stack - 1;"
+    "INSERT OR IGNORE INTO stack SELECT DISTINCT ?1, stack, NULL, -1, NULL FROM (SELECT run_id,"
+    " stack FROM stack_count UNION ALL SELECT run_id, stack FROM blocked_time"
+    " UNION ALL SELECT run_id, parent FROM stack_frame WHERE parent IS NOT NULL)"
     " WHERE run_id = ?1 AND stack NOT IN " STACKS ";"
     "INSERT OR IGNORE INTO task (run_id, task, pid, tid, name, start_ns)"
     " SELECT DISTINCT ?1, task, -1, -1, '', 0 FROM task_count WHERE run_id = ?1;"
@@ -136,8 +142,6 @@ static const char sql_mend[] =
     "UPDATE stack SET frame = -1 WHERE run_id = ?1 AND frame NOT BETWEEN 0 AND 1999999;"
     "INSERT OR IGNORE INTO frame (run_id, frame, module, address)"
     " SELECT DISTINCT ?1, frame, -1, 0 FROM stack_frame WHERE run_id = ?1 AND frame <> -1;"
-    "UPDATE stack SET parent = NULL WHERE run_id = ?1 AND (parent >= stack OR parent NOT IN " STACKS
-    ");"
     "UPDATE OR REPLACE code_count SET level = 0, part = part + 1 + (SELECT coalesce(max(part), 0)"
     "  FROM code_count AS o WHERE o.run_id = ?1 AND o.level = 0 AND o.cpu = code_count.cpu"
     "  AND o.period = code_count.period) WHERE run_id = ?1 AND level > 0 AND NOT EXISTS"

@@ -12,7 +12,7 @@
 
 #include "rpistat/clock.h"
 
-void rps_child_limit(__rlimit_resource_t resource, rlim_t value)
+void rps_child_limit(int resource, rlim_t value)
 {
     struct rlimit limit;
 

@@ -22,6 +22,6 @@ void rps_child_keep_only(int fd);
 int64_t rps_child_end(pid_t pid);
 
 /* Both limits of the resource become that, if they are higher. */
-void rps_child_limit(__rlimit_resource_t resource, rlim_t value);
+void rps_child_limit(int resource, rlim_t value);
 
 #endif

@@ -73,6 +73,13 @@ static int grow_items(struct rps_intern *table)
     return 0;
 }
 
+uint64_t rps_intern_hash(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 void rps_intern_free(struct rps_intern *table)
 {
     free(table->item);

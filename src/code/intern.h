@@ -35,6 +35,9 @@ struct rps_intern {
 
 void rps_intern_free(struct rps_intern *table);
 
+/* A number for a text, and what came before it: 0, or another one's. Others may have the same. */
+uint64_t rps_intern_hash(uint64_t hash, const char *text);
+
 /* The item's number, or -1. */
 int64_t rps_intern_find(const struct rps_intern *table, uint64_t a, uint64_t b);
 

@@ -52,24 +52,26 @@ static int wait_for_names(int fd, int64_t deadline_ns)
     return rc > 0;
 }
 
-/* Take one message: as rps_naming_take, and RPS_FAILED without memory. */
-static ssize_t take(struct rps_naming *naming, const struct rps_naming_group *group,
-                    const char *data, size_t size, char *texts, struct rps_error *err)
-{
-    struct rps_naming_told told;
-    ssize_t bytes = rps_naming_take(data, size, texts, &told);
+struct hearing {
+    struct rps_naming *naming;
+    const struct rps_naming_group *group;
+    struct rps_error *err;
+    int rc;
+};
 
-    if (bytes <= 0)
-        return bytes;
-    if (told.index >= group->count)
-        return RPS_NAMING_NONSENSE;
-    for (size_t i = 0; i < told.count; i++) {
-        if (told.location[i].how == RPS_LOCATION_MAP)
-            return RPS_NAMING_NONSENSE;
+static int take(void *context, const struct rps_naming_told *told)
+{
+    struct hearing *h = context;
+
+    if (told->index >= h->group->count)
+        return -1;
+    for (size_t i = 0; i < told->count; i++) {
+        if (told->location[i].how == RPS_LOCATION_MAP)
+            return -1;
     }
-    return rps_naming_put(naming, group->frame[told.index], told.location, told.count, err) < 0
-               ? RPS_FAILED
-               : bytes;
+    h->rc = rps_naming_put(h->naming, h->group->frame[told->index], told->location, told->count,
+                           h->err);
+    return h->rc;
 }
 
 /* Read what the child tells, until its end, or until it tells nonsense or too much. RPS_FAILED
@@ -78,31 +80,17 @@ static int hear(struct rps_naming *naming, const struct rps_naming_group *group,
                 struct rps_error *err)
 {
     int64_t deadline_ns = rps_clock_monotonic_ns() + WALL_NS;
-    char *data = malloc(RPS_NAMING_MESSAGE_MAX), *texts = malloc(RPS_NAMING_MESSAGE_MAX);
-    size_t size = 0, heard = 0;
-    int rc = data && texts ? 0 : rps_error_memory(err);
+    struct hearing hearing = {naming, group, err, 0};
+    struct rps_naming_heard heard = {0};
+    size_t all = 0;
+    ssize_t got = 1;
 
-    while (rc == 0 && heard < RPS_CHILD_MEMORY_BYTES / 2 && wait_for_names(fd, deadline_ns)) {
-        ssize_t got = read(fd, data + size, RPS_NAMING_MESSAGE_MAX - size), taken;
-        size_t used = 0;
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            break;
-        size += (size_t)got;
-        heard += (size_t)got;
-        while ((taken = take(naming, group, data + used, size - used, texts, err)) > 0)
-            used += (size_t)taken;
-        if (taken == RPS_NAMING_NONSENSE)
-            break;
-        rc = (int)taken;
-        memmove(data, data + used, size - used);
-        size -= used;
+    while (got != 0 && all < RPS_CHILD_MEMORY_BYTES / 2 && wait_for_names(fd, deadline_ns)) {
+        got = rps_naming_hear(&heard, fd, take, &hearing);
+        all += got > 0 ? (size_t)got : 0;
     }
-    free(data);
-    free(texts);
-    return rc;
+    rps_naming_unhear(&heard);
+    return hearing.rc;
 }
 
 int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *group, int image,

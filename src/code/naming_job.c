@@ -68,9 +68,7 @@ void rps_naming_job_start(struct rps_naming_job *job, const struct rps_tracker *
 
     if (job->pid != 0)
         return;
-    job->message = job->message ? job->message : malloc(RPS_NAMING_MESSAGE_MAX);
-    job->texts = job->texts ? job->texts : malloc(RPS_NAMING_MESSAGE_MAX);
-    if (!job->message || !job->texts || pipe2(ends, O_CLOEXEC) < 0)
+    if (pipe2(ends, O_CLOEXEC) < 0)
         return;
     pid = fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 ? fork() : -1;
     if (pid == 0)
@@ -82,46 +80,19 @@ void rps_naming_job_start(struct rps_naming_job *job, const struct rps_tracker *
     }
     job->pid = pid;
     job->fd = ends[0];
-    job->size = 0;
-}
-
-/* Take the messages that are whole. -1: it tells nonsense. */
-static int take_messages(struct rps_naming_job *job,
-                         void (*take)(void *context, const struct rps_naming_told *told),
-                         void *context)
-{
-    struct rps_naming_told told;
-    size_t used = 0;
-    ssize_t bytes;
-
-    while ((bytes = rps_naming_take(job->message + used, job->size - used, job->texts, &told)) >
-           0) {
-        take(context, &told);
-        used += (size_t)bytes;
-    }
-    job->size -= used;
-    memmove(job->message, job->message + used, job->size);
-    return bytes < 0 ? -1 : 0;
 }
 
 void rps_naming_job_hear(struct rps_naming_job *job,
-                         void (*take)(void *context, const struct rps_naming_told *told),
+                         int (*take)(void *context, const struct rps_naming_told *told),
                          void *context)
 {
     size_t heard = 0;
+    ssize_t got = 1;
 
-    while (job->pid != 0 && heard < HEAR_BYTES) {
-        ssize_t got = read(job->fd, job->message + job->size, RPS_NAMING_MESSAGE_MAX - job->size);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0 && errno == EAGAIN)
-            return;
-        if (got > 0) {
-            job->size += (size_t)got;
-            heard += (size_t)got;
-        }
-        if (got <= 0 || take_messages(job, take, context) < 0)
+    while (job->pid != 0 && heard < HEAR_BYTES && got > 0) {
+        got = rps_naming_hear(&job->heard, job->fd, take, context);
+        heard += got > 0 ? (size_t)got : 0;
+        if (got == 0)
             rps_naming_job_end(job);
     }
 }
@@ -132,8 +103,6 @@ void rps_naming_job_end(struct rps_naming_job *job)
         job->cpu_ns += rps_child_end(job->pid); /* one that has told all is about to end */
         close(job->fd);
     }
-    free(job->message);
-    free(job->texts);
-    job->message = job->texts = NULL;
+    rps_naming_unhear(&job->heard);
     job->pid = 0;
 }

@@ -14,9 +14,8 @@ struct rps_naming_job {
         home;  /* where it may run: the loop may have gone to the workload's CPU. None: there */
     pid_t pid; /* 0: none */
     int fd;
-    char *message, *texts; /* owned; room for RPS_NAMING_MESSAGE_MAX bytes each */
-    size_t size;           /* of the message, so far */
-    int64_t cpu_ns;        /* of the processes that have ended, and theirs */
+    struct rps_naming_heard heard;
+    int64_t cpu_ns; /* of the processes that have ended, and theirs */
 };
 
 /* Name what the tracker has to be named (rps_tracker_code); locations bear its numbers. */
@@ -27,9 +26,10 @@ int rps_naming_job_name(const struct rps_tracker *tracker, int is_end, struct rp
  * who calls again tries again. */
 void rps_naming_job_start(struct rps_naming_job *job, const struct rps_tracker *tracker);
 
-/* Take what it has told meanwhile, 64 KiB at most; one that has told all has ended then. */
+/* Take what it has told meanwhile, 64 KiB at most; one that has told all, or of which `take` has had
+ * enough (a negative code), has ended then. */
 void rps_naming_job_hear(struct rps_naming_job *job,
-                         void (*take)(void *context, const struct rps_naming_told *told),
+                         int (*take)(void *context, const struct rps_naming_told *told),
                          void *context);
 
 /* End the process, if there is one; what it has not told is lost. */

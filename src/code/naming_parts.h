@@ -73,8 +73,6 @@ int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *gro
 /* Tell the parent the locations of a frame; what was told of it before is replaced. */
 void rps_naming_tell(FILE *out, size_t index, const struct rps_location *location, size_t count);
 
-#define RPS_NAMING_NONSENSE (-2)
-
 /* Bytes; no message is longer. */
 #define RPS_NAMING_MESSAGE_MAX (8 + RPS_NAMING_DEPTH_MAX * (16 + 2 * (size_t)RPS_NAMING_TEXT_MAX))
 
@@ -85,9 +83,20 @@ struct rps_naming_told {
     struct rps_location location[RPS_NAMING_DEPTH_MAX];
 };
 
-/* In the parent, which believes nothing: take the message at data, whose index is still to be
- * looked at. Returns its length; 0 when it is not whole yet; RPS_NAMING_NONSENSE when it is none.
- * `texts` has room for RPS_NAMING_MESSAGE_MAX bytes, and holds what *ret points to. */
-ssize_t rps_naming_take(const char *data, size_t size, char *texts, struct rps_naming_told *ret);
+/* What the parent has heard and not taken yet; zeroed at first. Released by rps_naming_unhear. */
+struct rps_naming_heard {
+    char *message, *texts; /* owned */
+    size_t size;           /* of the message, so far */
+};
+
+/*
+ * In the parent, which believes nothing: read once, and take the messages that are whole, whose index
+ * is still to be looked at. Returns the bytes read; 0 at the end, at nonsense, without memory, and
+ * when `take` returns a negative code; -1 when there is nothing to read now.
+ */
+ssize_t rps_naming_hear(struct rps_naming_heard *heard, int fd,
+                        int (*take)(void *context, const struct rps_naming_told *told),
+                        void *context);
+void rps_naming_unhear(struct rps_naming_heard *heard);
 
 #endif

@@ -1,5 +1,8 @@
 /* What processes of naming tell: messages over a pipe. */
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "naming_parts.h"
 #include "rpistat/text.h"
@@ -51,7 +54,8 @@ static const char *take_text(const char **at, size_t bytes, char **to)
     return text;
 }
 
-ssize_t rps_naming_take(const char *data, size_t size, char *texts, struct rps_naming_told *ret)
+/* Take the message at data. Returns its length; 0 when it is not whole yet; -1 when it is none. */
+static ssize_t take_message(const char *data, size_t size, char *texts, struct rps_naming_told *ret)
 {
     const char *at = data, *end = data + size;
     struct wire_frame frame;
@@ -62,7 +66,7 @@ ssize_t rps_naming_take(const char *data, size_t size, char *texts, struct rps_n
     memcpy(&frame, at, sizeof(frame));
     at += sizeof(frame);
     if (frame.count == 0 || frame.count > RPS_NAMING_DEPTH_MAX)
-        return RPS_NAMING_NONSENSE;
+        return -1;
     ret->index = frame.index;
     ret->count = frame.count;
     for (uint32_t i = 0; i < frame.count; i++) {
@@ -72,7 +76,7 @@ ssize_t rps_naming_take(const char *data, size_t size, char *texts, struct rps_n
         at += sizeof(wire);
         if (wire.line < 0 || wire.how >= RPS_LOCATION_HOWS || wire.function_bytes == 0 ||
             wire.function_bytes > RPS_NAMING_TEXT_MAX || wire.file_bytes > RPS_NAMING_TEXT_MAX)
-            return RPS_NAMING_NONSENSE;
+            return -1;
         if ((size_t)(end - at) < (size_t)wire.function_bytes + wire.file_bytes)
             return 0;
         ret->location[i] = (struct rps_location){
@@ -85,4 +89,40 @@ ssize_t rps_naming_take(const char *data, size_t size, char *texts, struct rps_n
         };
     }
     return at - data;
+}
+
+ssize_t rps_naming_hear(struct rps_naming_heard *heard, int fd,
+                        int (*take)(void *context, const struct rps_naming_told *told),
+                        void *context)
+{
+    struct rps_naming_told told;
+    ssize_t got, bytes;
+    size_t used = 0;
+
+    heard->message = heard->message ? heard->message : malloc(RPS_NAMING_MESSAGE_MAX);
+    heard->texts = heard->texts ? heard->texts : malloc(RPS_NAMING_MESSAGE_MAX);
+    if (!heard->message || !heard->texts)
+        return 0;
+    do {
+        got = read(fd, heard->message + heard->size, RPS_NAMING_MESSAGE_MAX - heard->size);
+    } while (got < 0 && errno == EINTR);
+    if (got <= 0)
+        return got < 0 && errno == EAGAIN ? -1 : 0;
+    heard->size += (size_t)got;
+    while ((bytes = take_message(heard->message + used, heard->size - used, heard->texts, &told)) >
+           0) {
+        if (take(context, &told) < 0)
+            return 0;
+        used += (size_t)bytes;
+    }
+    heard->size -= used;
+    memmove(heard->message, heard->message + used, heard->size);
+    return bytes < 0 ? 0 : got;
+}
+
+void rps_naming_unhear(struct rps_naming_heard *heard)
+{
+    free(heard->message);
+    free(heard->texts);
+    *heard = (struct rps_naming_heard){0};
 }

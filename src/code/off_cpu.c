@@ -44,6 +44,22 @@ int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t
     return 0;
 }
 
+int rps_off_cpu_read_group(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                           const struct rps_run_part *part, size_t group,
+                           const struct rps_cpus *cpus, const struct rps_code *code,
+                           struct rps_off_cpu *ret, struct rps_error *err)
+{
+    struct rps_run_part one = {.group_count = 1};
+
+    one.stretch = rps_arena_get(arena, part->count, sizeof(*one.stretch));
+    for (size_t i = 0; i < part->count; i++) {
+        if (part->stretch[i].group == group)
+            one.stretch[one.count++] =
+                (struct rps_run_stretch){part->stretch[i].first, part->stretch[i].last, 0};
+    }
+    return rps_off_cpu_read(arena, reader, run_id, &one, cpus, code, ret, err);
+}
+
 /* --- callers ---------------------------------------------------------------------------------- */
 
 /* What is asked of stacks: the function that is innermost in each. */
@@ -257,4 +273,48 @@ struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const stru
             tell_reason(&moving, pair, count, share, &ret[i]);
     }
     return ret;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+static void tell_waits(struct rps_arena *arena, const struct rps_shares *shares, uint64_t waited_us,
+                       struct rps_share_group *ret)
+{
+    ret->waited_s = (double)waited_us / (double)US_PER_S;
+    while ((size_t)ret->wait_count < shares->count && ret->wait_count < RPS_SHARES_WAITS) {
+        const struct rps_share *share = &shares->share[ret->wait_count];
+
+        if (share->self == 0)
+            break;
+        ret->wait[ret->wait_count++] =
+            (struct rps_share_top){.name = {.name = rps_arena_text(arena, share->name),
+                                            .module = rps_arena_text(arena, share->module),
+                                            .file = rps_arena_text(arena, share->file),
+                                            .line = share->line},
+                                   .share = (double)share->self / (double)waited_us};
+    }
+}
+
+int rps_off_cpu_find_waits(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                           const struct rps_run_part *part, const struct rps_cpus *cpus,
+                           const struct rps_code *code, struct rps_part_shares *ret,
+                           struct rps_error *err)
+{
+    struct rps_arena *scratch = rps_arena_new();
+    const size_t *caller = rps_off_cpu_callers(scratch, code, RPS_OFF_CPU_FUNCTION);
+    int result = 0;
+
+    for (size_t g = 0; g < part->group_count && result == 0; g++) {
+        struct rps_off_cpu time;
+        struct rps_shares shares;
+
+        result = rps_off_cpu_read_group(scratch, reader, run_id, part, g, cpus, code, &time, err);
+        if (result < 0)
+            break;
+        time = rps_off_cpu_move(scratch, code, &time, caller);
+        shares = rps_shares_find(scratch, code, time.waited, RPS_SHARES_FUNCTION);
+        tell_waits(arena, &shares, time.waited_us, &ret->group[g]);
+    }
+    rps_arena_free(scratch);
+    return result;
 }

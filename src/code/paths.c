@@ -5,6 +5,12 @@
 #include "rpistat/array.h"
 #include "rpistat/store_wing.h"
 
+/* Before a stack that is not called by the one before it: no digit. */
+#define ELSEWHERE '{'
+
+/* A row is full with so many: four of them, which may have some more, have room in a page. */
+#define ROW_BYTES 960
+
 int rps_code_paths_add(struct rps_code_paths *paths, const struct rps_stack *stack)
 {
     struct rps_stack *grown = rps_array_grow(paths->stack, paths->count, sizeof(*grown));
@@ -24,19 +30,34 @@ int rps_code_paths_prepare(sqlite3 *db, sqlite3_stmt **ret)
                                 ret);
 }
 
-static int insert_path(sqlite3_stmt *stmt, int64_t run_id, const struct rps_stack *first,
-                       size_t count)
+/* Append a stack behind the one before. */
+static void append_stack(sqlite3_str *text, const struct rps_stack *stack)
+{
+    int64_t step = stack->frame - stack[-1].frame;
+
+    if (stack->parent != stack->stack - 1) {
+        sqlite3_str_appendchar(text, 1, ELSEWHERE);
+        rps_digits_append(text, (uint64_t)(stack->parent < 0 ? 0 : stack->stack - stack->parent));
+    }
+    rps_digits_append(text, (uint64_t)(step < 0 ? -2 * step - 1 : 2 * step));
+}
+
+/* Write a row of the first of the stacks and those behind it that have room there. *ret_count: how
+ * many. An SQLite code. */
+static int insert_row(sqlite3_stmt *stmt, int64_t run_id, const struct rps_stack *first,
+                      size_t count, size_t *ret_count)
 {
     sqlite3_str *text = sqlite3_str_new(sqlite3_db_handle(stmt));
     int code = SQLITE_NOMEM;
+    size_t i = 1;
 
-    for (size_t i = 1; i < count; i++) {
-        int64_t step = first[i].frame - first[i - 1].frame;
-
-        rps_digits_append(text, (uint64_t)(step < 0 ? -2 * step - 1 : 2 * step));
-    }
+    for (; i < count && first[i].stack == first[i - 1].stack + 1 &&
+           sqlite3_str_length(text) < ROW_BYTES;
+         i++)
+        append_stack(text, &first[i]);
+    *ret_count = i;
     if (sqlite3_str_errcode(text) == SQLITE_OK)
-        code = rps_database_bind(stmt, count > 1 ? "iiiit" : "iiiin", run_id, first->stack,
+        code = rps_database_bind(stmt, i > 1 ? "iiiit" : "iiiin", run_id, first->stack,
                                  first->parent, first->frame, sqlite3_str_value(text));
     sqlite3_free(sqlite3_str_finish(text));
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
@@ -46,55 +67,63 @@ int rps_code_paths_insert(struct rps_code_paths *paths, sqlite3_stmt *stmt, int6
 {
     int code = SQLITE_OK;
 
-    for (size_t first = 0, next; first < paths->count && code == SQLITE_OK; first = next) {
-        const struct rps_stack *stack = paths->stack;
-
-        for (next = first + 1; next < paths->count &&
-                               stack[next].stack == stack[next - 1].stack + 1 &&
-                               stack[next].parent == stack[next - 1].stack;)
-            next++;
-        code = insert_path(stmt, run_id, &stack[first], next - first);
-    }
+    for (size_t first = 0, count; first < paths->count && code == SQLITE_OK; first += count)
+        code = insert_row(stmt, run_id, &paths->stack[first], paths->count - first, &count);
     paths->count = 0;
     return code;
 }
 
 /* A row is input from elsewhere. */
-static bool is_frame(int64_t number)
+static bool is_number(int64_t number)
 {
     return number >= 0 && number < RPS_CODE_NUMBER_MAX;
 }
 
+/* The walk's next stack, behind those that it has had; false where the text makes no sense. */
+static bool take_stack(struct rps_code_calls *calls)
+{
+    uint64_t away = 1, step;
+
+    if (!is_number(calls->stack.stack) || !is_number(calls->stack.frame))
+        return false;
+    if (*calls->at == ELSEWHERE) {
+        calls->at++;
+        if (!rps_digits_take(&calls->at, &away) || away > (uint64_t)calls->stack.stack + 1)
+            return false;
+    }
+    if (!rps_digits_take(&calls->at, &step))
+        return false;
+    calls->stack.stack++;
+    calls->stack.parent = away == 0 ? -1 : calls->stack.stack - (int64_t)away;
+    calls->stack.frame += step % 2 ? -(int64_t)(step / 2) - 1 : (int64_t)(step / 2);
+    return is_number(calls->stack.frame);
+}
+
 bool rps_code_calls_next(struct rps_code_calls *calls)
 {
-    uint64_t step;
-
     if (calls->is_malformed || !calls->at || *calls->at == '\0')
         return false;
-    calls->is_malformed = !is_frame(calls->frame) || !rps_digits_take(&calls->at, &step);
-    if (calls->is_malformed)
-        return false;
-    calls->frame += step % 2 ? -(int64_t)(step / 2) - 1 : (int64_t)(step / 2);
-    calls->is_malformed = !is_frame(calls->frame);
+    calls->is_malformed = !take_stack(calls);
     return !calls->is_malformed;
 }
 
 static void count_calls(sqlite3_context *context, int count, sqlite3_value **value)
 {
-    struct rps_code_calls calls = {.frame = sqlite3_value_int64(value[0]),
-                                   .at = (const char *)sqlite3_value_text(value[1])};
-    int64_t frames = 0;
+    struct rps_code_calls calls = {
+        .stack = {.stack = sqlite3_value_int64(value[0]), .frame = sqlite3_value_int64(value[1])},
+        .at = (const char *)sqlite3_value_text(value[2])};
+    int64_t stacks = 0;
 
     (void)count;
     while (rps_code_calls_next(&calls))
-        frames++;
+        stacks++;
     if (!calls.is_malformed)
-        sqlite3_result_int64(context, frames);
+        sqlite3_result_int64(context, stacks);
 }
 
 int rps_code_paths_add_function(sqlite3 *db)
 {
-    return sqlite3_create_function(db, "code_calls", 2,
+    return sqlite3_create_function(db, "code_calls", 3,
                                    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
                                    count_calls, NULL, NULL);
 }

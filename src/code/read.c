@@ -111,24 +111,24 @@ static void fill_frame(struct reading *r, sqlite3_stmt *stmt, void *element)
     frame->function = (uint64_t)sqlite3_column_int64(stmt, 3);
 }
 
-/* And the stacks behind it in its path. */
+/* And the stacks behind it in its row. */
 static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
     const int64_t frames = (int64_t)r->list[FRAMES].count;
     struct rps_code_calls calls = {.at = (const char *)sqlite3_column_text(stmt, 3)};
     struct rps_stack *stack = element;
-    int64_t number = stack->stack;
 
-    stack->parent =
-        sqlite3_column_type(stmt, 1) == SQLITE_NULL ? -1 : rps_database_index(stmt, 1, number);
+    stack->parent = sqlite3_column_type(stmt, 1) == SQLITE_NULL
+                        ? -1
+                        : rps_database_index(stmt, 1, stack->stack);
     stack->frame = rps_database_index(stmt, 2, frames);
-    calls.frame = sqlite3_column_int64(stmt, 2);
-    while (++number < RPS_CODE_NUMBER_MAX && rps_code_calls_next(&calls)) {
+    calls.stack = (struct rps_stack){stack->stack, stack->parent, sqlite3_column_int64(stmt, 2)};
+    while (calls.stack.stack < RPS_CODE_NUMBER_MAX - 1 && rps_code_calls_next(&calls)) {
         stack = append(r, &r->list[STACKS], sizeof(*stack), 1);
         if (!stack)
             return;
-        *stack = (struct rps_stack){number, number - 1,
-                                    calls.frame >= 0 && calls.frame < frames ? calls.frame : -1};
+        *stack = calls.stack;
+        stack->frame = stack->frame < frames ? stack->frame : -1;
     }
 }
 
@@ -230,8 +230,10 @@ static const struct {
          " WHERE run_id = ?1 ORDER BY task",
          fill_task, sizeof(struct rps_task), 1000000,
          .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1, .process_ns = -1, .cgroup = -1}},
-    [LOCATIONS] = {"SELECT frame, depth, function, file, line, how FROM location WHERE run_id = ?1"
-                   " ORDER BY frame, depth",
+    [LOCATIONS] = {"SELECT l.frame, l.depth, coalesce(o.function, l.function),"
+                   " coalesce(o.file, l.file), l.line, l.how FROM location AS l LEFT JOIN location"
+                   " AS o ON o.run_id = l.run_id AND o.frame = l.alike AND o.depth = 0"
+                   " WHERE l.run_id = ?1 ORDER BY l.frame, l.depth",
                    fill_location, sizeof(struct rps_location), 4000000, .unknown.number = 0},
     [PROGRAMS] = {"SELECT program, name, cpu_ns, samples, unsampled_ns, unsampled_processes,"
                   " unsampled_threads FROM program WHERE run_id = ?1 ORDER BY program",
@@ -464,6 +466,7 @@ int rps_reader_code_counts(struct rps_reader *reader, int64_t run_id,
 struct naming {
     int64_t run_id;
     const struct rps_code *code;
+    const int64_t *alike; /* by location; NULL: none is like another */
 };
 
 static int write_locations(void *context, sqlite3 *db)
@@ -476,18 +479,20 @@ static int write_locations(void *context, sqlite3 *db)
 
     if (result == SQLITE_OK)
         result = rps_database_prepare_insert(
-            db, "location", "run_id, frame, depth, function, file, line, how", &stmt);
+            db, "location", "run_id, frame, depth, function, file, line, how, alike", &stmt);
     for (size_t i = 0; i < code->location_count && result == SQLITE_OK; i++) {
         const struct rps_location *at = &code->location[i];
+        int64_t alike = naming->alike ? naming->alike[i] : -1;
 
         if (at->depth == 0)
             result = rps_database_bind(drop, "ii", naming->run_id, at->frame);
         if (result == SQLITE_OK && at->depth == 0)
             result = rps_database_run(drop);
         if (result == SQLITE_OK)
-            result = rps_database_bind(stmt, "iiittit", naming->run_id, at->frame,
-                                       (int64_t)at->depth, at->function, at->file,
-                                       (int64_t)at->line, rps_location_how_name(at->how));
+            result = rps_database_bind(stmt, alike < 0 ? "iiittitn" : "iiittiti", naming->run_id,
+                                       at->frame, (int64_t)at->depth, alike < 0 ? at->function : "",
+                                       alike < 0 ? at->file : "", (int64_t)at->line,
+                                       rps_location_how_name(at->how), alike);
         if (result == SQLITE_OK)
             result = rps_database_run(stmt);
     }
@@ -499,10 +504,18 @@ static int write_locations(void *context, sqlite3 *db)
     return result;
 }
 
+int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const struct rps_code *code,
+                             const int64_t *alike, struct rps_error *err)
+{
+    struct naming naming = {run_id, code, alike};
+
+    return rps_writer_change(writer, write_locations, &naming, err);
+}
+
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err)
 {
-    struct naming naming = {run_id, code};
+    struct naming naming = {run_id, code, NULL};
 
     return rps_store_change(path, run_id, write_locations, &naming, err);
 }

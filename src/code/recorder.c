@@ -16,6 +16,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
+#include "intern.h"
 #include "naming_job.h"
 #include "tracker.h"
 #include "unwind.h"
@@ -29,6 +30,15 @@
  * time as a minute of samples. */
 #define NAMING_NS       (60 * RPS_NS_PER_S)
 #define NAMING_FIRST_NS (20 * RPS_NS_PER_S)
+
+/* With so many functions named, names that come again are not written again. */
+#define NAMES_TOLD_ALL 2048
+
+/* Names of a location, by their hashes. */
+struct name {
+    struct rps_intern_key key;
+    int64_t frame; /* that had them first, at depth 0 */
+};
 
 /* A sample that waits for its period. */
 struct sample {
@@ -60,6 +70,7 @@ struct recorder {
     struct rps_naming_job naming;
     int64_t start_ns, told_ns; /* told: end of the period when the store was last told */
     int64_t naming_ns;         /* no names are looked for before; of the run */
+    struct rps_intern names;   /* struct name */
     struct sample *sample;     /* owned; in order of time */
     size_t sample_count;
     struct span *span; /* owned; periods that waiting samples may lie in, in order of their ends */
@@ -387,14 +398,34 @@ static void tell_store(struct recorder *samples)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static void take_names(void *context, const struct rps_naming_told *told)
+/* A frame that had the same names before, where many are named; or -1. */
+static int64_t find_alike(struct recorder *samples, const struct rps_location *location)
+{
+    int is_new = 0;
+    struct name *name = NULL;
+
+    if (location->depth == 0 && location->how != RPS_LOCATION_NONE)
+        name = rps_intern_at(
+            &samples->names,
+            rps_intern_add(&samples->names, rps_intern_hash(0, location->function),
+                           rps_intern_hash((uint64_t)location->how, location->file), &is_new));
+    if (is_new && name)
+        name->frame = location->frame;
+    return name && name->frame != location->frame && samples->names.count > NAMES_TOLD_ALL
+               ? name->frame
+               : -1;
+}
+
+static int take_names(void *context, const struct rps_naming_told *told)
 {
     struct recorder *samples = context;
 
     if (!rps_tracker_name(samples->tracker, &told->location[told->count - 1]))
-        return;
+        return 0;
     for (size_t i = 0; i < told->count; i++)
-        rps_writer_location(samples->writer, &told->location[i]);
+        rps_writer_location(samples->writer, &told->location[i],
+                            find_alike(samples, &told->location[i]));
+    return 0;
 }
 
 /* A period has ended at end_ns: go on naming what was seen. */
@@ -486,21 +517,26 @@ static int64_t end(void *self)
     return cpu_ns + samples->naming.cpu_ns;
 }
 
-static int name_frames(void *self, const char *path, int64_t run_id, struct rps_error *err)
+static int name_frames(void *self, int64_t run_id, struct rps_error *err)
 {
     struct recorder *samples = self;
     struct rps_code code = {0};
     int rc = rps_naming_job_name(samples->tracker, 1, &code, err);
+    int64_t *alike = calloc(code.location_count + 1, sizeof(*alike));
     size_t kept = 0;
 
-    for (size_t i = 0; i < code.location_count; i++) {
-        if (rps_tracker_name(samples->tracker, &code.location[i]))
-            code.location[kept++] = code.location[i];
+    for (size_t i = 0; alike && i < code.location_count; i++) {
+        if (!rps_tracker_name(samples->tracker, &code.location[i]))
+            continue;
+        alike[kept] = find_alike(samples, &code.location[i]);
+        code.location[kept++] = code.location[i];
     }
     code.location_count = kept;
     rps_tracker_status(samples->tracker, &code.sampling);
     if (rc == 0)
-        rc = rps_store_set_locations(path, run_id, &code, err);
+        rc = alike ? rps_writer_set_locations(samples->writer, run_id, &code, alike, err)
+                   : rps_error_memory(err);
+    free(alike);
     rps_code_free(&code);
     return rc;
 }
@@ -511,6 +547,7 @@ static void close_recorder(void *self)
 
     rps_naming_job_end(&samples->naming);
     rps_tracker_free(samples->tracker);
+    rps_intern_free(&samples->names);
     if (samples->sampler.close)
         samples->sampler.close(samples->sampler.self);
     free(samples->sample);
@@ -538,6 +575,7 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
     samples = calloc(1, sizeof(*samples));
     if (!samples)
         return rps_error_memory(err);
+    samples->names = RPS_INTERN_OF(struct name);
     if (sched_getaffinity(0, sizeof(samples->naming.home), &samples->naming.home) < 0)
         CPU_ZERO(&samples->naming.home);
     rc = pmu->open_sampler(pmu_self, &possible, target, &samples->sampler, err);

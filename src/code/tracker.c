@@ -74,17 +74,10 @@ struct chain {
 
 /* --- modules, frames, stacks ------------------------------------------------------------------ */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* The number of the text, among items that begin with it; negative without memory. */
 static int64_t add_text(struct rps_intern *table, const char *text, int *ret_is_new)
 {
-    uint64_t hash = hash_text(0, text), same = 0;
+    uint64_t hash = rps_intern_hash(0, text), same = 0;
     struct rps_tracker_text *item;
     int64_t number;
     char *own;
@@ -123,7 +116,7 @@ static int is_module(const struct rps_tracker_module *module, enum rps_module_ki
 static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind, const char *path,
                           const char *build_id)
 {
-    uint64_t hash = hash_text(hash_text((uint64_t)kind, path), build_id), same = 0;
+    uint64_t hash = rps_intern_hash(rps_intern_hash((uint64_t)kind, path), build_id), same = 0;
     struct rps_tracker_module *module;
     struct rps_module told;
     int64_t number;
@@ -232,8 +225,9 @@ static int64_t fold_frame(struct rps_tracker *tracker, int64_t module, uint64_t 
 
     if (!seen)
         return -1;
-    is_own = is_innermost && seen->is_innermost && !is_of_kernel(tracker, module);
-    seen->is_innermost |= is_innermost;
+    seen->innermost += is_innermost && seen->innermost < RPS_TRACKER_OWN_SAMPLES;
+    is_own = is_innermost && seen->innermost == RPS_TRACKER_OWN_SAMPLES &&
+             !is_of_kernel(tracker, module);
     if (!is_own && seen->frame > 0)
         return seen->frame - 1;
     if (!is_own && seen->function > 0)

@@ -16,12 +16,13 @@
 /*
  * So many frames are instructions. From then on frames are functions: an address counts as the
  * beginning of its function, which is known without names, and has a frame of its own only when it
- * is innermost for a second time, so that lines stay known of where most samples are; functions
+ * is innermost for the fourth time, so that lines stay known of where most samples are; functions
  * that call themselves are one frame. The kernel has no lines: there an address never has a frame of
  * its own. Where functions are not known (code made by a process, files without the table)
  * addresses stay.
  */
-#define RPS_TRACKER_EXACT_MAX 2048
+#define RPS_TRACKER_EXACT_MAX   2048
+#define RPS_TRACKER_OWN_SAMPLES 4
 
 /* Frames that are told apart at all; above, what has no known function counts as the beginning of
  * its page of code (4 KiB). */

@@ -39,7 +39,7 @@ struct rps_tracker_address {
     struct rps_intern_key key; /* module, address */
     uint64_t function;         /* where its function begins; 0: not known */
     int64_t frame;    /* that it is counted as but when it is innermost, plus one; 0: none yet */
-    int is_innermost; /* it was, once */
+    int innermost;    /* so often it was, up to RPS_TRACKER_OWN_SAMPLES */
 };
 
 /* A name, or path, that is told apart from others: what such items begin with. */

@@ -3,6 +3,7 @@
 
 #include "export.h"
 #include "rpistat/code_wing.h"
+#include "rpistat/off_cpu.h"
 
 /* --- shares ----------------------------------------------------------------------------------- */
 
@@ -21,6 +22,9 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
     if (result > 0)
         result = rps_code_is_sampled(&run, &code);
     if (result > 0 && rps_code_part_shares(arena, reader, run_id, part, cpus, &code, ret, err) < 0)
+        result = RPS_FAILED;
+    if (result > 0 && code.sampling.has_waits &&
+        rps_off_cpu_find_waits(arena, reader, run_id, part, cpus, &code, ret, err) < 0)
         result = RPS_FAILED;
     rps_code_free(&code);
     rps_run_free(&run);

@@ -1,7 +1,7 @@
 /*
  * How the code that was seen gets into a store: each is a record of numbers and texts, which the
  * writer's thread inserts with the statement of its kind. Counts are gathered, for a row of
- * code_count has all of its period, and stacks, for a row of stack has a path of them.
+ * code_count has all of its period, and stacks, for a row of stack has all that are new.
  */
 #include <stdlib.h>
 
@@ -91,10 +91,12 @@ void rps_writer_cgroup(struct rps_writer *writer, const struct rps_cgroup *cgrou
     rps_writer_row(writer, CGROUP, &cgroup->cgroup, 1, &cgroup->path, 1);
 }
 
-void rps_writer_location(struct rps_writer *writer, const struct rps_location *location)
+void rps_writer_location(struct rps_writer *writer, const struct rps_location *location,
+                         int64_t alike)
 {
-    const int64_t number[] = {location->frame, location->depth, location->line};
-    const char *const text[] = {location->function, location->file,
+    const int64_t number[] = {location->frame, location->depth, location->line, alike};
+    const char *const text[] = {alike < 0 ? location->function : "",
+                                alike < 0 ? location->file : "",
                                 rps_location_how_name(location->how)};
 
     rps_writer_row(writer, LOCATION, number, COUNT(number), text, COUNT(text));
@@ -203,8 +205,7 @@ static void forget(void *self)
     g->paths.count = 0;
 }
 
-/* A count waits for the others of its period, a stack for the one that it calls. A path that is
- * written stays as it is: what goes on from it later is another one. */
+/* A count waits for the others of its period, a stack for those of the transaction. */
 static int gather(void *self, int kind, const int64_t *number)
 {
     struct gathered *g = self;
@@ -283,8 +284,9 @@ const struct rps_store_wing rps_code_store = {
                 "INSERT OR REPLACE INTO task (run_id, task, pid, tid, start_ns, end_ns, cgroup,"
                 " name) VALUES (?1, ?2, ?3, ?4, ?5, nullif(?6, -1), nullif(?7, -1), ?8)",
             [CGROUP] = "INSERT OR IGNORE INTO cgroup (run_id, cgroup, path) VALUES (?1, ?2, ?3)",
-            [LOCATION] = "INSERT OR REPLACE INTO location (run_id, frame, depth, line, function,"
-                         " file, how) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            [LOCATION] =
+                "INSERT OR REPLACE INTO location (run_id, frame, depth, line, alike,"
+                " function, file, how) VALUES (?1, ?2, ?3, ?4, nullif(?5, -1), ?6, ?7, ?8)",
             [PROCESS_TIME] = "UPDATE task SET process_ns = ?3 WHERE run_id = ?1 AND task = ?2",
             [PROGRAM] = "INSERT OR REPLACE INTO program (run_id, program, cpu_ns, samples,"
                         " unsampled_ns, unsampled_processes, unsampled_threads, name)"

@@ -146,8 +146,8 @@ static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *o
     if (offer_metrics(run, err) < 0)
         return RPS_FAILED;
     offer_totals(run);
-    if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, RPS_LEVELS, NULL,
-                            &system, err) < 0)
+    if (rps_run_system_read(arena, of->reader, of->run_id, INT64_MIN, INT64_MAX, NULL, &system,
+                            err) < 0)
         return RPS_FAILED;
     offer_system(run, system, of->run.cpu_count);
     return 0;

@@ -323,7 +323,7 @@ static int read_system(struct measuring *measuring, struct rps_error *err)
         rps_comparison_part(comparison->arena, &run->phases, comparison->row_count);
     struct rps_compared_run *compared = measuring->compared;
     int result = rps_run_system_read(comparison->arena, run->reader, run->run_id, INT64_MIN,
-                                     INT64_MAX, 0, &part, &compared->system, err);
+                                     INT64_MAX, &part, &compared->system, err);
 
     if (result < 0)
         return result;

@@ -30,7 +30,7 @@ struct page {
 /* --- widths ----------------------------------------------------------------------------------- */
 
 /* Bytes of text that take at most `limit` columns of a terminal, and in *ret_width how many they
- * take. What the locale cannot write counts one column a byte. */
+ * take. What the locale knows no width of counts one. */
 static size_t measure(const char *text, int limit, int *ret_width)
 {
     const char *at = text;
@@ -41,7 +41,7 @@ static size_t measure(const char *text, int limit, int *ret_width)
         int length = rps_text_decode(at, &code), width = length > 0 ? wcwidth((wchar_t)code) : 1;
 
         length = length > 0 ? length : 1;
-        width = width < 0 ? length : width;
+        width = width < 0 ? 1 : width;
         if (*ret_width + width > limit)
             break;
         *ret_width += width;

@@ -82,6 +82,16 @@ static double mean_of(const struct rps_run_system *system, enum rps_tree_slot sl
     return rps_run_system_mean(system, RPS_SYSTEM_TREE, slot);
 }
 
+/* A wait counts where it ends: the threads that are not on a CPU can wait, no more. */
+static double threads_of(const struct rps_run_system *system, int line)
+{
+    double value = mean_of(system, line_of[line].slot) / line_of[line].divisor;
+    double most = mean_of(system, RPS_TREE_THREADS) +
+                  (mean_of(system, RPS_TREE_UNSEEN) - mean_of(system, RPS_TREE_RUNNING)) / US_PER_S;
+
+    return line_of[line].slot == RPS_TREE_WAIT && value > most ? fmax(most, 0) : value;
+}
+
 static void fill_threads(struct rps_picture *picture, const struct steps *steps)
 {
     struct rps_picture_areas *threads = &picture->threads;
@@ -98,7 +108,7 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
         int line = threads->line_count, is_there = 0;
 
         for (size_t i = 0; i < steps->count; i++) {
-            double value = mean_of(&steps->step[i].system, line_of[k].slot) / line_of[k].divisor;
+            double value = threads_of(&steps->step[i].system, k);
 
             threads->share[i * RPS_PICTURE_AREAS_LINES + (size_t)line] =
                 isfinite(value) ? value : 0;

@@ -43,6 +43,10 @@
 #define WAIT_NS     (3600 * RPS_NS_PER_S)
 #define JSON_TYPE   "application/json"
 
+/* Its process died: nobody else can say why. */
+#define UNMADE                                                                                     \
+    "the process that looks for its phases ended early, as without memory; it is tried again"
+
 struct live {
     const struct rps_live_page_options *options;
     struct rps_http_server *server;
@@ -63,6 +67,17 @@ static void write_error(struct rps_json *json, const char *sentence)
     rps_json_object(json, NULL);
     rps_json_text(json, "error", sentence);
     rps_json_end(json);
+}
+
+/* The same as a text of its own; NULL without memory. */
+static char *write_error_text(const char *sentence)
+{
+    struct rps_json json;
+
+    if (rps_json_open(&json, 1) < 0)
+        return NULL;
+    write_error(&json, sentence);
+    return rps_json_close(&json);
 }
 
 static int write_data(const struct live *live, FILE *out, struct rps_error *err)
@@ -137,25 +152,36 @@ static void begin_data(struct live *live, const struct rps_live_end *end)
     }
 }
 
-/* Take what was written, data or an error; where that cannot be had, what there is stays. Data that
- * could not be made are made again. */
-static void take_data(struct live *live, int status)
+/* What was written, data or an error; NULL: that cannot be had. */
+static char *read_made(struct live *live, int status, size_t *ret_size)
 {
     const int written = WIFEXITED(status) && WEXITSTATUS(status) <= 1;
     const off_t size = lseek(live->fd, 0, SEEK_END);
     char *text = written && size > 0 ? malloc((size_t)size) : NULL;
 
-    if (text && pread(live->fd, text, (size_t)size, 0) == (ssize_t)size) {
+    *ret_size = (size_t)size;
+    if (!text || pread(live->fd, text, (size_t)size, 0) == (ssize_t)size)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Data that could not be made are made again; until then those that there are stay. */
+static void take_data(struct live *live, int status)
+{
+    size_t size;
+    char *text = read_made(live, status, &size);
+
+    if (status != 0 || !text)
+        live->made.end_ns = 0;
+    if (!text && !live->data && (text = write_error_text(UNMADE)))
+        size = strlen(text);
+    if (text) {
         free(live->data);
         live->data = text;
-        live->data_size = (size_t)size;
+        live->data_size = size;
         live->number++;
-    } else {
-        free(text);
-        status = 1;
     }
-    if (status != 0)
-        live->made.end_ns = 0;
     close(live->fd);
 }
 
@@ -214,13 +240,8 @@ static void put_copy(struct rps_http_page *ret, const char *type, const char *te
 
 static void put_error(struct rps_http_page *ret, int status, const char *sentence)
 {
-    struct rps_json json;
-    char *text;
+    char *text = write_error_text(sentence);
 
-    if (rps_json_open(&json, 1) < 0)
-        return;
-    write_error(&json, sentence);
-    text = rps_json_close(&json);
     put(ret, status, JSON_TYPE, text, text ? strlen(text) : 0);
 }
 

@@ -28,17 +28,27 @@ static const struct {
     {"disk_read_mib_s", RPS_SYSTEM_TREE, RPS_TREE_DISK_READ, KIB_PER_MIB},
     {"disk_written_mib_s", RPS_SYSTEM_TREE, RPS_TREE_DISK_WRITTEN, KIB_PER_MIB},
     {"m_wait", RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT, 1},
+    {"g_throttled_s_per_s", RPS_SYSTEM_GROUP, RPS_GROUP_THROTTLED, US_PER_S},
+    {"g_memory_mib", RPS_SYSTEM_GROUP, RPS_GROUP_MEMORY, KIB_PER_MIB},
+    {"g_read_mib_s", RPS_SYSTEM_GROUP, RPS_GROUP_READ, KIB_PER_MIB},
+    {"g_written_mib_s", RPS_SYSTEM_GROUP, RPS_GROUP_WRITTEN, KIB_PER_MIB},
 };
 
 #define CELLS (sizeof(cell_of) / sizeof(cell_of[0]))
 
 void rps_system_cells_head(struct rps_system_cells *cells, struct rps_export_job *job)
 {
+    struct rps_system_state state;
+    struct rps_system_row total;
     int result = rps_run_system_is_there(job->reader, job->run->run_id, &job->err);
 
+    if (result > 0) {
+        result = rps_reader_system(job->reader, job->run->run_id, RPS_SYSTEM_GROUP, &state, &total,
+                                   &job->err);
+        cells->count = result > 0 ? CELLS : CELLS - RPS_GROUP_SLOTS;
+    }
     job->result = result < 0 ? result : job->result;
-    cells->are_there = result > 0;
-    for (size_t i = 0; cells->are_there && i < CELLS; i++)
+    for (size_t i = 0; i < cells->count; i++)
         rps_csv_text(job->state, cell_of[i].name);
 }
 
@@ -88,14 +98,14 @@ void rps_system_cells_put(struct rps_system_cells *cells, struct rps_export_job 
 {
     struct rps_run_system system = {0};
 
-    if (!cells->are_there || job->result < 0)
+    if (cells->count == 0 || job->result < 0)
         return;
     if (cells->cpu != cpu)
         close_cursors(cells);
     cells->cpu = cpu;
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++)
         gather(cells, job, source, first, last, &system);
-    for (size_t i = 0; i < CELLS; i++)
+    for (size_t i = 0; i < cells->count; i++)
         rps_csv_double(job->state,
                        rps_run_system_mean(&system, cell_of[i].source, cell_of[i].slot) /
                            cell_of[i].divisor);

@@ -1,6 +1,6 @@
 /*
  * The cells of system signals, behind all others of a sheet's row: wait_s_per_s, threads, in_io ...,
- * rss_mib, read_mib_s ..., m_wait. A row has what was read in its periods: gauges their mean,
+ * rss_mib, read_mib_s ..., m_wait, and where a control group was read its own. A row has what was read in its periods: gauges their mean,
  * counters what came per second; it is empty where nothing was read.
  */
 #ifndef RPISTAT_EXPORT_SYSTEM_CELLS_H
@@ -10,7 +10,7 @@
 #include "rpistat/run_system.h"
 
 struct rps_system_cells {
-    int are_there;                                        /* 1: the run has system signals */
+    size_t count;                                         /* 0: the run has no system signals */
     int32_t cpu;                                          /* of the last row */
     struct rps_system_cursor *cursor[RPS_SYSTEM_SOURCES]; /* NULL: not open */
     struct rps_system_row next[RPS_SYSTEM_SOURCES];

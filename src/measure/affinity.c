@@ -72,16 +72,16 @@ static int shares_cpu(const struct thread_stat *stat)
 /* The CPU of a running thread of the process that shares its CPU; -1: none. */
 static int running_cpu(pid_t pid)
 {
-    _Alignas(struct dirent64) char entries[4096];
+    _Alignas(struct dirent) char entries[4096];
     char path[64];
     ssize_t got = 0;
     int fd, cpu = -1;
 
     snprintf(path, sizeof(path), "/proc/%ld/task", (long)pid);
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    while (fd >= 0 && cpu < 0 && (got = getdents64(fd, entries, sizeof(entries))) > 0)
+    while (fd >= 0 && cpu < 0 && (got = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
         for (ssize_t at = 0; at < got && cpu < 0;) {
-            const struct dirent64 *entry = (const void *)&entries[at];
+            const struct dirent *entry = (const void *)&entries[at];
             struct thread_stat stat;
 
             if (entry->d_name[0] != '.' && read_stat(pid, entry->d_name, &stat) &&

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,21 +186,54 @@ static void find_groups(struct rps_signal_group *group, char *text)
     }
 }
 
-/* The limit stands beside cpu.stat. */
-static int has_limit(struct rps_signal_group *group)
+/* A file beside cpu.stat of the group with this folder. */
+static const char *read_beside(struct rps_signal_group *group, const char *folder, const char *name)
 {
-    const char *text;
     char path[RPS_GROUP_PATH_MAX + 32];
+    const char *text;
     int fd = -1;
 
-    snprintf(path, sizeof(path), "%.*s%s", (int)(strlen(group->path[CPU]) - strlen("cpu.stat")),
-             group->path[CPU], group->is_old ? "cpu.cfs_quota_us" : "cpu.max");
-    text = group->path[CPU][0] ? read_text(group, &fd, path) : NULL;
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    text = read_text(group, &fd, path);
     rps_signal_file_close(&group->files, &fd);
-    return text && text[0] >= '0' && text[0] <= '9';
+    return text;
 }
 
-static int find_limit(struct rps_signal_group *group, const char *root, pid_t pid)
+/* How many CPUs a group may use; INFINITY: it has no limit. */
+static double limit_of(struct rps_signal_group *group, const char *folder)
+{
+    const char *text = read_beside(group, folder, group->is_old ? "cpu.cfs_quota_us" : "cpu.max");
+    double quota;
+
+    if (!text || text[0] < '0' || text[0] > '9') /* "max", -1 */
+        return INFINITY;
+    quota = (double)rps_signal_number(&text);
+    if (group->is_old)
+        text = read_beside(group, folder, "cpu.cfs_period_us");
+    return text ? quota / (double)rps_signal_number(&text) : INFINITY;
+}
+
+/* Of the group and those above it that which has the tightest limit is the one whose cpu.stat is
+ * read: it counts where it stops. 1: none has a limit. */
+static int find_limit(struct rps_signal_group *group)
+{
+    char folder[RPS_GROUP_PATH_MAX];
+    double tightest = INFINITY;
+
+    snprintf(folder, sizeof(folder), "%s", group->path[CPU]);
+    for (char *end = strrchr(folder, '/'); end; end = strrchr(folder, '/')) {
+        double limit;
+
+        *end = '\0';
+        limit = limit_of(group, folder);
+        if (limit < tightest) /* as far as the two paths are the same */
+            strcpy(group->path[CPU] + strlen(folder), "/cpu.stat");
+        tightest = fmin(limit, tightest);
+    }
+    return tightest == INFINITY;
+}
+
+static int find_groups_of(struct rps_signal_group *group, const char *root, pid_t pid)
 {
     char path[RPS_GROUP_PATH_MAX];
     ssize_t got;
@@ -214,7 +248,7 @@ static int find_limit(struct rps_signal_group *group, const char *root, pid_t pi
         return 1;
     group->text[got] = '\0';
     find_groups(group, group->text);
-    return !has_limit(group);
+    return 0;
 }
 
 int rps_signal_group_init(struct rps_signal_group *group, const char *root,
@@ -234,7 +268,9 @@ int rps_signal_group_init(struct rps_signal_group *group, const char *root,
     if (target->cgroup_count == 1) /* of several it would be a sum that nobody has set a limit of */
         rc = find_folder(group, root, target->cgroup_fd[0]);
     else if (target->pid_count == 1)
-        rc = find_limit(group, root, target->pid[0]);
+        rc = find_groups_of(group, root, target->pid[0]);
+    if (rc == 0 && find_limit(group) && target->kind != RPS_TARGET_CGROUP)
+        rc = 1;
     if (rc != 0) {
         rps_signal_group_free(group);
         return rc;

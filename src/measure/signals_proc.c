@@ -140,6 +140,7 @@ static void *thread_main(void *context)
 {
     struct reader *reader = context;
 
+    sched_setaffinity(0, sizeof(reader->cpus), &reader->cpus);
     for (;;) {
         wait_for(&reader->go);
         if (reader->ends)
@@ -152,16 +153,12 @@ static void *thread_main(void *context)
 /* Signals are the loop's; CPUs those that the reader was opened on: the loop's may be one. */
 static void start_thread(struct reader *reader)
 {
-    pthread_attr_t attr;
     sigset_t all, before;
 
     sigfillset(&all);
-    pthread_attr_init(&attr);
-    pthread_attr_setaffinity_np(&attr, sizeof(reader->cpus), &reader->cpus);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    reader->has_thread = pthread_create(&reader->thread, &attr, thread_main, reader) == 0;
+    reader->has_thread = pthread_create(&reader->thread, NULL, thread_main, reader) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
 }
 
 /* 1: the thread has read; waits: until it has. */

@@ -166,8 +166,9 @@ struct rps_signal_group {
     char text[65536];
 };
 
-/* Of a target that is a group this one; of one process that one whose CPU limit it has. It has been
- * read. 1: there is none, and nothing to free. */
+/* Of a target that is a group this one; of one process its own, where that or one above has a CPU
+ * limit. What limits stop is told of the tightest one. It has been read. 1: there is none, and
+ * nothing to free. */
 int rps_signal_group_init(struct rps_signal_group *group, const char *root,
                           const struct rps_target *target);
 void rps_signal_group_free(struct rps_signal_group *group);

@@ -335,12 +335,13 @@ static void count_ended(struct rps_signal_tree *tree, int doing)
         tree->ended[doing]++;
 }
 
-/* A thread has ended. The first of a process can be read until that has been waited for. */
+/* A thread has ended. The first of a process, if it was the last one, can be read until that has been
+ * waited for; else another thread may have its number by now, and be another program. */
 static void end_thread(struct rps_signal_tree *tree, struct rps_signal_thread *thread,
                        int64_t time_ns)
 {
     if (thread->schedstat_fd >= 0 && thread->tid == thread->process->pid &&
-        read_times(tree, thread) == 0)
+        thread->process->threads == 1 && read_times(tree, thread) == 0)
         count_ended(tree, thread->doing);
     if (thread->since_ns < tree->since_ns)
         thread->since_ns = tree->since_ns;
@@ -765,8 +766,10 @@ static void find_lacking(struct rps_signal_tree *tree, pid_t pid)
         if (faccessat(tree->files.folder_fd, path, F_OK, 0) < 0)
             tree->lacks |= files[i].slots;
     }
-    for (size_t i = 0; i < tree->thread_count; i++)
+    for (size_t i = 0; i < tree->thread_count; i++) {
         tree->thread[i].gone = tree->thread[i].process->is_gone = 0;
+        tree->thread[i].doing = AWAKE;
+    }
 }
 
 int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
@@ -786,7 +789,8 @@ int rps_signal_tree_init(struct rps_signal_tree *tree, const char *root,
     }
     rps_signal_tree_read(tree);
     pid = target->pid_count > 0 ? target->pid[0] : tree->first ? tree->first->pid : 0;
-    if (pid > 0 && (tree->thread_count == 0 || tree->thread[0].gone || tree->first->is_gone)) {
+    if (pid > 0 && (tree->thread_count == 0 || tree->thread[0].gone || tree->first->is_gone ||
+                    tree->thread[0].doing == ENDED)) {
         find_lacking(tree, pid);
         rps_signal_tree_read(tree);
     }

@@ -86,6 +86,22 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     return ret;
 }
 
+char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group *group, int most)
+{
+    char name[256], time[RPS_TEXT_NUMBER_SIZE];
+    size_t used = 0;
+
+    ret[0] = '\0';
+    for (int i = 0; i < group->wait_count && i < most && used < size; i++) {
+        int64_t ns = (int64_t)(group->wait[i].share * group->waited_s * RPS_NS_PER_S);
+
+        used += (size_t)snprintf(ret + used, size - used, "%s%s in %s", i > 0 ? ", " : "waited ",
+                                 rps_text_duration(time, sizeof(time), ns),
+                                 rps_share_name_text(name, sizeof(name), &group->wait[i].name));
+    }
+    return ret;
+}
+
 char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group *group)
 {
     const struct rps_share_top *top = group->top, *function = group->function;

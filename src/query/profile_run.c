@@ -205,7 +205,7 @@ static void work_free(struct work *work)
 
 /* What system signals say of the labels. */
 static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
-                       int resolution, const struct rps_phases *phases, struct rps_profile *profile,
+                       const struct rps_phases *phases, struct rps_profile *profile,
                        struct rps_error *err)
 {
     struct rps_run_part part = {phases->count,
@@ -215,7 +215,7 @@ static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_n
     for (size_t i = 0; i < phases->count; i++)
         part.stretch[i] = (struct rps_run_stretch){phases->phase[i].first, phases->phase[i].last,
                                                    (size_t)phases->phase[i].label};
-    return rps_run_system_read(profile->arena, reader, run_id, from_ns, to_ns, resolution, &part,
+    return rps_run_system_read(profile->arena, reader, run_id, from_ns, to_ns, &part,
                                &profile->system, err);
 }
 
@@ -242,8 +242,7 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
         end_rotation(&work);
         evaluate_all(&work);
         rps_profile_finish(&work.profile, &work.spreads);
-        result = read_system(reader, run_id, from_ns, to_ns, cpu_series.resolution, phases,
-                             &work.profile, err);
+        result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
     }
     work_free(&work);
     if (result == 0)

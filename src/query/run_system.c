@@ -54,15 +54,6 @@ static void add_slot(struct rps_system_sum *sum, double length_s, double value, 
     sum->sum += value;
 }
 
-uint64_t rps_system_row_readings(const struct rps_system_row *row)
-{
-    uint64_t count = 0;
-
-    for (int s = 0; s < rps_system_signal_count[row->source]; s++)
-        count = row->readings[s] > count ? row->readings[s] : count;
-    return count;
-}
-
 /* Blocks have sums of gauges over their readings; each stands for as much of its time. */
 void rps_run_system_add(struct rps_run_system *system, const struct rps_system_row *row)
 {
@@ -94,33 +85,48 @@ void rps_run_system_join(struct rps_run_system *to, const struct rps_run_system 
     }
 }
 
+/* The first stretch that does not end before a period. */
+static size_t pass_stretches(const struct rps_run_part *part, size_t at, uint64_t period)
+{
+    while (at < part->count && part->stretch[at].last < period)
+        at++;
+    return at;
+}
+
+/* Blocks that lie in a stretch, or between two, come instead of their readings. */
 static int read_source(struct rps_reader *reader, int64_t run_id, enum rps_system_source source,
-                       int64_t from_ns, int64_t to_ns, int resolution,
-                       const struct rps_run_part *part, struct rps_run_system *ret,
-                       struct rps_error *err)
+                       int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
+                       struct rps_run_system *ret, struct rps_error *err)
 {
     struct rps_system_cursor *cursor;
     struct rps_system_row row;
+    uint64_t next = 0;
     size_t at = 0;
     int result =
-        rps_system_cursor_open(&cursor, reader, run_id, source, from_ns, to_ns, resolution, err);
+        rps_system_cursor_open(&cursor, reader, run_id, source, from_ns, to_ns, RPS_LEVELS, err);
 
     if (result < 0)
         return result;
-    while ((result = rps_system_cursor_next(cursor, &row, err)) > 0) {
-        while (at < part->count && part->stretch[at].last < row.last_period)
-            at++;
+    for (;;) {
+        at = pass_stretches(part, at, next);
+        if (at == part->count)
+            break;
+        rps_system_cursor_limit(cursor, next < part->stretch[at].first ? part->stretch[at].first - 1
+                                                                       : part->stretch[at].last);
+        if ((result = rps_system_cursor_next(cursor, &row, err)) <= 0)
+            break;
+        next = row.last_period + 1;
+        at = pass_stretches(part, at, row.last_period);
         if (at < part->count && part->stretch[at].first <= row.last_period)
             rps_run_system_add(&ret[part->stretch[at].group], &row);
     }
     rps_system_cursor_close(cursor);
-    return result;
+    return result < 0 ? result : 0;
 }
 
 int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                        int64_t from_ns, int64_t to_ns, int resolution,
-                        const struct rps_run_part *part, struct rps_run_system **ret,
-                        struct rps_error *err)
+                        int64_t from_ns, int64_t to_ns, const struct rps_run_part *part,
+                        struct rps_run_system **ret, struct rps_error *err)
 {
     struct rps_run_stretch all = {0, INT64_MAX, 0};
     const struct rps_run_part whole = {1, &all, 1};
@@ -131,8 +137,8 @@ int rps_run_system_read(struct rps_arena *arena, struct rps_reader *reader, int6
         part = &whole;
     system = rps_arena_get(arena, part->group_count + 1, sizeof(*system));
     for (int source = 0; source < RPS_SYSTEM_SOURCES && result == 0; source++)
-        result = read_source(reader, run_id, (enum rps_system_source)source, from_ns, to_ns,
-                             resolution, part, system, err);
+        result = read_source(reader, run_id, (enum rps_system_source)source, from_ns, to_ns, part,
+                             system, err);
     for (size_t g = 0; g < part->group_count; g++)
         rps_run_system_join(&system[part->group_count], &system[g]);
     *ret = system;

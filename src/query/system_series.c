@@ -240,6 +240,7 @@ static int add_table(const struct run_series *run, const uint32_t symbol[REASONS
         }
     }
     table = rps_count_table_make(run->count, width, REASON_COUNTS, count, used);
+    table.is_read = 1;
     return rps_collected_add_table(collected, &table, err);
 }
 

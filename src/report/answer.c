@@ -294,6 +294,16 @@ static void say_change(struct words *words, const struct rps_report *report)
     say(words, ")");
 }
 
+/* In which functions its threads were off the CPU, of a run that says it. */
+static void say_waits(struct words *words, const struct rps_report *report)
+{
+    char text[1024];
+
+    if (report->shares.group_count > 0 &&
+        rps_share_waits_text(text, sizeof(text), report->shares.group, RPS_SHARES_WAITS)[0])
+        say(words, "Its threads %s (see `rpistat code --wall`)", text);
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE])
@@ -314,6 +324,8 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
         say(&words, "Its phases are not known: `rpistat phases` finds and keeps them");
     end_line(&words);
     say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
+    end_line(&words);
+    say_waits(&words, report);
     end_line(&words);
     if (report->phases)
         say_change(&words, report);

@@ -22,6 +22,7 @@
 #define OUTLIERS_MAX 10  /* stretches that are named; of more their number is said */
 #define LABEL_SURE   .75 /* below it, a label has a question mark */
 #define LABELS_MAX   8   /* of an odd turn, that are named */
+#define WAITS_TOLD   .1  /* of the time, in a function: it is named */
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -49,7 +50,6 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
         rps_json_null(&json, "at_most");
     rps_json_int64(&json, "sensitivity", find->level.steps);
     rps_json_bool(&json, "exact", options->exact);
-    rps_json_bool(&json, "variance", options->variance);
     rps_json_text(&json, "cpu", cpus);
     rps_json_array(&json, "signals");
     for (size_t s = 0; s < signal_count; s++)
@@ -531,18 +531,24 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
     return block;
 }
 
-/* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)". */
+/* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)"; in which
+ * function it waited most. */
 static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
 {
     const struct rps_share_group *group = &output->shares->group[l];
     double expected =
         rps_samples_expected(&output->shares->sampling, output->profile->label[l].cpu_s, 0);
     size_t used = strlen(rps_share_group_text(ret, size, group));
+    char text[320];
 
     if (rps_samples_are_short(group->samples, expected))
         snprintf(ret + used, size - used, "%s(%" PRIu64 " of %s%.0f samples)", used ? " " : "",
                  group->samples,
                  rps_samples_at_most(&output->shares->sampling, 0) ? "at most " : "", expected);
+    used = strlen(ret);
+    if (group->waited_s > WAITS_TOLD * output->profile->label[l].seconds &&
+        rps_share_waits_text(text, sizeof(text), group, 1)[0])
+        snprintf(ret + used, size - used, "%s%s", used ? ", " : "", text);
     return ret;
 }
 
@@ -551,7 +557,7 @@ static void add_words(struct rps_document *document, const struct rps_phase_outp
 {
     const struct rps_profile *profile = output->profile;
     struct rps_block *block;
-    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[256] = "";
+    char label[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE], code[640] = "";
 
     if (profile->label_count < 2)
         return;

@@ -38,9 +38,9 @@ int rps_report_read_system(struct rps_report *report, struct rps_error *err)
         result = rps_run_part_choose(arena, report->cpu_series.reader, report->run.run_id, &choice,
                                      &part, err);
     if (result == 0)
-        result = rps_run_system_read(
-            arena, report->cpu_series.reader, report->run.run_id, options->from_ns, options->to_ns,
-            options->region ? 0 : RPS_LEVELS, options->region ? &part : NULL, &system, err);
+        result = rps_run_system_read(arena, report->cpu_series.reader, report->run.run_id,
+                                     options->from_ns, options->to_ns,
+                                     options->region ? &part : NULL, &system, err);
     if (result == 0)
         report->system = system[part.group_count];
     rps_arena_free(arena);

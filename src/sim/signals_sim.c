@@ -114,28 +114,38 @@ static int fails(const struct sim_reader *reader)
     return 0;
 }
 
+/* As on a real machine, all but the workload each second. */
+static int is_due(const struct sim_reader *reader, int source, int64_t time_ns)
+{
+    return source == RPS_SYSTEM_TREE
+               ? rps_signal_pace_due(&reader->pace, time_ns)
+               : time_ns - reader->read_ns[source] >= RPS_NS_PER_S - reader->period_ns / 2;
+}
+
 static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
                         const struct rps_system_sink *sink, char *note, size_t size)
 {
     struct sim_reader *reader = self;
     struct rps_system_reading reading = {.period = period, .end_ns = time_ns - start_ns};
     char what[40];
+    int is_tree = 0;
 
     note[0] = '\0';
-    if (!force && !rps_signal_pace_due(&reader->pace, time_ns))
-        return;
     go_on(reader, time_ns);
-    reading.length_us = time_ns / RPS_NS_PER_US - reader->read_ns / RPS_NS_PER_US;
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
-        if (!reader->reads[source])
+        if (!reader->reads[source] || !(force || is_due(reader, source, time_ns)))
             continue;
+        reading.length_us = time_ns / RPS_NS_PER_US - reader->read_ns[source] / RPS_NS_PER_US;
         reading.valid =
             reader->script->named[source] & (fails(reader) ? always[source] : UINT32_MAX);
         take_reading(reader, source, &reading);
         sink->reading(sink->context, &reading);
+        is_tree |= source == RPS_SYSTEM_TREE;
+        memcpy(reader->read[source], reader->total[source], sizeof(reader->read[source]));
+        reader->read_ns[source] = time_ns;
     }
-    memcpy(reader->read, reader->total, sizeof(reader->read));
-    reader->read_ns = time_ns;
+    if (!is_tree)
+        return;
     snprintf(what, sizeof(what), "%lu thread%s", (unsigned long)phase_at(reader)->signals.threads,
              phase_at(reader)->signals.threads == 1 ? "" : "s");
     rps_signal_pace_spent(&reader->pace, time_ns,
@@ -167,7 +177,8 @@ static void reader_resume(void *self, int64_t time_ns)
 
     go_on(reader, time_ns);
     memcpy(reader->read, reader->total, sizeof(reader->read));
-    reader->read_ns = time_ns;
+    for (int source = 0; source < RPS_SYSTEM_SOURCES; source++)
+        reader->read_ns[source] = time_ns;
     rps_signal_pace_begin(&reader->pace, time_ns);
 }
 
@@ -187,6 +198,7 @@ int rps_signals_sim_open(struct sim_reader *reader, const struct sim_script *scr
     if (!reader->reads[RPS_SYSTEM_TREE] && !reader->reads[RPS_SYSTEM_MACHINE] &&
         !reader->reads[RPS_SYSTEM_GROUP])
         return rps_error_set(err, RPS_FAILED, "the script says nothing of them");
+    reader->period_ns = options->period_ns;
     rps_signal_pace_init(&reader->pace, options->period_ns, options->budget);
     *ret = (struct rps_system_reader){.self = reader,
                                       .state = reader_state,

@@ -11,12 +11,13 @@
 
 struct sim_reader {
     const struct sim_script *script; /* borrowed */
-    struct rps_signal_pace pace;
-    int reads[RPS_SYSTEM_SOURCES]; /* 1: that source is read */
-    int64_t now_ns;                /* up to here totals have been added up */
-    int64_t read_ns;               /* when was read last, or counting began */
-    size_t order;                  /* phase that now_ns is in, or at the end of */
-    int64_t phase_ns;              /* where it begins */
+    struct rps_signal_pace pace;     /* of the tree */
+    int64_t period_ns;
+    int reads[RPS_SYSTEM_SOURCES];       /* 1: that source is read */
+    int64_t now_ns;                      /* up to here totals have been added up */
+    int64_t read_ns[RPS_SYSTEM_SOURCES]; /* when was read last, or counting began */
+    size_t order;                        /* phase that now_ns is in, or at the end of */
+    int64_t phase_ns;                    /* where it begins */
     /* Of counters, ns or bytes: of the phases before, up to now, and as read last. */
     uint64_t before[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];
     uint64_t total[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];

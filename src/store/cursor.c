@@ -58,24 +58,16 @@ struct rps_cursor {
 /* What the cursor must know of the run: its sets, and the most slots any has. */
 static int read_shape(struct rps_cursor *cursor, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(cursor->reader,
-                                          "SELECT (SELECT count(*) FROM event_set"
-                                          " WHERE run_id = ?1), (SELECT max(slot) + 1 FROM event"
-                                          " WHERE run_id = ?1)",
-                                          cursor->run_id, &stmt, err);
+    sqlite3 *db = cursor->reader->db;
+    int code =
+        rps_database_ask(db, &cursor->set_count, "SELECT count(*) FROM event_set WHERE run_id = ?1",
+                         "i", cursor->run_id);
 
-    if (result < 0)
-        return result;
-    code = rps_reader_step(cursor->reader, stmt);
-    if (code == SQLITE_ROW) {
-        cursor->set_count = sqlite3_column_int64(stmt, 0);
-        cursor->slots = sqlite3_column_int64(stmt, 1);
-    } else {
-        result = rps_reader_error(cursor->reader, code, err);
-    }
-    sqlite3_finalize(stmt);
-    return result;
+    if (code == SQLITE_OK)
+        code = rps_database_ask(db, &cursor->slots,
+                                "SELECT max(slot) + 1 FROM event WHERE run_id = ?1", "i",
+                                cursor->run_id);
+    return code == SQLITE_OK ? 0 : rps_reader_error(cursor->reader, code, err);
 }
 
 /* The statements of a run's rows, for sets of at most `slots` events: a column that is not asked
@@ -111,7 +103,7 @@ static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
         {&cursor->thinned, "SELECT level, before_period FROM thinned WHERE run_id = ?1"
                            " AND cpu = ?2"},
         {&cursor->at_time, "SELECT period, start_ns FROM rollup WHERE run_id = ?1"
-                           " AND level = 1 AND cpu = ?2 AND period >= ?3 ORDER BY period LIMIT 1"},
+                           " AND level = ?4 AND cpu = ?2 AND period >= ?3 ORDER BY period LIMIT 1"},
         {&cursor->at_cycle, "SELECT cycle, period, start_ns + length_ns FROM period"
                             " WHERE run_id = ?1 AND cpu = ?2 AND (cycle, period) >= (?3, ?4)"
                             " ORDER BY cycle, period LIMIT 1"},
@@ -244,6 +236,34 @@ static int is_passed(const struct rps_cursor *cursor, int level, uint64_t *rotat
     return 1;
 }
 
+/* The first row of a statement of numbers, with two or three of them: 1, 0 when it has none, or
+ * RPS_FAILED. It is reset then. */
+static int first_row(struct rps_cursor *cursor, sqlite3_stmt *stmt, int64_t ret[3],
+                     struct rps_error *err)
+{
+    int code;
+
+    sqlite3_bind_int64(stmt, 2, cursor->cpu);
+    code = rps_reader_step(cursor->reader, stmt);
+    for (int i = 0; code == SQLITE_ROW && i < sqlite3_column_count(stmt); i++)
+        ret[i] = sqlite3_column_int64(stmt, i);
+    sqlite3_reset(stmt);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return rps_reader_error(cursor->reader, code, err);
+    return code == SQLITE_ROW;
+}
+
+/* Has the level a row there, or further on? To prepare the statement of its eighty columns takes
+ * longer. */
+static int has_block(struct rps_cursor *cursor, int level, struct rps_error *err)
+{
+    int64_t unused[3];
+
+    sqlite3_bind_int64(cursor->at_time, 3, cursor->at - cursor->set_count);
+    sqlite3_bind_int64(cursor->at_time, 4, level);
+    return first_row(cursor, cursor->at_time, unused, err);
+}
+
 /* Bring the rows of a level to the first, and of a block the first of its rows, whose number is at
  * least cursor->at. */
 static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
@@ -259,6 +279,10 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
             break;
         if ((result = step_level(cursor, level, err)) < 0)
             return result;
+    }
+    if (!rows->stmt && level > 0 && (result = has_block(cursor, level, err)) <= 0) {
+        rows->open = -1;
+        return result;
     }
     if (!rows->stmt)
         result = rps_reader_prepare(cursor->reader, rows_sql(level, cursor->slots), cursor->run_id,
@@ -278,26 +302,6 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
 
 /* --- where a part begins ---------------------------------------------------------------------- */
 
-/* The number of the first row, at or behind the number, of a level-1 block: 1, and its start; 0:
- * none; RPS_FAILED. */
-static int block_from(struct rps_cursor *cursor, int64_t number, int64_t *ret_number,
-                      int64_t *ret_start_ns, struct rps_error *err)
-{
-    int code;
-
-    sqlite3_bind_int64(cursor->at_time, 2, cursor->cpu);
-    sqlite3_bind_int64(cursor->at_time, 3, number);
-    code = rps_reader_step(cursor->reader, cursor->at_time);
-    if (code == SQLITE_ROW) {
-        *ret_number = sqlite3_column_int64(cursor->at_time, 0);
-        *ret_start_ns = sqlite3_column_int64(cursor->at_time, 1);
-    }
-    sqlite3_reset(cursor->at_time);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return rps_reader_error(cursor->reader, code, err);
-    return code == SQLITE_ROW;
-}
-
 /* *ret: a number from which on no period that belongs to the part is missed, found over the blocks
  * of level 1; 0 when there are none before the part. */
 static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error *err)
@@ -305,14 +309,17 @@ static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error 
     int64_t low = 0, high = INT64_MAX / 2, found = 0;
 
     while (low < high) {
-        int64_t middle = low + (high - low) / 2, number = 0, start_ns = 0;
-        int got = block_from(cursor, middle, &number, &start_ns, err);
+        int64_t middle = low + (high - low) / 2, row[3]; /* number and start of a block */
+        int got;
 
+        sqlite3_bind_int64(cursor->at_time, 3, middle);
+        sqlite3_bind_int64(cursor->at_time, 4, 1);
+        got = first_row(cursor, cursor->at_time, row, err);
         if (got < 0)
             return got;
-        if (got && number >= middle && start_ns <= cursor->from_ns) {
-            found = number;
-            low = number + 1;
+        if (got && row[0] >= middle && row[1] <= cursor->from_ns) {
+            found = row[0];
+            low = row[0] + 1;
         } else {
             high = middle;
         }
@@ -322,25 +329,13 @@ static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error 
     return 0;
 }
 
-/* The row of period at or behind a place: 1, *ret_cycle, *ret_number and its end; 0; RPS_FAILED. */
-static int period_from(struct rps_cursor *cursor, int64_t cycle, int64_t number, int64_t *ret_cycle,
-                       int64_t *ret_number, int64_t *ret_end_ns, struct rps_error *err)
+/* The row of period at or behind a place: its cycle, number and end. */
+static int period_from(struct rps_cursor *cursor, int64_t cycle, int64_t number, int64_t ret[3],
+                       struct rps_error *err)
 {
-    int code;
-
-    sqlite3_bind_int64(cursor->at_cycle, 2, cursor->cpu);
     sqlite3_bind_int64(cursor->at_cycle, 3, cycle);
     sqlite3_bind_int64(cursor->at_cycle, 4, number);
-    code = rps_reader_step(cursor->reader, cursor->at_cycle);
-    if (code == SQLITE_ROW) {
-        *ret_cycle = sqlite3_column_int64(cursor->at_cycle, 0);
-        *ret_number = sqlite3_column_int64(cursor->at_cycle, 1);
-        *ret_end_ns = sqlite3_column_int64(cursor->at_cycle, 2);
-    }
-    sqlite3_reset(cursor->at_cycle);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return rps_reader_error(cursor->reader, code, err);
-    return code == SQLITE_ROW;
+    return first_row(cursor, cursor->at_cycle, ret, err);
 }
 
 /* Does a row of period lie before the part, by its time, or before the number? */
@@ -356,30 +351,30 @@ static int is_before(const struct rps_cursor *cursor, int64_t number, int64_t en
  */
 static int seek_period(struct rps_cursor *cursor, struct rps_error *err)
 {
-    int64_t low = 0, high = INT64_MAX, place = 0, cycle, number, end_ns, first = 0;
+    int64_t low = 0, high = INT64_MAX, place = 0, row[3], first = 0;
 
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        int got = period_from(cursor, middle, 0, &cycle, &number, &end_ns, err);
+        int got = period_from(cursor, middle, 0, row, err);
 
         if (got < 0)
             return got;
-        if (got && cycle >= middle && is_before(cursor, number, end_ns)) {
-            place = cycle;
-            low = cycle < INT64_MAX ? cycle + 1 : high;
+        if (got && row[0] >= middle && is_before(cursor, row[1], row[2])) {
+            place = row[0];
+            low = place < INT64_MAX ? place + 1 : high;
         } else {
             high = middle;
         }
     }
     for (low = 0, high = INT64_MAX / 2; low < high;) {
         int64_t middle = low + (high - low) / 2;
-        int got = period_from(cursor, place, middle, &cycle, &number, &end_ns, err);
+        int got = period_from(cursor, place, middle, row, err);
 
         if (got < 0)
             return got;
-        if (got && cycle == place && number >= middle && is_before(cursor, number, end_ns)) {
-            first = number;
-            low = number + 1;
+        if (got && row[0] == place && row[1] >= middle && is_before(cursor, row[1], row[2])) {
+            first = row[1];
+            low = first + 1;
         } else {
             high = middle;
         }

@@ -163,7 +163,7 @@ int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *typ
     va_start(values, types);
     code = prepare_values(db, sql, types, values, &stmt);
     va_end(values);
-    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+    if (code == SQLITE_OK && (code = rps_database_step(stmt)) == SQLITE_ROW) {
         *ret = sqlite3_column_int64(stmt, 0);
         code = SQLITE_OK;
     }
@@ -223,6 +223,20 @@ int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3
     if (code == SQLITE_OK)
         code = rps_database_each(from, select, run_id, copy_row, copy);
     sqlite3_finalize(copy);
+    return code;
+}
+
+int rps_database_space(sqlite3 *db, uint64_t *ret_bytes, uint64_t *ret_free_bytes)
+{
+    sqlite3_int64 bytes = 0, pages = 0, unused = 0;
+    int code = rps_database_number(db, "PRAGMA page_size", &bytes);
+
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA page_count", &pages);
+    if (code == SQLITE_OK)
+        code = rps_database_number(db, "PRAGMA freelist_count", &unused);
+    *ret_bytes = (uint64_t)(bytes * pages);
+    *ret_free_bytes = (uint64_t)(bytes * unused);
     return code;
 }
 

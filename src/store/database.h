@@ -46,8 +46,8 @@ struct rps_database_options {
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err);
 
-/* Make the file called name, which is empty or a store, a whole store in WAL mode, without a
- * journal; it is what will be called path (make.h). 0 or RPS_FAILED. */
+/* Make the empty file called name an empty store, which is a copy of one; it is what will be called
+ * path (make.h). 0 or RPS_FAILED. */
 int rps_database_fill_store(void *path, const char *name, struct rps_error *err);
 
 /* Mark the runs of dead recorders, and say when they ended; an SQLite code. */
@@ -135,6 +135,9 @@ int rps_database_each(sqlite3 *db, const char *sql, int64_t run_id,
  * parameters as it has columns. ?1 of `select`, where it has one, is run_id. An SQLite code. */
 int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3 *to,
                       const char *insert);
+
+/* Bytes of the file, and of its pages that are not in use; an SQLite code. */
+int rps_database_space(sqlite3 *db, uint64_t *ret_bytes, uint64_t *ret_free_bytes);
 
 /* How much has been done for the next row of a query. */
 struct rps_step_limit {

@@ -383,26 +383,20 @@ static int read_detection(struct rps_reader *reader, int64_t run_id, int64_t num
 static int find_newest(struct rps_reader *reader, int64_t run_id, int64_t *ret,
                        struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = 0;
+    int64_t of_phase = -1;
+    int code = rps_database_ask(
+        reader->db, ret, "SELECT coalesce(max(detection), -1) FROM detection WHERE run_id = ?1",
+        "i", run_id);
 
-    if (rps_reader_prepare(reader,
-                           "SELECT max(detection),"
-                           " (SELECT max(detection) FROM phase WHERE run_id = ?1)"
-                           " FROM detection WHERE run_id = ?1",
-                           run_id, &stmt, err) < 0)
-        return RPS_FAILED;
-    code = rps_reader_step(reader, stmt);
-    if (code == SQLITE_ROW) {
-        result = sqlite3_column_type(stmt, 0) != SQLITE_NULL;
-        *ret = result ? sqlite3_column_int64(stmt, 0) : -1;
-        if (sqlite3_column_type(stmt, 1) != SQLITE_NULL && sqlite3_column_int64(stmt, 1) > *ret)
-            result = refuse_detection(reader, run_id, "they belong to no detection", err);
-    } else {
-        result = rps_reader_error(reader, code, err);
-    }
-    sqlite3_finalize(stmt);
-    return result;
+    if (code == SQLITE_OK)
+        code = rps_database_ask(reader->db, &of_phase,
+                                "SELECT coalesce(max(detection), -1) FROM phase WHERE run_id = ?1",
+                                "i", run_id);
+    if (code != SQLITE_OK)
+        return rps_reader_error(reader, code, err);
+    if (of_phase > *ret)
+        return refuse_detection(reader, run_id, "they belong to no detection", err);
+    return *ret >= 0;
 }
 
 int rps_reader_detection(struct rps_reader *reader, int64_t run_id, struct rps_detection *ret,

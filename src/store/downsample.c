@@ -458,17 +458,3 @@ int rps_downsample_is_in_vain(const struct rps_downsample *d)
 {
     return d->in_vain;
 }
-
-int rps_downsample_used_bytes(sqlite3 *db, uint64_t *ret)
-{
-    sqlite3_int64 bytes = 0, pages = 0, unused = 0;
-    int code = rps_database_number(db, "PRAGMA page_size", &bytes);
-
-    if (code == SQLITE_OK)
-        code = rps_database_number(db, "PRAGMA page_count", &pages);
-    if (code == SQLITE_OK)
-        code = rps_database_number(db, "PRAGMA freelist_count", &unused);
-    if (code == SQLITE_OK)
-        *ret = (uint64_t)(bytes * (pages - unused));
-    return code;
-}

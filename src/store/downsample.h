@@ -44,7 +44,5 @@ int rps_downsample_is_in_vain(const struct rps_downsample *downsample);
 /* Bytes that max_bytes must leave for a run, beside what the store holds already. */
 #define RPS_DOWNSAMPLE_ROOM_BYTES (UINT64_C(2) << 20)
 
-/* Pages in use, in bytes. An SQLite code. */
-int rps_downsample_used_bytes(sqlite3 *db, uint64_t *ret);
 
 #endif

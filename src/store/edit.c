@@ -25,34 +25,51 @@ static int open_store(const char *path, struct rps_reader *ret, struct rps_error
     return rps_database_open_existing(path, &ret->db, err);
 }
 
-static int do_change(struct rps_reader *store, int64_t run_id,
-                     int (*change)(void *context, sqlite3 *db), void *context,
-                     struct rps_error *err)
-{
-    int code = rps_database_exec(store->db, "BEGIN IMMEDIATE"), result = 0;
+/* What is done to a run, in a transaction. */
+typedef int change_run(void *context, struct rps_reader *store, int64_t run_id,
+                       struct rps_error *err);
 
+static int change_store(const char *path, int64_t run_id, change_run *change, void *context,
+                        struct rps_error *err)
+{
+    struct rps_reader store;
+    int code, result = open_store(path, &store, err);
+
+    if (result < 0)
+        return result;
+    code = rps_database_exec(store.db, "BEGIN IMMEDIATE"); /* opening has marked dead recorders' */
     if (code == SQLITE_OK)
-        result = rps_reader_require(store, run_id, err);
-    if (code == SQLITE_OK && result == 0)
-        code = change(context, store->db);
-    if (code == SQLITE_OK && result == 0)
-        code = rps_database_exec(store->db, "COMMIT");
-    return code == SQLITE_OK ? result : rps_reader_error(store, code, err);
+        result = rps_reader_require(&store, run_id, err);
+    if (code == SQLITE_OK && result == 0 && (result = change(context, &store, run_id, err)) == 0)
+        code = rps_database_exec(store.db, "COMMIT");
+    if (code != SQLITE_OK)
+        result = rps_reader_error(&store, code, err);
+    if (!sqlite3_get_autocommit(store.db))
+        rps_database_exec(store.db, "ROLLBACK");
+    rps_database_close_beside(store.db);
+    return result;
+}
+
+struct change {
+    int (*change)(void *context, sqlite3 *db);
+    void *context;
+};
+
+static int do_change(void *context, struct rps_reader *store, int64_t run_id, struct rps_error *err)
+{
+    const struct change *change = context;
+    int code = change->change(change->context, store->db);
+
+    (void)run_id;
+    return code == SQLITE_OK ? 0 : rps_reader_error(store, code, err);
 }
 
 int rps_store_change(const char *path, int64_t run_id, int (*change)(void *context, sqlite3 *db),
                      void *context, struct rps_error *err)
 {
-    struct rps_reader store;
-    int result = open_store(path, &store, err);
+    struct change both = {change, context};
 
-    if (result < 0)
-        return result;
-    result = do_change(&store, run_id, change, context, err);
-    if (!sqlite3_get_autocommit(store.db))
-        rps_database_exec(store.db, "ROLLBACK");
-    rps_database_close_beside(store.db);
-    return result;
+    return change_store(path, run_id, do_change, &both, err);
 }
 
 /* --- labels and tags -------------------------------------------------------------------------- */
@@ -73,28 +90,25 @@ static char *tag_patch(const struct rps_run_edit *edit)
     return rps_json_close(&json);
 }
 
+static int edit_run(void *context, struct rps_reader *store, int64_t run_id, struct rps_error *err)
+{
+    const struct rps_run_edit *edit = context;
+    char *patch = tag_patch(edit);
+    int code = !patch ? SQLITE_NOMEM
+                      : rps_database_do(store->db,
+                                        "UPDATE run SET label = CASE WHEN ?2 THEN ?3 ELSE label"
+                                        " END, tags = json_patch(tags, ?4) WHERE run_id = ?1",
+                                        "iitt", run_id, (int64_t)(edit->label != NULL), edit->label,
+                                        patch);
+
+    free(patch);
+    return code == SQLITE_OK ? 0 : rps_reader_error(store, code, err);
+}
+
 int rps_store_edit_run(const char *path, int64_t run_id, const struct rps_run_edit *edit,
                        struct rps_error *err)
 {
-    struct rps_reader store;
-    char *patch = tag_patch(edit);
-    int code, result = patch ? open_store(path, &store, err) : rps_error_memory(err);
-
-    if (result < 0) {
-        free(patch);
-        return result;
-    }
-    code = rps_database_do(store.db,
-                           "UPDATE run SET label = CASE WHEN ?2 THEN ?3 ELSE label END,"
-                           " tags = json_patch(tags, ?4) WHERE run_id = ?1",
-                           "iitt", run_id, (int64_t)(edit->label != NULL), edit->label, patch);
-    if (code != SQLITE_OK)
-        result = rps_reader_error(&store, code, err);
-    else if (sqlite3_changes(store.db) == 0)
-        result = rps_reader_require(&store, run_id, err);
-    free(patch);
-    rps_database_close_beside(store.db);
-    return result;
+    return change_store(path, run_id, edit_run, (void *)(uintptr_t)edit, err);
 }
 
 /* --- beside recorders ------------------------------------------------------------------------- */
@@ -176,16 +190,15 @@ int rps_edit_delete_rows(sqlite3 *db, int64_t run_id)
     return code;
 }
 
-/* Delete the run in a transaction. */
-static int delete_ended(struct rps_reader *store, int64_t run_id, struct rps_error *err)
+static int delete_ended(void *context, struct rps_reader *store, int64_t run_id,
+                        struct rps_error *err)
 {
     int64_t recording = 0;
     int result, code = rps_database_ask(store->db, &recording,
                                         "SELECT state = 'recording' FROM run WHERE run_id = ?1",
                                         "i", run_id);
 
-    if (code == SQLITE_DONE)
-        return rps_reader_require(store, run_id, err);
+    (void)context;
     if (code == SQLITE_OK && recording)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64 " of %s is being recorded: end its recording first",
@@ -200,20 +213,7 @@ static int delete_ended(struct rps_reader *store, int64_t run_id, struct rps_err
 
 int rps_store_delete_run(const char *path, int64_t run_id, struct rps_error *err)
 {
-    struct rps_reader store;
-    int code, result = open_store(path, &store, err);
-
-    if (result < 0)
-        return result;
-    code = rps_database_exec(store.db, "BEGIN IMMEDIATE"); /* opening has marked dead recorders' */
-    if (code == SQLITE_OK && (result = delete_ended(&store, run_id, err)) == 0)
-        code = rps_database_exec(store.db, "COMMIT");
-    if (code != SQLITE_OK)
-        result = rps_reader_error(&store, code, err);
-    if (!sqlite3_get_autocommit(store.db))
-        rps_database_exec(store.db, "ROLLBACK");
-    rps_database_close_beside(store.db);
-    return result;
+    return change_store(path, run_id, delete_ended, NULL, err);
 }
 
 /* --- space ------------------------------------------------------------------------------------ */
@@ -246,16 +246,7 @@ int rps_store_shrink(const char *path, struct rps_error *err)
 int rps_reader_space(struct rps_reader *reader, uint64_t *ret_bytes, uint64_t *ret_free_bytes,
                      struct rps_error *err)
 {
-    sqlite3_int64 page_bytes = 0, pages = 0, unused = 0;
-    int code = rps_database_number(reader->db, "PRAGMA page_size", &page_bytes);
+    int code = rps_database_space(reader->db, ret_bytes, ret_free_bytes);
 
-    if (code == SQLITE_OK)
-        code = rps_database_number(reader->db, "PRAGMA page_count", &pages);
-    if (code == SQLITE_OK)
-        code = rps_database_number(reader->db, "PRAGMA freelist_count", &unused);
-    if (code != SQLITE_OK)
-        return rps_reader_error(reader, code, err);
-    *ret_bytes = (uint64_t)pages * (uint64_t)page_bytes;
-    *ret_free_bytes = (uint64_t)unused * (uint64_t)page_bytes;
-    return 0;
+    return code == SQLITE_OK ? 0 : rps_reader_error(reader, code, err);
 }

@@ -4,18 +4,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "database.h"
+#include "embed.h"
 #include "path_check.h"
 #include "rpistat/random.h"
 #include "rpistat/rights.h"
 #include "rpistat/trust.h"
+
+/* An empty store, which SQLite has made of schema/schema.sql at build time (empty.py). */
+extern const struct rps_embedded rps_embedded_empty[];
 
 static int cannot_make(const char *path, struct rps_error *err)
 {
@@ -65,13 +71,22 @@ static int give_name(const char *temporary, const char *path, struct rps_error *
     int failed = link(temporary, path) < 0;
 
     if (failed && errno != EEXIST) /* a file system without links */
-        failed = renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) < 0;
-    if (failed && errno == EEXIST)
-        return 1;
+        failed = syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) < 0;
     if (failed)
-        return cannot_make(path, err);
+        return errno == EEXIST ? 1 : cannot_make(path, err);
     sync_folder(path);
     return 0;
+}
+
+int rps_database_fill_store(void *path, const char *name, struct rps_error *err)
+{
+    FILE *file = fopen(name, "r+e");
+    int failed =
+        !file || fwrite(rps_embedded_empty[0].text, rps_embedded_empty[0].size, 1, file) != 1;
+
+    if (file && fclose(file) != 0)
+        failed = 1;
+    return failed ? cannot_make(path, err) : 0;
 }
 
 int rps_database_make(const char *path, mode_t mode, rps_database_fill fill, void *context,

@@ -6,7 +6,7 @@
 
 #include "rpistat/error.h"
 
-/* Make the empty file called name a database in WAL mode, and close it; 0, or RPS_FAILED. */
+/* Make the empty file called name a database, and close it; 0, or RPS_FAILED. */
 typedef int (*rps_database_fill)(void *context, const char *name, struct rps_error *err);
 
 /*

@@ -35,67 +35,35 @@ struct merge {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* The columns that a table has in both stores, run_id first, and as many question marks. */
-struct columns {
-    sqlite3_str *names, *marks;
-};
-
-/* An SQLite code. The store has been checked: no table of it hides SQLite's pragma_table_info. */
-static int find_columns(struct merge *merge, const char *table, struct columns *ret)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(merge->to.db,
-                                  "SELECT name FROM pragma_table_info(?1)"
-                                  " WHERE name <> 'run_id' ORDER BY cid",
-                                  -1, &stmt, NULL);
-
-    sqlite3_str_appendall(ret->names, "run_id");
-    sqlite3_str_appendall(ret->marks, "?");
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC);
-    while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(stmt, 0);
-
-        code = name ? sqlite3_table_column_metadata(merge->from->db, "main", table, name, NULL,
-                                                    NULL, NULL, NULL, NULL)
-                    : SQLITE_NOMEM;
-        if (code == SQLITE_OK) {
-            sqlite3_str_appendf(ret->names, ", \"%w\"", name);
-            sqlite3_str_appendall(ret->marks, ", ?");
-        } else if (code == SQLITE_ERROR) { /* there is no such column */
-            code = SQLITE_OK;
-        }
-    }
-    sqlite3_finalize(stmt);
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-/* The statements that read a table's rows of a run, and write one; both are to be finalized in any
- * case. */
+/* The statements that read a table's rows of a run, run_id first, and write one; both are to be
+ * finalized in any case. What an older store lacks is there as NULL (schema.h). */
 static int prepare_copy(struct merge *merge, const char *table, sqlite3_stmt **ret_read,
                         sqlite3_stmt **ret_write, struct rps_error *err)
 {
-    struct columns columns = {sqlite3_str_new(NULL), sqlite3_str_new(NULL)};
-    int result = 0, code = find_columns(merge, table, &columns);
-    char *names = sqlite3_str_finish(columns.names), *marks = sqlite3_str_finish(columns.marks);
-    char *read = NULL, *write = NULL;
+    sqlite3_stmt *stmt = NULL;
+    char *read = NULL;
+    int result = 0,
+        code = sqlite3_prepare_v2(merge->to.db,
+                                  "SELECT 'run_id' || group_concat(', \"' || name || '\"'"
+                                  ", '') FROM pragma_table_info(?1)"
+                                  " WHERE name <> 'run_id'",
+                                  -1, &stmt, NULL);
 
-    if (names && marks) {
-        read = sqlite3_mprintf("SELECT %s FROM %s WHERE run_id = ?1", names, table);
-        write = sqlite3_mprintf("INSERT INTO %s (%s) VALUES (%s)", table, names, marks);
-    }
-    if (code == SQLITE_OK && (!read || !write))
-        code = SQLITE_NOMEM;
     if (code == SQLITE_OK)
-        code = rps_database_prepare(merge->to.db, write, ret_write);
+        code = rps_database_bind(stmt, "t", table);
+    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *names = (const char *)sqlite3_column_text(stmt, 0);
+
+        read = sqlite3_mprintf("SELECT %s FROM %s WHERE run_id = ?1", names, table);
+        code = names && read ? rps_database_prepare_insert(merge->to.db, table, names, ret_write)
+                             : SQLITE_NOMEM;
+    }
+    sqlite3_finalize(stmt);
     if (code != SQLITE_OK)
         result = rps_reader_error(&merge->to, code, err);
     else
         result = rps_reader_prepare(merge->from, read, merge->run->run_id, ret_read, err);
-    sqlite3_free(names);
-    sqlite3_free(marks);
     sqlite3_free(read);
-    sqlite3_free(write);
     return result;
 }
 

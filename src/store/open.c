@@ -412,11 +412,22 @@ static int set_wal_mode(sqlite3 *db, int *ret_set)
     return code;
 }
 
-static int fill_and_prove(sqlite3 *db)
+/* Where the log is new nothing is synced meanwhile: of a log that a loss of power leaves without its
+ * beginning nothing is read, and nothing has been taken up into the store. */
+static int fill_and_prove(sqlite3 *db, bool is_new_log, bool durability_full)
 {
-    int code = rps_schema_bring_up_to_date(db);
+    int code =
+        rps_database_exec(db, durability_full ? "PRAGMA synchronous = FULL"
+                              : is_new_log    ? "PRAGMA synchronous = OFF"
+                                              : "PRAGMA synchronous = NORMAL");
 
-    return code == SQLITE_OK ? prove(db) : code;
+    if (code == SQLITE_OK)
+        code = rps_schema_bring_up_to_date(db);
+    if (code == SQLITE_OK)
+        code = prove(db);
+    return code == SQLITE_OK && !durability_full
+               ? rps_database_exec(db, "PRAGMA synchronous = NORMAL")
+               : code;
 }
 
 /* An SQLite code; or RPS_FAILED, with a sentence, for a store whose schema is not right: nothing of
@@ -426,6 +437,7 @@ static int connect_write(const char *path, const char *name,
                          sqlite3 **ret, struct rps_error *err)
 {
     sqlite3_int64 version;
+    bool is_new_log = !rps_path_check_has_log(name);
     int code = open_connection(name, SQLITE_OPEN_READWRITE, ret);
 
     *ret_set = 0;
@@ -437,9 +449,6 @@ static int connect_write(const char *path, const char *name,
         code = rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
                                        "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
     if (code == SQLITE_OK)
-        code = rps_database_exec(*ret, options->durability_full ? "PRAGMA synchronous = FULL"
-                                                                : "PRAGMA synchronous = NORMAL");
-    if (code == SQLITE_OK)
         code = rps_database_number(*ret, "PRAGMA user_version", &version);
     if (code == SQLITE_OK && rps_schema_check(*ret, path, err) < 0)
         return RPS_FAILED;
@@ -448,7 +457,7 @@ static int connect_write(const char *path, const char *name,
     if (code == SQLITE_OK)
         code = set_wal_mode(*ret, ret_set);
     if (code == SQLITE_OK && *ret_set)
-        code = fill_and_prove(*ret);
+        code = fill_and_prove(*ret, is_new_log, options->durability_full);
     return rps_database_code(*ret, code);
 }
 
@@ -507,26 +516,6 @@ static int open_for_writing(const char *path, const char *name,
     }
     *ret = db;
     return 0;
-}
-
-int rps_database_fill_store(void *path, const char *name, struct rps_error *err)
-{
-    sqlite3 *db = NULL;
-    int is_set = 0, code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
-
-    if (code == SQLITE_OK)
-        code = take_alone(db);
-    if (code == SQLITE_OK) /* who has made it syncs it */
-        code = rps_database_exec(db, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY");
-    if (code == SQLITE_OK)
-        code = rps_schema_bring_up_to_date(db);
-    if (code == SQLITE_OK)
-        code = set_wal_mode(db, &is_set);
-    if (code == SQLITE_OK && !is_set)
-        code = SQLITE_PROTOCOL;
-    code = code == SQLITE_OK ? 0 : rps_database_error(db, code, path, err);
-    sqlite3_close(db);
-    return code;
 }
 
 /* is_own: it was made just now, and is not to be looked at. */

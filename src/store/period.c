@@ -110,7 +110,7 @@ static int64_t thousandths(double square, double sum)
 {
     double ratio = THOUSAND * square / sum;
 
-    return sum > 0 && ratio < INT64_MAX / 2 ? llround(fmax(THOUSAND, ratio)) : -1;
+    return sum > 0 && ratio < (double)(INT64_MAX / 2) ? llround(fmax(THOUSAND, ratio)) : -1;
 }
 
 /* In thousandths; `product` is the sum of products of what has the sums of squares a and b. */

@@ -46,27 +46,16 @@ static void release(struct rps_reader *reader, enum rps_reader_kept which)
 
 /* --- finding runs ----------------------------------------------------------------------------- */
 
-/* 1 and the number that sql gives, 0 when it gives no row, RPS_FAILED. Parameters: a number and a
- * text, either may be unused. */
-static int read_number(struct rps_reader *reader, const char *sql, int64_t number, const char *text,
-                       int64_t *ret, struct rps_error *err)
+/* 1 and the number that sql gives, 0 when it gives no row, RPS_FAILED. ?1 is `number`. */
+static int read_number(struct rps_reader *reader, const char *sql, int64_t number, int64_t *ret,
+                       struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(reader, sql, number, &stmt, err);
+    int code = rps_database_ask(reader->db, ret, sql, "i", number);
 
-    if (result < 0)
-        return result;
-    if (text)
-        sqlite3_bind_text(stmt, 2, text, -1, SQLITE_STATIC);
-    code = rps_reader_step(reader, stmt);
-    if (code == SQLITE_ROW) {
-        *ret = sqlite3_column_int64(stmt, 0);
-        result = 1;
-    } else if (code != SQLITE_DONE) {
-        result = rps_reader_error(reader, code, err);
-    }
-    sqlite3_finalize(stmt);
-    return result;
+    reader->limit.calls = 0;
+    if (code != SQLITE_OK && code != SQLITE_DONE)
+        return rps_reader_error(reader, code, err);
+    return code == SQLITE_OK;
 }
 
 int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_error *err)
@@ -75,9 +64,9 @@ int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_er
     int is_default = strcmp(reader->path, RPS_STORE_DEFAULT_PATH) == 0;
     const char *option = is_default ? "" : " -i ", *path = is_default ? "" : reader->path;
 
-    if (read_number(reader, "SELECT count(*) FROM run", 0, NULL, &count, err) < 0 ||
-        read_number(reader, "SELECT min(run_id) FROM run", 0, NULL, &first, err) < 0 ||
-        read_number(reader, "SELECT max(run_id) FROM run", 0, NULL, &last, err) < 0)
+    if (read_number(reader, "SELECT count(*) FROM run WHERE ?1", 1, &count, err) < 0 ||
+        read_number(reader, "SELECT min(run_id) FROM run WHERE ?1", 1, &first, err) < 0 ||
+        read_number(reader, "SELECT max(run_id) FROM run WHERE ?1", 1, &last, err) < 0)
         return RPS_FAILED;
     if (count == 0)
         return rps_error_set(err, RPS_FAILED,
@@ -152,7 +141,7 @@ static int last_end(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
         " WHERE track.cpu IS NOT NULL) "
         "SELECT coalesce(max((SELECT start_ns + length_ns FROM period WHERE run_id = ?1"
         " AND period.cpu = track.cpu ORDER BY cycle DESC, period DESC LIMIT 1)), -1) FROM track";
-    int result = read_number(reader, sql, run_id, NULL, ret_ns, err);
+    int result = read_number(reader, sql, run_id, ret_ns, err);
 
     return result < 0 ? result : 0;
 }
@@ -273,7 +262,7 @@ int rps_reader_require(struct rps_reader *reader, int64_t run_id, struct rps_err
 {
     int64_t found;
     int result =
-        read_number(reader, "SELECT run_id FROM run WHERE run_id = ?1", run_id, NULL, &found, err);
+        read_number(reader, "SELECT run_id FROM run WHERE run_id = ?1", run_id, &found, err);
 
     if (result == 0)
         return no_such_run(reader, run_id, err);
@@ -370,10 +359,14 @@ int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_n
         " ORDER BY r.period DESC LIMIT 1)), -1) FROM thinned AS t,"
         " (SELECT 1 AS level UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4) AS l"
         " WHERE t.run_id = ?1 AND t.level = 0";
-    int result;
+    int64_t unused;
+    int result =
+        read_number(reader, "SELECT 1 FROM thinned WHERE run_id = ?1 AND level = 0 LIMIT 1", run_id,
+                    &unused, err);
 
     *ret_ns = -1;
-    result = read_number(reader, sql, run_id, NULL, ret_ns, err);
+    if (result > 0)
+        result = read_number(reader, sql, run_id, ret_ns, err);
     *ret_ns = sane_time(*ret_ns);
     return result < 0 ? result : 0;
 }
@@ -381,24 +374,14 @@ int rps_reader_thinned(struct rps_reader *reader, int64_t run_id, int64_t *ret_n
 int rps_reader_thinned_to(struct rps_reader *reader, int64_t run_id, int32_t cpu, uint64_t period,
                           int *ret_level, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(reader,
-                                          "SELECT max(level) + 1 FROM thinned WHERE run_id = ?1"
-                                          " AND cpu = ?2 AND before_period > ?3",
-                                          run_id, &stmt, err);
+    int64_t level = 0;
+    int code = rps_database_ask(reader->db, &level,
+                                "SELECT coalesce(max(level) + 1, 0) FROM thinned WHERE run_id = ?1"
+                                " AND cpu = ?2 AND before_period > ?3",
+                                "iii", run_id, (int64_t)cpu, (int64_t)period);
 
-    if (result < 0)
-        return result;
-    sqlite3_bind_int64(stmt, 2, cpu);
-    sqlite3_bind_int64(stmt, 3, (int64_t)period);
-    code = rps_reader_step(reader, stmt);
-    *ret_level = code == SQLITE_ROW ? rps_database_index(stmt, 0, RPS_LEVELS + 1) : 0;
-    if (*ret_level < 0)
-        *ret_level = 0;
-    if (code != SQLITE_ROW)
-        result = rps_reader_error(reader, code, err);
-    sqlite3_finalize(stmt);
-    return result;
+    *ret_level = level > 0 && level <= RPS_LEVELS ? (int)level : 0;
+    return code == SQLITE_OK ? 0 : rps_reader_error(reader, code, err);
 }
 
 /* --- marks and gaps --------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@
 
 #include "database.h"
 #include "findings.h"
+#include "make.h"
 #include "path_check.h"
 #include "reconstruct.h"
 #include "salvage.h"
@@ -28,6 +29,8 @@
 #include "rpistat/rights.h"
 
 struct repair {
+    const char *path;
+    char *new_path;
     sqlite3 *from;
     int damaged; /* descriptor of a file that SQLite cannot read as a store; else -1 */
     char *copy;  /* owned: path of a copy of it that has a schema again; NULL: none was needed */
@@ -102,52 +105,11 @@ static int open_damaged(struct repair *repair, const char *path, struct rps_erro
     return result;
 }
 
-/* --- the new one ------------------------------------------------------------------------------ */
-
 static int is_there(const char *path, const char *new_path, struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
                          "%s is there already: name a new file for what can be saved of %s",
                          new_path, path);
-}
-
-static int check_new(const char *path, const char *new_path, struct rps_error *err)
-{
-    struct stat status;
-
-    if (new_path[0] == '\0')
-        return rps_error_set(err, RPS_FAILED, "the new store's name is empty: give a file name");
-    return lstat(new_path, &status) == 0 ? is_there(path, new_path, err) : 0;
-}
-
-/* Create a file of a name that nobody else has, beside the place of the new store. */
-static int create_new(struct repair *repair, const char *new_path, struct rps_error *err)
-{
-    const struct rps_database_options options = {0};
-    uint32_t number;
-    int fd, code;
-
-    sqlite3_randomness(sizeof(number), &number);
-    if (asprintf(&repair->to.path, "%s.%08" PRIx32, new_path, number) < 0) {
-        repair->to.path = NULL;
-        return rps_error_memory(err);
-    }
-    fd = open(repair->to.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0) {
-        rps_error_set(err, RPS_FAILED,
-                      "cannot create %s: %s; choose another place for the new store with -o",
-                      new_path, strerror(errno));
-        free(repair->to.path); /* nothing of that name is ours to remove */
-        repair->to.path = NULL;
-        return RPS_FAILED;
-    }
-    close(fd);
-    if (rps_database_open_write(repair->to.path, &options, &repair->to.db, err) < 0)
-        return RPS_FAILED;
-    /* nobody sees it before it is whole, and on the disk */
-    code =
-        rps_database_exec(repair->to.db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
-    return code == SQLITE_OK ? 0 : rps_reader_error(&repair->to, code, err);
 }
 
 /* --- a schema that is lost -------------------------------------------------------------------- */
@@ -246,41 +208,6 @@ static int open_copy(struct repair *repair, const char *path, struct rps_error *
     return 0;
 }
 
-static void remove_new(const struct repair *repair)
-{
-    static const char *const suffix[] = {"", "-wal", "-shm", "-journal", ".copy"};
-    char name[4096];
-
-    for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]) && repair->to.path; i++)
-        if (snprintf(name, sizeof(name), "%s%s", repair->to.path, suffix[i]) < (int)sizeof(name))
-            unlink(name);
-}
-
-/* Give the new store its name, unless somebody else has taken it meanwhile. */
-static int move_in_place(struct repair *repair, const char *path, const char *new_path,
-                         struct rps_error *err)
-{
-    int fd = open(repair->to.path, O_RDWR | O_CLOEXEC), failed;
-
-    rps_database_exec(repair->to.db, "VACUUM"); /* only makes it smaller, by a third */
-    sqlite3_close(repair->to.db);
-    repair->to.db = NULL;
-    failed = fd < 0 || fsync(fd) < 0;
-    if (fd >= 0)
-        close(fd);
-    if (failed)
-        return rps_error_set(err, RPS_FAILED, "cannot write %s: %s", new_path, strerror(errno));
-    failed = renameat2(AT_FDCWD, repair->to.path, AT_FDCWD, new_path, RENAME_NOREPLACE) < 0;
-    if (failed && (errno == EINVAL || errno == ENOSYS)) /* a file system that does not know it */
-        failed = link(repair->to.path, new_path) < 0;
-    if (failed && errno == EEXIST)
-        return is_there(path, new_path, err);
-    if (failed)
-        return rps_error_set(err, RPS_FAILED, "cannot give the new store the name %s: %s", new_path,
-                             strerror(errno));
-    return 0;
-}
-
 /* --- its runs --------------------------------------------------------------------------------- */
 
 /* All runs. Some may have no row in `run`: then so many periods must tell that it was no damaged
@@ -343,40 +270,68 @@ static int bring_in_rows(struct repair *repair, const char *path, struct rps_err
     return 0;
 }
 
+/* Make the new store of what can be read; nobody sees it before it is whole, and on the disk. */
+static int fill_new(void *context, const char *name, struct rps_error *err)
+{
+    const struct rps_database_options options = {0};
+    struct repair *repair = context;
+    int result = rps_database_fill_store(repair->new_path, name, err), code;
+
+    repair->to.path = (char *)(uintptr_t)name;
+    if (result == 0)
+        result = rps_database_open_write(name, &options, &repair->to.db, err);
+    if (result < 0)
+        return result;
+    code =
+        rps_database_exec(repair->to.db, "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
+    if (code != SQLITE_OK)
+        result = rps_reader_error(&repair->to, code, err);
+    if (result == 0 && repair->damaged >= 0)
+        result = open_copy(repair, repair->path, err);
+    if (result == 0)
+        result = bring_in_rows(repair, repair->path, err);
+    if (result == 0)
+        result = reconstruct_runs(repair, err);
+    if (result == 0)
+        rps_database_exec(repair->to.db, "VACUUM"); /* only makes it smaller, by a third */
+    sqlite3_close(repair->to.db);
+    return result;
+}
+
 int rps_store_repair(const char *path, const char *new_path, const struct rps_finding_sink *sink,
                      struct rps_repair_result *ret, struct rps_error *err)
 {
-    struct repair repair = {.findings.sink = sink, .damaged = -1};
+    struct repair repair = {.path = path,
+                            .new_path = (char *)(uintptr_t)new_path,
+                            .findings.sink = sink,
+                            .damaged = -1};
     struct rps_rights_before before = {0};
-    int result = check_new(path, new_path, err);
+    struct stat status;
+    int result = 0;
 
-    if (result == 0)
-        result = open_damaged(&repair, path, err);
+    if (new_path[0] == '\0')
+        return rps_error_set(err, RPS_FAILED, "the new store's name is empty: give a file name");
+    if (lstat(new_path, &status) == 0)
+        return is_there(path, new_path, err);
+    result = open_damaged(&repair, path, err);
     if (result == 0)
         result = rps_rights_take_for(new_path, RPS_RIGHTS_BESIDE, &before, err);
     if (result == 0)
-        result = create_new(&repair, new_path, err);
-    if (result == 0 && repair.damaged >= 0)
-        result = open_copy(&repair, path, err);
-    if (result == 0)
-        result = bring_in_rows(&repair, path, err);
-    if (result == 0)
-        result = reconstruct_runs(&repair, err);
-    if (result == 0)
-        result = move_in_place(&repair, path, new_path, err);
+        result = rps_database_make(new_path, 0644, fill_new, &repair, err);
+    if (result > 0)
+        result = is_there(path, new_path, err);
     if (result == 0) {
         rps_findings_end(&repair.findings);
         *ret = repair.result;
     }
-    sqlite3_close(repair.to.db);
     sqlite3_close(repair.from);
-    remove_new(&repair);
+    if (repair.copy)
+        unlink(repair.copy);
     rps_rights_return(&before);
     if (repair.damaged >= 0)
         close(repair.damaged);
     free(repair.copy);
     if (repair.from && repair.damaged < 0)
         rps_database_tidy(path);
-    free(repair.to.path);
     return result;
 }

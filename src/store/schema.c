@@ -6,12 +6,8 @@
 #include "schema.h"
 
 #include "database.h"
-#include "embed.h"
 
 #include <stdio.h>
-
-/* made at build time from schema/schema.sql */
-extern const struct rps_embedded rps_embedded_schema[];
 
 static const char sql_columns[] = "SELECT t.name, c.name FROM main.sqlite_schema AS t,"
                                   " pragma_table_info(t.name, 'main') AS c WHERE t.type = 'table'";

@@ -7,6 +7,11 @@
 
 #include <sqlite3.h>
 
+#include "embed.h"
+
+/* schema/schema.sql, made a part of the program at build time. */
+extern const struct rps_embedded rps_embedded_schema[];
+
 /* A new store without rows, in memory; *ret is to be closed in any case. An SQLite code. */
 int rps_schema_open(sqlite3 **ret);
 

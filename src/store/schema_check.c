@@ -11,6 +11,7 @@
 #include "schema_check.h"
 
 #include "database.h"
+#include "schema.h"
 #include "tables.h"
 
 #include <stdbool.h>
@@ -53,7 +54,7 @@ static int look_at(sqlite3 *db, const char *name, const char *type, const char *
         *ret = type;
     } else if (own && strncmp(sql_of, "CREATE TABLE ", 13) != 0) {
         *ret = "virtual table";
-    } else if (own) {
+    } else if (own && !strstr(rps_embedded_schema[0].text, sql_of)) { /* not word by word as here */
         snprintf(sql, sizeof(sql), "PRAGMA main.table_xinfo(%s)", own->name);
         code = rps_database_each(db, sql, 0, find_hidden, &hidden);
         *ret = hidden ? "table with computed columns" : NULL;

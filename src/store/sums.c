@@ -7,28 +7,21 @@
 #include "database.h"
 
 /* By set: bits of the slots whose event is measured. */
-static int load_measured(struct rps_reader *reader, int64_t run_id, int set_count, uint32_t *ret,
-                         struct rps_error *err)
+struct measured {
+    uint32_t *bits;
+    int set_count;
+};
+
+static int add_measured(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    int code, result = rps_reader_prepare(reader,
-                                          "SELECT set_no, slot FROM event WHERE run_id = ?1"
-                                          " AND state = 'measured'",
-                                          run_id, &stmt, err);
+    const struct measured *measured = context;
+    int set = rps_database_index(stmt, 0, measured->set_count);
+    int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
 
-    if (result < 0)
-        return result;
-    while ((code = rps_reader_step(reader, stmt)) == SQLITE_ROW) {
-        int set = rps_database_index(stmt, 0, set_count);
-        int slot = rps_database_index(stmt, 1, RPS_SLOT_MAX);
-
-        if (set >= 0 && slot >= 0)
-            ret[set] |= 1u << slot;
-    }
-    if (code != SQLITE_DONE)
-        result = rps_reader_error(reader, code, err);
-    sqlite3_finalize(stmt);
-    return result;
+    (void)err;
+    if (set >= 0 && slot >= 0)
+        measured->bits[set] |= 1u << slot;
+    return 0;
 }
 
 /* What is at hand while the rows go by. */
@@ -103,7 +96,11 @@ int rps_run_sums(struct rps_reader *reader, int64_t run_id, const struct rps_rol
     if (!ret->sum || !sums.measured || !sums.block || !sums.rollup)
         result = rps_error_memory(err);
     if (result == 0)
-        result = load_measured(reader, run_id, ret->set_count, sums.measured, err);
+        result = rps_reader_each(reader,
+                                 "SELECT set_no, slot FROM event WHERE run_id = ?1"
+                                 " AND state = 'measured'",
+                                 run_id, 0, add_measured,
+                                 &(struct measured){sums.measured, ret->set_count}, err);
     if (result == 0)
         result = sum_rows(reader, run_id, &sums, ret, err);
     rps_rollup_free(sums.rollup);

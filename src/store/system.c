@@ -119,6 +119,17 @@ int rps_system_row_insert(sqlite3 *db, sqlite3_stmt **stmt, int64_t run_id,
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
+#define SUM_MOST 9e18
+
+uint64_t rps_system_row_readings(const struct rps_system_row *row)
+{
+    uint64_t count = 0;
+
+    for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++)
+        count = row->readings[slot] > count ? row->readings[slot] : count;
+    return count;
+}
+
 static uint64_t cell_of(uint64_t period, int level)
 {
     return period >> (RPS_LEVEL_BITS * level);
@@ -130,12 +141,19 @@ static int64_t add_wrapped(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static void add_slot(struct rps_system_row *sum, const struct rps_system_row *row, int slot)
+/* reading_us: the length of a reading of the row. */
+static void add_slot(struct rps_system_block *block, const struct rps_system_row *row, int slot,
+                     double reading_us)
 {
+    struct rps_system_row *sum = &block->row;
     bool first = sum->readings[slot] == 0;
 
     if (row->readings[slot] == 0)
         return;
+    if (is_gauge(row->source, slot)) {
+        block->integral[slot] += (double)row->sum[slot] * reading_us;
+        block->known_us[slot] += (double)row->readings[slot] * reading_us;
+    }
     sum->sum[slot] = first ? row->sum[slot] : add_wrapped(sum->sum[slot], row->sum[slot]);
     sum->lowest[slot] = first ? row->lowest[slot] : fmin(sum->lowest[slot], row->lowest[slot]);
     sum->highest[slot] = first ? row->highest[slot] : fmax(sum->highest[slot], row->highest[slot]);
@@ -146,27 +164,49 @@ static void add_to_block(struct rps_system_block *block, int level,
                          const struct rps_system_row *row)
 {
     struct rps_system_row *sum = &block->row;
+    uint64_t readings = rps_system_row_readings(row);
+    double reading_us = fmax((double)row->length_us, 1) / (double)(readings > 0 ? readings : 1);
 
-    if (!block->used) {
-        *block = (struct rps_system_block){true, *row};
-        sum->level = level;
-        return;
-    }
+    if (!block->used)
+        *block = (struct rps_system_block){
+            .used = true, .row = {.source = row->source, .level = level, .period = row->period}};
     sum->last_period = row->last_period;
     sum->end_ns = row->end_ns;
     sum->length_us = add_wrapped(sum->length_us, row->length_us);
     for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++)
-        add_slot(sum, row, slot);
+        add_slot(block, row, slot, reading_us);
+}
+
+/* What a gauge comes to; of a damaged store it may be no number. */
+static void finish_gauges(struct rps_system_block *block)
+{
+    for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++) {
+        double sum =
+            block->integral[slot] / block->known_us[slot] * (double)block->row.readings[slot];
+
+        if (block->known_us[slot] > 0)
+            block->row.sum[slot] = fabs(sum) < SUM_MOST ? llround(sum) : 0;
+    }
+}
+
+/* Add a row to the block of the next level; of the highest to all of the run, which so comes to the
+ * same whether finer rows are there or not. */
+static void add_upwards(struct rps_system_blocks *blocks, const struct rps_system_row *row)
+{
+    int level = row->level < RPS_LEVELS ? row->level + 1 : 0;
+
+    add_to_block(&blocks->block[level], level, row);
 }
 
 static int close_block(struct rps_system_blocks *blocks, int level,
                        const struct rps_system_block_sink *sink)
 {
     struct rps_system_block *block = &blocks->block[level];
-    int code = sink->row(sink->context, &block->row);
+    int code;
 
-    if (level < RPS_LEVELS)
-        add_to_block(&blocks->block[level + 1], level + 1, &block->row);
+    finish_gauges(block);
+    code = sink->row(sink->context, &block->row);
+    add_upwards(blocks, &block->row);
     block->used = false;
     return code;
 }
@@ -182,9 +222,7 @@ int rps_system_blocks_add(struct rps_system_blocks *blocks, const struct rps_sys
         if (block->used && cell_of(block->row.period, level) != cell_of(row->period, level))
             code = close_block(blocks, level, sink);
     }
-    add_to_block(&blocks->block[0], 0, row);
-    if (row->level < RPS_LEVELS)
-        add_to_block(&blocks->block[row->level + 1], row->level + 1, row);
+    add_upwards(blocks, row);
     return code;
 }
 
@@ -196,6 +234,7 @@ int rps_system_blocks_end(struct rps_system_blocks *blocks,
     for (int level = 1; level <= RPS_LEVELS && code == SQLITE_OK; level++)
         if (blocks->block[level].used)
             code = close_block(blocks, level, sink);
+    finish_gauges(&blocks->block[0]);
     return code;
 }
 
@@ -290,7 +329,7 @@ int rps_system_write_reading(struct rps_system_write *write, sqlite3 *db, int64_
 {
     struct target target = {write, db, run_id};
     const struct rps_system_block_sink sink = {&target, insert_block};
-    const struct rps_system_block *all = &write->now[reading->source].block[0];
+    const struct rps_system_block *newest = &write->now[reading->source].block[1];
     struct rps_system_row row = {
         .source = reading->source,
         .period = reading->period,
@@ -300,7 +339,7 @@ int rps_system_write_reading(struct rps_system_write *write, sqlite3 *db, int64_
     };
     int code;
 
-    if (all->used && reading->period <= all->row.last_period)
+    if (newest->used && reading->period <= newest->row.last_period)
         return SQLITE_OK;
     for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++)
         if (reading->valid & (UINT32_C(1) << slot))

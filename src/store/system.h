@@ -1,6 +1,9 @@
 /*
  * Readings of system signals and their blocks, as rows of the store; how the writer makes them.
  *
+ * A gauge stands for the time since the reading before, and readings are not equally long: of a block
+ * its mean over time is kept, as the sum that so many equal readings would have.
+ *
  * A block of level k has the readings of the periods that have the same number / 16^k. It is
  * written when a reading of another one comes, and at the end of the run.
  */
@@ -55,6 +58,8 @@ struct rps_system_blocks {
     struct rps_system_block {
         bool used;
         struct rps_system_row row;
+        double integral[RPS_SYSTEM_SLOT_MAX]; /* of gauges over time, value x us, */
+        double known_us[RPS_SYSTEM_SLOT_MAX]; /* and how much of that they were known */
     } block[RPS_LEVELS + 1];
 };
 

@@ -28,7 +28,8 @@ struct rps_system_cursor {
     struct rps_reader *reader;
     int64_t run_id, from_ns, to_ns;
     int resolution;
-    uint64_t at; /* number of the next period */
+    uint64_t at;   /* number of the next period */
+    uint64_t last; /* that a block may have */
     sqlite3_stmt *hold;
     struct rows rows[RPS_LEVELS + 1];
 };
@@ -70,6 +71,7 @@ int rps_system_cursor_open(struct rps_system_cursor **ret, struct rps_reader *re
     cursor->run_id = run_id;
     cursor->from_ns = from_ns;
     cursor->to_ns = to_ns;
+    cursor->last = UINT64_MAX;
     cursor->resolution = resolution < 0 ? 0 : resolution < RPS_LEVELS ? resolution : RPS_LEVELS;
     result = prepare(cursor, source, err);
     if (result < 0) {
@@ -161,10 +163,16 @@ static const struct rps_system_row *choose(const struct rps_system_cursor *curso
             continue;
         finest = finest ? finest : row;
         *ret_coarsest = row;
-        if (level <= cursor->resolution && is_inside(cursor, row))
+        if (level <= cursor->resolution && row->last_period <= cursor->last &&
+            is_inside(cursor, row))
             chosen = row;
     }
     return chosen ? chosen : finest;
+}
+
+void rps_system_cursor_limit(struct rps_system_cursor *cursor, uint64_t last)
+{
+    cursor->last = last;
 }
 
 int rps_system_cursor_next(struct rps_system_cursor *cursor, struct rps_system_row *ret,

@@ -29,15 +29,16 @@ static int make_uuid(char ret[40], struct rps_error *err)
 /* Does what the store holds leave room for a run below max_bytes? RPS_FAILED and a sentence. */
 static int check_room(struct rps_writer *writer, struct rps_error *err)
 {
-    uint64_t max_bytes = writer->options.max_bytes, used = 0;
+    uint64_t max_bytes = writer->options.max_bytes, used = 0, unused = 0;
     char is[RPS_TEXT_NUMBER_SIZE], max[RPS_TEXT_NUMBER_SIZE];
     int code;
 
     if (max_bytes == 0)
         return 0;
-    code = rps_downsample_used_bytes(writer->db, &used);
+    code = rps_database_space(writer->db, &used, &unused);
     if (code != SQLITE_OK)
         return rps_database_error(writer->db, code, writer->path, err);
+    used -= unused;
     if (used + RPS_DOWNSAMPLE_ROOM_BYTES <= max_bytes)
         return 0;
     return rps_error_set(err, RPS_FAILED,

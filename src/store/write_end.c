@@ -108,8 +108,10 @@ static int tell_place(const struct rps_writer *writer, struct rps_error *err)
                              "%s was deleted, moved or replaced during the recording, which could "
                              "not go on beside it: if the file was moved, it holds the recording",
                              writer->path);
-    return rps_error_set(err, RPS_FAILED, "%s %s during the recording, which is saved as %s",
-                         writer->path, writer->why_saved, writer->saved_path);
+    return rps_error_set(err, RPS_FAILED,
+                         "%s was deleted, moved or replaced during the recording, which is saved as"
+                         " %s",
+                         writer->path, writer->saved_path);
 }
 
 /* Write the end of the run, and say what did not get into the store. */
@@ -164,32 +166,60 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
 
 /* --- behind the end --------------------------------------------------------------------------- */
 
-int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
-                             struct rps_error *err)
+int rps_writer_change(struct rps_writer *writer, int (*change)(void *context, sqlite3 *db),
+                      void *context, struct rps_error *err)
 {
-    int code, result;
+    int code, result = 0;
 
     if (rps_writer_hold(writer, err) < 0)
         return RPS_FAILED;
-    code = rps_write_run_estimates(writer->db, writer->run_id, plan);
-    result =
-        code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
+    code = rps_database_exec(writer->db, "BEGIN IMMEDIATE");
+    if (code == SQLITE_OK)
+        code = change(context, writer->db);
+    if (code == SQLITE_OK)
+        code = rps_database_exec(writer->db, "COMMIT");
+    if (code != SQLITE_OK)
+        result = rps_database_error(writer->db, code, rps_writer_file(writer), err);
+    if (!sqlite3_get_autocommit(writer->db))
+        rps_database_exec(writer->db, "ROLLBACK");
     rps_writer_release(writer);
     return result;
 }
 
+struct after {
+    int64_t run_id;
+    const struct rps_plan *plan;
+    int64_t after_ns;
+};
+
+static int set_estimates(void *context, sqlite3 *db)
+{
+    const struct after *after = context;
+
+    return rps_write_run_estimates(db, after->run_id, after->plan);
+}
+
+int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *plan,
+                             struct rps_error *err)
+{
+    struct after after = {.run_id = writer->run_id, .plan = plan};
+
+    return rps_writer_change(writer, set_estimates, &after, err);
+}
+
+static int set_after(void *context, sqlite3 *db)
+{
+    const struct after *after = context;
+
+    return rps_database_do(db, "UPDATE run SET recorder_after_ns = ?2 WHERE run_id = ?1", "ii",
+                           after->run_id, after->after_ns);
+}
+
 int rps_writer_set_after(struct rps_writer *writer, int64_t after_ns, struct rps_error *err)
 {
-    int code, result;
+    struct after after = {.run_id = writer->run_id, .after_ns = after_ns};
 
-    if (rps_writer_hold(writer, err) < 0)
-        return RPS_FAILED;
-    code = rps_database_do(writer->db, "UPDATE run SET recorder_after_ns = ?2 WHERE run_id = ?1",
-                           "ii", writer->run_id, after_ns);
-    result =
-        code == SQLITE_OK ? 0 : rps_database_error(writer->db, code, rps_writer_file(writer), err);
-    rps_writer_release(writer);
-    return result;
+    return rps_writer_change(writer, set_after, &after, err);
 }
 
 int rps_writer_read(struct rps_writer *writer,
@@ -203,7 +233,9 @@ int rps_writer_read(struct rps_writer *writer,
         return RPS_FAILED;
     reader.db = writer->db;
     rps_database_limit_steps(reader.db, &reader.limit);
+    rps_database_exec(reader.db, "BEGIN"); /* else each query locks */
     result = read(context, &reader, err);
+    rps_database_exec(reader.db, "COMMIT");
     sqlite3_progress_handler(reader.db, 0, NULL, NULL); /* of the limit, which ends here */
     rps_writer_release(writer);
     return result;

@@ -159,16 +159,6 @@ int rps_write_run_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *pl
     return code;
 }
 
-/* End the transaction that led to code. */
-static int commit_or_roll_back(sqlite3 *db, int code)
-{
-    if (code == SQLITE_OK)
-        code = rps_database_exec(db, "COMMIT");
-    if (code != SQLITE_OK && !sqlite3_get_autocommit(db))
-        rps_database_exec(db, "ROLLBACK");
-    return code;
-}
-
 int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps_plan *plan,
                         int64_t *ret_run_id)
 {
@@ -189,7 +179,10 @@ int rps_write_run_begin(sqlite3 *db, const struct rps_run *run, const struct rps
                                " VALUES (?1, ?2, ?3, ?4)",
                                "iiti", run_id, rps_clock_realtime_ns(), run->boot_id,
                                RPS_HEARTBEAT_INTERVAL_NS);
-    code = commit_or_roll_back(db, code);
+    if (code == SQLITE_OK)
+        code = rps_database_exec(db, "COMMIT");
+    if (code != SQLITE_OK && !sqlite3_get_autocommit(db))
+        rps_database_exec(db, "ROLLBACK");
     if (code == SQLITE_OK)
         *ret_run_id = run_id;
     return code;
@@ -319,12 +312,7 @@ static int set_metrics(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
 
 int rps_write_run_estimates(sqlite3 *db, int64_t run_id, const struct rps_plan *plan)
 {
-    int code = rps_database_exec(db, "BEGIN IMMEDIATE");
+    int code = set_events(db, run_id, plan);
 
-    if (code != SQLITE_OK)
-        return code;
-    code = set_events(db, run_id, plan);
-    if (code == SQLITE_OK)
-        code = set_metrics(db, run_id, plan);
-    return commit_or_roll_back(db, code);
+    return code == SQLITE_OK ? set_metrics(db, run_id, plan) : code;
 }

@@ -42,8 +42,8 @@ int rps_write_run_end(sqlite3 *db, int64_t run_id, const struct rps_run *run, in
  * SQLite code. */
 int rps_write_run_start(sqlite3 *db, int64_t run_id);
 
-/* Write the estimates of the plan's events and metrics, of those that have one, in a transaction. An
- * SQLite code. */
+/* Write the estimates of the plan's events and metrics, of those that have one, in the caller's
+ * transaction. An SQLite code. */
 int rps_write_run_estimates(sqlite3 *db, int64_t run_id, const struct rps_plan *plan);
 
 /* The part of rps_write_run_end that writes the sums, inside the caller's transaction. */

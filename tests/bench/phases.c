@@ -144,26 +144,22 @@ static double cpu_s(void)
 /* Labels of the detector; its CPU seconds. */
 static double detect(const struct options *options, const struct phase_series *series, int *label)
 {
-    struct rps_phases_options find = {.detect = options->detect};
+    const struct rps_phases_options find = {.detect = options->detect,
+                                            .level.fine = !options->shown};
     struct rps_found_phases answer = {0};
-    struct rps_phases fine = {0}, *found = &fine;
+    const struct rps_phases *found;
     struct rps_error err;
     double begin = cpu_s(), end;
-    int result = options->shown
-                     ? rps_phases_find(&series->signals, &find, &answer, &err)
-                     : rps_detect(&series->signals, &find.detect, &fine, &answer.details, &err);
 
-    if (result < 0) {
+    if (rps_phases_find(&series->signals, &find, &answer, &err) < 0) {
         fprintf(stderr, "phases: %s\n", err.message);
         exit(1);
     }
     end = cpu_s();
-    if (options->shown)
-        found = rps_phase_levels_shown(&answer.levels);
+    found = rps_phase_levels_shown(&answer.levels);
     for (size_t k = 0; k < found->count; k++)
         for (size_t i = found->phase[k].first; i <= found->phase[k].last; i++)
             label[i] = answer.details.wanders ? 0 : found->phase[k].label; /* as it is shown */
-    rps_phases_free(&fine);
     rps_found_phases_free(&answer);
     return end - begin;
 }

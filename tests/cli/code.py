@@ -309,7 +309,7 @@ def test_pprof():
     with store:
         store.execute("UPDATE module SET build_id = 'abcd1234' WHERE path = ?", [WORK])
         frame = store.execute("SELECT frame FROM location WHERE function = 'load' AND line = 9").fetchone()[0]
-        store.execute("INSERT INTO location VALUES (1, ?, 1, 'outer', '/src/load.c', 5, 'debug')", [frame])
+        store.execute("INSERT INTO location VALUES (1, ?, 1, 'outer', '/src/load.c', 5, 'debug', NULL)", [frame])
     store.close()
     expect(FOLDER.call("export", "-r", "1", "--format", "pprof", "-o", "all.pb"), 0)
     profile = Profile(FOLDER.read("all.pb"))

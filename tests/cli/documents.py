@@ -23,6 +23,7 @@ ELSEWHERE = [
     r"sh examples/quickstart$",  # it builds all anew
     r"sh tests/run$",            # this is a part of it
     r"(sh examples/package/deb|apt install .*)$",  # cli/package
+    r"sh examples/package/static$",  # build/musl
     r"rpistat stop\b",           # cli/status: it ends what is recorded elsewhere, too
     r"rpistat verify\b",         # cli/verify, alone on the machine
     r"rpistat watch --http$",    # cli/live_page

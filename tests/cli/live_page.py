@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -247,8 +248,21 @@ def test_damaged():
             pass
 
 
+def test_dies():
+    """that the process which makes data died is told, and the server goes on"""
+    FOLDER.write("long.sim", "phase calm 1000s\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:long.sim", "-o", "long.data"), 0)
+    # 32 KiB is what reading a store takes; more than that of data kills who writes them
+    with Server(FOLDER, "-i", "long.data") as server:
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (32768, 32768))
+        assert "ended early" in server.data()["error"]
+        assert server.get("/rows?after=0")["rows"]
+        assert server.end() == 0
+
+
 CASES = [test_loopback, test_token, test_host, test_methods, test_headers, test_garbage, test_half_open,
-         test_other_user, test_data, test_live, test_memory, test_ends, test_damaged]
+         test_other_user, test_data, test_live, test_memory, test_ends, test_damaged,
+         test_dies]
 
 with FOLDER:
     try:

@@ -790,7 +790,7 @@ def test_naming():
         answers = []
         for change in [
                 "UPDATE frame SET function = 65536 * (frame + 1)",
-                "INSERT INTO location SELECT run_id, frame, depth + 1, function, file, line, how FROM location",
+                "INSERT INTO location SELECT run_id, frame, depth + 1, function, file, line, how, alike FROM location",
                 "UPDATE location SET function = 'fill' WHERE depth = 0",  # is inlined in all of them
                 "UPDATE location SET function = 'fill'",  # all are called the same
                 "UPDATE location SET how = 'none', function = 'stripped'"]:

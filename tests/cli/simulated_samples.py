@@ -198,6 +198,9 @@ def check_wall():
         text = expect(folder.call("code", "--wall"), 0).stdout
         assert "4.000 s on a CPU, by samples, and 4.050 s off it" in text, text
         assert "Waited 3.050 s in hold_the_lock (lock.c:7), 1.000 s in wait_pipe (lock.c:20)." in text, text
+        head = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert ("Its threads waited 3.050 s in hold_the_lock (lock.c:7), 1.000 s in wait_pipe (lock.c:20) "
+                "(see `rpistat code --wall`)." in head), head
         assert re.search(r"\n +37\.9 % +37\.9 % +3\.050 s +3\.050 s +futex_wait +simulated +lock\.c:7 +hold_the_lock\n", text), text
         part = {row["name"]: int(row["waited"]) for row in rows_of(folder, "--from", "3s", "--to", "7s")}
         assert part["hold_the_lock"] == 1050000 + 950000 and part["wait_pipe"] == 950000, part
@@ -231,6 +234,9 @@ def check_wall_phases():
         expect(folder.call("record", "-q", "--wall", "--frequency", "100", "--pmu", "sim:waits.sim"), 0)
         text = expect(folder.call("code", "--wall"), 0).stdout
         assert re.search(r"\n  A +18\.\d+ s +0\.0 % +solve 9\d %\n  B +18\.\d+ s +7\d\.\d % +hold_the_lock 100 %\n", text), text
+        part = " ".join(expect(folder.call("phases"), 0).stdout.split())
+        assert re.search(r" B: .*?, waited 14\.4 s in hold_the_lock \(lock\.c:7\)", part), part
+        assert part.count(", waited ") == 1, part
         part = rows_of(folder, "B")
         assert [(row["name"], row["waited"]) for row in part if int(row["self"]) > 0] == [("hold_the_lock", "14400000")], part
 
@@ -275,6 +281,26 @@ def check_wall_refused():
         refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "nothing but code and system signals")
 
 
+def check_many_names():
+    """where many functions are named, names that come again are not in the store again, and nobody sees that"""
+    with Folder(runs=0) as folder:
+        folder.write("many.sim", "".join("function f%d %d 16 %s.c:1-2\n" % (i, 65536 + 16 * i, "ab"[i % 2]) for i in range(2100)) +
+                     "".join("phase p%d 60ms code=f%d\n" % (i, i) for i in range(2100)))
+        expect(folder.call("record", "-q", "--pmu", "sim:many.sim"), 0)
+        lines = expect(folder.call("code", "--lines", "--format", "csv"), 0).stdout
+        for store in "rpistat.data", "merged.data", "repaired.data":
+            if store == "merged.data":
+                expect(folder.call("merge", "rpistat.data", "-i", store), 0)
+            elif store == "repaired.data":
+                expect(folder.call("check", "--repair", "-o", store), 0)
+            found = sqlite3.connect(folder / store)
+            assert found.execute("SELECT count(alike), sum(function = '') FROM location").fetchall() == [(52, 52)], store
+            assert found.execute("SELECT count(DISTINCT function), min(line), max(line), count(*) FROM frame_name WHERE file ="
+                                 " substr('ab', 1 + substr(function, 2) % 2, 1) || '.c'").fetchall() == [(2100, 1, 2, 4200)], store
+            assert expect(folder.call("code", "--lines", "--format", "csv", "-i", store), 0).stdout == lines, store
+            expect(folder.call("check", "-i", store), 0)
+
+
 def check_refused():
     """an error in the script's code says where"""
     with Folder() as folder:
@@ -283,4 +309,4 @@ def check_refused():
 
 
 tap.main([check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
-          check_refused])
+          check_many_names, check_refused])

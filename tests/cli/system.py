@@ -340,12 +340,48 @@ def test_group():
     text = words(expect(FOLDER.call("compare", "-i", "limited.data", "-i", "hardly.data", "1", "1"), 0).stdout)
     assert re.search(r"Stopped by a CPU limit 3\.00 s 0\.296 s", text), text
     assert rows("limited.data", "SELECT name, total, lowest, highest, state FROM signal WHERE source = 2 ORDER BY slot") == [
-        ("g_throttled", 3000000, 0, 750000, "read"), ("g_memory", 60 * 65536, 65536, 65536, "read"),
-        ("g_read", 12288, 0, 3080, "read"), ("g_written", None, None, None, "unsupported")]
+        ("g_throttled", 3000000, 0, 750000, "read"), ("g_memory", 6 * 65536, 65536, 65536, "read"),
+        ("g_read", 12288, 0, 3072, "read"), ("g_written", None, None, None, "unsupported")]
     listed = table("export", "-i", "limited.data", "--format", "signals")
     assert sum(int(row["g_throttled_us"] or 0) for row in listed) == 3000000
     assert {row["source"] for row in listed} == {"tree", "group"}
+    wide = table("export", "-i", "limited.data")
+    assert list(wide[0])[-5:] == ["m_wait", "g_throttled_s_per_s", "g_memory_mib", "g_read_mib_s", "g_written_mib_s"]
+    assert [(row["period"], row["g_throttled_s_per_s"], row["g_memory_mib"]) for row in wide if row["g_memory_mib"]] == [
+        (str(10 * n + 9), "0" if n < 2 else "0.75", "64") for n in range(6)]
+    assert {row["g_written_mib_s"] for row in wide} == {""}
     expect(FOLDER.call("check", "-i", "limited.data"), 0)
+
+
+def test_late():
+    """a recorder that was stopped for seconds has one long reading, and all sums"""
+    record("late.data", "late 2s 3s\nphase a 10s threads=2 in=lock:1 wait=50% read=1000K\n")
+    lengths = [length for length, in rows("late.data", "SELECT length_us FROM reading ORDER BY period")]
+    assert sorted(lengths)[-2:] == [100000, 3100000] and sum(lengths) == 10000000, lengths
+    near(system("late.data"), on_cpu_s=5, wait_s=5, in_lock_s=10, threads_s=20, read_mib_s=1000 / 1024)
+
+
+def test_long_wait():
+    """a wait that is longer than its period counts where it ends: stored so, and shown as long as its thread was off the CPU"""
+    record("long.data", "default threads=1 rss=1M wait=50%\nphase a 10s\n")
+    db = store("long.data")
+    db.execute("UPDATE reading SET s1 = CASE WHEN period = 50 THEN 4000000 ELSE 0 END")
+    db.execute("DELETE FROM reading_rollup")
+    db.commit()
+    db.close()
+    near(system("long.data"), on_cpu_s=5, wait_s=4, asleep_s=1)
+    row = table("export", "-i", "long.data")[50]
+    assert row["wait_s_per_s"] == "40", row
+    part = words(report("long.data", "--from", "5s", "--to", "5.1s"))
+    assert "Of 0.100 s: 0.050 s on a CPU, 0.050 s waiting for one" in part, part
+    expect(FOLDER.call("plot", "-i", "long.data", "-o", "long.html"), 0)
+    assert re.search(rb'"threadsPanel": \{[^}]*?"top": (\d+)', FOLDER.read("long.html")).group(1) == b"1"
+
+
+def test_partial():
+    """of a sum that some readings do not know it is stored of how many it is"""
+    assert rows("failed.data", "SELECT name, readings FROM signal WHERE name IN ('wait', 'threads', 'read')") == [
+        ("wait", 90), ("threads", 100), ("read", 90)]
 
 
 EXEC = """\
@@ -370,4 +406,5 @@ def test_exec():
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_merged, test_killed,
-              test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden])
+              test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
+              test_late, test_long_wait, test_partial])

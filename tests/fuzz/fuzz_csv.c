@@ -13,7 +13,7 @@
 
 static void detect(const struct rps_csv_signals *table)
 {
-    const struct rps_detect_options options = {.variance = table->signals.count % 2 == 1};
+    const struct rps_detect_options options = {.exact = table->signals.count % 2 == 1};
     const char **name = calloc(table->signals.signal_count, sizeof(*name));
     struct rps_detect_details details;
     struct rps_components components = {0};

@@ -258,8 +258,8 @@ static void add_rows(sqlite3 *db, struct fuzz_bytes *bytes)
         "i,"
         " 1, 1 FROM n",
         "INSERT OR IGNORE INTO stack SELECT 1, i * 150, i * 150 - 1, i, char(33 + i / 45 % 45,"
-        " 78 + i % 45, 78 + i % 2) FROM n",
-        "INSERT OR IGNORE INTO location SELECT 1, i % 50, i / 50, 'f' || i, 'x', i, 'debug' FROM n",
+        " 78 + i % 46, 78 + i % 2) FROM n",
+        "INSERT OR IGNORE INTO location SELECT 1, i % 50, i / 50, 'f' || i, 'x', i, 'debug', nullif(i % 7, 3) FROM n",
         "INSERT OR IGNORE INTO code_count SELECT 1, i % 5, -1, i, i % 3, char(33 + i / 45 % 45) ||"
         " char(78 + i % 45), '', nullif(char(33 + i % 90), '!') FROM n",
         "INSERT OR IGNORE INTO detection SELECT 1, i, 'x', '{}', i % 3, 'r' || i FROM n",

@@ -5,13 +5,16 @@
 # Each line: a Debian package, and the check that tells that it is not needed. Checks look for the
 # thing itself and not for the package, so that they are right on other systems too.
 
-packages_build='
+packages_tools='
 gcc              command -v cc
 libc6-dev        has_header stdio.h
 meson            command -v meson
 ninja-build      command -v ninja
 pkg-config       command -v pkg-config
 python3          command -v python3
+'
+
+packages_build="$packages_tools"'
 libsqlite3-dev   pkg-config --exists sqlite3
 libinih-dev      pkg-config --exists inih
 libcsv-dev       has_header csv.h

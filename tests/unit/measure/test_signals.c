@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,15 +140,23 @@ static void meet(void)
         _exit(1);
 }
 
-static struct child start(void (*task)(void))
+/* A fork whose number is chosen, which takes rights; -1 without them. */
+static pid_t fork_as(pid_t pid)
+{
+    const uint64_t arguments[] = {0, 0, 0, 0, SIGCHLD, 0, 0, 0, (uint64_t)(uintptr_t)&pid, 1};
+
+    return (pid_t)syscall(SYS_clone3, arguments, sizeof(arguments));
+}
+
+/* as 0: with any number. */
+static struct child start_as(void (*task)(void), pid_t as)
 {
     int go[2], said[2];
     struct child child;
 
     assert_int_equal(pipe2(go, 0), 0);
     assert_int_equal(pipe2(said, 0), 0);
-    child.pid = fork();
-    assert_true(child.pid >= 0);
+    child.pid = as > 0 ? fork_as(as) : fork();
     if (child.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(go[1]);
@@ -161,6 +170,14 @@ static struct child start(void (*task)(void))
     close(said[1]);
     child.go = go[1];
     child.said = said[0];
+    return child;
+}
+
+static struct child start(void (*task)(void))
+{
+    struct child child = start_as(task, 0);
+
+    assert_true(child.pid > 0);
     return child;
 }
 
@@ -568,6 +585,45 @@ static void test_unseen(void **state)
     test.reader.close(test.reader.self);
 }
 
+/* A thread's number is given to another one before the next reading: what that did is its own, and
+ * the file that was open is not read for it. */
+static void test_number_again(void **state)
+{
+    struct child child = start(spin_in_steps), other;
+    const struct rps_system_reading *reading;
+    int64_t times[2], seen_us;
+    struct test test;
+
+    (void)state;
+    wait_for(&child);
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 1, 1000);
+    go_on(&child);
+    read_next(&test);
+    seen_us = sum_of(&test, RPS_TREE_RUNNING);
+    assert_true(seen_us > 10000);
+    end(&child);
+    other = start_as(spin_in_steps, child.pid);
+    if (other.pid < 0) {
+        test.reader.close(test.reader.self);
+        skip();
+    }
+    assert_int_equal(other.pid, child.pid);
+    wait_for(&other);
+    go_on(&other);
+    go_on(&other);
+    read_next(&test); /* nothing was heard yet */
+    assert_int_equal(sum_of(&test, RPS_TREE_RUNNING), seen_us);
+    hear(&test, RPS_SAMPLE_EXIT, child.pid, child.pid, 0, test.time_ns - 2);
+    hear(&test, RPS_SAMPLE_FORK, other.pid, other.pid, getpid(), rps_clock_monotonic_ns());
+    times_of(other.pid, &times[0], &times[1]);
+    reading = read_next(&test);
+    assert_in_range(sum_of(&test, RPS_TREE_RUNNING) - seen_us, times[0] / 1000 - 1,
+                    times[0] / 1000 + 1);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 1);
+    test.reader.close(test.reader.self);
+    end(&other);
+}
+
 /* A period is read once, when it is due. */
 static void test_pace(void **state)
 {
@@ -727,12 +783,160 @@ static void test_lacking(void **state)
     assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 1);
     assert_int_equal(reading->value[RPS_TREE_RSS], 50 * sysconf(_SC_PAGESIZE) / 1024);
     test.reader.close(test.reader.self);
+    write_thread(9, 9, "1000000 5000 10\n", "futex_wait", "9 (a) S 1 9");
+    snprintf(path, sizeof(path), "%s/proc/9/wchan", root);
+    assert_int_equal(remove(path), 0);
+    snprintf(path, sizeof(path), "%s/proc/9/task/9/wchan", root);
+    assert_int_equal(remove(path), 0);
+    open_reader(&test, root, RPS_SYSTEM_TREE, (const pid_t[]){9}, 1, 1, 1000);
+    test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can);
+    assert_string_equal(can.reason[RPS_TREE_IN_IO], "this kernel has no wchan");
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 1);
+    assert_true(has(reading, RPS_TREE_RUNNING));
+    assert_false(has(reading, RPS_TREE_IN_IO));
+    test.reader.close(test.reader.self);
     open_reader(&test, root, RPS_SYSTEM_TREE, (const pid_t[]){8}, 1, 1, 1000); /* hidepid */
     test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can);
     assert_int_equal(can.supported & ~(UINT32_C(1) << RPS_TREE_UNSEEN), 0);
     assert_string_equal(can.reason[RPS_TREE_IN_IO], "its processes are not shown in /proc");
     assert_string_equal(can.reason[RPS_TREE_RSS], "its processes are not shown in /proc");
     test.reader.close(test.reader.self);
+}
+
+/* A thread that becomes another program keeps its number, and its times go on; those of the thread
+ * whose number it takes do not count again. */
+static void test_exec(void **state)
+{
+    const struct rps_system_reading *reading;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    write_thread(7, 7, "3000000 9000 11\n", "futex_wait", "7 (b) S 1 7");
+    hear(&test, RPS_SAMPLE_NAME, 7, 7, 0, test.time_ns + 1);
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_RUNNING], 2000);
+    assert_int_equal(reading->value[RPS_TREE_WAIT], 4);
+    /* two threads more, the last of which becomes the program */
+    write_thread(7, 8, "50000000 5000 10\n", "futex_wait", "8 (b) S 1 7");
+    write_thread(7, 9, "70000000 5000 10\n", "futex_wait", "9 (b) S 1 7");
+    hear(&test, RPS_SAMPLE_FORK, 7, 8, 7, test.time_ns + 1);
+    hear(&test, RPS_SAMPLE_FORK, 7, 9, 7, test.time_ns + 2);
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_RUNNING], 120000);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 3);
+    write_thread(7, 7, "71000000 5000 10\n", "futex_wait", "7 (c) S 1 7");
+    hear(&test, RPS_SAMPLE_EXIT, 7, 8, 0, test.time_ns + 3);
+    hear(&test, RPS_SAMPLE_EXIT, 7, 7, 0, test.time_ns + 4);
+    hear(&test, RPS_SAMPLE_NAME, 7, 7, 0, test.time_ns + 5);
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 1);
+    assert_int_equal(reading->value[RPS_TREE_RUNNING], 0);
+    write_thread(7, 7, "75000000 8000 12\n", "futex_wait", "7 (c) S 1 7");
+    test.count = 0;
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_RUNNING], 4000);
+    assert_int_equal(reading->value[RPS_TREE_WAIT], 3);
+    test.reader.close(test.reader.self);
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 0, 1000); /* it is not heard of */
+    write_thread(7, 7, "1000000 5000 13\n", "futex_wait", "7 (d) S 1 7");
+    assert_int_equal(read_next(&test)->value[RPS_TREE_RUNNING], 0);
+    write_thread(7, 7, "3000000 5000 13\n", "futex_wait", "7 (d) S 1 7");
+    assert_int_equal(read_next(&test)->value[RPS_TREE_RUNNING], 2000);
+    test.reader.close(test.reader.self);
+}
+
+/* This process has no more rights to the folder than any user, and gets them back; what stands in
+ * its way afterwards it may not read. */
+static int own_one(const char *path, const struct stat *unused, int kind, struct FTW *place)
+{
+    (void)unused;
+    (void)kind;
+    (void)place;
+    return chown(path, 65534, 65534);
+}
+
+static void lose_rights(void)
+{
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(nftw(root, own_one, 16, FTW_PHYS), 0);
+    assert_int_equal(setresuid(65534, 65534, 0), 0);
+}
+
+static void hide(const char *name, int hidden)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    assert_int_equal(chmod(path, hidden ? 0 : 0700), 0);
+}
+
+static void take_rights_again(void)
+{
+    if (setresuid(0, 0, 0) < 0)
+        assert_int_not_equal(getuid(), 0);
+}
+
+/* A child that is another user's from some time on: what the tree reads and writes is not known as
+ * long as it lives, and the rest is. */
+static void test_setuid_child(void **state)
+{
+    const struct rps_system_reading *reading;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    write_thread(8, 8, "2000000 5000 10\n", "0", "8 (a) S 7 8");
+    lose_rights();
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    assert_true(has(read_next(&test), RPS_TREE_READ));
+    hear(&test, RPS_SAMPLE_FORK, 8, 8, 7, test.time_ns + 1);
+    hide("proc/8/io", 1);
+    for (int i = 0; i < 2; i++) {
+        reading = read_next(&test);
+        assert_false(has(reading, RPS_TREE_READ));
+        assert_false(has(reading, RPS_TREE_DISK_WRITTEN));
+        assert_false(has(reading, RPS_TREE_IN_LOCK));
+        assert_true(has(reading, RPS_TREE_RUNNING));
+        assert_int_equal(reading->value[RPS_TREE_THREADS], 2);
+        assert_int_equal(reading->value[RPS_TREE_RSS], 100 * sysconf(_SC_PAGESIZE) / 1024);
+    }
+    assert_int_equal(sum_of(&test, RPS_TREE_RUNNING), 2000);
+    write_thread(7, 7, "1500000 5000 11\n", "futex_wait", "7 (a) S 1 7");
+    write_file("rchar: 10240\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\n"
+               "cancelled_write_bytes: 0\n",
+               "proc/7/io"); /* it was waited for */
+    hear(&test, RPS_SAMPLE_EXIT, 8, 8, 0, test.time_ns + 1);
+    reading = read_next(&test);
+    assert_true(has(reading, RPS_TREE_READ));
+    assert_int_equal(reading->value[RPS_TREE_READ], 10);
+    assert_true(has(reading, RPS_TREE_IN_LOCK));
+    test.reader.close(test.reader.self);
+    take_rights_again();
+}
+
+/* hidepid=1: it is seen that another user's process is there, and no more. */
+static void test_hidepid(void **state)
+{
+    struct rps_system_state can;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    lose_rights();
+    hide("proc/7", 1);
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can);
+    assert_int_equal(can.supported & ~(UINT32_C(1) << RPS_TREE_UNSEEN), 0);
+    for (int s = 0; s < RPS_TREE_SLOTS; s++)
+        assert_int_equal(can.reason[s][0] == '\0', s == RPS_TREE_UNSEEN);
+    assert_string_equal(can.reason[RPS_TREE_WAIT], "its processes are not shown in /proc");
+    test.reader.close(test.reader.self);
+    hide("proc/7", 0);
+    take_rights_again();
 }
 
 /* Another user may not know what bytes it moves, nor what it sleeps in. */
@@ -1125,6 +1329,53 @@ static void test_limit(void **state)
     assert_true(is_group_read(7));
 }
 
+static int64_t throttled_us(const struct rps_target *target)
+{
+    const struct rps_system_reading *reading;
+    struct test test;
+    int64_t us;
+
+    write_file("throttled_usec 1\n", "sys/fs/cgroup/a/cpu.stat");
+    write_file("throttled_usec 1\n", "sys/fs/cgroup/a/b/cpu.stat");
+    write_file("throttled_usec 1\n", "sys/fs/cgroup/a/b/c/cpu.stat");
+    assert_true(open_target(&test, target));
+    write_file("throttled_usec 101\n", "sys/fs/cgroup/a/cpu.stat");
+    write_file("throttled_usec 201\n", "sys/fs/cgroup/a/b/cpu.stat");
+    write_file("throttled_usec 401\n", "sys/fs/cgroup/a/b/c/cpu.stat");
+    reading = read_of(&test, RPS_SYSTEM_GROUP);
+    assert_int_equal(reading->value[RPS_GROUP_MEMORY], 4); /* its own */
+    us = reading->value[RPS_GROUP_THROTTLED];
+    test.reader.close(test.reader.self);
+    return us;
+}
+
+/* Of limits of groups above the tightest one counts, of CPUs and not of microseconds; also for a
+ * group that is recorded. */
+static void test_limit_above(void **state)
+{
+    const struct rps_target target = {.kind = RPS_TARGET_LAUNCH, .pid = &seven, .pid_count = 1};
+    struct rps_target group = {.kind = RPS_TARGET_CGROUP, .cgroup_count = 1};
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "futex_wait", "7 (a) S 1 7");
+    write_file("", "sys/fs/cgroup/cgroup.procs");
+    write_file("0::/a/b/c\n", "proc/7/cgroup");
+    write_file("7\n", "sys/fs/cgroup/a/b/c/cgroup.procs");
+    write_file("4096\n", "sys/fs/cgroup/a/b/c/memory.current");
+    group.cgroup_fd[0] = open_group("sys/fs/cgroup/a/b/c");
+    assert_int_equal(throttled_us(&group), 400); /* no limit: its own */
+    write_file("max 100000\n", "sys/fs/cgroup/a/b/c/cpu.max");
+    write_file("50000 100000\n", "sys/fs/cgroup/a/cpu.max");
+    assert_int_equal(throttled_us(&target), 100);
+    assert_int_equal(throttled_us(&group), 100);
+    write_file("10000 10000\n", "sys/fs/cgroup/a/b/cpu.max"); /* wider */
+    assert_int_equal(throttled_us(&target), 100);
+    write_file("4000 10000\n", "sys/fs/cgroup/a/b/cpu.max");
+    assert_int_equal(throttled_us(&target), 200);
+    assert_int_equal(throttled_us(&group), 200);
+    close(group.cgroup_fd[0]);
+}
+
 /* Version 1: a folder in the hierarchy of each controller. */
 static void test_old_limit(void **state)
 {
@@ -1140,7 +1391,11 @@ static void test_old_limit(void **state)
     write_file("4096\n", "sys/fs/cgroup/memory/m/memory.usage_in_bytes");
     write_file("-1\n", "sys/fs/cgroup/cpu/c/d/cpu.cfs_quota_us");
     assert_false(is_group_read(7));
+    write_file("20000\n", "sys/fs/cgroup/cpu/c/cpu.cfs_quota_us");
+    write_file("10000\n", "sys/fs/cgroup/cpu/c/cpu.cfs_period_us");
+    assert_true(is_group_read(7)); /* the one above, two CPUs */
     write_file("50000\n", "sys/fs/cgroup/cpu/c/d/cpu.cfs_quota_us");
+    write_file("100000\n", "sys/fs/cgroup/cpu/c/d/cpu.cfs_period_us");
     assert_true(open_target(&test, &target));
     write_file("nr_throttled 1\nthrottled_time 4000\n", "sys/fs/cgroup/cpu/c/d/cpu.stat");
     write_file("8:0 Read 2048\n8:0 Write 1024\n8:0 Sync 9999\nTotal 99999\n",
@@ -1168,9 +1423,13 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bytes_of_a_child),
         cmocka_unit_test(test_unseen),
+        cmocka_unit_test(test_number_again),
         cmocka_unit_test(test_pace),
         cmocka_unit_test_setup_teardown(test_hidden, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_lacking, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_exec, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_setuid_child, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_hidepid, make_root, remove_root),
         cmocka_unit_test(test_other_user),
         cmocka_unit_test_setup_teardown(test_descriptors, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_own_thread, make_root, remove_root),
@@ -1180,6 +1439,7 @@ int main(void)
         cmocka_unit_test(test_real_machine),
         cmocka_unit_test_setup_teardown(test_group, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_limit, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_limit_above, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_old_limit, make_root, remove_root),
     };
 

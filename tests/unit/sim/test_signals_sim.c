@@ -20,6 +20,21 @@ static int64_t total(const struct test_run *run, enum rps_system_source source, 
     return sum;
 }
 
+/* The nth reading of a source, from the last one on backwards below 0. */
+static const struct rps_system_reading *reading_of(const struct test_run *run,
+                                                   enum rps_system_source source, int n)
+{
+    const struct rps_system_reading *found[64];
+    int count = 0;
+
+    for (size_t i = 0; i < run->reading_count; i++)
+        if (run->reading[i].source == source && count < 64)
+            found[count++] = &run->reading[i];
+    n = n < 0 ? n + count : n;
+    assert_in_range(n, 0, count - 1);
+    return found[n];
+}
+
 /* A reading a period, at its end; a fifth of the time on a CPU, and of the events. */
 static void test_waits(void **state)
 {
@@ -120,10 +135,12 @@ static void test_sums(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
+        struct rps_system_options signals = all;
         struct test_options options = read_all;
         struct test_run run;
 
-        options.period_ns = periods[i];
+        options.period_ns = signals.period_ns = periods[i];
+        options.signals = &signals;
         test_simulate(&run,
                       "phase a 1s read=1000 disk_written=1G unseen=333us m_net_in=10M rss=3M\n"
                       "phase b 1.5s read=999 written=3K seen=50% m_steal=10ms m_wait=7 "
@@ -140,13 +157,15 @@ static void test_sums(void **state)
         assert_int_equal(total(&run, RPS_SYSTEM_MACHINE, RPS_MACHINE_STEAL), 15000);
         assert_int_equal(total(&run, RPS_SYSTEM_GROUP, RPS_GROUP_THROTTLED), 4500);
         assert_int_equal(total(&run, RPS_SYSTEM_GROUP, RPS_GROUP_WRITTEN), 3);
-        assert_int_equal(run.reading_count % 3, 0);
-        assert_int_equal(run.reading[0].source, RPS_SYSTEM_TREE);
-        assert_int_equal(run.reading[0].value[RPS_TREE_RSS], 3072);
-        assert_int_equal(run.reading[1].source, RPS_SYSTEM_MACHINE);
-        assert_int_equal(run.reading[1].value[RPS_MACHINE_WAIT], 0);
-        assert_int_equal(run.reading[run.reading_count - 2].value[RPS_MACHINE_WAIT], 7);
+        assert_int_equal(reading_of(&run, RPS_SYSTEM_TREE, 0)->value[RPS_TREE_RSS], 3072);
         assert_int_equal(run.reading[run.reading_count - 3].value[RPS_TREE_RSS], 0);
+        for (int n = 0; n < 3; n++) { /* each second, and at the end */
+            const struct rps_system_reading *reading = reading_of(&run, RPS_SYSTEM_MACHINE, n);
+
+            assert_in_range(reading->length_us, n < 2 ? 999000 : 498000, n < 2 ? 1001000 : 502000);
+            assert_int_equal(reading->value[RPS_MACHINE_WAIT], n == 0 && i != 1 ? 0 : 7);
+            assert_ptr_equal(reading_of(&run, RPS_SYSTEM_GROUP, n), reading + 1);
+        }
         test_run_free(&run);
     }
 }
@@ -173,19 +192,20 @@ static void test_fails(void **state)
     struct test_run run;
 
     (void)state;
-    test_simulate(&run, "fail-reading 200ms 200ms\nphase a 500ms read=10M m_wait=1 m_steal=1ms\n",
+    test_simulate(&run, "fail-reading 900ms 200ms\nphase a 1.5s read=10M m_wait=1 m_steal=1ms\n",
                   &read_all);
-    assert_int_equal(run.reading_count, 10);
-    for (size_t i = 0; i < 10; i += 2) {
-        int fails = i == 2 || i == 4;
+    assert_int_equal(run.reading_count, 17);
+    for (int n = 0; n < 15; n++) {
+        const struct rps_system_reading *reading = reading_of(&run, RPS_SYSTEM_TREE, n);
 
-        assert_int_equal(run.reading[i].valid,
-                         1 << RPS_TREE_THREADS | (fails ? 0 : 1 << RPS_TREE_READ));
-        assert_int_equal(run.reading[i + 1].valid,
-                         1 << RPS_MACHINE_WAIT | (fails ? 0 : 1 << RPS_MACHINE_STEAL));
-        assert_int_equal(TREE(run, i, READ), 1024);
-        assert_int_equal(run.reading[i].length_us, 100000);
+        assert_int_equal(reading->valid,
+                         1 << RPS_TREE_THREADS | (n == 8 || n == 9 ? 0 : 1 << RPS_TREE_READ));
+        assert_int_equal(reading->value[RPS_TREE_READ], 1024);
+        assert_int_equal(reading->length_us, 100000);
     }
+    for (int n = 0; n < 2; n++)
+        assert_int_equal(reading_of(&run, RPS_SYSTEM_MACHINE, n)->valid,
+                         1 << RPS_MACHINE_WAIT | (n == 0 ? 0 : 1 << RPS_MACHINE_STEAL));
     test_run_free(&run);
 }
 

@@ -17,7 +17,7 @@
     "INSERT INTO outlier (run_id, detection, period) VALUES (1, 0, 5); INSERT INTO phase VALUES"   \
     " (1, 0, 0, 0, 0, 2999, 'A', 0, 300000000000, 0, 0, 1.0, 0.25, 1, 1, 1);"                      \
     "INSERT INTO mark VALUES (1, -5, 0, 'x'); INSERT INTO gap VALUES (1, 5, 0, -1, 0, 'x');"       \
-    "INSERT INTO location VALUES (1, 3, 0, 'f', '', 0, 'debug');"                                  \
+    "INSERT INTO location VALUES (1, 3, 0, 'f', '', 0, 'debug', NULL);"                                  \
     "UPDATE run SET label = 'there', tags = '{\"a\":\"1\",\"b\":\"2\"}', recorder_after_ns = 5"    \
     " WHERE run_id = 1;"
 
@@ -621,7 +621,8 @@ static void older_and_newer_formats(void **state)
                     "DROP TABLE stack; DROP TABLE task; DROP TABLE code_count;"
                     "DROP TABLE program;"
                     "DROP VIEW stack_count; DROP VIEW task_count; DROP VIEW function_count;"
-                    "DROP VIEW stack_frame; DROP VIEW blocked_time; DROP VIEW code_number; DROP "
+                    "DROP VIEW frame_name; DROP VIEW stack_frame; DROP VIEW blocked_time;"
+                    "DROP VIEW code_number; DROP "
                     "VIEW run_summary;"
                     "ALTER TABLE run DROP COLUMN recorder_after_ns;"
                     "PRAGMA user_version = 1000");
@@ -652,7 +653,7 @@ static void hostile_stores(void **state)
         {"DROP TABLE gap", "no such table: gap"},
         {"DROP TABLE outlier; CREATE TABLE outlier (x)", "no such column: detection"},
         {"PRAGMA ignore_check_constraints = ON; UPDATE run SET state = 'asleep'",
-         "table run has a row that no recorder writes"},
+         "rows with words or numbers that no recorder writes: 1"},
     };
     const char *a = fixture_path(state, "a"), *b = fixture_path(state, "b");
     struct rps_error err;

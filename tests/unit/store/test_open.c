@@ -85,7 +85,7 @@ static void a_new_store_has_its_marks(void **state)
         "module outlier period phase program reading reading_rollup rollup run sampling signal "
         "stack task thinned "
         "blocked_time code_number estimate "
-        "finest function_count rate run_summary sample shown_phase signal_value stack_count "
+        "finest frame_name function_count rate run_summary sample shown_phase signal_value stack_count "
         "stack_frame task_count");
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM pragma_table_list WHERE"
                                           " type = 'table' AND schema = 'main' AND NOT strict AND"
@@ -263,7 +263,7 @@ static void older_formats(void **state)
     fixture_store(path);
     fixture_exec(path, "DROP VIEW sample; DROP VIEW rate; DROP VIEW run_summary; DROP VIEW finest;"
                        "DROP VIEW stack_count; DROP VIEW task_count; DROP VIEW function_count;"
-                       "DROP VIEW blocked_time; DROP VIEW code_number; DROP VIEW stack_frame;"
+                       "DROP VIEW blocked_time; DROP VIEW code_number; DROP VIEW stack_frame; DROP VIEW frame_name;"
                        "ALTER TABLE period DROP COLUMN missed; DROP TABLE code_count;"
                        "ALTER TABLE run DROP COLUMN recorder_after_ns; CREATE TABLE recorder_after"
                        " (run_id INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,"

@@ -2,6 +2,7 @@
  * when it is thinned, merged and repaired. */
 #include "sound.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,11 +22,18 @@ static struct rps_reader *open_reader(const char *path)
 /* What the rows of a part come to, and how many they are. */
 struct all {
     uint64_t rows, readings[RPS_SYSTEM_SLOT_MAX];
-    int64_t sum[RPS_SYSTEM_SLOT_MAX], length_us;
-    double lowest, highest; /* of slot 1 */
-    int level;              /* the coarsest */
+    int64_t sum[RPS_SYSTEM_SLOT_MAX], length_us;                         /* of counters; */
+    double integral[RPS_SYSTEM_SLOT_MAX], known_us[RPS_SYSTEM_SLOT_MAX]; /* of gauges, x us */
+    double lowest, highest;                                              /* of slot 1 */
+    int level;                                                           /* the coarsest */
     uint64_t first, last;
 };
+
+static int is_gauge(enum rps_system_source source, int slot)
+{
+    return slot < rps_system_signal_count[source] &&
+           rps_system_signals[source][slot].kind == RPS_SYSTEM_GAUGE;
+}
 
 static struct all all_of(const char *path, enum rps_system_source source, int64_t from_ns,
                          int64_t to_ns, int resolution)
@@ -48,8 +56,16 @@ static struct all all_of(const char *path, enum rps_system_source source, int64_
         all.length_us += row.length_us;
         all.level = row.level > all.level ? row.level : all.level;
         for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++) {
+            double known_us = (double)row.length_us * (double)row.readings[slot] /
+                              (double)rps_system_row_readings(&row);
+
             all.readings[slot] += row.readings[slot];
-            all.sum[slot] += row.readings[slot] ? row.sum[slot] : 0;
+            if (row.readings[slot] > 0 && is_gauge(source, slot)) {
+                all.integral[slot] += (double)row.sum[slot] / (double)row.readings[slot] * known_us;
+                all.known_us[slot] += known_us;
+            } else if (row.readings[slot] > 0) {
+                all.sum[slot] += row.sum[slot];
+            }
         }
         all.lowest = row.lowest[1] < all.lowest ? row.lowest[1] : all.lowest;
         all.highest = row.highest[1] > all.highest ? row.highest[1] : all.highest;
@@ -65,6 +81,9 @@ static void expect_equal(const struct all *a, const struct all *b)
 {
     assert_memory_equal(a->readings, b->readings, sizeof(a->readings));
     assert_memory_equal(a->sum, b->sum, sizeof(a->sum));
+    for (int slot = 0; slot < RPS_SYSTEM_SLOT_MAX; slot++)
+        assert_false(fabs(a->integral[slot] / a->known_us[slot] -
+                          b->integral[slot] / b->known_us[slot]) > .1);
     assert_int_equal(a->length_us, b->length_us);
     assert_true(a->lowest == b->lowest && a->highest == b->highest);
     assert_int_equal(a->first, b->first);
@@ -89,8 +108,9 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(all.readings[RPS_TREE_RSS], PERIODS / 5);
     assert_int_equal(all.readings[RPS_TREE_SLOTS], 0);
     assert_int_equal(of_machine.readings[RPS_MACHINE_STEAL], 0);
-    assert_int_equal(all.sum[3],
-                     fixture_number(path, "SELECT sum(s3) FROM reading WHERE source = 0"));
+    assert_true(fabs(all.integral[3] / all.known_us[3] -
+                     fixture_real(path, "SELECT sum(1. * s3 * length_us) / sum(length_us) FROM"
+                                        " reading WHERE source = 0")) < 1e-6);
     assert_true(all.highest == fixture_real(path,
                                             "SELECT max(round(s1 * 1e6 / length_us)) FROM reading"
                                             " WHERE source = 0"));
@@ -106,8 +126,16 @@ static void what_is_written_is_read(void **state)
     reader = open_reader(path);
     assert_int_equal(rps_reader_system(reader, 1, RPS_SYSTEM_TREE, &can, &total, &err), 1);
     assert_int_equal(can.supported, (1 << RPS_TREE_SLOTS) - 1);
-    assert_memory_equal(total.sum, all.sum, sizeof(all.sum));
     assert_memory_equal(total.readings, all.readings, sizeof(all.readings));
+    for (int slot = 0; slot < RPS_TREE_SLOTS; slot++) {
+        double readings = (double)all.readings[slot];
+
+        if (is_gauge(RPS_SYSTEM_TREE, slot))
+            assert_false(fabs((double)total.sum[slot] / readings -
+                              all.integral[slot] / all.known_us[slot]) > .1);
+        else
+            assert_int_equal(total.sum[slot], all.sum[slot]);
+    }
     assert_true(total.lowest[1] == all.lowest && total.highest[1] == all.highest);
     assert_int_equal(rps_reader_system(reader, 1, RPS_SYSTEM_MACHINE, &can, &total, &err), 1);
     assert_int_equal(can.supported >> RPS_MACHINE_STEAL & 1, 0);
@@ -301,6 +329,39 @@ static void a_store_without_the_tables_has_no_readings(void **state)
     rps_reader_close(reader);
 }
 
+/* A gauge stands for the time since the reading before: of one of .1 s and one of .9 s the second
+ * counts nine times, in blocks and in the total. */
+static void a_gauge_is_weighed_by_time(void **state)
+{
+    static const char total[] = "SELECT total FROM signal WHERE name = 'threads'";
+    const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
+    struct rps_system_reading reading = {
+        RPS_SYSTEM_TREE, 0, 100000000, 100000, 1 << RPS_TREE_THREADS, {[RPS_TREE_THREADS] = 10}};
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+    const struct rps_system_state state_of = {RPS_SYSTEM_TREE, 1 << RPS_TREE_THREADS, {""}};
+    struct findings findings;
+
+    rps_writer_system_state(writer, &state_of);
+    for (uint64_t n = 0; n < 10; n++) {
+        struct rps_period period = sound_period(n);
+
+        rps_writer_period(writer, &period);
+        if (n == 0)
+            rps_writer_system(writer, &reading);
+    }
+    reading = (struct rps_system_reading){
+        RPS_SYSTEM_TREE, 9, 1000000000, 900000, 1 << RPS_TREE_THREADS, {[RPS_TREE_THREADS] = 110}};
+    rps_writer_system(writer, &reading);
+    fixture_end(writer, &run);
+    assert_int_equal(fixture_number(path, "SELECT min(s3) + max(s3) FROM reading_rollup"), 4 * 100);
+    assert_int_equal(fixture_number(path, total), 2 * 100);
+    fixture_exec(path, "UPDATE signal SET total = NULL, readings = NULL, lowest = NULL,"
+                       " highest = NULL; DELETE FROM reading_rollup");
+    sound_repair(&findings, path, saved);
+    assert_int_equal(fixture_number(saved, total), 2 * 100);
+}
+
 /* The second reading of a period, as at a pause, would be of the same row. */
 static void a_period_has_one_reading(void **state)
 {
@@ -334,6 +395,7 @@ int main(void)
         TEST(check_finds_what_was_changed),
         TEST(a_killed_run_is_sound_and_gets_totals),
         TEST(a_store_without_the_tables_has_no_readings),
+        TEST(a_gauge_is_weighed_by_time),
         TEST(a_period_has_one_reading),
     };
 
