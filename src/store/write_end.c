@@ -108,10 +108,8 @@ static int tell_place(const struct rps_writer *writer, struct rps_error *err)
                              "%s was deleted, moved or replaced during the recording, which could "
                              "not go on beside it: if the file was moved, it holds the recording",
                              writer->path);
-    return rps_error_set(err, RPS_FAILED,
-                         "%s was deleted, moved or replaced during the recording, which is saved as"
-                         " %s",
-                         writer->path, writer->saved_path);
+    return rps_error_set(err, RPS_FAILED, "%s %s during the recording, which is saved as %s",
+                         writer->path, writer->why_saved, writer->saved_path);
 }
 
 /* Write the end of the run, and say what did not get into the store. */

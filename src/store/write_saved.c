@@ -27,8 +27,7 @@ static int fill_copy(void *context, const char *name, struct rps_error *err)
     const struct copying *copying = context;
     int code = rps_database_do(copying->from, "VACUUM INTO ?1", "t", name);
 
-    return code == SQLITE_OK ? rps_database_fill_store(copying->path, name, err)
-                             : rps_database_error(copying->from, code, copying->path, err);
+    return code == SQLITE_OK ? 0 : rps_database_error(copying->from, code, copying->path, err);
 }
 
 /* Open the new file and write the run into it from now on; with its rows when it is `blank`. */

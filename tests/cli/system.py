@@ -230,6 +230,17 @@ def test_thinned():
     expect(FOLDER.call("check", "-i", "thin.data"), 0)
 
 
+def test_region():
+    """report --region: of blocks those that lie in it, and readings up to them"""
+    db = store("fine.data")
+    db.executemany("INSERT INTO mark (run_id, mark_no, time_ns, text) SELECT 1, count(*), ?, ? FROM mark",
+                   [(int(at * 1e9), "region r " + what) for at, what in
+                    ((100.3, "begin"), (1000.7, "end"), (1500, "begin"), (1500.5, "end"))])
+    db.commit()
+    db.close()
+    near(system("fine.data", "--region", "r"), wait_s=450.2 + 0.25, read_mib_s=1000 / 1024, rss_high_mib=10)
+
+
 def test_merged():
     """merge: readings come along, each to its run"""
     expect(FOLDER.call("merge", "-i", "merged.data", "waiting.data", "locked.data", "thin.data"), 0)
@@ -405,6 +416,6 @@ def test_exec():
 
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
-              test_detector, test_drawn, test_compare, test_thinned, test_merged, test_killed,
+              test_detector, test_drawn, test_compare, test_thinned, test_region, test_merged, test_killed,
               test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
               test_late, test_long_wait, test_partial])
