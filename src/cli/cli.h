@@ -242,8 +242,8 @@ int rps_output_colour(void);
 #define RPS_CHARS "braille ascii"
 enum { RPS_CHARS_BRAILLE = 1, RPS_CHARS_ASCII };
 
-/* Where the gnuplot scripts are: installed, in ../share beside the program, or in the source tree it
- * was built from. */
+/* Where the gnuplot scripts are: installed, in ../share beside the program, or in the source tree
+ * that it was built from. */
 const char *rps_output_scripts(void);
 
 #endif

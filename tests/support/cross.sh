@@ -3,7 +3,8 @@
 #
 # Leaves FOLDER/build/src/cli/rpistat, a release build unless an OPTION of meson says otherwise. The
 # compiler is Debian's, which apt-get installs; the libraries are unpacked into FOLDER/root, beside
-# those of this machine. qemu-user-static runs it: qemu-aarch64-static (or qemu-arm-static) -L FOLDER/root
+# those of this machine. qemu-user-static, which is installed too, runs it:
+# qemu-aarch64-static (or qemu-arm-static) -L FOLDER/root FOLDER/build/src/cli/rpistat
 # clang is this machine's with that compiler, core with -Dauto_features=disabled.
 # ARMv6, the first Raspberry Pi and the Zero, is Debian's armel with that processor's instructions.
 # The status is 77 where the compiler or the libraries cannot be had.
@@ -40,7 +41,8 @@ core)
     ;;
 esac
 install_missing "$packages_build
-gcc-$triplet command -v $triplet-gcc" || exit 77
+gcc-$triplet command -v $triplet-gcc
+qemu-user-static command -v qemu-arm-static" || exit 77
 root=$place/root apt=$place/apt
 mkdir -p "$root" "$apt/lists/partial" "$apt/archives/partial"
 : >"$apt/status" # of that architecture nothing is installed: all that is needed is downloaded

@@ -183,7 +183,7 @@ static struct child start(void (*task)(void))
 
 static void read_proc(pid_t pid, const char *name, char *text, size_t size)
 {
-    char path[64];
+    char path[96];
     ssize_t got;
     int fd;
 

@@ -29,7 +29,7 @@ static const char code_of_another[] =
     "INSERT INTO sampling (run_id, event, frequency, threshold, stacks, samples, complete, lost,"
     " throttled, unmapped) SELECT run_id, 'cpu-clock', 99, 0, 'fp', 3, 3, 0, 0, 0 FROM run;"
     "INSERT INTO module SELECT run_id, 0, 'file', '/usr/bin/a', '00ff' FROM run;"
-    "INSERT INTO frame SELECT run_id, 3, 0, 4096 FROM run;"
+    "INSERT INTO frame SELECT run_id, 3, 0, 4096, 4096 FROM run;"
     "INSERT INTO stack SELECT run_id, 0, NULL, 3, 'N' FROM run;"
     "INSERT INTO task (run_id, task, pid, tid, name, start_ns)"
     " SELECT run_id, 0, 100, 100, 'worker', 0 FROM run;"
