@@ -235,7 +235,7 @@ MISTAKES = [
     ("phases --separator ';'", 2, "add --csv"),
     # code
     ("code --by nosuch", 2, "'nosuch'", "function, line, module, process, thread"),
-    ("code --format xml", 2, "xml", "text, json, csv, markdown, html, folded, pprof"),
+    ("code --format xml", 2, "xml", "text, json, csv, markdown, html, folded, pprof, firefox"),
     ("code --tree --by thread", 2, "--tree", "leave out", "--by"),
     ("code --tree --stacks", 2, "one at a time"),
     ("code --binaries build", 2, "--binaries", "add --resolve"),
@@ -251,7 +251,7 @@ MISTAKES = [
     ("code", 1, "has no samples of its code", "--no-samples"),
     ("export --format folded", 1, "has no samples of its code", "--no-samples"),
     ("export --format pprof --rates -o x.pb", 2, "pprof", "leave out", "--rates"),
-    ("export --format xml", 2, "xml", "openmetrics, line-protocol, signals, folded, pprof, jsonl"),
+    ("export --format xml", 2, "xml", "openmetrics, line-protocol, signals, perfetto, folded, pprof, firefox, jsonl"),
     # pictures
     ("plot --x miles", 2, "--x", "miles", "time", "cycles"),
     ("plot --kind pie", 2, "'pie'", "time, turn, phases, scatter, heat, pca"),

@@ -32,6 +32,8 @@ static const char *const commands[][8] = {
     {"export", "--rates", "-r", "2"},
     {"export", "--long"},
     {"export", "--format", "openmetrics"},
+    {"export", "--format", "perfetto"},
+    {"export", "--format", "firefox", "-r", "2"},
     {"export", "--format", "line-protocol", "-r", "2"},
     {"phases"},
     {"phases", "--format", "json", "--pca", "-r", "2"},
