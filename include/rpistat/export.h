@@ -125,7 +125,7 @@ int rps_export_stretches_find(const struct rps_export_job *job, int64_t from_ns,
 struct rps_call_sink {
     void (*begin)(void *context, int32_t cpu, int64_t time_ns, const char *function,
                   const char *module);
-    void (*end)(void *context, int32_t cpu, int64_t time_ns);
+    void (*end)(void *context, int32_t cpu, int64_t time_ns, const char *function);
     void *context;
 };
 

@@ -1,5 +1,5 @@
 /*
- * Samples as the Firefox Profiler reads them: its processed profile format, version 48, which newer
+ * Samples as the Firefox Profiler reads them: its processed profile format, version 55, which newer
  * ones of it bring up to date (docs-developer/CHANGELOG-formats.md of its source).
  *
  * A CPU of a recording by CPU is a thread there, and the workload of any other. Its tables are those
@@ -17,8 +17,8 @@
 #include "rpistat/text.h"
 #include "timeline.h"
 
-#define VERSION         48
-#define VERSION_RAW     27 /* of what Firefox itself sends, in those days */
+#define VERSION         55
+#define VERSION_RAW     31 /* of what Firefox itself sends, in those days */
 #define KIND_OF_LIBRARY "1"
 #define INTERVAL        "1" /* phase of a marker that has an end */
 #define INSTANT         "0"
@@ -139,17 +139,6 @@ static size_t category_of(const struct rps_call *call)
                                                                : PROGRAM;
 }
 
-static void put_categories(const struct thread *thread)
-{
-    const struct rps_calls *calls = &thread->timeline->calls;
-
-    rps_json_array(thread->json, "category");
-    for (size_t i = 1; i < calls->count; i++)
-        rps_json_uint64(thread->json, NULL, category_of(&calls->call[i]));
-    rps_json_end(thread->json);
-    put_same(thread->json, "subcategory", calls->count - 1, "0");
-}
-
 static void put_stacks(const struct thread *thread)
 {
     const struct rps_calls *calls = &thread->timeline->calls;
@@ -170,13 +159,11 @@ static void put_stacks(const struct thread *thread)
     for (size_t i = 0; i < count; i++)
         rps_json_uint64(json, NULL, i);
     rps_json_end(json);
-    put_categories(thread);
     rps_json_end(json);
 }
 
 static void put_frames(const struct thread *thread)
 {
-    static const char *const unknown[] = {"nativeSymbol", "implementation", "column"};
     const struct rps_calls *calls = &thread->timeline->calls;
     struct rps_json *json = thread->json;
     size_t count = calls->count - 1;
@@ -192,12 +179,16 @@ static void put_frames(const struct thread *thread)
             rps_json_null(json, NULL);
     }
     rps_json_end(json);
-    put_categories(thread);
+    rps_json_array(json, "category");
+    for (size_t i = 1; i < calls->count; i++)
+        rps_json_uint64(json, NULL, category_of(&calls->call[i]));
+    rps_json_end(json);
+    put_same(json, "subcategory", count, "0");
     put_same(json, "address", count, "-1");
     put_same(json, "inlineDepth", count, "0");
     put_same(json, "innerWindowID", count, "0");
-    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
-        put_same(json, unknown[i], count, "null");
+    put_same(json, "nativeSymbol", count, "null");
+    put_same(json, "column", count, "null");
     rps_json_end(json);
 }
 
@@ -393,12 +384,11 @@ static void put_schema(struct rps_json *json)
     for (int i = 0; i < 3; i++)
         rps_json_text(json, NULL, places[i]);
     rps_json_end(json);
-    rps_json_array(json, "data");
+    rps_json_array(json, "fields");
     rps_json_object(json, NULL);
     rps_json_text(json, "key", "label");
     rps_json_text(json, "label", "What it is");
     rps_json_text(json, "format", "string");
-    rps_json_bool(json, "searchable", 1);
     rps_json_end(json);
     rps_json_end(json);
     rps_json_end(json);

@@ -237,8 +237,11 @@ struct nesting {
 
 static void end_calls(struct nesting *nesting, size_t left)
 {
+    const struct rps_call *call = nesting->timeline->calls.call;
+
     for (; nesting->count > left; nesting->count--)
-        nesting->sink->end(nesting->sink->context, nesting->timeline->cpu, nesting->end_ns);
+        nesting->sink->end(nesting->sink->context, nesting->timeline->cpu, nesting->end_ns,
+                           call[nesting->open[nesting->count - 1]].function);
 }
 
 /* What the next thing has in common with what is open goes on. */

@@ -42,11 +42,18 @@ static void begin_event(struct rps_json *json, const char *kind, const char *nam
 {
     rps_json_object(json, NULL);
     rps_json_text(json, "ph", kind);
-    if (name)
-        rps_json_text(json, "name", name);
+    rps_json_text(json, "name", name);
     rps_json_decimal(json, "ts", time_ns, 3);
     rps_json_int64(json, "pid", process);
     rps_json_int64(json, "tid", process * TRACKS + track);
+}
+
+/* Of what has a length, and of marks; DevTools ends with one that has no category. */
+static void begin_slice(struct rps_json *json, const char *kind, const char *name, int64_t time_ns,
+                        int64_t process, int track)
+{
+    begin_event(json, kind, name, time_ns, process, track);
+    rps_json_text(json, "cat", "rpistat");
 }
 
 /* What a process, or a track of it, is called. */
@@ -205,7 +212,7 @@ static int put_stretches(struct rps_export_job *job, struct rps_error *err)
         if (stretch->track != track)
             put_name(json, "thread_name", OF_RUN, ++number, stretch->track);
         track = stretch->track;
-        begin_event(json, is_mark ? "i" : "X", stretch->name, stretch->start_ns, OF_RUN, number);
+        begin_slice(json, is_mark ? "i" : "X", stretch->name, stretch->start_ns, OF_RUN, number);
         if (is_mark)
             rps_json_text(json, "s", "t");
         else
@@ -226,16 +233,18 @@ static void begin_call(void *context, int32_t cpu, int64_t time_ns, const char *
     if (perfetto->calls_of != process)
         put_name(&perfetto->json, "thread_name", process, OF_CALLS, "Calls");
     perfetto->calls_of = process;
-    begin_event(&perfetto->json, "B", function, time_ns, process, OF_CALLS);
-    rps_json_text(&perfetto->json, "cat", module);
+    begin_slice(&perfetto->json, "B", function, time_ns, process, OF_CALLS);
+    rps_json_object(&perfetto->json, "args");
+    rps_json_text(&perfetto->json, "module", module);
+    rps_json_end(&perfetto->json);
     rps_json_end(&perfetto->json);
 }
 
-static void end_call(void *context, int32_t cpu, int64_t time_ns)
+static void end_call(void *context, int32_t cpu, int64_t time_ns, const char *function)
 {
     struct perfetto *perfetto = context;
 
-    begin_event(&perfetto->json, "E", NULL, time_ns, process_of(cpu), OF_CALLS);
+    begin_slice(&perfetto->json, "E", function, time_ns, process_of(cpu), OF_CALLS);
     rps_json_end(&perfetto->json);
 }
 

@@ -70,10 +70,10 @@ class Trace:
                 series.append((event["ts"] / 1e6, value))
             elif event["ph"] == "B":
                 assert not opened[place] or event["ts"] >= opened[place][-1][0], event
-                opened[place].append((event["ts"], event["name"], event["cat"]))
+                opened[place].append((event["ts"], event["name"], event["args"]["module"]))
             elif event["ph"] == "E":
                 start, name, _ = opened[place].pop()
-                assert event["ts"] >= start, event
+                assert event["ts"] >= start and event["name"] == name, event
                 self.slices[place].append((start / 1e6, event["ts"] / 1e6, name, len(opened[place])))
             elif event["ph"] == "X":
                 self.slices[place].append((event["ts"] / 1e6, (event["ts"] + event["dur"]) / 1e6, event["name"], 0))
@@ -185,9 +185,9 @@ def test_cpus():
 # --- firefox ----------------------------------------------------------------------------------
 
 TABLES = {
-    "stackTable": ["prefix", "frame", "category", "subcategory"],
+    "stackTable": ["prefix", "frame"],
     "frameTable": ["address", "inlineDepth", "category", "subcategory", "func", "nativeSymbol", "innerWindowID",
-                   "implementation", "line", "column"],
+                   "line", "column"],
     "funcTable": ["name", "isJS", "relevantForJS", "resource", "fileName", "lineNumber", "columnNumber"],
     "resourceTable": ["lib", "name", "host", "type"],
     "nativeSymbols": ["libIndex", "address", "name", "functionSize"],
@@ -197,12 +197,13 @@ TABLES = {
 
 
 class Profile:
-    """The processed format of version 48, by its types: each column is as long as its table, each index in it is one."""
+    """The processed format of version 55, by its types: each column is as long as its table, each index in it is one."""
 
     def __init__(self, found):
         self.meta, self.threads = found["meta"], found["threads"]
-        assert self.meta["preprocessedProfileVersion"] == 48 and self.meta["symbolicated"] is True
+        assert self.meta["preprocessedProfileVersion"] == 55 and self.meta["symbolicated"] is True
         self.categories = [category["name"] for category in self.meta["categories"]]
+        assert [schema["fields"][0]["key"] for schema in self.meta["markerSchema"]] == ["label"]
         assert "grey" in {category["color"] for category in self.meta["categories"]}
         assert [thread["isMainThread"] for thread in self.threads] == [True] + [False] * (len(self.threads) - 1)
         for thread in self.threads:
@@ -222,8 +223,7 @@ class Profile:
         texts = len(thread["stringArray"])
         assert all(prefix is None or prefix < at for at, prefix in enumerate(stacks["prefix"]))
         indices(stacks["frame"], frames["length"])
-        for table in (stacks, frames):
-            indices(table["category"], len(self.categories))
+        indices(frames["category"], len(self.categories))
         indices(frames["func"], functions["length"])
         indices(functions["resource"], thread["resourceTable"]["length"])
         indices(thread["samples"]["stack"], stacks["length"], True)
