@@ -260,7 +260,7 @@ const struct rps_command rps_command_export = {
         "  every          a row a stretch of --every T, a column a derived figure\n"
         "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
         "  signals        a row a reading of system signals\n"
-        "  perfetto       a trace for ui.perfetto.dev, or chrome://tracing: all over time\n"
+        "  perfetto       a trace for ui.perfetto.dev: figures, phases, calls over time\n"
         "  folded         a line a call stack of the samples, for flame graphs\n"
         "  pprof          a profile of the samples for pprof, with their phases\n"
         "  firefox        a profile of the samples over time, for profiler.firefox.com\n"
