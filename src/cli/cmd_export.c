@@ -269,7 +269,7 @@ const struct rps_command rps_command_export = {
                 "  rpistat export --every 10s --clock -o day.csv\n"
                 "  rpistat export --follow --rates               of a recording that goes on\n"
                 "  rpistat export --format openmetrics --every 10s -o run.om\n"
-                "  rpistat export --format perfetto -o run.json  open it in ui.perfetto.dev",
+                "  rpistat export --format perfetto -o run.json   for ui.perfetto.dev",
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",
