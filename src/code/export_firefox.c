@@ -25,38 +25,93 @@
 
 enum { OTHER, PROGRAM, LIBRARY, KERNEL };
 
-static const char *const categories[][2] = {
-    {"Other", "grey"}, {"Program", "yellow"}, {"Library", "lightblue"}, {"Kernel", "orange"}};
-
 struct firefox {
     struct rps_json json;
     struct rps_export_job *job;
     struct rps_export_stretches stretches;
 };
 
+/* Columns of tables that are not the same in all rows, with SIZE_MAX for null; SAME: the others. */
+enum column {
+    SAME,
+    PREFIX,
+    FRAME,
+    FUNCTION,
+    LINE,
+    CATEGORY,
+    NAME,
+    MODULE,
+    FILE_NAME,
+    PATH,
+    COLUMNS
+};
+
+enum rows { NODES, FUNCTIONS, MODULES, ROWS };
+
+/* clang-format off */ /* a line each */
+/* The tables that a tree of calls becomes, column by column. */
+static const struct {
+    const char *table;
+    enum rows rows;
+    const char *name;
+    enum column column;
+    const char *same;
+} columns[] = {
+    {"stackTable", NODES, "prefix", PREFIX, NULL},
+    {"stackTable", NODES, "frame", FRAME, NULL},
+    {"frameTable", NODES, "func", FUNCTION, NULL},
+    {"frameTable", NODES, "line", LINE, NULL},
+    {"frameTable", NODES, "category", CATEGORY, NULL},
+    {"frameTable", NODES, "subcategory", SAME, "0"},
+    {"frameTable", NODES, "address", SAME, "-1"},
+    {"frameTable", NODES, "inlineDepth", SAME, "0"},
+    {"frameTable", NODES, "innerWindowID", SAME, "0"},
+    {"frameTable", NODES, "nativeSymbol", SAME, "null"},
+    {"frameTable", NODES, "column", SAME, "null"},
+    {"funcTable", FUNCTIONS, "name", NAME, NULL},
+    {"funcTable", FUNCTIONS, "resource", MODULE, NULL},
+    {"funcTable", FUNCTIONS, "fileName", FILE_NAME, NULL},
+    {"funcTable", FUNCTIONS, "isJS", SAME, "false"},
+    {"funcTable", FUNCTIONS, "relevantForJS", SAME, "false"},
+    {"funcTable", FUNCTIONS, "lineNumber", SAME, "null"},
+    {"funcTable", FUNCTIONS, "columnNumber", SAME, "null"},
+    {"resourceTable", MODULES, "name", PATH, NULL},
+    {"resourceTable", MODULES, "lib", SAME, "null"},
+    {"resourceTable", MODULES, "host", SAME, "null"},
+    {"resourceTable", MODULES, "type", SAME, KIND_OF_LIBRARY},
+};
+
+/* What is the same in every profile: no addresses, for which names would be looked for; what frames
+ * are of, by CATEGORY; markers are shown by their labels. */
+#define NO_SYMBOLS                                                                                 \
+    "{\"length\": 0, \"libIndex\": [], \"address\": [], \"name\": [], \"functionSize\": []}"
+#define CATEGORIES                                                                                 \
+    "[{\"name\": \"Other\", \"color\": \"grey\", \"subcategories\": [\"Other\"]},"                     \
+    " {\"name\": \"Program\", \"color\": \"yellow\", \"subcategories\": [\"Other\"]},"                  \
+    " {\"name\": \"Library\", \"color\": \"lightblue\", \"subcategories\": [\"Other\"]},"               \
+    " {\"name\": \"Kernel\", \"color\": \"orange\", \"subcategories\": [\"Other\"]}]"
+#define MARKERS                                                                                    \
+    "[{\"name\": \"rpistat\", \"chartLabel\": \"{marker.data.label}\","                              \
+    " \"tableLabel\": \"{marker.data.label}\", \"tooltipLabel\": \"{marker.data.label}\","            \
+    " \"display\": [\"marker-chart\", \"marker-table\", \"timeline-overview\"],"                     \
+    " \"fields\": [{\"key\": \"label\", \"label\": \"What it is\", \"format\": \"string\"}]}]"
+/* clang-format on */
+
 /* A thread that is being written; arrays are the arena's. */
 struct thread {
     struct rps_json *json;
     struct rps_arena *arena;
     const struct rps_timeline *timeline;
-    size_t text_count, function_count, module_count;
+    size_t count[ROWS];
+    size_t *column[COLUMNS];
+    size_t text_count;
     const char **text;
-    size_t *function_of;                 /* of each node; */
-    size_t *node_of;                     /* of each function: one that it has, */
-    size_t *module_of;                   /* and its module; */
-    size_t *name, *file;                 /* their texts */
-    size_t *module;                      /* text of each module */
-    enum { STACK, TIME, WEIGHT } column; /* of samples that is being written */
+    enum { STACK, TIME, WEIGHT } sample; /* column of samples that is being written */
     int64_t end_ns;                      /* of what ran last */
     size_t sample_count;
 };
 
 /* --- columns ---------------------------------------------------------------------------------- */
-
-static void put_length(struct rps_json *json, size_t count)
-{
-    rps_json_uint64(json, "length", count);
-}
 
 static void put_same(struct rps_json *json, const char *name, size_t count, const char *value)
 {
@@ -91,44 +146,16 @@ static size_t add_text(struct thread *thread, const char *text)
 /* Modules of one path have one text. */
 static size_t add_module(struct thread *thread, const char *path)
 {
+    const size_t *text = thread->column[PATH];
     size_t m = 0;
 
-    while (m < thread->module_count && thread->text[thread->module[m]] != path)
+    while (m < thread->count[MODULES] && thread->text[text[m]] != path)
         m++;
-    if (m < thread->module_count)
-        return m;
-    thread->module = rps_arena_grow(thread->arena, thread->module, m, sizeof(*thread->module));
-    thread->module[m] = add_text(thread, path);
-    return thread->module_count++;
-}
-
-/* Functions, modules and texts are numbered as they come. */
-static void find_functions(struct thread *thread)
-{
-    const struct rps_calls *calls = &thread->timeline->calls;
-    size_t most = 0, *number, size = sizeof(*number);
-
-    for (size_t i = 1; i < calls->count; i++)
-        most = calls->call[i].item > most ? calls->call[i].item : most;
-    number = rps_arena_get(thread->arena, most + 1, size); /* of each item, + 1 */
-    thread->function_of = rps_arena_get(thread->arena, calls->count, size);
-    thread->node_of = rps_arena_get(thread->arena, calls->count, size);
-    thread->module_of = rps_arena_get(thread->arena, calls->count, size);
-    thread->name = rps_arena_get(thread->arena, calls->count, size);
-    thread->file = rps_arena_get(thread->arena, calls->count, size);
-    for (size_t i = 1; i < calls->count; i++) {
-        const struct rps_call *call = &calls->call[i];
-        size_t f = thread->function_count;
-
-        if (number[call->item] == 0) {
-            number[call->item] = ++thread->function_count;
-            thread->node_of[f] = i;
-            thread->module_of[f] = add_module(thread, call->module);
-            thread->name[f] = add_text(thread, call->function);
-            thread->file[f] = call->file[0] ? add_text(thread, call->file) : SIZE_MAX;
-        }
-        thread->function_of[i] = number[call->item] - 1;
+    if (m == thread->count[MODULES]) {
+        thread->column[PATH][m] = add_text(thread, path);
+        thread->count[MODULES]++;
     }
+    return m;
 }
 
 static size_t category_of(const struct rps_call *call)
@@ -139,96 +166,73 @@ static size_t category_of(const struct rps_call *call)
                                                                : PROGRAM;
 }
 
-static void put_stacks(const struct thread *thread)
+static void add_function(struct thread *thread, const struct rps_call *call)
 {
-    const struct rps_calls *calls = &thread->timeline->calls;
-    struct rps_json *json = thread->json;
-    size_t count = calls->count - 1;
+    size_t f = thread->count[FUNCTIONS]++;
 
-    rps_json_object(json, "stackTable");
-    put_length(json, count);
-    rps_json_array(json, "prefix");
-    for (size_t i = 1; i < calls->count; i++) {
-        if (calls->call[i].parent == 0)
-            rps_json_null(json, NULL);
-        else
-            rps_json_uint64(json, NULL, calls->call[i].parent - 1);
-    }
-    rps_json_end(json);
-    rps_json_array(json, "frame");
-    for (size_t i = 0; i < count; i++)
-        rps_json_uint64(json, NULL, i);
-    rps_json_end(json);
-    rps_json_end(json);
+    thread->column[MODULE][f] = add_module(thread, call->module);
+    thread->column[NAME][f] = add_text(thread, call->function);
+    thread->column[FILE_NAME][f] = call->file[0] ? add_text(thread, call->file) : SIZE_MAX;
 }
 
-static void put_frames(const struct thread *thread)
+/* Functions, modules and texts are numbered as they come. */
+static void fill_columns(struct thread *thread)
 {
     const struct rps_calls *calls = &thread->timeline->calls;
-    struct rps_json *json = thread->json;
-    size_t count = calls->count - 1;
+    size_t most = 0, *number; /* of the function of each item, + 1 */
 
-    rps_json_object(json, "frameTable");
-    put_length(json, count);
-    put_numbers(json, "func", count, thread->function_of + 1);
-    rps_json_array(json, "line");
-    for (size_t i = 1; i < calls->count; i++) {
-        if (calls->call[i].line > 0)
-            rps_json_int64(json, NULL, calls->call[i].line);
-        else
-            rps_json_null(json, NULL);
-    }
-    rps_json_end(json);
-    rps_json_array(json, "category");
     for (size_t i = 1; i < calls->count; i++)
-        rps_json_uint64(json, NULL, category_of(&calls->call[i]));
-    rps_json_end(json);
-    put_same(json, "subcategory", count, "0");
-    put_same(json, "address", count, "-1");
-    put_same(json, "inlineDepth", count, "0");
-    put_same(json, "innerWindowID", count, "0");
-    put_same(json, "nativeSymbol", count, "null");
-    put_same(json, "column", count, "null");
-    rps_json_end(json);
+        most = calls->call[i].item > most ? calls->call[i].item : most;
+    number = rps_arena_get(thread->arena, most + 1, sizeof(*number));
+    for (int c = 0; c < COLUMNS; c++)
+        thread->column[c] = rps_arena_get(thread->arena, calls->count, sizeof(*thread->column[c]));
+    for (size_t i = 1; i < calls->count; i++) {
+        const struct rps_call *call = &calls->call[i];
+        size_t node = thread->count[NODES]++;
+
+        if (number[call->item] == 0) {
+            add_function(thread, call);
+            number[call->item] = thread->count[FUNCTIONS];
+        }
+        thread->column[PREFIX][node] = call->parent > 0 ? call->parent - 1 : SIZE_MAX;
+        thread->column[FRAME][node] = node;
+        thread->column[FUNCTION][node] = number[call->item] - 1;
+        thread->column[LINE][node] = call->line > 0 ? (size_t)call->line : SIZE_MAX;
+        thread->column[CATEGORY][node] = category_of(call);
+    }
 }
 
-static void put_functions(const struct thread *thread)
+static void put_tables(const struct thread *thread)
 {
     struct rps_json *json = thread->json;
-    size_t count = thread->function_count;
+    const char *table = "";
 
-    rps_json_object(json, "funcTable");
-    put_length(json, count);
-    put_numbers(json, "name", count, thread->name);
-    put_numbers(json, "resource", count, thread->module_of);
-    put_numbers(json, "fileName", count, thread->file);
-    put_same(json, "isJS", count, "false");
-    put_same(json, "relevantForJS", count, "false");
-    put_same(json, "lineNumber", count, "null");
-    put_same(json, "columnNumber", count, "null");
+    for (size_t c = 0; c < sizeof(columns) / sizeof(columns[0]); c++) {
+        size_t count = thread->count[columns[c].rows];
+
+        if (strcmp(columns[c].table, table) != 0) {
+            if (c > 0)
+                rps_json_end(json);
+            rps_json_object(json, columns[c].table);
+            rps_json_uint64(json, "length", count);
+        }
+        table = columns[c].table;
+        if (columns[c].same)
+            put_same(json, columns[c].name, count, columns[c].same);
+        else
+            put_numbers(json, columns[c].name, count, thread->column[columns[c].column]);
+    }
     rps_json_end(json);
-    rps_json_object(json, "resourceTable");
-    put_length(json, thread->module_count);
-    put_numbers(json, "name", thread->module_count, thread->module);
-    put_same(json, "lib", thread->module_count, "null");
-    put_same(json, "host", thread->module_count, "null");
-    put_same(json, "type", thread->module_count, KIND_OF_LIBRARY);
-    rps_json_end(json);
-    rps_json_object(json, "nativeSymbols");
-    put_length(json, 0);
-    for (int i = 0; i < 4; i++)
-        put_same(json, (const char *const[]){"libIndex", "address", "name", "functionSize"}[i], 0,
-                 "");
-    rps_json_end(json);
+    rps_json_raw(json, "nativeSymbols", NO_SYMBOLS);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
 static void put_sample(struct thread *thread, size_t node, int64_t time_ns, uint64_t samples)
 {
-    if (thread->column == TIME)
+    if (thread->sample == TIME)
         rps_json_decimal(thread->json, NULL, time_ns, 6);
-    else if (thread->column == WEIGHT)
+    else if (thread->sample == WEIGHT)
         rps_json_uint64(thread->json, NULL, samples);
     else if (node == 0)
         rps_json_null(thread->json, NULL);
@@ -255,7 +259,7 @@ static int put_samples(struct thread *thread, struct rps_error *err)
 
     rps_json_object(thread->json, "samples");
     for (int i = 0; i < 3 && result == 0; i++) {
-        thread->column = i;
+        thread->sample = i;
         thread->sample_count = 0;
         thread->end_ns = thread->timeline->of->choice->from_ns;
         rps_json_array(thread->json, column[i]);
@@ -264,7 +268,7 @@ static int put_samples(struct thread *thread, struct rps_error *err)
         rps_json_end(thread->json);
     }
     rps_json_text(thread->json, "weightType", "samples");
-    put_length(thread->json, thread->sample_count);
+    rps_json_uint64(thread->json, "length", thread->sample_count);
     rps_json_end(thread->json);
     return result;
 }
@@ -291,7 +295,7 @@ static void put_markers(struct thread *thread, const struct rps_export_stretches
                       ? name[i - 1]
                       : add_text(thread, stretch[i].track);
     rps_json_object(json, "markers");
-    put_length(json, count);
+    rps_json_uint64(json, "length", count);
     put_numbers(json, "name", count, name);
     rps_json_array(json, "startTime");
     for (size_t i = 0; i < count; i++)
@@ -338,8 +342,7 @@ static void put_thread_head(const struct firefox *firefox, int32_t cpu, int is_f
     rps_json_null(json, "unregisterTime");
     rps_json_int64(json, "processStartupTime", 0);
     rps_json_null(json, "processShutdownTime");
-    rps_json_array(json, "pausedRanges");
-    rps_json_end(json);
+    rps_json_raw(json, "pausedRanges", "[]");
 }
 
 static int put_thread(struct firefox *firefox, const struct rps_export_code *of, int32_t cpu,
@@ -352,11 +355,9 @@ static int put_thread(struct firefox *firefox, const struct rps_export_code *of,
     int result = rps_timeline_open(&timeline, thread.arena, firefox->job, of, cpu, err);
 
     if (result == 0) {
-        find_functions(&thread);
+        fill_columns(&thread);
         put_thread_head(firefox, cpu, is_first);
-        put_stacks(&thread);
-        put_frames(&thread);
-        put_functions(&thread);
+        put_tables(&thread);
         put_markers(&thread, is_first ? &firefox->stretches : &none);
         result = put_samples(&thread, err);
         rps_json_array(thread.json, "stringArray");
@@ -367,32 +368,6 @@ static int put_thread(struct firefox *firefox, const struct rps_export_code *of,
     }
     rps_arena_free(thread.arena);
     return result;
-}
-
-/* How markers are shown: all by their label. */
-static void put_schema(struct rps_json *json)
-{
-    static const char *const places[] = {"marker-chart", "marker-table", "timeline-overview"};
-    static const char *const labels[] = {"chartLabel", "tableLabel", "tooltipLabel"};
-
-    rps_json_array(json, "markerSchema");
-    rps_json_object(json, NULL);
-    rps_json_text(json, "name", "rpistat");
-    for (int i = 0; i < 3; i++)
-        rps_json_text(json, labels[i], "{marker.data.label}");
-    rps_json_array(json, "display");
-    for (int i = 0; i < 3; i++)
-        rps_json_text(json, NULL, places[i]);
-    rps_json_end(json);
-    rps_json_array(json, "fields");
-    rps_json_object(json, NULL);
-    rps_json_text(json, "key", "label");
-    rps_json_text(json, "label", "What it is");
-    rps_json_text(json, "format", "string");
-    rps_json_end(json);
-    rps_json_end(json);
-    rps_json_end(json);
-    rps_json_end(json);
 }
 
 static void put_meta(struct firefox *firefox, const struct rps_sampling *sampling)
@@ -412,25 +387,13 @@ static void put_meta(struct firefox *firefox, const struct rps_sampling *samplin
         (int64_t)(sampling->frequency > 0 ? RPS_NS_PER_S / sampling->frequency : RPS_NS_PER_MS), 6);
     rps_json_int64(json, "processType", 0);
     rps_json_int64(json, "stackwalk", 1);
-    rps_json_bool(json, "debug", 0);
     rps_json_bool(json, "symbolicated", 1);
     rps_json_bool(json, "usesOnlyOneStackType", 1);
     rps_json_bool(json, "sourceCodeIsNotOnSearchfox", 1);
     rps_json_bool(json, "keepProfileThreadOrder", 1);
     rps_json_text(json, "CPUName", run->cpu_model);
-    rps_json_text(json, "oscpu", run->kernel);
-    rps_json_array(json, "categories");
-    for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
-        rps_json_object(json, NULL);
-        rps_json_text(json, "name", categories[i][0]);
-        rps_json_text(json, "color", categories[i][1]);
-        rps_json_array(json, "subcategories");
-        rps_json_text(json, NULL, "Other");
-        rps_json_end(json);
-        rps_json_end(json);
-    }
-    rps_json_end(json);
-    put_schema(json);
+    rps_json_raw(json, "categories", CATEGORIES);
+    rps_json_raw(json, "markerSchema", MARKERS);
     rps_json_end(json);
 }
 
@@ -450,7 +413,7 @@ static int write_firefox(struct rps_export_job *job, const struct rps_export_cod
         return result;
     rps_json_object(json, NULL);
     put_meta(&firefox, &of->code->sampling);
-    put_same(json, "libs", 0, "");
+    rps_json_raw(json, "libs", "[]");
     rps_json_array(json, "threads");
     for (size_t i = 0; i < count && result == 0; i++)
         result = put_thread(&firefox, of, cpu[i], i == 0, err);
