@@ -54,10 +54,9 @@ struct rps_export_format {
     const char *name;    /* "wide", "rates", "long" */
     const char *summary; /* one line for --help */
     int rotations;       /* 1: its rows are made of whole rotations */
-    int phases;          /* 1: its rows say in which phase they are */
+    int phases;          /* 1: it says what is in which phase, by the job's phases */
     int own_form;        /* 1: it is neither CSV nor JSON lines, and takes no option of these */
     int takes_every;     /* 1: of those, one that has an every_ns */
-    int follows;         /* 1: of those, one for rps_export_follow */
 
     /* Make job->state, and write what stands before the periods. 0 or negative. */
     int (*begin)(struct rps_export_job *job, struct rps_error *err);
@@ -68,8 +67,8 @@ struct rps_export_format {
     /* Release job->state, after a failure of begin too. */
     void (*release)(struct rps_export_job *job);
 
-    /* In place of all these, of formats that are not of periods: write that part of job->run, of
-     * which alone the job says more than the stream, the reader and the arena. 0 or negative. */
+    /* In place of all these, of formats that are not of periods: write that part of job->run; the job
+     * has no plan, and no options. 0 or negative. */
     int (*part)(struct rps_export_job *job, const struct rps_part_choice *choice,
                 const struct rps_cpus *cpus, struct rps_error *err);
     int is_binary;
@@ -98,5 +97,35 @@ int rps_export_part(const struct rps_export_format *format, FILE *out, struct rp
 int rps_export_follow(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                       int64_t run_id, const struct rps_export_options *options,
                       int (*wait)(void *context), void *context, struct rps_error *err);
+
+/* The totals of a run as they are now, in OpenMetrics 1.0 text: what a server of metrics is asked
+ * for. A sample a series, without times; no phases. Errors: the store's. */
+int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, struct rps_error *err);
+
+/* --- for formats that show time --------------------------------------------------------------- */
+
+/* What a run has beside its periods, in order of tracks and time: its phases, by letter and what
+ * they were mostly in; its regions, a track each; its marks. Texts are the arena's. */
+struct rps_export_stretches {
+    size_t count;
+    struct rps_export_stretch {
+        const char *track;        /* "Phases", "Region NAME", "Marks"; one pointer a track */
+        const char *name;         /* "B (cc1)" */
+        int64_t start_ns, end_ns; /* the same of a mark */
+    } * stretch;
+};
+
+/* Those of the part [from_ns, to_ns), cut to it. Errors: the store's. */
+int rps_export_stretches_find(const struct rps_export_job *job, int64_t from_ns, int64_t to_ns,
+                              const struct rps_cpus *cpus, struct rps_export_stretches *ret,
+                              struct rps_error *err);
+
+/* Who gets calls (rpistat/wing.h): they begin and end in order of time, CPU by CPU, and nest. */
+struct rps_call_sink {
+    void (*begin)(void *context, int32_t cpu, int64_t time_ns, const char *function,
+                  const char *module);
+    void (*end)(void *context, int32_t cpu, int64_t time_ns, const char *function);
+    void *context;
+};
 
 #endif

@@ -42,6 +42,8 @@ void rps_json_int64(struct rps_json *json, const char *name, int64_t value);
 void rps_json_uint64(struct rps_json *json, const char *name, uint64_t value);
 /* Nine significant digits; null when not finite. */
 void rps_json_double(struct rps_json *json, const char *name, double value);
+/* value / 10^decimals, exactly; at most 18 decimals. */
+void rps_json_decimal(struct rps_json *json, const char *name, int64_t value, int decimals);
 /* ns as seconds, exactly. */
 void rps_json_seconds(struct rps_json *json, const char *name, int64_t ns);
 void rps_json_bool(struct rps_json *json, const char *name, int value);

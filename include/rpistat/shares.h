@@ -91,6 +91,7 @@ int64_t *rps_shares_owners(struct rps_arena *arena, const struct rps_code *code,
 /* A tree of calls: nodes in order, each behind its parent; node 0 is the root, of all samples. */
 struct rps_call {
     size_t parent;        /* of the root: itself */
+    size_t item;          /* number of the function, the same in all its nodes; of the root: 0 */
     const char *function; /* of the root: "all" */
     const char *module, *file;
     int line;

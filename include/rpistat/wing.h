@@ -11,10 +11,13 @@
 #include "rpistat/error.h"
 
 struct rps_arena;
+struct rps_call_sink;
 struct rps_cpus;
 struct rps_export_format;
+struct rps_export_job;
 struct rps_json;
 struct rps_page_joint;
+struct rps_part_choice;
 struct rps_part_shares;
 struct rps_picture;
 struct rps_plot_options;
@@ -30,6 +33,12 @@ struct rps_wing {
     int (*shares)(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                   const struct rps_run_part *part, const struct rps_cpus *cpus,
                   struct rps_part_shares *ret, struct rps_error *err);
+
+    /* Hand over the calls of a part (rpistat/export.h), as the samples of each period are laid one
+     * after another; none where no samples were taken. Errors: the store's. */
+    int (*calls)(struct rps_export_job *job, const struct rps_part_choice *choice,
+                 const struct rps_cpus *cpus, const struct rps_call_sink *sink,
+                 struct rps_error *err);
 
     /* Fill picture->code of a picture with bins; its line_count stays 0 where there is nothing to
      * show. Errors: the store's. */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/text.h"
 
 /* Values deeper than that stay on the line of what they are in. */
@@ -129,17 +128,24 @@ void rps_json_double(struct rps_json *json, const char *name, double value)
         fputs("null", json->out);
 }
 
-void rps_json_seconds(struct rps_json *json, const char *name, int64_t ns)
+void rps_json_decimal(struct rps_json *json, const char *name, int64_t value, int decimals)
 {
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, rest = size % RPS_NS_PER_S;
-    int decimals = rest > 0 ? 9 : 0;
+    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value, one = 1, rest;
 
-    for (; rest > 0 && rest % 10 == 0; rest /= 10)
+    for (int i = 0; i < decimals; i++)
+        one *= 10;
+    rest = size % one;
+    for (decimals = rest > 0 ? decimals : 0; rest > 0 && rest % 10 == 0; rest /= 10)
         decimals--;
     begin(json, name, 0);
-    fprintf(json->out, "%s%" PRIu64, ns < 0 ? "-" : "", size / RPS_NS_PER_S);
+    fprintf(json->out, "%s%" PRIu64, value < 0 ? "-" : "", size / one);
     if (decimals > 0)
         fprintf(json->out, ".%0*" PRIu64, decimals, rest);
+}
+
+void rps_json_seconds(struct rps_json *json, const char *name, int64_t ns)
+{
+    rps_json_decimal(json, name, ns, 9);
 }
 
 void rps_json_bool(struct rps_json *json, const char *name, int value)

@@ -15,7 +15,7 @@
 
 #define AT_MOST_TEXT 20 /* rows that people read unless told otherwise */
 #define TITLE_WIDTH  96 /* as wide as lines are that are broken */
-#define FORMATS      RPS_DOCUMENT_FORMATS " folded pprof"
+#define FORMATS      RPS_DOCUMENT_FORMATS " folded pprof firefox"
 
 struct settings {
     enum rps_shares_by by;
@@ -44,7 +44,8 @@ static const struct rps_option options[] = {
      AT(cpus), .check = rps_cpus_check},
     {"region", 0, "NAME", "only the periods wholly inside that region", NULL, RPS_OPTION_TEXT,
      AT(region)},
-    {"format", 0, "NAME", FORMATS, "text", RPS_OPTION_CHOICE, AT(format), .words = FORMATS},
+    {"format", 0, "NAME", "as of report; folded pprof firefox", "text", RPS_OPTION_CHOICE,
+     AT(format), .words = FORMATS},
     {"resolve", 0, NULL, "look for names again, and keep them", NULL, RPS_OPTION_FLAG,
      AT(is_resolving), .is_once = 1},
     {"binaries", 0, "PATH", "of --resolve: a file or folder of programs", NULL, RPS_OPTION_LIST,
@@ -54,22 +55,24 @@ static const struct rps_option options[] = {
 
 static int check_code(struct rps_cli *cli)
 {
+    static const struct rps_export_format *const exports[] = {&rps_export_folded, &rps_export_pprof,
+                                                              &rps_export_firefox};
     struct settings *settings = cli->settings;
     int is_limited = rps_options_source(cli, "at-most") == RPS_SOURCE_COMMAND_LINE;
+    int export = (int)settings->format - rps_options_word(FORMATS, "folded");
 
-    if ((int)settings->format >= rps_options_word(FORMATS, "folded"))
-        settings->export = (int)settings->format != rps_options_word(FORMATS, "folded")
-                               ? &rps_export_pprof
-                           : settings->is_wall ? &rps_export_folded_wall
-                                               : &rps_export_folded;
+    if (export >= 0)
+        settings->export =
+            export == 0 && settings->is_wall ? &rps_export_folded_wall : exports[export];
     if (settings->is_wall && settings->by > RPS_SHARES_MODULE)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--wall: time off the CPU is known of functions, lines and modules: "
                              "leave out --by %s",
                              rps_code_by_names[settings->by]);
-    if (settings->is_wall && settings->export == &rps_export_pprof)
+    if (settings->is_wall && export > 0)
         return rps_error_set(&cli->err, RPS_USAGE,
-                             "--format pprof has samples alone: leave out --wall, or take folded");
+                             "--format %s has samples alone: leave out --wall, or take folded",
+                             settings->export->name);
     if (settings->is_tree && settings->by != RPS_SHARES_FUNCTION)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--tree is of functions: leave out --by or --lines, or it");

@@ -73,8 +73,8 @@ static int set_locale(const char *option, const char *text, void *member, struct
 static const struct rps_option options[] = {
     {"format", 0, "NAME", "what a row is, see above", "wide", RPS_OPTION_OTHER, RPS_AT_SETTINGS,
      .set = set_format,
-     .words =
-         "wide rates long long-rates every signals jsonl openmetrics line-protocol folded pprof"},
+     .words = "wide rates long long-rates every signals jsonl openmetrics perfetto folded "
+              "pprof firefox"},
     {"rates", 0, NULL, "the same as --format rates", NULL, RPS_OPTION_FLAG, AT(is_rates)},
     {"long", 0, NULL, "the same as --format long; also with --rates", NULL, RPS_OPTION_FLAG,
      AT(is_long)},
@@ -143,13 +143,11 @@ static int check_own_form(struct rps_cli *cli)
                              format->name);
     if (settings->is_rates || settings->is_long || export->csv.json || export->clock ||
         export->csv.separator != ',' || export->csv.decimal != '.' || export->csv.crlf ||
-        export->csv.bom || (export->every_ns > 0 && !format->takes_every) ||
-        (settings->follow && !format->follows))
+        export->csv.bom || (export->every_ns > 0 && !format->takes_every) || settings->follow)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s is neither CSV nor JSON lines: leave out --rates, "
-                             "--long, --clock%s%s and options of these",
-                             format->name, format->takes_every ? "" : ", --every",
-                             format->follows ? "" : ", --follow");
+                             "--long, --clock%s, --follow and options of these",
+                             format->name, format->takes_every ? "" : ", --every");
     if (format->is_binary && !cli->output && isatty(STDOUT_FILENO))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s is not for a terminal: name a file with -o",
@@ -253,22 +251,25 @@ const struct rps_command rps_command_export = {
     .name = "export",
     .summary = "a run as CSV or JSON lines, for other programs",
     .usage = "[OPTIONS]",
-    .description = "Write a run for other programs, as CSV with a header row. Formats:\n"
-                   "  wide           a row a measurement period, a column an event\n"
-                   "  rates          a row a rotation of the event sets, a column a figure\n"
-                   "  long           a row an event and period\n"
-                   "  long-rates     a row a derived figure and rotation\n"
-                   "  every          a row a stretch of --every T, a column a derived figure\n"
-                   "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
-                   "  line-protocol  a line a measurement period, for InfluxDB and others\n"
-                   "  signals        a row a reading of system signals\n"
-                   "  folded         a line a call stack of the samples, for flame graphs\n"
-                   "  pprof          a profile of the samples for pprof, with their phases\n"
-                   "  jsonl          a row of the other format as a JSON object in a line",
+    .description =
+        "Write a run for other programs, as CSV with a header row. Formats:\n"
+        "  wide           a row a measurement period, a column an event\n"
+        "  rates          a row a rotation of the event sets, a column a figure\n"
+        "  long           a row an event and period\n"
+        "  long-rates     a row a derived figure and rotation\n"
+        "  every          a row a stretch of --every T, a column a derived figure\n"
+        "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
+        "  signals        a row a reading of system signals\n"
+        "  perfetto       a trace for ui.perfetto.dev: figures, phases, calls over time\n"
+        "  folded         a line a call stack of the samples, for flame graphs\n"
+        "  pprof          a profile of the samples for pprof, with their phases\n"
+        "  firefox        a profile of the samples over time, for profiler.firefox.com\n"
+        "  jsonl          a row of the other format as a JSON object in a line",
     .examples = "  rpistat export --locale -o run.csv            for this user's spreadsheet\n"
                 "  rpistat export --every 10s --clock -o day.csv\n"
                 "  rpistat export --follow --rates               of a recording that goes on\n"
-                "  rpistat export --format openmetrics --every 10s -o run.om",
+                "  rpistat export --format openmetrics --every 10s -o run.om\n"
+                "  rpistat export --format perfetto -o run.json   for ui.perfetto.dev",
     .input = RPS_INPUT_RUN,
     .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write",

@@ -13,7 +13,6 @@
 #include "rpistat/error.h"
 
 struct rps_screen {
-    int full;      /* 1: the second screen is used, and keys are read */
     int entered;   /* 1: it is on the terminal now */
     int keys;      /* 1: standard input is a terminal, and `mode` its mode before */
     int signal_fd; /* -1: none */
@@ -27,8 +26,8 @@ enum rps_screen_event {
     RPS_SCREEN_QUIT, /* q, or a signal that ends a program */
 };
 
-/* Take the signals, and with full 1 the terminal of standard output. Close it in any case. */
-int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err);
+/* Take the signals, and the terminal of standard output. Close it in any case. */
+int rps_screen_open(struct rps_screen *screen, struct rps_error *err);
 
 /* Wait for at most timeout_ns. Cannot fail. */
 enum rps_screen_event rps_screen_wait(struct rps_screen *screen, int64_t timeout_ns);
@@ -38,17 +37,6 @@ enum rps_screen_event rps_screen_wait(struct rps_screen *screen, int64_t timeout
  * which it is empty; elsewhere on standard output as it is. RPS_FAILED when that cannot be written.
  */
 int rps_screen_show(const struct rps_screen *screen, const char *text, struct rps_error *err);
-
-/*
- * Ask the terminal whether it shows sixels (its primary device attributes), and wait half a
- * second at most for the answer. 0 without asking, where another program may be reading or writing
- * there: when standard input and output are not one terminal, in the background, and when something
- * was typed already.
- */
-int rps_screen_has_sixel(void);
-
-/* Its size in pixels, without the line of a prompt; from its characters where it does not say. */
-void rps_screen_pixels(int *ret_width, int *ret_height);
 
 /* Give the terminal and the signals back. Harmless when closed or never opened (all zero). */
 void rps_screen_close(struct rps_screen *screen);

@@ -19,7 +19,7 @@ int rps_export_code(struct rps_export_job *job, const struct rps_part_choice *ch
     if (result > 0)
         result = rps_run_part_choose(job->arena, job->reader, run_id, choice, &part, err);
     if (result == 0)
-        result = write(job, &(struct rps_export_code){&code, &part, cpus}, err);
+        result = write(job, &(struct rps_export_code){&code, choice, &part, cpus}, err);
     rps_code_free(&code);
     return result;
 }

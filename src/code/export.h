@@ -8,7 +8,8 @@
 /* The code of a part of a run. */
 struct rps_export_code {
     const struct rps_code *code;
-    const struct rps_run_part *part; /* one group */
+    const struct rps_part_choice *choice;
+    const struct rps_run_part *part; /* what that is, one group */
     const struct rps_cpus *cpus;
 };
 

@@ -13,7 +13,6 @@
 #include "rpistat/clock.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/protobuf.h"
-#include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 
 /* Numbers of the fields that are written, message by message. */
@@ -211,23 +210,14 @@ static int write_label(struct profile *profile, const struct rps_phases *phases,
 
 static int write_labels(struct profile *profile, struct rps_error *err)
 {
-    struct rps_phase_levels levels = {0};
+    const struct rps_phases *phases = profile->job->phases;
     uint64_t *rest;
     int result = count(profile, profile->job->arena, profile->of->part, &rest, err);
 
-    if (result == 0)
-        result =
-            rps_run_phases_get(profile->job->reader, profile->job->run->run_id, &levels, NULL, err);
-    if (result > 0) {
-        const struct rps_phases *phases = rps_phase_levels_shown(&levels);
-
-        result = 0;
-        for (int label = 0; label < phases->label_count && result == 0; label++)
-            result = write_label(profile, phases, label, rest, err);
-    }
+    for (int label = 0; phases && label < phases->label_count && result == 0; label++)
+        result = write_label(profile, phases, label, rest, err);
     if (result == 0)
         write_samples(profile, rest, NULL);
-    rps_phase_levels_free(&levels);
     return result;
 }
 
@@ -355,6 +345,7 @@ const struct rps_export_format rps_export_pprof = {
     .name = "pprof",
     .summary = "samples: a profile for pprof and other readers of profile.proto",
     .own_form = 1,
+    .phases = 1,
     .part = pprof_part,
     .is_binary = 1,
 };

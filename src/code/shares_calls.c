@@ -32,6 +32,7 @@ static size_t find_node(struct growing *growing, size_t parent, size_t e)
     if (node == growing->calls.count)
         *add_call(growing) = (struct rps_call){
             .parent = parent,
+            .item = index->item[e],
             .function = item->name,
             .module = rps_share_index_path(index->code, item->module),
             .file = line->file,

@@ -4,6 +4,7 @@
 #include "export.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/off_cpu.h"
+#include "timeline.h"
 
 /* --- shares ----------------------------------------------------------------------------------- */
 
@@ -34,12 +35,13 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
 /* --- formats ---------------------------------------------------------------------------------- */
 
 static const struct rps_export_format *const formats[] = {&rps_export_folded, &rps_export_pprof,
-                                                          NULL};
+                                                          &rps_export_firefox, NULL};
 
 const struct rps_wing rps_code_wing = {
     .signals = &rps_code_signals,
     .formats = formats,
     .shares = find_shares,
+    .calls = rps_timeline_calls,
     .panel = rps_code_panel,
     .page = rps_code_page,
     .page_joint = rps_code_page_joint,

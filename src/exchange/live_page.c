@@ -5,6 +5,7 @@
  *     /rows       what was measured after `after`, with the number of the newest data, 0 where none
  *                 are there yet; made at once
  *     /data       all of the page's data, with phases, or {"error": ...}
+ *     /metrics    the run's totals, for Prometheus; made at once
  *
  * Making data takes time, since phases are looked for: a process of its own does it, and rows are
  * answered meanwhile. It is begun when somebody asks for rows: a page that nobody has open costs
@@ -29,6 +30,7 @@
 #include "http_server.h"
 #include "rpistat/arena.h"
 #include "rpistat/clock.h"
+#include "rpistat/export.h"
 #include "rpistat/json.h"
 #include "live_data.h"
 #include "rpistat/parse.h"
@@ -42,6 +44,7 @@
 #define MAKING_NS   (50 * RPS_NS_PER_MS) /* how often it is looked whether data are made */
 #define WAIT_NS     (3600 * RPS_NS_PER_S)
 #define JSON_TYPE   "application/json"
+#define TOTALS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 /* Its process died: nobody else can say why. */
 #define UNMADE                                                                                     \
@@ -264,7 +267,23 @@ static int write_live_rows(struct live *live, int64_t after_ns, FILE *out, struc
     return result;
 }
 
-static void answer_rows(struct live *live, const char *after, struct rps_http_page *ret)
+static int write_totals(struct live *live, int64_t after_ns, FILE *out, struct rps_error *err)
+{
+    struct rps_reader *reader = NULL;
+    int result = rps_reader_open(&reader, live->options->store_path, err);
+
+    (void)after_ns;
+    if (result == 0)
+        result = rps_export_totals(out, reader, live->options->run_id, err);
+    rps_reader_close(reader);
+    return result;
+}
+
+/* What is made at once. */
+static void answer_made(struct live *live, const char *after, const char *type,
+                        int (*write)(struct live *live, int64_t after_ns, FILE *out,
+                                     struct rps_error *err),
+                        struct rps_http_page *ret)
 {
     struct rps_error err;
     uint64_t after_ns = INT64_MAX; /* the end, where nothing is asked for */
@@ -280,10 +299,10 @@ static void answer_rows(struct live *live, const char *after, struct rps_http_pa
     out = open_memstream(&text, &size);
     if (!out)
         return;
-    result = write_live_rows(live, (int64_t)after_ns, out, &err);
+    result = write(live, (int64_t)after_ns, out, &err);
     text = rps_text_close(out, &text);
     if (result == 0) {
-        put(ret, 200, JSON_TYPE, text, size);
+        put(ret, 200, type, text, size);
         return;
     }
     free(text);
@@ -297,7 +316,9 @@ static void answer(void *context, const char *path, const char *after, struct rp
     if (strcmp(path, "/") == 0)
         put_copy(ret, "text/html; charset=utf-8", live->page, live->page_size);
     else if (strcmp(path, "/rows") == 0)
-        answer_rows(live, after, ret);
+        answer_made(live, after, JSON_TYPE, write_live_rows, ret);
+    else if (strcmp(path, "/metrics") == 0)
+        answer_made(live, after, TOTALS_TYPE, write_totals, ret);
     else if (strcmp(path, "/data") == 0 && live->data)
         put_copy(ret, JSON_TYPE, live->data, live->data_size);
     else

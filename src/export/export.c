@@ -28,8 +28,8 @@ const struct rps_export_format *const rps_export_formats[] = {
     &rps_export_long_rates,
     &rps_export_every,
     &rps_export_openmetrics,
-    &rps_export_line_protocol,
     &rps_export_signals,
+    &rps_export_perfetto,
     NULL,
 };
 /* clang-format on */
@@ -310,7 +310,7 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
         snprintf(note, sizeof(note),
                  "run %lld is long: its phases are left out until 'rpistat phases' has found them",
                  run);
-    if (note[0] && job->options->note)
+    if (note[0] && job->options && job->options->note)
         job->options->note(note);
     return 0;
 }
@@ -344,16 +344,42 @@ static int export_run(struct walk *walk, struct follow *follow, struct rps_expor
     return result;
 }
 
+/* A format that has `part`. */
+static int export_part(const struct rps_export_format *format, struct rps_export_job *job,
+                       int64_t run_id, const struct rps_part_choice *choice,
+                       const struct rps_cpus *cpus, struct rps_error *err)
+{
+    struct walk walk = {.format = format, .job = job};
+    struct rps_phase_levels levels = {0};
+    struct rps_run run;
+    int result;
+
+    rps_run_init(&run);
+    job->arena = rps_arena_new();
+    job->run = &run;
+    result = rps_reader_run(job->reader, run_id, &run, err);
+    if (result == 0 && format->phases && (result = find_phases(job, &levels, err)) > 0)
+        job->phases = rps_phase_levels_shown(&levels);
+    if (result >= 0)
+        result = format->part(job, choice, cpus, err);
+    if (result == 0)
+        result = finish(&walk, err);
+    rps_phase_levels_free(&levels);
+    rps_run_free(&run);
+    rps_arena_free(job->arena);
+    return result;
+}
+
 int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                    int64_t run_id, const struct rps_export_options *options, struct rps_error *err)
 {
     const struct rps_part_choice choice = {
         .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
-    struct rps_export_job job = {.out = out, .options = options};
+    struct rps_export_job job = {.out = out, .reader = reader, .options = options};
     struct walk walk = {.format = format};
 
     if (format->part)
-        return rps_export_part(format, out, reader, run_id, &choice, &options->cpus, err);
+        return export_part(format, &job, run_id, &choice, &options->cpus, err);
     return export_run(&walk, NULL, &job, reader, run_id, err);
 }
 
@@ -361,21 +387,9 @@ int rps_export_part(const struct rps_export_format *format, FILE *out, struct rp
                     int64_t run_id, const struct rps_part_choice *choice,
                     const struct rps_cpus *cpus, struct rps_error *err)
 {
-    struct rps_run run;
-    struct rps_export_job job = {
-        .out = out, .reader = reader, .run = &run, .arena = rps_arena_new()};
-    struct walk walk = {.format = format, .job = &job};
-    int result;
+    struct rps_export_job job = {.out = out, .reader = reader};
 
-    rps_run_init(&run);
-    result = rps_reader_run(reader, run_id, &run, err);
-    if (result == 0)
-        result = format->part(&job, choice, cpus, err);
-    if (result == 0)
-        result = finish(&walk, err);
-    rps_run_free(&run);
-    rps_arena_free(job.arena);
-    return result;
+    return export_part(format, &job, run_id, choice, cpus, err);
 }
 
 int rps_export_follow(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,

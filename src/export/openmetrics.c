@@ -37,8 +37,9 @@ struct series {
 struct metrics_state {
     struct rps_arena *arena;
     struct rps_time_totals *totals;
-    FILE *file;
+    FILE *file;  /* NULL: no block is full yet */
     int64_t end; /* of its blocks */
+    int is_now;  /* 1: the newest sample of each series alone, without its time */
     size_t series_count;
     struct series *series; /* by number */
     struct block block;    /* scratch */
@@ -86,7 +87,8 @@ static int next_block(struct metrics_state *state, struct series *of, struct rps
     int64_t next = take_room(state);
 
     of->block->next = next;
-    if (fseeko(state->file, of->at, SEEK_SET) < 0 ||
+    state->file = state->file ? state->file : tmpfile();
+    if (!state->file || fseeko(state->file, of->at, SEEK_SET) < 0 ||
         fwrite(of->block, sizeof(*of->block), 1, state->file) != 1 || fflush(state->file) != 0)
         return file_failed(err);
     of->at = next;
@@ -123,15 +125,20 @@ static int take_sample(void *context, const struct rps_time_series *series, int6
 
 /* --- text ------------------------------------------------------------------------------------- */
 
+static void put_sample(FILE *out, const char *head, int decimals, const struct sample *sample,
+                       int is_now)
+{
+    fprintf(out, decimals < 0 ? "%s %.*g" : "%s %.*f", head, decimals < 0 ? 15 : decimals,
+            sample->value);
+    if (!is_now)
+        fprintf(out, " %" PRId64 ".%03d", sample->time_ms / 1000, (int)(sample->time_ms % 1000));
+    fputc('\n', out);
+}
+
 static void put_block(FILE *out, const char *head, int decimals, const struct block *block)
 {
-    for (size_t i = 0; i < block->count && !ferror(out); i++) {
-        const struct sample *sample = &block->sample[i];
-
-        fprintf(out, decimals < 0 ? "%s %.*g" : "%s %.*f", head, decimals < 0 ? 15 : decimals,
-                sample->value);
-        fprintf(out, " %" PRId64 ".%03d\n", sample->time_ms / 1000, (int)(sample->time_ms % 1000));
-    }
+    for (size_t i = 0; i < block->count && !ferror(out); i++)
+        put_sample(out, head, decimals, &block->sample[i], 0);
 }
 
 static int put_series(struct rps_export_job *job, const struct series *of, int decimals,
@@ -144,14 +151,17 @@ static int put_series(struct rps_export_job *job, const struct series *of, int d
     if (!head)
         rps_arena_exhausted();
 
-    for (int64_t at = of->first; at != of->at && result == 0; at = state->block.next) {
+    for (int64_t at = of->first; !state->is_now && at != of->at && result == 0;
+         at = state->block.next) {
         if (fseeko(state->file, at, SEEK_SET) < 0 ||
             fread(&state->block, sizeof(state->block), 1, state->file) != 1)
             result = file_failed(err);
         else
             put_block(job->out, head, decimals, &state->block);
     }
-    if (result == 0)
+    if (state->is_now)
+        put_sample(job->out, head, decimals, &of->block->sample[of->block->count - 1], 1);
+    else if (result == 0)
         put_block(job->out, head, decimals, of->block);
     free(head);
     return result;
@@ -178,6 +188,17 @@ static int put_family(struct rps_export_job *job, const struct family *family,
     return result;
 }
 
+static int put_families(struct rps_export_job *job, struct rps_error *err)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && result == 0; i++)
+        result = put_family(job, &families[i], err);
+    if (result == 0)
+        fputs("# EOF\n", job->out);
+    return result;
+}
+
 /* --- the format ------------------------------------------------------------------------------- */
 
 static void metrics_release(struct rps_export_job *job)
@@ -192,7 +213,8 @@ static void metrics_release(struct rps_export_job *job)
     job->state = NULL;
 }
 
-static int metrics_begin(struct rps_export_job *job, struct rps_error *err)
+static int begin(struct rps_export_job *job, int64_t every_ns, int64_t from_ns,
+                 struct rps_error *err)
 {
     struct metrics_state *state = rps_arena_get(job->arena, 1, sizeof(*state));
     const struct rps_time_sink sink = {take_sample, state};
@@ -200,14 +222,13 @@ static int metrics_begin(struct rps_export_job *job, struct rps_error *err)
 
     job->state = state;
     state->arena = job->arena;
-    result = rps_time_totals_open(&state->totals, job->run, job->plan, job->options->every_ns,
-                                  &sink, err);
-    if (result == 0)
-        result = rps_time_totals_info(state->totals, job->options->from_ns, err);
-    if (result < 0)
-        return result;
-    state->file = tmpfile();
-    return state->file ? 0 : file_failed(err);
+    result = rps_time_totals_open(&state->totals, job->run, job->plan, every_ns, &sink, err);
+    return result == 0 ? rps_time_totals_info(state->totals, from_ns, err) : result;
+}
+
+static int metrics_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    return begin(job, job->options->every_ns, job->options->from_ns, err);
 }
 
 static void metrics_period(struct rps_export_job *job, const struct rps_period *period)
@@ -254,10 +275,8 @@ static void metrics_end(struct rps_export_job *job)
         job->result = rps_time_totals_info(state->totals, to_ns, &job->err);
     if (job->result == 0)
         job->result = take_phases(job, options->from_ns, to_ns, &job->err);
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && job->result == 0; i++)
-        job->result = put_family(job, &families[i], &job->err);
     if (job->result == 0)
-        fputs("# EOF\n", job->out);
+        job->result = put_families(job, &job->err);
 }
 
 const struct rps_export_format rps_export_openmetrics = {
@@ -270,3 +289,48 @@ const struct rps_export_format rps_export_openmetrics = {
     .end = metrics_end,
     .release = metrics_release,
 };
+
+/* --- totals as they are now ------------------------------------------------------------------- */
+
+/* The coarsest rows that there are come to the same, and are few however long the run is. */
+static int add_all(struct rps_export_job *job, struct rps_error *err)
+{
+    struct metrics_state *state = job->state;
+    struct rps_cursor *cursor = NULL;
+    struct rps_period row;
+    int result =
+        rps_cursor_open(&cursor, job->reader, job->run->run_id, 0, INT64_MAX, RPS_LEVELS, err);
+
+    while (result == 0 && (result = rps_cursor_next(cursor, &row, err)) > 0)
+        result = rps_time_totals_add(state->totals, &row, 0, err);
+    rps_cursor_close(cursor);
+    return result == 0 ? rps_time_totals_flush(state->totals, err) : result;
+}
+
+int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, struct rps_error *err)
+{
+    struct rps_plan *plan = NULL;
+    struct rps_run run;
+    struct rps_export_job job = {
+        .out = out, .reader = reader, .run = &run, .arena = rps_arena_new()};
+    int result;
+
+    rps_run_init(&run);
+    result = rps_reader_run(reader, run_id, &run, err);
+    if (result == 0)
+        result = rps_reader_plan(reader, run_id, &plan, err);
+    job.plan = plan;
+    if (result == 0)
+        result = begin(&job, INT64_MAX / 2, 0, err);
+    if (result == 0)
+        result = add_all(&job, err);
+    if (result == 0) {
+        ((struct metrics_state *)job.state)->is_now = 1;
+        result = put_families(&job, err);
+    }
+    metrics_release(&job);
+    rps_plan_free(plan);
+    rps_run_free(&run);
+    rps_arena_free(job.arena);
+    return result;
+}

@@ -15,7 +15,8 @@ import time
 import urllib.error
 import urllib.request
 
-from program import RPISTAT, TIMEOUT, Folder, environment, expect, tap
+from program import RPISTAT, TIMEOUT, Folder, Recording, environment, expect, tap
+from served import Server
 import servers  # of tests/support
 
 # Nine events in four sets; long enough for some ten requests, with counts beyond 2^32.
@@ -306,6 +307,49 @@ def check_dashboard():
     assert database.ask(filled(share), at_ms) == before, before
 
 
+def check_scraped():
+    """Prometheus scrapes watch --http by the lines of examples/fleet/README.md: a live run's totals grow, and end as report's"""
+    if not servers.Prometheus.is_there():
+        raise tap.Skip("prometheus is not installed")
+    with open(os.path.join(tap.root(), "examples", "fleet", "README.md"), encoding="utf-8") as file:
+        scraping = re.search(r"^    (scrape_configs:\n(?:    .*\n)+)", file.read(), re.M)[1].replace("\n    ", "\n")
+    with Folder() as folder, Recording(folder, "rpistat.data") as recording, Server(folder) as server:
+        folder.write("token", server.token + "\n")
+        scraping = scraping.replace("127.0.0.1:8080", "127.0.0.1:%d" % server.port).replace("rpistat.token", folder / "token")
+        scraping = scraping.replace("scrape_interval: 15s", "scrape_interval: 100ms")
+        with servers.Prometheus(folder / "prometheus", scraping) as database:
+            until(lambda: len(database.ask("rpistat_enabled_seconds_total", now_ms())) == 1, "nothing was scraped")
+            assert one(database.ask("up", now_ms()))[1] == 1
+            info = one(database.ask("rpistat_run_info", now_ms()))[0]
+            assert info["command"] == "cat" and info["job"] == "rpistat", info
+
+            def grows():
+                recording.process.stdin.write(b"x" * 1000000)
+                return database.ask("increase(rpistat_cpu_seconds_total[1m]) > 0", now_ms())
+            until(grows, "it does not grow")
+            recording.end()
+            report = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
+            counts = {figure["label" if figure["kind"] == "clock" else "name"]: figure["count"] for figure in report["figures"]
+                      if figure["kind"] in ("clock", "event") and figure["count"] is not None}
+            assert len(counts) > 3, counts
+            until(lambda: {labels["event"]: value for labels, value in database.ask("rpistat_events_total", now_ms())} == counts,
+                  "the totals are not the report's")
+            folder.write("token", "0" * 32 + "\n")
+            until(lambda: one(database.ask("up", now_ms()))[1] == 0, "a wrong token is taken")
+
+
+def now_ms():
+    return time.time() * 1000
+
+
+def until(is_so, otherwise):
+    """Ask again and again."""
+    deadline = time.monotonic() + TIMEOUT
+    while not is_so():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(.05)
+
+
 def check_service():
     """the options of the pushing service are taken; systemd finds nothing wrong with its unit, and calls it safe"""
     name = "rpistat-push.service"
@@ -352,7 +396,7 @@ with Folder() as FOLDER:
         tap.main([(case.__doc__.format(kind.program), case, kind)
                   for kind in (servers.Victoria, servers.Prometheus)
                   for case in (check_totals, check_killed, check_away)]
-                 + [check_dashboard, check_service])
+                 + [check_scraped, check_dashboard, check_service])
     finally:
         for running in DATABASES.values():
             running.__exit__()

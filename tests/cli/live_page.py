@@ -34,7 +34,7 @@ def test_token():
     assert b"script.sim" not in content and b"<title>Live - rpistat</title>" in content
     assert SERVER.token.encode() not in content
     wrong = [False, "x", SERVER.token[:-1], SERVER.token + "0", SERVER.token.upper() + "g", SERVER.token[:-1] + "g", "0" * 32]
-    for path in ["/rows", "/data", "/rows?after=0", "/rows?token=" + SERVER.token, "/other", "/../data"]:
+    for path in ["/rows", "/data", "/metrics", "/rows?after=0", "/rows?token=" + SERVER.token, "/other", "/../data"]:
         for token in wrong:
             status, headers, content = SERVER.ask(path, token)
             assert status == 401 and headers["www-authenticate"] == "Bearer", (path, token, status)
@@ -73,7 +73,7 @@ def test_methods():
 
 def test_headers():
     """each answer says what a browser may do with it, and allows no other page anything"""
-    for path, token in [("/", False), ("/rows", True), ("/rows", False), ("/data", True), ("/none", True)]:
+    for path, token in [("/", False), ("/rows", True), ("/rows", False), ("/data", True), ("/metrics", True), ("/none", True)]:
         _, headers, content = SERVER.ask(path, token, more="Origin: http://evil.example\r\n")
         assert headers["x-content-type-options"] == "nosniff", path
         assert headers["referrer-policy"] == "no-referrer" and headers["cache-control"] == "no-store", path
@@ -226,7 +226,7 @@ def test_ends():
     """a port that is taken, and options that make no sense, are one sentence; a store that goes is told"""
     refused(FOLDER.call("watch", "--http", "--port", str(SERVER.port)), 1, str(SERVER.port), "--port")
     refused(FOLDER.call("watch", "--http", "--port", "65536"), 2, "--port")
-    for arguments in [["--once"], ["--plot", "x.png"], ["--chars", "ascii"]]:
+    for arguments in [["--once"], ["--chars", "ascii"]]:
         refused(FOLDER.call("watch", "--http", *arguments), 2, arguments[0])
     refused(FOLDER.call("watch", "--http", "-i", "none.data"), 1, "none.data")
     with Server(FOLDER, "-i", FOLDER.record("-o", "gone.data") and "gone.data") as server:

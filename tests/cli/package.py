@@ -57,7 +57,8 @@ def test_package():
         run(*dpkg, "-i", package)
         installed = files(root)
         for end in ("bin/rpistat", "man1/rpistat.1.gz", "rpistat/plot/draw.gp", "rpistat/plot/page.html",
-                    "rpistat/region.h", "pkgconfig/rpistat.pc", "doc/rpistat/copyright", "doc/rpistat/rpistat.config"):
+                    "rpistat/region.h", "pkgconfig/rpistat.pc", "doc/rpistat/copyright", "doc/rpistat/rpistat.config",
+                    "doc/rpistat/python/rpistat.py"):
             assert any(name.endswith(end) for name in installed), (end, installed)
         program, = [name for name in installed if name.endswith("bin/rpistat")]
         version = run(os.path.join(root, program), "--version").split()[1]

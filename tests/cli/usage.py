@@ -235,7 +235,7 @@ MISTAKES = [
     ("phases --separator ';'", 2, "add --csv"),
     # code
     ("code --by nosuch", 2, "'nosuch'", "function, line, module, process, thread"),
-    ("code --format xml", 2, "xml", "text, json, csv, markdown, html, folded, pprof"),
+    ("code --format xml", 2, "xml", "text, json, csv, markdown, html, folded, pprof, firefox"),
     ("code --tree --by thread", 2, "--tree", "leave out", "--by"),
     ("code --tree --by cgroup", 2, "of functions"),
     ("code --binaries build", 2, "--binaries", "add --resolve"),
@@ -251,7 +251,7 @@ MISTAKES = [
     ("code", 1, "has no samples of its code", "--no-samples"),
     ("export --format folded", 1, "has no samples of its code", "--no-samples"),
     ("export --format pprof --rates -o x.pb", 2, "pprof", "leave out", "--rates"),
-    ("export --format xml", 2, "xml", "openmetrics, line-protocol, signals, folded, pprof, jsonl"),
+    ("export --format xml", 2, "xml", "openmetrics, signals, perfetto, folded, pprof, firefox, jsonl"),
     # pictures
     ("plot --x miles", 2, "--x", "miles", "time", "cycles"),
     ("plot --kind pie", 2, "'pie'", "time, turn, phases, scatter, heat, pca"),
@@ -273,7 +273,7 @@ MISTAKES = [
     ("plot -o rpistat.data", 2, "the store itself"),
     ("watch --every 1ms", 2, "--every 1ms: must be between 200ms"),
     ("watch --last 10", 2, "--last 10: the unit is missing, write 10s or 10m"),
-    ("watch --plot x.doc --once", 2, "x.doc", ".png"),
+    ("watch -o x.png --once", 2, "plot -o x.png"),
     # tables
     ("export --format full", 2, "full", "wide", "jsonl"),
     ("import", 2, "name the file"),

@@ -129,10 +129,11 @@ COMMANDS = [["report"], ["runs"], ["phases"], ["phases", "--format", "json"],
             ["compare", "--format", "json"],
             ["check"], ["check", "--repair", "-o", "NAME.new"],
             ["merge", "-i", "NAME.data", "rpistat.data"], ["export"], ["export", "--long"],
-            ["export", "--rates"], ["export", "--format", "openmetrics"],
+            ["export", "--rates"], ["export", "--format", "openmetrics"], ["export", "--format", "perfetto"],
             ["events", "--pmu", "sim:script.sim", "--sets", "arm1176"], ["plot", "-o", "NAME.svg"],
             ["plot", "-o", "NAME.html"], ["watch", "--once"]]
 OF_SAMPLES = [["code"], ["code", "--tree", "--format", "csv"], ["code", "--format", "pprof", "-o", "NAME.pb"],
+              ["export", "--format", "firefox"],
               ["report"], ["phases"], ["plot", "-o", "NAME.html"]]
 
 tap.main([("a recording's end without memory", end_without_report),

@@ -35,6 +35,7 @@ librsvg2-bin     command -v rsvg-convert
 poppler-utils    command -v pdfinfo
 libcap2-bin      command -v setcap || test -x /usr/sbin/setcap
 jq               command -v jq
+python3-pandas   /usr/bin/python3 -c "import pandas"
 python3-jsonschema test -d /usr/lib/python3/dist-packages/jsonschema || python3 -c "import jsonschema"
 bash-completion  test -e /usr/share/bash-completion/bash_completion
 zsh              command -v zsh

@@ -150,9 +150,14 @@ class Victoria(Database):
 class Prometheus(Database):
     program, ready, write = "prometheus", "/-/ready", "/api/v1/write"
 
+    def __init__(self, folder, scraping=""):
+        """`scraping`: what its configuration has beside the above."""
+        super().__init__(folder)
+        self.scraping = scraping
+
     def command(self):
         with open(os.path.join(self.folder, "prometheus.yml"), "w", encoding="ascii") as file:
-            file.write(PROMETHEUS_CONFIG)
+            file.write(PROMETHEUS_CONFIG + self.scraping)
         return [self.program, "--config.file=prometheus.yml", "--web.enable-remote-write-receiver",
                 "--storage.tsdb.path=data", "--storage.tsdb.retention.time=100y",
                 "--web.listen-address=127.0.0.1:%d" % self.port]

@@ -39,6 +39,8 @@ static char *written(int one_line)
     rps_json_seconds(&json, NULL, 2592000000000001);
     rps_json_seconds(&json, NULL, -60000000);
     rps_json_seconds(&json, NULL, INT64_MIN);
+    rps_json_decimal(&json, NULL, 1234560, 3);
+    rps_json_decimal(&json, NULL, -5, 6);
     rps_json_end(&json);
     rps_json_raw(&json, "raw", "[]");
     rps_json_end(&json);
@@ -59,7 +61,7 @@ static void test_lines(void **state)
                               "  ],\n"
                               "  \"numbers\": [1, true, null],\n"
                               "  \"times\": [0, 25, 2592000.000000001, -0.06,"
-                              " -9223372036.854775808],\n"
+                              " -9223372036.854775808, 1234.56, -0.000005],\n"
                               "  \"raw\": []\n"
                               "}\n");
     free(text);
@@ -70,11 +72,12 @@ static void test_one_line(void **state)
     char *text = written(1);
 
     (void)state;
-    assert_string_equal(text, "{\"least\": -9223372036854775808, \"most\": 18446744073709551615,"
-                              " \"rows\": [{\"third\": 0.333333333, \"none\": null}, {}],"
-                              " \"numbers\": [1, true, null], \"times\": [0, 25,"
-                              " 2592000.000000001, -0.06, -9223372036.854775808],"
-                              " \"raw\": []}");
+    assert_string_equal(text,
+                        "{\"least\": -9223372036854775808, \"most\": 18446744073709551615,"
+                        " \"rows\": [{\"third\": 0.333333333, \"none\": null}, {}],"
+                        " \"numbers\": [1, true, null], \"times\": [0, 25,"
+                        " 2592000.000000001, -0.06, -9223372036.854775808, 1234.56, -0.000005],"
+                        " \"raw\": []}");
     free(text);
 }
 

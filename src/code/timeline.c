@@ -1,0 +1,319 @@
+/* Calls over time: samples by period, and when the periods were. */
+#include "timeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/text.h"
+#include "rpistat/walk.h"
+
+/* So many samples that are missing may be chance: no time off the CPU is shown for them. */
+#define CHANCE 2
+
+struct walking {
+    const struct rps_timeline *timeline;
+    struct rps_cpu_series series;
+    struct rps_walk walk;
+    int is_over;     /* no more periods */
+    uint64_t newest; /* period of the last count */
+    int64_t end_ns;  /* of the row that was put last */
+    struct rps_timeline_row row;
+    size_t *place; /* of each node in `seen`, + 1; 0: it is not there */
+    void (*put)(void *context, const struct rps_timeline_row *row);
+    void *context;
+};
+
+int rps_timeline_cpus(const struct rps_export_job *job, const struct rps_export_code *of,
+                      int32_t **ret, size_t *ret_count, struct rps_error *err)
+{
+    struct rps_cpu_series series;
+    int result = rps_cpu_series_open(&series, job->reader, job->run->run_id, of->choice->from_ns,
+                                     of->choice->to_ns, of->cpus, err);
+
+    *ret_count = result < 0 ? 0 : (size_t)series.count;
+    *ret = rps_arena_get(job->arena, *ret_count, sizeof(**ret));
+    for (size_t i = 0; i < *ret_count; i++)
+        (*ret)[i] = series.cpu[i];
+    rps_cpu_series_free(&series);
+    return result;
+}
+
+/* --- one CPU ---------------------------------------------------------------------------------- */
+
+static struct rps_cpus one_cpu(const int *cpu)
+{
+    return (struct rps_cpus){.cpu = cpu, .count = *cpu != RPS_CPU_ALL};
+}
+
+/* Nodes depth first, so that what a caller has called is together. */
+static size_t *find_order(struct rps_arena *arena, const struct rps_calls *calls)
+{
+    size_t *size = rps_arena_get(arena, calls->count, sizeof(*size)); /* of each node's tree */
+    size_t *order = rps_arena_get(arena, calls->count, sizeof(*order));
+    size_t *next = rps_arena_get(arena, calls->count, sizeof(*next)); /* of a node's next child */
+
+    for (size_t i = calls->count; i-- > 0;) {
+        size[i]++;
+        if (i > 0)
+            size[calls->call[i].parent] += size[i];
+    }
+    next[0] = 1;
+    for (size_t i = 1; i < calls->count; i++) {
+        size_t parent = calls->call[i].parent;
+
+        order[i] = next[parent];
+        next[parent] += size[i];
+        next[i] = order[i] + 1;
+    }
+    return order;
+}
+
+int rps_timeline_open(struct rps_timeline *ret, struct rps_arena *arena,
+                      const struct rps_export_job *job, const struct rps_export_code *of,
+                      int32_t cpu, struct rps_error *err)
+{
+    const struct rps_cpus cpus = one_cpu(&cpu);
+    struct rps_code_counts counts = {0};
+    int result = rps_code_counts_read(arena, &counts, job->reader, job->run->run_id, of->part,
+                                      &cpus, of->code, RPS_COUNT_STACKS, err);
+
+    if (result < 0)
+        return result;
+    *ret = (struct rps_timeline){.reader = job->reader,
+                                 .run_id = job->run->run_id,
+                                 .of = of,
+                                 .cpu = cpu,
+                                 .calls = rps_shares_calls(arena, of->code, counts.id)};
+    ret->order = find_order(arena, &ret->calls);
+    return 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static int compare_order(const void *a, const void *b)
+{
+    const struct rps_timeline_seen *x = a, *y = b;
+
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Places of all that was seen, in as much of the row as has so many samples. */
+static void place_seen(const struct walking *walking)
+{
+    const struct rps_timeline_row *row = &walking->row;
+    double frequency = (double)walking->timeline->of->code->sampling.frequency;
+    double length_ns = (double)(row->end_ns - row->start_ns), all = (double)row->samples, sum = 0;
+    double expected = frequency * length_ns / RPS_NS_PER_S;
+    double busy_ns = all + CHANCE >= expected ? length_ns : length_ns * all / expected;
+
+    for (size_t i = 0; i < row->count; i++) {
+        struct rps_timeline_seen *seen = &row->seen[i];
+
+        seen->start_ns = row->start_ns + (int64_t)(busy_ns * fmin(sum / all, 1));
+        sum += (double)seen->samples;
+        seen->end_ns = row->start_ns + (int64_t)(busy_ns * fmin(sum / all, 1));
+    }
+}
+
+static void end_row(struct walking *walking)
+{
+    struct rps_timeline_row *row = &walking->row;
+
+    if (row->samples > 0) {
+        qsort(row->seen, row->count, sizeof(*row->seen), compare_order);
+        if (row->start_ns < walking->end_ns) /* it comes late, as counts may of what was thinned */
+            row->start_ns = walking->end_ns;
+        if (row->end_ns < row->start_ns)
+            row->end_ns = row->start_ns;
+        walking->end_ns = row->end_ns;
+        place_seen(walking);
+        walking->put(walking->context, row);
+    }
+    for (size_t i = 0; i < row->count; i++)
+        walking->place[row->seen[i].node] = 0;
+    row->count = 0;
+    row->samples = 0;
+}
+
+static void end_walk(struct walking *walking)
+{
+    struct rps_error unheard;
+    int leaves = 1;
+
+    if (walking->walk.state)
+        rps_walk_next(&walking->walk, &leaves, &unheard);
+    walking->walk = (struct rps_walk){.series = &walking->series, .way = RPS_CPUS_EACH};
+    walking->is_over = 0;
+}
+
+/* Go on to the period of that number, or to the block that it is in. */
+static int find_period(struct walking *walking, uint64_t period, struct rps_error *err)
+{
+    const struct rps_period **at = &walking->walk.period;
+    int result = 0;
+
+    if (period < walking->newest) /* of a finer level, which is read behind the coarser ones */
+        end_walk(walking);
+    walking->newest = period;
+    while (!walking->is_over && (!walking->walk.state || rps_period_last(*at) < period))
+        walking->is_over = !rps_walk_next(&walking->walk, &result, err);
+    if (result == 0 && !walking->is_over) {
+        walking->row.start_ns = (*at)->start_ns;
+        walking->row.end_ns =
+            (*at)->period > period ? (*at)->start_ns : rps_period_end_ns(*at); /* none is of it */
+    }
+    return result;
+}
+
+static int take_count(void *context, const struct rps_code_count *count, struct rps_error *err)
+{
+    struct walking *walking = context;
+    const struct rps_timeline *timeline = walking->timeline;
+    struct rps_timeline_row *row = &walking->row;
+    size_t node = (uint64_t)count->id < timeline->of->code->stack_count
+                      ? timeline->calls.node[count->id]
+                      : SIZE_MAX;
+
+    if (!walking->walk.state || count->period != walking->newest) {
+        end_row(walking);
+        if (find_period(walking, count->period, err) < 0)
+            return RPS_FAILED;
+    }
+    if (node == SIZE_MAX)
+        return 0;
+    if (walking->place[node] == 0) {
+        row->seen[row->count] =
+            (struct rps_timeline_seen){.node = node, .order = timeline->order[node]};
+        walking->place[node] = ++row->count;
+    }
+    if (count->samples <= UINT64_MAX - row->samples) { /* a store may have any number */
+        row->seen[walking->place[node] - 1].samples += count->samples;
+        row->samples += count->samples;
+    }
+    return 0;
+}
+
+int rps_timeline_walk(const struct rps_timeline *timeline,
+                      void (*put)(void *context, const struct rps_timeline_row *row), void *context,
+                      struct rps_error *err)
+{
+    const struct rps_part_choice *choice = timeline->of->choice;
+    const struct rps_run_part *part = timeline->of->part;
+    const struct rps_cpus cpus = one_cpu(&timeline->cpu);
+    struct rps_arena *scratch = rps_arena_new();
+    struct walking walking = {.timeline = timeline, .put = put, .context = context};
+    struct rps_code_count_query query = {
+        .what = RPS_COUNT_STACKS, .cpu = timeline->cpu, .count = take_count, .context = &walking};
+    int result = rps_cpu_series_open(&walking.series, timeline->reader, timeline->run_id,
+                                     choice->from_ns, choice->to_ns, &cpus, err);
+
+    walking.place = rps_arena_get(scratch, timeline->calls.count, sizeof(*walking.place));
+    walking.row.seen = rps_arena_get(scratch, timeline->calls.count, sizeof(*walking.row.seen));
+    end_walk(&walking);
+    for (size_t i = 0; i < part->count && result == 0; i++) {
+        query.first = part->stretch[i].first;
+        query.last = part->stretch[i].last;
+        result = rps_reader_code_counts(timeline->reader, timeline->run_id, &query, err);
+    }
+    if (result == 0)
+        end_row(&walking);
+    end_walk(&walking);
+    rps_cpu_series_free(&walking.series);
+    rps_arena_free(scratch);
+    return result;
+}
+
+/* --- as calls that begin and end --------------------------------------------------------------- */
+
+struct nesting {
+    const struct rps_timeline *timeline;
+    const struct rps_call_sink *sink;
+    int64_t end_ns; /* of what is open */
+    size_t count;
+    size_t *open; /* nodes, from the outermost on */
+    size_t *way;  /* scratch: the same of the next */
+};
+
+static void end_calls(struct nesting *nesting, size_t left)
+{
+    const struct rps_call *call = nesting->timeline->calls.call;
+
+    for (; nesting->count > left; nesting->count--)
+        nesting->sink->end(nesting->sink->context, nesting->timeline->cpu, nesting->end_ns,
+                           call[nesting->open[nesting->count - 1]].function);
+}
+
+/* What the next thing has in common with what is open goes on. */
+static void begin_calls(struct nesting *nesting, size_t node, int64_t time_ns)
+{
+    const struct rps_call *call = nesting->timeline->calls.call;
+    size_t depth = 0, common = 0;
+
+    for (size_t at = node; at != 0; at = call[at].parent)
+        depth++;
+    for (size_t at = node, i = depth; at != 0; at = call[at].parent)
+        nesting->way[--i] = at;
+    while (common < depth && common < nesting->count &&
+           nesting->open[common] == nesting->way[common])
+        common++;
+    end_calls(nesting, common);
+    for (; nesting->count < depth; nesting->count++) {
+        const struct rps_call *begun = &call[nesting->way[nesting->count]];
+
+        nesting->open[nesting->count] = nesting->way[nesting->count];
+        nesting->sink->begin(nesting->sink->context, nesting->timeline->cpu, time_ns,
+                             begun->function, rps_text_file_name(begun->module));
+    }
+}
+
+static void put_row(void *context, const struct rps_timeline_row *row)
+{
+    struct nesting *nesting = context;
+
+    if (row->start_ns > nesting->end_ns)
+        end_calls(nesting, 0);
+    for (size_t i = 0; i < row->count; i++) {
+        begin_calls(nesting, row->seen[i].node, row->seen[i].start_ns);
+        nesting->end_ns = row->seen[i].end_ns;
+    }
+}
+
+static int put_cpu(const struct rps_export_job *job, const struct rps_export_code *of, int32_t cpu,
+                   const struct rps_call_sink *sink, struct rps_error *err)
+{
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_timeline timeline;
+    struct nesting nesting = {.timeline = &timeline, .sink = sink};
+    int result = rps_timeline_open(&timeline, arena, job, of, cpu, err);
+
+    if (result == 0) {
+        nesting.open = rps_arena_get(arena, timeline.calls.count, sizeof(*nesting.open));
+        nesting.way = rps_arena_get(arena, timeline.calls.count, sizeof(*nesting.way));
+        result = rps_timeline_walk(&timeline, put_row, &nesting, err);
+        end_calls(&nesting, 0);
+    }
+    rps_arena_free(arena);
+    return result;
+}
+
+int rps_timeline_calls(struct rps_export_job *job, const struct rps_part_choice *choice,
+                       const struct rps_cpus *cpus, const struct rps_call_sink *sink,
+                       struct rps_error *err)
+{
+    struct rps_run_part part = {0};
+    struct rps_code code = {0};
+    const struct rps_export_code of = {&code, choice, &part, cpus};
+    int32_t *cpu = NULL;
+    size_t count = 0;
+    int result = rps_reader_code(job->reader, job->run->run_id, &code, err);
+
+    if (result > 0)
+        result = rps_run_part_choose(job->arena, job->reader, job->run->run_id, choice, &part, err);
+    if (result == 0 && code.stack_count > 0)
+        result = rps_timeline_cpus(job, &of, &cpu, &count, err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = put_cpu(job, &of, cpu[i], sink, err);
+    rps_code_free(&code);
+    return result;
+}
