@@ -57,6 +57,7 @@ struct rps_export_format {
     int phases;          /* 1: it says what is in which phase, by the job's phases */
     int own_form;        /* 1: it is neither CSV nor JSON lines, and takes no option of these */
     int takes_every;     /* 1: of those, one that has an every_ns */
+    int follows;         /* 1: of those, one for rps_export_follow */
 
     /* Make job->state, and write what stands before the periods. 0 or negative. */
     int (*begin)(struct rps_export_job *job, struct rps_error *err);

@@ -59,10 +59,13 @@ struct rps_time_sink {
 
 struct rps_time_totals;
 
+/* 0; RPS_FAILED for a run of which it is not known when it began: its samples have no times. */
+int rps_time_check_start(const struct rps_run *run, struct rps_error *err);
+
 /* Begin at the run's start, with totals of 0. A sample of each series comes with the first row that
  * ends past each `every_ns`, which is at least 10 ms, since times are in ms; of blocks, whose rows
- * overlap, when a block is whole. run and plan are borrowed.
- * RPS_FAILED for a run of which it is not known when it began: its samples have no times. */
+ * overlap, when a block is whole. run and plan are borrowed. Errors: that of rps_time_check_start.
+ */
 int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run,
                          const struct rps_plan *plan, int64_t every_ns,
                          const struct rps_time_sink *sink, struct rps_error *err);

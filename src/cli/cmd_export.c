@@ -73,8 +73,9 @@ static int set_locale(const char *option, const char *text, void *member, struct
 static const struct rps_option options[] = {
     {"format", 0, "NAME", "what a row is, see above", "wide", RPS_OPTION_OTHER, RPS_AT_SETTINGS,
      .set = set_format,
-     .words = "wide rates long long-rates every signals jsonl openmetrics perfetto folded "
-              "pprof firefox"},
+     .words =
+         "wide rates long long-rates every signals jsonl openmetrics line-protocol perfetto folded "
+         "pprof firefox"},
     {"rates", 0, NULL, "the same as --format rates", NULL, RPS_OPTION_FLAG, AT(is_rates)},
     {"long", 0, NULL, "the same as --format long; also with --rates", NULL, RPS_OPTION_FLAG,
      AT(is_long)},
@@ -143,11 +144,13 @@ static int check_own_form(struct rps_cli *cli)
                              format->name);
     if (settings->is_rates || settings->is_long || export->csv.json || export->clock ||
         export->csv.separator != ',' || export->csv.decimal != '.' || export->csv.crlf ||
-        export->csv.bom || (export->every_ns > 0 && !format->takes_every) || settings->follow)
+        export->csv.bom || (export->every_ns > 0 && !format->takes_every) ||
+        (settings->follow && !format->follows))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s is neither CSV nor JSON lines: leave out --rates, "
-                             "--long, --clock%s, --follow and options of these",
-                             format->name, format->takes_every ? "" : ", --every");
+                             "--long, --clock%s%s and options of these",
+                             format->name, format->takes_every ? "" : ", --every",
+                             format->follows ? "" : ", --follow");
     if (format->is_binary && !cli->output && isatty(STDOUT_FILENO))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format %s is not for a terminal: name a file with -o",
@@ -259,6 +262,7 @@ const struct rps_command rps_command_export = {
         "  long-rates     a row a derived figure and rotation\n"
         "  every          a row a stretch of --every T, a column a derived figure\n"
         "  openmetrics    a line a sample of running totals, for Prometheus and others\n"
+        "  line-protocol  a line a measurement period, for InfluxDB and others\n"
         "  signals        a row a reading of system signals\n"
         "  perfetto       a trace for ui.perfetto.dev: figures, phases, calls over time\n"
         "  folded         a line a call stack of the samples, for flame graphs\n"

@@ -28,6 +28,7 @@ const struct rps_export_format *const rps_export_formats[] = {
     &rps_export_long_rates,
     &rps_export_every,
     &rps_export_openmetrics,
+    &rps_export_line_protocol,
     &rps_export_signals,
     &rps_export_perfetto,
     NULL,

@@ -540,6 +540,16 @@ int rps_time_totals_phases(struct rps_time_totals *totals, const struct rps_phas
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
+int rps_time_check_start(const struct rps_run *run, struct rps_error *err)
+{
+    if (run->start_realtime_ns >= 0 && run->start_realtime_ns <= START_MAX_NS)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "when run %" PRId64 " began is not known, and the samples of time series "
+                         "have times: export it as CSV instead",
+                         run->run_id);
+}
+
 int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run,
                          const struct rps_plan *plan, int64_t every_ns,
                          const struct rps_time_sink *sink, struct rps_error *err)
@@ -547,11 +557,8 @@ int rps_time_totals_open(struct rps_time_totals **ret, const struct rps_run *run
     struct rps_time_totals *totals;
     struct rps_arena *arena;
 
-    if (run->start_realtime_ns < 0 || run->start_realtime_ns > START_MAX_NS)
-        return rps_error_set(err, RPS_FAILED,
-                             "when run %" PRId64 " began is not known, and the samples of time "
-                             "series have times: export it as CSV instead",
-                             run->run_id);
+    if (rps_time_check_start(run, err) < 0)
+        return RPS_FAILED;
     arena = rps_arena_new();
     *ret = totals = rps_arena_get(arena, 1, sizeof(*totals));
     totals->arena = arena;

@@ -236,7 +236,8 @@ READERS = [
     *([command, "--format", form] for command in ("runs", "report", "phases", "code", "compare", "check")
       for form in ("json", "csv")),
     *(["export", "--format", form] for form in (
-        "wide", "rates", "long", "long-rates", "full", "folded", "pprof", "firefox", "perfetto", "openmetrics", "jsonl")),
+        "wide", "rates", "long", "long-rates", "full", "folded", "pprof", "firefox", "perfetto", "openmetrics", "line-protocol",
+        "jsonl")),
     ["code", "--by", "cgroup"], ["export", "--every", "5s"], ["watch", "--once"], ["plot", "-o", "-"], ["check"],
     ["check", "--repair", "-o", "new.data"], ["merge", "-o", "merged.data"], ["runs", "1", "--set-label", "x"],
     ["runs", "1", "--delete"]]

@@ -73,12 +73,15 @@ def exports_values(store, values):
                     for one in got] == expected, (form, name, got)
     long = table(said("export", "-i", store, "--long"))
     assert "time" not in {row["event"] for row in long}
+    lines = [re.split(r"(?<!\\) ", line)[1] for line in
+             said("export", "-i", store, "--format", "line-protocol").splitlines()]
     samples = said("export", "-i", store, "--format", "openmetrics", "--every", "10ms")
     assert 'event="time"' not in samples, samples
     for name, expected in values.items():
         there = [value for value in expected if value]
         for column in ("count", "scaled"):
             assert [row[column] for row in long if row["event"] == name] == expected, (column, name)
+        assert re.findall(r"\b%s=([^,]*)" % name, "\n".join(lines)) == there, name
         assert re.findall(r'rpistat_gauge\{[^}]*event="%s"[^}]*\} (\S+)' % name, samples) == there, name
         assert 'rpistat_events_total{cpu="all",event="%s"' % name not in samples
 

@@ -1,4 +1,4 @@
-"""export --format openmetrics: what other databases read says what report says.
+"""export --format openmetrics and line-protocol: what other databases read says what report says.
 
 usage: series.py RPISTAT
 """
@@ -171,19 +171,20 @@ def test_part():
 
 
 def test_thinned():
-    """openmetrics: of a run that was thinned, whose blocks overlap; and what is followed is the same"""
+    """openmetrics, line-protocol: of a run that was thinned, whose blocks overlap; followed, the same"""
     with Folder() as folder:
         folder.write("series.sim", SCRIPT.replace("calm 16s", "calm 30m"))
         expect(folder.call("record", "-q", "--pmu", "sim:series.sim", "--keep", "1m"), 0)
         assert report(folder=folder)["thinned_s"] is not None
         expect_report(openmetrics(folder=folder), report(folder=folder))
-        for form in (["--long"], ["--rates"], ["--cpu", "sum"]):
+        assert sums(lines(folder=folder)) == counts_of(report(folder=folder))
+        for form in (["--format", "line-protocol"], ["--rates"], ["--cpu", "sum"]):
             plain = expect(folder.call("export", *form), 0).stdout
             assert expect(folder.call("export", "--follow", *form), 0).stdout == plain, form
 
 
 def test_cpus():
-    """a recording by CPU, each, some and added up"""
+    """both formats: a recording by CPU, each, some and added up"""
     with Folder() as folder:
         folder.write("series.sim", SCRIPT)
         expect(folder.call("record", "-q", "--pmu", "sim:series.sim"), 0)
@@ -199,9 +200,11 @@ def test_cpus():
             families, said = openmetrics(*cpus, folder=folder), report(*(cpus or ["--cpu", "sum"]), folder=folder)
             if cpus != ["--cpu", "2"]:
                 expect_report(families, said)
+                assert sums(lines(*cpus, folder=folder)) == counts_of(said)
             expected = {(): {"0", "2"}, ("--cpu", "2"): {"2"}, ("--cpu", "sum"): {"all"}}[tuple(cpus)]
             for family in ("rpistat_events", "rpistat_cpu_seconds"):
                 assert {dict(series)["cpu"] for series in families[family]} == expected
+            assert {line["tags"]["cpu"] for line in lines(*cpus, folder=folder)} == expected
 
 
 def test_no_room():
@@ -215,40 +218,105 @@ def test_no_room():
             "--every 10s")
 
 
+# --- line protocol ------------------------------------------------------------------------------
+
+
+def unescape(text):
+    return re.sub(r"\\([, =])", r"\1", text)
+
+
+def split(text, mark):
+    """At marks that no backslash stands before, as parsers do it."""
+    return re.split(r"(?<!\\)" + mark, text)
+
+
+def lines(*arguments, folder=FOLDER):
+    text = expect(folder.call("export", "--format", "line-protocol", *arguments), 0).stdout
+    ret = []
+    for line in text.splitlines():
+        head, fields, time = split(line, " ")
+        measurement, *tags = split(head, ",")
+        tags = [tuple(unescape(part) for part in split(tag, "=")) for tag in tags]
+        assert measurement == "rpistat" and tags == sorted(tags) and all(value for _, value in tags), line
+        fields = [split(field, "=") for field in split(fields, ",")]
+        assert all(re.fullmatch("[0-9]+i", value) for _, value in fields), line
+        fields = {unescape(name): int(value[:-1]) for name, value in fields}
+        ret.append({"tags": dict(tags), "fields": fields, "time": int(time)})
+    assert len({(tuple(line["tags"].items()), line["time"]) for line in ret}) == len(ret) > 0
+    return ret
+
+
+def sums(table):
+    ret = collections.Counter()
+    for line in table:
+        ret.update({name: value for name, value in line["fields"].items() if not name.endswith("_ns")})
+    return ret
+
+
+def counts_of(said):
+    return {figure["name"] if figure["kind"] == "event" else figure["label"]: figure["count"]
+            for figure in said["figures"] if figure["kind"] in ("event", "clock") and figure["count"] is not None}
+
+
+def test_line_protocol():
+    """line-protocol: a line a period, whose counts add up to the report's; followed, the same"""
+    table, said = lines(), report()
+    assert len(table) == said["periods"]
+    assert sums(table) == counts_of(said)
+    store = sqlite3.connect(FOLDER / "rpistat.data")
+    start, uuid = store.execute("SELECT start_realtime_ns, uuid FROM run").fetchone()
+    rows = store.execute("SELECT start_ns, length_ns, enabled_ns, running_ns FROM period ORDER BY period").fetchall()
+    store.close()
+    for line, row in zip(table, rows):
+        assert line["time"] == start + row[0] and line["tags"]["run"] == uuid, line
+        assert [line["fields"][name] for name in ("length_ns", "enabled_ns", "running_ns")] == list(row[1:]), line
+    plain = expect(FOLDER.call("export", "--format", "line-protocol"), 0).stdout
+    assert expect(FOLDER.call("export", "--format", "line-protocol", "--follow"), 0).stdout == plain
+    expect(FOLDER.call("export", "--format", "line-protocol", "-o", "a.txt"), 0)
+    assert FOLDER.read("a.txt").decode() == plain
+
+
 def test_odd_names():
-    """names that nobody gives come back, or are told apart"""
+    """both formats: names that nobody gives come back, or are told apart"""
     with Folder(runs=1) as folder:
         store = sqlite3.connect(folder / "rpistat.data")
         with store:
             store.execute("UPDATE run SET host = ?", ('a b,c=d"\\e\\',))
+            store.execute("UPDATE event_set SET name = ? WHERE set_no = 1", ("x\ny",))
             store.execute("UPDATE event SET name = 'Cycles' WHERE name = 'instructions'")
             store.execute("UPDATE event SET name = 'enabled_ns' WHERE name = 'branches'")
             store.execute("UPDATE event SET name = 'd c=1,' WHERE name = 'dc_miss'")
         store.close()
-        families = openmetrics(folder=folder)
+        table, families = lines(folder=folder), openmetrics(folder=folder)
+        assert table[0]["tags"]["instance"] == 'a b,c=d"\\e_', table[0]
+        assert table[1]["tags"]["set"] == "x_y" and table[1]["fields"]["d c=1,"] > 0, table[1]
+        assert table[0]["fields"]["Cycles_event"] > 0 and table[3]["fields"]["enabled_ns_event"] > 0
         counts = totals(families, "rpistat_events")
         assert all(counts[name] > 0 for name in ("Cycles", "Cycles_event", "enabled_ns", "d c=1,")), counts
         assert all(dict(series)["instance"] == 'a b,c=d"\\e\\' for series in families["rpistat_events"])
 
 
 def test_no_start():
-    """samples of a run whose beginning is not known have no times"""
+    """both formats: samples of a run whose beginning is not known have no times"""
     with Folder(runs=1) as folder:
         store = sqlite3.connect(folder / "rpistat.data")
         with store:
             store.execute("UPDATE run SET start_realtime_ns = ?", (2**63 - 1,))
         store.close()
-        refused(folder.call("export", "--format", "openmetrics"), 1, "when run 1 began is not known", "CSV")
+        for name in ("openmetrics", "line-protocol"):
+            refused(folder.call("export", "--format", name), 1, "when run 1 began is not known", "CSV")
 
 
 def test_refused():
-    """options of CSV, and what it cannot do"""
-    for option in (["--rates"], ["--long"], ["--clock"], ["--crlf"], ["--separator", ";"], ["--format", "jsonl"]):
-        refused(FOLDER.call("export", *option, "--format", "openmetrics"), 2, "openmetrics", "leave out", "--rates")
+    """both formats: options of CSV, and what they cannot do"""
+    for name in ("openmetrics", "line-protocol"):
+        for option in (["--rates"], ["--long"], ["--clock"], ["--crlf"], ["--separator", ";"], ["--format", "jsonl"]):
+            refused(FOLDER.call("export", *option, "--format", name), 2, name, "leave out", "--rates")
     refused(FOLDER.call("export", "--format", "openmetrics", "--follow"), 2, "--follow", "rpistat push")
+    refused(FOLDER.call("export", "--format", "line-protocol", "--every", "1s"), 2, "--every")
 
 
 with FOLDER:
     prepare()
     tap.main([test_openmetrics, test_each_period, test_every, test_part, test_thinned, test_cpus, test_no_room,
-              test_odd_names, test_no_start, test_refused])
+              test_line_protocol, test_odd_names, test_no_start, test_refused])

@@ -251,7 +251,7 @@ MISTAKES = [
     ("code", 1, "has no samples of its code", "--no-samples"),
     ("export --format folded", 1, "has no samples of its code", "--no-samples"),
     ("export --format pprof --rates -o x.pb", 2, "pprof", "leave out", "--rates"),
-    ("export --format xml", 2, "xml", "openmetrics, signals, perfetto, folded, pprof, firefox, jsonl"),
+    ("export --format xml", 2, "xml", "openmetrics, line-protocol, signals, perfetto, folded, pprof, firefox, jsonl"),
     # pictures
     ("plot --x miles", 2, "--x", "miles", "time", "cycles"),
     ("plot --kind pie", 2, "'pie'", "time, turn, phases, scatter, heat, pca"),

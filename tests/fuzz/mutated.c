@@ -34,6 +34,7 @@ static const char *const commands[][8] = {
     {"export", "--format", "openmetrics"},
     {"export", "--format", "perfetto"},
     {"export", "--format", "firefox", "-r", "2"},
+    {"export", "--format", "line-protocol", "-r", "2"},
     {"phases"},
     {"phases", "--format", "json", "--pca", "-r", "2"},
     {"plot", "-o", "OUT.html"},
