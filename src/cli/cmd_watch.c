@@ -1,5 +1,5 @@
 /*
- * `rpistat watch`: follows a recording that goes on, as a drawing in the terminal.
+ * `rpistat watch`: follows a recording that goes on, as a drawing in the terminal or a picture.
  *
  * It reads the store as any other reader does, and the recorder does not know of it. What it costs
  * is processor time, so it is nice, and a drawing that takes long is made less often. Where the
@@ -38,6 +38,8 @@ static const struct rps_option options[] = {
      AT(last_ns), RPS_NS_PER_S, 366 * 24 * 3600 * RPS_NS_PER_S},
     {"every", 0, "T", "time from one drawing to the next", "2s", RPS_OPTION_DURATION, AT(every_ns),
      200 * RPS_NS_PER_MS, 3600 * RPS_NS_PER_S},
+    {"plot", 0, "FILE", "a picture instead, drawn again and again", NULL, RPS_OPTION_TEXT,
+     RPS_AT_COMMON(output)},
     {"once", 0, NULL, "draw once and end", NULL, RPS_OPTION_FLAG, AT(once), .is_once = 1},
     {"chars", 0, "SET", "braille or ascii, unless as the locale is", NULL, RPS_OPTION_CHOICE,
      AT(chars), 1, .words = RPS_CHARS},
@@ -53,8 +55,10 @@ static const struct rps_option options[] = {
 struct watch {
     struct rps_cli *cli;
     int64_t run_id;
+    const char *picture; /* file; NULL: the terminal */
     struct rps_watch_view view;
     struct rps_screen screen;
+    int line_shown; /* 1: a line of figures stands on the terminal, beside a picture */
 };
 
 static int look_again(struct watch *watch)
@@ -117,16 +121,41 @@ static int draw_apart(void *context, FILE *out, struct rps_error *err)
     struct rps_plot_options plot = {
         .from_ns = watch->view.from_ns,
         .to_ns = watch->view.to_ns,
+        .output = watch->picture,
+        .script_folder = rps_output_scripts(),
+        .temporary_folder = getenv("TMPDIR"),
         .no_phases = !watch->view.have_phases,
         .phases = &watch->view.phases,
     };
     int result = rps_reader_open(&cli->reader, cli->input, &cli->err);
 
-    if (result == 0)
+    if (result == 0 && !watch->picture)
         result = write_frame(watch, &plot, out);
+    else if (result == 0 && watch->view.have_rates)
+        result = rps_plot_draw(cli->reader, watch->run_id, &plot, &cli->err);
     rps_reader_close(cli->reader);
     *err = cli->err;
     return result;
+}
+
+/* The line of figures beside a picture: where it can be seen and disturbs nobody. */
+static int show_line(struct watch *watch)
+{
+    struct rps_status_text line;
+    int columns;
+
+    if (watch->cli->quiet || !rps_output_screen() || tcgetpgrp(STDOUT_FILENO) != getpgrp())
+        return 0;
+    rps_output_terminal(&columns, NULL);
+    rps_status_text_begin(&line, (size_t)columns - 1);
+    rps_watch_view_state(&watch->view, &line);
+    if (rps_watch_view_system(&watch->view, &line, &watch->cli->err) < 0 ||
+        rps_watch_view_rates(&watch->view, &line, &watch->cli->err) < 0)
+        return RPS_FAILED;
+    printf("\r%s\033[K", line.text);
+    fflush(stdout);
+    watch->line_shown = 1;
+    return 0;
 }
 
 static int draw_view(struct watch *watch)
@@ -136,8 +165,10 @@ static int draw_view(struct watch *watch)
     int result =
         rps_subprocess_run("rpistat drawing", draw_apart, watch, &text, &size, &watch->cli->err);
 
-    if (result == 0)
+    if (result == 0 && !watch->picture)
         result = rps_screen_show(&watch->screen, text, &watch->cli->err);
+    else if (result == 0 && watch->screen.signal_fd > 0)
+        result = show_line(watch);
     free(text);
     return result;
 }
@@ -194,16 +225,18 @@ static int watch_run(struct watch *watch)
 {
     struct rps_cli *cli = watch->cli;
     const struct settings *settings = cli->settings;
-    int quit = 0, result = look_again(watch);
-    int follows =
-        watch->view.run.state == RPS_RUN_RECORDING && !settings->once && rps_output_screen();
+    int full = watch->picture == NULL, quit = 0, result = look_again(watch);
+    int follows = watch->view.run.state == RPS_RUN_RECORDING && !settings->once &&
+                  (!full || rps_output_screen());
 
     if (result == 0 && follows) {
         nice(RPS_CLI_NICENESS);
-        result = rps_screen_open(&watch->screen, &cli->err);
+        result = rps_screen_open(&watch->screen, full, &cli->err);
         if (result == 0)
             result = draw_until_end(watch, &quit);
         rps_screen_close(&watch->screen);
+        if (watch->line_shown)
+            fputs("\r\033[K", stdout);
         if (result == 0 && !quit)
             result = look_again(watch);
     }
@@ -220,10 +253,12 @@ static int serve(struct watch *watch)
 {
     const struct settings *settings = watch->cli->settings;
 
-    if (settings->once || settings->chars)
+    if (settings->once || settings->chars || watch->cli->output)
         return rps_error_set(&watch->cli->err, RPS_USAGE,
                              "%s is for a drawing: --http serves a page, until it is ended",
-                             settings->once ? "--once" : "--chars");
+                             settings->once    ? "--once"
+                             : settings->chars ? "--chars"
+                                               : "--plot");
     nice(RPS_CLI_NICENESS);
     return rps_watch_http(watch->cli, watch->run_id, settings->port);
 }
@@ -236,10 +271,8 @@ static int run_watch(struct rps_cli *cli, int argc, char **argv)
 
     (void)argc;
     (void)argv;
-    if (cli->output && strcmp(cli->output, "-") != 0)
-        return rps_error_set(&cli->err, RPS_USAGE,
-                             "watch draws in the terminal; into a file draws `rpistat plot -o %s`",
-                             cli->output);
+    if (cli->output != NULL && strcmp(cli->output, "-") != 0)
+        watch.picture = cli->output;
     rps_watch_view_init(&watch.view);
     result = rps_reader_find_live(cli->reader, cli->run_text, &watch.run_id, &cli->err);
     rps_reader_close(cli->reader); /* it is open while it is read alone */
@@ -258,14 +291,15 @@ const struct rps_command rps_command_watch = {
         "Follow a recording from another terminal: its last minutes as a drawing, with\n"
         "the rates and the phase of now. Ends with the recording, or when q is pressed.\n"
         "Draws once where there is no terminal, or when nothing is being recorded.\n"
-        "With --http a browser on this machine shows the page of the run, which follows\n"
-        "it.",
+        "Needs gnuplot for --plot alone, unless that is a page. With --http a browser\n"
+        "on this machine shows the page of the run, which follows it.",
     .examples = "  rpistat watch\n"
                 "  rpistat watch -i long.data --last 1h --every 30s\n"
+                "  rpistat watch --plot now.png        for a picture viewer that follows\n"
                 "  rpistat watch --http                prints the address to open",
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_PATH,
-    .output_help = "- alone: the terminal",
+    .output_help = "the same as --plot",
     .options = options,
     .settings_size = sizeof(struct settings),
     .run = run_watch,

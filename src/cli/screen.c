@@ -28,7 +28,7 @@ static void enter_screen(struct rps_screen *screen)
 {
     struct termios mode;
 
-    if (screen->entered)
+    if (!screen->full || screen->entered)
         return;
     screen->keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &screen->mode) == 0;
     if (screen->keys) {
@@ -54,9 +54,9 @@ static void leave(struct rps_screen *screen)
     screen->entered = 0;
 }
 
-int rps_screen_open(struct rps_screen *screen, struct rps_error *err)
+int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err)
 {
-    *screen = (struct rps_screen){.signal_fd = -1};
+    *screen = (struct rps_screen){.full = full, .signal_fd = -1};
     if (rps_signals_take(taken, sizeof(taken) / sizeof(taken[0]), &screen->signal_fd,
                          &screen->old_mask, err) < 0)
         return RPS_FAILED;

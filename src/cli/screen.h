@@ -13,6 +13,7 @@
 #include "rpistat/error.h"
 
 struct rps_screen {
+    int full;      /* 1: the second screen is used, and keys are read */
     int entered;   /* 1: it is on the terminal now */
     int keys;      /* 1: standard input is a terminal, and `mode` its mode before */
     int signal_fd; /* -1: none */
@@ -26,8 +27,8 @@ enum rps_screen_event {
     RPS_SCREEN_QUIT, /* q, or a signal that ends a program */
 };
 
-/* Take the signals, and the terminal of standard output. Close it in any case. */
-int rps_screen_open(struct rps_screen *screen, struct rps_error *err);
+/* Take the signals, and with full 1 the terminal of standard output. Close it in any case. */
+int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err);
 
 /* Wait for at most timeout_ns. Cannot fail. */
 enum rps_screen_event rps_screen_wait(struct rps_screen *screen, int64_t timeout_ns);

@@ -226,7 +226,7 @@ def test_ends():
     """a port that is taken, and options that make no sense, are one sentence; a store that goes is told"""
     refused(FOLDER.call("watch", "--http", "--port", str(SERVER.port)), 1, str(SERVER.port), "--port")
     refused(FOLDER.call("watch", "--http", "--port", "65536"), 2, "--port")
-    for arguments in [["--once"], ["--chars", "ascii"]]:
+    for arguments in [["--once"], ["--plot", "x.png"], ["--chars", "ascii"]]:
         refused(FOLDER.call("watch", "--http", *arguments), 2, arguments[0])
     refused(FOLDER.call("watch", "--http", "-i", "none.data"), 1, "none.data")
     with Server(FOLDER, "-i", FOLDER.record("-o", "gone.data") and "gone.data") as server:

@@ -273,7 +273,7 @@ MISTAKES = [
     ("plot -o rpistat.data", 2, "the store itself"),
     ("watch --every 1ms", 2, "--every 1ms: must be between 200ms"),
     ("watch --last 10", 2, "--last 10: the unit is missing, write 10s or 10m"),
-    ("watch -o x.png --once", 2, "plot -o x.png"),
+    ("watch --plot x.doc --once", 2, "x.doc", ".png"),
     # tables
     ("export --format full", 2, "full", "wide", "jsonl"),
     ("import", 2, "name the file"),

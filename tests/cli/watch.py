@@ -113,22 +113,27 @@ def test_last():
 
 
 def test_refused():
-    """a store that is not there, a run that is not, times out of range"""
+    """a store that is not there, a run that is not, times out of range, the store as picture"""
     refused(FOLDER.call("watch", "-i", "none.data"), 1, "none.data")
     refused(FOLDER.call("watch", "-r", "9"), 1, "9")
     refused(FOLDER.call("watch", "--every", "0.1s"), 2, "--every")
     refused(FOLDER.call("watch", "--last", "0"), 2, "--last")
     refused(FOLDER.call("watch", "--last", "1000d"), 2, "--last")
+    refused(FOLDER.call("watch", "--plot", "rpistat.data"), 2, "store itself")
+    refused(FOLDER.call("watch", "--plot", "a.xyz"), 2, ".png")
 
 
 def test_live_once():
-    """a recording that goes on: --once, and a pipe, draw once and end"""
+    """a recording that goes on: --once, and a pipe, draw once and end; so does --plot --once"""
     with Recording(FOLDER, "once.data") as recording:
         for arguments in [["--once"], []]:
             answer = expect(FOLDER.call("watch", "-i", "once.data", *arguments), 0)
             assert re.match(r"run 1  recording  \S+ s  \d+ periods?  duty", answer.stdout), answer
             assert re.search("\n(now  |idle)", answer.stdout), answer.stdout
             assert "00:00:0" in answer.stdout and not answer.stderr, answer
+        answer = expect(FOLDER.call("watch", "-i", "once.data", "--once", "--plot", "x.png"), 0)
+        assert not answer.stdout and not answer.stderr, answer
+        assert FOLDER.read("x.png").startswith(b"\x89PNG")
         assert recording.end() == 0
 
 
@@ -215,6 +220,24 @@ def test_sizes():
         recording.end()
 
 
+def test_picture():
+    """--plot: the picture is drawn again and again, the terminal gets a line that is taken away"""
+    with Recording(FOLDER, "picture.data") as recording, \
+            Terminal("-i", "picture.data", "--every", "200ms", "--plot", "p.svg") as terminal:
+        terminal.wait_for("\rrun 1  recording")
+        with open(FOLDER / "p.svg", "rb") as before:  # as long as it is open its number is taken
+            terminal.wait_for("\rrun 1  recording.*\rrun 1  recording")
+            assert os.stat(FOLDER / "p.svg").st_ino != os.fstat(before.fileno()).st_ino
+            assert before.read().rstrip().endswith(b"</svg>"), "was written where it is"
+        recording.end()
+        assert terminal.end() == 0
+        assert SECOND_SCREEN not in terminal.shown
+        assert "\r\033[K" in terminal.shown and "has ended" in terminal.shown, terminal.shown
+        assert FOLDER.read("p.svg").rstrip().endswith(b"</svg>")
+        left = [name for name in os.listdir(FOLDER.path) if name.endswith(".part")]
+        assert not left, left
+
+
 def test_dumb():
     """on a terminal that can only print, it draws once"""
     with Recording(FOLDER, "dumb.data") as recording, \
@@ -227,4 +250,4 @@ def test_dumb():
 with FOLDER:
     tap.main([test_turn, test_complete, test_not_counted, test_figures, test_last, test_refused,
               test_live_once, test_newest_recording, test_end, test_killed, test_keys,
-              test_stopped, test_sizes, test_dumb])
+              test_stopped, test_sizes, test_picture, test_dumb])
