@@ -1,6 +1,6 @@
 # Draws a figure: its panels, one after another.
 #
-#     gnuplot -d -c draw.gp FORMAT > PICTURE        FORMAT: png, svg or pdf
+#     gnuplot -d -c draw.gp FORMAT > PICTURE        FORMAT: png, svg, pdf or sixel
 #
 # It is run in a folder that rpistat has filled (keep one with --keep DIR):
 #
@@ -33,10 +33,17 @@ if (format eq "png") {
 } else { if (format eq "pdf") {
     set terminal pdfcairo size width / 96.0, height / 96.0 noenhanced background background \
         font sprintf("Sans,%g", font_px * 0.75) fontscale 0.75 * scale linewidth 1.3 * scale pointscale 0.75 * scale
+} else { if (format eq "sixel") {
+    if (strstrt(GPVAL_TERMINALS, " sixelgd ") == 0) {
+        print "error: built without the terminal sixelgd, which --sixel needs; leave it out"
+        exit status 1
+    }
+    set terminal sixelgd truecolor size width, height noenhanced font "Sans,9" \
+        fontscale scale linewidth scale background background
 } else {
-    print "the format must be png, svg or pdf, not ", format
+    print "the format must be png, svg, pdf or sixel, not ", format
     exit status 1
-}}}
+}}}}
 
 # --- style ------------------------------------------------------------------------------------
 

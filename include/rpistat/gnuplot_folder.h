@@ -5,7 +5,7 @@
 #ifndef RPISTAT_GNUPLOT_FOLDER_H
 #define RPISTAT_GNUPLOT_FOLDER_H
 
-#include <stddef.h>
+#include <stdio.h>
 
 #include "rpistat/chart.h"
 #include "rpistat/error.h"
@@ -15,6 +15,8 @@ struct rps_gnuplot_format {
     const char *tail;          /* what the last bytes of a whole picture hold */
     size_t tail_size;
 };
+
+extern const struct rps_gnuplot_format rps_gnuplot_sixel;
 
 /* The format that a file's ending means: .png, .svg or .pdf; NULL: another. */
 const struct rps_gnuplot_format *rps_gnuplot_format(const char *path);
@@ -34,5 +36,8 @@ struct rps_gnuplot_picture {
  * or that others can write.
  */
 int rps_gnuplot_draw(const struct rps_gnuplot_picture *picture, struct rps_error *err);
+
+/* Copy what is left of a stream. Negative with errno. */
+int rps_gnuplot_copy(FILE *from, FILE *to);
 
 #endif

@@ -77,6 +77,7 @@ struct rps_plot_options {
     int colour;        /* ... 1 when colours may be used */
     int ascii;         /* ... 1 when no other characters may be */
     int untitled;      /* ... 1 without a line of the run's host, time and length */
+    int sixel;         /* ... 1 for a picture as gnuplot's sixels; width and height are pixels */
     const char *temporary_folder; /* where gnuplot's folder is made; NULL or "": P_tmpdir */
 };
 

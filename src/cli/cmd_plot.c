@@ -23,6 +23,7 @@ struct settings {
     const char *cpus; /* NULL: chosen */
     int width, height;
     int chars; /* RPS_CHARS_ASCII, ...; 0: as the locale is */
+    int sixel;
 };
 
 static const struct rps_picture_size character_size = {"characters", 40, 12, 1000, 1000, "100x30"};
@@ -50,6 +51,8 @@ static const struct rps_option options[] = {
     {"size", 0, "WxH", "in pixels; in characters with -o -", NULL, RPS_OPTION_TEXT, AT(size)},
     {"chars", 0, "SET", "of -o -: braille or ascii, unless as the locale is", NULL,
      RPS_OPTION_CHOICE, AT(chars), 1, .words = RPS_CHARS},
+    {"sixel", 0, NULL, "with -o -: a picture, in a terminal that shows sixels", NULL,
+     RPS_OPTION_FLAG, AT(sixel)},
     {"keep", 0, "DIR", "leave gnuplot's script and data in the folder DIR", NULL, RPS_OPTION_TEXT,
      AT(keep), 1},
     {"cpu", 0, "CPUS", "of a recording by CPU: each, sum or a list", NULL, RPS_OPTION_TEXT,
@@ -66,20 +69,33 @@ static int is_drawing(const struct rps_cli *cli)
 static int check_plot(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
+    int in_characters = is_drawing(cli) && !settings->sixel;
 
     if (settings->code == RPS_PLOT_CODE_FUNCTION &&
         rps_options_source(cli, "code") != RPS_SOURCE_COMMAND_LINE)
         settings->code = RPS_PLOT_CODE_CHOSEN;
-    return rps_picture_size(settings->size, is_drawing(cli) ? &character_size : &rps_picture_pixels,
+    if (settings->sixel && (!is_drawing(cli) || settings->chars))
+        return rps_error_set(&cli->err, RPS_USAGE, "--sixel goes with -o -, and without --chars");
+    return rps_picture_size(settings->size, in_characters ? &character_size : &rps_picture_pixels,
                             &settings->width, &settings->height, &cli->err);
 }
 
+/* In sixels where they are asked for, or the terminal shows them; else in characters. */
 static int draw_in_terminal(struct rps_cli *cli, struct rps_plot_options *plot)
 {
     const struct settings *settings = cli->settings;
+    struct rps_plot_options pixels = *plot;
+    int terminal, result = RPS_FAILED;
 
+    pixels.sixel |= !settings->size && !settings->chars && rps_screen_has_sixel();
+    if (pixels.sixel && settings->size == NULL)
+        rps_screen_pixels(&pixels.width, &pixels.height);
+    if (pixels.sixel)
+        result = rps_plot_draw(cli->reader, cli->run_id, &pixels, &cli->err);
+    if (result == 0 || settings->sixel)
+        return result;
     if (settings->size == NULL) {
-        int terminal = rps_output_terminal(&plot->width, &plot->height);
+        terminal = rps_output_terminal(&plot->width, &plot->height);
         plot->height -= plot->height > (int)character_size.height_min; /* the prompt's line */
         if (!terminal && getenv("LINES") == NULL)
             plot->height = 0; /* a file is as long as it needs to be */
@@ -112,6 +128,7 @@ static int run_plot(struct rps_cli *cli, int argc, char **argv)
         .out = stdout,
         .colour = rps_output_colour(),
         .ascii = settings->chars ? settings->chars == RPS_CHARS_ASCII : !rps_output_utf8(),
+        .sixel = settings->sixel,
     };
     char note[512];
     int result;

@@ -14,12 +14,18 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli.h"
 #include "rpistat/clock.h"
 #include "rpistat/signals.h"
+
+#define ANSWER_NS   (500 * RPS_NS_PER_MS) /* for which a terminal's answer is awaited */
+#define ANSWER_SIZE 128
+#define CELL_WIDTH  9 /* pixels of a character, where the terminal does not say */
+#define CELL_HEIGHT 18
 
 static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
 
@@ -159,6 +165,87 @@ int rps_screen_show(const struct rps_screen *screen, const char *text, struct rp
     result = fclose(file) == 0 ? write_all(frame, size, err) : rps_error_memory(err);
     free(frame);
     return result;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+/* May we ask the terminal, and read what it says? */
+static int is_ours(void)
+{
+    const char *term = getenv("TERM");
+    struct stat in, out;
+
+    return term && strcmp(term, "dumb") != 0 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+           fstat(STDIN_FILENO, &in) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
+           in.st_rdev == out.st_rdev && tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+/* Read up to the answer's last letter; an empty text when it does not come. */
+static void read_answer(char answer[ANSWER_SIZE])
+{
+    struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
+    int64_t until_ns = rps_clock_monotonic_ns() + ANSWER_NS;
+    size_t used = 0;
+
+    answer[0] = '\0';
+    while (used + 1 < ANSWER_SIZE) {
+        int64_t left_ns = until_ns - rps_clock_monotonic_ns();
+
+        if (left_ns <= 0 || poll(&keys, 1, (int)(left_ns / RPS_NS_PER_MS) + 1) <= 0 ||
+            read(STDIN_FILENO, &answer[used], 1) != 1)
+            break;
+        if (answer[used++] == 'c')
+            break;
+    }
+    answer[used] = '\0';
+}
+
+/* "ESC [ ? 62 ; 4 ; 22 c": 4 is sixels. */
+static int tells_sixel(const char *answer)
+{
+    const char *at = strstr(answer, "\033[?");
+
+    while (at && (at = strchr(at, ';')) != NULL) {
+        at++;
+        if (at[0] == '4' && (at[1] == ';' || at[1] == 'c'))
+            return 1;
+    }
+    return 0;
+}
+
+int rps_screen_has_sixel(void)
+{
+    struct pollfd keys = {.fd = STDIN_FILENO, .events = POLLIN};
+    char answer[ANSWER_SIZE] = "";
+    struct termios mode, before;
+    sigset_t all, mask;
+
+    if (!is_ours() || tcgetattr(STDIN_FILENO, &before) < 0)
+        return 0;
+    sigfillset(&all); /* they wait until the terminal is as it was */
+    sigprocmask(SIG_BLOCK, &all, &mask);
+    mode = before;
+    mode.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    mode.c_cc[VMIN] = 1;
+    mode.c_cc[VTIME] = 0;
+    if (tcsetattr(STDIN_FILENO, TCSADRAIN, &mode) == 0) {
+        if (poll(&keys, 1, 0) == 0 && write(STDOUT_FILENO, "\033[c", 3) == 3)
+            read_answer(answer);
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
+    }
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    return tells_sixel(answer);
+}
+
+void rps_screen_pixels(int *ret_width, int *ret_height)
+{
+    struct winsize size = {0};
+    int columns, lines;
+
+    rps_output_terminal(&columns, &lines);
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    *ret_width = size.ws_xpixel > 0 ? size.ws_xpixel : columns * CELL_WIDTH;
+    *ret_height = (size.ws_ypixel > 0 ? size.ws_ypixel : lines * CELL_HEIGHT) * (lines - 1) / lines;
 }
 
 void rps_screen_close(struct rps_screen *screen)

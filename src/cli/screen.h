@@ -39,6 +39,17 @@ enum rps_screen_event rps_screen_wait(struct rps_screen *screen, int64_t timeout
  */
 int rps_screen_show(const struct rps_screen *screen, const char *text, struct rps_error *err);
 
+/*
+ * Ask the terminal whether it shows sixels (its primary device attributes), and wait half a
+ * second at most for the answer. 0 without asking, where another program may be reading or writing
+ * there: when standard input and output are not one terminal, in the background, and when something
+ * was typed already.
+ */
+int rps_screen_has_sixel(void);
+
+/* Its size in pixels, without the line of a prompt; from its characters where it does not say. */
+void rps_screen_pixels(int *ret_width, int *ret_height);
+
 /* Give the terminal and the signals back. Harmless when closed or never opened (all zero). */
 void rps_screen_close(struct rps_screen *screen);
 

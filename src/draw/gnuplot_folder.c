@@ -28,6 +28,8 @@ static const struct rps_gnuplot_format formats[] = {
     {".pdf", "pdf", "%%EOF", 5},
 };
 
+const struct rps_gnuplot_format rps_gnuplot_sixel = {"-", "sixel", "\033\\", 2};
+
 const struct rps_gnuplot_format *rps_gnuplot_format(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -135,7 +137,7 @@ static void close_folder(struct folder *folder)
 
 /* --- the script ------------------------------------------------------------------------------- */
 
-static int copy_stream(FILE *from, FILE *to)
+int rps_gnuplot_copy(FILE *from, FILE *to)
 {
     char buffer[8192];
     size_t got;
@@ -171,7 +173,7 @@ static int copy_script(struct folder *folder, const char *name, struct rps_error
                              strerror(errno));
     to = create_in_folder(folder, name, 0666);
     if (to)
-        result = copy_stream(from, to);
+        result = rps_gnuplot_copy(from, to);
     if (to && fclose(to) != 0)
         result = -1;
     if (result < 0)
@@ -185,6 +187,7 @@ static int copy_script(struct folder *folder, const char *name, struct rps_error
 static int write_redraw(struct folder *folder, struct rps_error *err)
 {
     const struct rps_gnuplot_format *format = folder->picture->format;
+    int terminal = format == &rps_gnuplot_sixel;
     FILE *file = create_in_folder(folder, "redraw.sh", 0777);
 
     if (file) {
@@ -192,8 +195,9 @@ static int write_redraw(struct folder *folder, struct rps_error *err)
                 "#!/bin/sh\n"
                 "# Draws this folder's figure again, after a change to %s or the data.\n"
                 "cd \"$(dirname \"$0\")\" || exit\n"
-                "gnuplot -d -c %s %s > figure%s\n",
-                script, script, format->name, format->ending);
+                "gnuplot -d -c %s %s%s%s\n",
+                script, script, format->name, terminal ? "" : " > figure",
+                terminal ? "" : format->ending);
         if (fclose(file) == 0)
             return 0;
     }

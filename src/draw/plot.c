@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "rpistat/gnuplot_folder.h"
@@ -28,6 +29,7 @@ struct plot {
     const struct rps_gnuplot_format *format;
     struct rps_picture picture;
     struct rps_output_file file; /* the picture; all zero for a drawing in the terminal */
+    int drawing_fd;              /* what gnuplot writes: the file's, or our own; -1 without it */
 };
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -37,7 +39,7 @@ static const struct rps_gnuplot_format *format_of(const struct rps_plot_options 
     const char *dot = strrchr(options->output, '.');
 
     if (strcmp(options->output, "-") == 0)
-        return &plot_characters;
+        return options->sixel ? &rps_gnuplot_sixel : &plot_characters;
     if (dot && strcasecmp(dot, plot_page.ending) == 0)
         return &plot_page;
     return rps_gnuplot_format(options->output);
@@ -46,27 +48,51 @@ static const struct rps_gnuplot_format *format_of(const struct rps_plot_options 
 /* The unfinished picture has no name. */
 static int open_drawing(struct plot *plot, struct rps_error *err)
 {
-    return plot->format == &plot_characters
-               ? 0
-               : rps_output_file_open(&plot->file, plot->options->output, 1, err);
+    if (strcmp(plot->options->output, "-") != 0) {
+        if (rps_output_file_open(&plot->file, plot->options->output, 1, err) < 0)
+            return RPS_FAILED;
+        plot->drawing_fd = plot->file.fd;
+        return 0;
+    }
+    if (plot->format == &plot_characters)
+        return 0;
+    plot->drawing_fd = memfd_create("rpistat drawing", MFD_CLOEXEC);
+    if (plot->drawing_fd < 0)
+        return rps_error_set(err, RPS_FAILED, "no temporary file could be made: %s",
+                             strerror(errno));
+    return 0;
 }
 
 /* --- the finished drawing --------------------------------------------------------------------- */
 
-static int finish(struct plot *plot, struct rps_error *err)
+/* The drawing was a whole one: write it where it goes. */
+static int write_drawing(struct plot *plot, struct rps_error *err)
 {
     FILE *out = plot->options->out;
+    FILE *file = plot->drawing_fd >= 0 ? fdopen(dup(plot->drawing_fd), "r") : NULL;
+    int result = 0;
 
-    if (plot->file.path)
-        return rps_output_file_finish(&plot->file, err);
-    if (fflush(out) != 0 || ferror(out))
+    if (file) {
+        rewind(file);
+        result = rps_gnuplot_copy(file, out);
+        fclose(file);
+        fputc('\n', out);
+    }
+    if (result < 0 || fflush(out) != 0 || ferror(out))
         return rps_error_set(err, RPS_FAILED, "the drawing could not be written: %s",
                              strerror(errno));
     return 0;
 }
 
+static int finish(struct plot *plot, struct rps_error *err)
+{
+    return plot->file.path ? rps_output_file_finish(&plot->file, err) : write_drawing(plot, err);
+}
+
 static void plot_close(struct plot *plot)
 {
+    if (strcmp(plot->options->output, "-") == 0 && plot->drawing_fd >= 0)
+        close(plot->drawing_fd);
     rps_output_file_abandon(&plot->file);
     rps_picture_free(&plot->picture);
 }
@@ -81,8 +107,8 @@ static int check(const struct plot *plot, struct rps_error *err)
 
     if (options->kind != RPS_PLOT_TIME && plot->format == &plot_characters)
         return rps_error_set(err, RPS_USAGE,
-                             "--kind %s cannot be drawn in characters: name a "
-                             ".png, .svg or .pdf with -o",
+                             "--kind %s cannot be drawn in characters: name a .png, .svg or .pdf "
+                             "with -o, or try --sixel",
                              kind);
     if (options->kind != RPS_PLOT_TIME && plot->format == &plot_page)
         return rps_error_set(err, RPS_USAGE,
@@ -106,7 +132,7 @@ static int check(const struct plot *plot, struct rps_error *err)
 
 static int draw_page(struct plot *plot, struct rps_reader *reader, struct rps_error *err)
 {
-    FILE *file = fdopen(dup(plot->file.fd), "w");
+    FILE *file = fdopen(dup(plot->drawing_fd), "w");
     int result;
 
     if (!file)
@@ -126,7 +152,7 @@ static int draw_picture(struct plot *plot, struct rps_reader *reader, struct rps
         .script_folder = plot->options->script_folder,
         .keep = plot->options->keep,
         .temporary_folder = plot->options->temporary_folder,
-        .out_fd = plot->file.fd,
+        .out_fd = plot->drawing_fd,
     };
     struct rps_chart *chart;
 
@@ -139,7 +165,7 @@ static int draw_picture(struct plot *plot, struct rps_reader *reader, struct rps
 int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_plot_options *options,
                   struct rps_error *err)
 {
-    struct plot plot = {.options = options};
+    struct plot plot = {.options = options, .drawing_fd = -1};
     int result;
 
     plot.format = format_of(options);

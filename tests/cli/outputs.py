@@ -227,7 +227,7 @@ def test_interrupted():
         def names():  # without SQLite's, which a later reader removes
             return {name for name in os.listdir(folder.path) if not name.startswith("rpistat.data-")}
         before = names()
-        for output in (["a.png"],):
+        for output in (["a.png"], ["-", "--sixel"]):
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 process, gnuplot, place = folder.start(*output)
                 assert os.path.dirname(place) == folder / "tmp", place
@@ -264,7 +264,7 @@ def test_nobody_reads():
         env = dict(folder.env, PATH=os.environ["PATH"])
         reader, writer = os.pipe()
         os.close(reader)
-        answer = folder.call("plot", "-o", "-", env=env, stdout=writer)
+        answer = folder.call("plot", "-o", "-", "--sixel", env=env, stdout=writer)
         os.close(writer)
         assert answer.returncode == -signal.SIGPIPE, answer
         assert os.listdir(folder / "tmp") == [], os.listdir(folder / "tmp")

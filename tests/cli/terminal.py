@@ -132,6 +132,54 @@ def test_characters():
             assert braille or shown.isascii(), (env, command, shown)
             assert "Cycles per instruction" in shown, shown
     program.refused(FOLDER.call("plot", "-o", "-", "--chars", "x"), 2, "braille", "ascii")
+    program.refused(FOLDER.call("plot", "-o", "a.png", "--sixel"), 2, "--sixel", "-o -")
+    program.refused(FOLDER.call("plot", "-o", "-", "--sixel", "--chars", "ascii"), 2, "--sixel")
+
+
+def asked(answer, typed=b"", *arguments):
+    """plot -o - on a terminal of its own that answers when it is asked what it is (None: does not);
+    returns what was shown, and what is left to be read of what was typed."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 640, 432))
+    os.write(master, typed)
+    before = termios.tcgetattr(slave)
+    process = subprocess.Popen(
+        [RPISTAT, "plot", "-o", "-", *arguments], cwd=FOLDER.path, stdin=slave, stdout=slave,
+        stderr=slave, env=environment(TERM="xterm", LC_ALL="C.UTF-8"), start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    shown, open_question = b"", answer is not None
+    while process.poll() is None or select.select([master], [], [], 0)[0]:
+        if select.select([master], [], [], 0.05)[0]:
+            shown += os.read(master, 65536)
+        if open_question and b"\033[c" in shown:
+            os.write(master, answer)
+            open_question = False
+    assert process.returncode == 0, shown
+    assert termios.tcgetattr(slave) == before, "the terminal's mode was changed"
+    left = os.read(slave, 100) if select.select([slave], [], [], 0)[0] else b""
+    os.close(slave)
+    os.close(master)
+    return shown.decode("utf-8", "replace"), left
+
+
+def test_sixel():
+    """plot -o -: the terminal is asked for sixels where it is ours alone, and gets what it can show"""
+    shown, left = asked(b"\033[?62;22c")
+    assert "\033[c" in shown and BRAILLE.search(shown) and not left, (shown, left)
+    shown, left = asked(None)
+    assert "\033[c" in shown and BRAILLE.search(shown) and not left, (shown, left)
+    shown, left = asked(b"", b"ls\n")
+    assert "\033[c" not in shown and BRAILLE.search(shown) and left == b"ls\n", (shown, left)
+    shown, left = asked(b"\033[?62;4c", b"", "--chars", "braille")
+    assert "\033[c" not in shown and BRAILLE.search(shown), shown
+    if not shutil.which("gnuplot"):
+        raise tap.Skip("gnuplot is not installed here")
+    for answer in [b"\033[?62;4c", b"\033[?63;1;2;4;6;22c"]:
+        shown, left = asked(answer)
+        assert "\033P" in shown and not BRAILLE.search(shown) and not left, (shown[:300], left)
+        assert '"1;1;640;' in shown, shown[:300]
+    drawn = expect(FOLDER.call("plot", "-o", "-", "--sixel", "--kind", "heat"), 0).stdout
+    assert drawn.startswith("\033P") and drawn.endswith("\033\\\n"), drawn[:100]
 
 
 def test_plot_note():
@@ -396,7 +444,7 @@ def test_end_note():
 
 with FOLDER:
     tap.main([test_runs_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
-              test_small, test_no_color, test_characters, test_plot_note,
+              test_small, test_no_color, test_characters, test_sixel, test_plot_note,
               test_terminal_workload, test_terminal_job,
               test_terminal_background,
               *[("record: %s has its screen for itself" % name, screen, name) for name in SCREENS],
