@@ -51,6 +51,10 @@ struct rps_change {
     double adjusted;  /* the same corrected for all that was compared (rps_change_correct) */
     enum rps_change_basis basis;
     enum rps_change_why why;
+    double spread; /* how far a run of A and one of B are apart by chance: the standard deviation
+                         of the logarithm of their ratio, or, on values, of `ratio` (where a is 0 of
+                         b - a); NaN: not known, as from one run a side */
+    int is_log;    /* 1: compared as logarithms */
 };
 
 /*
@@ -69,6 +73,34 @@ int rps_change_is_tested(const struct rps_change *change);
 /* Holm's correction (1979) of all these that are tested: adjusted of p, for the chance of any false
  * alarm among them. */
 void rps_change_correct(struct rps_arena *arena, struct rps_change *const *change, size_t count);
+
+/* Is a change within a limit? */
+enum rps_change_answer {
+    RPS_CHANGE_HOLDS,     /* its whole interval is */
+    RPS_CHANGE_FAILS,     /* its whole interval is beyond */
+    RPS_CHANGE_UNDECIDED, /* the limit lies in the interval; or there is one run a side, which does
+                             not tell how runs vary */
+};
+
+/* Their names: "holds", "fails", "undecided". */
+extern const char *const rps_change_answers[];
+
+/* The answer for a limit of ratio: is_above 1: it may not be more, 0: not less. From 0 any rise is
+ * beyond. */
+enum rps_change_answer rps_change_judge(const struct rps_change *change, double limit,
+                                        int is_above);
+
+/*
+ * How many runs a side would decide what is undecided, in 8 of 10 cases, if the change and the
+ * spread are as they were found:
+ *
+ *     n = (z(.975) + z(.8))^2 spread^2 / d^2 + z(.975)^2 / 4
+ *
+ * where d is how far the change is from the limit, and z the quantiles of the normal distribution;
+ * the last term stands for Student's t (Guenther 1981, The American Statistician 35, 243-244).
+ * INFINITY: the change is the limit. NaN: the spread is not known.
+ */
+double rps_change_runs(const struct rps_change *change, double limit);
 
 /* How sure a sum over a run is, by its terms. */
 struct rps_within {

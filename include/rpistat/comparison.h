@@ -126,9 +126,10 @@ int rps_comparison_figure(const struct rps_comparison *comparison, const char *n
 
 /* In words: what the change is worth. */
 enum rps_comparison_verdict {
-    RPS_VERDICT_NONE, /* no test, or no value */
-    RPS_VERDICT_SAME, /* no difference is shown */
-    RPS_VERDICT_LESS, /* adjusted p below .05 */
+    RPS_VERDICT_NONE,    /* no test, or no value */
+    RPS_VERDICT_SAME,    /* no difference is shown */
+    RPS_VERDICT_PERHAPS, /* p below .05, adjusted p not: too little among so many tests */
+    RPS_VERDICT_LESS,    /* adjusted p below .05 */
     RPS_VERDICT_MORE,
 };
 enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *change);
@@ -142,8 +143,18 @@ struct rps_comparison_limit {
     int is_above;                 /* 1: fails above `change`; 0: below it */
     double change;                /* .03 is 3 % more */
     size_t row, figure;
-    int is_failed;
+    enum rps_change_answer answer;
 };
+
+/* Most runs a side that are said to decide a limit: where it would take more, nothing will. */
+#define RPS_COMPARISON_RUNS_MOST 1000
+
+/*
+ * The answer in a sentence without its full stop: "'elapsed>+3%' undecided: +34 % (-7 to +91 %);
+ * about 20 runs of each would decide it". It lies in the comparison's arena.
+ */
+const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
+                                      const struct rps_comparison_limit *limit);
 
 struct rps_comparison_output {
     const struct rps_comparison *comparison;

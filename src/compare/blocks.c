@@ -125,12 +125,12 @@ static const char *kind_name(enum rps_comparison_kind kind)
     return names[kind];
 }
 
-static const char *verdict_name(enum rps_comparison_verdict verdict)
+/* For programs as for people, but for these. */
+static const char *verdict_name(enum rps_comparison_verdict verdict, const char *words)
 {
-    return verdict == RPS_VERDICT_LESS   ? "less"
-           : verdict == RPS_VERDICT_MORE ? "more"
+    return verdict == RPS_VERDICT_NONE   ? NULL
            : verdict == RPS_VERDICT_SAME ? "no difference shown"
-                                         : NULL;
+                                         : words;
 }
 
 static const char *basis_name(enum rps_change_basis basis)
@@ -156,7 +156,7 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
 {
     const struct rps_comparison_words words =
         rps_comparison_words(block->document->arena, figure, change);
-    const char *verdict = verdict_name(rps_comparison_verdict(change));
+    const char *verdict = verdict_name(rps_comparison_verdict(change), words.verdict);
 
     rps_put_text(block, figure->unit);
     rps_put_number(block, change->a)->words = words.a;
@@ -430,22 +430,32 @@ static void put_limits(struct rps_document *document, const struct rps_compariso
         {.name = "limit"},
         {.name = "label"},
         {.name = "name"},
+        {.name = "decision"},
         {.name = "change", .kind = RPS_VALUE_NUMBER},
-        {.name = "p", .kind = RPS_VALUE_NUMBER},
-        {.name = "failed", .kind = RPS_VALUE_BOOL},
+        {.name = "change_low", .kind = RPS_VALUE_NUMBER},
+        {.name = "change_high", .kind = RPS_VALUE_NUMBER},
+        {.name = "deciding_runs", .kind = RPS_VALUE_INT},
     };
     struct rps_block *block = rps_document_block(document, "limits", columns, COUNT(columns));
     char label[RPS_PHASE_LABEL_SIZE];
 
+    if (output->limit_count > 0)
+        rps_block_title(block, "Limits");
     for (size_t i = 0; i < output->limit_count; i++) {
         const struct rps_comparison_limit *limit = &output->limit[i];
         const struct rps_comparison_row *row = &output->comparison->row[limit->row];
+        const struct rps_change *change = &row->change[limit->figure];
+        double runs = ceil(rps_change_runs(change, limit->change));
 
-        rps_put_texts(block, 3, limit->text, label_of(row, label),
-                      output->comparison->figure[limit->figure].name);
-        rps_put_number(block, row->change[limit->figure].ratio);
-        rps_put_number(block, row->change[limit->figure].p);
-        rps_put_int(block, limit->is_failed, 1);
+        rps_put_texts(block, 4, limit->text, label_of(row, label),
+                      output->comparison->figure[limit->figure].name,
+                      rps_change_answers[limit->answer]);
+        rps_put_number(block, change->ratio);
+        rps_put_number(block, change->low);
+        rps_put_number(block, change->high);
+        rps_put_int(block, (int64_t)fmin(runs, RPS_COMPARISON_RUNS_MOST),
+                    limit->answer == RPS_CHANGE_UNDECIDED && runs <= RPS_COMPARISON_RUNS_MOST);
+        rps_block_wrap(block, 2, 4, "%s", rps_comparison_limit_text(output->comparison, limit));
     }
 }
 

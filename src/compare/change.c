@@ -9,6 +9,13 @@
 /* Values that differ by less than this part of them differ by rounding. */
 #define ROUNDING 1e-12
 
+/* An interval that is beyond a limit by less is by rounding. */
+#define LIMIT_ROUNDING 1e-9
+
+/* Quantiles of the normal distribution: of .975, and of .8. */
+#define Z_95    1.959963984540054
+#define Z_POWER .8416212335729143
+
 /* How values are compared: as logarithms, or as parts of the largest one. */
 struct scale {
     int logarithms;
@@ -24,6 +31,7 @@ struct side {
 
 struct difference {
     double size, variance, degrees;
+    double of_runs; /* the variance of the difference of single runs; NaN: not known */
 };
 
 static int has_value(const struct rps_change_value *value)
@@ -98,6 +106,7 @@ static enum rps_change_basis compare_groups(const struct side *a, const struct s
 {
     add_variances(difference, a->variance / a->count, a->count - 1, b->variance / b->count,
                   b->count - 1);
+    difference->of_runs = a->variance + b->variance;
     return RPS_CHANGE_GROUPS;
 }
 
@@ -105,7 +114,10 @@ static enum rps_change_basis compare_groups(const struct side *a, const struct s
 static enum rps_change_basis compare_baseline(const struct side *many, const struct side *one,
                                               struct difference *difference)
 {
-    difference->variance = many->variance / many->count + fmax(many->variance, one->variance);
+    double lone = fmax(many->variance, one->variance);
+
+    difference->of_runs = many->variance + lone;
+    difference->variance = many->variance / many->count + lone;
     difference->degrees = many->count - 1;
     return RPS_CHANGE_BASELINE;
 }
@@ -135,6 +147,12 @@ static enum rps_change_basis compare_runs(const struct scale *scale, const struc
     return RPS_CHANGE_RUNS;
 }
 
+/* A difference as parts of a, or, where a is 0, as it is; not of logarithms. */
+static double as_ratio(const struct scale *scale, const struct rps_change *of, double size)
+{
+    return size * scale->unit / (of->a != 0 ? of->a : 1);
+}
+
 /* The interval and p. Where the uncertainty has no bounds, there is no test. */
 static void conclude(const struct scale *scale, const struct difference *difference,
                      struct rps_change *ret)
@@ -143,12 +161,8 @@ static void conclude(const struct scale *scale, const struct difference *differe
     double spread = deviation * rps_student_95(difference->degrees);
     double end[] = {difference->size - spread, difference->size + spread};
 
-    for (int k = 0; k < 2; k++) {
-        if (scale->logarithms)
-            end[k] = expm1(end[k]);
-        else
-            end[k] = end[k] * scale->unit / (ret->a != 0 ? ret->a : 1);
-    }
+    for (int k = 0; k < 2; k++)
+        end[k] = scale->logarithms ? expm1(end[k]) : as_ratio(scale, ret, end[k]);
     if (!isfinite(end[0]) || !isfinite(end[1])) {
         ret->basis = RPS_CHANGE_NONE;
         ret->why = RPS_CHANGE_SHORT;
@@ -157,14 +171,18 @@ static void conclude(const struct scale *scale, const struct difference *differe
     ret->low = fmin(end[0], end[1]);
     ret->high = fmax(end[0], end[1]);
     ret->p = ret->adjusted = rps_student_p(difference->size / deviation, difference->degrees);
+    ret->spread = sqrt(difference->of_runs);
+    if (!scale->logarithms)
+        ret->spread = fabs(as_ratio(scale, ret, ret->spread));
 }
 
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
                                   const struct rps_change_value *b, size_t b_count)
 {
-    struct rps_change ret = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, RPS_CHANGE_NONE, RPS_CHANGE_ABSENT};
+    struct rps_change ret = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, RPS_CHANGE_NONE, RPS_CHANGE_ABSENT,
+                             NAN, 0};
     struct scale scale = {.logarithms = 1};
-    struct difference difference;
+    struct difference difference = {.of_runs = NAN};
     struct side before, after;
 
     see(&scale, a, a_count);
@@ -179,7 +197,8 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
     if (scale.logarithms)
         ret.ratio = expm1(difference.size);
     else if (ret.a != 0)
-        ret.ratio = difference.size * scale.unit / ret.a;
+        ret.ratio = as_ratio(&scale, &ret, difference.size);
+    ret.is_log = scale.logarithms;
     ret.why = RPS_CHANGE_TESTED;
     if (before.count > 1 && after.count > 1)
         ret.basis = compare_groups(&before, &after, &difference);
@@ -192,6 +211,35 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
     if (ret.basis != RPS_CHANGE_NONE)
         conclude(&scale, &difference, &ret);
     return ret;
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+const char *const rps_change_answers[] = {[RPS_CHANGE_HOLDS] = "holds",
+                                          [RPS_CHANGE_FAILS] = "fails",
+                                          [RPS_CHANGE_UNDECIDED] = "undecided"};
+
+enum rps_change_answer rps_change_judge(const struct rps_change *change, double limit, int is_above)
+{
+    double at = isnan(change->ratio) ? 0 : limit;
+    double near = is_above ? change->low - at : at - change->high;
+    double far = is_above ? change->high - at : at - change->low;
+
+    if (change->basis != RPS_CHANGE_GROUPS && change->basis != RPS_CHANGE_BASELINE)
+        return RPS_CHANGE_UNDECIDED;
+    return far <= LIMIT_ROUNDING ? RPS_CHANGE_HOLDS
+           : near > 0            ? RPS_CHANGE_FAILS
+                                 : RPS_CHANGE_UNDECIDED;
+}
+
+double rps_change_runs(const struct rps_change *change, double limit)
+{
+    double distance = isnan(change->ratio) ? change->b - change->a
+                      : change->is_log     ? log1p(limit) - log1p(change->ratio)
+                                           : limit - change->ratio;
+    double ratio = (Z_95 + Z_POWER) * change->spread / distance;
+
+    return distance == 0 ? INFINITY : ratio * ratio + Z_95 * Z_95 / 4;
 }
 
 /* --- Holm's correction ------------------------------------------------------------------------ */

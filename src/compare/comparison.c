@@ -38,9 +38,10 @@ enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *chan
     if (isnan(change->adjusted) || isnan(change->a) || isnan(change->b))
         return RPS_VERDICT_NONE;
     if (change->adjusted >= ALPHA)
-        return RPS_VERDICT_SAME;
+        return change->p < ALPHA ? RPS_VERDICT_PERHAPS : RPS_VERDICT_SAME;
     return change->b < change->a ? RPS_VERDICT_LESS : RPS_VERDICT_MORE;
 }
+
 int rps_comparison_has_one_store(const struct rps_comparison *comparison)
 {
     for (size_t i = 1; i < comparison->run_count; i++) {

@@ -10,6 +10,7 @@
 #include "rpistat/words.h"
 
 #define LEAST_PERCENT .1
+#define TIMES_MOST    1e6  /* of a factor that is written out */
 #define ALL_OF_IT     .01  /* a phase that lacks less of the time than this is the whole */
 #define CHANGED_LEAST .005 /* by less of it the whole hardly changed, shares of which say nothing */
 #define LONG_S        1000 /* seconds that are minutes and hours */
@@ -71,8 +72,10 @@ static const char *factor_text(struct rps_arena *arena, double times)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
 
-    if (fabs(times) >= 1e4 || times <= 0)
+    if (times <= 0)
         return rps_arena_text(arena, rps_text_number(text, sizeof(text), times));
+    if (times > TIMES_MOST)
+        return "over 1000000";
     if (times >= .095)
         return rps_arena_text(arena, rps_words_times(text, sizeof(text), times));
     return times < 1e-4
@@ -128,7 +131,7 @@ static const char *interval_text(struct rps_arena *arena,
                            ratio_text(arena, change, change->high), is_factor(change) ? 'x' : '%');
 }
 
-/* "less", "more", "not shown", "untested", "too short", "-". */
+/* "less", "more", "perhaps less", "not shown", "untested", "too short", "-". */
 static const char *verdict_text(const struct rps_change *change)
 {
     switch (rps_comparison_verdict(change)) {
@@ -136,6 +139,8 @@ static const char *verdict_text(const struct rps_change *change)
         return "less";
     case RPS_VERDICT_MORE:
         return "more";
+    case RPS_VERDICT_PERHAPS:
+        return change->b < change->a ? "perhaps less" : "perhaps more";
     case RPS_VERDICT_SAME:
         return "not shown";
     case RPS_VERDICT_NONE:
@@ -157,6 +162,33 @@ struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
         .interval = interval_text(arena, figure, change),
         .verdict = verdict_text(change),
     };
+}
+
+const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
+                                      const struct rps_comparison_limit *limit)
+{
+    const struct rps_change *change = &comparison->row[limit->row].change[limit->figure];
+    struct rps_arena *arena = comparison->arena;
+    struct rps_comparison_words words =
+        rps_comparison_words(arena, &comparison->figure[limit->figure], change);
+    double runs = ceil(rps_change_runs(change, limit->change));
+    const char *text = rps_arena_print(
+        arena, "'%s' %s: %s%s%s%s", limit->text, rps_change_answers[limit->answer], words.change,
+        words.interval[0] ? " (" : "", words.interval, words.interval[0] ? ")" : "");
+
+    if (limit->answer != RPS_CHANGE_UNDECIDED)
+        return text;
+    if (isnan(runs))
+        return rps_arena_print(arena,
+                               "%s; one run a side does not tell how much runs vary: record "
+                               "several of each, as with 'rpistat record --repeat 5'",
+                               text);
+    if (runs > RPS_COMPARISON_RUNS_MOST)
+        return rps_arena_print(arena,
+                               "%s; it is so near the limit that no number of runs would "
+                               "decide it",
+                               text);
+    return rps_arena_print(arena, "%s; about %.0f runs of each would decide it", text, runs);
 }
 
 int rps_comparison_is_changed(const struct rps_change *change)
@@ -190,7 +222,7 @@ double rps_comparison_share_of_change(const struct rps_comparison *comparison, s
     const struct rps_change *whole = elapsed >= 0 ? &comparison->row[0].change[elapsed] : NULL;
     double share = rps_comparison_longer(comparison, row) / rps_comparison_longer(comparison, 0);
 
-    return !whole || fabs(share) > 99 || rps_comparison_verdict(whole) == RPS_VERDICT_SAME ||
+    return !whole || fabs(share) > 99 || (!isnan(whole->p) && !rps_comparison_is_changed(whole)) ||
                    fabs(whole->ratio) < CHANGED_LEAST
                ? NAN
                : share;

@@ -15,6 +15,7 @@
 
 #include "rpistat/student.h"
 #include "rpistat/change.h"
+#include "rpistat/random.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define RUNS_MOST    10
@@ -294,6 +295,109 @@ static void test_hostile(void **state)
     }
 }
 
+/* --- limits ----------------------------------------------------------------------------------- */
+
+#define GATE_TRIES 2000
+#define GATE_SD    .01 /* between runs */
+#define GATE_LIMIT .03
+
+static double normal(uint64_t *random)
+{
+    double r = sqrt(-2 * log(1 - rps_random_unit(random)));
+
+    return r * cos(2 * M_PI * rps_random_unit(random));
+}
+
+/* How often a limit of +3 % has each answer, of groups of runs that differ by 1 %. */
+static void count_answers(double change, size_t runs, int of[3])
+{
+    struct rps_change_value value[2][64] = {{{0}}};
+    uint64_t random = 1;
+
+    memset(of, 0, 3 * sizeof(*of));
+    for (int i = 0; i < GATE_TRIES; i++) {
+        struct rps_change told;
+
+        for (size_t r = 0; r < 2 * runs; r++)
+            value[r % 2][r / 2].value = (r % 2 ? 1 + change : 1) * exp(GATE_SD * normal(&random));
+        told = rps_change_find(value[0], runs, value[1], runs);
+        of[rps_change_judge(&told, GATE_LIMIT, 1)]++;
+    }
+}
+
+/* What is wrong is answered at most in 2.5 of 100: what holds does not fail, what is beyond does not
+ * hold; the sums are of these very seeds. */
+static void test_gate(void **state)
+{
+    static const struct {
+        double change;
+        size_t runs;
+        int holds, fails; /* in percent, at least */
+    } cases[] = {{0, 5, 95, 0},   {0, 10, 99, 0},   {.02, 5, 10, 0}, {.02, 10, 40, 0},
+                 {.05, 5, 0, 70}, {.05, 10, 0, 95}, {.1, 5, 0, 99},  {.1, 10, 0, 99}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        int of[3];
+
+        count_answers(cases[i].change, cases[i].runs, of);
+        assert_true(of[RPS_CHANGE_HOLDS] * 100 >= cases[i].holds * GATE_TRIES);
+        assert_true(of[RPS_CHANGE_FAILS] * 100 >= cases[i].fails * GATE_TRIES);
+        assert_true(of[cases[i].change < GATE_LIMIT ? RPS_CHANGE_FAILS : RPS_CHANGE_HOLDS] * 40 <=
+                    GATE_TRIES);
+    }
+}
+
+/* So many runs as are told decide in 8 of 10 cases, whichever side of the limit the change is on. */
+static void test_deciding_runs(void **state)
+{
+    static const double changes[] = {.02, .022, .037, .045};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        struct rps_change change = {.ratio = changes[i], .spread = sqrt(2) * GATE_SD, .is_log = 1};
+        int of[3];
+
+        count_answers(changes[i], (size_t)ceil(rps_change_runs(&change, GATE_LIMIT)), of);
+        assert_in_range(GATE_TRIES - of[RPS_CHANGE_UNDECIDED], .77 * GATE_TRIES, .92 * GATE_TRIES);
+    }
+}
+
+static void test_judge(void **state)
+{
+    static const double a[] = {100, 101, 99}, b[] = {110, 111, 109}, zero[] = {0, 0, 0};
+    static const double same[] = {7, 7, 7}, one[] = {110}, noisy[] = {90, 120, 110};
+    static const double part[] = {0, 1, 2};
+    struct rps_change change = FIND(a, b, 0), within;
+    struct rps_change_value first = {2, 0, .0004, 3, 50}, second = {2.9, 0, .0009, 5.5, 50};
+
+    (void)state;
+    assert_near(change.spread, 0.0135150749769);
+    assert_int_equal(rps_change_judge(&change, .05, 1), RPS_CHANGE_FAILS);
+    assert_int_equal(rps_change_judge(&change, .05, 0), RPS_CHANGE_HOLDS);
+    assert_int_equal(rps_change_judge(&change, .2, 1), RPS_CHANGE_HOLDS);
+    assert_int_equal(rps_change_judge(&change, .2, 0), RPS_CHANGE_FAILS);
+    assert_int_equal(rps_change_judge(&change, .1, 1), RPS_CHANGE_UNDECIDED);
+    assert_true(isinf(rps_change_runs(&change, change.ratio)));
+    change = FIND(same, same, 0); /* what does not change at all keeps every limit */
+    assert_int_equal(rps_change_judge(&change, 0, 1), RPS_CHANGE_HOLDS);
+    change = FIND(zero, zero, 0);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_HOLDS);
+    change = FIND(zero, b, 0); /* from 0 */
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_FAILS);
+    change = FIND(zero, part, 0);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_UNDECIDED);
+    assert_near(rps_change_runs(&change, .03), 8.80924443952); /* the spread is the distance */
+    change = FIND(noisy, one, 0);
+    assert_int_equal(change.basis, RPS_CHANGE_BASELINE);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_UNDECIDED);
+    assert_true(rps_change_runs(&change, .03) > 2);
+    within = rps_change_find(&first, 1, &second, 1); /* one run a side: sure, and yet undecided */
+    assert_true(within.low > .1);
+    assert_int_equal(rps_change_judge(&within, .03, 1), RPS_CHANGE_UNDECIDED);
+    assert_true(isnan(rps_change_runs(&within, .03)));
+}
+
 /* --- Holm's correction ------------------------------------------------------------------------ */
 
 static void test_correct(void **state)
@@ -387,8 +491,10 @@ int main(void)
         cmocka_unit_test(test_all_zero),     cmocka_unit_test(test_rounding),
         cmocka_unit_test(test_baseline),     cmocka_unit_test(test_runs),
         cmocka_unit_test(test_untested),     cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_correct),      cmocka_unit_test(test_within),
-        cmocka_unit_test(test_within_units), cmocka_unit_test(test_within_ends),
+        cmocka_unit_test(test_gate),         cmocka_unit_test(test_deciding_runs),
+        cmocka_unit_test(test_judge),        cmocka_unit_test(test_correct),
+        cmocka_unit_test(test_within),       cmocka_unit_test(test_within_units),
+        cmocka_unit_test(test_within_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,21 +49,29 @@ static struct rps_change tested(double a, double b, double half, int sure)
 {
     double ratio = b / a - 1;
 
-    return (struct rps_change){a,
-                               b,
-                               ratio,
-                               ratio - half,
-                               ratio + half,
-                               sure ? .0001 : .4,
-                               sure ? .002 : 1,
-                               RPS_CHANGE_GROUPS,
-                               RPS_CHANGE_TESTED};
+    return (struct rps_change){.a = a,
+                               .b = b,
+                               .ratio = ratio,
+                               .low = ratio - half,
+                               .high = ratio + half,
+                               .p = sure ? .0001 : .4,
+                               .adjusted = sure ? .002 : 1,
+                               .basis = RPS_CHANGE_GROUPS,
+                               .spread = half,
+                               .is_log = 1};
 }
 
 static struct rps_change untested(double a, double b, enum rps_change_why why)
 {
-    return (struct rps_change){a,   b,   a > 0 ? b / a - 1 : NAN, NAN, NAN,
-                               NAN, NAN, RPS_CHANGE_NONE,         why};
+    return (struct rps_change){.a = a,
+                               .b = b,
+                               .ratio = a > 0 ? b / a - 1 : NAN,
+                               .low = NAN,
+                               .high = NAN,
+                               .p = NAN,
+                               .adjusted = NAN,
+                               .why = why,
+                               .spread = NAN};
 }
 
 static void add_run(struct made *made, enum rps_comparison_side side, int64_t run_id)
