@@ -146,8 +146,10 @@ struct rps_comparison_limit {
     enum rps_change_answer answer;
 };
 
-/* Most runs a side that are said to decide a limit: where it would take more, nothing will. */
-#define RPS_COMPARISON_RUNS_MOST 1000
+/* How many runs a side would decide a limit that is undecided, more than there are: as
+ * rps_change_runs has it. NaN likewise, and of one that is not undecided. */
+double rps_comparison_limit_runs(const struct rps_comparison *comparison,
+                                 const struct rps_comparison_limit *limit);
 
 /*
  * The answer in a sentence without its full stop: "'elapsed>+3%' undecided: +34 % (-7 to +91 %);

@@ -305,12 +305,13 @@ static int write_text(struct rps_cli *cli, const struct job *job)
     return result;
 }
 
-/* Say what does not hold; the exit status. */
+/* The exit status. Say what does not hold, unless the text that says it is on a terminal. */
 static int status_of(struct rps_cli *cli, const struct rps_comparison *comparison)
 {
     const struct settings *settings = cli->settings;
-    enum rps_change_answer answer =
-        rps_compare_limits_tell(comparison, settings->limit, (size_t)settings->fail_if.count);
+    int is_told = !cli->output && rps_output_terminal(NULL, NULL);
+    enum rps_change_answer answer = rps_compare_limits_answer(
+        comparison, settings->limit, (size_t)settings->fail_if.count, is_told);
 
     if (answer == RPS_CHANGE_UNDECIDED &&
         rps_options_source(cli, "undecided") != RPS_SOURCE_DEFAULT)
@@ -354,7 +355,7 @@ const struct rps_command rps_command_compare = {
     .examples = "  rpistat compare\n"
                 "  rpistat compare 1 2,3 --all\n"
                 "  rpistat compare --against run1 --format markdown\n"
-                "  rpistat compare old new --no-phases --fail-if 'elapsed>+3%'\n"
+                "  rpistat compare 1-2 last --no-phases --fail-if 'elapsed>+3%'\n"
                 "  rpistat compare 1 3 -o compare.html",
     .input = RPS_INPUT_NONE,
     .output = RPS_OUTPUT_PATH,

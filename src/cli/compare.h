@@ -17,10 +17,10 @@ int rps_compare_limits_check(const struct rps_comparison *comparison,
                              struct rps_comparison_limit *limit, size_t count,
                              struct rps_error *err);
 
-/* Say on standard error which limits do not hold. Returns the answer of all: they fail where one
- * does, and are undecided where one is. */
-enum rps_change_answer rps_compare_limits_tell(const struct rps_comparison *comparison,
-                                               const struct rps_comparison_limit *limit,
-                                               size_t count);
+/* The answer of all: they fail where one does, else are undecided where one is. Unless that is told
+ * already standard error has a line for each that does not hold. */
+enum rps_change_answer rps_compare_limits_answer(const struct rps_comparison *comparison,
+                                                 const struct rps_comparison_limit *limit,
+                                                 size_t count, int is_told);
 
 #endif

@@ -109,15 +109,15 @@ int rps_compare_limits_check(const struct rps_comparison *comparison,
     return 0;
 }
 
-enum rps_change_answer rps_compare_limits_tell(const struct rps_comparison *comparison,
-                                               const struct rps_comparison_limit *limit,
-                                               size_t count)
+enum rps_change_answer rps_compare_limits_answer(const struct rps_comparison *comparison,
+                                                 const struct rps_comparison_limit *limit,
+                                                 size_t count, int is_told)
 {
     size_t of[RPS_CHANGE_UNDECIDED + 1] = {0};
 
     for (size_t i = 0; i < count; i++) {
         of[limit[i].answer]++;
-        if (limit[i].answer != RPS_CHANGE_HOLDS)
+        if (limit[i].answer != RPS_CHANGE_HOLDS && !is_told)
             rps_output_message(rps_comparison_limit_text(comparison, &limit[i]));
     }
     return of[RPS_CHANGE_FAILS] > 0       ? RPS_CHANGE_FAILS

@@ -116,20 +116,27 @@ static int split_label(struct series *s, const char *label, struct rps_error *er
     return 0;
 }
 
-/* The names of the programs, or, where these are the same, the commands. */
+/* The names of the programs; where these are the same with the arguments that differ: "gzip -6". */
 static void label_by_command(struct series *s)
 {
-    const char *name[] = {rps_text_file_name(s->side[0].argv[0]),
-                          rps_text_file_name(s->side[1].argv[0])};
-    int is_one = strcmp(name[0], name[1]) == 0;
+    struct rps_series_side *a = &s->side[0], *b = &s->side[1];
+    char *name[] = {(char *)(uintptr_t)rps_text_file_name(a->argv[0]),
+                    (char *)(uintptr_t)rps_text_file_name(b->argv[0])};
+    int least = a->argc < b->argc ? a->argc : b->argc, before = 1, behind = 0;
 
+    while (before < least && strcmp(a->argv[before], b->argv[before]) == 0)
+        before++;
+    while (behind < least - before &&
+           strcmp(a->argv[a->argc - 1 - behind], b->argv[b->argc - 1 - behind]) == 0)
+        behind++;
     for (int i = 0; i < 2; i++) {
         struct rps_series_side *side = &s->side[i];
+        int differ = strcmp(name[0], name[1]) == 0 ? side->argc - before - behind : 0;
+        char **argv = rps_arena_get(s->cli->arena, (size_t)differ + 1, sizeof(*argv));
 
-        if (is_one)
-            rps_text_command(side->label, sizeof(side->label), side->argc, side->argv);
-        else
-            rps_text_printable(side->label, sizeof(side->label), name[i]);
+        argv[0] = name[i];
+        memcpy(argv + 1, side->argv + before, (size_t)differ * sizeof(*argv));
+        rps_text_command(side->label, sizeof(side->label), 1 + differ, argv);
     }
 }
 

@@ -94,12 +94,12 @@ static int decimals_of(const struct spread *spread)
 /* Is the run too far from the others? */
 static int is_odd(const double *value, size_t count, size_t run, struct rps_change_value *others)
 {
-    struct rps_change_value one = {.value = value[run], .variance = NAN};
+    struct rps_change_value one = {.value = value[run]};
     size_t at = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (i != run)
-            others[at++] = (struct rps_change_value){.value = value[i], .variance = NAN};
+            others[at++] = (struct rps_change_value){.value = value[i]};
     }
     return count >= ODD_FROM && (double)count * rps_change_find(others, at, &one, 1).p < ODD;
 }

@@ -63,13 +63,18 @@ static const struct column change_columns[] = {
     {{.name = "a", .heading = "A", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
     {{.name = "b", .heading = "B", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
     {{.name = "change", .heading = "Change", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
-    {{.name = "change_low", .heading = "95 % interval", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
+    {{.name = "change_low",
+      .heading = "95 % interval",
+      .kind = RPS_VALUE_NUMBER,
+      .shown = RPS_SHOWN_IF_KNOWN},
+     TO_PEOPLE},
     {{.name = "change_high", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "p", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "p_corrected", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "tested_by"}, 0},
     {{.name = "reason"}, 0},
-    {{.name = "verdict", .heading = "Verdict", .width_max = CELL_MOST}, TO_PEOPLE},
+    {{.name = "verdict", .heading = "Verdict", .shown = RPS_SHOWN_IF_KNOWN, .width_max = CELL_MOST},
+     TO_PEOPLE},
 };
 
 static const struct column share_column = {
@@ -135,17 +140,14 @@ static const char *verdict_name(enum rps_comparison_verdict verdict, const char 
 
 static const char *basis_name(enum rps_change_basis basis)
 {
-    return basis == RPS_CHANGE_GROUPS     ? "groups"
-           : basis == RPS_CHANGE_BASELINE ? "baseline"
-           : basis == RPS_CHANGE_RUNS     ? "within runs"
-                                          : NULL;
+    return basis == RPS_CHANGE_GROUPS ? "groups" : basis == RPS_CHANGE_BASELINE ? "baseline" : NULL;
 }
 
 static const char *reason_name(const struct rps_change *change)
 {
     return change->basis != RPS_CHANGE_NONE   ? NULL
            : change->why == RPS_CHANGE_SINGLE ? "one run a side"
-           : change->why == RPS_CHANGE_SHORT  ? "too short"
+           : change->why == RPS_CHANGE_WILD   ? "no bounds"
                                               : "no value";
 }
 
@@ -266,7 +268,7 @@ static char *choose_told(const struct rps_comparison_output *output)
         const struct rps_change *whole = &comparison->row[0].change[f];
 
         told[f] = output->all || ((whole->a != 0 || whole->b != 0) &&
-                                  !rps_comparison_is_said_by_total(comparison, 0, f));
+                                  !rps_comparison_is_said_by_total(comparison, f));
     }
     for (size_t r = 1; r < rps_comparison_shown_rows(comparison); r++) {
         if (comparison->row[r].a_times == 0 || comparison->row[r].b_times == 0)
@@ -445,7 +447,7 @@ static void put_limits(struct rps_document *document, const struct rps_compariso
         const struct rps_comparison_limit *limit = &output->limit[i];
         const struct rps_comparison_row *row = &output->comparison->row[limit->row];
         const struct rps_change *change = &row->change[limit->figure];
-        double runs = ceil(rps_change_runs(change, limit->change));
+        double runs = rps_comparison_limit_runs(output->comparison, limit);
 
         rps_put_texts(block, 4, limit->text, label_of(row, label),
                       output->comparison->figure[limit->figure].name,
@@ -453,8 +455,7 @@ static void put_limits(struct rps_document *document, const struct rps_compariso
         rps_put_number(block, change->ratio);
         rps_put_number(block, change->low);
         rps_put_number(block, change->high);
-        rps_put_int(block, (int64_t)fmin(runs, RPS_COMPARISON_RUNS_MOST),
-                    limit->answer == RPS_CHANGE_UNDECIDED && runs <= RPS_COMPARISON_RUNS_MOST);
+        rps_put_int(block, isfinite(runs) ? (int64_t)runs : 0, isfinite(runs));
         rps_block_wrap(block, 2, 4, "%s", rps_comparison_limit_text(output->comparison, limit));
     }
 }

@@ -12,8 +12,7 @@
 /* An interval that is beyond a limit by less is by rounding. */
 #define LIMIT_ROUNDING 1e-9
 
-/* Quantiles of the normal distribution: of .975, and of .8. */
-#define Z_95    1.959963984540054
+/* The quantile .8 of the normal distribution. */
 #define Z_POWER .8416212335729143
 
 /* How values are compared: as logarithms, or as parts of the largest one. */
@@ -24,9 +23,8 @@ struct scale {
 
 /* A side as it is compared. */
 struct side {
-    double count, mean, variance;        /* of values; the variance is at least the mean floor */
-    double value;                        /* the mean as a value */
-    const struct rps_change_value *last; /* that has a value */
+    double count, mean, variance; /* of values; the variance is at least the mean floor */
+    double value;                 /* the mean as a value */
 };
 
 struct difference {
@@ -80,7 +78,6 @@ static struct side add_up(const struct scale *scale, const struct rps_change_val
         squares += above * above;
         least += variance_of(scale, value[i].value, fmax(0, value[i].floor));
         ret.count++;
-        ret.last = &value[i];
     }
     ret.mean = compared(scale, first) + sum / ret.count;
     ret.value =
@@ -122,31 +119,6 @@ static enum rps_change_basis compare_baseline(const struct side *many, const str
     return RPS_CHANGE_BASELINE;
 }
 
-static enum rps_change_basis compare_runs(const struct scale *scale, const struct side *a,
-                                          const struct side *b, struct difference *difference,
-                                          enum rps_change_why *ret_why)
-{
-    const struct side *side[] = {a, b};
-    double variance[2], degrees[2];
-
-    for (int s = 0; s < 2; s++) {
-        const struct rps_change_value *value = side[s]->last;
-
-        if (!(value->variance >= 0)) {
-            *ret_why = RPS_CHANGE_SINGLE;
-            return RPS_CHANGE_NONE;
-        }
-        if (!(value->effective >= RPS_CHANGE_EFFECTIVE_MIN)) {
-            *ret_why = RPS_CHANGE_SHORT;
-            return RPS_CHANGE_NONE;
-        }
-        variance[s] = fmax(variance_of(scale, value->value, value->variance), side[s]->variance);
-        degrees[s] = fmax(1, value->degrees);
-    }
-    add_variances(difference, variance[0], degrees[0], variance[1], degrees[1]);
-    return RPS_CHANGE_RUNS;
-}
-
 /* A difference as parts of a, or, where a is 0, as it is; not of logarithms. */
 static double as_ratio(const struct scale *scale, const struct rps_change *of, double size)
 {
@@ -165,7 +137,7 @@ static void conclude(const struct scale *scale, const struct difference *differe
         end[k] = scale->logarithms ? expm1(end[k]) : as_ratio(scale, ret, end[k]);
     if (!isfinite(end[0]) || !isfinite(end[1])) {
         ret->basis = RPS_CHANGE_NONE;
-        ret->why = RPS_CHANGE_SHORT;
+        ret->why = RPS_CHANGE_WILD;
         return;
     }
     ret->low = fmin(end[0], end[1]);
@@ -207,7 +179,7 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
     else if (after.count > 1)
         ret.basis = compare_baseline(&after, &before, &difference);
     else
-        ret.basis = compare_runs(&scale, &before, &after, &difference, &ret.why);
+        ret.why = RPS_CHANGE_SINGLE;
     if (ret.basis != RPS_CHANGE_NONE)
         conclude(&scale, &difference, &ret);
     return ret;
@@ -225,7 +197,7 @@ enum rps_change_answer rps_change_judge(const struct rps_change *change, double 
     double near = is_above ? change->low - at : at - change->high;
     double far = is_above ? change->high - at : at - change->low;
 
-    if (change->basis != RPS_CHANGE_GROUPS && change->basis != RPS_CHANGE_BASELINE)
+    if (change->basis == RPS_CHANGE_NONE)
         return RPS_CHANGE_UNDECIDED;
     return far <= LIMIT_ROUNDING ? RPS_CHANGE_HOLDS
            : near > 0            ? RPS_CHANGE_FAILS
@@ -237,9 +209,17 @@ double rps_change_runs(const struct rps_change *change, double limit)
     double distance = isnan(change->ratio) ? change->b - change->a
                       : change->is_log     ? log1p(limit) - log1p(change->ratio)
                                            : limit - change->ratio;
-    double ratio = (Z_95 + Z_POWER) * change->spread / distance;
+    double ratio = change->spread / fabs(distance);
 
-    return distance == 0 ? INFINITY : ratio * ratio + Z_95 * Z_95 / 4;
+    if (isnan(ratio) && distance != 0)
+        return NAN;
+    for (int n = 2; n <= RPS_CHANGE_RUNS_MOST; n++) {
+        double quantiles = (rps_student_95(2 * n - 2) + Z_POWER) * ratio;
+
+        if (n >= quantiles * quantiles)
+            return n;
+    }
+    return isnan(change->spread) ? NAN : INFINITY;
 }
 
 /* --- Holm's correction ------------------------------------------------------------------------ */

@@ -13,6 +13,7 @@
 #define TIMES_MOST    1e6  /* of a factor that is written out */
 #define ALL_OF_IT     .01  /* a phase that lacks less of the time than this is the whole */
 #define CHANGED_LEAST .005 /* by less of it the whole hardly changed, shares of which say nothing */
+#define FACT_LEAST    .05  /* of one run a side: a logarithm */
 #define LONG_S        1000 /* seconds that are minutes and hours */
 #define LONGEST_S     9e9  /* that fit into nanoseconds */
 #define STORE_WIDTH   40   /* characters of a path */
@@ -131,7 +132,7 @@ static const char *interval_text(struct rps_arena *arena,
                            ratio_text(arena, change, change->high), is_factor(change) ? 'x' : '%');
 }
 
-/* "less", "more", "perhaps less", "not shown", "untested", "too short", "-". */
+/* "less", "more", "perhaps less", "not shown", "-". */
 static const char *verdict_text(const struct rps_change *change)
 {
     switch (rps_comparison_verdict(change)) {
@@ -146,9 +147,7 @@ static const char *verdict_text(const struct rps_change *change)
     case RPS_VERDICT_NONE:
         break;
     }
-    return change->why == RPS_CHANGE_SINGLE  ? "untested"
-           : change->why == RPS_CHANGE_SHORT ? "too short"
-                                             : "-";
+    return "-";
 }
 
 struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
@@ -164,6 +163,19 @@ struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
     };
 }
 
+double rps_comparison_limit_runs(const struct rps_comparison *comparison,
+                                 const struct rps_comparison_limit *limit)
+{
+    const struct rps_change *change = &comparison->row[limit->row].change[limit->figure];
+    size_t least =
+        comparison->a_count > comparison->b_count ? comparison->a_count : comparison->b_count;
+    double runs = rps_change_runs(change, limit->change);
+
+    if (limit->answer != RPS_CHANGE_UNDECIDED || isnan(runs))
+        return NAN;
+    return fmax(runs, (double)least + 1);
+}
+
 const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
                                       const struct rps_comparison_limit *limit)
 {
@@ -171,7 +183,7 @@ const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
     struct rps_arena *arena = comparison->arena;
     struct rps_comparison_words words =
         rps_comparison_words(arena, &comparison->figure[limit->figure], change);
-    double runs = ceil(rps_change_runs(change, limit->change));
+    double runs = rps_comparison_limit_runs(comparison, limit);
     const char *text = rps_arena_print(
         arena, "'%s' %s: %s%s%s%s", limit->text, rps_change_answers[limit->answer], words.change,
         words.interval[0] ? " (" : "", words.interval, words.interval[0] ? ")" : "");
@@ -183,7 +195,7 @@ const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
                                "%s; one run a side does not tell how much runs vary: record "
                                "several of each, as with 'rpistat record --repeat 5'",
                                text);
-    if (runs > RPS_COMPARISON_RUNS_MOST)
+    if (isinf(runs))
         return rps_arena_print(arena,
                                "%s; it is so near the limit that no number of runs would "
                                "decide it",
@@ -260,17 +272,14 @@ static int is_clock(const struct rps_comparison_figure *figure)
            (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
 }
 
-int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t row,
-                                    size_t figure)
+int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t figure)
 {
     const struct rps_comparison_figure *rate = &comparison->figure[figure];
-    const struct rps_change *change = comparison->row[row].change;
 
     for (size_t f = 0; f < comparison->figure_count && strcmp(rate->unit, "/s") == 0; f++) {
         if (comparison->figure[f].kind == RPS_FIGURE_TOTAL &&
             strcmp(comparison->figure[f].label, rate->label) == 0)
-            return rps_comparison_is_changed(&change[f]) ||
-                   !rps_comparison_is_changed(&change[figure]);
+            return 1;
     }
     return 0;
 }
@@ -284,6 +293,15 @@ static double magnitude(const struct rps_change *change)
     return isfinite(found) ? fmin(found, most) : most;
 }
 
+/* 1: it changed, or is a fact of one run a side that is too large to be nothing. */
+static int is_tellable(const struct rps_comparison_figure *figure, const struct rps_change *change)
+{
+    return rps_comparison_is_changed(change) ||
+           (change->why == RPS_CHANGE_SINGLE && magnitude(change) > FACT_LEAST &&
+            (figure->kind != RPS_FIGURE_TOTAL ||
+             fmax(change->a, change->b) >= RPS_COMPARISON_COUNTED_LEAST));
+}
+
 size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t row,
                               const size_t *said, size_t count)
 {
@@ -294,8 +312,8 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
         const struct rps_comparison_figure *figure = &comparison->figure[f];
         const struct rps_change *change = &comparison->row[row].change[f];
         int again = figure->kind == RPS_FIGURE_TIME || figure->kind == RPS_FIGURE_SYSTEM ||
-                    is_clock(figure) || !rps_comparison_is_changed(change) ||
-                    rps_comparison_is_said_by_total(comparison, row, f);
+                    is_clock(figure) || !is_tellable(figure, change) ||
+                    rps_comparison_is_said_by_total(comparison, f);
         double found;
 
         for (size_t s = 0; s < count; s++)
@@ -486,13 +504,11 @@ const char *rps_comparison_tested_text(const struct rps_comparison *comparison)
 {
     size_t tests = rps_comparison_tests(comparison), a = comparison->a_count,
            b = comparison->b_count;
-    const char *by = "by what varies within the runs: that they differ, not why";
+    const char *by = "run by run (Welch's t test)";
 
     if (tests == 0)
-        return "nothing";
-    if (a > 1 && b > 1)
-        by = "run by run (Welch's t test)";
-    else if (a > 1 || b > 1)
+        return ""; /* a remark says it of one run a side */
+    if (a == 1 || b == 1)
         by =
             rps_arena_print(comparison->arena,
                             "one run by how the %zu others vary (Student's t test)", a > 1 ? a : b);

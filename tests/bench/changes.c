@@ -4,10 +4,6 @@
  *
  * usage: changes [--quick] [PART...]
  *
- * pairs: two runs of the same, one against one, by series and periods; the ratio of sums differs by
- *     Welch's test on periods (welch), by rpistat's (alarms), of the pairs about which it tells
- *     (told); those that it calls too short to tell (short); width of its intervals, in
- *     those of somebody who knows the variance
  * groups: several runs of the same, or one against several, that differ by 1 %: as normal numbers,
  *     these with four fifths of the variance in common to all figures of a run (related), and in
  *     two modes
@@ -55,125 +51,7 @@ static double normal(uint64_t *random)
     return sqrt(2 * exponential(random)) * cos(2 * PI * rps_random_unit(random));
 }
 
-/* --- series of variance 1 --------------------------------------------------------------------- */
-
-static void add_ar(uint64_t *random, double phi, double variance, double *z, size_t n)
-{
-    double value = normal(random), deviation = sqrt(variance), shock = sqrt(1 - phi * phi);
-
-    for (size_t i = 0; i < n; i++) {
-        z[i] += deviation * value;
-        value = phi * value + shock * normal(random);
-    }
-}
-
-static void fill_ar(uint64_t *random, double phi, double *z, size_t n)
-{
-    add_ar(random, phi, 1, z, n);
-}
-
-/* A slow one of the given correlation beside white noise, and beside a quick one. */
-static void fill_white_slow(uint64_t *random, double phi, double *z, size_t n)
-{
-    add_ar(random, 0, .5, z, n);
-    add_ar(random, phi, .5, z, n);
-}
-
-static void fill_quick_slow(uint64_t *random, double phi, double *z, size_t n)
-{
-    add_ar(random, .5, .5, z, n);
-    add_ar(random, phi, .5, z, n);
-}
-
-/* Two phases in turn, of exponential length. */
-static void fill_turns(uint64_t *random, double length, double *z, size_t n)
-{
-    double level = rps_random_unit(random) < .5 ? -1 : 1, left = length * exponential(random);
-
-    for (size_t i = 0; i < n; i++) {
-        z[i] = .9 * level + .4 * normal(random);
-        left -= 1;
-        if (left < 0) {
-            level = -level;
-            left += length * exponential(random);
-        }
-    }
-}
-
-static void fill_sine(uint64_t *random, double period, double *z, size_t n)
-{
-    double phase = 2 * PI * rps_random_unit(random);
-
-    for (size_t i = 0; i < n; i++)
-        z[i] = 1.3 * sin(phase + 2 * PI * (double)i / period) + .4 * normal(random);
-}
-
-static const struct kind {
-    const char *name;
-    void (*fill)(uint64_t *random, double number, double *z, size_t n); /* z: zeros */
-    double number;
-} kinds[] = {
-    {"white", fill_ar, 0},
-    {"AR .5", fill_ar, .5},
-    {"AR .8", fill_ar, .8},
-    {"AR .9", fill_ar, .9},
-    {"AR .97", fill_ar, .97},
-    {"white + AR .9", fill_white_slow, .9},
-    {"white + AR .97", fill_white_slow, .97},
-    {"AR .5 + AR .97", fill_quick_slow, .97},
-    {"turns of 20", fill_turns, 20},
-    {"sine of 30", fill_sine, 30},
-    {"sine of 200", fill_sine, 200},
-};
-
-/* --- one against one -------------------------------------------------------------------------- */
-
-/* A run: a ratio of sums, as CPI is of cycles and instructions, and by its periods. */
-struct run {
-    struct rps_change_value value;
-    double mean, variance; /* of the mean of the periods' ratios, as if they were independent */
-};
-
-static struct run make_run(const struct kind *kind, size_t n, uint64_t *random)
-{
-    static double x[PERIODS_MOST], y[PERIODS_MOST];
-    double sum_x = 0, sum_y = 0, sum = 0, squares = 0, ratio;
-    struct rps_within within;
-    struct run ret;
-
-    memset(y, 0, n * sizeof(*y));
-    kind->fill(random, kind->number, y, n);
-    for (size_t i = 0; i < n; i++) {
-        double cpi = 1 + .1 * y[i];
-
-        x[i] = 1e6 * (1 + .2 * rps_random_unit(random));
-        y[i] = cpi * x[i];
-        sum_x += x[i];
-        sum_y += y[i];
-        sum += cpi;
-        squares += cpi * cpi;
-    }
-    ratio = sum_y / sum_x;
-    for (size_t i = 0; i < n; i++)
-        y[i] -= ratio * x[i];
-    within = rps_within_find(y, n);
-    ret.mean = sum / (double)n;
-    ret.variance = (squares / (double)n - ret.mean * ret.mean) / (double)(n - 1);
-    ret.value = (struct rps_change_value){.value = ratio,
-                                          .variance = within.variance / sum_x / sum_x,
-                                          .degrees = within.degrees,
-                                          .effective = within.effective};
-    return ret;
-}
-
-static struct rps_change compare_pair(const struct kind *kind, size_t n, uint64_t *random,
-                                      int *ret_welch)
-{
-    struct run a = make_run(kind, n, random), b = make_run(kind, n, random);
-
-    *ret_welch = fabs(a.mean - b.mean) > 1.96 * sqrt(a.variance + b.variance);
-    return rps_change_find(&a.value, 1, &b.value, 1);
-}
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* Whether there is an alarm after correction. */
 static int any_alarm(const double *p)
@@ -192,45 +70,6 @@ static int any_alarm(const double *p)
     rps_arena_free(arena);
     return ret;
 }
-
-static void print_pair(const struct kind *kind, size_t n, int pairs)
-{
-    int welch = 0, told = 0, alarms = 0, any = 0;
-    double p[TESTS], squares = 0, widths = 0;
-    uint64_t random = n;
-
-    for (int i = 0; i < pairs; i++) {
-        int by_welch;
-        struct rps_change change = compare_pair(kind, n, &random, &by_welch);
-
-        welch += by_welch;
-        told += !isnan(change.p);
-        alarms += change.p < ALARM;
-        squares += change.ratio * change.ratio;
-        widths += isnan(change.p) ? 0 : (change.high - change.low) / 2;
-        p[i % TESTS] = change.p;
-        if (i % TESTS == TESTS - 1)
-            any += any_alarm(p);
-    }
-    printf("%-16s %8zu %8.1f %8.1f %8.1f %8.1f %8.1f %8.2f\n", kind->name, n, 100. * welch / pairs,
-           100. * alarms / pairs, told > 0 ? 100. * alarms / told : NAN,
-           100. * (pairs - told) / pairs, 100. * any * TESTS / pairs,
-           told > 0 ? widths / told / (1.96 * sqrt(squares / pairs)) : NAN);
-    fflush(stdout);
-}
-
-static void print_pairs(int pairs)
-{
-    static const size_t lengths[] = {60, 200, 600, PERIODS_MOST};
-
-    printf("\n%-16s %8s %8s %8s %8s %8s %8s %8s\n", "pairs", "periods", "welch", "alarms", "told",
-           "short", "any", "width");
-    for (size_t k = 0; k < COUNT(kinds); k++)
-        for (size_t i = 0; i < COUNT(lengths); i++)
-            print_pair(&kinds[k], lengths[i], pairs);
-}
-
-/* --- groups ----------------------------------------------------------------------------------- */
 
 /* What runs differ by. */
 static double two_modes(uint64_t *random)
@@ -345,7 +184,7 @@ static void print_gate_of(double between, double change, size_t runs, int tries)
     for (int i = 0; i < tries; i++) {
         struct rps_change told = draw_change(change, between, runs, &random);
         enum rps_change_answer answer = rps_change_judge(&told, LIMIT, 1);
-        double anew = ceil(rps_change_runs(&told, LIMIT));
+        double anew = rps_change_runs(&told, LIMIT);
 
         if (answer == RPS_CHANGE_UNDECIDED)
             more[of[answer]] = anew;
@@ -383,12 +222,11 @@ static void print_gate(int pairs)
 static const struct part {
     const char *name;
     void (*print)(int pairs);
-} parts[] = {
-    {"pairs", print_pairs}, {"groups", print_groups}, {"power", print_power}, {"gate", print_gate}};
+} parts[] = {{"groups", print_groups}, {"power", print_power}, {"gate", print_gate}};
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: changes [--quick] [pairs|groups|power|gate]...\n");
+    fprintf(stderr, "usage: changes [--quick] [groups|power|gate]...\n");
     return 2;
 }
 

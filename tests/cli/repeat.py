@@ -142,7 +142,8 @@ def check_alternate():
         assert turns("--warmup", "1", "--alternate", "--", "./old", "--", "./new", "-x") == (
             ["old", "new -x"] * 3, ["old", "new"] * 2)
         assert turns("--alternate", "./new", "-6", "--", "./new", "-9") == (
-            ["new -6", "new -9"] * 2, ["./new -6", "./new -9"] * 2)
+            ["new -6", "new -9"] * 2, ["new -6", "new -9"] * 2)
+        assert turns("--alternate", "./new", "-6", "x y", "z", "--", "./new", "-6", "z")[1] == ["new 'x y'", "new"] * 2
         assert turns("--label", "slow,fast", "--alternate", "./new", "--", "./new") == (
             ["new"] * 4, ["slow", "fast"] * 2)
         sides = json.loads(expect(folder.call("compare", "slow", "fast", "--format", "json"), 0).stdout)

@@ -121,7 +121,7 @@ MISTAKES = [
     ("--alternate ./x -- ./y", 2, "--alternate is of --repeat"),
     ("--repeat 2 --alternate ./x", 2, "two commands with -- between them"),
     ("--repeat 2 --alternate ./x --", 2, "two commands with -- between them"),
-    ("--repeat 2 --alternate ./x -a -- ./x -a", 2, "both commands would be labelled './x -a'", "--label old,new"),
+    ("--repeat 2 --alternate ./x -a -- ./x -a", 2, "both commands would be labelled 'x'", "--label old,new"),
     ("--repeat 2 --label old --alternate ./x -- ./y", 2, "--label 'old'", "--label old,new"),
     ("-C one true", 2, "-C one: not a whole number"),
     ("-C 3-1 true", 2, "-C: CPUs 3-1 go backwards; write 1-3"),
