@@ -19,6 +19,7 @@
 #define TAKEN_TOLD    .05 /* of the CPU time that the runs would have had */
 #define TAKEN_LEAST_S .05
 #define ODD_FROM      4 /* runs: of fewer none can be told to be odd */
+#define NUMBERS_SIZE  256
 #define LINE_SIZE     2048
 
 /* A figure of the runs, in s. */
@@ -104,32 +105,15 @@ static int is_odd(const double *value, size_t count, size_t run, struct rps_chan
     return count >= ODD_FROM && (double)count * rps_change_find(others, at, &one, 1).p < ODD;
 }
 
-/* "4-8", "4,6-8" */
-static char *list_runs(const struct rps_series_side *side, char *ret, size_t size)
-{
-    size_t used = 0;
-
-    ret[0] = '\0';
-    for (size_t i = 0, end; i < side->count && used < size; i = end) {
-        for (end = i + 1; end < side->count && side->run_id[end] == side->run_id[end - 1] + 1;
-             end++)
-            ;
-        used += (size_t)snprintf(ret + used, size - used, "%s%" PRId64, i > 0 ? "," : "",
-                                 side->run_id[i]);
-        if (end - i > 1 && used < size)
-            used += (size_t)snprintf(ret + used, size - used, "-%" PRId64, side->run_id[end - 1]);
-    }
-    return ret;
-}
-
 /* "old, runs 1-5: 4.781 s, sd 0.052 s (1.1 %), 4.710 to 4.850 s; CPU time 4.602 s, sd 0.031 s" */
 static void say_spread(const struct rps_series_side *side, const struct look *look)
 {
     struct spread elapsed = spread_of(look->elapsed, side->count),
                   cpu = spread_of(look->cpu, side->count);
-    char runs[256], text[LINE_SIZE];
+    char runs[NUMBERS_SIZE], text[LINE_SIZE];
     int used = snprintf(text, sizeof(text), "%s%srun%s %s", side->label, side->label[0] ? ", " : "",
-                        side->count > 1 ? "s" : "", list_runs(side, runs, sizeof(runs)));
+                        side->count > 1 ? "s" : "",
+                        rps_text_numbers(runs, sizeof(runs), side->run_id, side->count));
     int decimals = decimals_of(&elapsed);
 
     if (side->count > 1 && isfinite(elapsed.mean) && used < LINE_SIZE)
@@ -149,6 +133,7 @@ static void say_odd(struct rps_cli *cli, const struct rps_series_side *side,
 {
     const struct rps_record_settings *settings = cli->settings;
     struct rps_change_value *others = rps_arena_get(cli->arena, side->count, sizeof(*others));
+    struct spread spread = spread_of(look->elapsed, side->count);
     char text[256];
 
     for (size_t i = 0; i < side->count; i++) {
@@ -156,7 +141,7 @@ static void say_odd(struct rps_cli *cli, const struct rps_series_side *side,
             continue;
         snprintf(text, sizeof(text), "run %" PRId64 " is odd: it took %.3g s%s", side->run_id[i],
                  look->elapsed[i],
-                 i == 0 && settings->warmup == 0
+                 i == 0 && settings->warmup == 0 && look->elapsed[0] > spread.mean
                      ? "; it was the first: --warmup 1 runs the command once before"
                      : "");
         rps_output_message(text);
@@ -189,24 +174,26 @@ static void say_next(const struct rps_cli *cli, const struct rps_series_side *si
     const char *store = cli->output;
     int64_t first = side->run_id[0], runs = (int64_t)side->count, from;
     int is_first = count == 1 && first <= runs;
-    char own[256], other[256], command[1024], text[LINE_SIZE];
-    const char *argv[] = {program_invocation_name, "compare", "-i", store, NULL, NULL, NULL};
-    int argc = strcmp(store, cli->command->output_value) == 0 ? 2 : 4;
+    char text[2][NUMBERS_SIZE], command[1024], line[LINE_SIZE];
+    const char *argv[] = {program_invocation_name, "compare", "-i", store, text[0], text[1], NULL};
 
+    for (size_t i = 0; i < count; i++) {
+        rps_text_numbers(text[i], sizeof(text[i]), side[i].run_id, side[i].count);
+        if (strstr(text[i], "...")) /* of two sides in turn */
+            snprintf(text[i], sizeof(text[i]), "%s", side[i].label);
+    }
     from = is_first ? side->run_id[side->count - 1] + 1 : first - runs;
-    if (count > 1)
-        list_runs(&side[1], other, sizeof(other));
-    else
-        snprintf(other, sizeof(other), runs > 1 ? "%" PRId64 "-%" PRId64 : "%" PRId64, from,
-                 from + runs - 1);
-    list_runs(&side[0], own, sizeof(own));
-    argv[argc++] = count > 1 || is_first ? own : other;
-    argv[argc++] = count > 1 || is_first ? other : own;
-    argv[argc] = NULL;
-    rps_text_command(command, sizeof(command), argc, (char *const *)(uintptr_t)argv);
-    snprintf(text, sizeof(text), "next: %s%s",
+    if (count == 1) {
+        memmove(text[!is_first], text[0], sizeof(text[0]));
+        snprintf(text[is_first], sizeof(text[0]), runs > 1 ? "%" PRId64 "-%" PRId64 : "%" PRId64,
+                 from, from + runs - 1);
+    }
+    if (strcmp(store, cli->command->output_value) == 0)
+        memmove(argv + 2, argv + 4, 3 * sizeof(*argv));
+    rps_text_command(command, sizeof(command), argv[4] ? 6 : 4, (char *const *)(uintptr_t)argv);
+    snprintf(line, sizeof(line), "next: %s%s",
              is_first ? "record what is to be compared in the same way, then " : "", command);
-    rps_output_message(text);
+    rps_output_message(line);
 }
 
 void rps_series_summary(struct rps_cli *cli, const struct rps_series_side *side, size_t count,

@@ -18,7 +18,7 @@
 #define LONGEST_S     9e9  /* that fit into nanoseconds */
 #define STORE_WIDTH   40   /* characters of a path */
 #define LABEL_WIDTH   32
-#define RANGES_MOST   20 /* of the numbers of runs */
+#define NUMBERS_WIDTH 100 /* of runs */
 #define COMMAND_WIDTH 160
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -362,28 +362,19 @@ size_t rps_comparison_tests(const struct rps_comparison *comparison)
     return whole > phase ? whole : phase;
 }
 
-/* "1-3,7": the numbers of a side's runs, where they are one behind the other as a range. */
+/* "1-3,7": the numbers of a side's runs. */
 static const char *numbers_of(const struct rps_comparison *comparison,
                               enum rps_comparison_side side)
 {
-    const struct rps_comparison_run *run = comparison->run;
-    size_t end = side == RPS_SIDE_A ? comparison->a_count : comparison->run_count;
-    size_t i = side == RPS_SIDE_A ? 0 : comparison->a_count;
-    const char *numbers = "";
-    int ranges = 0;
+    size_t count = side == RPS_SIDE_A ? comparison->a_count : comparison->b_count;
+    const struct rps_comparison_run *run =
+        &comparison->run[side == RPS_SIDE_A ? 0 : comparison->a_count];
+    int64_t *number = rps_arena_get(comparison->arena, count, sizeof(*number));
+    char text[NUMBERS_WIDTH];
 
-    for (size_t last; i < end; i = last + 1) {
-        last = i;
-        while (last + 1 < end && (uint64_t)run[last + 1].run_id == (uint64_t)run[last].run_id + 1)
-            last++;
-        if (ranges++ == RANGES_MOST)
-            return rps_arena_print(comparison->arena, "%s...", numbers);
-        numbers = rps_arena_print(comparison->arena, "%s%s%" PRId64, numbers, ranges > 1 ? "," : "",
-                                  run[i].run_id);
-        if (last > i)
-            numbers = rps_arena_print(comparison->arena, "%s-%" PRId64, numbers, run[last].run_id);
-    }
-    return numbers;
+    for (size_t i = 0; i < count; i++)
+        number[i] = run[i].run_id;
+    return rps_arena_text(comparison->arena, rps_text_numbers(text, sizeof(text), number, count));
 }
 
 static const char *cut(const struct rps_comparison *comparison, const char *text, int width)
