@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <fcntl.h>
@@ -48,20 +49,25 @@ static void take_signals(struct series *s)
     }
 }
 
-/* Wait for the recorder, which tells the number of its run through the pipe that it has open. */
+/* Wait for the end of the process, which tells the number of its run through a pipe, if it is a recorder:
+ * to warm up it closes that when it executes the command. */
 static void wait_for_recorder(struct series *s, struct rps_series_side *side, int told_fd)
 {
-    struct pollfd fd[2] = {{.fd = told_fd, .events = POLLIN},
-                           {.fd = s->signal_fd, .events = POLLIN}};
+    struct pollfd fd[] = {{.fd = told_fd, .events = POLLIN},
+                          {.fd = s->signal_fd, .events = POLLIN},
+                          {.fd = (int)syscall(SYS_pidfd_open, s->pid, 0), .events = POLLIN}};
     int64_t run_id = 0;
     int status = 0;
 
-    while (poll(fd, 2, -1) < 0 ? errno == EINTR : 1) {
+    while (poll(fd, 3, -1) < 0 ? errno == EINTR : 1) {
         if (fd[1].revents)
             take_signals(s);
         if (fd[0].revents && read(told_fd, &run_id, sizeof(run_id)) != (ssize_t)sizeof(run_id))
-            break; /* it has ended, or executes the command that warms up */
+            fd[0].fd = -1;
+        if (fd[2].revents && !(fd[0].revents & POLLIN))
+            break;
     }
+    close(fd[2].fd);
     while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
         ;
     s->pid = 0;
@@ -196,7 +202,7 @@ static int run(struct series *s, struct rps_series_side *side, uint64_t number, 
         return rps_error_set(&s->cli->err, RPS_FAILED, "cannot start run %zu: %s", s->done + 1,
                              strerror(errno));
     if (s->pid == 0) {
-        prctl(PR_SET_NAME, "rpistat");
+        prctl(PR_SET_NAME, s->is_warming ? "rpistat warm-up" : "rpistat");
         close(told[0]);
         close(s->signal_fd);
         s->signal_fd = -1;

@@ -70,10 +70,10 @@ def check_refused():
 
 
 def check_signal():
-    """a signal, from the terminal or to rpistat alone, ends the series with the run that it meets"""
-    for typed in (True, False):
+    """a signal, from the terminal or to rpistat alone, ends the series with the run that it meets, also one to warm up"""
+    for typed, warmup in ((True, 0), (False, 0), (True, 2), (False, 2)):
         with Folder() as folder:
-            command = [RPISTAT, *series()]
+            command = [RPISTAT, *(series("--warmup", "2") if warmup else series())]
             pid, leader = pty.fork()
             if pid == 0:
                 os.chdir(folder.path)
@@ -90,9 +90,9 @@ def check_signal():
             os.close(leader)
             name = "SIGINT" if typed else "SIGTERM"
             assert os.waitstatus_to_exitcode(status) == 128 + getattr(signal, name), (status, shown)
-            assert name + " ended the series: 2 of 3 runs were recorded" in shown, shown
+            assert name + " ended the series: %d of 3 runs were recorded" % (0 if warmup else 2) in shown, shown
             assert "next: " not in shown, shown
-            assert [run["state"] for run in runs(folder)] == ["complete"] * 2
+            assert warmup or [run["state"] for run in runs(folder)] == ["complete"] * 2
 
 
 def check_preparing():
