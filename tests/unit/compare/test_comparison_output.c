@@ -191,6 +191,43 @@ static void check_answer(const struct made *made, const char *expected)
     assert_string_equal(rps_comparison_answer(&made->comparison), expected);
 }
 
+/* --- limits ----------------------------------------------------------------------------------- */
+
+/* What is undecided says how many runs would decide it, more than there are. */
+static void test_limits(void **state)
+{
+    static const struct {
+        double change, spread;
+        enum rps_change_answer answer;
+        const char *text;
+    } cases[] = {
+        {.05, .01, RPS_CHANGE_HOLDS, "'cpi>+3%' holds: +2.0 % (+1.0 to +3.0 %)"},
+        {.05, .01, RPS_CHANGE_FAILS, "'cpi>+3%' fails: +2.0 % (+1.0 to +3.0 %)"},
+        {.04, .02, RPS_CHANGE_UNDECIDED,
+         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); about 10 runs of each would decide it"},
+        {.2, .02, RPS_CHANGE_UNDECIDED,
+         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); about 6 runs of each would decide it"},
+        {.0201, .02, RPS_CHANGE_UNDECIDED,
+         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); it is so near the limit that no number of "
+         "runs would decide it"},
+        {.2, NAN, RPS_CHANGE_UNDECIDED,
+         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); one run a side does not tell how much runs "
+         "vary: record several of each, as with 'rpistat record --repeat 5'"},
+    };
+    struct rps_comparison_limit limit = {.text = "cpi>+3%", .is_above = 1, .figure = CPI};
+    struct made made;
+
+    (void)state;
+    begin(&made, 5, 1);
+    made.change[0][CPI] = tested(1, 1.02, .01, 1);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        limit.change = cases[i].change;
+        limit.answer = cases[i].answer;
+        made.change[0][CPI].spread = cases[i].spread;
+        assert_string_equal(rps_comparison_limit_text(&made.comparison, &limit), cases[i].text);
+    }
+}
+
 /* --- the answer ------------------------------------------------------------------------------- */
 
 static void test_answer_groups(void **state)
@@ -873,14 +910,23 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answer_groups), cmocka_unit_test(test_answer_phases),
-        cmocka_unit_test(test_answer_pair),   cmocka_unit_test(test_answer_same),
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_text_pair),
-        cmocka_unit_test(test_markdown),      cmocka_unit_test(test_all),
-        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_once),          cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_narrow),        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_one_phase),     cmocka_unit_test(test_one_phase_tests),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_answer_groups),
+        cmocka_unit_test(test_answer_phases),
+        cmocka_unit_test(test_answer_pair),
+        cmocka_unit_test(test_answer_same),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text_pair),
+        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_one_phase),
+        cmocka_unit_test(test_one_phase_tests),
     };
 
     int failed;
