@@ -183,19 +183,12 @@ void rps_comparison_put(struct rps_document *document, const struct rps_comparis
 
 /* --- pictures: both sides over time, with their phases -------------------------------------------- */
 
-enum rps_comparison_x {
-    RPS_COMPARISON_TIME,  /* as it is: seconds since each run's start */
-    RPS_COMPARISON_PHASE, /* phase-relative: matched phases lie over one another, each as
-                             wide as the mean of both sides */
-};
-
 struct rps_comparison_plot {
     const struct rps_comparison *comparison;
     const char *path; /* .png, .svg, .pdf by gnuplot; .html an interactive page */
     const char *const
         *metric; /* figures by name; NULL: CPU use and the metrics that changed most */
     size_t metric_count;
-    enum rps_comparison_x x;
     enum rps_theme theme;
     int width, height;         /* in pixels; 0: as suits */
     const char *keep;          /* folder that gnuplot's script and data are left in; NULL: none */

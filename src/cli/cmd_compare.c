@@ -25,7 +25,6 @@ struct settings {
     struct rps_comparison_options find;
     struct rps_texts fail_if;
     struct rps_comparison_limit limit[RPS_TEXTS_MAX]; /* the same, parsed */
-    enum rps_comparison_x x;
     struct rps_names metric;
     enum rps_theme theme;
     const char *size, *keep; /* NULL: not given */
@@ -51,8 +50,6 @@ static const struct rps_option options[] = {
      RPS_OPTION_LIST, AT(fail_if)},
     {"undecided", 0, "HOW", "end as if such a limit held: pass; or failed: fail", NULL,
      RPS_OPTION_CHOICE, AT(undecided), RPS_CHANGE_HOLDS, .words = "pass fail"},
-    {"x", 0, "AXIS", "of pictures: time or phase", "time", RPS_OPTION_CHOICE, AT(x),
-     .words = "time phase"},
     {"metric", 0, "LIST", "of pictures: these figures, separated by commas", NULL, RPS_OPTION_NAMES,
      AT(metric)},
     {"theme", 0, "THEME", "of pictures: light or dark", NULL, RPS_OPTION_CHOICE, AT(theme),
@@ -76,7 +73,7 @@ static const char *input_of(const struct settings *settings, int side)
 /* An option of pictures that stands on the command line; NULL: none. */
 static const char *find_of_picture(const struct rps_cli *cli)
 {
-    static const char *const names[] = {"x", "metric", "theme", "size", "keep"};
+    static const char *const names[] = {"metric", "theme", "size", "keep"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (rps_options_source(cli, names[i]) == RPS_SOURCE_COMMAND_LINE)
@@ -250,7 +247,6 @@ static int draw_comparison(struct rps_cli *cli, const struct job *job)
         .path = cli->output,
         .metric = settings->metric.count > 0 ? settings->metric.name : NULL,
         .metric_count = settings->metric.count,
-        .x = settings->x,
         .theme = settings->theme,
         .width = settings->width,
         .height = settings->height,

@@ -224,15 +224,15 @@ def test_files():
     compare("main", "new", "--no-phases", "-o", "answer.txt")
     assert FOLDER.read("answer.txt").decode() == compare("main", "new", "--no-phases").stdout
     for name, begin in [("c.png", b"\x89PNG"), ("c.svg", b"<?xml"), ("c.pdf", b"%PDF"), ("c.html", b"<!DOCTYPE html>"), ("c.SVG", b"<?xml")]:
-        answer = compare("main", "4", "-o", name, "--x", "phase", "--metric", "cpi,dc_miss_ratio", "--theme", "dark",
+        answer = compare("main", "4", "-o", name, "--metric", "cpi,dc_miss_ratio", "--theme", "dark",
                          "--fail-if", "elapsed>+5%", status=3)
         assert not answer.stdout and FOLDER.read(name).lower().startswith(begin.lower()), name
     compare("1", "4", "-o", "s.png", "--size", "640x480", "--keep", "kept")
     assert FOLDER.read("s.png")[16:24] == bytes([0, 0, 2, 128, 0, 0, 1, 224]) and os.listdir(FOLDER / "kept")
     refused(FOLDER.call("compare", "1", "4", "-o", "no.png", "--metric", "cip"), 2, "cip")
     for options, *words in [(["--theme", "dark"], "--theme is of pictures", "-o"),
-                            (["--x", "phase", "-o", "x.txt"], "--x is of pictures"),
-                            (["-o", "x.png", "--format", "csv"], "x.png is a picture"), (["--x", "clock"], "--x"),
+                            (["--metric", "cpi", "-o", "x.txt"], "--metric is of pictures"),
+                            (["-o", "x.png", "--format", "csv"], "x.png is a picture"), 
                             (["-o", "x.png", "--size", "9x9"], "--size"), (["--format", "2013"], "markdown"),
                             (["-i", "other.data", "-i", "rpistat.data", "-o", "rpistat.data"], "the store itself")]:
         refused(FOLDER.call("compare", "1", "4", *options), 2, *words)
