@@ -13,6 +13,7 @@
 
 #include "rpistat/clock.h"
 #include "words.h"
+#include "work.h"
 
 #define FIGURES_MOST   4  /* that are said of a kind of phases */
 #define FUNCTIONS_MOST 3  /* of a kind of phases */

@@ -11,7 +11,6 @@
 
 #define LEAST_PERCENT .1
 #define TIMES_MOST    1e6  /* of a factor that is written out */
-#define ALL_OF_IT     .01  /* a phase that lacks less of the time than this is the whole */
 #define CHANGED_LEAST .005 /* by less of it the whole hardly changed, shares of which say nothing */
 #define FACT_LEAST    .05  /* of one run a side: a logarithm */
 #define LONG_S        1000 /* seconds that are minutes and hours */
@@ -327,39 +326,17 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
     return best;
 }
 
-size_t rps_comparison_shown_rows(const struct rps_comparison *comparison)
-{
-    const struct rps_comparison_row *row = comparison->row;
-    int elapsed = rps_comparison_figure(comparison, "elapsed");
-
-    if (comparison->row_count != 2 || elapsed < 0)
-        return comparison->row_count;
-    return fabs(row[1].change[elapsed].a / row[0].change[elapsed].a - 1) < ALL_OF_IT &&
-                   fabs(row[1].change[elapsed].b / row[0].change[elapsed].b - 1) < ALL_OF_IT
-               ? 1
-               : 2;
-}
-
 /* --- what was compared ------------------------------------------------------------------------ */
 
-static size_t count_tests(const struct rps_comparison *comparison, size_t from, size_t to)
+size_t rps_comparison_tests(const struct rps_comparison *comparison)
 {
     size_t tests = 0;
 
-    for (size_t r = from; r < to; r++) {
+    for (size_t r = 0; r < rps_comparison_shown_rows(comparison); r++) {
         for (size_t f = 0; f < comparison->figure_count; f++)
             tests += (size_t)rps_change_is_tested(&comparison->row[r].change[f]);
     }
     return tests;
-}
-
-size_t rps_comparison_tests(const struct rps_comparison *comparison)
-{
-    size_t end = rps_comparison_family_end(comparison);
-    size_t whole = count_tests(comparison, 0, end);
-    size_t phase = count_tests(comparison, end, comparison->row_count);
-
-    return whole > phase ? whole : phase;
 }
 
 /* "1-3,7": the numbers of a side's runs. */

@@ -55,9 +55,6 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
 double rps_comparison_explains(const struct rps_comparison_figure *figure,
                                const struct rps_change *change);
 
-/* Rows that say something of their own: without the only kind of phases where that is the whole. */
-size_t rps_comparison_shown_rows(const struct rps_comparison *comparison);
-
 /* How many tests of figures p was corrected for together. */
 size_t rps_comparison_tests(const struct rps_comparison *comparison);
 

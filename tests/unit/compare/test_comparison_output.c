@@ -594,7 +594,7 @@ static void test_all(void **state)
         "main: 3 runs (1,3,5) of rpistat.data\n"
         "new: 3 runs (7,9,11) of rpistat.data\n"
         "Both: ./three\n"
-        "Tested: run by run (Welch's t test); corrected for 5 tests (Holm)\n"
+        "Tested: run by run (Welch's t test); corrected for 7 tests (Holm)\n"
         "\n"
         "Elapsed time\n"
         "\n"
