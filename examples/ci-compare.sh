@@ -5,11 +5,13 @@
 #   sh examples/ci-compare.sh compare OLD NEW   record both commands in turns, and compare them
 #
 # Leaves a folder compare/: the store, compare.md for a comment or a job's summary, compare.html. Ends
-# with status 3 when a limit is passed, with others when something failed. Environment:
+# with status 3 when a limit is passed, with 4 when that cannot be told (the runs vary too much for
+# their number), with others when something failed. Environment:
 #
 #   RPISTAT   the program (build/src/cli/rpistat)
 #   ROUNDS    runs of each command (5)
 #   LIMITS    what fails, words with blanks in between (elapsed>+5%)
+#   UNDECIDED pass or fail: end so where a limit is undecided, with status 0 or 3
 set -eu
 
 build()
@@ -30,20 +32,18 @@ compare()
     rpistat=${RPISTAT:-build/src/cli/rpistat}
     store=compare/rpistat.data
     mkdir compare # an earlier store would be compared too
-    round=0
-    while [ "$round" -lt "${ROUNDS:-5}" ]; do
-        round=$((round + 1))
-        "$rpistat" -q -o "$store" --label old -- sh -c "$1"
-        "$rpistat" -q -o "$store" --label new -- sh -c "$2"
-    done
-    "$rpistat" compare -i "$store" old new --format markdown -o compare/compare.md
+    "$rpistat" record -q -o "$store" --repeat "${ROUNDS:-5}" --label old,new \
+        --alternate sh -c "$1" -- sh -c "$2"
     "$rpistat" compare -i "$store" old new -o compare/compare.html
-    cat compare/compare.md >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
-    set -- old new
+    set -- old new --format markdown -o compare/compare.md
     for limit in ${LIMITS:-elapsed>+5%}; do
         set -- "$@" --fail-if "$limit"
     done
-    "$rpistat" compare -i "$store" "$@"
+    status=0
+    "$rpistat" compare -i "$store" "$@" ${UNDECIDED:+--undecided "$UNDECIDED"} || status=$?
+    cat compare/compare.md
+    cat compare/compare.md >>"${GITHUB_STEP_SUMMARY:-/dev/null}"
+    return "$status"
 }
 
 case ${1:-} in

@@ -148,11 +148,11 @@ for (const panel of data.panels)
     panel.asItIs = panel.lines;
 fillRows();
 part("remarks").append(...data.remarks.map(text => element("li", {}, text)));
-part("tested").textContent = "Tested: " + data.tested + ".";
+part("tested").textContent = data.tested && "Tested: " + data.tested + ".";
 part("rowsCode").hidden = !data.code;
 part("axis").hidden = slots.length < 2;
 if (data.labels.length > 0)
-    chooseAxis(data.byPhase);
+    chooseAxis(false);
 choose(0);
 part("byTime").addEventListener("click", () => chooseAxis(false));
 part("byPhase").addEventListener("click", () => chooseAxis(true));

@@ -1,8 +1,8 @@
 /*
  * Changes: does a figure differ between two sides of runs, by how much, and how sure is that. The
  * run is the unit: runs of one program differ (layout, temperature, neighbours) by more than the
- * periods within a run tell, so that a test within two runs says that these runs differ, and never
- * why. Pure functions.
+ * periods within a run tell. So one run a side has no test; by what varies within two runs that
+ * differ by 1 % every second pair of the same would be told to differ. Pure functions.
  */
 #ifndef RPISTAT_CHANGE_H
 #define RPISTAT_CHANGE_H
@@ -11,35 +11,24 @@
 
 #include "rpistat/arena.h"
 
-/* Fewer effective observations in a run are too few to tell. */
-#define RPS_CHANGE_EFFECTIVE_MIN 10
-
 enum rps_change_basis {
     RPS_CHANGE_NONE,     /* there is no test; `why` says why */
     RPS_CHANGE_GROUPS,   /* two or more runs a side: Welch's t test */
     RPS_CHANGE_BASELINE, /* one run against several: t with the variance of these */
-    RPS_CHANGE_RUNS,     /* one against one, by what varies within them: the runs differ, whatever
-                            the reason */
 };
 
 enum rps_change_why {
     RPS_CHANGE_TESTED,
     RPS_CHANGE_ABSENT, /* a side has no value */
-    RPS_CHANGE_SINGLE, /* one run a side, and nothing within a run tells how much such a
-                          total varies from run to run */
-    RPS_CHANGE_SHORT,  /* too few effective observations within a run; also an uncertainty that
-                          has no bounds */
+    RPS_CHANGE_SINGLE, /* one run a side does not tell how much it varies from run to run */
+    RPS_CHANGE_WILD,   /* an uncertainty that has no bounds */
 };
 
 /* A figure in one run. */
 struct rps_change_value {
-    double value;     /* NaN: none */
-    double floor;     /* the least variance that such a value has, as that of a count by chance or a
-                         length by the measurement period; 0: none */
-    double variance;  /* of the value, by what varies within the run, with what estimating it from
-                         turns adds; NaN: nothing tells (a total) */
-    double degrees;   /* of freedom of that variance */
-    double effective; /* observations that are worth one independent one, of the run */
+    double value; /* NaN: none */
+    double floor; /* the least variance that such a value has, as that of a count by chance or a
+                     length by the measurement period; 0: none */
 };
 
 /* Side A is what was, side B what is. */
@@ -51,14 +40,18 @@ struct rps_change {
     double adjusted;  /* the same corrected for all that was compared (rps_change_correct) */
     enum rps_change_basis basis;
     enum rps_change_why why;
+    double spread; /* how far a run of A and one of B are apart by chance: the standard deviation
+                         of the logarithm of their ratio, or, on values, of `ratio` (where a is 0 of
+                         b - a); NaN: not known, as from one run a side */
+    int is_log;    /* 1: compared as logarithms */
 };
 
 /*
  * The change from the runs of side A to those of side B; runs without a value are left out. With
  * two or more a side Welch's t test (1947), with one against several Student's with n - 1 degrees
- * and a variance of s^2 (1 + 1 / n), with one against one the variances within, Satterthwaite's
- * degrees: on logarithms, or where a value is 0 or below on the values. A side's variance is at
- * least the mean of its floors, and what rounding makes (1e-12 of the values). adjusted is p.
+ * and a variance of s^2 (1 + 1 / n): on logarithms, or where a value is 0 or below on the values. A
+ * side's variance is at least the mean of its floors, and what rounding makes (1e-12 of the values).
+ * adjusted is p.
  */
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
                                   const struct rps_change_value *b, size_t b_count);
@@ -70,21 +63,35 @@ int rps_change_is_tested(const struct rps_change *change);
  * alarm among them. */
 void rps_change_correct(struct rps_arena *arena, struct rps_change *const *change, size_t count);
 
-/* How sure a sum over a run is, by its terms. */
-struct rps_within {
-    double variance;  /* of the sum; INFINITY: fewer than 5 terms */
-    double degrees;   /* of freedom */
-    double effective; /* terms that are worth one independent one */
+/* Is a change within a limit? */
+enum rps_change_answer {
+    RPS_CHANGE_HOLDS,     /* its whole interval is */
+    RPS_CHANGE_FAILS,     /* its whole interval is beyond */
+    RPS_CHANGE_UNDECIDED, /* the limit lies in the interval; or there is one run a side, which does
+                             not tell how runs vary */
 };
 
+/* Their names: "holds", "fails", "undecided". */
+extern const char *const rps_change_answers[];
+
+/* The answer for a limit of ratio: is_above 1: it may not be more, 0: not less. From 0 any rise is
+ * beyond. */
+enum rps_change_answer rps_change_judge(const struct rps_change *change, double limit,
+                                        int is_above);
+
+/* More runs a side are not asked for. */
+#define RPS_CHANGE_RUNS_MOST 1000
+
 /*
- * Of terms in order of time, of which the mean is taken away first; those that are not finite were
- * not seen. For a ratio of sums R = sum(y) / sum(x) they are y - R x, for any formula what each
- * term adds by its derivatives. The variance is n times the mean square of the first four
- * coefficients of the cosine transform (Lazarus, Lewis, Stock, Watson 2018), with three degrees,
- * and larger by (20 / effective)^2 of it. Terms are autocorrelated; a test that takes them for
- * independent tells a change in up to 83 of 100 pairs that have none.
+ * How many runs a side would decide what is undecided, in 8 of 10 cases, if the change and the
+ * spread are as they were found: the least n with
+ *
+ *     n >= (t(.975, 2 n - 2) + z(.8))^2 spread^2 / d^2
+ *
+ * where d is how far the change is from the limit, t the quantile of Student's distribution of the
+ * interval and z that of the normal one (NIST/SEMATECH e-Handbook of Statistical Methods, 7.2.2.2,
+ * of two samples). INFINITY: more than RPS_CHANGE_RUNS_MOST. NaN: the spread is not known.
  */
-struct rps_within rps_within_find(const double *term, size_t count);
+double rps_change_runs(const struct rps_change *change, double limit);
 
 #endif

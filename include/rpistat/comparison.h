@@ -126,9 +126,10 @@ int rps_comparison_figure(const struct rps_comparison *comparison, const char *n
 
 /* In words: what the change is worth. */
 enum rps_comparison_verdict {
-    RPS_VERDICT_NONE, /* no test, or no value */
-    RPS_VERDICT_SAME, /* no difference is shown */
-    RPS_VERDICT_LESS, /* adjusted p below .05 */
+    RPS_VERDICT_NONE,    /* no test, or no value */
+    RPS_VERDICT_SAME,    /* no difference is shown */
+    RPS_VERDICT_PERHAPS, /* p below .05, adjusted p not: too little among so many tests */
+    RPS_VERDICT_LESS,    /* adjusted p below .05 */
     RPS_VERDICT_MORE,
 };
 enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *change);
@@ -142,8 +143,20 @@ struct rps_comparison_limit {
     int is_above;                 /* 1: fails above `change`; 0: below it */
     double change;                /* .03 is 3 % more */
     size_t row, figure;
-    int is_failed;
+    enum rps_change_answer answer;
 };
+
+/* How many runs a side would decide a limit that is undecided, more than there are: as
+ * rps_change_runs has it. NaN likewise, and of one that is not undecided. */
+double rps_comparison_limit_runs(const struct rps_comparison *comparison,
+                                 const struct rps_comparison_limit *limit);
+
+/*
+ * The answer in a sentence without its full stop: "'elapsed>+3%' undecided: +34 % (-7 to +91 %);
+ * about 20 runs of each would decide it". It lies in the comparison's arena.
+ */
+const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
+                                      const struct rps_comparison_limit *limit);
 
 struct rps_comparison_output {
     const struct rps_comparison *comparison;
@@ -170,19 +183,12 @@ void rps_comparison_put(struct rps_document *document, const struct rps_comparis
 
 /* --- pictures: both sides over time, with their phases -------------------------------------------- */
 
-enum rps_comparison_x {
-    RPS_COMPARISON_TIME,  /* as it is: seconds since each run's start */
-    RPS_COMPARISON_PHASE, /* phase-relative: matched phases lie over one another, each as
-                             wide as the mean of both sides */
-};
-
 struct rps_comparison_plot {
     const struct rps_comparison *comparison;
     const char *path; /* .png, .svg, .pdf by gnuplot; .html an interactive page */
     const char *const
         *metric; /* figures by name; NULL: CPU use and the metrics that changed most */
     size_t metric_count;
-    enum rps_comparison_x x;
     enum rps_theme theme;
     int width, height;         /* in pixels; 0: as suits */
     const char *keep;          /* folder that gnuplot's script and data are left in; NULL: none */

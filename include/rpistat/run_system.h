@@ -81,6 +81,11 @@ int rps_system_time_is_of_one(const struct rps_system_time *time);
 /* Of the time that it wanted a CPU the share that it waited for one, 0 ... 1; NaN: not known. */
 double rps_system_time_waited(const struct rps_system_time *time);
 
+/* What others took of the CPU time that it would have had alone, 0 ... 1: it was on a CPU for on_s,
+ * waited for one for wait_s, and all CPUs have most_s, beyond which its own threads wait for one
+ * another. NaN: not known. */
+double rps_system_taken(double on_s, double wait_s, double most_s);
+
 /* Share of the machine's CPUs that a hypervisor took; NaN: not known. */
 double rps_run_system_stolen(const struct rps_run_system *system, int cpu_count);
 

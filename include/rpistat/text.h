@@ -79,6 +79,10 @@ char *rps_text_number(char *ret, size_t size, double value);
 /* A size for people: "512 B", "1.4 MiB". */
 char *rps_text_size(char *ret, size_t size, uint64_t bytes);
 
+/* Numbers in ascending order, those behind one another as a range: "1-3,7"; where not all fit "1-3,...".
+ */
+char *rps_text_numbers(char *ret, size_t size, const int64_t *number, size_t count);
+
 /* UTC wall-clock time in ISO 8601: "2013-06-26T15:12:33.000Z". */
 char *rps_text_utc(char *ret, size_t size, int64_t realtime_ns);
 

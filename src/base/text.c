@@ -347,6 +347,31 @@ char *rps_text_number(char *ret, size_t size, double value)
     return ret;
 }
 
+char *rps_text_numbers(char *ret, size_t size, const int64_t *number, size_t count)
+{
+    size_t used = 0;
+
+    ret[0] = '\0';
+    for (size_t i = 0, last; i < count; i = last + 1) {
+        char text[RPS_TEXT_NUMBER_SIZE];
+        size_t length;
+
+        for (last = i; last + 1 < count && (uint64_t)number[last + 1] - (uint64_t)number[last] == 1;
+             last++)
+            ;
+        length =
+            (size_t)snprintf(text, sizeof(text), last > i ? "%s%" PRId64 "-%" PRId64 : "%s%" PRId64,
+                             i > 0 ? "," : "", number[i], number[last]);
+        if (used + length + sizeof(",...") > size) {
+            snprintf(ret + used, size - used, ",...");
+            break;
+        }
+        memcpy(ret + used, text, length + 1);
+        used += length;
+    }
+    return ret;
+}
+
 char *rps_text_size(char *ret, size_t size, uint64_t bytes)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -168,7 +168,9 @@ struct rps_record_settings {
     enum rps_record_signals signals; /* --signals */
     double signal_budget;            /* --signal-budget: part of a CPU */
     int asks_for_signals;            /* --signals was given in this call, and is not off */
-    uint64_t repeat;                 /* --repeat: runs in a row */
+    uint64_t repeat;                 /* --repeat: runs in a row; 0: one */
+    uint64_t warmup;                 /* --warmup: runs before them */
+    int alternate;                   /* --alternate */
 };
 
 /* --- output ----------------------------------------------------------------------------------- */

@@ -12,17 +12,19 @@
 #include "picture_options.h"
 #include "rpistat/comparison.h"
 
-#define STATUS_BEYOND 3 /* a limit of --fail-if; nothing else ends with it */
+/* Of limits; nothing else ends with these. */
+#define STATUS_FAILS     3
+#define STATUS_UNDECIDED 4
 
 struct settings {
     struct rps_texts input; /* of side A, of side B */
     const char *against;    /* NULL: not given */
     int format;             /* its word */
-    int all, proven;
+    int all;
+    int undecided; /* the answer that it counts as */
     struct rps_comparison_options find;
     struct rps_texts fail_if;
     struct rps_comparison_limit limit[RPS_TEXTS_MAX]; /* the same, parsed */
-    enum rps_comparison_x x;
     struct rps_names metric;
     enum rps_theme theme;
     const char *size, *keep; /* NULL: not given */
@@ -44,12 +46,10 @@ static const struct rps_option options[] = {
      AT(find.no_phases)},
     {"no-samples", 0, NULL, "compare what was counted alone", NULL, RPS_OPTION_FLAG,
      AT(find.no_samples)},
-    {"fail-if", 0, "LIMIT", "status 3 for 'cpi>+3%', 'C:cpi>+3%'; repeatable", NULL,
+    {"fail-if", 0, "LIMIT", "'cpi>+3%', 'C:cpi>+3%': status 3 beyond, 4 undecided", NULL,
      RPS_OPTION_LIST, AT(fail_if)},
-    {"proven", 0, NULL, "fail if the whole interval is beyond a limit", NULL, RPS_OPTION_FLAG,
-     AT(proven)},
-    {"x", 0, "AXIS", "of pictures: time or phase", "time", RPS_OPTION_CHOICE, AT(x),
-     .words = "time phase"},
+    {"undecided", 0, "HOW", "end as if such a limit held: pass; or failed: fail", NULL,
+     RPS_OPTION_CHOICE, AT(undecided), RPS_CHANGE_HOLDS, .words = "pass fail"},
     {"metric", 0, "LIST", "of pictures: these figures, separated by commas", NULL, RPS_OPTION_NAMES,
      AT(metric)},
     {"theme", 0, "THEME", "of pictures: light or dark", NULL, RPS_OPTION_CHOICE, AT(theme),
@@ -73,7 +73,7 @@ static const char *input_of(const struct settings *settings, int side)
 /* An option of pictures that stands on the command line; NULL: none. */
 static const char *find_of_picture(const struct rps_cli *cli)
 {
-    static const char *const names[] = {"x", "metric", "theme", "size", "keep"};
+    static const char *const names[] = {"metric", "theme", "size", "keep"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (rps_options_source(cli, names[i]) == RPS_SOURCE_COMMAND_LINE)
@@ -104,9 +104,10 @@ static int check_compare(struct rps_cli *cli)
         if (rps_compare_limit_parse(settings->fail_if.text[i], &settings->limit[i], &cli->err) < 0)
             return RPS_USAGE;
     }
-    if (rps_options_source(cli, "proven") == RPS_SOURCE_COMMAND_LINE &&
+    if (rps_options_source(cli, "undecided") == RPS_SOURCE_COMMAND_LINE &&
         settings->fail_if.count == 0)
-        return rps_error_set(&cli->err, RPS_USAGE, "--proven is of --fail-if, which is not given");
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--undecided is of --fail-if, which is not given");
     if (of_picture && !is_picture(cli))
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--%s is of pictures: name one with -o, as in -o compare.png",
@@ -246,7 +247,6 @@ static int draw_comparison(struct rps_cli *cli, const struct job *job)
         .path = cli->output,
         .metric = settings->metric.count > 0 ? settings->metric.name : NULL,
         .metric_count = settings->metric.count,
-        .x = settings->x,
         .theme = settings->theme,
         .width = settings->width,
         .height = settings->height,
@@ -301,6 +301,22 @@ static int write_text(struct rps_cli *cli, const struct job *job)
     return result;
 }
 
+/* The exit status. Say what does not hold, unless the text that says it is on a terminal. */
+static int status_of(struct rps_cli *cli, const struct rps_comparison *comparison)
+{
+    const struct settings *settings = cli->settings;
+    int is_told = !cli->output && rps_output_terminal(NULL, NULL);
+    enum rps_change_answer answer = rps_compare_limits_answer(
+        comparison, settings->limit, (size_t)settings->fail_if.count, is_told);
+
+    if (answer == RPS_CHANGE_UNDECIDED &&
+        rps_options_source(cli, "undecided") != RPS_SOURCE_DEFAULT)
+        answer = (enum rps_change_answer)settings->undecided;
+    return answer == RPS_CHANGE_FAILS       ? STATUS_FAILS
+           : answer == RPS_CHANGE_UNDECIDED ? STATUS_UNDECIDED
+                                            : 0;
+}
+
 static int run_compare(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
@@ -312,13 +328,12 @@ static int run_compare(struct rps_cli *cli, int argc, char **argv)
     if (result == 0)
         result = find_comparison(cli, &job);
     if (result == 0)
-        result = rps_compare_limits_check(&job.comparison, settings->proven, settings->limit,
+        result = rps_compare_limits_check(&job.comparison, settings->limit,
                                           (size_t)settings->fail_if.count, &cli->err);
     if (result == 0)
         result = is_picture(cli) ? draw_comparison(cli, &job) : write_text(cli, &job);
-    if (result == 0 && rps_compare_limits_tell(&job.comparison, settings->limit,
-                                               (size_t)settings->fail_if.count) > 0)
-        result = STATUS_BEYOND;
+    if (result == 0)
+        result = status_of(cli, &job.comparison);
     job_free(&job);
     return result;
 }
@@ -336,7 +351,7 @@ const struct rps_command rps_command_compare = {
     .examples = "  rpistat compare\n"
                 "  rpistat compare 1 2,3 --all\n"
                 "  rpistat compare --against run1 --format markdown\n"
-                "  rpistat compare 1-2 last --no-phases --fail-if 'cpi>+3%'\n"
+                "  rpistat compare 1-2 last --no-phases --fail-if 'elapsed>+3%'\n"
                 "  rpistat compare 1 3 -o compare.html",
     .input = RPS_INPUT_NONE,
     .output = RPS_OUTPUT_PATH,

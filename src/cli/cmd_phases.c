@@ -75,6 +75,17 @@ static void write_output(struct rps_cli *cli, const struct rps_phase_output *out
     rps_format_document(cli, &document, settings->format);
 }
 
+/* 1: this call chose the level, which other commands then do not know. */
+static int is_passing(const struct rps_cli *cli)
+{
+    static const char *const names[] = {"level", "at-most", "sensitivity"};
+    int ret = 0;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        ret |= rps_options_source(cli, names[i]) == RPS_SOURCE_COMMAND_LINE;
+    return ret;
+}
+
 /* --- a run ------------------------------------------------------------------------------------ */
 
 struct run_job {
@@ -180,6 +191,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .shares = job->shares.group_count > 0 ? &job->shares : NULL,
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
+        .is_passing = is_passing(cli),
     };
     struct rps_phases_options find = job->options.find;
     char *parameters = NULL;
@@ -194,7 +206,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         result = rps_run_phases_remark(&(struct rps_run_at){cli->reader, cli->run_id},
                                        &job->options, &job->found, remark, &cli->err);
     output.remark = result == 0 && remark[0] ? remark : NULL;
-    if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX)
+    if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX && !output.is_passing)
         store_detection(cli, job, &output);
     if (result == 0)
         write_output(cli, &output);

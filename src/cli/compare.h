@@ -11,17 +11,16 @@
 int rps_compare_limit_parse(const char *text, struct rps_comparison_limit *ret,
                             struct rps_error *err);
 
-/*
- * Look whether the changes are within the limits: is_failed is filled in. proven: the whole
- * interval must be beyond a limit, and not the estimate with p < .05. RPS_USAGE for a name that the
- * comparison does not have, RPS_FAILED for a limit that can never fail since there is no test.
- */
-int rps_compare_limits_check(const struct rps_comparison *comparison, int proven,
+/* Look whether the changes are within the limits: `answer` is filled in. RPS_USAGE for a name that
+ * the comparison does not have, RPS_FAILED for a figure of which a side has no value. */
+int rps_compare_limits_check(const struct rps_comparison *comparison,
                              struct rps_comparison_limit *limit, size_t count,
                              struct rps_error *err);
 
-/* Say on standard error which limits failed. Returns how many did. */
-size_t rps_compare_limits_tell(const struct rps_comparison *comparison,
-                               const struct rps_comparison_limit *limit, size_t count);
+/* The answer of all: they fail where one does, else are undecided where one is. Unless that is told
+ * already standard error has a line for each that does not hold. */
+enum rps_change_answer rps_compare_limits_answer(const struct rps_comparison *comparison,
+                                                 const struct rps_comparison_limit *limit,
+                                                 size_t count, int is_told);
 
 #endif

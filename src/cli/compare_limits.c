@@ -7,8 +7,6 @@
 #include "rpistat/parse.h"
 #include "rpistat/suggestion.h"
 
-#define P_LIMIT .05
-
 int rps_compare_limit_parse(const char *text, struct rps_comparison_limit *ret,
                             struct rps_error *err)
 {
@@ -92,44 +90,7 @@ static int find_figure(const struct rps_comparison *comparison, struct rps_compa
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-static const struct rps_change *change_of(const struct rps_comparison *comparison,
-                                          const struct rps_comparison_limit *limit)
-{
-    return &comparison->row[limit->row].change[limit->figure];
-}
-
-/* A limit that can never fail would pass for one that is kept. */
-static int no_test(const struct rps_comparison *comparison,
-                   const struct rps_comparison_limit *limit, struct rps_error *err)
-{
-    const struct rps_change *change = change_of(comparison, limit);
-    const char *why =
-        change->why == RPS_CHANGE_SINGLE
-            ? "one run a side does not tell how much it varies from run to run; record several, as "
-              "with 'rpistat record --repeat 5'"
-        : change->why == RPS_CHANGE_SHORT
-            ? "one run a side that is so short does not tell how "
-              "much it varies; record several, as "
-              "with 'rpistat record --repeat 5'"
-            : rps_arena_print(comparison->arena, "%s has no value of it",
-                              comparison->name[!isnan(change->a)]);
-
-    return rps_error_set(err, RPS_FAILED, "--fail-if '%s' could never fail: %s", limit->text, why);
-}
-
-/* From 0 any rise is beyond every limit; its interval is of the difference. */
-static int is_beyond(const struct rps_comparison_limit *limit, const struct rps_change *change,
-                     int proven)
-{
-    double at = isnan(change->ratio) ? 0 : limit->change;
-    double value = isnan(change->ratio) ? change->b - change->a : change->ratio;
-
-    if (proven)
-        return limit->is_above ? change->low > at : change->high < at;
-    return change->p < P_LIMIT && (limit->is_above ? value > at : value < at);
-}
-
-int rps_compare_limits_check(const struct rps_comparison *comparison, int proven,
+int rps_compare_limits_check(const struct rps_comparison *comparison,
                              struct rps_comparison_limit *limit, size_t count,
                              struct rps_error *err)
 {
@@ -138,43 +99,28 @@ int rps_compare_limits_check(const struct rps_comparison *comparison, int proven
 
         if (find_figure(comparison, &limit[i], err) < 0)
             return RPS_USAGE;
-        change = change_of(comparison, &limit[i]);
-        if (change->basis == RPS_CHANGE_NONE)
-            return no_test(comparison, &limit[i], err);
-        limit[i].is_failed = is_beyond(&limit[i], change, proven);
+        change = &comparison->row[limit[i].row].change[limit[i].figure];
+        if (change->why == RPS_CHANGE_ABSENT)
+            return rps_error_set(err, RPS_FAILED,
+                                 "--fail-if '%s' can never be decided: %s has no value of it",
+                                 limit[i].text, comparison->name[!isnan(change->a)]);
+        limit[i].answer = rps_change_judge(change, limit[i].change, limit[i].is_above);
     }
     return 0;
 }
 
-static void print_failed_limit(const struct rps_comparison_limit *limit,
-                               const struct rps_change *change)
+enum rps_change_answer rps_compare_limits_answer(const struct rps_comparison *comparison,
+                                                 const struct rps_comparison_limit *limit,
+                                                 size_t count, int is_told)
 {
-    char text[512];
-    int used =
-        isnan(change->ratio)
-            ? snprintf(text, sizeof(text), "'%s' failed: from %g to %g", limit->text, change->a,
-                       change->b)
-            : snprintf(text, sizeof(text), "'%s' failed: %+.2f %% (%+.2f to %+.2f %%)", limit->text,
-                       100 * change->ratio, 100 * change->low, 100 * change->high);
-
-    if (used < (int)sizeof(text))
-        snprintf(text + used, sizeof(text) - (size_t)used, ", p %s%.2g%s",
-                 change->p < .0001 ? "below " : "", change->p < .0001 ? .0001 : change->p,
-                 change->basis == RPS_CHANGE_RUNS
-                     ? "; one run a side: these two differ, and the next may too"
-                     : "");
-    rps_output_message(text);
-}
-
-size_t rps_compare_limits_tell(const struct rps_comparison *comparison,
-                               const struct rps_comparison_limit *limit, size_t count)
-{
-    size_t failed = 0;
+    size_t of[RPS_CHANGE_UNDECIDED + 1] = {0};
 
     for (size_t i = 0; i < count; i++) {
-        failed += (size_t)limit[i].is_failed;
-        if (limit[i].is_failed)
-            print_failed_limit(&limit[i], change_of(comparison, &limit[i]));
+        of[limit[i].answer]++;
+        if (limit[i].answer != RPS_CHANGE_HOLDS && !is_told)
+            rps_output_message(rps_comparison_limit_text(comparison, &limit[i]));
     }
-    return failed;
+    return of[RPS_CHANGE_FAILS] > 0       ? RPS_CHANGE_FAILS
+           : of[RPS_CHANGE_UNDECIDED] > 0 ? RPS_CHANGE_UNDECIDED
+                                          : RPS_CHANGE_HOLDS;
 }

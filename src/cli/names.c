@@ -33,7 +33,7 @@ static const struct {
     {"--period", " -I --interval --interval-print "},
     {"--duration", " --timeout --time "},
     {"--label", " --name "},
-    {"--input", " --file "},
+    {"--input", " --file --store "},
     {"--format", " --csv --json --wide "},
     {"--cpu", " --cpus "},
 };

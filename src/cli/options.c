@@ -455,6 +455,8 @@ static char *guess(const struct rps_cli *cli, const struct option_list *list, co
 
     snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(word, "="), word);
     habit = rps_names_habit(typed);
+    if (habit && strcmp(habit, "--input") == 0 && !find_name(list, "input"))
+        habit = "--output"; /* a store that is written */
     for (int c = 0; rps_commands[c] != NULL && !habit; c++) {
         const struct rps_option *row = rps_commands[c]->options;
 

@@ -87,6 +87,10 @@ static const struct rps_option options[] = {
      AT(duration_ns), RPS_NS_PER_MS, YEAR_NS},
     {"repeat", 0, "N", "record COMMAND N times in a row, as runs of one group", NULL,
      RPS_OPTION_INT, AT(repeat), 1, REPEAT_MAX, .excludes = "pid all-cpus cpu cgroup"},
+    {"warmup", 0, "N", "run COMMAND N times before, unrecorded", NULL, RPS_OPTION_INT, AT(warmup),
+     1, REPEAT_MAX, .excludes = "pid all-cpus cpu cgroup"},
+    {"alternate", 0, NULL, "of --repeat: two commands in turn, A -- B", NULL, RPS_OPTION_FLAG,
+     AT(alternate)},
     {"delay", 0, "T", "count from T on; off: when --control says enable", NULL, RPS_OPTION_OTHER,
      AT(delay_ns), .set = set_delay, .words = "off"},
     {"control", 0, "PIPE", "take commands from a pipe, fifo:PATH", NULL, RPS_OPTION_TEXT,
@@ -161,6 +165,9 @@ static int check_record(struct rps_cli *cli)
     if (settings->delay_ns < 0 && !settings->control)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--delay off: nothing would ever be counted without --control");
+    if (settings->alternate && settings->repeat == 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--alternate is of --repeat: say how often, as in --repeat 10");
     if (strcmp(cli->output, "-") == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-o -: a store must be a file; name one, and see 'rpistat export' for "
@@ -173,8 +180,8 @@ static int record(struct rps_cli *cli, int argc, char **argv)
 {
     const struct rps_record_settings *settings = cli->settings;
 
-    return settings->repeat > 0 ? rps_record_series(cli, argc, argv)
-                                : rps_record_once(cli, argc, argv, NULL);
+    return settings->repeat > 0 || settings->warmup > 0 ? rps_record_series(cli, argc, argv)
+                                                        : rps_record_once(cli, argc, argv, NULL);
 }
 
 const struct rps_command rps_command_record = {
@@ -189,6 +196,7 @@ const struct rps_command rps_command_record = {
     .examples = "  rpistat ./naive\n"
                 "  rpistat --period 10ms --label first -o naive.data ./naive\n"
                 "  rpistat record --repeat 5 --label before ./naive\n"
+                "  rpistat record --repeat 10 --warmup 1 --alternate ./old -- ./new\n"
                 "  rpistat -- plot          a program that is named like a command\n"
                 "  rpistat -e instructions,branches -e r04,sched:sched_switch ./naive\n"
                 "  rpistat -e page-faults,syscalls:sys_enter_futex ./naive\n"

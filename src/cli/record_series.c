@@ -1,10 +1,12 @@
 /*
- * `record --repeat`: the command several times in a row, as one group of runs.
+ * `record --repeat`: the command several times in a row, as one group of runs; with --alternate two
+ * commands in turn, as two.
  *
  * Each run is recorded by a process of its own, which ends as a recording alone would: it gives up
  * the rights that opening counters takes, and its CPU time is that of its run. Signals of the
  * terminal reach it as they reach us; others are passed on. Any signal ends the series with the run
- * that it meets, and so does a run that fails: what runs after it would not be the same.
+ * that it meets, and so does a run that fails: what runs after it would not be the same. A run to
+ * warm up is the command alone: nothing is counted or kept.
  */
 #include "record_series.h"
 
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <fcntl.h>
@@ -24,13 +27,15 @@
 
 struct series {
     struct rps_cli *cli;
-    uint64_t repeat;
+    uint64_t warmup, repeat; /* of each side */
     int signal_fd;
-    int signal; /* that came; 0: none */
-    pid_t pid;  /* of the recorder; 0: none */
-    int status; /* of the last run */
-    size_t count;
-    int64_t *run_id; /* owned; of those that were recorded */
+    sigset_t before;    /* the mask of signals as it was */
+    int signal;         /* that came; 0: none */
+    pid_t pid;          /* of the recorder; 0: none */
+    int is_warming;     /* the last run was to warm up */
+    int status;         /* of the last run */
+    size_t count, done; /* of sides; of runs */
+    struct rps_series_side side[2];
 };
 
 static void take_signals(struct series *s)
@@ -44,133 +49,215 @@ static void take_signals(struct series *s)
     }
 }
 
-/* Wait for the recorder, which tells the number of its run through the pipe that it has open. */
-static void wait_for_recorder(struct series *s, int told_fd)
+/* Wait for the end of the process, which tells the number of its run through a pipe, if it is a recorder:
+ * to warm up it closes that when it executes the command. */
+static void wait_for_recorder(struct series *s, struct rps_series_side *side, int told_fd)
 {
-    struct pollfd fd[2] = {{.fd = told_fd, .events = POLLIN},
-                           {.fd = s->signal_fd, .events = POLLIN}};
+    struct pollfd fd[] = {{.fd = told_fd, .events = POLLIN},
+                          {.fd = s->signal_fd, .events = POLLIN},
+                          {.fd = (int)syscall(SYS_pidfd_open, s->pid, 0), .events = POLLIN}};
     int64_t run_id = 0;
     int status = 0;
 
-    while (poll(fd, 2, -1) < 0 ? errno == EINTR : 1) {
+    while (poll(fd, 3, -1) < 0 ? errno == EINTR : 1) {
         if (fd[1].revents)
             take_signals(s);
         if (fd[0].revents && read(told_fd, &run_id, sizeof(run_id)) != (ssize_t)sizeof(run_id))
-            break; /* it has ended */
+            fd[0].fd = -1;
+        if (fd[2].revents && !(fd[0].revents & POLLIN))
+            break;
     }
+    close(fd[2].fd);
     while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
         ;
     s->pid = 0;
     s->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (run_id > 0)
-        s->run_id[s->count++] = run_id;
-}
-
-/* "4-8", "4,6-8" */
-static char *list_runs(const struct series *s, char *ret, size_t size)
-{
-    size_t used = 0;
-
-    ret[0] = '\0';
-    for (size_t i = 0, end; i < s->count && used < size; i = end) {
-        for (end = i + 1; end < s->count && s->run_id[end] == s->run_id[end - 1] + 1; end++)
-            ;
-        used +=
-            (size_t)snprintf(ret + used, size - used, "%s%" PRId64, i > 0 ? "," : "", s->run_id[i]);
-        if (end - i > 1 && used < size)
-            used += (size_t)snprintf(ret + used, size - used, "-%" PRId64, s->run_id[end - 1]);
+    if (run_id > 0) {
+        side->run_id[side->count++] = run_id;
+        s->done++;
     }
-    return ret;
 }
 
-/* On a terminal: which runs, and, of a whole series, how they are compared: with as many before
- * them, or with those to come. */
-static void show_summary(const struct series *s)
+static void say_end(struct series *s)
 {
-    const char *store = s->cli->output;
-    int64_t first = s->run_id[0], count = (int64_t)s->count, from;
-    int is_first = first <= count;
-    char runs[256], other[64], command[1024], text[2048];
-    const char *argv[] = {program_invocation_name, "compare", "-i", store, NULL, NULL, NULL};
-    int argc = strcmp(store, s->cli->command->output_value) == 0 ? 2 : 4;
-
-    list_runs(s, runs, sizeof(runs));
-    from = is_first ? s->run_id[s->count - 1] + 1 : first - count;
-    snprintf(other, sizeof(other), count > 1 ? "%" PRId64 "-%" PRId64 : "%" PRId64, from,
-             from + count - 1);
-    argv[argc++] = is_first ? runs : other;
-    argv[argc++] = is_first ? other : runs;
-    argv[argc] = NULL;
-    snprintf(text, sizeof(text), "run%s %s in the store %s", count > 1 ? "s" : "", runs, store);
-    rps_output_message(text);
-    if (s->count < s->repeat || s->status != 0)
-        return;
-    rps_text_command(command, sizeof(command), argc, (char *const *)(uintptr_t)argv);
-    snprintf(text, sizeof(text), "next: %s%s",
-             is_first ? "record what is to be compared in the same way, then " : "", command);
-    rps_output_message(text);
-}
-
-static void say_end(const struct series *s)
-{
+    uint64_t all = s->repeat * s->count;
     char text[128], why[64] = "a run that failed";
 
+    if (s->is_warming)
+        snprintf(why, sizeof(why), "a run to warm up that failed");
     if (s->signal)
         snprintf(why, sizeof(why), "%s", rps_record_signal_name(s->signal));
-    if (s->count > 0 && s->count < s->repeat) {
+    /* what could not be executed was said */
+    if (s->done < all && (s->done > 0 || (s->is_warming && s->status != 126 && s->status != 127))) {
         snprintf(text, sizeof(text), "%s ended the series: %zu of %" PRIu64 " runs were recorded",
-                 why, s->count, s->repeat);
+                 why, s->done, all);
         rps_output_message(text);
     }
-    if (s->count > 0 && !s->cli->quiet && rps_output_has_terminal())
-        show_summary(s);
+    if (s->done > 0 && !s->cli->quiet && rps_output_has_terminal())
+        rps_series_summary(s->cli, s->side, s->count, s->done == all && s->status == 0);
 }
 
 static void series_free(struct series *s)
 {
-    free(s->run_id);
+    for (size_t i = 0; i < s->count; i++)
+        free(s->side[i].run_id);
     if (s->signal_fd >= 0)
         close(s->signal_fd);
 }
 
+/* --- the sides -------------------------------------------------------------------------------- */
+
+/* "old,new" */
+static int split_label(struct series *s, const char *label, struct rps_error *err)
+{
+    const char *comma = strchr(label, ',');
+
+    if (!comma || comma == label || !comma[1] || strchr(comma + 1, ','))
+        return rps_error_set(err, RPS_USAGE,
+                             "--label '%s': with --alternate name both commands, as in --label "
+                             "old,new",
+                             label);
+    snprintf(s->side[0].label, sizeof(s->side[0].label), "%.*s", (int)(comma - label), label);
+    snprintf(s->side[1].label, sizeof(s->side[1].label), "%s", comma + 1);
+    return 0;
+}
+
+/* The names of the programs; where these are the same with the arguments that differ: "gzip -6". */
+static void label_by_command(struct series *s)
+{
+    struct rps_series_side *a = &s->side[0], *b = &s->side[1];
+    char *name[] = {(char *)(uintptr_t)rps_text_file_name(a->argv[0]),
+                    (char *)(uintptr_t)rps_text_file_name(b->argv[0])};
+    int least = a->argc < b->argc ? a->argc : b->argc, before = 1, behind = 0;
+
+    while (before < least && strcmp(a->argv[before], b->argv[before]) == 0)
+        before++;
+    while (behind < least - before &&
+           strcmp(a->argv[a->argc - 1 - behind], b->argv[b->argc - 1 - behind]) == 0)
+        behind++;
+    for (int i = 0; i < 2; i++) {
+        struct rps_series_side *side = &s->side[i];
+        int differ = strcmp(name[0], name[1]) == 0 ? side->argc - before - behind : 0;
+        char **argv = rps_arena_get(s->cli->arena, (size_t)differ + 1, sizeof(*argv));
+
+        argv[0] = name[i];
+        memcpy(argv + 1, side->argv + before, (size_t)differ * sizeof(*argv));
+        rps_text_command(side->label, sizeof(side->label), 1 + differ, argv);
+    }
+}
+
+/* The two commands of --alternate stand before and behind "--". */
+static int split(struct series *s, struct rps_error *err)
+{
+    const struct rps_record_settings *settings = s->cli->settings;
+    struct rps_series_side *a = &s->side[0], *b = &s->side[1];
+    int result = 0;
+
+    *b = *a;
+    s->count = 2;
+    for (a->argc = 0; a->argc < b->argc && strcmp(b->argv[a->argc], "--") != 0; a->argc++)
+        ;
+    if (a->argc == 0 || a->argc + 1 >= b->argc)
+        return rps_error_set(err, RPS_USAGE,
+                             "--alternate takes two commands with -- between them, as in "
+                             "--alternate ./old -- ./new");
+    b->argc -= a->argc + 1;
+    b->argv += a->argc + 1;
+    b->argv[-1] = NULL;
+    if (settings->label[0])
+        result = split_label(s, settings->label, err);
+    else
+        label_by_command(s);
+    if (result == 0 && strcmp(a->label, b->label) == 0)
+        result = rps_error_set(err, RPS_USAGE,
+                               "--alternate: both commands would be labelled '%.100s'; name them, "
+                               "as in --label old,new",
+                               a->label);
+    return result;
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+/* In a process of its own. Returns only when it fails. */
+static int warm_up(struct series *s, const struct rps_series_side *side)
+{
+    int result = rps_workload_check(side->argv[0], getenv("PATH"), NULL, &s->cli->err);
+
+    sigprocmask(SIG_SETMASK, &s->before, NULL);
+    if (result == 0)
+        execvp(side->argv[0], side->argv);
+    return result < 0 ? result
+                      : rps_error_set(&s->cli->err, RPS_CANNOT_EXEC, "%s: cannot be executed: %s",
+                                      side->argv[0], strerror(errno));
+}
+
+/* The `number`th time of a side; 1: in the process of the run, *ret_status is its exit status. */
+static int run(struct series *s, struct rps_series_side *side, uint64_t number, int *ret_status)
+{
+    struct rps_record_settings *settings = s->cli->settings;
+    int told[2];
+
+    s->is_warming = number < s->warmup;
+    if (pipe2(told, O_CLOEXEC) < 0 || (s->pid = fork()) < 0)
+        return rps_error_set(&s->cli->err, RPS_FAILED, "cannot start run %zu: %s", s->done + 1,
+                             strerror(errno));
+    if (s->pid == 0) {
+        prctl(PR_SET_NAME, s->is_warming ? "rpistat warm-up" : "rpistat");
+        close(told[0]);
+        close(s->signal_fd);
+        s->signal_fd = -1;
+        if (s->is_warming) {
+            *ret_status = warm_up(s, side);
+            return 1;
+        }
+        sigprocmask(SIG_SETMASK, &s->before, NULL); /* until it takes them itself they end it */
+        settings->order.seed = (settings->order.seed + side->count) & INT64_MAX; /* other orders */
+        settings->label = side->label;
+        *ret_status = rps_record_once(s->cli, side->argc, side->argv,
+                                      &(struct rps_record_turn){s->done, told[1]});
+        return 1;
+    }
+    close(told[1]);
+    wait_for_recorder(s, side, told[0]);
+    close(told[0]);
+    take_signals(s);
+    return 0;
+}
+
 int rps_record_series(struct rps_cli *cli, int argc, char **argv)
 {
-    struct rps_record_settings *settings = cli->settings;
+    const struct rps_record_settings *settings = cli->settings;
     struct series s = {
         .cli = cli,
-        .repeat = settings->repeat,
+        .warmup = settings->warmup,
+        .repeat = settings->repeat > 0 ? settings->repeat : 1,
         .signal_fd = -1,
+        .count = 1,
+        .side[0] = {.argc = argc, .argv = argv},
     };
-    sigset_t before;
-    int told[2], result = rps_record_take_signals(&s.signal_fd, &before, &cli->err);
+    int result, status = 0;
 
+    snprintf(s.side[0].label, sizeof(s.side[0].label), "%s", settings->label);
+    result = settings->alternate ? split(&s, &cli->err) : 0;
+    if (result == 0 && s.warmup > 0 && argc == 0)
+        result = rps_error_set(&cli->err, RPS_USAGE, "--warmup: there is no command to warm up");
+    if (result == 0)
+        result = rps_record_take_signals(&s.signal_fd, &s.before, &cli->err);
     prctl(PR_SET_NAME, "rpistat series"); /* `status` takes none of that name for a recorder */
-    s.run_id = calloc(s.repeat, sizeof(*s.run_id));
-    if (result == 0 && !s.run_id)
-        result = rps_error_memory(&cli->err);
-    for (uint64_t i = 0; i < s.repeat && result == 0 && s.status == 0 && !s.signal; i++) {
-        if (pipe2(told, O_CLOEXEC) < 0 || (s.pid = fork()) < 0) {
-            result = rps_error_set(&cli->err, RPS_FAILED, "cannot start run %" PRIu64 ": %s", i + 1,
-                                   strerror(errno));
+    for (size_t i = 0; i < s.count && result == 0; i++) {
+        s.side[i].run_id = calloc(s.repeat, sizeof(*s.side[i].run_id));
+        if (!s.side[i].run_id)
+            result = rps_error_memory(&cli->err);
+    }
+    for (uint64_t i = 0; i < s.count * (s.warmup + s.repeat) && result == 0; i++) {
+        result = run(&s, &s.side[i % s.count], i / s.count, &status);
+        if (s.status != 0 || s.signal)
             break;
-        }
-        if (s.pid == 0) {
-            prctl(PR_SET_NAME, "rpistat");
-            close(told[0]);
-            series_free(&s);
-            sigprocmask(SIG_SETMASK, &before, NULL); /* until it takes them itself they end it */
-            settings->order.seed = (settings->order.seed + i) & INT64_MAX; /* other orders each */
-            return rps_record_once(cli, argc, argv, &(struct rps_record_turn){i, told[1]});
-        }
-        close(told[1]);
-        wait_for_recorder(&s, told[0]);
-        close(told[0]);
-        take_signals(&s);
     }
     if (result == 0) {
         say_end(&s);
-        result = s.status == 0 && s.signal ? 128 + s.signal : s.status;
+        status = s.status == 0 && s.signal ? 128 + s.signal : s.status;
     }
     series_free(&s);
-    return result;
+    return result < 0 ? result : status;
 }

@@ -8,8 +8,11 @@
  */
 #include "registry.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,39 +224,84 @@ static int read_entries(struct rps_registered *ret, char *text, size_t length)
     return result == 0;
 }
 
-/* 1 when the open file is that user's, and locked by that process. */
+/* 1 when the open file is that user's, and locked by that process; 0: by nobody. */
 static int is_file_of(int fd, pid_t pid, uid_t uid)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     struct stat file;
 
     return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == uid &&
-           fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK && lock.l_pid == pid;
+           fcntl(fd, F_GETLK, &lock) == 0 &&
+           (pid > 0 ? lock.l_type == F_WRLCK && lock.l_pid == pid : lock.l_type == F_UNLCK);
+}
+
+/* What the file of that name says, of that user, and locked as above. */
+static int read_file(struct rps_registered *ret, int folder_fd, const char *name, pid_t pid,
+                     uid_t uid)
+{
+    char text[TEXT_SIZE + 1];
+    int fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t length = fd >= 0 && is_file_of(fd, pid, uid) ? read(fd, text, TEXT_SIZE) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    if (length < 0)
+        return 0;
+    text[length] = '\0';
+    return read_entries(ret, text, (size_t)length);
 }
 
 int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid)
 {
-    char folder[FOLDER_SIZE], name[24], text[TEXT_SIZE + 1];
+    char folder[FOLDER_SIZE], name[24];
     int found = 0;
 
     snprintf(name, sizeof(name), "%ld", (long)pid);
     for (int number = 0; number < FOLDERS && !found; number++) {
-        int folder_fd, fd;
-        ssize_t length;
+        int folder_fd;
 
         set_folder(folder, number, uid);
         folder_fd = open_folder(folder, uid);
         if (folder_fd < 0)
             continue;
-        fd = openat(folder_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        length = fd >= 0 && is_file_of(fd, pid, uid) ? read(fd, text, TEXT_SIZE) : -1;
-        if (length >= 0) {
-            text[length] = '\0';
-            found = read_entries(ret, text, (size_t)length);
-        }
-        if (fd >= 0)
-            close(fd);
+        found = read_file(ret, folder_fd, name, pid, uid);
         close(folder_fd);
+    }
+    return found;
+}
+
+/* Is there a file of this run in the folder, which nobody holds, and no process of its number? */
+static int has_dead(DIR *folder, const char *uuid)
+{
+    struct dirent *entry;
+    int found = 0;
+
+    while (!found && (entry = readdir(folder)) != NULL) {
+        pid_t pid = (pid_t)atol(entry->d_name);
+        struct rps_registered registered;
+
+        if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH ||
+            !read_file(&registered, dirfd(folder), entry->d_name, 0, geteuid()))
+            continue;
+        found = strcmp(registered.run.uuid, uuid) == 0;
+        rps_run_free(&registered.run);
+    }
+    return found;
+}
+
+int rps_registry_is_dead(const struct rps_run *run)
+{
+    char path[FOLDER_SIZE];
+    int found = 0;
+
+    for (int number = 0; number < FOLDERS && !found && run->uuid[0]; number++) {
+        DIR *folder;
+
+        set_folder(path, number, geteuid());
+        folder = opendir(path);
+        found = folder && has_dead(folder, run->uuid);
+        if (folder)
+            closedir(folder);
     }
     return found;
 }

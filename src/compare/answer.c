@@ -16,7 +16,6 @@
 #define NEARLY_ALL     .8   /* of it: one phase is said although all changed */
 #define MOST           .5   /* of a change: what has it explains it */
 #define ALIKE          .003 /* one run a side takes as long as the other */
-#define COUNTED_LEAST  1000 /* of an event in one run a side, to be said without a test */
 #define MORE_THAN_TIME 1.5  /* of it: events that change less just follow the time */
 #define VARIES         100  /* percent: an interval so wide says nothing */
 #define NAME_WIDTH     60   /* characters of a function */
@@ -231,7 +230,8 @@ static double goes_along(const struct rps_comparison_figure *figure,
                          const struct rps_change *change)
 {
     if (figure->kind != RPS_FIGURE_TOTAL || strcmp(figure->unit, "ns") == 0 ||
-        strcmp(figure->unit, "cycles") == 0 || fmax(change->a, change->b) < COUNTED_LEAST)
+        strcmp(figure->unit, "cycles") == 0 ||
+        fmax(change->a, change->b) < RPS_COMPARISON_COUNTED_LEAST)
         return NAN;
     return log1p(change->ratio);
 }
@@ -336,30 +336,6 @@ static void say_why(struct answer *answer)
 
 /* --- the sentence ----------------------------------------------------------------------------- */
 
-/* 1: something in these two runs was tested and differs. */
-static int is_shown(const struct rps_comparison *comparison)
-{
-    for (size_t r = 0; r < comparison->row_count; r++) {
-        const struct rps_comparison_row *row = &comparison->row[r];
-
-        for (size_t f = 0; f < comparison->figure_count; f++) {
-            if (rps_comparison_is_changed(&row->change[f]))
-                return 1;
-        }
-    }
-    return 0;
-}
-
-static void say_pair(struct answer *answer)
-{
-    if (is_shown(answer->comparison))
-        say(answer, "These runs differ: ");
-    say_time(answer);
-    say_why(answer);
-    say(answer, "; one run a side cannot tell %swhat the next one takes",
-        fabs(answer->whole->ratio) < ALIKE ? "" : "why, nor ");
-}
-
 /* The one kind of phases in which a figure changed; 0: none, or several. */
 static size_t only_row(const struct rps_comparison *comparison, size_t figure)
 {
@@ -400,6 +376,16 @@ static void say_other(struct answer *answer)
             return;
         }
     }
+}
+
+static void say_pair(struct answer *answer)
+{
+    say_time(answer);
+    say_why(answer);
+    if (fabs(answer->whole->ratio) < ALIKE)
+        say_other(answer);
+    say(answer, "; one run a side cannot tell %swhat the next one takes",
+        fabs(answer->whole->ratio) < ALIKE ? "" : "why, nor ");
 }
 
 /* No verdict on the elapsed time: CPU time, which varies less, may have one. */

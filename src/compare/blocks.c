@@ -13,6 +13,7 @@
 
 #include "rpistat/clock.h"
 #include "words.h"
+#include "work.h"
 
 #define FIGURES_MOST   4  /* that are said of a kind of phases */
 #define FUNCTIONS_MOST 3  /* of a kind of phases */
@@ -63,13 +64,18 @@ static const struct column change_columns[] = {
     {{.name = "a", .heading = "A", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
     {{.name = "b", .heading = "B", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
     {{.name = "change", .heading = "Change", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
-    {{.name = "change_low", .heading = "95 % interval", .kind = RPS_VALUE_NUMBER}, TO_PEOPLE},
+    {{.name = "change_low",
+      .heading = "95 % interval",
+      .kind = RPS_VALUE_NUMBER,
+      .shown = RPS_SHOWN_IF_KNOWN},
+     TO_PEOPLE},
     {{.name = "change_high", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "p", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "p_corrected", .kind = RPS_VALUE_NUMBER}, 0},
     {{.name = "tested_by"}, 0},
     {{.name = "reason"}, 0},
-    {{.name = "verdict", .heading = "Verdict", .width_max = CELL_MOST}, TO_PEOPLE},
+    {{.name = "verdict", .heading = "Verdict", .shown = RPS_SHOWN_IF_KNOWN, .width_max = CELL_MOST},
+     TO_PEOPLE},
 };
 
 static const struct column share_column = {
@@ -125,27 +131,24 @@ static const char *kind_name(enum rps_comparison_kind kind)
     return names[kind];
 }
 
-static const char *verdict_name(enum rps_comparison_verdict verdict)
+/* For programs as for people, but for these. */
+static const char *verdict_name(enum rps_comparison_verdict verdict, const char *words)
 {
-    return verdict == RPS_VERDICT_LESS   ? "less"
-           : verdict == RPS_VERDICT_MORE ? "more"
+    return verdict == RPS_VERDICT_NONE   ? NULL
            : verdict == RPS_VERDICT_SAME ? "no difference shown"
-                                         : NULL;
+                                         : words;
 }
 
 static const char *basis_name(enum rps_change_basis basis)
 {
-    return basis == RPS_CHANGE_GROUPS     ? "groups"
-           : basis == RPS_CHANGE_BASELINE ? "baseline"
-           : basis == RPS_CHANGE_RUNS     ? "within runs"
-                                          : NULL;
+    return basis == RPS_CHANGE_GROUPS ? "groups" : basis == RPS_CHANGE_BASELINE ? "baseline" : NULL;
 }
 
 static const char *reason_name(const struct rps_change *change)
 {
     return change->basis != RPS_CHANGE_NONE   ? NULL
            : change->why == RPS_CHANGE_SINGLE ? "one run a side"
-           : change->why == RPS_CHANGE_SHORT  ? "too short"
+           : change->why == RPS_CHANGE_WILD   ? "no bounds"
                                               : "no value";
 }
 
@@ -156,7 +159,7 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
 {
     const struct rps_comparison_words words =
         rps_comparison_words(block->document->arena, figure, change);
-    const char *verdict = verdict_name(rps_comparison_verdict(change));
+    const char *verdict = verdict_name(rps_comparison_verdict(change), words.verdict);
 
     rps_put_text(block, figure->unit);
     rps_put_number(block, change->a)->words = words.a;
@@ -266,7 +269,7 @@ static char *choose_told(const struct rps_comparison_output *output)
         const struct rps_change *whole = &comparison->row[0].change[f];
 
         told[f] = output->all || ((whole->a != 0 || whole->b != 0) &&
-                                  !rps_comparison_is_said_by_total(comparison, 0, f));
+                                  !rps_comparison_is_said_by_total(comparison, f));
     }
     for (size_t r = 1; r < rps_comparison_shown_rows(comparison); r++) {
         if (comparison->row[r].a_times == 0 || comparison->row[r].b_times == 0)
@@ -430,22 +433,31 @@ static void put_limits(struct rps_document *document, const struct rps_compariso
         {.name = "limit"},
         {.name = "label"},
         {.name = "name"},
+        {.name = "decision"},
         {.name = "change", .kind = RPS_VALUE_NUMBER},
-        {.name = "p", .kind = RPS_VALUE_NUMBER},
-        {.name = "failed", .kind = RPS_VALUE_BOOL},
+        {.name = "change_low", .kind = RPS_VALUE_NUMBER},
+        {.name = "change_high", .kind = RPS_VALUE_NUMBER},
+        {.name = "deciding_runs", .kind = RPS_VALUE_INT},
     };
     struct rps_block *block = rps_document_block(document, "limits", columns, COUNT(columns));
     char label[RPS_PHASE_LABEL_SIZE];
 
+    if (output->limit_count > 0)
+        rps_block_title(block, "Limits");
     for (size_t i = 0; i < output->limit_count; i++) {
         const struct rps_comparison_limit *limit = &output->limit[i];
         const struct rps_comparison_row *row = &output->comparison->row[limit->row];
+        const struct rps_change *change = &row->change[limit->figure];
+        double runs = rps_comparison_limit_runs(output->comparison, limit);
 
-        rps_put_texts(block, 3, limit->text, label_of(row, label),
-                      output->comparison->figure[limit->figure].name);
-        rps_put_number(block, row->change[limit->figure].ratio);
-        rps_put_number(block, row->change[limit->figure].p);
-        rps_put_int(block, limit->is_failed, 1);
+        rps_put_texts(block, 4, limit->text, label_of(row, label),
+                      output->comparison->figure[limit->figure].name,
+                      rps_change_answers[limit->answer]);
+        rps_put_number(block, change->ratio);
+        rps_put_number(block, change->low);
+        rps_put_number(block, change->high);
+        rps_put_int(block, isfinite(runs) ? (int64_t)runs : 0, isfinite(runs));
+        rps_block_wrap(block, 2, 4, "%s", rps_comparison_limit_text(output->comparison, limit));
     }
 }
 

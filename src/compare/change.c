@@ -9,6 +9,12 @@
 /* Values that differ by less than this part of them differ by rounding. */
 #define ROUNDING 1e-12
 
+/* An interval that is beyond a limit by less is by rounding. */
+#define LIMIT_ROUNDING 1e-9
+
+/* The quantile .8 of the normal distribution. */
+#define Z_POWER .8416212335729143
+
 /* How values are compared: as logarithms, or as parts of the largest one. */
 struct scale {
     int logarithms;
@@ -17,13 +23,13 @@ struct scale {
 
 /* A side as it is compared. */
 struct side {
-    double count, mean, variance;        /* of values; the variance is at least the mean floor */
-    double value;                        /* the mean as a value */
-    const struct rps_change_value *last; /* that has a value */
+    double count, mean, variance; /* of values; the variance is at least the mean floor */
+    double value;                 /* the mean as a value */
 };
 
 struct difference {
     double size, variance, degrees;
+    double of_runs; /* the variance of the difference of single runs; NaN: not known */
 };
 
 static int has_value(const struct rps_change_value *value)
@@ -72,7 +78,6 @@ static struct side add_up(const struct scale *scale, const struct rps_change_val
         squares += above * above;
         least += variance_of(scale, value[i].value, fmax(0, value[i].floor));
         ret.count++;
-        ret.last = &value[i];
     }
     ret.mean = compared(scale, first) + sum / ret.count;
     ret.value =
@@ -98,6 +103,7 @@ static enum rps_change_basis compare_groups(const struct side *a, const struct s
 {
     add_variances(difference, a->variance / a->count, a->count - 1, b->variance / b->count,
                   b->count - 1);
+    difference->of_runs = a->variance + b->variance;
     return RPS_CHANGE_GROUPS;
 }
 
@@ -105,34 +111,18 @@ static enum rps_change_basis compare_groups(const struct side *a, const struct s
 static enum rps_change_basis compare_baseline(const struct side *many, const struct side *one,
                                               struct difference *difference)
 {
-    difference->variance = many->variance / many->count + fmax(many->variance, one->variance);
+    double lone = fmax(many->variance, one->variance);
+
+    difference->of_runs = many->variance + lone;
+    difference->variance = many->variance / many->count + lone;
     difference->degrees = many->count - 1;
     return RPS_CHANGE_BASELINE;
 }
 
-static enum rps_change_basis compare_runs(const struct scale *scale, const struct side *a,
-                                          const struct side *b, struct difference *difference,
-                                          enum rps_change_why *ret_why)
+/* A difference as parts of a, or, where a is 0, as it is; not of logarithms. */
+static double as_ratio(const struct scale *scale, const struct rps_change *of, double size)
 {
-    const struct side *side[] = {a, b};
-    double variance[2], degrees[2];
-
-    for (int s = 0; s < 2; s++) {
-        const struct rps_change_value *value = side[s]->last;
-
-        if (!(value->variance >= 0)) {
-            *ret_why = RPS_CHANGE_SINGLE;
-            return RPS_CHANGE_NONE;
-        }
-        if (!(value->effective >= RPS_CHANGE_EFFECTIVE_MIN)) {
-            *ret_why = RPS_CHANGE_SHORT;
-            return RPS_CHANGE_NONE;
-        }
-        variance[s] = fmax(variance_of(scale, value->value, value->variance), side[s]->variance);
-        degrees[s] = fmax(1, value->degrees);
-    }
-    add_variances(difference, variance[0], degrees[0], variance[1], degrees[1]);
-    return RPS_CHANGE_RUNS;
+    return size * scale->unit / (of->a != 0 ? of->a : 1);
 }
 
 /* The interval and p. Where the uncertainty has no bounds, there is no test. */
@@ -143,28 +133,28 @@ static void conclude(const struct scale *scale, const struct difference *differe
     double spread = deviation * rps_student_95(difference->degrees);
     double end[] = {difference->size - spread, difference->size + spread};
 
-    for (int k = 0; k < 2; k++) {
-        if (scale->logarithms)
-            end[k] = expm1(end[k]);
-        else
-            end[k] = end[k] * scale->unit / (ret->a != 0 ? ret->a : 1);
-    }
+    for (int k = 0; k < 2; k++)
+        end[k] = scale->logarithms ? expm1(end[k]) : as_ratio(scale, ret, end[k]);
     if (!isfinite(end[0]) || !isfinite(end[1])) {
         ret->basis = RPS_CHANGE_NONE;
-        ret->why = RPS_CHANGE_SHORT;
+        ret->why = RPS_CHANGE_WILD;
         return;
     }
     ret->low = fmin(end[0], end[1]);
     ret->high = fmax(end[0], end[1]);
     ret->p = ret->adjusted = rps_student_p(difference->size / deviation, difference->degrees);
+    ret->spread = sqrt(difference->of_runs);
+    if (!scale->logarithms)
+        ret->spread = fabs(as_ratio(scale, ret, ret->spread));
 }
 
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
                                   const struct rps_change_value *b, size_t b_count)
 {
-    struct rps_change ret = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, RPS_CHANGE_NONE, RPS_CHANGE_ABSENT};
+    struct rps_change ret = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, RPS_CHANGE_NONE, RPS_CHANGE_ABSENT,
+                             NAN, 0};
     struct scale scale = {.logarithms = 1};
-    struct difference difference;
+    struct difference difference = {.of_runs = NAN};
     struct side before, after;
 
     see(&scale, a, a_count);
@@ -179,7 +169,8 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
     if (scale.logarithms)
         ret.ratio = expm1(difference.size);
     else if (ret.a != 0)
-        ret.ratio = difference.size * scale.unit / ret.a;
+        ret.ratio = as_ratio(&scale, &ret, difference.size);
+    ret.is_log = scale.logarithms;
     ret.why = RPS_CHANGE_TESTED;
     if (before.count > 1 && after.count > 1)
         ret.basis = compare_groups(&before, &after, &difference);
@@ -188,10 +179,47 @@ struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_cou
     else if (after.count > 1)
         ret.basis = compare_baseline(&after, &before, &difference);
     else
-        ret.basis = compare_runs(&scale, &before, &after, &difference, &ret.why);
+        ret.why = RPS_CHANGE_SINGLE;
     if (ret.basis != RPS_CHANGE_NONE)
         conclude(&scale, &difference, &ret);
     return ret;
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+const char *const rps_change_answers[] = {[RPS_CHANGE_HOLDS] = "holds",
+                                          [RPS_CHANGE_FAILS] = "fails",
+                                          [RPS_CHANGE_UNDECIDED] = "undecided"};
+
+enum rps_change_answer rps_change_judge(const struct rps_change *change, double limit, int is_above)
+{
+    double at = isnan(change->ratio) ? 0 : limit;
+    double near = is_above ? change->low - at : at - change->high;
+    double far = is_above ? change->high - at : at - change->low;
+
+    if (change->basis == RPS_CHANGE_NONE)
+        return RPS_CHANGE_UNDECIDED;
+    return far <= LIMIT_ROUNDING ? RPS_CHANGE_HOLDS
+           : near > 0            ? RPS_CHANGE_FAILS
+                                 : RPS_CHANGE_UNDECIDED;
+}
+
+double rps_change_runs(const struct rps_change *change, double limit)
+{
+    double distance = isnan(change->ratio) ? change->b - change->a
+                      : change->is_log     ? log1p(limit) - log1p(change->ratio)
+                                           : limit - change->ratio;
+    double ratio = change->spread / fabs(distance);
+
+    if (isnan(ratio) && distance != 0)
+        return NAN;
+    for (int n = 2; n <= RPS_CHANGE_RUNS_MOST; n++) {
+        double quantiles = (rps_student_95(2 * n - 2) + Z_POWER) * ratio;
+
+        if (n >= quantiles * quantiles)
+            return n;
+    }
+    return isnan(change->spread) ? NAN : INFINITY;
 }
 
 /* --- Holm's correction ------------------------------------------------------------------------ */

@@ -6,7 +6,8 @@
 
 #include "work.h"
 
-#define ALPHA .05
+#define ALPHA     .05
+#define ALL_OF_IT .01 /* a phase that lacks less of the time than this is the whole */
 
 void rps_comparison_free(struct rps_comparison *comparison)
 {
@@ -38,9 +39,10 @@ enum rps_comparison_verdict rps_comparison_verdict(const struct rps_change *chan
     if (isnan(change->adjusted) || isnan(change->a) || isnan(change->b))
         return RPS_VERDICT_NONE;
     if (change->adjusted >= ALPHA)
-        return RPS_VERDICT_SAME;
+        return change->p < ALPHA ? RPS_VERDICT_PERHAPS : RPS_VERDICT_SAME;
     return change->b < change->a ? RPS_VERDICT_LESS : RPS_VERDICT_MORE;
 }
+
 int rps_comparison_has_one_store(const struct rps_comparison *comparison)
 {
     for (size_t i = 1; i < comparison->run_count; i++) {
@@ -50,17 +52,22 @@ int rps_comparison_has_one_store(const struct rps_comparison *comparison)
     return 1;
 }
 
-size_t rps_comparison_family_end(const struct rps_comparison *comparison)
+size_t rps_comparison_shown_rows(const struct rps_comparison *comparison)
 {
     const struct rps_comparison_row *row = comparison->row;
-    int is_whole = comparison->row_count == 2 && row[1].a_times == 1 && row[1].b_times == 1;
+    int elapsed = rps_comparison_figure(comparison, "elapsed");
 
-    return is_whole ? 1 : comparison->row_count;
+    if (comparison->row_count != 2 || elapsed < 0)
+        return comparison->row_count;
+    return fabs(row[1].change[elapsed].a / row[0].change[elapsed].a - 1) < ALL_OF_IT &&
+                   fabs(row[1].change[elapsed].b / row[0].change[elapsed].b - 1) < ALL_OF_IT
+               ? 1
+               : 2;
 }
 
 void rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family)
 {
-    size_t rows = comparison->row_count, end = rps_comparison_family_end(comparison);
+    size_t rows = comparison->row_count, end = rps_comparison_shown_rows(comparison);
 
     family(comparison, 0, end);
     if (end < rows)

@@ -310,7 +310,6 @@ static int put_data(struct rps_json *json, const void *context, struct rps_error
     rps_json_text(json, "tested", rps_comparison_tested_text(comparison));
     rps_json_bool(json, "axisIsTime", 1);
     rps_json_text(json, "axisLabel", "Time since the start of each run");
-    rps_json_bool(json, "byPhase", page->plot->x == RPS_COMPARISON_PHASE);
     rps_json_double(json, "to", page->series.length);
     rps_json_double(json, "phaseTo", page->series.phase_length);
     rps_page_put_palette(json, "light", RPS_THEME_LIGHT);

@@ -60,13 +60,6 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
                                struct rps_error *err);
 void rps_comparison_series_free(struct rps_comparison_series *series);
 
-/* The stretch that a time of a run lies in; the first or last for one outside. */
-const struct rps_comparison_stretch *
-rps_comparison_stretch_at(const struct rps_comparison_line *line, double time_s);
-
-/* Where a time of a run lies on the axis by phase; NaN where it has no place there. */
-double rps_comparison_place(const struct rps_comparison_series *series, size_t run, double time_s);
-
 /* Write the page (comparison_page.c). */
 int rps_comparison_page(const struct rps_comparison_plot *plot, struct rps_error *err);
 

@@ -28,7 +28,6 @@ struct drawing {
     const struct rps_plot_options options; /* of the picture: its size */
     struct rps_comparison_series series;
     struct rps_picture picture; /* its plan and its series are those above */
-    struct rps_phases shade;    /* what lies behind the panels, on the axis by phase */
     struct rps_phases side[2];  /* each side's strip */
     struct rps_phases both;     /* what the legend of labels names */
 };
@@ -49,93 +48,24 @@ static void add(const struct drawing *drawing, struct rps_phases *phases, double
         phases->label_count = label + 1;
 }
 
-/* The strip of a side: what it has not is grey on the axis by phase. */
-static void fill_strip(struct drawing *drawing, enum rps_comparison_side side)
-{
-    const struct rps_comparison_series *series = &drawing->series;
-    const struct rps_comparison_line *line =
-        &series->run[drawing->plot->comparison->standing[side]];
-    struct rps_phases *strip = &drawing->side[side];
-
-    if (drawing->plot->x == RPS_COMPARISON_TIME) {
-        for (size_t i = 0; i < line->stretch_count; i++)
-            add(drawing, strip, line->stretch[i].from, line->stretch[i].to, line->stretch[i].label);
-        return;
-    }
-    for (size_t i = 0; i < series->slot_count; i++) {
-        const struct rps_comparison_slot *slot = &series->slot[i];
-
-        add(drawing, strip, slot->from, slot->to, slot->sides & 1 << side ? slot->label : -1);
-    }
-}
-
 static void fill_phases(struct drawing *drawing)
 {
-    const struct rps_comparison_series *series = &drawing->series;
-
     for (int side = RPS_SIDE_A; side <= RPS_SIDE_B; side++) {
-        fill_strip(drawing, (enum rps_comparison_side)side);
-        for (size_t i = 0; i < drawing->side[side].count; i++) {
-            const struct rps_phase *phase = &drawing->side[side].phase[i];
+        const struct rps_comparison_line *line =
+            &drawing->series.run[drawing->plot->comparison->standing[side]];
 
-            add(drawing, &drawing->both, (double)phase->start_ns / RPS_NS_PER_S,
-                (double)phase->end_ns / RPS_NS_PER_S, phase->label);
+        for (size_t i = 0; i < line->stretch_count; i++) {
+            const struct rps_comparison_stretch *stretch = &line->stretch[i];
+
+            add(drawing, &drawing->side[side], stretch->from, stretch->to, stretch->label);
+            add(drawing, &drawing->both, stretch->from, stretch->to, stretch->label);
         }
     }
-    for (size_t i = 0; i < series->slot_count && drawing->plot->x == RPS_COMPARISON_PHASE; i++)
-        add(drawing, &drawing->shade, series->slot[i].from, series->slot[i].to,
-            series->slot[i].label);
 }
 
 /* --- series ----------------------------------------------------------------------------------- */
 
-/* Does the axis by phase go on from one time of a run to the next? */
-static int goes_on(const struct rps_comparison_line *line, double from, double to)
-{
-    size_t before = rps_comparison_stretch_at(line, from)->slot;
-    size_t after = rps_comparison_stretch_at(line, to)->slot;
-
-    return before != SIZE_MAX && (after == before || after == before + 1);
-}
-
-/* Hardly half of what a point of a series stands for, by its neighbours. */
-static double half_of(const struct rps_series *series, size_t i)
-{
-    size_t before = i > 0 ? i - 1 : i, after = i + 1 < series->count ? i + 1 : i;
-
-    return after > before ? .49 * (series->position[after] - series->position[before]) /
-                                (double)(after - before)
-                          : 0;
-}
-
-/* The series as it lies on the axis by phase. A point that reaches across a place where that does
- * not go on is left out: it is a mixture of two phases that are not side by side there. */
-static int lay(const struct rps_comparison_series *all, size_t run, struct rps_series *series,
-               struct rps_error *err)
-{
-    const struct rps_comparison_line *line = &all->run[run];
-    struct rps_series laid = {0};
-    double last = NAN;
-
-    if (rps_series_reserve(&laid, 2 * series->count, err) < 0)
-        return RPS_FAILED;
-    for (size_t i = 0; i < series->count; i++) {
-        double time_s = series->position[i], half = half_of(series, i);
-        double at = rps_comparison_place(all, run, time_s);
-
-        if (!goes_on(line, time_s - half, time_s + half))
-            continue;
-        if (!isnan(last) && !goes_on(line, last, time_s))
-            rps_series_add(&laid, at, NAN, NAN, NAN);
-        rps_series_add(&laid, at, series->value[i], series->min[i], series->max[i]);
-        last = time_s;
-    }
-    rps_series_free(series);
-    *series = laid;
-    return 0;
-}
-
-static int take_series(struct drawing *drawing, struct rps_error *err)
+static void take_series(struct drawing *drawing)
 {
     struct rps_arena *arena = drawing->plot->comparison->arena;
     struct rps_comparison_series *series = &drawing->series;
@@ -150,16 +80,10 @@ static int take_series(struct drawing *drawing, struct rps_error *err)
     for (size_t f = 0; f < series->figure_count; f++) {
         picture->panel[f] = (int)f;
         series->metric[f].panel[0] = '\0'; /* it has one of its own */
-        for (size_t r = 0; r < series->run_count; r++) {
-            struct rps_series *one = &series->run[r].series[f];
-
-            if (drawing->plot->x == RPS_COMPARISON_PHASE && lay(series, r, one, err) < 0)
-                return RPS_FAILED;
-            picture->series[f * series->run_count + r] = *one;
-        }
+        for (size_t r = 0; r < series->run_count; r++)
+            picture->series[f * series->run_count + r] = series->run[r].series[f];
     }
     rps_picture_drop_bands(picture);
-    return 0;
 }
 
 /* --- chart ------------------------------------------------------------------------------------ */
@@ -285,12 +209,9 @@ static struct rps_panel *add_panels(struct drawing *drawing, struct rps_chart *c
 {
     const struct rps_picture *picture = &drawing->picture;
     double each = (bottom - top) / picture->panel_count;
-    struct rps_picture_overlay overlay;
     struct rps_panel *panel = NULL;
     char text[RPS_PICTURE_TEXT_SIZE];
 
-    drawing->picture.phases = drawing->shade;
-    rps_picture_overlay_of_phases(chart, picture, "", &overlay);
     for (int p = 0; p < picture->panel_count; p++) {
         struct rps_picture_axis axis = rps_picture_panel_axis(picture, p);
 
@@ -301,7 +222,6 @@ static struct rps_panel *add_panels(struct drawing *drawing, struct rps_chart *c
                             has_data(drawing, p) ? "" : ": no data");
         rps_picture_x_scale(chart, picture, 0, &panel->x);
         rps_picture_scale(chart, &axis, &panel->y);
-        rps_picture_shade(chart, panel, &overlay);
         add_runs(drawing, chart, panel, p);
     }
     return panel;
@@ -349,9 +269,6 @@ static struct rps_chart *draw_runs(struct drawing *drawing)
         panel = add_strip(drawing, chart, RPS_SIDE_B, bottom);
     }
     rps_picture_x_scale(chart, picture, 1, &panel->x);
-    if (drawing->plot->x == RPS_COMPARISON_PHASE)
-        panel->x.label = "Time, phases over one another: each as wide as the mean of both "
-                         "sides (hh:mm:ss)";
     return chart;
 }
 
@@ -379,11 +296,8 @@ static int prepare(struct drawing *drawing, struct rps_error *err)
                                         &drawing->series, err);
     if (result < 0)
         return result;
-    picture->to =
-        plot->x == RPS_COMPARISON_PHASE ? drawing->series.phase_length : drawing->series.length;
-    picture->to = picture->to > 0 ? picture->to : 1;
-    if (take_series(drawing, err) < 0)
-        return RPS_FAILED;
+    picture->to = drawing->series.length;
+    take_series(drawing);
     fill_phases(drawing);
     picture->has_phases = has_phases(plot->comparison);
     picture->phases = drawing->both;

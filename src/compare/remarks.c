@@ -14,8 +14,8 @@
 /* So is more than this share of a run in no row but the whole. */
 #define UNMATCHED_MOST .01
 
-/* So is waiting for a CPU for more of the time that one was wanted. */
-#define WAITED_MOST .05
+/* So is more of the CPU time that was wanted and others had. */
+#define TAKEN_MOST .05
 
 #define NAMES_MOST 20 /* that are listed */
 
@@ -295,11 +295,10 @@ static void remark_signals(struct rps_comparison_work *work)
 
 /* --- a busy machine --------------------------------------------------------------------------- */
 
-/* Of the time that the runs of a side wanted a CPU the share that they waited for one; NaN: not
- * known of all. */
-static double waited_of(const struct rps_comparison_work *work, enum rps_comparison_side side)
+/* What others took of the CPU time that the runs of a side would have had; NaN: not known of all. */
+static double taken_of(const struct rps_comparison_work *work, enum rps_comparison_side side)
 {
-    double wait_s = 0, on_s = 0;
+    double wait_s = 0, on_s = 0, most_s = 0;
 
     for (size_t r = 0; r < work->comparison.run_count; r++) {
         const struct rps_system_time *time = &work->run[r].time;
@@ -310,24 +309,27 @@ static double waited_of(const struct rps_comparison_work *work, enum rps_compari
             return NAN;
         wait_s += time->wait_s;
         on_s += time->on_s;
+        most_s += time->elapsed_s * run_of(work, r)->cpu_count;
     }
-    return wait_s / (wait_s + on_s);
+    return rps_system_taken(on_s, wait_s, most_s);
 }
 
-static void remark_waiting(struct rps_comparison_work *work)
+static void remark_taken(struct rps_comparison_work *work)
 {
-    double a = waited_of(work, RPS_SIDE_A), b = waited_of(work, RPS_SIDE_B);
+    struct rps_comparison *comparison = &work->comparison;
+    double a = taken_of(work, RPS_SIDE_A), b = taken_of(work, RPS_SIDE_B);
 
-    if (fmax(a, b) > WAITED_MOST && isfinite(a + b))
-        rps_comparison_remark(&work->comparison,
-                              "The machine was busy: A waited for a CPU %.0f %%, B %.0f %% of the "
-                              "time it wanted one. Judge CPU time, not elapsed time.",
-                              100 * a, 100 * b);
+    if (fmax(a, b) > TAKEN_MOST && isfinite(a + b))
+        rps_comparison_remark(
+            comparison,
+            "The machine was busy: others took %.0f %% of the CPU time that %s "
+            "wanted, and %.0f %% of that of %s. Judge CPU time, not elapsed time.",
+            100 * a, comparison->name[RPS_SIDE_A], 100 * b, comparison->name[RPS_SIDE_B]);
 }
 
 void rps_comparison_remark_all(struct rps_comparison_work *work)
 {
-    remark_waiting(work);
+    remark_taken(work);
     remark_differences(work);
     remark_doubts(work);
     remark_signals(work);

@@ -1,7 +1,7 @@
 /*
  * The runs of a comparison over time, and the axis by phase. The two runs that stand for the sides
  * give that axis its places: their phases aligned in order, of which those with the same row are
- * one. Phases of every other run lie where their partners in the one of its side do.
+ * one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -330,19 +330,6 @@ static void make_slots(struct rps_arena *arena, struct rps_comparison_series *se
         add_slot(series, only_b, &b->stretch[next++], NULL);
 }
 
-/* The slots of another run's stretches are those of their partners. */
-static void take_slots(struct rps_arena *arena, struct rps_comparison_line *line,
-                       const struct rps_comparison_line *standing,
-                       const struct rps_match_labels *labels)
-{
-    const size_t *partner = align(arena, line, standing, labels);
-
-    for (size_t i = 0; i < line->stretch_count; i++) {
-        if (partner[i] < standing->stretch_count)
-            line->stretch[i].slot = standing->stretch[partner[i]].slot;
-    }
-}
-
 static int lay_out(const struct rps_comparison *comparison, struct rps_comparison_series *series,
                    struct rps_error *err)
 {
@@ -350,48 +337,10 @@ static int lay_out(const struct rps_comparison *comparison, struct rps_compariso
     struct rps_comparison_line *b = &series->run[comparison->standing[RPS_SIDE_B]];
     struct rps_match_labels labels = make_labels(comparison);
 
-    for (size_t r = 0; r < series->run_count; r++) {
-        if (rps_match_check(series->run[r].stretch_count, err) < 0)
-            return RPS_FAILED;
-    }
+    if (rps_match_check(a->stretch_count, err) < 0 || rps_match_check(b->stretch_count, err) < 0)
+        return RPS_FAILED;
     make_slots(comparison->arena, series, a, b, &labels);
-    for (size_t r = 0; r < series->run_count; r++) {
-        struct rps_comparison_line *line = &series->run[r];
-
-        if (line != a && line != b)
-            take_slots(comparison->arena, line, comparison->run[r].side == RPS_SIDE_A ? a : b,
-                       &labels);
-    }
     return 0;
-}
-
-double rps_comparison_place(const struct rps_comparison_series *series, size_t run, double time_s)
-{
-    const struct rps_comparison_stretch *stretch;
-    const struct rps_comparison_slot *slot;
-    double share;
-
-    stretch = rps_comparison_stretch_at(&series->run[run], time_s);
-    if (stretch->slot == SIZE_MAX)
-        return NAN;
-    slot = &series->slot[stretch->slot];
-    share =
-        stretch->to > stretch->from ? (time_s - stretch->from) / (stretch->to - stretch->from) : 0;
-    return slot->from + fmin(1, fmax(0, share)) * (slot->to - slot->from);
-}
-
-static int begins_by(const void *stretch, const void *time_s)
-{
-    return ((const struct rps_comparison_stretch *)stretch)->from <= *(const double *)time_s;
-}
-
-const struct rps_comparison_stretch *
-rps_comparison_stretch_at(const struct rps_comparison_line *line, double time_s)
-{
-    size_t at = rps_array_find(line->stretch, line->stretch_count, sizeof(*line->stretch),
-                               begins_by, &time_s);
-
-    return &line->stretch[at > 0 ? at - 1 : 0];
 }
 
 /* --- all -------------------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
 /*
  * The values of one run: its periods are added up once, over the whole and over each row, and the
- * figures made of the sums. Where one run stands against one, what the formulas are made of is
- * kept rotation by rotation, since how a figure varies within a row can be told only when the sums
- * of the row are known.
+ * figures made of the sums.
  *
  * A figure's floor is what chance makes of it: counts vary as Poisson's do, a boundary between
  * phases lies anywhere in a period.
@@ -13,47 +11,23 @@
 #include <string.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/rotation.h"
 #include "rpistat/tally.h"
 #include "rpistat/walk.h"
 
 /* How sure the end of a run is. */
 #define END_S 1e-3
 
-/* A 95 % interval in deviations. */
-#define INTERVAL_DEVIATIONS (2 * 1.96)
-
-/* What is smaller beside its parts is a sum of 0. */
-#define NOTHING 1e-6
-
-/* Nothing is known, since there is too little of it. */
-static const struct rps_within too_short = {0, 1, 0};
-
-/* The observations of a run: a rotation, or block, each. */
-struct observations {
-    int operand_count;
-    int *operand; /* those that metrics use */
-    size_t count;
-    double *value; /* value[i * operand_count + k] */
-    size_t *row;   /* 0: in no row but the whole */
-};
-
-/* All but what tallies and the rotation own lies in the comparison's arena. */
+/* All but what tallies own lies in the comparison's arena. */
 struct measuring {
     const struct rps_comparison *comparison;
     const struct rps_comparison_run *run;
     struct rps_compared_run *compared;
-    int is_single;           /* 1: one run against one */
     struct rps_tally *tally; /* of each row */
     size_t *times;           /* of each row: its phases in this run */
     int64_t *length_ns;      /* of these together */
     double grain_s;          /* how fine boundaries are known */
-    struct rps_rotation rotation;
-    size_t rotation_phase; /* SIZE_MAX: of several, or of none */
     size_t at;
-    double *operand;           /* of the tally that is looked at */
-    double *derivative, *term; /* scratch: by the operands, of the observations of a row */
-    struct observations seen;
+    double *operand; /* of the tally that is looked at */
 };
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -64,41 +38,14 @@ static size_t row_of(const struct measuring *measuring, size_t phase)
     return phase == SIZE_MAX ? 0 : (size_t)(measuring->run->phases.phase[phase].label + 1);
 }
 
-static void end_rotation(struct measuring *measuring)
-{
-    struct rps_arena *arena = measuring->comparison->arena;
-    struct observations *seen = &measuring->seen;
-    size_t operands = (size_t)seen->operand_count;
-
-    if (!measuring->is_single || measuring->rotation.tally.periods == 0)
-        return;
-    seen->value = rps_arena_grow(arena, seen->value, seen->count, operands * sizeof(*seen->value));
-    seen->row = rps_arena_grow(arena, seen->row, seen->count, sizeof(*seen->row));
-    rps_tally_operands(&measuring->rotation.tally, measuring->compared->plan, measuring->operand);
-    for (size_t k = 0; k < operands; k++)
-        seen->value[seen->count * operands + k] = measuring->operand[seen->operand[k]];
-    seen->row[seen->count++] = row_of(measuring, measuring->rotation_phase);
-    rps_rotation_reset(&measuring->rotation);
-}
-
 static void add_period(struct measuring *measuring, const struct rps_period *period)
 {
     const struct rps_phases *phases = &measuring->run->phases;
-    size_t end = rps_phases_at(phases, rps_period_last(period), &measuring->at);
     size_t at = rps_phases_at(phases, period->period, &measuring->at);
 
     rps_tally_add(&measuring->tally[0], period);
     if (row_of(measuring, at) > 0)
         rps_tally_add(&measuring->tally[row_of(measuring, at)], period);
-    if (!measuring->is_single)
-        return;
-    if (rps_rotation_ends(&measuring->rotation, period))
-        end_rotation(measuring);
-    if (measuring->rotation.tally.periods == 0)
-        measuring->rotation_phase = at;
-    if (measuring->rotation_phase != at || end != at)
-        measuring->rotation_phase = SIZE_MAX;
-    rps_rotation_add(&measuring->rotation, period);
 }
 
 /* --- variances -------------------------------------------------------------------------------- */
@@ -156,85 +103,6 @@ static double length_variance(const struct measuring *measuring, size_t row)
     return (double)measuring->times[row] * measuring->grain_s * measuring->grain_s / 6;
 }
 
-/* What one observation adds to a formula, by its derivatives. */
-static double term_of(const struct observations *seen, size_t i, const double *derivative)
-{
-    double sum = 0;
-
-    for (int k = 0; k < seen->operand_count; k++) {
-        if (derivative[k] != 0)
-            sum += derivative[k] * seen->value[i * (size_t)seen->operand_count + (size_t)k];
-    }
-    return sum;
-}
-
-/* The derivatives by the operands of observations; 0 when the formula grows with the length of the
- * stretch, as a total does. */
-static int find_derivatives(struct measuring *measuring, const struct rps_formula *formula,
-                            double *ret)
-{
-    const struct observations *seen = &measuring->seen;
-    double sum = 0, parts = 0;
-
-    memset(ret, 0, (size_t)seen->operand_count * sizeof(*ret));
-    for (int i = 0; i < formula->step_count; i++) {
-        for (int k = 0; k < seen->operand_count; k++) {
-            double part;
-
-            if (formula->step[i].op != RPS_FORMULA_OPERAND ||
-                formula->step[i].operand != seen->operand[k] || came_before(formula, i))
-                continue;
-            ret[k] = rps_formula_derivative(formula, measuring->operand, seen->operand[k]);
-            part = ret[k] * measuring->operand[seen->operand[k]];
-            sum += part;
-            parts += fabs(part);
-        }
-    }
-    return fabs(sum) <= NOTHING * parts;
-}
-
-/* How a metric varies within the row whose operands are filled: what is seen of it in the rotations
- * that lie wholly in it goes for all of it. */
-static struct rps_within find_within(struct measuring *measuring, size_t row,
-                                     const struct rps_formula *formula)
-{
-    const struct observations *seen = &measuring->seen;
-    struct rps_within within = {NAN, 0, 0};
-    double seconds = 0;
-    size_t count = 0;
-
-    if (!find_derivatives(measuring, formula, measuring->derivative))
-        return within;
-    for (size_t i = 0; i < seen->count; i++) {
-        if (row > 0 && seen->row[i] != row)
-            continue;
-        measuring->term[count++] = term_of(seen, i, measuring->derivative);
-        seconds += seen->value[i * (size_t)seen->operand_count];
-    }
-    within = rps_within_find(measuring->term, count);
-    if (isnan(within.variance))
-        return too_short;
-    within.variance *= measuring->operand[RPS_OPERAND_SECONDS] / seconds;
-    return within;
-}
-
-/* The same with what estimating it from turns adds. */
-static struct rps_within find_uncertainty(struct measuring *measuring, size_t row,
-                                          const struct rps_formula *formula)
-{
-    struct rps_interval interval =
-        rps_tally_formula_interval(&measuring->tally[row], formula, measuring->operand);
-    double deviation = (interval.high - interval.low) / INTERVAL_DEVIATIONS;
-    struct rps_within within = find_within(measuring, row, formula);
-
-    if (interval.certainty == RPS_CERTAINTY_NONE || interval.certainty > RPS_CERTAINTY_START)
-        return too_short;
-    if (!rps_interval_has_ends(&interval))
-        return within;
-    within.variance += deviation * deviation;
-    return isnan(deviation) ? too_short : within;
-}
-
 /* --- values ----------------------------------------------------------------------------------- */
 
 static int is_estimated(const struct rps_tally *tally, enum rps_comparison_kind kind,
@@ -281,7 +149,7 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
     enum rps_comparison_kind kind = measuring->comparison->figure[figure].kind;
     const struct rps_formula *formula = rps_compared_formula(measuring->compared, figure);
     const struct rps_tally *tally = &measuring->tally[row];
-    struct rps_change_value ret = {.value = NAN, .variance = NAN};
+    struct rps_change_value ret = {.value = NAN};
     double length = length_variance(measuring, row), rate;
 
     if (kind == RPS_FIGURE_TIME) {
@@ -304,13 +172,6 @@ static struct rps_change_value value_of(struct measuring *measuring, size_t row,
     rate = ret.value / measuring->operand[RPS_OPERAND_SECONDS];
     if (kind != RPS_FIGURE_METRIC && (row > 0 || kind == RPS_FIGURE_CPU) && isfinite(rate))
         ret.floor += length * rate * rate;
-    if (kind == RPS_FIGURE_METRIC && measuring->is_single) {
-        struct rps_within within = find_uncertainty(measuring, row, formula);
-
-        ret.variance = within.variance;
-        ret.degrees = within.degrees;
-        ret.effective = within.effective;
-    }
     return ret;
 }
 
@@ -345,8 +206,8 @@ static void evaluate(struct measuring *measuring)
 
         rps_tally_operands(&measuring->tally[row], measuring->compared->plan, measuring->operand);
         for (size_t f = 0; f < comparison->figure_count; f++)
-            value[f] = is_there ? value_of(measuring, row, f)
-                                : (struct rps_change_value){.value = NAN, .variance = NAN};
+            value[f] =
+                is_there ? value_of(measuring, row, f) : (struct rps_change_value){.value = NAN};
     }
 }
 
@@ -371,35 +232,6 @@ static void look_back(struct measuring *measuring)
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
-
-/* The operands of metrics, the elapsed time first. */
-static void list_operands(struct measuring *measuring)
-{
-    struct rps_arena *arena = measuring->comparison->arena;
-    int operands = rps_plan_operand_count(measuring->compared->plan);
-    char *is_used = rps_arena_get(arena, (size_t)operands + 1, 1);
-    struct observations *seen = &measuring->seen;
-
-    seen->operand = rps_arena_get(arena, (size_t)operands + 1, sizeof(*seen->operand));
-    measuring->operand = rps_arena_get(arena, (size_t)operands + 1, sizeof(*measuring->operand));
-    measuring->derivative =
-        rps_arena_get(arena, (size_t)operands + 1, sizeof(*measuring->derivative));
-    for (size_t f = 0; f < measuring->comparison->figure_count; f++) {
-        const struct rps_formula *formula = rps_compared_formula(measuring->compared, f);
-
-        for (int i = 0;
-             measuring->comparison->figure[f].kind == RPS_FIGURE_METRIC && i < formula->step_count;
-             i++) {
-            if (formula->step[i].op == RPS_FORMULA_OPERAND)
-                is_used[formula->step[i].operand] = 1;
-        }
-    }
-    seen->operand[seen->operand_count++] = RPS_OPERAND_SECONDS;
-    for (int k = 0; k < operands; k++) {
-        if (is_used[k] && k != RPS_OPERAND_SECONDS)
-            seen->operand[seen->operand_count++] = k;
-    }
-}
 
 /* How long each row is in this run, and how often it comes. */
 static void count_phases(struct measuring *measuring)
@@ -429,12 +261,13 @@ static int begin(struct measuring *measuring, struct rps_error *err)
     measuring->length_ns = rps_arena_get(arena, rows, sizeof(*measuring->length_ns));
     measuring->compared->value = rps_arena_get(arena, rows * measuring->comparison->figure_count,
                                                sizeof(*measuring->compared->value));
-    list_operands(measuring);
+    measuring->operand =
+        rps_arena_get(arena, (size_t)rps_plan_operand_count(measuring->compared->plan) + 1,
+                      sizeof(*measuring->operand));
     count_phases(measuring);
     for (size_t row = 0; row < rows && result == 0; row++)
         result = rps_tally_init(&measuring->tally[row], measuring->compared->plan, err);
-    return result == 0 ? rps_rotation_init(&measuring->rotation, measuring->compared->plan, err)
-                       : result;
+    return result;
 }
 
 static int walk(struct measuring *measuring, struct rps_error *err)
@@ -454,7 +287,6 @@ static int walk(struct measuring *measuring, struct rps_error *err)
     }
     while (rps_walk_next(&walk, &result, err))
         add_period(measuring, walk.period);
-    end_rotation(measuring);
     rps_cpu_series_free(&series);
     return result;
 }
@@ -463,10 +295,7 @@ int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct 
 {
     struct measuring measuring = {.comparison = &work->comparison,
                                   .run = &work->comparison.run[run],
-                                  .compared = &work->run[run],
-                                  .is_single = work->comparison.a_count == 1 &&
-                                               work->comparison.b_count == 1,
-                                  .rotation_phase = SIZE_MAX};
+                                  .compared = &work->run[run]};
     int result = begin(&measuring, err);
 
     if (result == 0)
@@ -474,13 +303,10 @@ int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct 
     if (result == 0)
         result = read_system(&measuring, err);
     if (result == 0) {
-        measuring.term =
-            rps_arena_get(work->comparison.arena, measuring.seen.count, sizeof(*measuring.term));
         evaluate(&measuring);
         look_back(&measuring);
     }
     for (size_t row = 0; row < work->comparison.row_count; row++)
         rps_tally_free(&measuring.tally[row]);
-    rps_rotation_free(&measuring.rotation);
     return result;
 }

@@ -10,13 +10,14 @@
 #include "rpistat/words.h"
 
 #define LEAST_PERCENT .1
-#define ALL_OF_IT     .01  /* a phase that lacks less of the time than this is the whole */
+#define TIMES_MOST    1e6  /* of a factor that is written out */
 #define CHANGED_LEAST .005 /* by less of it the whole hardly changed, shares of which say nothing */
+#define FACT_LEAST    .05  /* of one run a side: a logarithm */
 #define LONG_S        1000 /* seconds that are minutes and hours */
 #define LONGEST_S     9e9  /* that fit into nanoseconds */
 #define STORE_WIDTH   40   /* characters of a path */
 #define LABEL_WIDTH   32
-#define RANGES_MOST   20 /* of the numbers of runs */
+#define NUMBERS_WIDTH 100 /* of runs */
 #define COMMAND_WIDTH 160
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -71,8 +72,10 @@ static const char *factor_text(struct rps_arena *arena, double times)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
 
-    if (fabs(times) >= 1e4 || times <= 0)
+    if (times <= 0)
         return rps_arena_text(arena, rps_text_number(text, sizeof(text), times));
+    if (times > TIMES_MOST)
+        return "over 1000000";
     if (times >= .095)
         return rps_arena_text(arena, rps_words_times(text, sizeof(text), times));
     return times < 1e-4
@@ -128,7 +131,7 @@ static const char *interval_text(struct rps_arena *arena,
                            ratio_text(arena, change, change->high), is_factor(change) ? 'x' : '%');
 }
 
-/* "less", "more", "not shown", "untested", "too short", "-". */
+/* "less", "more", "perhaps less", "not shown", "-". */
 static const char *verdict_text(const struct rps_change *change)
 {
     switch (rps_comparison_verdict(change)) {
@@ -136,14 +139,14 @@ static const char *verdict_text(const struct rps_change *change)
         return "less";
     case RPS_VERDICT_MORE:
         return "more";
+    case RPS_VERDICT_PERHAPS:
+        return change->b < change->a ? "perhaps less" : "perhaps more";
     case RPS_VERDICT_SAME:
         return "not shown";
     case RPS_VERDICT_NONE:
         break;
     }
-    return change->why == RPS_CHANGE_SINGLE  ? "untested"
-           : change->why == RPS_CHANGE_SHORT ? "too short"
-                                             : "-";
+    return "-";
 }
 
 struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
@@ -157,6 +160,46 @@ struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
         .interval = interval_text(arena, figure, change),
         .verdict = verdict_text(change),
     };
+}
+
+double rps_comparison_limit_runs(const struct rps_comparison *comparison,
+                                 const struct rps_comparison_limit *limit)
+{
+    const struct rps_change *change = &comparison->row[limit->row].change[limit->figure];
+    size_t least =
+        comparison->a_count > comparison->b_count ? comparison->a_count : comparison->b_count;
+    double runs = rps_change_runs(change, limit->change);
+
+    if (limit->answer != RPS_CHANGE_UNDECIDED || isnan(runs))
+        return NAN;
+    return fmax(runs, (double)least + 1);
+}
+
+const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
+                                      const struct rps_comparison_limit *limit)
+{
+    const struct rps_change *change = &comparison->row[limit->row].change[limit->figure];
+    struct rps_arena *arena = comparison->arena;
+    struct rps_comparison_words words =
+        rps_comparison_words(arena, &comparison->figure[limit->figure], change);
+    double runs = rps_comparison_limit_runs(comparison, limit);
+    const char *text = rps_arena_print(
+        arena, "'%s' %s: %s%s%s%s", limit->text, rps_change_answers[limit->answer], words.change,
+        words.interval[0] ? " (" : "", words.interval, words.interval[0] ? ")" : "");
+
+    if (limit->answer != RPS_CHANGE_UNDECIDED)
+        return text;
+    if (isnan(runs))
+        return rps_arena_print(arena,
+                               "%s; one run a side does not tell how much runs vary: record "
+                               "several of each, as with 'rpistat record --repeat 5'",
+                               text);
+    if (isinf(runs))
+        return rps_arena_print(arena,
+                               "%s; it is so near the limit that no number of runs would "
+                               "decide it",
+                               text);
+    return rps_arena_print(arena, "%s; about %.0f runs of each would decide it", text, runs);
 }
 
 int rps_comparison_is_changed(const struct rps_change *change)
@@ -190,7 +233,7 @@ double rps_comparison_share_of_change(const struct rps_comparison *comparison, s
     const struct rps_change *whole = elapsed >= 0 ? &comparison->row[0].change[elapsed] : NULL;
     double share = rps_comparison_longer(comparison, row) / rps_comparison_longer(comparison, 0);
 
-    return !whole || fabs(share) > 99 || rps_comparison_verdict(whole) == RPS_VERDICT_SAME ||
+    return !whole || fabs(share) > 99 || (!isnan(whole->p) && !rps_comparison_is_changed(whole)) ||
                    fabs(whole->ratio) < CHANGED_LEAST
                ? NAN
                : share;
@@ -228,17 +271,14 @@ static int is_clock(const struct rps_comparison_figure *figure)
            (strcmp(figure->unit, "ns") == 0 || strcmp(figure->unit, "cycles") == 0);
 }
 
-int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t row,
-                                    size_t figure)
+int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t figure)
 {
     const struct rps_comparison_figure *rate = &comparison->figure[figure];
-    const struct rps_change *change = comparison->row[row].change;
 
     for (size_t f = 0; f < comparison->figure_count && strcmp(rate->unit, "/s") == 0; f++) {
         if (comparison->figure[f].kind == RPS_FIGURE_TOTAL &&
             strcmp(comparison->figure[f].label, rate->label) == 0)
-            return rps_comparison_is_changed(&change[f]) ||
-                   !rps_comparison_is_changed(&change[figure]);
+            return 1;
     }
     return 0;
 }
@@ -252,6 +292,15 @@ static double magnitude(const struct rps_change *change)
     return isfinite(found) ? fmin(found, most) : most;
 }
 
+/* 1: it changed, or is a fact of one run a side that is too large to be nothing. */
+static int is_tellable(const struct rps_comparison_figure *figure, const struct rps_change *change)
+{
+    return rps_comparison_is_changed(change) ||
+           (change->why == RPS_CHANGE_SINGLE && magnitude(change) > FACT_LEAST &&
+            (figure->kind != RPS_FIGURE_TOTAL ||
+             fmax(change->a, change->b) >= RPS_COMPARISON_COUNTED_LEAST));
+}
+
 size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t row,
                               const size_t *said, size_t count)
 {
@@ -262,8 +311,8 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
         const struct rps_comparison_figure *figure = &comparison->figure[f];
         const struct rps_change *change = &comparison->row[row].change[f];
         int again = figure->kind == RPS_FIGURE_TIME || figure->kind == RPS_FIGURE_SYSTEM ||
-                    is_clock(figure) || !rps_comparison_is_changed(change) ||
-                    rps_comparison_is_said_by_total(comparison, row, f);
+                    is_clock(figure) || !is_tellable(figure, change) ||
+                    rps_comparison_is_said_by_total(comparison, f);
         double found;
 
         for (size_t s = 0; s < count; s++)
@@ -277,63 +326,32 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
     return best;
 }
 
-size_t rps_comparison_shown_rows(const struct rps_comparison *comparison)
-{
-    const struct rps_comparison_row *row = comparison->row;
-    int elapsed = rps_comparison_figure(comparison, "elapsed");
-
-    if (comparison->row_count != 2 || elapsed < 0)
-        return comparison->row_count;
-    return fabs(row[1].change[elapsed].a / row[0].change[elapsed].a - 1) < ALL_OF_IT &&
-                   fabs(row[1].change[elapsed].b / row[0].change[elapsed].b - 1) < ALL_OF_IT
-               ? 1
-               : 2;
-}
-
 /* --- what was compared ------------------------------------------------------------------------ */
 
-static size_t count_tests(const struct rps_comparison *comparison, size_t from, size_t to)
+size_t rps_comparison_tests(const struct rps_comparison *comparison)
 {
     size_t tests = 0;
 
-    for (size_t r = from; r < to; r++) {
+    for (size_t r = 0; r < rps_comparison_shown_rows(comparison); r++) {
         for (size_t f = 0; f < comparison->figure_count; f++)
             tests += (size_t)rps_change_is_tested(&comparison->row[r].change[f]);
     }
     return tests;
 }
 
-size_t rps_comparison_tests(const struct rps_comparison *comparison)
-{
-    size_t end = rps_comparison_family_end(comparison);
-    size_t whole = count_tests(comparison, 0, end);
-    size_t phase = count_tests(comparison, end, comparison->row_count);
-
-    return whole > phase ? whole : phase;
-}
-
-/* "1-3,7": the numbers of a side's runs, where they are one behind the other as a range. */
+/* "1-3,7": the numbers of a side's runs. */
 static const char *numbers_of(const struct rps_comparison *comparison,
                               enum rps_comparison_side side)
 {
-    const struct rps_comparison_run *run = comparison->run;
-    size_t end = side == RPS_SIDE_A ? comparison->a_count : comparison->run_count;
-    size_t i = side == RPS_SIDE_A ? 0 : comparison->a_count;
-    const char *numbers = "";
-    int ranges = 0;
+    size_t count = side == RPS_SIDE_A ? comparison->a_count : comparison->b_count;
+    const struct rps_comparison_run *run =
+        &comparison->run[side == RPS_SIDE_A ? 0 : comparison->a_count];
+    int64_t *number = rps_arena_get(comparison->arena, count, sizeof(*number));
+    char text[NUMBERS_WIDTH];
 
-    for (size_t last; i < end; i = last + 1) {
-        last = i;
-        while (last + 1 < end && (uint64_t)run[last + 1].run_id == (uint64_t)run[last].run_id + 1)
-            last++;
-        if (ranges++ == RANGES_MOST)
-            return rps_arena_print(comparison->arena, "%s...", numbers);
-        numbers = rps_arena_print(comparison->arena, "%s%s%" PRId64, numbers, ranges > 1 ? "," : "",
-                                  run[i].run_id);
-        if (last > i)
-            numbers = rps_arena_print(comparison->arena, "%s-%" PRId64, numbers, run[last].run_id);
-    }
-    return numbers;
+    for (size_t i = 0; i < count; i++)
+        number[i] = run[i].run_id;
+    return rps_arena_text(comparison->arena, rps_text_numbers(text, sizeof(text), number, count));
 }
 
 static const char *cut(const struct rps_comparison *comparison, const char *text, int width)
@@ -454,13 +472,11 @@ const char *rps_comparison_tested_text(const struct rps_comparison *comparison)
 {
     size_t tests = rps_comparison_tests(comparison), a = comparison->a_count,
            b = comparison->b_count;
-    const char *by = "by what varies within the runs: that they differ, not why";
+    const char *by = "run by run (Welch's t test)";
 
     if (tests == 0)
-        return "nothing";
-    if (a > 1 && b > 1)
-        by = "run by run (Welch's t test)";
-    else if (a > 1 || b > 1)
+        return ""; /* a remark says it of one run a side */
+    if (a == 1 || b == 1)
         by =
             rps_arena_print(comparison->arena,
                             "one run by how the %zu others vary (Student's t test)", a > 1 ? a : b);

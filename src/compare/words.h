@@ -30,9 +30,11 @@ int rps_comparison_is_changed(const struct rps_change *change);
 /* 1: the change may be said: it is one, or a fact of one run a side, of which there is no test. */
 int rps_comparison_is_sayable(const struct rps_change *change);
 
-/* 1: a rate whose events are there as a total, which says as much of the row. */
-int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t row,
-                                    size_t figure);
+/* An event in one run a side, to be said without a test. */
+#define RPS_COMPARISON_COUNTED_LEAST 1000
+
+/* 1: a rate whose events are there as a total, which says as much. */
+int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t figure);
 
 /* Seconds that a row takes longer at side B, of which a side alone has all; NaN: not known. */
 double rps_comparison_longer(const struct rps_comparison *comparison, size_t row);
@@ -52,9 +54,6 @@ size_t rps_comparison_telling(const struct rps_comparison *comparison, size_t ro
  * figure explains, as a logarithm. NaN: it is neither instructions nor CPI nor CPU use. */
 double rps_comparison_explains(const struct rps_comparison_figure *figure,
                                const struct rps_change *change);
-
-/* Rows that say something of their own: without the only kind of phases where that is the whole. */
-size_t rps_comparison_shown_rows(const struct rps_comparison *comparison);
 
 /* How many tests of figures p was corrected for together. */
 size_t rps_comparison_tests(const struct rps_comparison *comparison);

@@ -73,11 +73,11 @@ int rps_comparison_find_figures(struct rps_comparison_work *work, struct rps_err
 /* Walk one run, whose phases have their rows, and make its values. */
 int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct rps_error *err);
 
-/* How many rows, from the whole on, are corrected for together: all of them, but a run of one phase
- * is not two things. */
-size_t rps_comparison_family_end(const struct rps_comparison *comparison);
+/* Rows that say something of their own: without the only kind of phases where that is the whole. */
+size_t rps_comparison_shown_rows(const struct rps_comparison *comparison);
 
-/* Call `family` for the rows from ... to - 1 that are corrected for together. */
+/* Call `family` for the rows from ... to - 1 that are corrected for together: all of them, but a run
+ * of one phase is not two things. */
 typedef void rps_comparison_family(struct rps_comparison *comparison, size_t from, size_t to);
 void rps_comparison_each_family(struct rps_comparison *comparison, rps_comparison_family *family);
 

@@ -190,6 +190,13 @@ int rps_system_time_is_of_one(const struct rps_system_time *time)
     return time->elapsed_s > 0 && time->threads_s <= ONE_THREAD * time->elapsed_s;
 }
 
+double rps_system_taken(double on_s, double wait_s, double most_s)
+{
+    double alone_s = most_s < on_s + wait_s ? most_s : on_s + wait_s;
+
+    return on_s < alone_s ? 1 - on_s / alone_s : on_s + wait_s >= 0 ? 0 : NAN;
+}
+
 double rps_system_time_waited(const struct rps_system_time *time)
 {
     return time->elapsed_s > 0 ? time->wait_s / (time->on_s + time->wait_s) : NAN;

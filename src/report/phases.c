@@ -782,6 +782,9 @@ static void say_levels(struct rps_block *block, const struct rps_phase_output *o
 
     if (finest > 1)
         rps_block_line(block, "Levels have 1 to %zu phases: --level N, or fine", finest);
+    if (finest > 1 && output->is_passing)
+        rps_block_line(block, "Letters of this level; code B and --from phase:B mean those of "
+                              "'rpistat phases' alone");
 }
 
 /* A time that --from takes, not before the one that is said. */

@@ -4,16 +4,14 @@
  *
  * usage: changes [--quick] [PART...]
  *
- * pairs: two runs of the same, one against one, by series and periods; the ratio of sums differs by
- *     Welch's test on periods (welch), by rpistat's (alarms), of the pairs about which it tells
- *     (told); those that it calls too short to tell (short); width of its intervals, in
- *     those of somebody who knows the variance
  * groups: several runs of the same, or one against several, that differ by 1 %: as normal numbers,
  *     these with four fifths of the variance in common to all figures of a run (related), and in
  *     two modes
  * power: five runs against five, 1 % between runs: p below .05 (found), as the only change of 40
- *     figures (of 40), found and the estimate beyond 3 % (fails), the whole interval beyond 3 %
- *     (proven)
+ *     figures (of 40)
+ * gate: a limit of +3 %, as of `compare --fail-if`: how often it holds, fails, and is undecided; of
+ *     the undecided the median of the runs a side that it is told to take (more), and how often it
+ *     is decided when so many are recorded anew (decided), up to 200
  *
  * Percents, at p < .05; any: of comparisons of 40 independent figures, those with an alarm after
  * correction. All parts by default. --quick: a tenth of the pairs.
@@ -34,6 +32,7 @@
 #define PERIODS_MOST 3000
 #define RUNS_MOST    10
 #define POWER_RUNS   5
+#define GATE_MOST    200 /* runs a side that are recorded anew */
 
 #define ALARM   .05
 #define BETWEEN .01 /* standard deviation between runs */
@@ -52,125 +51,7 @@ static double normal(uint64_t *random)
     return sqrt(2 * exponential(random)) * cos(2 * PI * rps_random_unit(random));
 }
 
-/* --- series of variance 1 --------------------------------------------------------------------- */
-
-static void add_ar(uint64_t *random, double phi, double variance, double *z, size_t n)
-{
-    double value = normal(random), deviation = sqrt(variance), shock = sqrt(1 - phi * phi);
-
-    for (size_t i = 0; i < n; i++) {
-        z[i] += deviation * value;
-        value = phi * value + shock * normal(random);
-    }
-}
-
-static void fill_ar(uint64_t *random, double phi, double *z, size_t n)
-{
-    add_ar(random, phi, 1, z, n);
-}
-
-/* A slow one of the given correlation beside white noise, and beside a quick one. */
-static void fill_white_slow(uint64_t *random, double phi, double *z, size_t n)
-{
-    add_ar(random, 0, .5, z, n);
-    add_ar(random, phi, .5, z, n);
-}
-
-static void fill_quick_slow(uint64_t *random, double phi, double *z, size_t n)
-{
-    add_ar(random, .5, .5, z, n);
-    add_ar(random, phi, .5, z, n);
-}
-
-/* Two phases in turn, of exponential length. */
-static void fill_turns(uint64_t *random, double length, double *z, size_t n)
-{
-    double level = rps_random_unit(random) < .5 ? -1 : 1, left = length * exponential(random);
-
-    for (size_t i = 0; i < n; i++) {
-        z[i] = .9 * level + .4 * normal(random);
-        left -= 1;
-        if (left < 0) {
-            level = -level;
-            left += length * exponential(random);
-        }
-    }
-}
-
-static void fill_sine(uint64_t *random, double period, double *z, size_t n)
-{
-    double phase = 2 * PI * rps_random_unit(random);
-
-    for (size_t i = 0; i < n; i++)
-        z[i] = 1.3 * sin(phase + 2 * PI * (double)i / period) + .4 * normal(random);
-}
-
-static const struct kind {
-    const char *name;
-    void (*fill)(uint64_t *random, double number, double *z, size_t n); /* z: zeros */
-    double number;
-} kinds[] = {
-    {"white", fill_ar, 0},
-    {"AR .5", fill_ar, .5},
-    {"AR .8", fill_ar, .8},
-    {"AR .9", fill_ar, .9},
-    {"AR .97", fill_ar, .97},
-    {"white + AR .9", fill_white_slow, .9},
-    {"white + AR .97", fill_white_slow, .97},
-    {"AR .5 + AR .97", fill_quick_slow, .97},
-    {"turns of 20", fill_turns, 20},
-    {"sine of 30", fill_sine, 30},
-    {"sine of 200", fill_sine, 200},
-};
-
-/* --- one against one -------------------------------------------------------------------------- */
-
-/* A run: a ratio of sums, as CPI is of cycles and instructions, and by its periods. */
-struct run {
-    struct rps_change_value value;
-    double mean, variance; /* of the mean of the periods' ratios, as if they were independent */
-};
-
-static struct run make_run(const struct kind *kind, size_t n, uint64_t *random)
-{
-    static double x[PERIODS_MOST], y[PERIODS_MOST];
-    double sum_x = 0, sum_y = 0, sum = 0, squares = 0, ratio;
-    struct rps_within within;
-    struct run ret;
-
-    memset(y, 0, n * sizeof(*y));
-    kind->fill(random, kind->number, y, n);
-    for (size_t i = 0; i < n; i++) {
-        double cpi = 1 + .1 * y[i];
-
-        x[i] = 1e6 * (1 + .2 * rps_random_unit(random));
-        y[i] = cpi * x[i];
-        sum_x += x[i];
-        sum_y += y[i];
-        sum += cpi;
-        squares += cpi * cpi;
-    }
-    ratio = sum_y / sum_x;
-    for (size_t i = 0; i < n; i++)
-        y[i] -= ratio * x[i];
-    within = rps_within_find(y, n);
-    ret.mean = sum / (double)n;
-    ret.variance = (squares / (double)n - ret.mean * ret.mean) / (double)(n - 1);
-    ret.value = (struct rps_change_value){.value = ratio,
-                                          .variance = within.variance / sum_x / sum_x,
-                                          .degrees = within.degrees,
-                                          .effective = within.effective};
-    return ret;
-}
-
-static struct rps_change compare_pair(const struct kind *kind, size_t n, uint64_t *random,
-                                      int *ret_welch)
-{
-    struct run a = make_run(kind, n, random), b = make_run(kind, n, random);
-
-    *ret_welch = fabs(a.mean - b.mean) > 1.96 * sqrt(a.variance + b.variance);
-    return rps_change_find(&a.value, 1, &b.value, 1);
-}
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /* Whether there is an alarm after correction. */
 static int any_alarm(const double *p)
@@ -189,45 +70,6 @@ static int any_alarm(const double *p)
     rps_arena_free(arena);
     return ret;
 }
-
-static void print_pair(const struct kind *kind, size_t n, int pairs)
-{
-    int welch = 0, told = 0, alarms = 0, any = 0;
-    double p[TESTS], squares = 0, widths = 0;
-    uint64_t random = n;
-
-    for (int i = 0; i < pairs; i++) {
-        int by_welch;
-        struct rps_change change = compare_pair(kind, n, &random, &by_welch);
-
-        welch += by_welch;
-        told += !isnan(change.p);
-        alarms += change.p < ALARM;
-        squares += change.ratio * change.ratio;
-        widths += isnan(change.p) ? 0 : (change.high - change.low) / 2;
-        p[i % TESTS] = change.p;
-        if (i % TESTS == TESTS - 1)
-            any += any_alarm(p);
-    }
-    printf("%-16s %8zu %8.1f %8.1f %8.1f %8.1f %8.1f %8.2f\n", kind->name, n, 100. * welch / pairs,
-           100. * alarms / pairs, told > 0 ? 100. * alarms / told : NAN,
-           100. * (pairs - told) / pairs, 100. * any * TESTS / pairs,
-           told > 0 ? widths / told / (1.96 * sqrt(squares / pairs)) : NAN);
-    fflush(stdout);
-}
-
-static void print_pairs(int pairs)
-{
-    static const size_t lengths[] = {60, 200, 600, PERIODS_MOST};
-
-    printf("\n%-16s %8s %8s %8s %8s %8s %8s %8s\n", "pairs", "periods", "welch", "alarms", "told",
-           "short", "any", "width");
-    for (size_t k = 0; k < COUNT(kinds); k++)
-        for (size_t i = 0; i < COUNT(lengths); i++)
-            print_pair(&kinds[k], lengths[i], pairs);
-}
-
-/* --- groups ----------------------------------------------------------------------------------- */
 
 /* What runs differ by. */
 static double two_modes(uint64_t *random)
@@ -291,34 +133,88 @@ static void print_groups(int pairs)
 
 /* --- power ------------------------------------------------------------------------------------ */
 
+/* Of runs that differ by `between`. */
+static struct rps_change draw_change(double change, double between, size_t runs, uint64_t *random)
+{
+    static struct rps_change_value value[2][GATE_MOST];
+
+    for (size_t r = 0; r < 2 * runs; r++)
+        value[r % 2][r / 2].value = (r % 2 ? 1 + change : 1) * exp(between * normal(random));
+    return rps_change_find(value[0], runs, value[1], runs);
+}
+
 static void print_change(double change, int tries)
 {
-    struct rps_change_value value[2][POWER_RUNS] = {{{0}}};
-    int found = 0, sure = 0, fails = 0, proven = 0;
+    int found = 0, sure = 0;
     uint64_t random = 1;
 
     for (int i = 0; i < tries; i++) {
-        struct rps_change told;
+        struct rps_change told = draw_change(change, BETWEEN, POWER_RUNS, &random);
 
-        for (int r = 0; r < 2 * POWER_RUNS; r++)
-            value[r % 2][r / 2].value = (1 + r % 2 * change) * exp(BETWEEN * normal(&random));
-        told = rps_change_find(value[0], POWER_RUNS, value[1], POWER_RUNS);
         found += told.p < ALARM;
         sure += told.p < ALARM / TESTS;
-        fails += told.p < ALARM && told.ratio > LIMIT;
-        proven += told.low > LIMIT;
     }
-    printf("%+14.0f %% %8.1f %8.1f %8.1f %8.1f\n", 100 * change, 100. * found / tries,
-           100. * sure / tries, 100. * fails / tries, 100. * proven / tries);
+    printf("%+14.0f %% %8.1f %8.1f\n", 100 * change, 100. * found / tries, 100. * sure / tries);
 }
 
 static void print_power(int pairs)
 {
     static const double changes[] = {0, .01, .02, .03, .04, .05, .06, .10};
 
-    printf("\n%-16s %8s %8s %8s %8s\n", "power", "found", "of 40", "fails", "proven");
+    printf("\n%-16s %8s %8s\n", "power", "found", "of 40");
     for (size_t k = 0; k < COUNT(changes); k++)
         print_change(changes[k], 4 * pairs);
+}
+
+/* --- the gate --------------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void print_gate_of(double between, double change, size_t runs, int tries)
+{
+    double *more = calloc((size_t)tries, sizeof(*more));
+    int of[RPS_CHANGE_UNDECIDED + 1] = {0}, decided = 0, again = 0;
+    uint64_t random = 1;
+
+    for (int i = 0; i < tries; i++) {
+        struct rps_change told = draw_change(change, between, runs, &random);
+        enum rps_change_answer answer = rps_change_judge(&told, LIMIT, 1);
+        double anew = rps_change_runs(&told, LIMIT);
+
+        if (answer == RPS_CHANGE_UNDECIDED)
+            more[of[answer]] = anew;
+        of[answer]++;
+        if (answer != RPS_CHANGE_UNDECIDED || anew > GATE_MOST)
+            continue;
+        again++;
+        told = draw_change(change, between, (size_t)anew, &random);
+        decided += rps_change_judge(&told, LIMIT, 1) != RPS_CHANGE_UNDECIDED;
+    }
+    qsort(more, (size_t)of[RPS_CHANGE_UNDECIDED], sizeof(*more), by_size);
+    printf("%+5.0f %% %6.0f %% %6zu %8.1f %8.1f %10.1f %8.0f %8.1f\n", 100 * change, 100 * between,
+           runs, 100. * of[RPS_CHANGE_HOLDS] / tries, 100. * of[RPS_CHANGE_FAILS] / tries,
+           100. * of[RPS_CHANGE_UNDECIDED] / tries,
+           of[RPS_CHANGE_UNDECIDED] > 0 ? more[of[RPS_CHANGE_UNDECIDED] / 2] : NAN,
+           again > 0 ? 100. * decided / again : NAN);
+    free(more);
+}
+
+static void print_gate(int pairs)
+{
+    static const double spreads[] = {.01, .03}, changes[] = {0, .02, .05, .10};
+    static const size_t runs[] = {5, 10};
+
+    printf("\n%7s %8s %6s %8s %8s %10s %8s %8s\n", "gate", "between", "runs", "holds", "fails",
+           "undecided", "more", "decided");
+    for (size_t s = 0; s < COUNT(spreads); s++)
+        for (size_t r = 0; r < COUNT(runs); r++)
+            for (size_t k = 0; k < COUNT(changes); k++)
+                print_gate_of(spreads[s], changes[k], runs[r], pairs);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
@@ -326,11 +222,11 @@ static void print_power(int pairs)
 static const struct part {
     const char *name;
     void (*print)(int pairs);
-} parts[] = {{"pairs", print_pairs}, {"groups", print_groups}, {"power", print_power}};
+} parts[] = {{"groups", print_groups}, {"power", print_power}, {"gate", print_gate}};
 
 static int usage(void)
 {
-    fprintf(stderr, "usage: changes [--quick] [pairs|groups|power]...\n");
+    fprintf(stderr, "usage: changes [--quick] [groups|power|gate]...\n");
     return 2;
 }
 

@@ -486,8 +486,8 @@ def test_compare():
         for number in (1, 2, 3):
             folder.write("script.sim", program.SCRIPT.replace("seed 1", "seed %d\nnoise 2%%" % number))
             folder.record("-q", "--label", "a \"b\"")
-        found = found_by("compare", "1,2", "3", *limits, folder=folder)
-        check_same(found["changes"], rows_by("compare", "1,2", "3", *limits, folder=folder))
+        found = found_by("compare", "1,2", "3", *limits, folder=folder, status=4)
+        check_same(found["changes"], rows_by("compare", "1,2", "3", folder=folder))
         assert [run["side"] for run in found["runs"]] == ["A", "A", "B"], found["runs"]
         assert [(row["limit"], row["label"]) for row in found["limits"]] == [("cpi>+1%", None), ("A:cpi<-1%", "A")]
     found = found_by("compare", "1", "2")

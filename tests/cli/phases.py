@@ -304,8 +304,12 @@ def test_levels():
         assert steps[12 // every] == len(found()["phases"]), steps
         answer = expect(folder.call("phases", "--level", "2"), 0).stdout
         assert re.search(r"^Levels have 1 to 12 phases: --level N, or fine$", answer, re.M), answer
-        part = expect(folder.call("export", "--from", "phase:B", "--to", "phase:B"), 0).stdout
-        assert abs(len(part.splitlines()) - 1 - 240) <= 3, part
+        os.mkdir(folder / "rpistat")
+        folder.write("rpistat/config", "[phases]\nlevel = 2\n")
+        for env, periods in (({}, None), ({"XDG_CONFIG_HOME": folder.path}, 240)):  # kept, where it is chosen for all
+            expect(folder.call("phases", env=environment(**env)), 0)
+            part = expect(folder.call("export", "--from", "phase:B", "--to", "phase:B"), 0).stdout
+            assert (abs(len(part.splitlines()) - 1 - 240) <= 3) == (periods == 240), part
         missing = folder.call("phases", "--level", "9999")
         assert missing.returncode == 2 and "no level of 9999 phases" in missing.stderr, missing
         assert "the finest has 12" in missing.stderr, missing
@@ -460,6 +464,11 @@ def test_kept():
     assert settings["signals"] == ["cpi"] and settings["min_length"] == 9, settings
     phases()
     assert stored(shown) == rows, stored(shown)
+    part = expect(FOLDER.call("report", "--from", "phase:B", "--to", "phase:B"), 0).stdout
+    for options in (["--level", "fine"], ["--level", "1"], ["--at-most", "2"], ["--sensitivity", "-12"]):
+        assert "code B and --from phase:B mean those of 'rpistat phases' alone" in phases(*options).stdout
+        assert stored(shown) == rows, (options, stored(shown))  # letters stay what they were
+    assert expect(FOLDER.call("report", "--from", "phase:B", "--to", "phase:B"), 0).stdout == part
 
 
 def test_kept_levels():

@@ -70,10 +70,10 @@ def check_refused():
 
 
 def check_signal():
-    """a signal, from the terminal or to rpistat alone, ends the series with the run that it meets"""
-    for typed in (True, False):
+    """a signal, from the terminal or to rpistat alone, ends the series with the run that it meets, also one to warm up"""
+    for typed, warmup in ((True, 0), (False, 0), (True, 2), (False, 2)):
         with Folder() as folder:
-            command = [RPISTAT, *series()]
+            command = [RPISTAT, *(series("--warmup", "2") if warmup else series())]
             pid, leader = pty.fork()
             if pid == 0:
                 os.chdir(folder.path)
@@ -90,9 +90,9 @@ def check_signal():
             os.close(leader)
             name = "SIGINT" if typed else "SIGTERM"
             assert os.waitstatus_to_exitcode(status) == 128 + getattr(signal, name), (status, shown)
-            assert name + " ended the series: 2 of 3 runs were recorded" in shown, shown
+            assert name + " ended the series: %d of 3 runs were recorded" % (0 if warmup else 2) in shown, shown
             assert "next: " not in shown, shown
-            assert [run["state"] for run in runs(folder)] == ["complete"] * 2
+            assert warmup or [run["state"] for run in runs(folder)] == ["complete"] * 2
 
 
 def check_preparing():
@@ -113,6 +113,67 @@ def check_preparing():
         assert not os.path.exists(folder / "rpistat.data"), shown
 
 
+def check_warmup():
+    """--warmup runs the command before, unrecorded; one that fails ends it all, and nothing is recorded"""
+    with Folder() as folder:
+        expect(folder.call(*series("--warmup", "2")), 0)
+        assert folder.read("calls").count(b"x") == 5 and len(runs(folder)) == 3
+        expect(folder.call(*counting(), "-q", "--no-samples", "--warmup", "1", "sh", "-c", "echo x >>once"), 0)
+        assert folder.read("once").count(b"x") == 2 and len(runs(folder)) == 4
+    with Folder() as folder:
+        answer = expect(folder.call(*series("--warmup", "2"), env=environment(FAIL="2")), 4)
+        assert answer.stderr == ("rpistat: a run to warm up that failed ended the series: 0 of 3 runs were "
+                                 "recorded\n"), answer.stderr
+        assert not os.path.exists(folder / "rpistat.data")
+        refused(folder.call("record", "--repeat", "2", "--warmup", "1", "no-such-program"), 127, "no-such-program")
+
+
+def check_alternate():
+    """--alternate runs two commands in turn, labelled by their programs, by themselves or by --label"""
+    with Folder() as folder:
+        for name in ("old", "new"):
+            folder.write(name, "#!/bin/sh\necho %s $1 >>calls\n" % name, 0o755)
+
+        def turns(*options):
+            if os.path.exists(folder / "calls"):
+                os.remove(folder / "calls")
+            expect(folder.call(*counting(), "-q", "--no-samples", "--repeat", "2", *options), 0)
+            return folder.read("calls").decode().split("\n")[:-1], [run["label"] for run in runs(folder)][-4:]
+        assert turns("--warmup", "1", "--alternate", "--", "./old", "--", "./new", "-x") == (
+            ["old", "new -x"] * 3, ["old", "new"] * 2)
+        assert turns("--alternate", "./new", "-6", "--", "./new", "-9") == (
+            ["new -6", "new -9"] * 2, ["new -6", "new -9"] * 2)
+        assert turns("--alternate", "./new", "-6", "x y", "z", "--", "./new", "-6", "z")[1] == ["new 'x y'", "new"] * 2
+        assert turns("--label", "slow,fast", "--alternate", "./new", "--", "./new") == (
+            ["new"] * 4, ["slow", "fast"] * 2)
+        sides = json.loads(expect(folder.call("compare", "slow", "fast", "--format", "json"), 0).stdout)
+        assert (sides["a_name"], sides["b_name"]) == ("slow", "fast"), sides
+
+
+def terminal(folder, *arguments, **variables):
+    """What a series shows on a terminal."""
+    leader, follower = pty.openpty()
+    folder.call(*arguments, stdin=follower, stdout=follower, stderr=follower, env=environment(**variables))
+    os.close(follower)
+    shown = shown_on(leader)
+    os.close(leader)
+    return shown
+
+
+def check_summary():
+    """at the end: mean, deviation, range, odd runs, and how both sides are compared"""
+    with Folder() as folder:
+        folder.write("work", "#!/bin/sh\n[ -e warm ] || { touch warm; exec sleep 4; }\n", 0o755)
+        shown = terminal(folder, *counting(), "--no-samples", "--repeat", "6", "--label", "x", "./work")
+        assert re.search(r"rpistat: x, runs 1-6: [\d.]+ s, sd [\d.]+ s \(\d+\.\d %\), 0\.\d+ to 4\.\d+ s; "
+                         r"CPU time [\d.]+ s, sd [\d.]+ s", shown), shown
+        assert re.search(r"rpistat: run 1 is odd: it took 4\S* s; it was the first: --warmup 1 runs", shown), shown
+        assert shown.count(" is odd: ") == 1, shown
+        shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--alternate", "./work", "--", "true")
+        assert re.search(r"rpistat: work, runs 7,9: .*\s+rpistat: true, runs 8,10: .*\s+(rpistat: others took.*\s+)?"
+                         r"rpistat: next: .*rpistat compare 7,9 8,10", shown), shown
+
+
 def check_terminal():
     """at the end a terminal is told which runs these are, and how to compare them; nothing in between"""
     with Folder() as folder:
@@ -128,4 +189,4 @@ def check_terminal():
 
 
 tap.main([check_group, check_simulated, check_failure, check_refused, check_signal, check_preparing,
-          check_terminal])
+          check_warmup, check_alternate, check_summary, check_terminal])

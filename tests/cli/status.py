@@ -294,12 +294,14 @@ def test_forged():
 
 
 def test_leftover():
-    """what a killed recorder leaves is nothing, and is in nobody's way"""
+    """what a killed recorder leaves is nothing, but that runs knows at once; and is in nobody's way"""
     with Recording(FOLDER, "k.data") as live:
         path = os.path.join(RUNTIME, str(live.process.pid))
         live.process.kill()
         live.process.wait()
         assert os.path.exists(path) and "k.data" not in recorders()
+        runs = [FOLDER.call("runs", "-i", "k.data", env=environment(**of)).stdout for of in ({}, {"RUNTIME_DIRECTORY": None})]
+        assert " interrupted " in runs[0] and " recording " in runs[1], runs  # of another user only heartbeats are known
         refused(FOLDER.call("stop", "-i", "k.data"), 1, "no run of k.data is being recorded")
     # the next of its number: the process is there already, and begins to record when it is told
     script = 'read line; exec "$@"'

@@ -241,6 +241,21 @@ static void test_size(void **state)
         assert_string_equal(rps_text_size(text, sizeof(text), sizes[i].bytes), sizes[i].text);
 }
 
+static void test_numbers(void **state)
+{
+    static const int64_t number[] = {1, 2, 3, 7, 9, 10, INT64_MAX};
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    (void)state;
+    assert_string_equal(rps_text_numbers(text, sizeof(text), number, 0), "");
+    assert_string_equal(rps_text_numbers(text, sizeof(text), number, 1), "1");
+    assert_string_equal(rps_text_numbers(text, sizeof(text), number + 1, 2), "2-3");
+    assert_string_equal(rps_text_numbers(text, sizeof(text), number, 6), "1-3,7,9-10");
+    assert_string_equal(rps_text_numbers(text, sizeof(text), number, 7),
+                        "1-3,7,9-10,9223372036854775807");
+    assert_string_equal(rps_text_numbers(text, 13, number, 7), "1-3,7,...");
+}
+
 static void test_utc(void **state)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
@@ -300,12 +315,12 @@ static void test_file_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_utf8),      cmocka_unit_test(test_printable),
-        cmocka_unit_test(test_print),     cmocka_unit_test(test_cut_at_whole_characters),
-        cmocka_unit_test(test_command),   cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_clock),     cmocka_unit_test(test_size),
-        cmocka_unit_test(test_utc),       cmocka_unit_test(test_number),
-        cmocka_unit_test(test_file_name),
+        cmocka_unit_test(test_utf8),    cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_print),   cmocka_unit_test(test_cut_at_whole_characters),
+        cmocka_unit_test(test_command), cmocka_unit_test(test_duration),
+        cmocka_unit_test(test_clock),   cmocka_unit_test(test_size),
+        cmocka_unit_test(test_utc),     cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_number),  cmocka_unit_test(test_file_name),
     };
 
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

@@ -1,7 +1,6 @@
 /*
- * Changes, their correction, how sure a sum is, and Student's t. Expected figures are of SciPy
- * 1.10: stats.t, and Welch's test and the cosine transform (fft.dct, orthonormal) written out with
- * NumPy; stats.ttest_ind agrees.
+ * Changes, limits, correction, and Student's t. Expected figures are of SciPy 1.10: stats.t, and
+ * Welch's test written out with NumPy; stats.ttest_ind agrees.
  */
 #include <float.h>
 #include <math.h>
@@ -15,6 +14,7 @@
 
 #include "rpistat/student.h"
 #include "rpistat/change.h"
+#include "rpistat/random.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define RUNS_MOST    10
@@ -45,7 +45,7 @@ static struct rps_change find(const double *a, size_t a_count, const double *b, 
 
     for (size_t i = 0; i < RUNS_MOST; i++)
         for (int side = 0; side < 2; side++)
-            value[side][i] = (struct rps_change_value){.floor = floor, .variance = NAN};
+            value[side][i] = (struct rps_change_value){.floor = floor};
     for (size_t i = 0; i < a_count; i++)
         value[0][i].value = a[i];
     for (size_t i = 0; i < b_count; i++)
@@ -210,23 +210,6 @@ static void test_baseline(void **state)
     assert_change(&change, -.0754789859085, -.119284711499, -.0294944158947, .0109155991531);
 }
 
-static void test_runs(void **state)
-{
-    struct rps_change_value a = {2, 0, .0004, 3, 50}, b = {2.1, 0, .0009, 5.5, 10};
-    struct rps_change change = rps_change_find(&a, 1, &b, 1);
-
-    (void)state;
-    assert_int_equal(change.basis, RPS_CHANGE_RUNS);
-    assert_change(&change, .05, .00901015819572, .0926550055467, .0219959420402);
-    a.floor = .0004; /* floors that are not larger change nothing */
-    b.floor = .0001;
-    change = rps_change_find(&a, 1, &b, 1);
-    assert_near(change.p, .0219959420402);
-    b.floor = .09;
-    change = rps_change_find(&a, 1, &b, 1);
-    assert_true(change.p > .5);
-}
-
 static void assert_untested(const struct rps_change *change, enum rps_change_why why)
 {
     assert_int_equal(change->basis, RPS_CHANGE_NONE);
@@ -237,21 +220,14 @@ static void assert_untested(const struct rps_change *change, enum rps_change_why
 
 static void test_untested(void **state)
 {
-    struct rps_change_value a = {2, 0, .0004, 3, 50}, b = {2.1, 0, .0009, 5.5, 10},
-                            none = {.value = NAN};
-    struct rps_change change;
+    struct rps_change_value a = {2, 0}, b = {2.1, 0}, none = {.value = NAN};
+    struct rps_change change = rps_change_find(&a, 1, &b, 1);
 
     (void)state;
-    b.effective = RPS_CHANGE_EFFECTIVE_MIN - .001;
-    change = rps_change_find(&a, 1, &b, 1);
-    assert_untested(&change, RPS_CHANGE_SHORT);
-    assert_near(change.ratio, .05);
-    b.variance = INFINITY; /* as rps_within_find has it of few terms */
-    change = rps_change_find(&a, 1, &b, 1);
-    assert_untested(&change, RPS_CHANGE_SHORT);
-    a.variance = NAN;
-    change = rps_change_find(&a, 1, &b, 1);
     assert_untested(&change, RPS_CHANGE_SINGLE);
+    assert_near(change.ratio, .05);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_UNDECIDED);
+    assert_true(isnan(rps_change_runs(&change, .03)));
     change = rps_change_find(&a, 1, &none, 1);
     assert_untested(&change, RPS_CHANGE_ABSENT);
     assert_true(change.a == 2 && isnan(change.b) && isnan(change.ratio));
@@ -282,8 +258,7 @@ static void test_hostile(void **state)
         struct rps_change change;
 
         for (size_t k = 0; k < COUNT(value); k++)
-            value[k] = (struct rps_change_value){odd(&random), odd(&random), odd(&random),
-                                                 odd(&random), odd(&random)};
+            value[k] = (struct rps_change_value){odd(&random), odd(&random)};
         change = rps_change_find(value, (size_t)(i % 4), value + 3, (size_t)(i / 4 % 4));
         assert_int_equal(isnan(change.p), change.basis == RPS_CHANGE_NONE);
         assert_int_equal(isnan(change.p), change.why != RPS_CHANGE_TESTED);
@@ -292,6 +267,104 @@ static void test_hostile(void **state)
         assert_true(isnan(change.low) ||
                     (isfinite(change.low) && isfinite(change.high) && change.low <= change.high));
     }
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+#define GATE_TRIES 2000
+#define GATE_SD    .01 /* between runs */
+#define GATE_LIMIT .03
+
+static double normal(uint64_t *random)
+{
+    double r = sqrt(-2 * log(1 - rps_random_unit(random)));
+
+    return r * cos(2 * M_PI * rps_random_unit(random));
+}
+
+/* How often a limit of +3 % has each answer, of groups of runs that differ by 1 %. */
+static void count_answers(double change, size_t runs, int of[3])
+{
+    struct rps_change_value value[2][64] = {{{0}}};
+    uint64_t random = 1;
+
+    memset(of, 0, 3 * sizeof(*of));
+    for (int i = 0; i < GATE_TRIES; i++) {
+        struct rps_change told;
+
+        for (size_t r = 0; r < 2 * runs; r++)
+            value[r % 2][r / 2].value = (r % 2 ? 1 + change : 1) * exp(GATE_SD * normal(&random));
+        told = rps_change_find(value[0], runs, value[1], runs);
+        of[rps_change_judge(&told, GATE_LIMIT, 1)]++;
+    }
+}
+
+/* What is wrong is answered at most in 2.5 of 100: what holds does not fail, what is beyond does not
+ * hold; the sums are of these very seeds. */
+static void test_gate(void **state)
+{
+    static const struct {
+        double change;
+        size_t runs;
+        int holds, fails; /* in percent, at least */
+    } cases[] = {{0, 5, 95, 0},   {0, 10, 99, 0},   {.02, 5, 10, 0}, {.02, 10, 40, 0},
+                 {.05, 5, 0, 70}, {.05, 10, 0, 95}, {.1, 5, 0, 99},  {.1, 10, 0, 99}};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        int of[3];
+
+        count_answers(cases[i].change, cases[i].runs, of);
+        assert_true(of[RPS_CHANGE_HOLDS] * 100 >= cases[i].holds * GATE_TRIES);
+        assert_true(of[RPS_CHANGE_FAILS] * 100 >= cases[i].fails * GATE_TRIES);
+        assert_true(of[cases[i].change < GATE_LIMIT ? RPS_CHANGE_FAILS : RPS_CHANGE_HOLDS] * 40 <=
+                    GATE_TRIES);
+    }
+}
+
+/* So many runs as are told decide in 8 of 10 cases, whichever side of the limit the change is on. */
+static void test_deciding_runs(void **state)
+{
+    static const double changes[] = {.02, .022, .037, .045};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        struct rps_change change = {.ratio = changes[i], .spread = sqrt(2) * GATE_SD, .is_log = 1};
+        int of[3];
+
+        count_answers(changes[i], (size_t)rps_change_runs(&change, GATE_LIMIT), of);
+        assert_in_range(GATE_TRIES - of[RPS_CHANGE_UNDECIDED], .77 * GATE_TRIES, .92 * GATE_TRIES);
+    }
+}
+
+static void test_judge(void **state)
+{
+    static const double a[] = {100, 101, 99}, b[] = {110, 111, 109}, zero[] = {0, 0, 0};
+    static const double same[] = {7, 7, 7}, one[] = {110}, noisy[] = {90, 120, 110};
+    static const double part[] = {0, 1, 2};
+    struct rps_change change = FIND(a, b, 0);
+
+    (void)state;
+    assert_near(change.spread, 0.0135150749769);
+    assert_int_equal(rps_change_judge(&change, .05, 1), RPS_CHANGE_FAILS);
+    assert_int_equal(rps_change_judge(&change, .05, 0), RPS_CHANGE_HOLDS);
+    assert_int_equal(rps_change_judge(&change, .2, 1), RPS_CHANGE_HOLDS);
+    assert_int_equal(rps_change_judge(&change, .2, 0), RPS_CHANGE_FAILS);
+    assert_int_equal(rps_change_judge(&change, .1, 1), RPS_CHANGE_UNDECIDED);
+    assert_true(isinf(rps_change_runs(&change, change.ratio)));
+    change = FIND(same, same, 0); /* what does not change at all keeps every limit */
+    assert_int_equal(rps_change_judge(&change, 0, 1), RPS_CHANGE_HOLDS);
+    change = FIND(zero, zero, 0);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_HOLDS);
+    change = FIND(zero, b, 0); /* from 0 */
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_FAILS);
+    change = FIND(zero, part, 0);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_UNDECIDED);
+    assert_true(rps_change_runs(&change, .03) == 9); /* spread as the distance: (2.120 + .842)^2 */
+    change = FIND(noisy, one, 0);
+    assert_int_equal(change.basis, RPS_CHANGE_BASELINE);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_UNDECIDED);
+    assert_true(rps_change_runs(&change, .03) > 2);
 }
 
 /* --- Holm's correction ------------------------------------------------------------------------ */
@@ -315,80 +388,17 @@ static void test_correct(void **state)
     rps_arena_free(arena);
 }
 
-/* --- how sure a sum is ------------------------------------------------------------------------ */
-
-static void fill(double *term, double step, int gaps)
-{
-    for (int i = 0; i < 100; i++)
-        term[i] = gaps && i % 7 == 3 ? NAN : sin(i * i) + step * (i / 25);
-}
-
-static void test_within(void **state)
-{
-    struct rps_within within;
-    double term[100];
-
-    (void)state;
-    fill(term, 0, 0);
-    within = rps_within_find(term, 100);
-    assert_near(within.variance, 44.0952444539);
-    assert_near(within.effective, 100);
-    assert_near(within.degrees, 3);
-    fill(term, 1, 0);
-    within = rps_within_find(term, 100);
-    assert_near(within.variance, 48139.2131507);
-    assert_near(within.effective, 5.66518634375);
-    fill(term, 1, 1);
-    within = rps_within_find(term, 100);
-    assert_near(within.variance, 34321.0035963);
-    assert_near(within.effective, 5.72609228446);
-}
-
-/* A level that is added changes nothing, nor does the unit, save of the variance. */
-static void test_within_units(void **state)
-{
-    struct rps_within within;
-    double term[100];
-
-    (void)state;
-    fill(term, 1, 0);
-    for (int i = 0; i < 100; i++)
-        term[i] = 1e-150 * (7 + term[i]);
-    within = rps_within_find(term, 100);
-    assert_near(within.variance, 48139.2131507e-300);
-    assert_near(within.effective, 5.66518634375);
-}
-
-static void test_within_ends(void **state)
-{
-    static const double few[] = {1, NAN, 2, 3, INFINITY, 4}, same[] = {2, 2, 2, 2, 2, 2, 2};
-    static const double zero[7] = {0};
-    static const double huge[] = {DBL_MAX, -DBL_MAX, DBL_MAX, -DBL_MAX, DBL_MAX, 0, 1};
-    struct rps_within within = rps_within_find(few, COUNT(few));
-
-    (void)state;
-    assert_true(isinf(within.variance) && within.effective == 0);
-    within = rps_within_find(NULL, 0);
-    assert_true(isinf(within.variance) && within.effective == 0);
-    within = rps_within_find(same, COUNT(same));
-    assert_true(within.variance < 1e-25 && within.effective <= 7);
-    within = rps_within_find(zero, COUNT(zero));
-    assert_true(within.variance == 0 && within.effective == 7);
-    within = rps_within_find(huge, COUNT(huge));
-    assert_true(isinf(within.variance) && within.effective > 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student),      cmocka_unit_test(test_student_ends),
-        cmocka_unit_test(test_groups),       cmocka_unit_test(test_units),
-        cmocka_unit_test(test_not_positive), cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_all_zero),     cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_baseline),     cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_untested),     cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_correct),      cmocka_unit_test(test_within),
-        cmocka_unit_test(test_within_units), cmocka_unit_test(test_within_ends),
+        cmocka_unit_test(test_student),       cmocka_unit_test(test_student_ends),
+        cmocka_unit_test(test_groups),        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_not_positive),  cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_all_zero),      cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_baseline),      cmocka_unit_test(test_untested),
+        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_deciding_runs), cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_correct),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,11 +176,9 @@ static void test_exact(void **state)
     change = change_of(&comparison, 0, "cpi");
     near(change->a, 3.5, 1e-9);
     near(change->ratio, -.5, 1e-9);
-    assert_int_equal(change->basis, RPS_CHANGE_RUNS);
-    assert_int_equal(rps_comparison_verdict(change), RPS_VERDICT_LESS);
+    assert_int_equal(change->why, RPS_CHANGE_SINGLE);
     change = change_of(&comparison, 0, "cpu_use");
     near(change->b, 100, 1e-9);
-    assert_int_equal(rps_comparison_verdict(change), RPS_VERDICT_SAME);
     needs_remark(&comparison, "rpistat record --repeat 5");
     rps_comparison_free(&comparison);
     rps_comparison_free(&comparison);
@@ -260,49 +258,6 @@ static void test_corrected(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* How a ratio varies within the runs decides: 2 % of noise a count, of 400 periods. */
-static void test_one_against_one(void **state)
-{
-    struct rps_comparison comparison;
-    const struct rps_change *change;
-    uint64_t noise = 5;
-
-    (void)state;
-    for (int side = 0; side < 2; side++) {
-        fixture_write(begin_run((enum rps_comparison_side)side));
-        add_periods(&group.fixture[side], QUIET, 400, side ? 1.03 : 1, &noise);
-        end_run();
-    }
-    must_compare(&whole_only, &comparison);
-    change = change_of(&comparison, 0, "cpi");
-    assert_int_equal(change->basis, RPS_CHANGE_RUNS);
-    assert_int_equal(rps_comparison_verdict(change), RPS_VERDICT_LESS);
-    near(change->ratio, -.03, .005);
-    assert_in_range((uintmax_t)(1e4 * (change->high - change->low)), 20, 120);
-    assert_int_equal(rps_comparison_verdict(change_of(&comparison, 0, "dc_miss_ratio")),
-                     RPS_VERDICT_SAME);
-    assert_int_equal(change_of(&comparison, 0, "instructions")->why, RPS_CHANGE_SINGLE);
-    rps_comparison_free(&comparison);
-}
-
-/* Too few rotations tell nothing. */
-static void test_short(void **state)
-{
-    struct rps_comparison comparison;
-    uint64_t noise = 5;
-
-    (void)state;
-    for (int side = 0; side < 2; side++) {
-        fixture_write(begin_run((enum rps_comparison_side)side));
-        add_periods(&group.fixture[side], QUIET, 8, 1, &noise);
-        end_run();
-    }
-    must_compare(&whole_only, &comparison);
-    assert_int_equal(change_of(&comparison, 0, "cpi")->why, RPS_CHANGE_SHORT);
-    near(change_of(&comparison, 0, "cpi")->a, 3.5, .2);
-    rps_comparison_free(&comparison);
-}
-
 /* --- phases ----------------------------------------------------------------------------------- */
 
 /* Quiet, busy (in B longer, and of fewer instructions), quiet. */
@@ -379,7 +334,7 @@ static void test_phase_that_a_run_lacks(void **state)
     rps_comparison_free(&comparison);
 }
 
-/* One run a side: the rotations inside the phase alone tell of it. What came has no tests. */
+/* One run a side: nothing is tested, and what came has no value on one. */
 static void test_phases_of_two(void **state)
 {
     static const struct rps_comparison_options options = {0};
@@ -398,9 +353,9 @@ static void test_phases_of_two(void **state)
     end_run();
     must_compare(&options, &comparison);
     assert_int_equal(comparison.row_count, 4);
-    assert_int_equal(change_of(&comparison, 2, "cpi")->basis, RPS_CHANGE_RUNS);
-    assert_int_equal(rps_comparison_verdict(change_of(&comparison, 2, "cpi")), RPS_VERDICT_MORE);
-    assert_int_equal(rps_comparison_verdict(change_of(&comparison, 1, "cpi")), RPS_VERDICT_SAME);
+    assert_int_equal(change_of(&comparison, 2, "cpi")->why, RPS_CHANGE_SINGLE);
+    near(change_of(&comparison, 2, "cpi")->ratio, .11, .05);
+    near(change_of(&comparison, 1, "cpi")->ratio, 0, .05);
     assert_int_equal(comparison.row[3].a_times, 0);
     assert_int_equal(comparison.row[3].b_times, 1);
     assert_int_equal(comparison.row[3].a_start_ns, -1);
@@ -415,7 +370,8 @@ static void write_code(struct fixture *fixture, const char *path)
 {
     const struct rps_module module[] = {{0, RPS_MODULE_FILE, path, ""},
                                         {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
-    static const struct rps_frame frame[] = {{0, 0, 16, 0}, {1, 0, 32, 0}, {2, 0, 48, 0}, {3, 1, 64, 0}};
+    static const struct rps_frame frame[] = {
+        {0, 0, 16, 0}, {1, 0, 32, 0}, {2, 0, 48, 0}, {3, 1, 64, 0}};
     static const struct rps_stack stack[] = {{0, -1, 0}, {1, 0, 1}, {2, 0, 2}, {3, 2, 3}};
     const struct rps_sampling sampling = {.event = "cpu-clock", .frequency = 100, .stacks = "fp"};
 
@@ -475,9 +431,7 @@ static void check_function(const struct rps_comparison_function *function, const
     assert_int_equal(function->name.line, line);
     near(function->seconds.a, a, 1e-9);
     near(function->seconds.b, b, 1e-9);
-    assert_int_equal(rps_comparison_verdict(&function->seconds),
-                     function->seconds.why == RPS_CHANGE_SINGLE ? RPS_VERDICT_NONE
-                                                                : RPS_VERDICT_SAME);
+    assert_false(rps_comparison_verdict(&function->seconds) >= RPS_VERDICT_LESS);
 }
 
 /* Another build lies elsewhere and has the same functions; the kernel's work is its caller's. */
@@ -742,9 +696,7 @@ int main(void)
         TEST(test_exact),
         TEST(test_five_against_five),
         TEST(test_one_against_five),
-        TEST(test_one_against_one),
         TEST(test_corrected),
-        TEST(test_short),
         TEST(test_phases),
         TEST(test_phase_that_a_run_lacks),
         TEST(test_phases_of_two),

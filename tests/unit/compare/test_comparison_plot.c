@@ -162,18 +162,10 @@ static void read_series(struct pair *pair, struct rps_comparison_series *ret)
         fail_msg("%s", err.message);
 }
 
-/* Matched phases are as wide as the mean of both sides, others as they are; what has no partner in
- * the run that stands for its side has no place. */
-static void test_places(void **state)
+/* Matched phases are as wide as the mean of both sides, others as they are. */
+static void test_slots(void **state)
 {
-    static const struct {
-        size_t run;
-        double time_s, place;
-    } cases[] = {
-        {0, 0, 0},   {0, 2, 2}, {0, 6, 7},   {0, 8, 12},  {0, 10, 14},
-        {0, 12, 16}, {1, 6, 7}, {1, 9, NAN}, {1, 10, 12}, {1, 14, 16},
-        {2, 2, 2},   {2, 8, 7}, {2, 13, 11}, {2, 16, 14}, {2, 18, 16},
-    };
+    static const double ends[] = {0, 4, 10, 12, 16};
     struct rps_comparison_series series;
     struct pair pair;
 
@@ -181,23 +173,22 @@ static void test_places(void **state)
     begin(&pair);
     read_series(&pair, &series);
     assert_int_equal(series.slot_count, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_float_equal(series.slot[i].from, ends[i], 1e-9);
+        assert_float_equal(series.slot[i].to, ends[i + 1], 1e-9);
+    }
     assert_int_equal(series.slot[2].sides, 1 << RPS_SIDE_B);
     assert_int_equal(series.slot[2].label, 2);
+    assert_int_equal(series.run[0].stretch[2].slot, 3);
+    assert_int_equal(series.run[2].stretch[3].slot, 3);
     assert_float_equal(series.length, 18, 1e-9);
     assert_float_equal(series.phase_length, 16, 1e-9);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        double place = rps_comparison_place(&series, cases[i].run, cases[i].time_s);
-
-        if (isnan(cases[i].place) ? !isnan(place) : !(fabs(place - cases[i].place) < 1e-9))
-            fail_msg("run %zu at %g: %g", cases[i].run, cases[i].time_s, place);
-    }
     rps_comparison_series_free(&series);
     end(&pair);
 }
 
-/* Whatever the phases: slots follow one another, what stands for a side is there whole, and time
- * never goes back. */
-static void test_places_of_any_phases(void **state)
+/* Whatever the phases: slots follow one another, and what stands for a side is there whole. */
+static void test_slots_of_any_phases(void **state)
 {
     uint64_t random = 16;
     struct pair pair;
@@ -214,16 +205,11 @@ static void test_places_of_any_phases(void **state)
         read_series(&pair, &series);
         for (size_t i = 0; i < series.slot_count; i++)
             assert_true(series.slot[i].from >= (i > 0 ? series.slot[i - 1].to : 0));
-        for (size_t r = 0; r < RUNS; r++) {
-            double before = 0;
-
-            for (double time_s = 0; time_s < series.run[r].length; time_s += .1) {
-                double place = rps_comparison_place(&series, r, time_s);
-
-                assert_true(r == 1 || !isnan(place));
-                assert_true(isnan(place) || (place >= before && place <= series.phase_length));
-                before = isnan(place) ? before : place;
-            }
+        for (size_t r = 0; r < RUNS; r += 2) { /* those that stand for their sides */
+            for (size_t i = 0; i < series.run[r].stretch_count; i++)
+                assert_true(
+                    series.run[r].stretch[i].slot < series.slot_count &&
+                    (i == 0 || series.run[r].stretch[i].slot > series.run[r].stretch[i - 1].slot));
         }
         rps_comparison_series_free(&series);
     }
@@ -277,26 +263,6 @@ static char *draw_and_read(struct pair *pair, const char *name)
         fclose(there);
     return there ? drawing_text(file, NULL) : NULL;
 }
-
-/* Positions of a data file lie nowhere in ]from, to[; the line is broken there. */
-static void is_broken(const char *text, double from, double to)
-{
-    double at, before = 0;
-    int found = 0;
-
-    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
-        if (*line == '\n' || sscanf(line, "%lf", &at) != 1)
-            continue;
-        assert_false(at > from && at < to);
-        if (before < to && at >= to) {
-            assert_true(strncmp(line - 2, "\n\n", 2) == 0);
-            found = 1;
-        }
-        before = at;
-    }
-    assert_true(found);
-}
-
 /* Where the axis of the first panel with one ends. */
 static double x_end(const char *panels)
 {
@@ -307,67 +273,6 @@ static double x_end(const char *panels)
     assert_non_null(before);
     return strtod(strchr(before, ':') + 1, NULL);
 }
-
-static void count_lines(struct pair *pair, const char *name, int lines)
-{
-    char *text = draw_and_read(pair, name);
-
-    assert_non_null(text);
-    assert_int_equal(drawing_count(text, "\n"), lines);
-    free(text);
-}
-
-static void test_by_phase(void **state)
-{
-    struct pair pair;
-    char *text;
-
-    (void)state;
-    drawing_need_gnuplot();
-    begin(&pair);
-    pair.plot.x = RPS_COMPARISON_PHASE;
-    text = draw_and_read(&pair, "panels.gp");
-    assert_int_equal(drawing_panels(text), 6);
-    assert_float_equal(x_end(text), 16, 1e-9);
-    assert_int_equal(drawing_count(text, ", 0.5 front center"), 3 + 4); /* letters of A and B */
-    free(text);
-    count_lines(&pair, "phases.dat", 4);
-    text = draw_and_read(&pair, "a-phases.dat"); /* grey where B is alone */
-    assert_non_null(strstr(text, "\n10 12 0xDCDCDC\n"));
-    free(text);
-    text = draw_and_read(&pair, "b-phases.dat");
-    assert_non_null(strstr(text, "\n10 12 0xEE8866\n"));
-    free(text);
-    text = draw_and_read(&pair, "panel-2-1.dat");
-    is_broken(text, 10, 12);
-    free(text);
-    text = draw_and_read(&pair, "panel-2-3.dat");
-    assert_int_equal(drawing_count(text, "\n\n"), 0);
-    free(text);
-    end(&pair);
-}
-
-/* A rotation across a place where the axis does not go on is a mixture of what is not side by side
- * there: it is left out. */
-static void test_mixtures(void **state)
-{
-    struct pair pair;
-    char *whole, *text;
-
-    (void)state;
-    drawing_need_gnuplot();
-    begin(&pair);
-    pair.plot.x = RPS_COMPARISON_PHASE;
-    whole = draw_and_read(&pair, "panel-2-1.dat");
-    pair.run[0].phases.phase[1].end_ns += 150000000;
-    pair.run[0].phases.phase[2].start_ns += 150000000;
-    text = draw_and_read(&pair, "panel-2-1.dat");
-    assert_int_equal(drawing_count(text, "\n"), drawing_count(whole, "\n") - 1);
-    free(whole);
-    free(text);
-    end(&pair);
-}
-
 static void test_by_time(void **state)
 {
     struct pair pair;
@@ -378,7 +283,9 @@ static void test_by_time(void **state)
     begin(&pair);
     assert_null(draw_and_read(&pair, "phases.dat"));
     text = draw_and_read(&pair, "panels.gp");
+    assert_int_equal(drawing_panels(text), 6);
     assert_float_equal(x_end(text), 18, 1e-9);
+    assert_int_equal(drawing_count(text, ", 0.5 front center"), 3 + 4); /* letters of A and B */
     free(text);
     text = draw_and_read(&pair, "a-phases.dat");
     assert_non_null(strstr(text, "\n8 12 "));
@@ -392,8 +299,8 @@ static void test_by_time(void **state)
     end(&pair);
 }
 
-/* Without phases there are no strips, and the axis by phase has one place, the whole; with a height
- * that was given the picture says what it left out. */
+/* Without phases there are no strips; with a height that was given the picture says what it left
+ * out. */
 static void test_without_phases(void **state)
 {
     struct pair pair;
@@ -404,12 +311,11 @@ static void test_without_phases(void **state)
     begin(&pair);
     for (int r = 0; r < RUNS; r++)
         rps_phases_free(&pair.run[r].phases);
-    pair.plot.x = RPS_COMPARISON_PHASE;
     pair.plot.width = 400;
     pair.plot.height = 260;
     assert_null(draw_and_read(&pair, "a-phases.dat"));
     text = draw_and_read(&pair, "panels.gp");
-    assert_float_equal(x_end(text), 15, 1e-9);
+    assert_float_equal(x_end(text), 18, 1e-9);
     assert_in_range(drawing_panels(text), 1, 4);
     free(text);
     text = draw_and_read(&pair, "text.gp");
@@ -427,7 +333,6 @@ static void test_golden(void **state)
     drawing_need_gnuplot();
     begin(&pair);
     pair.plot.width = 640;
-    pair.plot.x = RPS_COMPARISON_PHASE;
     pair.plot.theme = RPS_THEME_DARK;
     free(draw_and_read(&pair, "text.gp"));
     strcpy(path, pair.plot.path);
@@ -462,9 +367,8 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_places),         cmocka_unit_test(test_places_of_any_phases),
-        cmocka_unit_test(test_figures),        cmocka_unit_test(test_by_phase),
-        cmocka_unit_test(test_by_time),        cmocka_unit_test(test_mixtures),
+        cmocka_unit_test(test_slots),          cmocka_unit_test(test_slots_of_any_phases),
+        cmocka_unit_test(test_figures),        cmocka_unit_test(test_by_time),
         cmocka_unit_test(test_without_phases), cmocka_unit_test(test_golden),
         cmocka_unit_test(test_refused),
     };

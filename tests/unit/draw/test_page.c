@@ -175,8 +175,14 @@ static char *draw_comparison(struct fixture *fixture)
         snprintf(next->label, sizeof(next->label), "%s", "\" onload=\"alert(7)");
     }
     for (size_t f = 0; f < comparison.figure_count; f++)
-        change[f] =
-            (struct rps_change){2, 1, -.5, -.6, -.4, .01, .02, RPS_CHANGE_RUNS, RPS_CHANGE_TESTED};
+        change[f] = (struct rps_change){.a = 2,
+                                        .b = 1,
+                                        .ratio = -.5,
+                                        .low = -.6,
+                                        .high = -.4,
+                                        .p = .01,
+                                        .adjusted = .02,
+                                        .basis = RPS_CHANGE_GROUPS};
     for (int r = 0; r < ROWS; r++)
         row[r] = (struct rps_comparison_row){
             .label = r - 1, .a_times = 1, .b_times = 1, .change = change};

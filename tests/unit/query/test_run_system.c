@@ -47,6 +47,12 @@ static void test_one_thread(void **state)
     NEAR(time.asleep_s, 5);
     NEAR(time.unknown_s, 0);
     NEAR(rps_system_time_waited(&time), .6);
+    NEAR(rps_system_taken(1, 1, 10), .5);
+    NEAR(rps_system_taken(2, 6, 4),
+         .5); /* more threads than CPUs: half of what these wait is their own */
+    NEAR(rps_system_taken(4, 6, 4), 0);
+    NEAR(rps_system_taken(0, 0, 4), 0);
+    assert_true(isnan(rps_system_taken(1, NAN, 4)));
     assert_int_equal(rps_system_time_sleep(&time), -1);
     NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_RSS), 4096);
     NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_READ), 512);

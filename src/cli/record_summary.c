@@ -1,0 +1,219 @@
+/*
+ * What `record --repeat` says at its end: the runs, how long they took and how much they vary.
+ *
+ * A run is odd when it is too far from the others for how much these vary, by Student's t test of
+ * one against several, at 5 % for any of the series: the test of Grubbs (1969).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "record_series.h"
+#include "rpistat/change.h"
+#include "rpistat/clock.h"
+#include "rpistat/run_system.h"
+#include "rpistat/text.h"
+
+#define ODD           .05
+#define TAKEN_TOLD    .05 /* of the CPU time that the runs would have had */
+#define TAKEN_LEAST_S .05
+#define ODD_FROM      4 /* runs: of fewer none can be told to be odd */
+#define NUMBERS_SIZE  256
+#define LINE_SIZE     2048
+
+/* A figure of the runs, in s. */
+struct spread {
+    double mean, deviation, least, most;
+};
+
+struct look {
+    size_t count;
+    double *elapsed, *cpu;       /* s; NaN: not known */
+    double on_s, wait_s, most_s; /* of all: on a CPU, waiting for one, of all CPUs; NaN likewise */
+};
+
+/* Runs of which nothing can be read are left out. */
+static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
+                           const struct rps_series_side *side)
+{
+    struct look look = {0,
+                        rps_arena_get(cli->arena, side->count, sizeof(double)),
+                        rps_arena_get(cli->arena, side->count, sizeof(double)),
+                        0,
+                        0,
+                        0};
+
+    for (size_t i = 0; i < side->count; i++) {
+        struct rps_run_system *system = NULL;
+        struct rps_system_time time;
+        struct rps_error unheard;
+        struct rps_run run;
+
+        rps_run_init(&run);
+        look.elapsed[i] = look.cpu[i] = NAN;
+        if (rps_reader_run(reader, side->run_id[i], &run, &unheard) == 0 &&
+            rps_run_system_read(cli->arena, reader, side->run_id[i], INT64_MIN, INT64_MAX,
+                                RPS_LEVELS, NULL, &system, &unheard) == 0) {
+            if (run.elapsed_ns >= 0)
+                look.elapsed[i] = (double)run.elapsed_ns / RPS_NS_PER_S;
+            if (run.user_ns >= 0 && run.system_ns >= 0)
+                look.cpu[i] = (double)(run.user_ns + run.system_ns) / RPS_NS_PER_S;
+            time = rps_run_system_time(system, look.cpu[i]);
+            look.on_s += look.cpu[i];
+            look.wait_s += time.elapsed_s > 0 ? time.wait_s : NAN;
+            look.most_s += look.elapsed[i] * run.cpu_count;
+        }
+        rps_run_free(&run);
+    }
+    return look;
+}
+
+static struct spread spread_of(const double *value, size_t count)
+{
+    struct spread ret = {0, 0, INFINITY, -INFINITY};
+
+    for (size_t i = 0; i < count; i++) {
+        ret.mean += value[i] / (double)count;
+        ret.least = fmin(ret.least, value[i]);
+        ret.most = fmax(ret.most, value[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        ret.deviation += (value[i] - ret.mean) * (value[i] - ret.mean) / (double)(count - 1);
+    ret.deviation = sqrt(ret.deviation);
+    return ret;
+}
+
+/* Decimals, so that a deviation has two digits. */
+static int decimals_of(const struct spread *spread)
+{
+    double decimals = 1 - floor(log10(spread->deviation));
+
+    return decimals > 0 && decimals <= 6 ? (int)decimals : decimals > 0 ? 3 : 0;
+}
+
+/* Is the run too far from the others? */
+static int is_odd(const double *value, size_t count, size_t run, struct rps_change_value *others)
+{
+    struct rps_change_value one = {.value = value[run]};
+    size_t at = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i != run)
+            others[at++] = (struct rps_change_value){.value = value[i]};
+    }
+    return count >= ODD_FROM && (double)count * rps_change_find(others, at, &one, 1).p < ODD;
+}
+
+/* "old, runs 1-5: 4.781 s, sd 0.052 s (1.1 %), 4.710 to 4.850 s; CPU time 4.602 s, sd 0.031 s" */
+static void say_spread(const struct rps_series_side *side, const struct look *look)
+{
+    struct spread elapsed = spread_of(look->elapsed, side->count),
+                  cpu = spread_of(look->cpu, side->count);
+    char runs[NUMBERS_SIZE], text[LINE_SIZE];
+    int used = snprintf(text, sizeof(text), "%s%srun%s %s", side->label, side->label[0] ? ", " : "",
+                        side->count > 1 ? "s" : "",
+                        rps_text_numbers(runs, sizeof(runs), side->run_id, side->count));
+    int decimals = decimals_of(&elapsed);
+
+    if (side->count > 1 && isfinite(elapsed.mean) && used < LINE_SIZE)
+        used += snprintf(text + used, LINE_SIZE - (size_t)used,
+                         ": %.*f s, sd %.*f s (%.1f %%), %.*f to %.*f s", decimals, elapsed.mean,
+                         decimals, elapsed.deviation, 100 * elapsed.deviation / elapsed.mean,
+                         decimals, elapsed.least, decimals, elapsed.most);
+    decimals = decimals_of(&cpu);
+    if (side->count > 1 && isfinite(cpu.mean) && used < LINE_SIZE)
+        snprintf(text + used, LINE_SIZE - (size_t)used, "; CPU time %.*f s, sd %.*f s", decimals,
+                 cpu.mean, decimals, cpu.deviation);
+    rps_output_message(text);
+}
+
+static void say_odd(struct rps_cli *cli, const struct rps_series_side *side,
+                    const struct look *look)
+{
+    const struct rps_record_settings *settings = cli->settings;
+    struct rps_change_value *others = rps_arena_get(cli->arena, side->count, sizeof(*others));
+    struct spread spread = spread_of(look->elapsed, side->count);
+    char text[256];
+
+    for (size_t i = 0; i < side->count; i++) {
+        if (!is_odd(look->elapsed, side->count, i, others))
+            continue;
+        snprintf(text, sizeof(text), "run %" PRId64 " is odd: it took %.3g s%s", side->run_id[i],
+                 look->elapsed[i],
+                 i == 0 && settings->warmup == 0 && look->elapsed[0] > spread.mean
+                     ? "; it was the first: --warmup 1 runs the command once before"
+                     : "");
+        rps_output_message(text);
+    }
+}
+
+static void say_taken(const struct look *look, size_t count)
+{
+    double on_s = 0, wait_s = 0, most_s = 0, taken;
+    char text[160];
+
+    for (size_t i = 0; i < count; i++) {
+        on_s += look[i].on_s;
+        wait_s += look[i].wait_s;
+        most_s += look[i].most_s;
+    }
+    taken = rps_system_taken(on_s, wait_s, most_s);
+    if (!(taken > TAKEN_TOLD) || wait_s < TAKEN_LEAST_S)
+        return;
+    snprintf(text, sizeof(text),
+             "others took %.0f %% of the CPU time that these runs wanted: judge CPU time, not "
+             "elapsed time",
+             100 * taken);
+    rps_output_message(text);
+}
+
+/* How a whole series is compared: its sides, or with as many before it, or with those to come. */
+static void say_next(const struct rps_cli *cli, const struct rps_series_side *side, size_t count)
+{
+    const char *store = cli->output;
+    int64_t first = side->run_id[0], runs = (int64_t)side->count, from;
+    int is_first = count == 1 && first <= runs;
+    char text[2][NUMBERS_SIZE], command[1024], line[LINE_SIZE];
+    const char *argv[] = {program_invocation_name, "compare", "-i", store, text[0], text[1], NULL};
+
+    for (size_t i = 0; i < count; i++) {
+        rps_text_numbers(text[i], sizeof(text[i]), side[i].run_id, side[i].count);
+        if (strstr(text[i], "...")) /* of two sides in turn */
+            snprintf(text[i], sizeof(text[i]), "%s", side[i].label);
+    }
+    from = is_first ? side->run_id[side->count - 1] + 1 : first - runs;
+    if (count == 1) {
+        memmove(text[!is_first], text[0], sizeof(text[0]));
+        snprintf(text[is_first], sizeof(text[0]), runs > 1 ? "%" PRId64 "-%" PRId64 : "%" PRId64,
+                 from, from + runs - 1);
+    }
+    if (strcmp(store, cli->command->output_value) == 0)
+        memmove(argv + 2, argv + 4, 3 * sizeof(*argv));
+    rps_text_command(command, sizeof(command), argv[4] ? 6 : 4, (char *const *)(uintptr_t)argv);
+    snprintf(line, sizeof(line), "next: %s%s",
+             is_first ? "record what is to be compared in the same way, then " : "", command);
+    rps_output_message(line);
+}
+
+void rps_series_summary(struct rps_cli *cli, const struct rps_series_side *side, size_t count,
+                        int is_whole)
+{
+    struct look look[2];
+    struct rps_reader *reader = NULL;
+    struct rps_error unheard;
+
+    if (rps_reader_open(&reader, cli->output, &unheard) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        look[i] = look_at(cli, reader, &side[i]);
+        if (side[i].count == 0)
+            continue;
+        say_spread(&side[i], &look[i]);
+        say_odd(cli, &side[i], &look[i]);
+    }
+    rps_reader_close(reader);
+    say_taken(look, count);
+    if (is_whole)
+        say_next(cli, side, count);
+}
