@@ -59,7 +59,7 @@ struct table {
     int has_header, is_commented; /* a comment before the first row is the header */
     int has_clock;                /* sar's header has the time in place of a name */
     int time, day, length, cpu;   /* columns; -1: none; day: where `time` has no date */
-    int is_keyed;
+    int is_keyed, adds;           /* 1: processes of one name are one, which was asked for */
     /* of the first rows */
     int rows, descends, repeats; /* 1: a time is none later; it is the same, and the CPU */
     int64_t last_ns;
@@ -682,6 +682,20 @@ static int is_place(const struct table *table, size_t c)
            (int)c == table->cpu;
 }
 
+/* 1 for a column that tells rows apart: the words of a table with several rows a moment, and of one
+ * of several processes their numbers and commands. */
+static int is_key(const struct table *table, size_t c)
+{
+    const struct table_column *column = &table->column[c];
+    int of_process = has_processes(table) ? is_of_process(column->name) : 0, several = 0;
+
+    if (!has_processes(table))
+        return table->repeats && column->varies && !is_numeric(column);
+    for (size_t i = 0; i < table->count; i++)
+        several |= is_of_process(table->column[i].name) == 2 && table->column[i].varies;
+    return several && (of_process == 2 ? column->varies : !of_process && !is_numeric(column));
+}
+
 /* What is left: values, and what tells rows apart. */
 static void choose_values(const struct reading *reading, struct table *table, int is_mapped)
 {
@@ -696,14 +710,14 @@ static void choose_values(const struct reading *reading, struct table *table, in
         struct table_column *column = &table->column[c];
         int of_process = is_of_processes ? is_of_process(column->name) : 0;
 
-        if (column->kind == NONE && !has_keys && column->varies && !is_place(table, c) &&
-            (of_process == 2 || (table->repeats && !of_process && !is_numeric(column))))
+        if (column->kind == NONE && !has_keys && !is_place(table, c) && is_key(table, c))
             column->kind = KEY;
         if (column->kind == NONE && !is_mapped && is_numeric(column) && !of_process &&
             !is_place(table, c) &&
             (has_words(reading) || !table->has_header || !rps_csv_names_place(column->name)))
             column->kind = GAUGE;
         table->is_keyed |= column->kind == KEY;
+        table->adds |= of_process == 2 && column->mapped == SKIP;
     }
 }
 
@@ -806,8 +820,8 @@ static int choose_start(struct reading *reading, int64_t first_ns, int64_t secon
 
     reading->first_ns = second_ns > first_ns ? second_ns - first_ns : RPS_NS_PER_S;
     if (reading->first_ns > RPS_IMPORT_LENGTH_MAX_NS)
-        return rps_import_refuse(builder, err, "the time cannot go on by %.9g s",
-                                 (double)reading->first_ns / RPS_NS_PER_S);
+        return rps_error_set(err, RPS_FAILED, "%s: the time cannot go on by %.9g s", builder->path,
+                             (double)reading->first_ns / RPS_NS_PER_S);
     if (first_ns > 0 && first_ns <= 2 * reading->first_ns)
         reading->first_ns = first_ns; /* since 0 */
     reading->zero_ns = table->length < 0 ? first_ns - reading->first_ns : first_ns;
@@ -850,6 +864,22 @@ static int look_at_times(struct reading *reading, struct rps_error *err)
     return 0;
 }
 
+/* What vmstat and iostat print first is of another time than their other rows. */
+static void note_first_row(const struct reading *reading)
+{
+    int is_theirs = 0;
+
+    for (size_t t = 0; t < reading->table_count && has_words(reading); t++)
+        is_theirs |= find_column(reading->table[t], "Device") ||
+                     strcmp(reading->table[t]->column[0].panel, "avg-cpu") == 0 ||
+                     strcmp(reading->table[t]->column[0].panel, "procs") == 0;
+    if (is_theirs)
+        rps_import_note(reading->builder,
+                        "%s: the first row of vmstat and iostat is the mean since the machine "
+                        "started, unless they were told -y",
+                        reading->builder->path);
+}
+
 /* What the file is, by its first rows; then it is at its beginning again. */
 static int find_out(struct reading *reading, const char *map, struct rps_error *err)
 {
@@ -882,6 +912,8 @@ static int find_out(struct reading *reading, const char *map, struct rps_error *
         choose_values(reading, reading->table[t], is_mapped);
     if (result == 0 && !is_mapped)
         note_left_out(reading);
+    if (result == 0)
+        note_first_row(reading);
     return result < 0 ? result : begin_again(reading, err);
 }
 
@@ -937,6 +969,16 @@ static struct entity *find_entity(struct reading *reading, char *const *cell, st
     for (size_t e = 0; e < table->entity_count; e++) {
         if (strcmp(table->entity[e].text, text) == 0)
             return &table->entity[e];
+    }
+    if (table->is_keyed &&
+        (size_t)reading->builder->column_count + table->count > RPS_IMPORT_COLUMNS_MAX) {
+        rps_import_refuse(reading->builder, err,
+                          "there are more than %d columns to import, as each of so many processes "
+                          "or devices has its own: %s",
+                          RPS_IMPORT_COLUMNS_MAX,
+                          has_processes(table) ? "--map PID=skip adds up those of one name"
+                                               : "--map COLUMN=skip leaves columns out");
+        return NULL;
     }
     table->entity =
         rps_arena_grow(arena, table->entity, table->entity_count, sizeof(*table->entity));
@@ -1031,7 +1073,7 @@ static int place_row(struct reading *reading, char *const *cell, struct entity *
     if (table->cpu >= 0 && !read_cpu(cell[table->cpu], &cpu))
         return rps_import_refuse(reading->builder, err, "'%.40s' is no CPU", cell[table->cpu]);
     is_same = reading->interval > 0 && cpu == reading->cpu && time_ns == reading->end_ns &&
-              entity->interval != reading->interval;
+              (entity->interval != reading->interval || table->adds);
     if (!is_same && begin_period(reading, cell, has_time, cpu, time_ns, err) < 0)
         return RPS_FAILED;
     entity->interval = reading->interval;
@@ -1056,6 +1098,10 @@ static int read_value(struct reading *reading, const struct table_column *column
                                  cell, column->name);
     if (kind == 0 || isnan(value))
         return 0;
+    if (reading->now->adds && reading->builder->cell[number].is_there) {
+        reading->builder->cell[number].value += value;
+        return 0;
+    }
     if (column->kind != GAUGE && strspn(cell, "0123456789") == strlen(cell) && strlen(cell) < 19)
         return rps_import_count(reading->builder, number, strtoull(cell, NULL, 10), -1, -1, err);
     return rps_import_value(reading->builder, number, value, -1, -1, err);
