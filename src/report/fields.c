@@ -213,11 +213,9 @@ static void put_region(struct rps_report *report)
           rps_text_duration(inside, sizeof(inside), report->tally.length_ns));
 }
 
-/* Periods of a row: of an import's file so many as there are event sets, else one. */
 static int row_periods(const struct rps_report *report)
 {
-    return rps_run_is_import(&report->run) && report->plan->set_count > 0 ? report->plan->set_count
-                                                                          : 1;
+    return rps_run_row_periods(&report->run, report->plan->set_count);
 }
 
 static void put_period(struct rps_report *report)
