@@ -1088,7 +1088,7 @@ function fillFigures() {
     });
     inPlace([figures], () => {
         figures.replaceChildren();
-        addTable(isPart ? "Figures of what is shown" : "Figures of the whole run", isPart ? ["", "Shown", "Whole run"] : [], rows, figures,
+        addTable(isPart ? "Figures of what is shown" : "Figures of the whole run", isPart ? ["Figure", "Shown", "Whole run"] : [], rows, figures,
                  isPart ? ["Shown: the mean of the points between " + place(from, 2) + " and " + place(to, 2) + "."] : []);
     });
 }

@@ -277,7 +277,7 @@ const struct rps_command rps_command_export = {
     .usage = "[OPTIONS]",
     .description = "Write a run for other programs, as CSV with a header row. Formats:\n"
                    "  wide           a row a measurement period, a column an event: the default\n"
-                   "  table          what was imported, as it was: the default of such a run\n"
+                   "  table          a row a row of an imported file, as it was: its default\n"
                    "  rates          a row a rotation of the event sets, a column a figure\n"
                    "  long           a row an event and period\n"
                    "  long-rates     a row a derived figure and rotation\n"

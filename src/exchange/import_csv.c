@@ -988,6 +988,26 @@ static struct entity *find_entity(struct reading *reading, char *const *cell, st
     return &table->entity[table->entity_count++];
 }
 
+/* A table of each CPU has other rows than one of the whole machine: sar -ur -P ALL. */
+static int check_cpus(const struct reading *reading, struct rps_error *err)
+{
+    int by_cpu = 0, others = 0;
+
+    for (size_t t = 0; t < reading->table_count; t++) {
+        const struct table *table = reading->table[t];
+        const struct table_column *cpu = table->cpu >= 0 ? &table->column[table->cpu] : NULL;
+
+        by_cpu += cpu && (cpu->varies || !cpu->is_all);
+        others += table->rows > 0 && !(cpu && (cpu->varies || !cpu->is_all));
+    }
+    if (by_cpu == 0 || others == 0)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s has a table of each CPU and another that is of none: print them into "
+                         "files of their own",
+                         reading->builder->path);
+}
+
 static int check_values(const struct reading *reading, struct rps_error *err)
 {
     for (size_t t = 0; t < reading->table_count; t++) {
@@ -1131,7 +1151,7 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
     rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
     rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,
                        sizeof(run->cpu_model));
-    if (result == 0)
+    if (result == 0 && (result = check_cpus(&reading, err)) == 0)
         result = check_values(&reading, err);
     while (result == 0 && (result = next_row(&reading, &cell, err)) > 0)
         result = read_row(&reading, cell, err);

@@ -323,6 +323,23 @@ def test_as_it_was():
             assert got == values, (name, time, got, values)
 
 
+def test_installed():
+    """what these tools print here, as examples/README.md calls them, is imported and comes back"""
+    with open(os.path.join(tap.root(), "examples", "README.md")) as file:
+        lines = re.findall(r"^    (.*(?:vmstat|sar|iostat|pidstat) -.*) 1 60 >(\S+); rpistat (import .*?) *(?:#.*)?$", file.read(), re.M)
+    assert len(lines) == 4, lines
+    if not all(map(shutil.which, ("vmstat", "sar", "iostat", "pidstat"))):
+        raise tap.Skip("procps and sysstat are not installed")
+    running = [subprocess.Popen(["sh", "-c", "%s 1 3 >%s" % (command, name)], cwd=FOLDER.path,
+                                env=program.environment(LC_ALL="C")) for command, name, _ in lines]
+    assert [process.wait(program.TIMEOUT) for process in running] == [0] * 4
+    for _, name, command in lines:
+        expect(FOLDER.call(*command.split(), "-o", name + ".data"), 0)
+        rows = list(csv.DictReader(expect(FOLDER.call("export", "-i", name + ".data"), 0).stdout.splitlines()))
+        assert len(rows) >= 2 and len(rows[0]) > 3, (name, rows)
+        assert all(row["label"] for row in rows), rows
+
+
 def test_spreadsheet():
     """a German spreadsheet with a column cpu, and sadf with each CPU, come back as they were"""
     for name, options in (("german.csv", ["--separator", ";", "--decimal", ","]),
@@ -487,5 +504,5 @@ def test_real():
 
 
 with FOLDER:
-    tap.main([test_fixtures, test_as_it_was, test_spreadsheet, test_starts, test_cut, test_shares,
+    tap.main([test_fixtures, test_as_it_was, test_installed, test_spreadsheet, test_starts, test_cut, test_shares,
               test_only_some_cpus, test_not_counted, test_panels, test_recipes_refuse, test_refused, test_real])

@@ -346,6 +346,9 @@ static void test_refused(void **state)
     refused(
         "Linux 6.1 (h)\n01:00:00 IFACE rx/s\n01:00:01 lo 1\n01:00:01 lo 2\n", NULL,
         "line 4: the time does not go on: 01:00:01 comes after a row as late. Each time has one");
+    refused("Linux 6.1 (h)\n01:00:00 CPU %idle\n01:00:01 0 9\n01:00:01 1 8\n01:00:00 "
+            "kbfree\n01:00:01 7\n",
+            NULL, "has a table of each CPU and another that is of none");
     refused("t,x\n1,2\n# t,y,z\n1,2,3\n", NULL, "Two tables in one file are imported one by one");
     refused("t,x\n1,2\n", "y=count", "has no column 'y'");
     refused("t,x\n1,2\n", "x=counter", "no kind of column");
@@ -364,7 +367,8 @@ static void test_refused(void **state)
     refused_bytes(nul, sizeof(nul) - 1, NULL, "NUL byte");
     for (int i = 1; i <= 2 * (RPS_IMPORT_COLUMNS_MAX + 1); i++)
         memcpy(line + 2 * i - 2, i % (RPS_IMPORT_COLUMNS_MAX + 1) == 0 ? "1\n" : "1,", 2);
-    refused_bytes(line, 4 * (RPS_IMPORT_COLUMNS_MAX + 1), NULL, "there are more than 512 columns to import");
+    refused_bytes(line, 4 * (RPS_IMPORT_COLUMNS_MAX + 1), NULL,
+                  "there are more than 512 columns to import");
     memset(line, 'x', RPS_IMPORT_LINE_MAX + 9);
     memcpy(line, "a,b\n1,2\n", 8);
     refused_bytes(line, RPS_IMPORT_LINE_MAX + 9, NULL, "line 3: it is longer than 1048576 bytes");
