@@ -28,10 +28,10 @@
 #define AMBIGUOUS                                                                                  \
     "may have the day first or the month: write 2026-11-21 14:00:00 or 21.11.2026 14:00:00"
 
-enum kind { NONE, TIME, LENGTH, CPU, COUNT, CLOCK, GAUGE, KEY, SKIP, KINDS };
+enum kind { NONE, TIME, CPU, COUNT, CLOCK, GAUGE, KEY, SKIP, KINDS };
 
-static const char *const kind_name[KINDS] = {"",      "time",  "length", "cpu", "count",
-                                             "clock", "gauge", "key",    "skip"};
+static const char *const kind_name[KINDS] = {"",      "time",  "cpu", "count",
+                                             "clock", "gauge", "key", "skip"};
 
 struct table_column {
     char *name; /* of the header */
@@ -58,7 +58,7 @@ struct table {
     struct table_column *column;
     int has_header, is_commented; /* a comment before the first row is the header */
     int has_clock;                /* sar's header has the time in place of a name */
-    int time, day, length, cpu;   /* columns; -1: none; day: where `time` has no date */
+    int time, day, cpu;           /* columns; -1: none; day: where `time` has no date */
     int is_keyed, adds;           /* 1: processes of one name are one, which was asked for */
     /* of the first rows */
     int rows, descends, repeats; /* 1: a time is none later; it is the same, and the CPU */
@@ -77,12 +77,12 @@ struct reading {
     struct table **table, *now; /* the one that the last header, or row, is of */
     const char *stamp;          /* the last line that is a time; NULL: none was */
     char stamp_text[64];
-    size_t section;                  /* counts headers and such lines */
-    int is_known;                    /* 1: the first rows were looked at */
-    int64_t unit_ns, length_unit_ns; /* of times and lengths that are numbers; 0: not known yet */
-    int is_moment;                   /* 1: times are no numbers */
-    int64_t zero_ns;                 /* the time that is 0 in the run */
-    int64_t first_ns;                /* length of the first row */
+    size_t section;                       /* counts headers and such lines */
+    int is_known;                         /* 1: the first rows were looked at */
+    int64_t unit_ns;                      /* of times that are numbers; 0: not known yet */
+    int is_moment;                        /* 1: times are no numbers */
+    int64_t zero_ns;                      /* the time that is 0 in the run */
+    int64_t first_ns;                     /* length of the first row */
     int64_t interval_ns, interval_end_ns; /* the latest one of all CPUs */
     /* the period that was begun */
     uint64_t interval; /* its number, from 1; 0: none was */
@@ -94,6 +94,11 @@ struct reading {
 static int is_value(enum kind kind)
 {
     return kind == COUNT || kind == CLOCK || kind == GAUGE;
+}
+
+static int is_all_cpus(const char *cell)
+{
+    return strcasecmp(cell, "all") == 0 || strcmp(cell, "-1") == 0;
 }
 
 static int has_words(const struct reading *reading)
@@ -166,8 +171,8 @@ static int map_item(struct reading *reading, char *item, struct rps_error *err)
     k = find_kind(kind);
     if (k == KINDS)
         return rps_error_set(err, RPS_USAGE,
-                             "--map: '%s' is no kind of column; there are time, length, cpu, "
-                             "count, clock, gauge, key, skip",
+                             "--map: '%s' is no kind of column; there are time, cpu, count, "
+                             "clock, gauge, key, skip",
                              kind);
     for (size_t t = 0; t < reading->table_count; t++) {
         struct table_column *column = find_column(reading->table[t], item);
@@ -229,6 +234,11 @@ static int ends_with_colon(const char *word)
     return word[0] && word[strlen(word) - 1] == ':';
 }
 
+static int has_title(const struct reading *reading, char *const *cell, size_t count)
+{
+    return has_words(reading) && count > 1 && ends_with_colon(cell[0]);
+}
+
 /* 1 for a line that has another's place in a file of words: what sar and pidstat begin with, the
  * names of groups that vmstat has above those of columns, sar's averages, a restart. */
 static int is_prose(const struct reading *reading, char *const *cell, size_t count)
@@ -278,19 +288,17 @@ static char *keep_name(const struct reading *reading, const char *name)
     return rps_arena_print(reading->builder->arena, "%.*s", TEXT_SIZE - 1, name);
 }
 
-/* A table whose header, or first row where it has none, is this one. */
+/* A table whose header, or first row where it has none, is this one; "avg-cpu:  %user ..." */
 static struct table *new_table(struct reading *reading, char *const *cell, size_t count)
 {
     struct rps_arena *arena = reading->builder->arena;
     struct table *table = rps_arena_get(arena, 1, sizeof(*table));
-    const char *title = has_words(reading) && count > 1 && ends_with_colon(cell[0]) ? cell[0] : "";
+    const char *title = has_title(reading, cell, count) ? cell[0] : "";
     int64_t time_ns;
 
-    if (*title) { /* "avg-cpu:  %user ..." */
-        cell++;
-        count--;
-    }
-    *table = (struct table){.count = count, .time = -1, .day = -1, .length = -1, .cpu = -1};
+    cell += *title != '\0';
+    count -= *title != '\0';
+    *table = (struct table){.count = count, .time = -1, .day = -1, .cpu = -1};
     table->column = rps_arena_get(arena, count, sizeof(*table->column));
     for (size_t c = 0; c < count; c++) {
         struct table_column *column = &table->column[c];
@@ -316,7 +324,7 @@ static struct table *new_table(struct reading *reading, char *const *cell, size_
 /* Go on with the table that the header is of, a new one where none is. */
 static void take_header(struct reading *reading, char *const *cell, size_t count)
 {
-    size_t title = has_words(reading) && count > 1 && ends_with_colon(cell[0]), t = 0;
+    size_t title = (size_t)has_title(reading, cell, count), t = 0;
 
     reading->section++;
     while (t < reading->table_count &&
@@ -366,8 +374,7 @@ static int is_left_out(const struct table *table, char *const *cell)
 {
     const struct table_column *column = table->cpu < 0 ? NULL : &table->column[table->cpu];
 
-    return column && column->is_all && column->varies &&
-           (strcasecmp(cell[table->cpu], "all") == 0 || strcmp(cell[table->cpu], "-1") == 0);
+    return column && column->is_all && column->varies && is_all_cpus(cell[table->cpu]);
 }
 
 /* The next row of a table, reading->now: 1, 0 at the end, negative. */
@@ -416,39 +423,31 @@ static int begin_again(struct reading *reading, struct rps_error *err)
 
 /* --- times ------------------------------------------------------------------------------------ */
 
-/* The unit that the map, or else the header, gives to a column; *ret stays without one. */
-static int find_unit(const struct table *table, int c, int64_t *ret, struct rps_error *err)
-{
-    const struct table_column *column = &table->column[c];
-    int64_t unit_ns = rps_import_time_unit(column->unit[0]     ? column->unit
-                                           : table->has_header ? column->name
-                                                               : "");
-
-    if (unit_ns > 0)
-        *ret = unit_ns;
-    else if (column->unit[0])
-        return rps_error_set(err, RPS_USAGE, "--map: time is in s, ms, us or ns, and not in '%s'",
-                             column->unit);
-    return 0;
-}
-
-/* Units of numbers. Where nothing names one it is what makes a time since 1970 of the cell, or
- * seconds, and a length has that of the time. */
-static int choose_units(struct reading *reading, const char *cell, struct rps_error *err)
+/* The unit of numbers: what the map, or else the header, says; else what makes a time since 1970 of
+ * the cell, or seconds. */
+static int choose_unit(struct reading *reading, const char *cell, struct rps_error *err)
 {
     const struct table *table = reading->now;
+    const struct table_column *column = table->time >= 0 ? &table->column[table->time] : NULL;
+    const char *said = !column             ? ""
+                       : column->unit[0]   ? column->unit
+                       : table->has_header ? column->name
+                                           : "";
     double value = NAN;
 
     reading->is_moment = rps_csv_cell(cell, strlen(cell), reading->times.decimal, &value) < 0;
+    reading->unit_ns = rps_import_time_unit(said);
+    if (reading->unit_ns == 0 && column && column->unit[0])
+        return rps_error_set(err, RPS_USAGE, "--map: time is in s, ms, us or ns, and not in '%s'",
+                             column->unit);
+    if (reading->unit_ns > 0)
+        return 0;
     reading->unit_ns = RPS_NS_PER_S;
     for (int64_t ns = RPS_NS_PER_MS; ns > 0; ns /= 1000) {
         if (value * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)
             reading->unit_ns = ns;
     }
-    if (table->time >= 0 && find_unit(table, table->time, &reading->unit_ns, err) < 0)
-        return RPS_USAGE;
-    reading->length_unit_ns = reading->unit_ns;
-    return table->length < 0 ? 0 : find_unit(table, table->length, &reading->length_unit_ns, err);
+    return 0;
 }
 
 /* The time of the row: 1, 0 where it has none, negative. */
@@ -466,7 +465,7 @@ static int row_time(struct reading *reading, char *const *cell, int64_t *ret_ns,
         snprintf(both, sizeof(both), "%s %s", cell[table->day], cell[table->time]);
         text = both;
     }
-    if (reading->unit_ns == 0 && choose_units(reading, text, err) < 0)
+    if (reading->unit_ns == 0 && choose_unit(reading, text, err) < 0)
         return RPS_FAILED;
     is_time = table->time >= 0 ? rps_import_time(&reading->times, text, reading->unit_ns, ret_ns)
                                : rps_import_stamp(&reading->times, text, ret_ns);
@@ -487,7 +486,7 @@ static int read_cpu(const char *text, int32_t *ret)
     unsigned long number = strtoul(digits, &end, 10);
 
     *ret = RPS_CPU_ALL;
-    if (strcasecmp(text, "all") == 0 || strcmp(text, "-1") == 0 || text[0] == '\0')
+    if (is_all_cpus(text) || text[0] == '\0')
         return 1;
     if (end == digits || *end || number > INT32_MAX || memchr(text, '-', (size_t)(digits - text)))
         return 0;
@@ -513,7 +512,7 @@ static void look_at(struct reading *reading, char *const *cell)
         column->numbers += kind > 0 && isfinite(value);
         column->words += kind < 0;
         column->cpus += read_cpu(cell[c], &cpu);
-        column->is_all |= strcasecmp(cell[c], "all") == 0 || strcmp(cell[c], "-1") == 0;
+        column->is_all |= is_all_cpus(cell[c]);
         column->times += rps_import_time(&reading->times, cell[c], 1, &time_ns);
         if (!column->ambiguous && rps_import_is_ambiguous(cell[c]))
             column->ambiguous = keep_name(reading, cell[c]);
@@ -647,7 +646,6 @@ static int choose_places(struct reading *reading, struct table *table, int is_ma
             kind = SKIP;
         column->kind = kind;
         table->time = kind == TIME ? (int)c : table->time;
-        table->length = kind == LENGTH ? (int)c : table->length;
         table->cpu = kind == CPU ? (int)c : table->cpu;
     }
     for (size_t c = 0; c < table->count; c++) {
@@ -668,9 +666,6 @@ static int choose_places(struct reading *reading, struct table *table, int is_ma
             return rps_error_set(err, RPS_FAILED, "%s: '%.40s' %s", reading->builder->path,
                                  table->column[c].ambiguous, AMBIGUOUS);
     }
-    if (table->length >= 0 && table->time < 0)
-        return rps_error_set(err, RPS_USAGE,
-                             "--map: a length needs a time, that of the row's beginning");
     if (table->time >= 0)
         find_day(table);
     return 0;
@@ -678,8 +673,7 @@ static int choose_places(struct reading *reading, struct table *table, int is_ma
 
 static int is_place(const struct table *table, size_t c)
 {
-    return (int)c == table->time || (int)c == table->day || (int)c == table->length ||
-           (int)c == table->cpu;
+    return (int)c == table->time || (int)c == table->day || (int)c == table->cpu;
 }
 
 /* 1 for a column that tells rows apart: the words of a table with several rows a moment, and of one
@@ -824,7 +818,7 @@ static int choose_start(struct reading *reading, int64_t first_ns, int64_t secon
                              (double)reading->first_ns / RPS_NS_PER_S);
     if (first_ns > 0 && first_ns <= 2 * reading->first_ns)
         reading->first_ns = first_ns; /* since 0 */
-    reading->zero_ns = table->length < 0 ? first_ns - reading->first_ns : first_ns;
+    reading->zero_ns = first_ns - reading->first_ns;
     if (has_day)
         rps_import_run(builder)->start_realtime_ns = reading->zero_ns;
     else if (day_ns >= 0)
@@ -844,7 +838,8 @@ static int look_at_times(struct reading *reading, struct rps_error *err)
     int result = begin_again(reading, err), rows = 0, has_time = 0;
     char *const *cell;
 
-    while (result == 0 && (has_words(reading) || rows < SAMPLE_ROWS || first_ns == second_ns) &&
+    while (result == 0 &&
+           (has_words(reading) || rows < SAMPLE_ROWS || (has_time && first_ns == second_ns)) &&
            (result = next_row(reading, &cell, err)) > 0) {
         if ((has_time = row_time(reading, cell, &time_ns, err)) < 0)
             return RPS_FAILED;
@@ -1061,14 +1056,6 @@ static int begin_period(struct reading *reading, char *const *cell, int has_time
     end_ns = has_time ? end_ns - reading->zero_ns : last_ns + RPS_NS_PER_S;
     start_ns = find_row_start(reading, last_ns, end_ns);
     length_ns = end_ns - start_ns;
-    if (table->length >= 0) {
-        start_ns = end_ns;
-        if (!rps_import_time(&reading->times, cell[table->length], reading->length_unit_ns,
-                             &length_ns) ||
-            llabs(length_ns) > RPS_IMPORT_LENGTH_MAX_NS)
-            return rps_import_refuse(reading->builder, err, "'%.40s' is no length",
-                                     cell[table->length]);
-    }
     if (length_ns <= 0)
         return rps_import_refuse(
             reading->builder, err,

@@ -108,8 +108,6 @@ static void test_times(void **state)
     check_times("# hostname;interval;timestamp;%idle\nh;60;2026-08-06 20:00:00 UTC;1.5\n"
                 "h;60;2026-08-06 20:01:00 UTC;2.5\n",
                 NULL, 120 * RPS_NS_PER_S, 120); /* sadf -d */
-    check_times("t,l,x\n1,500,1\n2,250,1\n", "t=time,l=length:ms,x=count", 1250000000, 0.75);
-    check_times("begin,l,x\n1,0.5,1\n2,0.25,1\n", "begin=time,l=length,x=count", 1250000000, 0.75);
     check_times("Linux 6.1 (h) \t11/23/26 \t_x86_64_\t(2 CPU)\n\n"
                 "11:59:58 PM     CPU     %user\n11:59:59 PM     all      1.50\n"
                 "12:00:01 AM     all      2.50\n\n12:00:01 AM     CPU     %user\n"
@@ -355,7 +353,6 @@ static void test_refused(void **state)
     refused("t,x\n1,2\n", "x", "is not COLUMN=KIND");
     refused("t,x\n1,2\n", "t=time:min", "not in 'min'");
     refused("t,x\n-4e9,2\n4e9,2\n", NULL, "t.csv: the time cannot go on by 8e+09 s");
-    refused("t,l,x\n1,-4e9,2\n", "t=time,l=length", "'-4e9' is no length");
     refused("t,x\n2200-01-01T00:00Z,2\n", "t=time", "is no time");
     refused("t,x\n", NULL, "no");
     refused("\n\n", NULL, "no rows");
