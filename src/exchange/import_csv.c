@@ -17,6 +17,7 @@
 
 #include "import_cells.h"
 #include "import_parts.h"
+#include "import_perf.h"
 #include "import_times.h"
 #include "rpistat/clock.h"
 #include "rpistat/csv_signals.h"
@@ -363,7 +364,7 @@ static int check_count(const struct reading *reading, size_t count, struct rps_e
     return rps_import_refuse(reading->builder, err,
                              "the row has %zu cell%s, and the first has %zu: is the separator "
                              "really '%s', and the header the first line? Two tables in one file "
-                             "are imported one by one",
+                             "are imported one by one; of perf's metrics perf stat -j has names",
                              count, count == 1 ? "" : "s", table->count,
                              reading->separator == '\t' ? "tab"
                                                         : (char[]){reading->separator, '\0'});
@@ -728,7 +729,8 @@ static void note_left_out(const struct reading *reading)
             size_t used = strlen(text);
 
             if (is_place(table, c) || column->kind == KEY || is_value(column->kind) ||
-                column->mapped == SKIP || (t > 0 && find_column(reading->table[0], column->name)))
+                column->mapped == SKIP || column->numbers + column->words == 0 ||
+                (t > 0 && find_column(reading->table[0], column->name)))
                 continue;
             snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? ", " : "",
                      rps_text_printable(shown, sizeof(shown), name_of_column(table, c, name)));
@@ -1135,6 +1137,7 @@ static int read_csv(struct rps_import_builder *builder, const struct rps_import_
     char *const *cell;
     int result = find_out(&reading, options->map, err);
 
+    rps_import_perf_start(builder);
     rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
     rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,
                        sizeof(run->cpu_model));

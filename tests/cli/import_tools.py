@@ -122,7 +122,10 @@ def perf_metrics(name, first=2):
             continue
         sums.end(float(row[0]))
         for metric, text in zip(names, row[first:]):
-            sums.gauge(int(row[1].strip("CPUS")), metric, text)
+            if first == 2:
+                sums.gauge(int(row[1].strip("CPU")), metric, text)
+            else:  # of a socket
+                sums.gauge(None, row[1] + " " + metric, text)
     return sums
 
 
@@ -200,7 +203,7 @@ FIXTURES = [
     ("perf-hardware.csv", "perf-csv", perf_csv, {}),
     ("perf-cgroup.tsv", "perf-csv", perf_csv,
      {"separator": "\t", "track": True, "several": True, "cgroup": True}),
-    ("perf-metrics.csv", "perf-csv", perf_metrics, {}),
+    ("perf-metrics.csv", "csv", perf_metrics, {}),
     ("perf-task.json", "perf-csv", perf_json, {}),
     ("perf-cpu.json", "perf-csv", perf_json, {}),
     ("perf-locale.json", "perf-csv", perf_json, {}),
@@ -212,7 +215,7 @@ FIXTURES = [
     # after lines that people posted, of later versions; the times are ours
     ("perf-6.8-hybrid.csv", "perf-csv", perf_csv, {}),
     ("perf-6.13-default.json", "perf-csv", perf_json, {}),
-    ("perf-6.13-metrics.csv", "perf-csv", perf_metrics, {"first": 3}),
+    ("perf-6.13-metrics.csv", "csv", perf_metrics, {"first": 3}),
     ("perf-6.2-metrics.json", "perf-csv", perf_json, {}),
     ("toplev-4.11.csv", "csv", toplev, {}),
     ("sar-cpus.txt", "csv", fixed_width, {"track": True}),
