@@ -9,7 +9,7 @@
  * more: the header, which columns hold numbers, which one the time, what tells rows apart. The first
  * row's length is not in the file: it is taken to be that of the second, or what has passed since 0.
  */
-#include <ctype.h>
+#include <iconv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,9 +284,24 @@ static int is_header_of(const struct reading *reading, const struct table *table
     return count > 1 && words && (!has_words(reading) || is_header(reading, cell, count));
 }
 
+/* A name, copied; where it is not UTF-8 it is taken for what spreadsheets write on Windows. */
 static char *keep_name(const struct reading *reading, const char *name)
 {
-    return rps_arena_print(reading->builder->arena, "%.*s", TEXT_SIZE - 1, name);
+    struct rps_arena *arena = reading->builder->arena;
+    char *kept = rps_arena_print(arena, "%.*s", (int)rps_text_cut(name, TEXT_SIZE - 1), name);
+    char text[3 * TEXT_SIZE] = "", *from = kept, *to = text;
+    size_t left = strlen(kept), room = sizeof(text) - 1;
+    iconv_t conversion;
+    uint32_t code;
+
+    while (*from && rps_text_decode(from, &code) > 0)
+        from += rps_text_decode(from, &code);
+    if (!*from || (conversion = iconv_open("UTF-8", "CP1252")) == (iconv_t)-1)
+        return kept;
+    from = kept;
+    iconv(conversion, &from, &left, &to, &room);
+    iconv_close(conversion);
+    return rps_arena_text(arena, text);
 }
 
 /* A table whose header, or first row where it has none, is this one; "avg-cpu:  %user ..." */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "rpistat/arena.h"
+#include "rpistat/clock.h"
 #include "rpistat/phase.h"
 #include "rpistat/wall.h"
 
@@ -90,7 +91,7 @@ static void put_stamp(struct rps_export_job *job, int64_t end_ns)
     char text[RPS_WALL_TEXT_SIZE];
 
     if (!sheet->is_moment) {
-        rps_csv_seconds(job->state, end_ns);
+        rps_csv_exact(job->state, (double)end_ns / RPS_NS_PER_S);
         return;
     }
     rps_wall_text(text, sizeof(text), job->run->start_realtime_ns + end_ns);

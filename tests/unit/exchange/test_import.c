@@ -241,6 +241,14 @@ static void test_german(void **state)
     assert_float_equal(column(builder, "cpu")->most, 13, 0);
     assert_float_equal(column(builder, "Menge")->most, 12345, 0);
     close_file(builder);
+    builder = look_with("t;W\xe4rme (\xb0"
+                        "C)\n1;12,5\n2;13,5\n",
+                        NULL); /* of Windows */
+    assert_float_equal(column(builder, "W\xc3\xa4rme (\xc2\xb0"
+                                       "C)")
+                           ->most,
+                       13.5, 0);
+    close_file(builder);
     builder = look_with("t,cpu,n\n1,12,5\n2,13,6\n", NULL);
     assert_int_equal(column(builder, "cpu")->kind, RPS_IMPORT_GAUGE);
     close_file(builder);
