@@ -1,12 +1,12 @@
 /*
  * The page of a run that is being recorded. It asks the server that it came from: once a second for what was
  * measured since, and for all data, with phases, when the server has new ones. The token stands in the address
- * behind the #, which browsers do not send.
+ * behind the #, which browsers do not send, before what is shown (page.js).
  */
 "use strict";
 (() => {
 const EVERY = 1000, SOON = 200, SELDOM = 10000;  /* ms: live, before there is anything, after the end */
-const token = location.hash.slice(1), status = document.createElement("p");
+const token = location.hash.slice(1).split("&")[0], status = document.createElement("p");
 let known = 0, after = null, isAll = false, isHeld = false, code = null, shownCode = null;
 
 /* What the reader is told. */

@@ -3,8 +3,10 @@
  * that comes from the recording is put in as text nodes, never as markup.
  */
 "use strict";
-if (document.documentElement.dataset.theme === "auto")
-    document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+const system = matchMedia("(prefers-color-scheme: dark)"), systemTheme = () => system.matches ? "dark" : "light";
+let isSystemTheme = document.documentElement.dataset.theme === "auto";
+if (isSystemTheme)
+    document.documentElement.dataset.theme = systemTheme();
 
 globalThis.startPage = found => {
 /* What a comparison has none of. */
@@ -189,7 +191,9 @@ function show(low, high) {
         plot.setScale("x", { min: from, max: to });
     drawStrip();
     fillValues();
+    fillFigures();
     showRange();
+    noteView();
     document.dispatchEvent(new Event("shown"));
     spot === null || spot < from || spot > to ? unpoint() : point(spot, near, false);
 }
@@ -199,6 +203,31 @@ const showAll = () => show(data.from, data.to);
 function showRange() {
     const decimals = Math.max(1, Math.min(6, Math.ceil(2 - Math.log10(to - from))));
     document.getElementById("shown").textContent = "Shown: " + place(from, decimals) + " to " + place(to, decimals);
+}
+
+/* What is shown stands in the address, to be kept or sent: "t" from and to, "level" so many phases, "clock". What has
+ * no name there is a live page's token. */
+let noting = 0;
+const isAll = () => from <= data.from && to >= data.to;
+
+function noteView() {
+    clearTimeout(noting);
+    noting = data.sides ? 0 : setTimeout(() => {
+        const token = location.hash.slice(1).split("&").filter(part => part && !part.includes("="));
+        const view = [...token, ...isAll() ? [] : ["t=" + [from, to].map(x => +x.toPrecision(9)).join(",")],
+                      ...byHand === null ? [] : ["level=" + levels[byHand].total],
+                      ...byClock === data.byClock ? [] : ["clock=" + Number(byClock)]].join("&");
+        history.replaceState(null, "", location.href.split("#")[0] + (view && "#" + view));
+    }, 300);
+}
+
+function takeView() {
+    const view = new URLSearchParams(data.sides ? "" : location.hash.slice(1)), [low, high] = (view.get("t") || "").split(",");
+    const level = levels.findIndex(({ total }) => total === Number(view.get("level")));
+    byHand = level < 0 ? null : level;
+    if (zones.length > 0 && byClock !== (view.has("clock") ? view.get("clock") === "1" : data.byClock))
+        toggleClock();
+    high ? show(Number(low), Number(high)) : showAll();
 }
 
 /* Zoom by a factor around a place, or move by a part of what is shown. */
@@ -309,6 +338,7 @@ function chooseLevel(index) {
     for (const plot of plots)
         plot.redraw(false, false);
     drawStrip();
+    noteView();
 }
 
 /* --- loops ---------------------------------------------------------------------------------- */
@@ -1020,7 +1050,7 @@ function table(name, headings, rows) {
 
 function addTable(title, headings, rows, where = "tables", notes = []) {
     if (rows.length > 0)
-        document.getElementById(where).append(element("section", {}, element("h2", {}, title), table(title, headings, rows),
+        (where.nodeType ? where : document.getElementById(where)).append(element("section", {}, element("h2", {}, title), table(title, headings, rows),
             ...notes.map(note => element("p", { className: "hint" }, note))));
 }
 
@@ -1028,6 +1058,40 @@ const rowHead = content => element("th", { scope: "row" }, content);
 
 /* All but the first of a row of a table that the document has made. */
 const gridCells = (row, right) => row.slice(1).map((text, i) => cell(text, right[i + 1] ? "number" : ""));
+
+/* The mean of a line's points over what is shown, each for as long as it stands for. */
+function meanShown({ x, value }) {
+    const end = x.length - 1, middle = i => (x[Math.max(0, i)] + x[Math.min(end, i + 1)]) / 2;
+    const edge = i => i < 0 ? x[0] - (middle(0) - x[0]) : i >= end ? x[end] + (x[end] - middle(end - 1)) : middle(i);
+    let sum = 0, time = 0;
+    for (let i = Math.max(0, lastUpTo(x, from) - 1); i <= end && edge(i - 1) < to; i++) {
+        const length = Math.min(to, edge(i)) - Math.max(from, edge(i - 1));
+        if (length > 0 && value[i] !== null) {
+            sum += length * value[i];
+            time += length;
+        }
+    }
+    return time > 0 ? sum / time : null;
+}
+
+/* Of the whole run, and where a part is shown of that. */
+let figures = null;
+
+function fillFigures() {
+    if (!figures || data.sides)
+        return;
+    const lines = data.apart ? [] : data.panels.filter(panel => !panel.steps).flatMap(panel => panel.lines), isPart = !isAll() && lines.length > 0;
+    const rows = data.figures.filter(({ whole }) => whole !== null).map(({ label, unit, whole }) => {
+        const line = lines.find(each => each.label === label && each.unit === unit);
+        return element("tr", {}, rowHead(label), isPart ? cell(line ? withUnit(meanShown(line), unit) : "", "number") : null,
+                       cell(withUnit(whole, unit), "number"));
+    });
+    inPlace([figures], () => {
+        figures.replaceChildren();
+        addTable(isPart ? "Figures of what is shown" : "Figures of the whole run", isPart ? ["Figure", "Shown", "Whole run"] : [], rows, figures,
+                 isPart ? ["Shown: the mean of the points between " + place(from, 2) + " and " + place(to, 2) + "."] : []);
+    });
+}
 
 function addPhaseTable() {
     const { head, right, rows, notes } = data.phaseTable, last = Math.max(0, rows.length - 1);
@@ -1077,8 +1141,9 @@ function addTables() {
     addTable("What sets them apart from the whole run", [], data.labels.filter(label => label.words).map(label =>
         element("tr", {}, rowHead(swatch(label)), cell(label.words, "text"))));
     addLabelTable();
-    addTable("Figures of the whole run", [], data.figures.filter(figure => figure.whole !== null).map(figure =>
-        element("tr", {}, rowHead(figure.label), cell(withUnit(figure.whole, figure.unit), "number"))));
+    figures = element("div");
+    document.getElementById("tables").append(figures);
+    fillFigures();
     addTable("Regions of the program", ["Region", "Times entered", "Time in it"], data.regions.map(region =>
         element("tr", {}, rowHead(region.name), cell(String(region.entered), "number"), cell(duration(region.time), "number"))));
     addTable("Marks", [], data.marks.slice(0, ROWS).map(mark =>
@@ -1188,7 +1253,7 @@ function showTexts() {
         ? data.points + " points a line, each of about " + duration(data.binSeconds) +
           "; its band reaches from the smallest to the largest value inside. To see single periods, draw a part: " +
           "rpistat plot -o part.html --from T --to T."
-        : "A point a rotation of the event sets.";
+        : "A point a " + data.point + ".";
     if (data.panels.some(panel => !panel.small && panel.lines.some(line => line.low.some(low => low !== null))))
         document.getElementById("resolution").append(data.binned
             ? " The darker band inside is the 95 % interval of the point."
@@ -1209,7 +1274,7 @@ buttons.auto.addEventListener("click", () => chooseLevel(null));
 const clockButton = document.getElementById("clock");
 clockButton.hidden = zones.length === 0;
 clockButton.setAttribute("aria-pressed", byClock);
-clockButton.addEventListener("click", () => {
+function toggleClock() {
     byClock = !byClock;
     clockButton.setAttribute("aria-pressed", byClock);
     [data.axisLabel, data.otherLabel] = [data.otherLabel, data.axisLabel];
@@ -1219,7 +1284,9 @@ clockButton.addEventListener("click", () => {
     renewTables();
     fillValues();
     showRange();
-});
+    noteView();
+}
+clockButton.addEventListener("click", toggleClock);
 
 document.getElementById("reset").addEventListener("click", showAll);
 document.getElementById("closer").addEventListener("click", () => zoom(0.5, spot));
@@ -1255,7 +1322,11 @@ strip.addEventListener("click", event => {
     if (event.offsetY >= notes && event.offsetY < notes + STRIP)
         clickLoop(event.offsetX);
 });
-document.getElementById("theme").addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
+document.getElementById("theme").addEventListener("click", () => {
+    isSystemTheme = false;
+    setTheme(root.dataset.theme === "dark" ? "light" : "dark");
+});
+system.addEventListener("change", () => isSystemTheme && setTheme(systemTheme()));
 addEventListener("resize", () => fit());
 let screenTheme = null;
 addEventListener("beforeprint", () => {
@@ -1268,6 +1339,9 @@ addEventListener("afterprint", () => {
     setTheme(screenTheme);
     fit();
 });
+takeView();
+if (!document.getElementById("live"))
+    addEventListener("hashchange", takeView);
 };
 
 /* A page that holds no data asks for them: live.js. */

@@ -77,7 +77,7 @@ struct rps_collected {
     uint8_t *wild; /* owned; of each block, 1: a rotation in it is unlike the others, by an event or
                       the CPU use; NULL: they are no blocks, or signals were chosen by name */
     int set_count; /* event sets that take turns */
-    int level;     /* of the options */
+    int level, by_rotation; /* of the options */
 };
 
 struct rps_collect;

@@ -81,6 +81,12 @@ void rps_run_init(struct rps_run *run);
 /* Whether a run of that target is of CPUs or a cgroup, counted by CPU: of no workload of its own. */
 int rps_run_is_of_machine(const char *target);
 
+/* 1 for what another program recorded. Of a row of its file a rotation has the columns: what its
+ * event sets have, was there at the same time. */
+int rps_run_is_import(const struct rps_run *run);
+/* Periods of what people call one: of an import so many as event sets, else one. */
+int rps_run_row_periods(const struct rps_run *run, int sets);
+
 /* Copy argv (deep) into run, replacing what was there. Returns 0, or RPS_FAILED without memory. */
 int rps_run_set_command(struct rps_run *run, int argc, char *const argv[]);
 

@@ -560,6 +560,7 @@ static int give(struct rps_collect *collect, const uint8_t *keep, struct rps_col
 {
     out->set_count = collect->options.plan->set_count;
     out->level = collect->options.level;
+    out->by_rotation = collect->options.by_rotation;
     out->signal = calloc(collect->signal_count, sizeof(*out->signal));
     out->signals.resolution = calloc(collect->signal_count, sizeof(*out->signals.resolution));
     if (!out->signal || !out->signals.resolution || give_rows(collect, out) < 0 ||

@@ -129,6 +129,16 @@ int rps_run_is_of_machine(const char *target)
            strncmp(target, "cgroup ", 7) == 0;
 }
 
+int rps_run_is_import(const struct rps_run *run)
+{
+    return strcmp(run->pmu, "import") == 0;
+}
+
+int rps_run_row_periods(const struct rps_run *run, int sets)
+{
+    return rps_run_is_import(run) && sets > 0 ? sets : 1;
+}
+
 char *rps_run_title(char *ret, size_t size, const struct rps_run *run)
 {
     char target[RPS_RUN_TEXT_SIZE * 4];

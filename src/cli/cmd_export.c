@@ -17,6 +17,7 @@
 struct settings {
     const struct rps_export_format *format;
     int is_rates, is_long, follow;
+    int is_default; /* 1: the format is chosen by the run */
     struct rps_export_options export;
     const char *cpus;
 };
@@ -71,11 +72,11 @@ static int set_locale(const char *option, const char *text, void *member, struct
 #define AT(member) RPS_AT(struct settings, member)
 
 static const struct rps_option options[] = {
-    {"format", 0, "NAME", "what a row is, see above", "wide", RPS_OPTION_OTHER, RPS_AT_SETTINGS,
+    {"format", 0, "NAME", "what a row is, see above", NULL, RPS_OPTION_OTHER, RPS_AT_SETTINGS,
      .set = set_format,
      .words =
-         "wide rates long long-rates every signals jsonl openmetrics line-protocol perfetto folded "
-         "pprof firefox"},
+         "wide table rates long long-rates every signals jsonl openmetrics line-protocol perfetto "
+         "folded pprof firefox"},
     {"rates", 0, NULL, "the same as --format rates", NULL, RPS_OPTION_FLAG, AT(is_rates)},
     {"long", 0, NULL, "the same as --format long; also with --rates", NULL, RPS_OPTION_FLAG,
      AT(is_long)},
@@ -198,8 +199,11 @@ static int check_follow(struct rps_cli *cli)
 
 static int check_export(struct rps_cli *cli)
 {
-    const struct settings *settings = cli->settings;
+    struct settings *settings = cli->settings;
 
+    settings->is_default = !settings->format;
+    if (!settings->format)
+        settings->format = rps_export_find("wide");
     if (check_own_form(cli) < 0 || check_signals(cli) < 0 || choose_format(cli) < 0 ||
         check_follow(cli) < 0)
         return RPS_USAGE;
@@ -227,6 +231,22 @@ static int wait_for_more(void *context)
     return (out.revents & POLLERR) != 0;
 }
 
+/* What was imported goes out as it came in. */
+static int choose_by_run(struct rps_cli *cli)
+{
+    struct settings *settings = cli->settings;
+    struct rps_run run;
+    int result;
+
+    if (!settings->is_default || settings->format != rps_export_find("wide"))
+        return 0;
+    result = rps_reader_run(cli->reader, cli->run_id, &run, &cli->err);
+    if (result == 0 && rps_run_is_import(&run))
+        settings->format = rps_export_find("table");
+    rps_run_free(&run);
+    return result;
+}
+
 static int run_export(struct rps_cli *cli, int argc, char **argv)
 {
     struct settings *settings = cli->settings;
@@ -242,6 +262,8 @@ static int run_export(struct rps_cli *cli, int argc, char **argv)
     else if (rps_output_is_file(fileno(cli->out)))
         rps_progress_begin(cli, "exporting");
     if (result == 0)
+        result = choose_by_run(cli);
+    if (result == 0)
         result = settings->follow
                      ? rps_export_follow(settings->format, cli->out, cli->reader, cli->run_id,
                                          &settings->export, wait_for_more, cli->out, &cli->err)
@@ -256,7 +278,8 @@ const struct rps_command rps_command_export = {
     .usage = "[OPTIONS]",
     .description =
         "Write a run for other programs, as CSV with a header row. Formats:\n"
-        "  wide           a row a measurement period, a column an event\n"
+        "  wide           a row a measurement period, a column an event: the default\n"
+        "  table          a row a row of an imported file, as it was: its default\n"
         "  rates          a row a rotation of the event sets, a column a figure\n"
         "  long           a row an event and period\n"
         "  long-rates     a row a derived figure and rotation\n"

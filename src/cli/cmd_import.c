@@ -87,8 +87,9 @@ const struct rps_command rps_command_import = {
         "Add files to a store, a run each, for report, phases, plot and compare. A FILE\n"
         "that is wrong leaves nothing behind; - is standard input. Formats:\n"
         "  perf-csv    perf stat -I MS -x SEPARATOR\n"
-        "  csv         any table of numbers with a row a moment: CSV, TSV, and as vmstat,\n"
-        "              sar and pidstat print it; --map says what is what\n"
+        "  csv         tables of numbers with a row a moment, or one of each CPU:\n"
+        "              CSV of any country, and as vmstat, sar, pidstat and iostat print\n"
+        "              it; --map says what is what\n"
         "Recipes make tables of others (perf stat -j, toplev): examples/README.md.",
     .examples = "  rpistat import run.csv     of perf stat -I 100 -x, -o run.csv ./program\n"
                 "  rpistat import --map Timestamp=time,requests=count load.csv\n"

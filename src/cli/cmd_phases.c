@@ -179,7 +179,7 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
     char title[640], command[512], remark[RPS_PHASE_REMARK_SIZE];
     struct rps_phase_output output = {
         .title = title,
-        .unit = "period",
+        .unit = rps_run_is_import(&job->run) ? "row" : "period",
         .block = job->found.resolution > 0 ? 1 << (RPS_LEVEL_BITS * job->found.resolution) : 0,
         .periods_from_ns = job->found.periods_from_ns,
         .run = &job->run,

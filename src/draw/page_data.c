@@ -444,7 +444,9 @@ static void put_run(struct rps_json *json, const struct rps_picture *picture)
     put_row(json, "Started", rps_text_utc(text, sizeof(text), run->start_realtime_ns));
     if (run->elapsed_ns >= 0)
         put_row(json, "Elapsed", rps_text_duration(text, sizeof(text), run->elapsed_ns));
-    put_row(json, "Period", rps_text_duration(text, sizeof(text), run->period_ns));
+    put_row(json, "Period",
+            rps_text_duration(text, sizeof(text),
+                              run->period_ns * rps_run_row_periods(run, picture->plan->set_count)));
     put_row(json, "Counters", run->pmu);
     put_row(json, "Counted", picture->plan->title[0] ? picture->plan->title : picture->plan->name);
     put_row(json, "CPUs", rps_cpu_series_name(text, &picture->cpu_series));
@@ -499,6 +501,9 @@ static void put_resolution(struct rps_json *json, const struct rps_picture *pict
     }
     rps_json_uint64(json, "points", points);
     rps_json_bool(json, "binned", points > picture->bin_count / 2);
+    rps_json_text(json, "point",
+                  rps_run_is_import(&picture->run) ? "row of the file"
+                                                   : "rotation of the event sets");
     rps_json_double(json, "binSeconds",
                     (double)picture->run.elapsed_ns / 1e9 / (double)picture->bin_count);
 }

@@ -331,7 +331,7 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
     binning.lines = picture->turn           ? (int)picture->turn->turn_count
                     : side_by_side(picture) ? picture->cpu_series.count
                                             : 1;
-    binning.multiplexed = picture->plan->set_count > 1;
+    binning.multiplexed = picture->plan->set_count > 1 && !rps_run_is_import(&picture->run);
     binning.series = calloc(metrics * (size_t)binning.lines + 1, sizeof(*binning.series));
     if (!binning.series)
         return rps_error_memory(err);

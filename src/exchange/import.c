@@ -18,6 +18,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/report.h"
 #include "rpistat/text.h"
+#include "rpistat/wall.h"
 
 static const struct rps_import_format *const formats[] = {
     &rps_import_perf_csv, &rps_import_csv, /* the last: it takes every table */
@@ -38,6 +39,7 @@ static const struct {
 } recipes[] = {
     {"{", "\"interval\"", "what perf stat -j writes", "sh examples/import/perf-json <FILE"},
     {"{", "\"counter-value\"", "what perf stat -j writes", "sh examples/import/perf-json <FILE"},
+    {"{", "\"sysstat\"", "the JSON of sadf and iostat", "sadf -d -- -u"},
     {"Timestamp", "Description", "what toplev writes", "awk -f examples/import/toplev.awk FILE"},
     {"Timestamp", "Perf-event", "what toplev writes", "awk -f examples/import/toplev.awk FILE"},
 };
@@ -175,6 +177,18 @@ static void describe_target(struct rps_import_builder *builder)
         snprintf(builder->run.target, sizeof(builder->run.target), "%s", name);
 }
 
+/* The latest start of that time of the day, so that the run had ended when the file was written. */
+static int64_t find_start(const struct rps_import_builder *builder, int64_t changed_ns)
+{
+    const struct rps_moment moment = {.time_of_day_ns = builder->time_of_day_ns};
+    int64_t latest_ns = changed_ns - builder->end_ns, start_ns;
+
+    if (builder->time_of_day_ns < 0 ||
+        !rps_moment_find(&moment, latest_ns - RPS_NS_PER_DAY, latest_ns, &start_ns))
+        return latest_ns;
+    return start_ns;
+}
+
 /* What the file does not say. */
 static int describe_run(struct rps_import_builder *builder, const struct rps_import_format *format,
                         int64_t changed_ns, const struct rps_import_options *options,
@@ -193,7 +207,7 @@ static int describe_run(struct rps_import_builder *builder, const struct rps_imp
     run->elapsed_ns = builder->end_ns;
     run->state = RPS_RUN_COMPLETE;
     if (run->start_realtime_ns < 0)
-        run->start_realtime_ns = changed_ns - builder->end_ns;
+        run->start_realtime_ns = find_start(builder, changed_ns);
     if (options->start_realtime_ns >= 0)
         run->start_realtime_ns = options->start_realtime_ns;
     if (options->label)

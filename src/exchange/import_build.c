@@ -33,6 +33,7 @@ struct rps_import_builder *rps_import_open(FILE *file, const char *path,
     builder->file = file;
     builder->path = path;
     builder->note = note;
+    builder->time_of_day_ns = -1;
     rps_run_init(&builder->run);
     rps_run_init(&builder->again);
     builder->plan = rps_plan_new();

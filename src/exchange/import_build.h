@@ -50,6 +50,11 @@ int rps_import_unsupported(struct rps_import_builder *builder,
  * cpu_model, ... Only before the first period. */
 struct rps_run *rps_import_run(struct rps_import_builder *builder);
 
+/* What the file calls its time, for exports; is_moment: a date or a time of the day, and no number.
+ * time_of_day_ns: when the run begins, of a file that does not say on which day; -1: of others. */
+void rps_import_time_column(struct rps_import_builder *builder, const char *name, int is_moment,
+                            int64_t time_of_day_ns);
+
 /* Begin a period of a CPU (or RPS_CPU_ALL) that lasted from start_ns, since the run's start, for
  * length_ns above 0. RPS_FAILED, with the line, when it begins before the CPU's last one ended; a
  * later beginning leaves a gap. */
@@ -82,8 +87,8 @@ int rps_import_refuse(struct rps_import_builder *builder, struct rps_error *err,
                       ...) __attribute__((format(printf, 3, 4)));
 
 /* The next row of the file: its cells, without quotes and outer blanks, until the next call. Empty
- * lines, and those that begin with #, are left out. The separator ' ': cells are words, and "# "
- * begins a header. 1, 0 at the end, negative on error: a line longer than RPS_IMPORT_LINE_MAX, a
+ * lines, and those that begin with #, are left out. The separator ' ': cells are words, a
+ * date and its time one of them, and "# " begins a header. 1, 0 at the end, negative on error: a line longer than RPS_IMPORT_LINE_MAX, a
  * NUL byte, reading, a quote that is never closed. A last line without an end may be cut off: it is
  * left out, with a note. */
 int rps_import_cells(struct rps_import_builder *builder, char separator, char *const **ret_cell,

@@ -205,6 +205,13 @@ static void add_not_counted(struct rps_import_builder *builder)
     }
 }
 
+void rps_import_time_column(struct rps_import_builder *builder, const char *name, int is_moment,
+                            int64_t time_of_day_ns)
+{
+    builder->time_name = rps_arena_print(builder->arena, "%s=time%s", name, is_moment ? "" : ":s");
+    builder->time_of_day_ns = time_of_day_ns;
+}
+
 /* The clock event: CPU time, or else the time that passed. */
 static void make_clock(struct rps_import_builder *builder)
 {
@@ -223,6 +230,8 @@ static void make_clock(struct rps_import_builder *builder)
     } else {
         snprintf(clock->label, sizeof(clock->label), "%s",
                  builder->track_count > 1 ? "Time, all CPUs" : "Elapsed time");
+        rps_text_printable(clock->spec, sizeof(clock->spec),
+                           builder->time_name ? builder->time_name : "");
     }
 }
 

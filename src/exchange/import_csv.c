@@ -1,13 +1,15 @@
 /*
  * Any table of numbers: a row holds what was seen since the row before it, up to its own time.
- * Cells have a separator, or blanks between them as vmstat, sar and pidstat print them, whose first
- * lines, averages and repeated headers are left out.
+ * Cells have a separator, or blanks between them as vmstat, sar, pidstat and iostat print them: such
+ * a file may have several tables in turns, with a header each, which come again, and the time in a
+ * line of its own. Rows of one time and CPU are put together; where several are of one table, each is
+ * of a process or a device, which its words name, and has columns of its own.
  *
  * What a map does not say is found out from the first rows, which are read for that and then once
- * more: the header, which columns hold numbers, which one the time. The first row's length is not
- * in the file: it is taken to be that of the second, or what has passed since 0.
+ * more: the header, which columns hold numbers, which one the time, what tells rows apart. The first
+ * row's length is not in the file: it is taken to be that of the second, or what has passed since 0.
  */
-#include <ctype.h>
+#include <iconv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,27 +17,22 @@
 
 #include "import_cells.h"
 #include "import_parts.h"
+#include "import_perf.h"
+#include "import_times.h"
 #include "rpistat/clock.h"
 #include "rpistat/csv_signals.h"
-#include "rpistat/wall.h"
+#include "rpistat/text.h"
 
-#define SAMPLE_ROWS 100
+#define SAMPLE_ROWS 100 /* of a file with a separator; of others all */
 #define TEXT_SIZE   200
-
-/* Numbers from here on are seconds since 1970, then milliseconds, microseconds, nanoseconds. */
-#define EPOCH_S 1e8
-
-/* No time can be later, and no row as long, so that their sums and differences fit. */
-#define TIME_MAX_NS   INT64_C(4000000000000000000)
-#define LENGTH_MAX_NS INT64_C(1000000000000000000)
 
 #define AMBIGUOUS                                                                                  \
     "may have the day first or the month: write 2026-11-21 14:00:00 or 21.11.2026 14:00:00"
 
-enum kind { NONE, TIME, LENGTH, CPU, COUNT, CLOCK, GAUGE, SKIP, KINDS };
+enum kind { NONE, TIME, CPU, COUNT, CLOCK, GAUGE, KEY, SKIP, KINDS };
 
-static const char *const kind_name[KINDS] = {"",      "time",  "length", "cpu",
-                                             "count", "clock", "gauge",  "skip"};
+static const char *const kind_name[KINDS] = {"",      "time",  "cpu", "count",
+                                             "clock", "gauge", "key", "skip"};
 
 struct table_column {
     char *name; /* of the header */
@@ -43,29 +40,71 @@ struct table_column {
     char cell_unit[32]; /* behind the numbers: "35 %" */
     char panel[100];
     enum kind kind, mapped, said; /* said: in the header */
-    int column;                   /* of the builder */
     /* of the first rows */
-    int numbers, words, times, starts_with_word, is_all;
+    int numbers, words, times, cpus, starts_with_word, is_all, varies;
+    const char *first;     /* its cell in the first row; NULL before */
     const char *ambiguous; /* a date that is no time; NULL: none is */
 };
 
+/* Of whom a row is. */
+struct entity {
+    const char *text;  /* "" where the table's rows are told apart by time and CPU alone */
+    int *column;       /* of the builder, of each of the table's */
+    uint64_t interval; /* number of the last one that it has a row in; 0: none */
+};
+
+/* What stands below a header. */
 struct table {
-    struct rps_import_builder *builder;
-    char separator, decimal;
     size_t count;
     struct table_column *column;
-    int has_header, is_commented;         /* a comment before the first row is the header */
-    int time, length, cpu;                /* columns; -1: none */
-    int64_t unit_ns, length_unit_ns;      /* of times and lengths that are numbers */
+    int has_header, is_commented; /* a comment before the first row is the header */
+    int has_clock;                /* sar's header has the time in place of a name */
+    int time, day, cpu;           /* columns; -1: none; day: where `time` has no date */
+    int is_keyed, adds;           /* 1: processes of one name are one, which was asked for */
+    /* of the first rows */
+    int rows, descends, repeats; /* 1: a time is none later; it is the same, and the CPU */
+    int64_t last_ns;
+    int32_t last_cpu;
+    size_t section; /* that its last row is in; 0: it had none */
+    size_t entity_count;
+    struct entity *entity;
+};
+
+struct reading {
+    struct rps_import_builder *builder;
+    char separator;
+    struct rps_import_times times;
+    size_t table_count;
+    struct table **table, *now; /* the one that the last header, or row, is of */
+    const char *stamp;          /* the last line that is a time; NULL: none was */
+    char stamp_text[64];
+    size_t section;                       /* counts headers and such lines */
+    int is_known;                         /* 1: the first rows were looked at */
+    int64_t unit_ns;                      /* of times that are numbers; 0: not known yet */
+    int is_moment;                        /* 1: times are no numbers */
     int64_t zero_ns;                      /* the time that is 0 in the run */
-    int64_t last_ns;                      /* that was read */
     int64_t first_ns;                     /* length of the first row */
     int64_t interval_ns, interval_end_ns; /* the latest one of all CPUs */
+    /* the period that was begun */
+    uint64_t interval; /* its number, from 1; 0: none was */
+    int32_t cpu;
+    int64_t end_ns;
+    uint8_t taken[RPS_IMPORT_COLUMNS_MAX]; /* columns of the builder that are a table's */
 };
 
 static int is_value(enum kind kind)
 {
     return kind == COUNT || kind == CLOCK || kind == GAUGE;
+}
+
+static int is_all_cpus(const char *cell)
+{
+    return strcasecmp(cell, "all") == 0 || strcmp(cell, "-1") == 0;
+}
+
+static int has_words(const struct reading *reading)
+{
+    return reading->separator == ' ';
 }
 
 static const char *name_of_column(const struct table *table, size_t c, char ret[TEXT_SIZE])
@@ -77,179 +116,20 @@ static const char *name_of_column(const struct table *table, size_t c, char ret[
     return ret;
 }
 
-/* --- times ------------------------------------------------------------------------------------ */
-
 /* As rps_csv_cell, of a number with a unit behind it, too: *ret_unit, or "". */
-static int read_number(const struct table *table, const char *cell, double *ret,
+static int read_number(const struct reading *reading, const char *cell, double *ret,
                        const char **ret_unit)
 {
-    int kind = rps_csv_cell(cell, strlen(cell), table->decimal, ret);
+    char decimal = reading->times.decimal;
+    int kind = rps_csv_cell(cell, strlen(cell), decimal, ret);
     size_t length = strcspn(cell, " ");
 
     *ret_unit = "";
     if (kind >= 0 || !cell[length] || strpbrk(cell + length, "0123456789") ||
-        rps_csv_cell(cell, length, table->decimal, ret) <= 0)
+        rps_csv_cell(cell, length, decimal, ret) <= 0)
         return kind;
     *ret_unit = cell + length + 1;
     return 1;
-}
-
-/* 1 for a date that begins D MARK M MARK YYYY: its three numbers, and where it ends. */
-static int read_day_first(const char *cell, char mark, int ret[3], size_t *ret_end)
-{
-    size_t at = 0;
-
-    for (int i = 0; i < 3; i++) {
-        size_t digits = strspn(cell + at, "0123456789");
-
-        if (digits < (i < 2 ? 1 : 4) || digits > (i < 2 ? 2 : 4) ||
-            (i < 2 && cell[at + digits] != mark))
-            return 0;
-        ret[i] = atoi(cell + at);
-        at += digits + (i < 2);
-    }
-    *ret_end = at;
-    return cell[at] == '\0' || cell[at] == ' ';
-}
-
-/* 05/11/2026 is one day in one country, and another in the next. */
-static int is_ambiguous(const char *cell)
-{
-    size_t end;
-    int number[3];
-
-    return read_day_first(cell, '/', number, &end);
-}
-
-/* A moment, also as nvidia-smi has it, 2026/10/05 03:00:00.100, and sadf, 2026-10-05 03:00:00 UTC,
- * and spreadsheets where the day comes first, 05.10.2026 03:00. */
-static int read_moment(const char *cell, struct rps_moment *ret)
-{
-    char text[40];
-    struct rps_error unheard;
-    size_t length = strlen(cell), end;
-    int date[3];
-
-    if (length >= sizeof(text) - 8)
-        return 0;
-    if (read_day_first(cell, '.', date, &end))
-        snprintf(text, sizeof(text), "%04d-%02d-%02d%s", date[2], date[1], date[0],
-                 cell[end] ? cell + end : " 00:00");
-    else
-        memcpy(text, cell, length + 1);
-    length = strlen(text);
-    if (length > 8 && text[4] == '/' && text[7] == '/')
-        text[4] = text[7] = '-';
-    if (length > 4 && strcmp(text + length - 4, " UTC") == 0)
-        memcpy(text + length - 4, "Z", 2);
-    return rps_moment_is(text) && rps_moment_parse("", text, ret, &unheard) == 0;
-}
-
-/* The time of a day as Americans write it. */
-static int read_half_day(const char *cell, int64_t *ret_ns)
-{
-    int hour, minute, second, length = 0;
-    char half;
-
-    if (sscanf(cell, "%2d:%2d:%2d %cM%n", &hour, &minute, &second, &half, &length) != 4 ||
-        length == 0 || cell[length] || (half != 'A' && half != 'P') || hour < 1 || hour > 12 ||
-        minute < 0 || minute > 59 || second < 0 || second > 60)
-        return 0;
-    hour = hour % 12 + (half == 'P' ? 12 : 0);
-    *ret_ns = ((hour * 60 + minute) * 60 + second) * RPS_NS_PER_S;
-    return 1;
-}
-
-/* 1 and a time in ns: of a moment, or a number; 0 for other text. Times of a day go on past
- * midnight. */
-static int read_time(const struct table *table, const char *cell, int64_t unit_ns, int64_t *ret_ns)
-{
-    struct rps_moment moment;
-    double value;
-
-    if (rps_import_decimal(cell, table->decimal, unit_ns, ret_ns))
-        return *ret_ns <= TIME_MAX_NS;
-    if (rps_csv_cell(cell, strlen(cell), table->decimal, &value) > 0) { /* -1, 1e3 */
-        value *= (double)unit_ns;
-        if (isnan(value) || fabs(value) > (double)TIME_MAX_NS)
-            return 0;
-        *ret_ns = llround(value);
-        return 1;
-    }
-    if (!read_half_day(cell, ret_ns)) {
-        if (!read_moment(cell, &moment))
-            return 0;
-        if (moment.has_date)
-            return rps_moment_find(&moment, 0, TIME_MAX_NS, ret_ns);
-        *ret_ns = moment.time_of_day_ns;
-    }
-    while (*ret_ns < table->last_ns - RPS_NS_PER_DAY / 2)
-        *ret_ns += RPS_NS_PER_DAY;
-    return 1;
-}
-
-static const struct {
-    const char *name;
-    int64_t ns;
-} units[] = {{"s", RPS_NS_PER_S}, {"ms", RPS_NS_PER_MS}, {"us", RPS_NS_PER_US}, {"ns", 1}};
-
-#define UNITS (sizeof(units) / sizeof(units[0]))
-
-/* 1 when the last word of a column's name is the unit: "time_ms", "Time (us)". */
-static int name_has_unit(const char *name, const char *unit)
-{
-    size_t length = strlen(unit), end = strlen(name);
-
-    while (end > 0 && !isalpha((unsigned char)name[end - 1]))
-        end--;
-    return end > length && strncmp(name + end - length, unit, length) == 0 &&
-           !isalpha((unsigned char)name[end - length - 1]);
-}
-
-/* The unit that the map, or else the header, gives to a column; *ret stays without one. */
-static int find_unit(const struct table *table, int c, int64_t *ret, struct rps_error *err)
-{
-    const struct table_column *column = &table->column[c];
-
-    for (size_t i = 0; i < UNITS; i++) {
-        if (column->unit[0] ? strcmp(column->unit, units[i].name) == 0
-                            : table->has_header && name_has_unit(column->name, units[i].name)) {
-            *ret = units[i].ns;
-            return 0;
-        }
-    }
-    if (!column->unit[0])
-        return 0;
-    return rps_error_set(err, RPS_USAGE, "--map: time is in s, ms, us or ns, and not in '%s'",
-                         column->unit);
-}
-
-/* Units of numbers. Where nothing names one it is what makes a time since 1970 of the cell, or
- * seconds, and a length has that of the time. */
-static int choose_units(struct table *table, const char *cell, struct rps_error *err)
-{
-    double value = NAN;
-
-    rps_csv_cell(cell, strlen(cell), table->decimal, &value);
-    table->unit_ns = RPS_NS_PER_S;
-    for (size_t i = 1; i < UNITS; i++) {
-        if (value * (double)units[i].ns >= EPOCH_S * RPS_NS_PER_S)
-            table->unit_ns = units[i].ns;
-    }
-    if (find_unit(table, table->time, &table->unit_ns, err) < 0)
-        return RPS_USAGE;
-    table->length_unit_ns = table->unit_ns;
-    return table->length < 0 ? 0 : find_unit(table, table->length, &table->length_unit_ns, err);
-}
-
-static int cell_time(struct table *table, const char *cell, int64_t *ret_ns, struct rps_error *err)
-{
-    if (read_time(table, cell, table->unit_ns, ret_ns)) {
-        table->last_ns = *ret_ns;
-        return 0;
-    }
-    return rps_import_refuse(table->builder, err, "'%.40s' %s", cell,
-                             is_ambiguous(cell) ? AMBIGUOUS : "is no time");
 }
 
 /* --- the map ---------------------------------------------------------------------------------- */
@@ -264,12 +144,24 @@ static enum kind find_kind(const char *name)
     return k;
 }
 
-static int map_item(struct table *table, char *item, struct rps_error *err)
+/* The column of that name, or else of that number; NULL: the table has none. */
+static struct table_column *find_column(const struct table *table, const char *name)
 {
-    char *equals = strrchr(item, '='), *kind = equals ? equals + 1 : NULL, *unit, *end;
-    unsigned long number;
+    char *end;
+    unsigned long number = strtoul(name, &end, 10);
+
+    for (size_t c = 0; c < table->count && table->has_header; c++) {
+        if (strcmp(table->column[c].name, name) == 0)
+            return &table->column[c];
+    }
+    return !*end && number > 0 && number <= table->count ? &table->column[number - 1] : NULL;
+}
+
+static int map_item(struct reading *reading, char *item, struct rps_error *err)
+{
+    char *equals = strrchr(item, '='), *kind = equals ? equals + 1 : NULL, *unit;
+    int found = 0;
     enum kind k;
-    size_t c = 0;
 
     if (!kind || equals == item)
         return rps_error_set(err, RPS_USAGE, "--map: '%s' is not COLUMN=KIND", item);
@@ -280,38 +172,40 @@ static int map_item(struct table *table, char *item, struct rps_error *err)
     k = find_kind(kind);
     if (k == KINDS)
         return rps_error_set(err, RPS_USAGE,
-                             "--map: '%s' is no kind of column; there are time, length, cpu, "
-                             "count, clock, gauge, skip",
+                             "--map: '%s' is no kind of column; there are time, cpu, count, "
+                             "clock, gauge, key, skip",
                              kind);
-    while (c < table->count && !(table->has_header && strcmp(table->column[c].name, item) == 0))
-        c++;
-    number = strtoul(item, &end, 10);
-    if (c == table->count && !*end && number > 0 && number <= table->count)
-        c = number - 1;
-    if (c == table->count && !table->has_header)
+    for (size_t t = 0; t < reading->table_count; t++) {
+        struct table_column *column = find_column(reading->table[t], item);
+
+        if (!column)
+            continue;
+        column->mapped = k;
+        snprintf(column->unit, sizeof(column->unit), "%s", unit ? unit : "");
+        found = 1;
+    }
+    if (!found && !reading->table[0]->has_header)
         return rps_error_set(err, RPS_USAGE,
                              "--map: '%s' is no column's number, and %s has no header: no column "
                              "has a word above numbers, with '%c' as the decimal mark",
-                             item, table->builder->path, table->decimal);
-    if (c == table->count)
-        return rps_error_set(err, RPS_USAGE, "--map: %s has no column '%s'", table->builder->path,
+                             item, reading->builder->path, reading->times.decimal);
+    if (!found)
+        return rps_error_set(err, RPS_USAGE, "--map: %s has no column '%s'", reading->builder->path,
                              item);
-    table->column[c].mapped = k;
-    snprintf(table->column[c].unit, sizeof(table->column[c].unit), "%s", unit ? unit : "");
     return 0;
 }
 
-static int read_map(struct table *table, const char *map, struct rps_error *err)
+static int read_map(struct reading *reading, const char *map, struct rps_error *err)
 {
-    char *rest = rps_arena_text(table->builder->arena, map), *item;
+    char *rest = rps_arena_text(reading->builder->arena, map), *item;
     int result = 0;
 
     while (result == 0 && (item = strsep(&rest, ",")))
-        result = *item ? map_item(table, item, err) : 0;
+        result = *item ? map_item(reading, item, err) : 0;
     return result;
 }
 
-/* --- finding out ------------------------------------------------------------------------------ */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* A header may say what its column is: NAME=KIND:UNIT:PANEL. */
 static void take_said(struct table_column *column)
@@ -336,89 +230,311 @@ static void take_said(struct table_column *column)
     *equals = '\0';
 }
 
-/* 1 for a line that has another's place in a table of fixed width: what sar and pidstat begin with,
- * the names of groups that vmstat has above those of columns, averages, a restart. */
-static int is_prose(const struct table *table, char *const *cell, size_t count)
+static int ends_with_colon(const char *word)
 {
-    size_t length = strlen(cell[0]);
-
-    return table->separator == ' ' &&
-           (strcmp(cell[0], "Linux") == 0 || strstr(cell[0], "--") != NULL ||
-            (length > 0 && cell[0][length - 1] == ':') ||
-            (count > 1 && (strcmp(cell[1], "LINUX") == 0 || strcmp(cell[1], ":") == 0 ||
-                           strncmp(cell[1], "---", 3) == 0)));
+    return word[0] && word[strlen(word) - 1] == ':';
 }
 
-/* 1 when the first row, which may be a header, comes again. */
-static int is_first_row(const struct table *table, char *const *cell, size_t count)
+static int has_title(const struct reading *reading, char *const *cell, size_t count)
 {
-    int has_words = 0;
-
-    if (count != table->count)
-        return 0;
-    for (size_t c = 0; c < count; c++) {
-        has_words |= table->column[c].starts_with_word;
-        /* sar's has the time in place of a name */
-        if (strcmp(cell[c], table->column[c].name) != 0 && !(c == 0 && table->separator == ' '))
-            return 0;
-    }
-    return count > 1 && has_words;
+    return has_words(reading) && count > 1 && ends_with_colon(cell[0]);
 }
 
-static char *keep_name(const struct table *table, const char *name)
+/* 1 for a line that has another's place in a file of words: what sar and pidstat begin with, the
+ * names of groups that vmstat has above those of columns, sar's averages, a restart. */
+static int is_prose(const struct reading *reading, char *const *cell, size_t count)
 {
-    return rps_arena_print(table->builder->arena, "%.*s", TEXT_SIZE - 1, name);
+    return strcmp(cell[0], "Linux") == 0 || strstr(cell[0], "--") != NULL ||
+           (count > 1 && (strcmp(cell[1], "LINUX") == 0 || strcmp(cell[1], ":") == 0 ||
+                          strncmp(cell[1], "---", 3) == 0)) ||
+           (ends_with_colon(cell[0]) && reading->table_count > 0 && reading->table[0]->has_clock);
 }
 
-static void begin_columns(struct table *table, char *const *cell, size_t count)
+/* 1 for a row of names: no number but the time before them. */
+static int is_header(const struct reading *reading, char *const *cell, size_t count)
 {
-    table->column = rps_arena_get(table->builder->arena, count, sizeof(*table->column));
-    table->count = count;
+    int64_t time_ns;
+    int words = 0;
+
     for (size_t c = 0; c < count; c++) {
         const char *unit;
         double value;
+        int kind = read_number(reading, cell[c], &value, &unit);
 
-        table->column[c].starts_with_word = read_number(table, cell[c], &value, &unit) < 0;
-        table->column[c].name = keep_name(table, cell[c]);
-        take_said(&table->column[c]);
+        if (kind > 0)
+            return 0;
+        words += kind < 0 && !rps_import_time(&reading->times, cell[c], 1, &time_ns);
     }
+    return words > 0;
 }
 
-static int check_count(const struct table *table, size_t count, struct rps_error *err)
+/* 1 when the row is the table's header, again. */
+static int is_header_of(const struct reading *reading, const struct table *table, char *const *cell,
+                        size_t count)
 {
-    /* pidstat's commands may have blanks */
-    if (count == table->count || (table->separator == ' ' && count > table->count &&
+    int words = 0;
+
+    if (count != table->count)
+        return 0;
+    for (size_t c = table->has_clock; c < count; c++) {
+        words |= table->column[c].starts_with_word;
+        if (strcmp(cell[c], table->column[c].name) != 0)
+            return 0;
+    }
+    return count > 1 && words && (!has_words(reading) || is_header(reading, cell, count));
+}
+
+/* A name, copied; where it is not UTF-8 it is taken for what spreadsheets write on Windows. */
+static char *keep_name(const struct reading *reading, const char *name)
+{
+    struct rps_arena *arena = reading->builder->arena;
+    char *kept = rps_arena_print(arena, "%.*s", (int)rps_text_cut(name, TEXT_SIZE - 1), name);
+    char text[3 * TEXT_SIZE] = "", *from = kept, *to = text;
+    size_t left = strlen(kept), room = sizeof(text) - 1;
+    iconv_t conversion;
+    uint32_t code;
+
+    while (*from && rps_text_decode(from, &code) > 0)
+        from += rps_text_decode(from, &code);
+    if (!*from || (conversion = iconv_open("UTF-8", "CP1252")) == (iconv_t)-1)
+        return kept;
+    from = kept;
+    iconv(conversion, &from, &left, &to, &room);
+    iconv_close(conversion);
+    return rps_arena_text(arena, text);
+}
+
+/* A table whose header, or first row where it has none, is this one; "avg-cpu:  %user ..." */
+static struct table *new_table(struct reading *reading, char *const *cell, size_t count)
+{
+    struct rps_arena *arena = reading->builder->arena;
+    struct table *table = rps_arena_get(arena, 1, sizeof(*table));
+    const char *title = has_title(reading, cell, count) ? cell[0] : "";
+    int64_t time_ns;
+
+    cell += *title != '\0';
+    count -= *title != '\0';
+    *table = (struct table){.count = count, .time = -1, .day = -1, .cpu = -1};
+    table->column = rps_arena_get(arena, count, sizeof(*table->column));
+    for (size_t c = 0; c < count; c++) {
+        struct table_column *column = &table->column[c];
+        const char *unit;
+        double value;
+
+        column->starts_with_word = read_number(reading, cell[c], &value, &unit) < 0;
+        column->name = keep_name(reading, cell[c]);
+        take_said(column);
+        if (*title)
+            snprintf(column->panel, sizeof(column->panel), "%.*s", (int)strlen(title) - 1, title);
+    }
+    table->has_clock = has_words(reading) && count > 1 && is_header(reading, cell, count) &&
+                       rps_import_time(&reading->times, cell[0], 1, &time_ns);
+    if (table->has_clock)
+        table->column[0].name = keep_name(reading, "time");
+    reading->table =
+        rps_arena_grow(arena, reading->table, reading->table_count, sizeof(*reading->table));
+    reading->table[reading->table_count++] = table;
+    return table;
+}
+
+/* Go on with the table that the header is of, a new one where none is. */
+static void take_header(struct reading *reading, char *const *cell, size_t count)
+{
+    size_t title = (size_t)has_title(reading, cell, count), t = 0;
+
+    reading->section++;
+    while (t < reading->table_count &&
+           !is_header_of(reading, reading->table[t], cell + title, count - title))
+        t++;
+    reading->now = t < reading->table_count ? reading->table[t] : new_table(reading, cell, count);
+}
+
+/* A line that is a time and nothing else. */
+static int take_stamp(struct reading *reading, char *const *cell, size_t count)
+{
+    int64_t time_ns;
+
+    if (!has_words(reading) || count != 1 || strlen(cell[0]) >= sizeof(reading->stamp_text) ||
+        !rps_import_stamp(&reading->times, cell[0], &time_ns))
+        return 0;
+    reading->stamp = strcpy(reading->stamp_text, cell[0]);
+    reading->section++;
+    return 1;
+}
+
+/* The row has the table's cells; pidstat's commands may have blanks. */
+static int check_count(const struct reading *reading, size_t count, struct rps_error *err)
+{
+    const struct table *table = reading->now;
+
+    if (count == table->count || (has_words(reading) && count > table->count &&
                                   strcmp(table->column[table->count - 1].name, "Command") == 0))
         return 0;
-    if (table->separator == ' ')
-        return rps_import_refuse(table->builder, err,
-                                 "the row has %zu words, and the first has %zu: a file has one "
-                                 "table, as of sar -u",
-                                 count, table->count);
-    return rps_import_refuse(table->builder, err,
+    if (has_words(reading))
+        return rps_import_refuse(
+            reading->builder, err,
+            "the row has %zu words, and the header above it has %zu: leave out "
+            "what is no table of numbers with a row a moment",
+            count, table->count);
+    return rps_import_refuse(reading->builder, err,
                              "the row has %zu cell%s, and the first has %zu: is the separator "
-                             "really '%s', and the header the first line?",
+                             "really '%s', and the header the first line? Two tables in one file "
+                             "are imported one by one; of perf's metrics perf stat -j has names",
                              count, count == 1 ? "" : "s", table->count,
-                             table->separator == '\t' ? "tab" : (char[]){table->separator, '\0'});
+                             reading->separator == '\t' ? "tab"
+                                                        : (char[]){reading->separator, '\0'});
 }
 
-static void look_at(struct table *table, char *const *cell)
+/* 1 for a row of all CPUs where others are of each: they would count twice. */
+static int is_left_out(const struct table *table, char *const *cell)
 {
+    const struct table_column *column = table->cpu < 0 ? NULL : &table->column[table->cpu];
+
+    return column && column->is_all && column->varies && is_all_cpus(cell[table->cpu]);
+}
+
+/* The next row of a table, reading->now: 1, 0 at the end, negative. */
+static int next_row(struct reading *reading, char *const **ret_cell, struct rps_error *err)
+{
+    char *const *cell;
+    size_t count;
+    int result;
+
+    while ((result = rps_import_cells(reading->builder, reading->separator, &cell, &count, err)) >
+           0) {
+        struct table *table = reading->now;
+
+        if (has_words(reading) && is_prose(reading, cell, count))
+            continue;
+        if (take_stamp(reading, cell, count))
+            continue;
+        if (!table) {
+            reading->now =
+                reading->table_count > 0 ? reading->table[0] : new_table(reading, cell, count);
+            if (!reading->is_known || (reading->now->has_header && !reading->now->is_commented))
+                continue;
+        } else if (is_header_of(reading, table, cell, count) ||
+                   (has_words(reading) && is_header(reading, cell, count))) {
+            take_header(reading, cell, count);
+            continue;
+        }
+        if (check_count(reading, count, err) < 0)
+            return RPS_FAILED;
+        *ret_cell = cell;
+        if (!is_left_out(reading->now, cell))
+            return 1;
+    }
+    return result;
+}
+
+/* Go to the beginning of the file. */
+static int begin_again(struct reading *reading, struct rps_error *err)
+{
+    reading->now = NULL;
+    reading->stamp = NULL;
+    reading->section = 1;
+    reading->times.last_ns = 0;
+    return rps_import_rewind(reading->builder, err);
+}
+
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* The unit of numbers: what the map, or else the header, says; else what makes a time since 1970 of
+ * the cell, or seconds. */
+static int choose_unit(struct reading *reading, const char *cell, struct rps_error *err)
+{
+    const struct table *table = reading->now;
+    const struct table_column *column = table->time >= 0 ? &table->column[table->time] : NULL;
+    const char *said = !column             ? ""
+                       : column->unit[0]   ? column->unit
+                       : table->has_header ? column->name
+                                           : "";
+    double value = NAN;
+
+    reading->is_moment = rps_csv_cell(cell, strlen(cell), reading->times.decimal, &value) < 0;
+    reading->unit_ns = rps_import_time_unit(said);
+    if (reading->unit_ns == 0 && column && column->unit[0])
+        return rps_error_set(err, RPS_USAGE, "--map: time is in s, ms, us or ns, and not in '%s'",
+                             column->unit);
+    if (reading->unit_ns > 0)
+        return 0;
+    reading->unit_ns = RPS_NS_PER_S;
+    for (int64_t ns = RPS_NS_PER_MS; ns > 0; ns /= 1000) {
+        if (value * (double)ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S)
+            reading->unit_ns = ns;
+    }
+    return 0;
+}
+
+/* The time of the row: 1, 0 where it has none, negative. */
+static int row_time(struct reading *reading, char *const *cell, int64_t *ret_ns,
+                    struct rps_error *err)
+{
+    const struct table *table = reading->now;
+    const char *text = table->time >= 0 ? cell[table->time] : reading->stamp;
+    char both[100];
+    int is_time;
+
+    if (!text)
+        return 0;
+    if (table->day >= 0) {
+        snprintf(both, sizeof(both), "%s %s", cell[table->day], cell[table->time]);
+        text = both;
+    }
+    if (reading->unit_ns == 0 && choose_unit(reading, text, err) < 0)
+        return RPS_FAILED;
+    is_time = table->time >= 0 ? rps_import_time(&reading->times, text, reading->unit_ns, ret_ns)
+                               : rps_import_stamp(&reading->times, text, ret_ns);
+    if (!is_time)
+        return rps_import_refuse(reading->builder, err, "'%.40s' %s", text,
+                                 rps_import_is_ambiguous(text) ? AMBIGUOUS : "is no time");
+    reading->times.last_ns = *ret_ns;
+    return 1;
+}
+
+/* --- finding out ------------------------------------------------------------------------------ */
+
+/* "3", "cpu3", "all", "-1": 1 and *ret. */
+static int read_cpu(const char *text, int32_t *ret)
+{
+    const char *digits = text + strcspn(text, "0123456789");
+    char *end;
+    unsigned long number = strtoul(digits, &end, 10);
+
+    *ret = RPS_CPU_ALL;
+    if (is_all_cpus(text) || text[0] == '\0')
+        return 1;
+    if (end == digits || *end || number > INT32_MAX || memchr(text, '-', (size_t)(digits - text)))
+        return 0;
+    *ret = (int32_t)number;
+    return 1;
+}
+
+static void look_at(struct reading *reading, char *const *cell)
+{
+    struct table *table = reading->now;
+
+    table->rows++;
     for (size_t c = 0; c < table->count; c++) {
         struct table_column *column = &table->column[c];
         const char *unit;
         int64_t time_ns;
+        int32_t cpu;
         double value;
-        int kind = read_number(table, cell[c], &value, &unit);
+        int kind = read_number(reading, cell[c], &value, &unit);
 
         if (*unit)
             snprintf(column->cell_unit, sizeof(column->cell_unit), "%s", unit);
         column->numbers += kind > 0 && isfinite(value);
         column->words += kind < 0;
-        column->is_all |= strcasecmp(cell[c], "all") == 0;
-        column->times += read_time(table, cell[c], 1, &time_ns);
-        if (!column->ambiguous && is_ambiguous(cell[c]))
-            column->ambiguous = rps_arena_text(table->builder->arena, cell[c]);
+        column->cpus += read_cpu(cell[c], &cpu);
+        column->is_all |= is_all_cpus(cell[c]);
+        column->times += rps_import_time(&reading->times, cell[c], 1, &time_ns);
+        if (!column->ambiguous && rps_import_is_ambiguous(cell[c]))
+            column->ambiguous = keep_name(reading, cell[c]);
+        if (!column->first)
+            column->first = keep_name(reading, cell[c]);
+        column->varies |= strcmp(column->first, cell[c]) != 0;
     }
 }
 
@@ -441,10 +557,12 @@ static int is_time(const struct table *table, size_t c)
 }
 
 /* The comment before the first row is the header when it has as many cells: sadf -d. */
-static void read_comment(struct table *table)
+static void read_comment(struct reading *reading)
 {
-    const char *head = rps_import_head(table->builder), *row = rps_import_first_row(head), *comment;
+    const char *head = rps_import_head(reading->builder), *row = rps_import_first_row(head);
     char text[RPS_IMPORT_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
+    struct table *table = reading->table[0];
+    const char *comment;
 
     while (row > head && row[-1] != '\n')
         row--;
@@ -452,54 +570,98 @@ static void read_comment(struct table *table)
         return;
     for (comment = row - 1; comment > head && comment[-1] != '\n'; comment--)
         ;
-    if (*comment != '#' || rps_import_separator(comment + 1) != table->separator ||
+    if (*comment != '#' || rps_import_separator(comment + 1) != reading->separator ||
         rps_import_split(comment + 1, text, sizeof(text), cell, RPS_IMPORT_COLUMNS_MAX) !=
             table->count)
         return;
     for (size_t c = 0; c < table->count; c++)
-        table->column[c].name = keep_name(table, cell[c]);
+        table->column[c].name = keep_name(reading, cell[c]);
     table->has_header = table->is_commented = 1;
+}
+
+/* vmstat has the names of groups above those of columns: what is drawn together. */
+static void read_groups(struct reading *reading)
+{
+    const char *line = rps_import_first_row(rps_import_head(reading->builder)), *header;
+    struct table *table = reading->table[0];
+    size_t length = strcspn(line, "\n"), at = 0;
+
+    header = line + length + (line[length] == '\n');
+    if (!has_words(reading) || !memmem(line, length, "---", 3))
+        return;
+    for (size_t c = 0; c < table->count; c++) {
+        size_t from;
+
+        at += strspn(header + at, " ");
+        at += strcspn(header + at, " \r\n"); /* names stand at the right */
+        from = at < length ? at : length;
+        while (from > 0 && line[from - 1] == ' ')
+            from--;
+        while (from > 0 && line[from - 1] != ' ')
+            from--;
+        from += strspn(line + from, "-");
+        snprintf(table->column[c].panel, sizeof(table->column[c].panel), "%.*s",
+                 (int)strcspn(line + from, "- \r\n"), line + from);
+    }
 }
 
 /* 1 for what pidstat says of a process beside its numbers; CPU is where it ran last. */
 static int is_of_process(const char *name)
 {
-    static const char *const names[] = {"UID", "PID", "TGID", "TID", "CPU"};
+    static const char *const names[] = {"PID", "TGID", "TID", "UID", "CPU"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(name, names[i]) == 0)
+            return 1 + (i < 3);
+    }
+    return 0;
+}
+
+static int has_processes(const struct table *table)
+{
+    for (size_t c = 0; c < table->count && table->has_header; c++) {
+        if (is_of_process(table->column[c].name) == 2)
             return 1;
     }
     return 0;
 }
 
-/* What each column is, when the first rows were looked at. */
-static int choose_columns(struct table *table, const char *map, struct rps_error *err)
+/* A header is a row with a word above numbers. */
+static void find_header(struct table *table)
 {
-    int is_mapped = 0, is_of_processes = 0;
-
     for (size_t c = 0; c < table->count; c++)
         table->has_header |= table->column[c].starts_with_word && is_numeric(&table->column[c]);
-    if (!table->has_header)
-        read_comment(table);
-    if (read_map(table, map, err) < 0)
-        return RPS_USAGE;
-    table->time = table->length = table->cpu = -1;
-    for (size_t c = 0; c < table->count; c++) {
-        is_mapped |= is_value(table->column[c].mapped);
-        is_of_processes |= table->separator == ' ' && strcmp(table->column[c].name, "PID") == 0;
+}
+
+/* "24.11.2026" and, in another column, "16:00:05" are one time. */
+static void find_day(struct table *table)
+{
+    const struct table_column *day = &table->column[table->time];
+
+    for (size_t c = 0; c < table->count && day->words > 0 && !strchr(day->first, ':'); c++) {
+        const struct table_column *column = &table->column[c];
+
+        if (column->words > 0 && column->times == column->words && strchr(column->first, ':') &&
+            !strpbrk(column->first, "-/. ")) {
+            table->day = table->time;
+            table->time = (int)c;
+            return;
+        }
     }
+}
+
+/* What each column is by what was said, and the time and CPU where nothing was. */
+static int choose_places(struct reading *reading, struct table *table, int is_mapped,
+                         struct rps_error *err)
+{
     for (size_t c = 0; c < table->count; c++) {
         struct table_column *column = &table->column[c];
         enum kind kind = column->mapped != NONE ? column->mapped : column->said;
 
         if (column->mapped == NONE && is_value(kind) && (is_mapped || !is_numeric(column)))
             kind = SKIP;
-        if (kind == NONE && is_of_processes && is_of_process(column->name))
-            kind = SKIP;
         column->kind = kind;
         table->time = kind == TIME ? (int)c : table->time;
-        table->length = kind == LENGTH ? (int)c : table->length;
         table->cpu = kind == CPU ? (int)c : table->cpu;
     }
     for (size_t c = 0; c < table->count; c++) {
@@ -510,21 +672,91 @@ static int choose_columns(struct table *table, const char *map, struct rps_error
             continue;
         if (table->time < 0 && is_time(table, c))
             table->time = (int)c;
-        else if (table->cpu < 0 && (strcasecmp(name, "cpu") == 0 || strcasecmp(name, "core") == 0))
+        else if (table->cpu < 0 && table->rows > 0 && column->cpus == table->rows &&
+                 !has_processes(table) &&
+                 (strcasecmp(name, "cpu") == 0 || strcasecmp(name, "core") == 0))
             table->cpu = (int)c;
-        else if (!is_mapped && is_numeric(column) &&
-                 (table->separator == ' ' || !rps_csv_names_place(name))) /* vmstat's id is no id */
-            column->kind = GAUGE;
     }
     for (size_t c = 0; c < table->count && table->time < 0; c++) {
         if (table->column[c].ambiguous && table->column[c].mapped == NONE)
-            return rps_error_set(err, RPS_FAILED, "%s: '%.40s' %s", table->builder->path,
+            return rps_error_set(err, RPS_FAILED, "%s: '%.40s' %s", reading->builder->path,
                                  table->column[c].ambiguous, AMBIGUOUS);
     }
-    if (table->length >= 0 && table->time < 0)
-        return rps_error_set(err, RPS_USAGE,
-                             "--map: a length needs a time, that of the row's beginning");
+    if (table->time >= 0)
+        find_day(table);
     return 0;
+}
+
+static int is_place(const struct table *table, size_t c)
+{
+    return (int)c == table->time || (int)c == table->day || (int)c == table->cpu;
+}
+
+/* 1 for a column that tells rows apart: the words of a table with several rows a moment, and of one
+ * of several processes their numbers and commands. */
+static int is_key(const struct table *table, size_t c)
+{
+    const struct table_column *column = &table->column[c];
+    int of_process = has_processes(table) ? is_of_process(column->name) : 0, several = 0;
+
+    if (!has_processes(table))
+        return table->repeats && column->varies && !is_numeric(column);
+    for (size_t i = 0; i < table->count; i++)
+        several |= is_of_process(table->column[i].name) == 2 && table->column[i].varies;
+    return several && (of_process == 2 ? column->varies : !of_process && !is_numeric(column));
+}
+
+/* What is left: values, and what tells rows apart. */
+static void choose_values(const struct reading *reading, struct table *table, int is_mapped)
+{
+    int has_keys = 0, is_of_processes = has_processes(table);
+
+    if (!table->descends && table->cpu >= 0 && table->column[table->cpu].kind != CPU &&
+        table->column[table->cpu].varies && !table->column[table->cpu].is_all)
+        table->cpu = -1; /* a row a moment: it is no CPU's number */
+    for (size_t c = 0; c < table->count; c++)
+        has_keys |= table->column[c].kind == KEY;
+    for (size_t c = 0; c < table->count; c++) {
+        struct table_column *column = &table->column[c];
+        int of_process = is_of_processes ? is_of_process(column->name) : 0;
+
+        if (column->kind == NONE && !has_keys && !is_place(table, c) && is_key(table, c))
+            column->kind = KEY;
+        if (column->kind == NONE && !is_mapped && is_numeric(column) && !of_process &&
+            !is_place(table, c) &&
+            (has_words(reading) || !table->has_header || !rps_csv_names_place(column->name)))
+            column->kind = GAUGE;
+        table->is_keyed |= column->kind == KEY;
+        table->adds |= of_process == 2 && column->mapped == SKIP;
+    }
+}
+
+/* Say which columns are none of the run, when nobody has chosen them. */
+static void note_left_out(const struct reading *reading)
+{
+    char text[300] = "", name[TEXT_SIZE], shown[TEXT_SIZE];
+
+    for (size_t t = 0; t < reading->table_count; t++) {
+        const struct table *table = reading->table[t];
+
+        for (size_t c = 0; c < table->count && table->rows > 0; c++) {
+            const struct table_column *column = &table->column[c];
+            size_t used = strlen(text);
+
+            if (is_place(table, c) || column->kind == KEY || is_value(column->kind) ||
+                column->mapped == SKIP || column->numbers + column->words == 0 ||
+                (t > 0 && find_column(reading->table[0], column->name)))
+                continue;
+            snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? ", " : "",
+                     rps_text_printable(shown, sizeof(shown), name_of_column(table, c, name)));
+        }
+    }
+    if (text[0])
+        rps_import_note(
+            reading->builder,
+            "%s: left out: %s (words, and numbers that only say whose row it is; --map takes a "
+            "number in, as COLUMN=gauge)",
+            reading->builder->path, text);
 }
 
 static size_t count_words(const char *row)
@@ -539,297 +771,375 @@ static size_t count_words(const char *row)
     return words;
 }
 
-/* Blanks between cells: what sar, pidstat and vmstat begin with, or two lines without any other
- * separator. */
+/* Blanks between cells: what sar, pidstat, iostat and vmstat begin with, or two lines without any
+ * other separator. */
 static int is_fixed_width(const char *head)
 {
     const char *row = rps_import_first_row(head), *next = row + strcspn(row, "\n");
     size_t length = strcspn(row, ",;\t|\n");
 
-    if (strncmp(row, "Linux ", 6) == 0 || strncmp(row, "procs ", 6) == 0)
+    if (strncmp(row, "Linux ", 6) == 0 || (row + length == next && memmem(row, length, "---", 3)))
         return 1;
     return *next && row + length == next && next[1 + strcspn(next + 1, ",;\t|\n")] == '\n' &&
            count_words(row) > 1 && count_words(row) == count_words(next + 1);
 }
 
-/* "1,5" and no "1.5" below the first line, which may have a version and a date. */
-static char guess_decimal(const char *head)
+/* Go through the first rows: what the columns hold. */
+static int look_at_columns(struct reading *reading, struct rps_error *err)
 {
-    char found = '.';
+    char *const *cell;
+    int result = begin_again(reading, err), rows = 0;
 
-    head += strcspn(head, "\n");
-    for (const char *at = strpbrk(head, ".,"); at; at = strpbrk(at + 1, ".,")) {
-        if (!isdigit((unsigned char)at[-1]) || !isdigit((unsigned char)at[1]))
-            continue;
-        if (*at == '.' && strspn(at + 1, "0123456789") <= 2)
-            return '.';
-        if (*at == ',')
-            found = ',';
+    while (result == 0 && (has_words(reading) || rows++ < SAMPLE_ROWS) &&
+           (result = next_row(reading, &cell, err)) > 0) {
+        look_at(reading, cell);
+        result = 0;
     }
-    return found;
+    if (result == 0 && reading->table_count == 0)
+        return rps_error_set(err, RPS_FAILED, "%s has no rows to import", reading->builder->path);
+    for (size_t t = 0; t < reading->table_count; t++)
+        find_header(reading->table[t]);
+    reading->is_known = 1;
+    return result;
 }
 
-/* Look at the first rows; then the file is at its beginning again. */
-static int look_at_first_rows(struct table *table, const char *map, struct rps_error *err)
+/* Whether the table has had a row of that moment and CPU before. */
+static void look_at_time(const struct reading *reading, struct table *table, char *const *cell,
+                         int has_time, int64_t time_ns)
 {
-    const char *head = rps_import_head(table->builder);
+    int32_t cpu = RPS_CPU_ALL;
+    int is_same = has_time ? time_ns == table->last_ns : reading->section == table->section;
+
+    if (table->cpu >= 0)
+        read_cpu(cell[table->cpu], &cpu);
+    table->descends |= table->section > 0 && (has_time ? time_ns <= table->last_ns : is_same);
+    table->repeats |= table->section > 0 && is_same && cpu == table->last_cpu;
+    table->section = reading->section;
+    table->last_ns = time_ns;
+    table->last_cpu = cpu;
+}
+
+/* When the run begins, and how long the first row is. */
+static int choose_start(struct reading *reading, int64_t first_ns, int64_t second_ns,
+                        struct rps_error *err)
+{
+    struct rps_import_builder *builder = reading->builder;
+    const struct table *table = reading->table[0];
+    int64_t day_ns = rps_import_day(rps_import_head(builder)), time_of_day_ns = -1;
+    int has_day = (double)first_ns >= RPS_IMPORT_EPOCH_S * RPS_NS_PER_S;
+    char name[TEXT_SIZE] = "time";
+
+    reading->first_ns = second_ns > first_ns ? second_ns - first_ns : RPS_NS_PER_S;
+    if (reading->first_ns > RPS_IMPORT_LENGTH_MAX_NS)
+        return rps_error_set(err, RPS_FAILED, "%s: the time cannot go on by %.9g s", builder->path,
+                             (double)reading->first_ns / RPS_NS_PER_S);
+    if (first_ns > 0 && first_ns <= 2 * reading->first_ns)
+        reading->first_ns = first_ns; /* since 0 */
+    reading->zero_ns = first_ns - reading->first_ns;
+    if (has_day)
+        rps_import_run(builder)->start_realtime_ns = reading->zero_ns;
+    else if (day_ns >= 0)
+        rps_import_run(builder)->start_realtime_ns = day_ns + reading->zero_ns;
+    else if (reading->is_moment)
+        time_of_day_ns = (reading->zero_ns + RPS_NS_PER_DAY) % RPS_NS_PER_DAY;
+    if (table->time >= 0)
+        name_of_column(table, (size_t)table->time, name);
+    rps_import_time_column(builder, name, has_day || reading->is_moment, time_of_day_ns);
+    return 0;
+}
+
+/* Go through them again: what their times are, and whether each has one of its own. */
+static int look_at_times(struct reading *reading, struct rps_error *err)
+{
+    int64_t first_ns = 0, second_ns = 0, time_ns = 0;
+    int result = begin_again(reading, err), rows = 0, has_time = 0;
     char *const *cell;
-    size_t count;
-    int result = 0, rows = 0;
+
+    while (result == 0 &&
+           (has_words(reading) || rows < SAMPLE_ROWS || (has_time && first_ns == second_ns)) &&
+           (result = next_row(reading, &cell, err)) > 0) {
+        if ((has_time = row_time(reading, cell, &time_ns, err)) < 0)
+            return RPS_FAILED;
+        look_at_time(reading, reading->now, cell, has_time, time_ns);
+        first_ns = rows++ == 0 ? time_ns : first_ns;
+        second_ns = first_ns == second_ns || rows == 1 ? time_ns : second_ns;
+        result = 0;
+    }
+    if (result < 0)
+        return result;
+    if (has_time)
+        return choose_start(reading, first_ns, second_ns, err);
+    rps_import_note(reading->builder, "%s has no column of times: a row is taken for a second",
+                    reading->builder->path);
+    for (size_t t = 0; t < reading->table_count; t++)
+        reading->table[t]->repeats &= has_words(reading) && reading->section > 1;
+    return 0;
+}
+
+/* What vmstat and iostat print first is of another time than their other rows. */
+static void note_first_row(const struct reading *reading)
+{
+    int is_theirs = 0;
+
+    for (size_t t = 0; t < reading->table_count && has_words(reading); t++)
+        is_theirs |= find_column(reading->table[t], "Device") ||
+                     strcmp(reading->table[t]->column[0].panel, "avg-cpu") == 0 ||
+                     strcmp(reading->table[t]->column[0].panel, "procs") == 0;
+    if (is_theirs)
+        rps_import_note(reading->builder,
+                        "%s: the first row of vmstat and iostat is the mean since the machine "
+                        "started, unless they were told -y",
+                        reading->builder->path);
+}
+
+/* What the file is, by its first rows; then it is at its beginning again. */
+static int find_out(struct reading *reading, const char *map, struct rps_error *err)
+{
+    const char *head = rps_import_head(reading->builder);
+    int is_mapped = 0, result;
 
     if (is_fixed_width(head)) {
-        table->separator = ' ';
-        table->decimal = guess_decimal(head);
-    } else {
-        rps_csv_guess(head, strlen(head), &table->separator, &table->decimal);
+        reading->separator = ' ';
+        head += strcspn(head, "\n"); /* which may have a version */
     }
-    while (rows <= SAMPLE_ROWS &&
-           (result = rps_import_cells(table->builder, table->separator, &cell, &count, err)) > 0) {
-        if (is_prose(table, cell, count) || (rows > 0 && is_first_row(table, cell, count)))
-            continue;
-        if (rows++ == 0)
-            begin_columns(table, cell, count);
-        else if ((result = check_count(table, count, err)) == 0)
-            look_at(table, cell);
-        if (result < 0)
+    rps_csv_guess(head, strlen(head), &reading->separator, &reading->times.decimal);
+    result = look_at_columns(reading, err);
+    if (result < 0)
+        return result;
+    if (!reading->table[0]->has_header)
+        read_comment(reading);
+    read_groups(reading);
+    if (map && read_map(reading, map, err) < 0)
+        return RPS_USAGE;
+    for (size_t t = 0; t < reading->table_count; t++) {
+        for (size_t c = 0; c < reading->table[t]->count; c++)
+            is_mapped |= is_value(reading->table[t]->column[c].mapped);
+    }
+    for (size_t t = 0; t < reading->table_count; t++) {
+        if ((result = choose_places(reading, reading->table[t], is_mapped, err)) < 0)
             return result;
     }
-    if (result >= 0 && rows == 0)
-        result = rps_error_set(err, RPS_FAILED, "%s has no rows to import", table->builder->path);
-    if (result >= 0)
-        result = choose_columns(table, map, err);
-    return result < 0 ? result : rps_import_rewind(table->builder, err);
+    result = look_at_times(reading, err);
+    for (size_t t = 0; t < reading->table_count && result == 0; t++)
+        choose_values(reading, reading->table[t], is_mapped);
+    if (result == 0 && !is_mapped)
+        note_left_out(reading);
+    if (result == 0)
+        note_first_row(reading);
+    return result < 0 ? result : begin_again(reading, err);
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* A column of the run for each of the table's that has values of the entity. */
+static int add_columns(struct reading *reading, const struct table *table, struct entity *entity,
+                       struct rps_error *err)
+{
+    static const enum rps_import_kind kinds[KINDS] = {
+        [COUNT] = RPS_IMPORT_COUNT, [CLOCK] = RPS_IMPORT_CLOCK, [GAUGE] = RPS_IMPORT_GAUGE};
+    char name[TEXT_SIZE], full[2 * TEXT_SIZE], other[2 * TEXT_SIZE + 16];
+
+    entity->column = rps_arena_get(reading->builder->arena, table->count, sizeof(*entity->column));
+    for (size_t c = 0; c < table->count; c++) {
+        const struct table_column *column = &table->column[c];
+        const char *of = entity->text, *panel = column->panel;
+        struct rps_import_column add = {other, column->unit[0] ? column->unit : column->cell_unit,
+                                        panel[0] || !of[0] ? panel : name, kinds[column->kind]};
+
+        if (!is_value(column->kind))
+            continue;
+        name_of_column(table, c, name);
+        snprintf(full, sizeof(full), "%s%s%s", of, of[0] ? " " : "", name);
+        snprintf(other, sizeof(other), "%s", full);
+        for (int i = 2;; i++) { /* a header may have a name twice */
+            if (rps_import_column(reading->builder, &add, &entity->column[c], err) < 0)
+                return RPS_FAILED;
+            if (!reading->taken[entity->column[c]])
+                break;
+            snprintf(other, sizeof(other), "%s (%d)", full, i);
+        }
+        reading->taken[entity->column[c]] = 1;
+    }
+    return 0;
+}
+
+/* Of whom the row is; NULL with err. */
+static struct entity *find_entity(struct reading *reading, char *const *cell, struct rps_error *err)
+{
+    struct rps_arena *arena = reading->builder->arena;
+    struct table *table = reading->now;
+    char text[TEXT_SIZE] = "";
+
+    for (int words = 1; words >= 0 && table->is_keyed; words--) { /* "bash 4711" */
+        for (size_t c = 0; c < table->count; c++) {
+            size_t used = strlen(text);
+
+            if (table->column[c].kind == KEY && is_numeric(&table->column[c]) != words)
+                snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? " " : "", cell[c]);
+        }
+    }
+    for (size_t e = 0; e < table->entity_count; e++) {
+        if (strcmp(table->entity[e].text, text) == 0)
+            return &table->entity[e];
+    }
+    if (table->is_keyed &&
+        (size_t)reading->builder->column_count + table->count > RPS_IMPORT_COLUMNS_MAX) {
+        rps_import_refuse(reading->builder, err,
+                          "there are more than %d columns to import, as each of so many processes "
+                          "or devices has its own: %s",
+                          RPS_IMPORT_COLUMNS_MAX,
+                          has_processes(table) ? "--map PID=skip adds up those of one name"
+                                               : "--map COLUMN=skip leaves columns out");
+        return NULL;
+    }
+    table->entity =
+        rps_arena_grow(arena, table->entity, table->entity_count, sizeof(*table->entity));
+    table->entity[table->entity_count] = (struct entity){.text = rps_arena_text(arena, text)};
+    if (add_columns(reading, table, &table->entity[table->entity_count], err) < 0)
+        return NULL;
+    return &table->entity[table->entity_count++];
+}
+
+/* A table of each CPU has other rows than one of the whole machine: sar -ur -P ALL. */
+static int check_cpus(const struct reading *reading, struct rps_error *err)
+{
+    int by_cpu = 0, others = 0;
+
+    for (size_t t = 0; t < reading->table_count; t++) {
+        const struct table *table = reading->table[t];
+        const struct table_column *cpu = table->cpu >= 0 ? &table->column[table->cpu] : NULL;
+
+        by_cpu += cpu && (cpu->varies || !cpu->is_all);
+        others += table->rows > 0 && !(cpu && (cpu->varies || !cpu->is_all));
+    }
+    if (by_cpu == 0 || others == 0)
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s has a table of each CPU and another that is of none: print them into "
+                         "files of their own",
+                         reading->builder->path);
+}
+
+static int check_values(const struct reading *reading, struct rps_error *err)
+{
+    for (size_t t = 0; t < reading->table_count; t++) {
+        for (size_t c = 0; c < reading->table[t]->count; c++) {
+            if (is_value(reading->table[t]->column[c].kind))
+                return 0;
+        }
+    }
+    return rps_error_set(err, RPS_FAILED,
+                         "%s has no column of numbers that is more than a place, with '%c' as "
+                         "the decimal mark: name one with --map COLUMN=gauge",
+                         reading->builder->path, reading->times.decimal);
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* 1 for a row of all CPUs where others are of each: they would count twice. */
-static int is_left_out(const struct table *table, char *const *cell, size_t count)
-{
-    const struct table_column *column = table->cpu < 0 ? NULL : &table->column[table->cpu];
-
-    return column && column->is_all && column->numbers > 0 && (size_t)table->cpu < count &&
-           strcasecmp(cell[table->cpu], "all") == 0;
-}
-
-/* The next row that is no header. */
-static int next_row(struct table *table, int *is_first, char *const **ret_cell,
-                    struct rps_error *err)
-{
-    size_t count;
-    int result;
-
-    do {
-        int is_header_row = *is_first && table->has_header && !table->is_commented;
-
-        result = rps_import_cells(table->builder, table->separator, ret_cell, &count, err);
-        if (result <= 0)
-            return result;
-        if (is_prose(table, *ret_cell, count))
-            continue;
-        *is_first = 0;
-        if (!is_header_row && !is_left_out(table, *ret_cell, count) &&
-            !(table->has_header && is_first_row(table, *ret_cell, count)))
-            break;
-    } while (1);
-    return check_count(table, count, err) < 0 ? RPS_FAILED : 1;
-}
-
-/* The day that sar and pidstat name above a table as 2026-11-23 (S_TIME_FORMAT=ISO), in ns of Unix
- * time; -1: none. */
-static int64_t find_day(const char *head)
-{
-    size_t end = strcspn(head, "\n");
-    char text[20] = "YYYY-MM-DD 00:00:00";
-    struct rps_moment moment;
-    struct rps_error unheard;
-    int64_t day_ns;
-
-    for (size_t at = 0; at + 10 <= end && strncmp(head, "Linux ", 6) == 0; at++) {
-        memcpy(text, head + at, 10);
-        if (rps_moment_is(text) && rps_moment_parse("", text, &moment, &unheard) == 0 &&
-            moment.has_date && rps_moment_find(&moment, 0, TIME_MAX_NS, &day_ns))
-            return day_ns;
-    }
-    return -1;
-}
-
-/* The times of the first two rows that differ say where the run begins, and how long the first
- * row is. Then the file is at its beginning again. */
-static int find_start(struct table *table, struct rps_error *err)
-{
-    int64_t first_ns = 0, time_ns = 0;
-    int is_first = 1, rows = 0, result;
-    char *const *cell;
-
-    while ((result = next_row(table, &is_first, &cell, err)) > 0) {
-        if (rows++ == 0 && choose_units(table, cell[table->time], err) < 0)
-            return RPS_FAILED;
-        if (cell_time(table, cell[table->time], &time_ns, err) < 0)
-            return RPS_FAILED;
-        if (rows == 1)
-            first_ns = time_ns;
-        if (time_ns != first_ns)
-            break;
-    }
-    if (result < 0)
-        return result;
-    table->first_ns = time_ns > first_ns ? time_ns - first_ns : RPS_NS_PER_S;
-    if (table->first_ns > LENGTH_MAX_NS)
-        return rps_import_refuse(table->builder, err, "the time cannot go on by %.9g s",
-                                 (double)table->first_ns / RPS_NS_PER_S);
-    if (first_ns > 0 && first_ns <= 2 * table->first_ns)
-        table->first_ns = first_ns; /* since 0 */
-    table->zero_ns = table->length < 0 ? first_ns - table->first_ns : first_ns;
-    if ((double)first_ns >= EPOCH_S * RPS_NS_PER_S)
-        rps_import_run(table->builder)->start_realtime_ns = table->zero_ns;
-    else if (find_day(rps_import_head(table->builder)) >= 0)
-        rps_import_run(table->builder)->start_realtime_ns =
-            find_day(rps_import_head(table->builder)) + table->zero_ns;
-    table->last_ns = 0;
-    return rps_import_rewind(table->builder, err);
-}
-
-static int add_columns(struct table *table, struct rps_error *err)
-{
-    static const enum rps_import_kind kinds[KINDS] = {
-        [COUNT] = RPS_IMPORT_COUNT, [CLOCK] = RPS_IMPORT_CLOCK, [GAUGE] = RPS_IMPORT_GAUGE};
-    char name[TEXT_SIZE], other[TEXT_SIZE + 16];
-    uint8_t taken[RPS_IMPORT_COLUMNS_MAX] = {0};
-    int found = 0;
-
-    for (size_t c = 0; c < table->count; c++) {
-        struct table_column *column = &table->column[c];
-        struct rps_import_column add = {other, column->unit[0] ? column->unit : column->cell_unit,
-                                        column->panel, kinds[column->kind]};
-
-        if (!is_value(column->kind))
-            continue;
-        found++;
-        snprintf(other, sizeof(other), "%s", name_of_column(table, c, name));
-        for (int i = 2;; i++) { /* a header may have a name twice */
-            if (rps_import_column(table->builder, &add, &column->column, err) < 0)
-                return RPS_FAILED;
-            if (!taken[column->column])
-                break;
-            snprintf(other, sizeof(other), "%s (%d)", name, i);
-        }
-        taken[column->column] = 1;
-    }
-    if (found == 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "%s has no column of numbers that is more than a place, with '%c' as "
-                             "the decimal mark: name one with --map "
-                             "COLUMN=gauge",
-                             table->builder->path, table->decimal);
-    return 0;
-}
-
-/* "3", "cpu3", "all". */
-static int read_cpu(const struct table *table, const char *text, int32_t *ret,
-                    struct rps_error *err)
-{
-    const char *digits = text + strcspn(text, "0123456789");
-    char *end;
-    unsigned long number = strtoul(digits, &end, 10);
-
-    *ret = RPS_CPU_ALL;
-    if (strcasecmp(text, "all") == 0 || strcmp(text, "-1") == 0 || text[0] == '\0')
-        return 0;
-    if (end == digits || *end || number > INT32_MAX || memchr(text, '-', (size_t)(digits - text)))
-        return rps_import_refuse(table->builder, err, "'%.40s' is no CPU", text);
-    *ret = (int32_t)number;
-    return 0;
-}
-
 /* A row begins where its CPU's row before ended; where there are several CPUs, at the latest time
  * before its own that any of them has. */
-static int64_t find_row_start(struct table *table, int64_t last_ns, int64_t end_ns)
+static int64_t find_row_start(struct reading *reading, int64_t last_ns, int64_t end_ns)
 {
-    int64_t since_ns = last_ns > 0 ? last_ns : end_ns - table->first_ns;
+    int64_t since_ns = last_ns > 0 ? last_ns : end_ns - reading->first_ns;
 
-    if (end_ns > table->interval_end_ns) {
-        table->interval_ns = table->interval_end_ns;
-        table->interval_end_ns = end_ns;
+    if (end_ns > reading->interval_end_ns) {
+        reading->interval_ns = reading->interval_end_ns;
+        reading->interval_end_ns = end_ns;
     }
-    if (table->cpu < 0 || end_ns != table->interval_end_ns || table->interval_ns < last_ns)
+    if (reading->now->cpu < 0 || end_ns != reading->interval_end_ns ||
+        reading->interval_ns < last_ns)
         return since_ns;
-    return table->interval_ns;
+    return reading->interval_ns;
 }
 
-/* When the row's period began, and how long it is. */
-static int begin_row(struct table *table, char *const *cell, struct rps_error *err)
+static int end_period(struct reading *reading, struct rps_error *err)
 {
-    int64_t end_ns = 0, start_ns, length_ns, last_ns;
-    int32_t cpu = RPS_CPU_ALL;
+    return reading->interval > 0 ? rps_import_end_period(reading->builder, err) : 0;
+}
 
-    if (table->cpu >= 0 && read_cpu(table, cell[table->cpu], &cpu, err) < 0)
+/* End the period before the row's, which begins a new one. */
+static int begin_period(struct reading *reading, char *const *cell, int has_time, int32_t cpu,
+                        int64_t end_ns, struct rps_error *err)
+{
+    const struct table *table = reading->now;
+    int64_t start_ns, length_ns, last_ns;
+
+    if (end_period(reading, err) < 0)
         return RPS_FAILED;
-    last_ns = rps_import_last_end(table->builder, cpu);
-    if (table->time >= 0 && cell_time(table, cell[table->time], &end_ns, err) < 0)
-        return RPS_FAILED;
-    end_ns -= table->zero_ns;
-    if (table->time < 0)
-        end_ns = last_ns + RPS_NS_PER_S;
-    start_ns = find_row_start(table, last_ns, end_ns);
+    reading->interval++;
+    reading->cpu = cpu;
+    reading->end_ns = end_ns;
+    last_ns = rps_import_last_end(reading->builder, cpu);
+    end_ns = has_time ? end_ns - reading->zero_ns : last_ns + RPS_NS_PER_S;
+    start_ns = find_row_start(reading, last_ns, end_ns);
     length_ns = end_ns - start_ns;
-    if (table->length >= 0) {
-        start_ns = end_ns;
-        if (!read_time(table, cell[table->length], table->length_unit_ns, &length_ns) ||
-            llabs(length_ns) > LENGTH_MAX_NS)
-            return rps_import_refuse(table->builder, err, "'%.40s' is no length",
-                                     cell[table->length]);
-        end_ns = start_ns + length_ns;
-    }
     if (length_ns <= 0)
         return rps_import_refuse(
-            table->builder, err,
-            "the time does not go on: %.40s comes after a row as late. Each time "
-            "has one row, as of one process or device; --map says which "
-            "column is the time",
-            cell[table->time]);
-    return rps_import_begin_period(table->builder, cpu, start_ns, length_ns, err);
+            reading->builder, err,
+            "the time does not go on: %.40s comes after a row as late. Each time has one row, or "
+            "one of each process or device; --map says which column is the time, and which tells "
+            "rows apart (COLUMN=key)",
+            table->time >= 0 ? cell[table->time] : reading->stamp);
+    return rps_import_begin_period(reading->builder, cpu, start_ns, length_ns, err);
 }
 
-static int read_value(struct table *table, const struct table_column *column, const char *cell,
-                      struct rps_error *err)
+/* Begin a period, unless the row is of the one that was begun. */
+static int place_row(struct reading *reading, char *const *cell, struct entity *entity,
+                     struct rps_error *err)
+{
+    const struct table *table = reading->now;
+    int64_t time_ns = 0;
+    int32_t cpu = RPS_CPU_ALL;
+    int has_time = row_time(reading, cell, &time_ns, err), is_same;
+
+    if (has_time < 0)
+        return RPS_FAILED;
+    if (table->cpu >= 0 && !read_cpu(cell[table->cpu], &cpu))
+        return rps_import_refuse(reading->builder, err, "'%.40s' is no CPU", cell[table->cpu]);
+    is_same = reading->interval > 0 && cpu == reading->cpu && time_ns == reading->end_ns &&
+              (entity->interval != reading->interval || table->adds);
+    if (!is_same && begin_period(reading, cell, has_time, cpu, time_ns, err) < 0)
+        return RPS_FAILED;
+    entity->interval = reading->interval;
+    return 0;
+}
+
+static int read_value(struct reading *reading, const struct table_column *column, int number,
+                      const char *cell, struct rps_error *err)
 {
     double value;
     const char *unit;
-    int kind = read_number(table, cell, &value, &unit);
+    int kind = read_number(reading, cell, &value, &unit);
 
     if (kind > 0 && strcmp(unit, column->cell_unit) != 0)
-        return rps_import_refuse(table->builder, err,
+        return rps_import_refuse(reading->builder, err,
                                  "'%.40s' in the column '%.60s' is not in '%s' as others are", cell,
                                  column->name, column->cell_unit);
     if (kind < 0)
-        return rps_import_refuse(table->builder, err,
+        return rps_import_refuse(reading->builder, err,
                                  "'%.40s' in the column '%.60s' is no number; a kind skip of "
                                  "--map leaves a column out",
                                  cell, column->name);
     if (kind == 0 || isnan(value))
         return 0;
+    if (reading->now->adds && reading->builder->cell[number].is_there) {
+        reading->builder->cell[number].value += value;
+        return 0;
+    }
     if (column->kind != GAUGE && strspn(cell, "0123456789") == strlen(cell) && strlen(cell) < 19)
-        return rps_import_count(table->builder, column->column, strtoull(cell, NULL, 10), -1, -1,
-                                err);
-    return rps_import_value(table->builder, column->column, value, -1, -1, err);
+        return rps_import_count(reading->builder, number, strtoull(cell, NULL, 10), -1, -1, err);
+    return rps_import_value(reading->builder, number, value, -1, -1, err);
 }
 
-static int read_rows(struct table *table, struct rps_error *err)
+static int read_row(struct reading *reading, char *const *cell, struct rps_error *err)
 {
-    int is_first = 1, result;
-    char *const *cell;
+    const struct table *table = reading->now;
+    struct entity *entity = find_entity(reading, cell, err);
+    int result = entity ? place_row(reading, cell, entity, err) : RPS_FAILED;
 
-    while ((result = next_row(table, &is_first, &cell, err)) > 0) {
-        result = begin_row(table, cell, err);
-        for (size_t c = 0; c < table->count && result == 0; c++) {
-            if (is_value(table->column[c].kind))
-                result = read_value(table, &table->column[c], cell[c], err);
-        }
-        if (result == 0)
-            result = rps_import_end_period(table->builder, err);
-        if (result < 0)
-            return result;
+    for (size_t c = 0; c < table->count && result == 0; c++) {
+        if (is_value(table->column[c].kind))
+            result = read_value(reading, &table->column[c], entity->column[c], cell[c], err);
     }
     return result;
 }
@@ -837,23 +1147,20 @@ static int read_rows(struct table *table, struct rps_error *err)
 static int read_csv(struct rps_import_builder *builder, const struct rps_import_options *options,
                     struct rps_error *err)
 {
-    struct table table = {.builder = builder, .first_ns = RPS_NS_PER_S};
+    struct reading reading = {.builder = builder, .first_ns = RPS_NS_PER_S};
     struct rps_run *run = rps_import_run(builder);
-    int result = look_at_first_rows(&table, options->map, err);
+    char *const *cell;
+    int result = find_out(&reading, options->map, err);
 
+    rps_import_perf_start(builder);
     rps_import_comment(rps_import_head(builder), "host: ", run->host, sizeof(run->host));
     rps_import_comment(rps_import_head(builder), "processor: ", run->cpu_model,
                        sizeof(run->cpu_model));
-    if (result == 0 && table.time >= 0)
-        result = find_start(&table, err);
-    else if (result == 0)
-        rps_import_note(builder, "%s has no column of times: a row is taken for a second",
-                        builder->path);
-    if (result == 0)
-        result = add_columns(&table, err);
-    if (result == 0)
-        result = read_rows(&table, err);
-    return result;
+    if (result == 0 && (result = check_cpus(&reading, err)) == 0)
+        result = check_values(&reading, err);
+    while (result == 0 && (result = next_row(&reading, &cell, err)) > 0)
+        result = read_row(&reading, cell, err);
+    return result < 0 ? result : end_period(&reading, err);
 }
 
 static int recognises(const char *head)

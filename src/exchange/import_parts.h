@@ -67,9 +67,11 @@ struct rps_import_builder {
     struct rps_plan *plan; /* owned */
     int column_count, next_column;
     struct rps_import_known_column *column;
-    double seconds;   /* of all periods together */
-    uint64_t periods; /* rows of the store */
-    int64_t end_ns;   /* of the last period */
+    double seconds;         /* of all periods together */
+    uint64_t periods;       /* rows of the store */
+    int64_t end_ns;         /* of the last period */
+    const char *time_name;  /* "Zeit=time", "t=time:s"; NULL: not known */
+    int64_t time_of_day_ns; /* of the run's start; -1: not known, or with its day */
 
     /* the pass that it is in */
     struct rps_writer *writer; /* NULL: it only looks */

@@ -4,8 +4,8 @@
  *     TIME,[CPU,|CORE,CPUS,]VALUE,UNIT,EVENT[,CGROUP][,NOISE%],RUN TIME,PERCENT,METRIC,UNIT
  *
  * and further metrics in lines of their own: the last two cells, with those before them empty but
- * for the run time; or the name of a group of metrics alone. With --metric-only there is a header,
- * and a value a metric.
+ * for the run time; or the name of a group of metrics alone. What --metric-only prints is a table, and
+ * import_csv.c's.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -15,15 +15,10 @@
 #include "import_perf.h"
 #include "rpistat/clock.h"
 
-#define METRICS_MAX 512
-
 struct csv_reader {
     struct rps_perf_reader perf;
     char separator;
     char event[1024]; /* joined, when the separator is in it */
-    int is_metric_only, was_short;
-    size_t metric_count; /* of --metric-only */
-    char metric[METRICS_MAX][128];
 };
 
 /* --- one line --------------------------------------------------------------------------------- */
@@ -175,78 +170,6 @@ static int parse_line(struct csv_reader *reader, char *const *cell, size_t count
     return is_letter_first(line->event);
 }
 
-/* --- --metric-only ---------------------------------------------------------------------------- */
-
-/* Rows end with a separator. */
-static size_t without_last(char *const *cell, size_t count)
-{
-    return count > 0 && !cell[count - 1][0] ? count - 1 : count;
-}
-
-static int parse_header(struct csv_reader *reader, char *const *cell, size_t count,
-                        struct rps_error *err)
-{
-    static const char *const tracks[] = {"cpu",     "core",  "die",  "socket", "node",
-                                         "cluster", "cache", "cpus", "ctrs"};
-
-    reader->is_metric_only = 1;
-    reader->metric_count = 0;
-    for (size_t i = 1; i < without_last(cell, count); i++) {
-        const char *name = cell[i];
-        int is_track = 0;
-
-        for (size_t k = 0; k < sizeof(tracks) / sizeof(tracks[0]); k++)
-            is_track |= i < 3 && strcmp(name, tracks[k]) == 0;
-        if (is_track)
-            continue;
-        if (reader->metric_count == METRICS_MAX)
-            return rps_import_refuse(reader->perf.builder, err, "there are more than %d metrics",
-                                     METRICS_MAX);
-        if (i == 2 && strncmp(name, "cpus", 4) == 0) /* before perf 6.0 a separator is missing */
-            name += 4;
-        snprintf(reader->metric[reader->metric_count++], sizeof(reader->metric[0]), "%s", name);
-    }
-    return 0;
-}
-
-/* A row that has not a value for each name is left out: perf writes nothing for what was not
- * counted, and runs the name of a cgroup into the first value. */
-static int is_short(struct csv_reader *reader, size_t values, int64_t end_ns)
-{
-    if (values == reader->metric_count)
-        return 0;
-    if (!reader->was_short++)
-        rps_import_note(reader->perf.builder,
-                        "at %.9f s there are %zu values for %zu metrics, and nothing says which "
-                        "they are: rows like that are left out; perf stat -j has names, and "
-                        "examples/README.md a recipe for it",
-                        (double)end_ns / RPS_NS_PER_S, values, reader->metric_count);
-    return 1;
-}
-
-static int read_metrics(struct csv_reader *reader, char *const *cell, size_t count,
-                        struct rps_error *err)
-{
-    struct rps_perf_line line = {0};
-    size_t i;
-
-    if (!rps_cell_seconds(cell[0], &line.end_ns))
-        return rps_cell_refuse(reader->perf.builder, "the time", cell[0], err);
-    if (rps_perf_interval(&reader->perf, line.end_ns, err) < 0)
-        return RPS_FAILED;
-    i = find_value(cell, count, &line.track);
-    count = without_last(cell, count);
-    if (is_short(reader, count > i ? count - i : 0, line.end_ns))
-        return 0;
-    for (size_t k = 0; k < reader->metric_count; k++) {
-        line.metric = cell[i + k];
-        line.metric_unit = reader->metric[k];
-        if (rps_import_perf_line(&reader->perf, &line, err) < 0)
-            return RPS_FAILED;
-    }
-    return 0;
-}
-
 /* --- the file --------------------------------------------------------------------------------- */
 
 /* Totals, behind the intervals, which have no time: --summary without its word, as it is missing in
@@ -264,8 +187,6 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
 
     if (strcmp(cell[0], "summary") == 0)
         return 0;
-    if (strcmp(cell[0], "time") == 0)
-        return parse_header(reader, cell, count, err);
     if (!is_time(cell[0])) {
         if (reader->perf.end_ns > 0 && is_total(cell, count))
             return 0;
@@ -278,8 +199,6 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
                                  "with -o",
                                  reader->separator);
     }
-    if (reader->is_metric_only)
-        return read_metrics(reader, cell, count, err);
     if (!parse_line(reader, cell, count, &line))
         return is_of_thread(cell, count)
                    ? rps_import_refuse(builder, err,
@@ -315,23 +234,23 @@ static int read_file(struct rps_import_builder *builder, const struct rps_import
     return rps_perf_close(&reader.perf, result, err);
 }
 
-/* Such a time, and cells as above; all but the time, to refuse it; a header that ends with a
- * separator, and such a time below it; or perf's comments, whatever follows. */
+/* Such a time, and cells as above; all but the time, to refuse it; or perf's comments, unless a header
+ * follows. */
 static int recognises(const char *head)
 {
-    struct csv_reader reader = {.metric_count = 0};
+    struct csv_reader reader = {.separator = 0};
     struct rps_perf_line line;
     const char *row = rps_import_first_row(head);
     char text[2048], none[] = "0.000000000", *cell[65] = {none};
     size_t count;
     uint64_t run_ns;
 
+    if (strncmp(row, "time", 4) == 0)
+        return 0;
     if (*row != '{' && (rps_import_comment(head, "# started on ", text, sizeof(text)) ||
                         rps_import_comment(head, " unit events", text, sizeof(text))))
         return 1;
     count = rps_import_split(row, text, sizeof(text), cell + 1, 64);
-    if (count > 1 && strcmp(cell[1], "time") == 0 && !cell[count][0])
-        return is_time(row + strcspn(row, "\n"));
     reader.separator = rps_import_separator(row);
     if (count > 4 && !is_time(cell[1]) && parse_line(&reader, cell, count + 1, &line) &&
         !line.track && line.event)

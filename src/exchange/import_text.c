@@ -212,14 +212,16 @@ static int parse_line(struct rps_import_builder *builder, char *line, struct rps
     return 0;
 }
 
-/* 1 when the two words are one cell: "12:00:01 AM", "2026-11-23 12:00:01". */
+/* 1 when the two words are one cell: "12:00:01 AM", and a date with a time of the day. */
 static int is_one_cell(const char *word, size_t length, const char *next)
 {
-    size_t end = strcspn(next, " \t");
+    size_t end = strcspn(next, " \t"), marks = 0;
 
     if (end == 2 && (strncmp(next, "AM", 2) == 0 || strncmp(next, "PM", 2) == 0))
         return strspn(word, "0123456789:") == length;
-    return length == 10 && word[4] == '-' && word[7] == '-' && end == 8 && next[2] == ':';
+    for (size_t i = 0; i < length; i++)
+        marks += strchr("-./", word[i]) != NULL;
+    return marks == 2 && strspn(word, "0123456789-./") == length && end == 8 && next[2] == ':';
 }
 
 /* A line of a table of fixed width with a tab between its cells, which are words. Where # is a part

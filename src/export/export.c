@@ -23,6 +23,7 @@
 /* clang-format off */ /* a line each */
 const struct rps_export_format *const rps_export_formats[] = {
     &rps_export_wide,
+    &rps_export_table,
     &rps_export_rates,
     &rps_export_long,
     &rps_export_long_rates,

@@ -89,3 +89,13 @@ double rps_gauges_value(const struct rps_gauges *gauges, const struct rps_period
         return NAN;
     return rps_gauges_mean(gauges, row->set_no, slot, row->count[slot], row->count[time]);
 }
+
+const char *rps_gauges_event_name(const struct rps_event *event)
+{
+    return strcmp(event->unit, RPS_UNIT_GAUGE) == 0 ? event->label : event->name;
+}
+
+const char *rps_gauges_metric_name(const struct rps_plan *plan, const struct rps_metric *metric)
+{
+    return rps_plan_is_gauge(plan, &metric->formula) ? metric->label : metric->name;
+}

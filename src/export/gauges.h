@@ -33,4 +33,8 @@ double rps_gauges_mean(const struct rps_gauges *gauges, uint32_t set_no, int slo
 /* The same over a row. */
 double rps_gauges_value(const struct rps_gauges *gauges, const struct rps_period *row, int slot);
 
+/* What a column of it is called: as in the file, where the event, or the metric, is a gauge. */
+const char *rps_gauges_event_name(const struct rps_event *event);
+const char *rps_gauges_metric_name(const struct rps_plan *plan, const struct rps_metric *metric);
+
 #endif

@@ -7,6 +7,8 @@
  * they can be read back exactly. `cycle` is the cycle timestamp at the period's end, `cycles` the
  * period's own count.
  *
+ * table: what was imported, as it was: a row of the file is the rotation that it became.
+ *
  * long: a row an event and period. `count` is the raw count, `scaled` what counting through the
  * whole of the period would have seen; both are empty where the event was not counted.
  */
@@ -22,7 +24,9 @@ struct periods {
     struct rps_sheet sheet; /* first */
     struct rps_gauges gauges;
     signed char *slot; /* wide, the arena's: of cell c in set n, at n * cell_count + c; -1: none */
-    struct rps_tally tally; /* long: scratch */
+    struct rps_sheet_row row; /* table: that is being put together, of */
+    uint64_t rotation;        /* that one, from 1; 0: none is */
+    struct rps_tally tally;   /* long: scratch */
 };
 
 static void periods_release(struct rps_export_job *job)
@@ -80,7 +84,10 @@ static void head_events(struct rps_export_job *job, const struct rps_event **eve
                 rps_gauges_metric(&periods->gauges, (uint32_t)n, s) == RPS_GAUGES_TIME)
                 continue;
             event[(*count)++] = &plan->set[n].event[s];
-            rps_sheet_head(job, event[c]->name, event[c]->unit, "event", NULL);
+            if (periods->sheet.format == RPS_SHEET_TABLE)
+                rps_csv_text(&periods->sheet.csv, event[c]->spec);
+            else
+                rps_sheet_head(job, rps_gauges_event_name(event[c]), event[c]->unit, "event", NULL);
         }
     }
 }
@@ -101,13 +108,14 @@ static void map_slots(struct periods *periods, const struct rps_plan *plan,
     }
 }
 
-static int wide_begin(struct rps_export_job *job, struct rps_error *err)
+static int begin_cells(struct rps_export_job *job, enum rps_sheet_format format,
+                       struct rps_error *err)
 {
     size_t sets = (size_t)job->plan->set_count, most = sets * RPS_SLOT_MAX;
     const struct rps_event **event =
         rps_arena_get(job->arena, most, sizeof(const struct rps_event *));
     struct periods *periods;
-    int result = rps_sheet_begin(job, sizeof(*periods), RPS_SHEET_WIDE, (int)most, err);
+    int result = rps_sheet_begin(job, sizeof(*periods), format, (int)most, err);
 
     if (result < 0)
         return result;
@@ -119,17 +127,37 @@ static int wide_begin(struct rps_export_job *job, struct rps_error *err)
     return rps_sheet_end_head(job, err);
 }
 
-static void wide_period(struct rps_export_job *job, const struct rps_period *period)
+static int wide_begin(struct rps_export_job *job, struct rps_error *err)
 {
-    const struct rps_sheet_row row = row_of(job, period);
-    struct periods *periods = job->state;
+    return begin_cells(job, RPS_SHEET_WIDE, err);
+}
+
+/* The cells of the period's set; what other sets have stays. */
+static void fill_cells(struct periods *periods, const struct rps_period *period)
+{
     int count = periods->sheet.cell_count;
 
     for (int c = 0; c < count; c++) {
-        int slot = row.set ? periods->slot[period->set_no * (uint32_t)count + (uint32_t)c] : -1;
+        int slot = periods->slot[period->set_no * (uint32_t)count + (uint32_t)c];
 
-        periods->sheet.cell[c] = slot < 0 ? rps_sheet_count(0, 0) : cell_of(periods, period, slot);
+        if (slot >= 0)
+            periods->sheet.cell[c] = cell_of(periods, period, slot);
     }
+}
+
+static void empty_cells(struct periods *periods)
+{
+    memset(periods->sheet.cell, 0,
+           (size_t)periods->sheet.cell_count * sizeof(*periods->sheet.cell));
+}
+
+static void wide_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    const struct rps_sheet_row row = row_of(job, period);
+
+    empty_cells(job->state);
+    if (row.set)
+        fill_cells(job->state, period);
     rps_sheet_put(job, &row);
 }
 
@@ -140,6 +168,56 @@ const struct rps_export_format rps_export_wide = {
     .begin = wide_begin,
     .period = wide_period,
     .end = rps_sheet_end,
+    .release = periods_release,
+};
+
+/* --- table ------------------------------------------------------------------------------------ */
+
+static int table_begin(struct rps_export_job *job, struct rps_error *err)
+{
+    return begin_cells(job, RPS_SHEET_TABLE, err);
+}
+
+static void put_table_row(struct rps_export_job *job)
+{
+    struct periods *periods = job->state;
+
+    if (periods->rotation > 0)
+        rps_sheet_put(job, &periods->row);
+    empty_cells(periods);
+    periods->rotation = 0;
+}
+
+static void table_period(struct rps_export_job *job, const struct rps_period *period)
+{
+    struct rps_sheet_row row = row_of(job, period);
+    struct periods *periods = job->state;
+
+    if (period->rotation + 1 != periods->rotation || period->cpu != periods->row.cpu) {
+        put_table_row(job);
+        periods->row = row;
+    }
+    periods->rotation = period->rotation + 1;
+    periods->row.last = row.last;
+    periods->row.end_ns = rps_period_end_ns(period);
+    if (row.set)
+        fill_cells(periods, period);
+}
+
+static void table_end(struct rps_export_job *job)
+{
+    put_table_row(job);
+    rps_sheet_end(job);
+}
+
+const struct rps_export_format rps_export_table = {
+    .name = "table",
+    .summary = "an imported table as it was, and the phase of each row (its default)",
+    .rotations = 1,
+    .phases = 1,
+    .begin = table_begin,
+    .period = table_period,
+    .end = table_end,
     .release = periods_release,
 };
 
@@ -172,7 +250,7 @@ static void long_period(struct rps_export_job *job, const struct rps_period *per
 
         if (rps_gauges_metric(&periods->gauges, period->set_no, slot) == RPS_GAUGES_TIME)
             continue;
-        row.name = job->plan->set[set_no].event[slot].name;
+        row.name = rps_gauges_event_name(&job->plan->set[set_no].event[slot]);
         row.unit = job->plan->set[set_no].event[slot].unit;
         row.running_ns = period->running_ns - period->missing_ns[slot];
         row.count = row.scaled = cell_of(periods, period, slot);

@@ -21,6 +21,7 @@
 
 #include "rpistat/arena.h"
 #include "formats.h"
+#include "gauges.h"
 #include "rpistat/rotation.h"
 #include "rpistat/wall.h"
 #include "sheet.h"
@@ -73,10 +74,11 @@ static void head_metrics(struct rps_export_job *job, const char *lower, const ch
         for (int m = 0; m < plan->metric_count; m++) {
             const struct rps_metric *metric = &plan->metric[m];
             const char *unit = rps_plan_is_gauge(plan, &metric->formula) ? "" : metric->unit;
+            const char *name = rps_gauges_metric_name(plan, metric);
 
-            rps_sheet_head(job, metric->name, unit, "metric", end ? lower : NULL);
+            rps_sheet_head(job, name, unit, "metric", end ? lower : NULL);
             if (end)
-                rps_sheet_head(job, metric->name, unit, "metric", upper);
+                rps_sheet_head(job, name, unit, "metric", upper);
         }
     }
 }
@@ -159,7 +161,7 @@ static void put_rotation(struct rps_export_job *job, size_t at)
         struct rps_interval interval =
             rps_tally_short_interval(tally, &metric->formula, rates->operand, rates->step[m]);
 
-        row.name = metric->name;
+        row.name = rps_gauges_metric_name(job->plan, metric);
         row.unit = metric->unit;
         row.value = rps_sheet_real(values_of(rates, m)[RPS_TALLY_NEIGHBOURS + at]);
         row.low = rps_sheet_real(interval.low);

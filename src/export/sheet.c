@@ -1,11 +1,13 @@
 #include "sheet.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/arena.h"
+#include "rpistat/clock.h"
 #include "rpistat/phase.h"
 #include "rpistat/wall.h"
 
@@ -15,6 +17,7 @@ enum kind {
     COUNT,
     SECONDS,
     CLOCK, /* start_ns on the wall; a column that is there where it was asked for */
+    STAMP, /* end_ns as the file of an import has it, under the file's name */
     TEXT,
     CELL,
     PHASE,
@@ -27,6 +30,7 @@ enum kind {
 #define RATES          RPS_SHEET_RATES
 #define LONG_RATES     RPS_SHEET_LONG_RATES
 #define EVERY          RPS_SHEET_EVERY
+#define TABLE          RPS_SHEET_TABLE
 #define ALL            (WIDE | LONG | RATES | LONG_RATES | EVERY)
 
 static const struct rps_sheet_column {
@@ -35,8 +39,9 @@ static const struct rps_sheet_column {
     size_t member;    /* of COUNT (uint64_t), SECONDS (int64_t, ns), TEXT and CELL in the row */
     unsigned formats; /* that have it */
 } columns[] = {
+    {"time", STAMP, 0, TABLE},
     {"run", RUN, 0, ALL},
-    {"cpu", CPU, 0, ALL},
+    {"cpu", CPU, 0, ALL | TABLE},
     {"period", COUNT, MEMBER(number), WIDE | LONG},
     {"rotation", COUNT, MEMBER(number), RATES | LONG_RATES},
     {"time_s", SECONDS, MEMBER(start_ns), ALL},
@@ -77,6 +82,36 @@ static void put_clock(struct rps_export_job *job, int64_t start_ns)
     int64_t run_ns = job->run->start_realtime_ns;
 
     put_text(job, run_ns < 0 ? NULL : rps_wall_text(text, sizeof(text), run_ns + start_ns));
+}
+
+/* The time as the file had it: "2026-11-24 16:00:05", which spreadsheets read, or seconds. */
+static void put_stamp(struct rps_export_job *job, int64_t end_ns)
+{
+    const struct rps_sheet *sheet = job->state;
+    char text[RPS_WALL_TEXT_SIZE];
+
+    if (!sheet->is_moment) {
+        rps_csv_exact(job->state, (double)end_ns / RPS_NS_PER_S);
+        return;
+    }
+    rps_wall_text(text, sizeof(text), job->run->start_realtime_ns + end_ns);
+    text[10] = ' ';
+    text[strncmp(text + 19, ".000", 4) == 0 ? 19 : 23] = '\0';
+    put_text(job, text);
+}
+
+/* What an import leaves with its clock: "Zeit=time", or "t=time:s" where it is a number. */
+static void find_time(struct rps_sheet *sheet, const char *map, int clock)
+{
+    const char *equals = strrchr(map, '=');
+    int is_there = equals && strncmp(equals, "=time", 5) == 0;
+
+    sheet->is_moment = clock || (is_there && strcmp(equals, "=time") == 0);
+    snprintf(sheet->time_name, sizeof(sheet->time_name), "%.*s",
+             is_there ? (int)(equals - map) : INT_MAX,
+             is_there           ? map
+             : sheet->is_moment ? "time"
+                                : "time_s");
 }
 
 /* That which the row's middle lies in, or where none is known SIZE_MAX. */
@@ -141,6 +176,9 @@ static void put_column(struct rps_export_job *job, const struct rps_sheet_column
     case CLOCK:
         put_clock(job, row->start_ns);
         break;
+    case STAMP:
+        put_stamp(job, row->end_ns);
+        break;
     case TEXT:
         put_text(job, *(const char *const *)member);
         break;
@@ -158,7 +196,9 @@ static int is_there(const struct rps_export_job *job, const struct rps_sheet_col
 {
     const struct rps_sheet *sheet = job->state;
 
-    return (column->formats & sheet->format) && (column->kind != CLOCK || job->options->clock);
+    return (column->formats & sheet->format) && (column->kind != CLOCK || job->options->clock) &&
+           (sheet->format != TABLE || column->kind != CPU ||
+            rps_run_is_of_machine(job->run->target));
 }
 
 int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_format format,
@@ -169,6 +209,7 @@ int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_form
 
     job->state = sheet;
     sheet->format = format;
+    find_time(sheet, job->plan->clock.spec, job->options->clock);
     sheet->cell = rps_arena_get(job->arena, (size_t)cells, sizeof(*sheet->cell));
     sheet->column = rps_arena_get(job->arena, COLUMNS_END - columns, sizeof(*sheet->column));
     for (const struct rps_sheet_column *column = columns; column < COLUMNS_END && result == 0;
@@ -176,7 +217,7 @@ int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_form
         if (!is_there(job, column))
             continue;
         sheet->column[sheet->column_count++] = column;
-        rps_csv_text(&sheet->csv, column->name);
+        rps_csv_text(&sheet->csv, column->kind == STAMP ? sheet->time_name : column->name);
     }
     return result;
 }
@@ -237,6 +278,8 @@ int rps_sheet_end_head(struct rps_export_job *job, struct rps_error *err)
 
     if (has_system(sheet))
         rps_system_cells_head(&sheet->system, job);
+    if (sheet->format == TABLE)
+        rps_csv_text(&sheet->csv, "label");
     return rps_csv_end_head(&sheet->csv, err);
 }
 
@@ -250,6 +293,8 @@ void rps_sheet_put(struct rps_export_job *job, const struct rps_sheet_row *row)
         put_cell(&sheet->csv, &sheet->cell[i]);
     if (has_system(sheet))
         rps_system_cells_put(&sheet->system, job, row->cpu, row->first, row->last);
+    if (sheet->format == TABLE)
+        put_phase(job, phase_of(job, row), 1);
     rps_csv_end_row(&sheet->csv);
 }
 

@@ -17,7 +17,8 @@ enum rps_sheet_format {
     RPS_SHEET_LONG = 2,
     RPS_SHEET_RATES = 4,
     RPS_SHEET_LONG_RATES = 8,
-    RPS_SHEET_EVERY = 16
+    RPS_SHEET_EVERY = 16,
+    RPS_SHEET_TABLE = 32
 };
 
 struct rps_cell {
@@ -32,6 +33,7 @@ struct rps_sheet_row {
     uint64_t number;             /* of the period, or of the rotation */
     uint64_t first, last;        /* its periods: its phase is that in their middle */
     int64_t start_ns, length_ns; /* in the run */
+    int64_t end_ns;              /* of the format table */
     uint64_t cycle, cycles;      /* cycle timestamp at its end, the row's own count */
     uint64_t rotations, block;   /* added up; the largest block of them */
     uint64_t enabled_ns, running_ns;
@@ -46,6 +48,8 @@ struct rps_sheet {
     struct rps_csv_writer csv; /* first */
     enum rps_sheet_format format;
     int column_count, cell_count;
+    char time_name[RPS_SPEC_SIZE]; /* of the format table: what the file called its time, */
+    int is_moment;                 /* 1: which is a date */
     const struct rps_sheet_column **column; /* the arena's; those that the format has */
     struct rps_cell *cell;                  /* the arena's; of the row that is written next */
     struct rps_system_cells system;         /* of the formats wide and rates; behind them */

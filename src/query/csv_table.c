@@ -84,8 +84,9 @@ static char guess_separator(const char *text, size_t size, char decimal)
     return decimal == ',' ? ';' : ',';
 }
 
-/* In how many numbers `mark` is the last mark, and the only one of its kind: not in 21.11.2026. */
-static size_t count_decimals(const char *text, size_t size, char mark)
+/* In how many numbers `mark` is the last mark, and the only one of its kind: not in 21.11.2026.
+ * is_sure: without those that may be thousands, 1.234. */
+static size_t count_decimals(const char *text, size_t size, char mark, int is_sure)
 {
     size_t count = 0, end;
 
@@ -97,16 +98,20 @@ static size_t count_decimals(const char *text, size_t size, char mark)
                 last = end;
             marks += text[end] == mark;
         }
-        count += marks == 1 && text[last] == mark && last > i && last + 1 < end;
+        count += marks == 1 && text[last] == mark && last > i && last + 1 < end &&
+                 !(is_sure && end - last == 4 && last - i <= 3);
     }
     return count;
 }
 
 static char guess_decimal(const char *text, size_t size, char separator)
 {
-    if (separator == ',')
-        return '.';
-    return count_decimals(text, size, ',') > 0 && count_decimals(text, size, '.') == 0 ? ',' : '.';
+    for (int is_sure = 0; is_sure < 2 && separator != ','; is_sure++) {
+        if (count_decimals(text, size, ',', is_sure) > 0 &&
+            count_decimals(text, size, '.', is_sure) == 0)
+            return ',';
+    }
+    return '.';
 }
 
 void rps_csv_guess(const char *text, size_t size, char *separator, char *decimal)

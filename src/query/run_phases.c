@@ -14,10 +14,11 @@
 
 /* --- from observations to periods ------------------------------------------------------------- */
 
-/* Periods of an observation: one, or where the run was read at a level those of a block. */
+/* Periods of an observation: one, or of an import those of a row of its file, or where the run was
+ * read at a level those of a block. */
 static size_t in_observation(const struct rps_collected *collected)
 {
-    if (collected->level == 0)
+    if (!collected->by_rotation)
         return 1;
     return (size_t)(collected->set_count > 0 ? collected->set_count : 1)
            << (RPS_LEVEL_BITS * collected->level);
@@ -153,7 +154,7 @@ static size_t shortest(const struct rps_run_phases_options *options,
 
         if (options->min_length_ns > 0 && run->period_ns > 0)
             least = (size_t)((options->min_length_ns - 1) / run->period_ns + 1);
-        else if (collected->set_count > 1 && collected->level == 0)
+        else if (collected->set_count > 1 && !collected->by_rotation)
             least = (size_t)rps_run_periods_with(run, collected->set_count, 2) + 1;
         most = least > most ? least : most;
     }

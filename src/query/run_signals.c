@@ -125,7 +125,8 @@ static int walk_run(const struct work *work, struct rps_run_member *member, int 
     struct rps_collect_options options = {.plan = member->plan,
                                           .name = work->name,
                                           .name_count = work->metric_count,
-                                          .by_rotation = work->as_shown || work->level > 0,
+                                          .by_rotation = work->as_shown || work->level > 0 ||
+                                                         rps_run_is_import(&member->run),
                                           .level = work->level,
                                           .as_shown = work->as_shown,
                                           .period_ns = member->run.period_ns,

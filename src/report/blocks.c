@@ -176,7 +176,7 @@ static void put_figure(struct rps_report *report, struct rps_block *block,
                                    : 0),
                 is_clock || (event && event->state == RPS_EVENT_MEASURED));
     put_rate(block, rate, report->operand[RPS_OPERAND_SECONDS], 1);
-    put_rate(block, is_clock ? NAN : rate, report->operand[RPS_OPERAND_CLOCK] / 1e6, 3);
+    put_rate(block, is_clock ? NAN : rate, rps_report_clock_units(report), 3);
     rps_put_text(block, event ? rps_event_states[event->state] : "");
     rps_put_text(block,
                  event && !is_clock ? rps_report_reason(report, event, item->set, item->slot) : "");
@@ -200,11 +200,14 @@ static void put_family(struct rps_report *report, struct rps_block *block, size_
     const char *family = report->item[first].family;
     char number[RPS_REPORT_NUMBER_SIZE], text[RPS_REPORT_EXPLAIN_SIZE];
 
-    if (report->item[first].event)
+    if (report->item[first].event && periods < report->tally.periods)
         rps_block_line(block, "  %s, %s period%s", family[0] ? family : "Events",
                        rps_report_count(number, periods), periods == 1 ? "" : "s");
     else
-        rps_block_line(block, "  %s", family[0] ? family : "Figures");
+        rps_block_line(block, "  %s",
+                       family[0]                   ? family
+                       : report->item[first].event ? "Events"
+                                                   : "Figures");
     for (size_t i = first; i < end; i++)
         put_figure(report, block, &report->item[i], &report->tally, RPS_CPU_ALL);
     for (size_t i = first; i < end; i++) {
@@ -213,14 +216,21 @@ static void put_family(struct rps_report *report, struct rps_block *block, size_
     }
 }
 
+/* Event sets take turns, or the clock event was not counted all the time. */
+static int is_scaled(const struct rps_report *report)
+{
+    return (report->plan->set_count > 1 && !rps_run_is_import(&report->run)) ||
+           rps_tally_clock_is_scaled(&report->tally);
+}
+
 /* What is scaled, and units that are none. */
 static void put_legend(struct rps_report *report, struct rps_block *block)
 {
-    int scaled = report->plan->set_count > 1 || rps_tally_clock_is_scaled(&report->tally), pti = 0;
+    int pti = 0;
 
     for (int m = 0; m < report->plan->metric_count; m++)
         pti |= strcmp(report->plan->metric[m].unit, "PTI") == 0;
-    if (scaled)
+    if (is_scaled(report))
         rps_block_line(block, "  Value: scaled to what counting all the time would have seen.");
     if (pti)
         rps_block_line(block, "  PTI: per thousand instructions.");
@@ -315,9 +325,7 @@ static void put_cells(struct rps_report *report, struct rps_block *block,
 /* Behind a title. What is counted all the time needs no scaling. */
 static const char *scaled_note(const struct rps_report *report)
 {
-    return report->plan->set_count > 1 || rps_tally_clock_is_scaled(&report->tally)
-               ? " (event counts are scaled)"
-               : "";
+    return is_scaled(report) ? " (event counts are scaled)" : "";
 }
 
 void rps_report_cpus(struct rps_report *report, struct rps_document *document)

@@ -213,6 +213,11 @@ static void put_region(struct rps_report *report)
           rps_text_duration(inside, sizeof(inside), report->tally.length_ns));
 }
 
+static int row_periods(const struct rps_report *report)
+{
+    return rps_run_row_periods(&report->run, report->plan->set_count);
+}
+
 static void put_period(struct rps_report *report)
 {
     char nominal[RPS_TEXT_NUMBER_SIZE], mean[RPS_TEXT_NUMBER_SIZE];
@@ -220,7 +225,7 @@ static void put_period(struct rps_report *report)
 
     if (report->run.period_ns <= 0)
         return;
-    rps_text_duration(nominal, sizeof(nominal), report->run.period_ns);
+    rps_text_duration(nominal, sizeof(nominal), report->run.period_ns * row_periods(report));
     rps_text_duration(mean, sizeof(mean), stretched_ns);
     if (stretched_ns > 0)
         field(report, "Measurement period:", "%s, stretched to %s (mean)", nominal, mean);
@@ -253,7 +258,8 @@ void rps_report_run(struct rps_report *report)
           report->cpu_series.count > 1 ? ", added up" : "");
     put_period(report);
     if (report->document)
-        field(report, "Total periods:", "%s", rps_report_count(number, report->tally.periods));
+        field(report, "Total periods:", "%s",
+              rps_report_count(number, report->tally.periods / (uint64_t)row_periods(report)));
     if (report->document && run->order_seed >= 0)
         field(report, "Order of event sets:", "random, another one each rotation (seed %lld)",
               (long long)run->order_seed);

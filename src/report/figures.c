@@ -125,15 +125,27 @@ char *rps_report_label(const struct rps_report_item *item, char ret[RPS_REPORT_L
     return ret;
 }
 
+/* A time stamp counter's ticks are no cycles: they stand for CPU time. */
+static int is_by_cpu_time(const struct rps_report *report)
+{
+    return strcmp(report->plan->clock.spec, "msr/tsc/") == 0;
+}
+
 char *rps_report_per_clock(const struct rps_report *report, char ret[RPS_REPORT_LABEL_SIZE])
 {
     const char *unit = rps_report_clock_unit(report);
 
-    if (strcmp(unit, "ns") == 0)
+    if (strcmp(unit, "ns") == 0 || is_by_cpu_time(report))
         strcpy(ret, rps_plan_knows_cpu_time(report->plan) ? "Per ms of CPU" : "Per ms");
     else
         snprintf(ret, RPS_REPORT_LABEL_SIZE, "Per million %s", unit[0] ? unit : "cycles");
     return ret;
+}
+
+double rps_report_clock_units(const struct rps_report *report)
+{
+    return is_by_cpu_time(report) ? report->operand[RPS_OPERAND_CPU_SECONDS] * 1e3
+                                  : report->operand[RPS_OPERAND_CLOCK] / 1e6;
 }
 
 char *rps_report_explain(const struct rps_report *report, const struct rps_report_item *item,

@@ -117,7 +117,7 @@ static void fill_row(const struct rps_report *report, const struct rps_report_it
     struct rps_report_value value = rps_report_value(report, item, &report->tally);
     double estimate = rps_tally_estimate(&report->tally, item->set, item->slot);
     double seconds = report->operand[RPS_OPERAND_SECONDS];
-    double millions = report->operand[RPS_OPERAND_CLOCK] / 1e6;
+    double units = rps_report_clock_units(report);
     char label[RPS_REPORT_LABEL_SIZE];
 
     rps_text_printable(row[CELL_LABEL], sizeof(cell), rps_report_label(item, label));
@@ -133,8 +133,8 @@ static void fill_row(const struct rps_report *report, const struct rps_report_it
         rps_report_figure(row[CELL_SCALED], 0, floor(estimate));
     if (seconds > 0)
         rps_report_figure(row[CELL_PER_SECOND], 1, estimate / seconds);
-    if (millions > 0)
-        rps_report_figure(row[CELL_PER_CLOCK], 3, estimate / millions);
+    if (units > 0)
+        rps_report_figure(row[CELL_PER_CLOCK], 3, estimate / units);
 }
 
 /* Labels to the left, numbers to the right, no blanks at the end of a line. */
@@ -189,15 +189,18 @@ static int is_software(const struct rps_report *report, size_t first, size_t end
     return software;
 }
 
+/* Where its sets take turns with others: else they are all that there are. */
 static void print_family_periods(struct rps_report *report, size_t first, size_t end)
 {
+    uint64_t periods = rps_report_family_periods(report, first, end);
     const char *family = report->item[first].family;
     char label[RPS_NAME_SIZE + 16], number[RPS_REPORT_NUMBER_SIZE];
 
+    if (periods == report->tally.periods)
+        return;
     snprintf(label, sizeof(label), family[0] ? "%s periods" : "%sPeriods", family);
     print_label(report, label);
-    fprintf(report->out, "%s\n",
-            rps_report_count(number, rps_report_family_periods(report, first, end)));
+    fprintf(report->out, "%s\n", rps_report_count(number, periods));
 }
 
 static void print_words(const struct rps_report *report, const char *text, int indent, int hang)

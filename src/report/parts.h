@@ -88,6 +88,8 @@ uint64_t rps_report_family_periods(const struct rps_report *report, size_t first
  * event; "Label: explanation", "" where none is asked for. All return ret. */
 char *rps_report_label(const struct rps_report_item *item, char ret[RPS_REPORT_LABEL_SIZE]);
 char *rps_report_per_clock(const struct rps_report *report, char ret[RPS_REPORT_LABEL_SIZE]);
+/* What that column divides by, of report->operand: millions of cycles, or ms; 0: not known. */
+double rps_report_clock_units(const struct rps_report *report);
 char *rps_report_explain(const struct rps_report *report, const struct rps_report_item *item,
                          char ret[RPS_REPORT_EXPLAIN_SIZE]);
 

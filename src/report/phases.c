@@ -613,18 +613,20 @@ static void add_whole(struct rps_document *document, const struct rps_profile *p
     }
 }
 
-/* "00:03.2", "00:03.2-00:03.5", of a table "32", "32-35" */
+/* "00:03.2", of more than one observation "00:03.2-00:03.5", of a table "32", "32-35" */
 static char *stretch_text(struct rps_document *document, const struct rps_phase_output *output,
                           uint64_t first, uint64_t last)
 {
-    const char *ends[2];
+    const struct rps_phases *phases = output->phases;
+    const char *ends[2] = {"", ""};
+    int is_one = last == first || (output->block == 0 && last - first <= phases->wide);
 
-    for (int i = 0; i < 2; i++)
-        ends[i] = output->run ? rps_document_clock(document, rps_phases_time(output->phases,
-                                                                             i == 0 ? first : last))
-                              : rps_arena_print(document->arena, "%" PRIu64, i == 0 ? first : last);
-    return rps_arena_print(document->arena, "%s%s%s", ends[0], last > first ? "-" : "",
-                           last > first ? ends[1] : "");
+    for (int i = 0; i < 2 - is_one; i++)
+        ends[i] =
+            output->run
+                ? rps_document_clock(document, rps_phases_time(phases, i == 0 ? first : last + 1))
+                : rps_arena_print(document->arena, "%" PRIu64, i == 0 ? first : last);
+    return rps_arena_print(document->arena, "%s%s%s", ends[0], is_one ? "" : "-", ends[1]);
 }
 
 /* A row where there are some, and for people a sentence. */
@@ -687,20 +689,20 @@ static size_t listed_outliers(const struct rps_phase_output *output, uint64_t *r
     return count;
 }
 
-/* For people: `alone` outliers, in so many stretches, are of no burst; `text` names them. */
+/* For people: `alone` outliers, in so many stretches, are of no burst; `text` names the first. */
 static void say_outliers(struct rps_document *document, const struct rps_phase_output *output,
                          size_t alone, size_t stretches, const char *text)
 {
-    const char *unit = output->block > 0 ? "block" : output->unit;
+    const char *unit = output->block > 0 ? "block" : output->unit, *more = "";
 
     if (stretches > OUTLIERS_MAX)
-        rps_document_say(document,
-                         "%zu %ss (%.2g %%) are like none around them: --format json lists all.",
-                         alone, unit, 100 * (double)alone / (double)output->observations);
-    else if (alone > 0)
-        rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s.", alone,
+        more = rps_arena_print(document->arena, ", and %zu more (%.2g %% of all): --format json",
+                               stretches - OUTLIERS_MAX,
+                               100 * (double)alone / (double)output->observations);
+    if (alone > 0)
+        rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s%s.", alone,
                          plural(alone), alone == 1 ? "a " : "", unit, plural(alone),
-                         alone == 1 ? "it" : "them", text);
+                         alone == 1 ? "it" : "them", text, more);
 }
 
 /* A row a stretch of outliers; for people a sentence on those that are of no burst. */

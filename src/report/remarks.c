@@ -33,12 +33,6 @@ static int has_no_counts(const struct rps_report *report)
     return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
 }
 
-/* An import knows what its file has and has not, and nothing of counters. */
-static int is_import(const struct rps_report *report)
-{
-    return strcmp(report->run.pmu, "import") == 0;
-}
-
 static const char *file_lacks(const struct rps_report *report)
 {
     return strncmp(report->plan->name, "perf-", 5) == 0
@@ -60,7 +54,7 @@ const char *rps_report_reason(const struct rps_report *report, const struct rps_
         return "this user may not count it";
     if (event->state == RPS_EVENT_UNSUPPORTED)
         return "this machine does not have it";
-    if (is_import(report))
+    if (rps_run_is_import(&report->run))
         return "the file has no value of it there";
     if (tally->set[set].periods == 0)
         return "the run ended before its turn came";
@@ -126,7 +120,7 @@ static void remark_coverage(struct rps_report *report)
 
         if (!(coverage < REMARK_COVERAGE) || tally->set[i].running_ns == 0)
             continue;
-        if (is_import(report)) {
+        if (rps_run_is_import(&report->run)) {
             remark(
                 report,
                 "Set %s has values for %.1f %% of its time: %s. Its estimates are scaled for that.",
@@ -160,7 +154,7 @@ static void remark_not_read(struct rps_report *report)
         list.share = share > list.share ? share : list.share;
         add_name(&list, item->label);
     }
-    if (list.count > 0 && is_import(report))
+    if (list.count > 0 && rps_run_is_import(&report->run))
         remark(report,
                "Without values for up to %.2g %% of the time: %s: %s. That time is left out of the "
                "estimates.",
@@ -201,7 +195,7 @@ static void remark_clock(struct rps_report *report)
 
     if (!rps_tally_clock_is_scaled(tally))
         return;
-    if (is_import(report))
+    if (rps_run_is_import(&report->run))
         remark(report,
                "%s has values for %s of the time: %s. %s and all figures made of it are "
                "scaled for that.",
@@ -228,7 +222,7 @@ static void remark_hardly(struct rps_report *report)
     for (int i = 0; i < report->plan->set_count; i++) {
         if (tally->set[i].running_ns == 0 || !rps_tally_hardly(tally, i))
             continue;
-        if (is_import(report))
+        if (rps_run_is_import(&report->run))
             remark(report, "Set %s has values for %.2g %% of the time: too little for an estimate.",
                    report->plan->set[i].name, 100 * rps_tally_duty(tally, i));
         else

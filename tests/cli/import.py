@@ -61,10 +61,10 @@ def test_exports():
 
 def exports_values(store, values):
     """every export has the file's own values of gauges, and nothing of how the store keeps them"""
-    wide = said("export", "-i", store)
+    wide = said("export", "-i", store, "--format", "wide")
     assert "time,load" not in wide and ",time_2" not in wide, wide.splitlines()[0]
     rows_of = {"wide": table(wide), "jsonl": [json.loads(line) for line in
-                                              said("export", "-i", store, "--format", "jsonl").splitlines()]}
+                                              said("export", "-i", store, "--format", "wide", "--format", "jsonl").splitlines()]}
     for form, found in rows_of.items():
         for name, expected in values.items():
             [place] = {row["set"] for row in found if row[name] not in ("", None)}

@@ -122,7 +122,10 @@ def perf_metrics(name, first=2):
             continue
         sums.end(float(row[0]))
         for metric, text in zip(names, row[first:]):
-            sums.gauge(int(row[1].strip("CPUS")), metric, text)
+            if first == 2:
+                sums.gauge(int(row[1].strip("CPU")), metric, text)
+            else:  # of a socket
+                sums.gauge(None, row[1] + " " + metric, text)
     return sums
 
 
@@ -200,7 +203,7 @@ FIXTURES = [
     ("perf-hardware.csv", "perf-csv", perf_csv, {}),
     ("perf-cgroup.tsv", "perf-csv", perf_csv,
      {"separator": "\t", "track": True, "several": True, "cgroup": True}),
-    ("perf-metrics.csv", "perf-csv", perf_metrics, {}),
+    ("perf-metrics.csv", "csv", perf_metrics, {}),
     ("perf-task.json", "perf-csv", perf_json, {}),
     ("perf-cpu.json", "perf-csv", perf_json, {}),
     ("perf-locale.json", "perf-csv", perf_json, {}),
@@ -212,7 +215,7 @@ FIXTURES = [
     # after lines that people posted, of later versions; the times are ours
     ("perf-6.8-hybrid.csv", "perf-csv", perf_csv, {}),
     ("perf-6.13-default.json", "perf-csv", perf_json, {}),
-    ("perf-6.13-metrics.csv", "perf-csv", perf_metrics, {"first": 3}),
+    ("perf-6.13-metrics.csv", "csv", perf_metrics, {"first": 3}),
     ("perf-6.2-metrics.json", "perf-csv", perf_json, {}),
     ("toplev-4.11.csv", "csv", toplev, {}),
     ("sar-cpus.txt", "csv", fixed_width, {"track": True}),
@@ -262,6 +265,105 @@ def test_fixtures():
             raise AssertionError("%s: %s" % (name, error)) from error
     sound = expect(FOLDER.call("check", "-i", "all.data"), 0)
     assert "odd" not in sound.stdout + sound.stderr, sound.stdout
+
+
+HEADERS = ("swpd", "%idle", "%usr", "Device", "IFACE", "kbmemfree")
+
+
+def printed(name):
+    """What vmstat, sar, pidstat and iostat print: of each time, as it stands there, the values by name."""
+    found, header, stamp, keyed = {}, [], 0, "sar-n" in name or "pidstat" in name
+    with open(os.path.join(DATA, name)) as file:
+        for line in file:
+            line = re.sub(r"(\d\d:\d\d:\d\d) ([AP])M", r"\1\2", line.lstrip("# "))
+            words = re.sub(r"(\S{8,10}) (\d\d:\d\d:\d\d)$", r"\1T\2", line.rstrip()).split()
+            if words and "de" in name:
+                words = [word.replace(",", ".") for word in words]
+            if not words or words[0] in ("Linux", "Average:", "Durchschn.:") or "---" in line:
+                continue
+            if set(HEADERS) & set(words):
+                header = [word for word in words if word != "avg-cpu:"]
+                if words[0] == "avg-cpu:" and "iostat-y" in name:  # which has no times
+                    stamp += 1
+                continue
+            if len(words) == 1:
+                stamp = words[0]
+                continue
+            time = words[0] if ":" in words[0] else words[-1] if ":" in words[-1] else stamp
+            row = {n: word for n, word in zip(header, words) if ":" not in n + word and n != "Time"}
+            who = [row.pop(n) for n in ("Command", "IFACE", "PID", "Device") if n in row]
+            for n in ("UID", "CPU"):
+                row.pop(n, None)
+            found.setdefault(time, {}).update(
+                {" ".join([*who, n]) if keyed else n: float(word) for n, word in row.items()})
+    return found
+
+
+def moment(text):
+    """The time of a day, as export has it."""
+    time, afternoon = text.split("T")[-1].rstrip("AP"), text.endswith("P")
+    return "%02d%s" % (int(time[:2]) % 12 + 12 * afternoon if text[-1] in "AP" else int(time[:2]), time[2:])
+
+
+def test_as_it_was():
+    """names and values come back, and what is left out is said"""
+    for name, words in (("vmstat-wt.txt", ["first row"]), ("iostat-de.txt", ["Device (", "first row"]),
+                        ("iostat-y.txt", ["Device (", "first row", "no column of times"]), ("pidstat-us.txt", ["UID, CPU ("]),
+                        ("sar-n.txt", []), ("sar-ur.txt", []), ("sar-de.txt", [])):
+        store = name + ".data"
+        said = expect(FOLDER.call("import", "-o", store, os.path.join(DATA, name)), 0).stderr
+        for word in words:
+            assert word in said, (name, said)
+        assert said.count("\n") == 1 + len(words), (name, said)
+        wanted = printed(name)
+        rows = list(csv.DictReader(expect(FOLDER.call("export", "-i", store), 0).stdout.splitlines()))
+        assert len(rows) == len(wanted) > 1, (name, rows)
+        for (time, values), row in zip(wanted.items(), rows):
+            [of_time] = [n for n in row if n in ("time", "UTC", "Time", "time_s")]
+            if of_time != "time_s":
+                assert row[of_time].endswith(" " + moment(time)), (name, time, row)
+            got = {n: float(text) for n, text in row.items() if n not in (of_time, "label") and text}
+            assert got == values, (name, time, got, values)
+
+
+def test_installed():
+    """what these tools print here, as examples/README.md calls them, is imported and comes back"""
+    with open(os.path.join(tap.root(), "examples", "README.md")) as file:
+        lines = re.findall(r"^    (.*(?:vmstat|sar|iostat|pidstat) -.*) 1 60 >(\S+); rpistat (import .*?) *(?:#.*)?$", file.read(), re.M)
+    assert len(lines) == 4, lines
+    if not all(map(shutil.which, ("vmstat", "sar", "iostat", "pidstat"))):
+        raise tap.Skip("procps and sysstat are not installed")
+    running = [subprocess.Popen(["sh", "-c", "%s 1 3 >%s" % (command, name)], cwd=FOLDER.path,
+                                env=program.environment(LC_ALL="C")) for command, name, _ in lines]
+    assert [process.wait(program.TIMEOUT) for process in running] == [0] * 4
+    for _, name, command in lines:
+        expect(FOLDER.call(*command.split(), "-o", name + ".data"), 0)
+        rows = list(csv.DictReader(expect(FOLDER.call("export", "-i", name + ".data"), 0).stdout.splitlines()))
+        assert len(rows) >= 2 and len(rows[0]) > 3, (name, rows)
+        assert all(row["label"] for row in rows), rows
+
+
+def test_spreadsheet():
+    """a German spreadsheet with a column cpu, and sadf with each CPU, come back as they were"""
+    for name, options in (("german.csv", ["--separator", ";", "--decimal", ","]),
+                          ("sadf-d.csv", ["--separator", ";"])):
+        expect(FOLDER.call("import", "-o", name + ".data", os.path.join(DATA, name)), 0)
+        rows = list(csv.DictReader(expect(FOLDER.call("export", "-i", name + ".data", *options), 0)
+                                   .stdout.splitlines(), delimiter=";"))
+        with open(os.path.join(DATA, name)) as file:
+            lines = list(csv.DictReader((line.lstrip("# ") for line in file), delimiter=";"))
+        lines = [line for line in lines if line.get("CPU") != "-1"]
+        lines.sort(key=lambda line: line.get("CPU", ""))  # CPU by CPU
+        assert len(rows) == len(lines), rows
+        for row, line in zip(rows, lines):
+            for n, text in line.items():
+                if n == "Zeit":
+                    assert re.sub(r"(\d+)-(\d+)-(\d+)", r"\3.\2.\1", row[n]) == text, (row, line)
+                elif n == "timestamp":
+                    assert row[n] + " UTC" == text, (row, line)
+                elif n != "hostname":
+                    number = text.replace(".", "").replace(",", ".") if name == "german.csv" else text
+                    assert float(row[n.replace("CPU", "cpu")].replace(",", ".")) == float(number), (n, row, line)
 
 
 def test_starts():
@@ -405,5 +507,5 @@ def test_real():
 
 
 with FOLDER:
-    tap.main([test_fixtures, test_starts, test_cut, test_shares, test_only_some_cpus, test_not_counted, test_panels,
-              test_recipes_refuse, test_refused, test_real])
+    tap.main([test_fixtures, test_as_it_was, test_installed, test_spreadsheet, test_starts, test_cut, test_shares,
+              test_only_some_cpus, test_not_counted, test_panels, test_recipes_refuse, test_refused, test_real])

@@ -192,6 +192,44 @@ def test_tables():
     assert heads[:2] == ["Time", "CPI"] and "DC miss ratio (%)" in heads, heads
 
 
+def test_view():
+    """the figures are those of what is shown, which stands in the address; light and dark follow the system until chosen"""
+    browser = opened(**WIDE, theme="dark")
+    theme, at = "document.documentElement.dataset.theme", "location.hash"
+    assert browser.evaluate(theme) == "dark"
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+    browser.wait(theme + " === 'light'")
+    whole = dict(table_of(browser, "Figures of the whole run"))
+    browser.evaluate("page.show(5, 10)")
+    browser.wait(at + " === '#t=5,10'")
+    found = {row[0]: row[1:] for row in table_of(browser, "Figures of what is shown")}
+    part = json.loads(expect(FOLDER.call("report", "-r", "1", "--from", "5s", "--to", "10s", "--format", "json"), 0).stdout)
+    values = {row["label"]: row["value"] for row in part["figures"] if row["kind"] == "metric"}
+    assert {name: row[1] for name, row in found.items()} == whole, (found, whole)
+    seen = [name for name, row in found.items() if row[0]]
+    assert len(seen) > 3, found
+    for name in seen:
+        number = float(found[name][0].split()[0]) * {"k": 1e3, "M": 1e6}.get((found[name][0].split() + [""])[1], 1)
+        assert abs(number - values[name]) <= 0.03 * abs(values[name]) + 0.02, (name, found[name], values[name])
+    browser.evaluate("document.getElementById('coarser').click()")
+    browser.wait(at + ".includes('&level=')")
+    address, kept = browser.evaluate("location.href"), "[page.shown(), document.getElementById('levelName').textContent]"
+    before = browser.evaluate(kept)
+    browser.call("Page.navigate", url="about:blank")
+    browser.wait("location.protocol === 'about:'")
+    assert opened(address, **WIDE).evaluate(kept) == before
+    browser.evaluate("document.getElementById('auto').click()")
+    browser.evaluate("document.getElementById('reset').click()")
+    browser.wait(at + " === ''")
+    assert dict(table_of(browser, "Figures of the whole run")) == whole
+    browser.evaluate("document.getElementById('theme').click()")
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    browser.frame()
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+    browser.frame()
+    assert browser.evaluate(theme) == "dark"
+
+
 def test_loop():
     """a loop is one row and has one text in the strip; a click on either unfolds and folds it; in view of
     few turns it is unfolded in the strip"""
@@ -703,7 +741,7 @@ def test_live_code():
             recorder.terminate()
 
 
-CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_loop, test_ticks, test_axe, test_print,
+CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_view, test_loop, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
          test_code_panel, test_code_steps, test_code_fine_steps, test_compare_rows, test_compare_axes, test_compare_code, test_compare_bare,
          test_compare_narrow, test_live, test_live_code]

@@ -108,8 +108,6 @@ static void test_times(void **state)
     check_times("# hostname;interval;timestamp;%idle\nh;60;2026-08-06 20:00:00 UTC;1.5\n"
                 "h;60;2026-08-06 20:01:00 UTC;2.5\n",
                 NULL, 120 * RPS_NS_PER_S, 120); /* sadf -d */
-    check_times("t,l,x\n1,500,1\n2,250,1\n", "t=time,l=length:ms,x=count", 1250000000, 0.75);
-    check_times("begin,l,x\n1,0.5,1\n2,0.25,1\n", "begin=time,l=length,x=count", 1250000000, 0.75);
     check_times("Linux 6.1 (h) \t11/23/26 \t_x86_64_\t(2 CPU)\n\n"
                 "11:59:58 PM     CPU     %user\n11:59:59 PM     all      1.50\n"
                 "12:00:01 AM     all      2.50\n\n12:00:01 AM     CPU     %user\n"
@@ -155,6 +153,104 @@ static void test_headers(void **state)
                         "01:00:02 all 9\n01:00:02 0 8\n01:00:02 1 10\n",
                         NULL);
     assert_int_equal(builder->periods, 4);
+    close_file(builder);
+}
+
+/* Several tables, with a time before them; of several rows of one time each has its own columns. */
+static void test_tables(void **state)
+{
+    struct rps_import_builder *builder = look_with(
+        "Linux 6.1 (h) \t24.11.2026\n\n24.11.2026 16:00:00\navg-cpu: %user %idle\n 1,5 98,5\n\n"
+        "Device r/s\nsda 1,0\nsdb 2,0\n\n24.11.2026 16:00:02\navg-cpu: %user %idle\n 2,5 97,5\n\n"
+        "Device r/s\nsda 3,0\nsdb 4,0\nsdc 5,0\n",
+        NULL);
+
+    (void)state;
+    assert_int_equal(builder->column_count, 5);
+    assert_int_equal(builder->periods, 2);
+    assert_int_equal(builder->end_ns, 4 * RPS_NS_PER_S);
+    assert_float_equal(column(builder, "%user")->most, 2.5, 0);
+    assert_string_equal(column(builder, "%user")->panel, "avg-cpu");
+    assert_float_equal(column(builder, "sdb r/s")->most, 4, 0);
+    assert_string_equal(column(builder, "sdb r/s")->panel, "r/s");
+    assert_int_equal(column(builder, "sdc r/s")->periods, 1);
+    assert_non_null(strstr(noted, "the first row of vmstat and iostat is the mean"));
+    close_file(builder);
+    builder = look_with("Linux 6.1 (h)\navg-cpu: %idle\n 98.5\nDevice r/s\nsda 1.0\n"
+                        "avg-cpu: %idle\n 97.5\nDevice r/s\nsda 3.0\n",
+                        NULL); /* a second each */
+    assert_int_equal(builder->periods, 2);
+    assert_float_equal(column(builder, "r/s")->most, 3, 0);
+    assert_non_null(strstr(noted, "left out: Device ("));
+    close_file(builder);
+    builder = look_with("Linux 6.1 (h)\n01:00:00 CPU %idle\n01:00:01 all 9\n\n01:00:00 kbfree\n"
+                        "01:00:01 7\n\n01:00:01 CPU %idle\n01:00:02 all 8\n\n01:00:01 kbfree\n"
+                        "01:00:02 6\n\nAverage: CPU %idle\nAverage: all 8.5\n",
+                        NULL); /* sar -ur */
+    assert_int_equal(builder->periods, 2);
+    assert_float_equal(column(builder, "kbfree")->least, 6, 0);
+    close_file(builder);
+    builder = look_with("t;sensor;v\n1;a;5\n1;b;6\n2;a;7\n2;b;8\n", NULL);
+    assert_int_equal(builder->periods, 2);
+    assert_float_equal(column(builder, "b v")->most, 8, 0);
+    close_file(builder);
+    builder = look_with("t;n;v\n1;1;5\n1;2;6\n2;1;7\n", "n=key");
+    assert_float_equal(column(builder, "2 v")->most, 6, 0);
+    close_file(builder);
+    refused("t;n;v\n1;1;5\n1;2;6\n2;1;7\n", NULL, "which tells rows apart (COLUMN=key)");
+}
+
+/* Of processes; of many, those of one name together. */
+static void test_processes(void **state)
+{
+    static const char head[] = "# Time UID PID %usr CPU Command\n";
+    char text[20000];
+    struct rps_import_builder *builder;
+
+    (void)state;
+    snprintf(text, sizeof(text),
+             "Linux 6.1 (h)\n\n%s10:00:01 PM 0 7 1.0 0 a b\n%s"
+             "10:00:02 PM 0 7 2.0 1 a b\n10:00:02 PM 0 8 4.0 1 a b\n",
+             head, head);
+    builder = look_with(text, NULL);
+    assert_int_equal(builder->column_count, 2);
+    assert_float_equal(column(builder, "a 8 %usr")->most, 4, 0);
+    assert_non_null(strstr(noted, "left out: UID, CPU ("));
+    close_file(builder);
+    builder = look_with(text, "PID=skip");
+    assert_int_equal(builder->column_count, 1);
+    assert_float_equal(column(builder, "a %usr")->most, 6, 0);
+    close_file(builder);
+    snprintf(text, sizeof(text), "Linux 6.1 (h)\n%s", head);
+    for (int i = 0; i <= RPS_IMPORT_COLUMNS_MAX; i++)
+        sprintf(text + strlen(text), "10:00:01 PM 0 %d 1.0 0 c\n", i);
+    refused(text, NULL, "there are more than 512 columns to import, as each of so many processes");
+}
+
+/* A column named cpu is a value where each time has one row; times and dates in two columns. */
+static void test_german(void **state)
+{
+    struct rps_import_builder *builder =
+        look_with("Datum;Uhrzeit;cpu;Menge\n24.11.2026;16:00:05;12,5;1.234\n"
+                  "24.11.2026;16:00:06;13;12.345\n",
+                  NULL);
+
+    (void)state;
+    assert_int_equal(builder->track_count, 1);
+    assert_int_equal(builder->end_ns, 2 * RPS_NS_PER_S);
+    assert_float_equal(column(builder, "cpu")->most, 13, 0);
+    assert_float_equal(column(builder, "Menge")->most, 12345, 0);
+    close_file(builder);
+    builder = look_with("t;W\xe4rme (\xb0"
+                        "C)\n1;12,5\n2;13,5\n",
+                        NULL); /* of Windows */
+    assert_float_equal(column(builder, "W\xc3\xa4rme (\xc2\xb0"
+                                       "C)")
+                           ->most,
+                       13.5, 0);
+    close_file(builder);
+    builder = look_with("t,cpu,n\n1,12,5\n2,13,6\n", NULL);
+    assert_int_equal(column(builder, "cpu")->kind, RPS_IMPORT_GAUGE);
     close_file(builder);
 }
 
@@ -251,17 +347,20 @@ static void test_refused(void **state)
     refused("t,x\n1,1e308\n", NULL, "no number that can be kept");
     refused("t,x\n1,two\n", "x=count", "t.csv, line 2: 'two' in the column 'x' is no number");
     refused("t,x\n1,\"2\n", NULL, "t.csv, line 2: a quote that begins there is never closed");
-    refused("cpu,x\n-3,2\n", NULL, "'-3' is no CPU");
+    refused("cpu,x\n-3,2\n", "cpu=cpu", "'-3' is no CPU");
     refused("a b c\n1 2 3\n1 2\n", NULL, "t.csv, line 3: the row has 2 words");
     refused(
-        "Linux 6.1 (h)\n01:00:00 IFACE rx/s\n01:00:01 lo 1\n01:00:01 eth0 2\n", NULL,
+        "Linux 6.1 (h)\n01:00:00 IFACE rx/s\n01:00:01 lo 1\n01:00:01 lo 2\n", NULL,
         "line 4: the time does not go on: 01:00:01 comes after a row as late. Each time has one");
+    refused("Linux 6.1 (h)\n01:00:00 CPU %idle\n01:00:01 0 9\n01:00:01 1 8\n01:00:00 "
+            "kbfree\n01:00:01 7\n",
+            NULL, "has a table of each CPU and another that is of none");
+    refused("t,x\n1,2\n# t,y,z\n1,2,3\n", NULL, "Two tables in one file are imported one by one");
     refused("t,x\n1,2\n", "y=count", "has no column 'y'");
     refused("t,x\n1,2\n", "x=counter", "no kind of column");
     refused("t,x\n1,2\n", "x", "is not COLUMN=KIND");
     refused("t,x\n1,2\n", "t=time:min", "not in 'min'");
-    refused("t,x\n-4e9,2\n4e9,2\n", NULL, "t.csv, line 3: the time cannot go on by 8e+09 s");
-    refused("t,l,x\n1,-4e9,2\n", "t=time,l=length", "'-4e9' is no length");
+    refused("t,x\n-4e9,2\n4e9,2\n", NULL, "t.csv: the time cannot go on by 8e+09 s");
     refused("t,x\n2200-01-01T00:00Z,2\n", "t=time", "is no time");
     refused("t,x\n", NULL, "no");
     refused("\n\n", NULL, "no rows");
@@ -273,7 +372,8 @@ static void test_refused(void **state)
     refused_bytes(nul, sizeof(nul) - 1, NULL, "NUL byte");
     for (int i = 1; i <= 2 * (RPS_IMPORT_COLUMNS_MAX + 1); i++)
         memcpy(line + 2 * i - 2, i % (RPS_IMPORT_COLUMNS_MAX + 1) == 0 ? "1\n" : "1,", 2);
-    refused_bytes(line, 4 * (RPS_IMPORT_COLUMNS_MAX + 1), NULL, "t.csv: there are more than 512");
+    refused_bytes(line, 4 * (RPS_IMPORT_COLUMNS_MAX + 1), NULL,
+                  "there are more than 512 columns to import");
     memset(line, 'x', RPS_IMPORT_LINE_MAX + 9);
     memcpy(line, "a,b\n1,2\n", 8);
     refused_bytes(line, RPS_IMPORT_LINE_MAX + 9, NULL, "line 3: it is longer than 1048576 bytes");
@@ -358,7 +458,8 @@ int main(void)
         cmocka_unit_test(test_columns),   cmocka_unit_test(test_gauges),
         cmocka_unit_test(test_sets),      cmocka_unit_test(test_refused),
         cmocka_unit_test(test_last_line), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_many_cpus),
+        cmocka_unit_test(test_many_cpus), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_processes), cmocka_unit_test(test_german),
     };
 
     return cmocka_run_group_tests_name("import", tests, NULL, NULL);

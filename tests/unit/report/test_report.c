@@ -625,7 +625,6 @@ static void test_software(void **state)
                        "  Major faults                0          0.0          0.000\n"
                        "  Context switches          120        300.0          0.600\n"
                        "  CPU migrations    not counted\n\n"
-                       "  Software periods:   4\n"
                        "  CPU use:            100.000 %\n"
                        "  Minor faults:       2000.000 /s\n");
     assert_holds(text,
