@@ -53,8 +53,8 @@ static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
         rps_run_init(&run);
         look.elapsed[i] = look.cpu[i] = NAN;
         if (rps_reader_run(reader, side->run_id[i], &run, &unheard) == 0 &&
-            rps_run_system_read(cli->arena, reader, side->run_id[i], INT64_MIN, INT64_MAX,
-                                RPS_LEVELS, NULL, &system, &unheard) == 0) {
+            rps_run_system_read(cli->arena, reader, side->run_id[i], INT64_MIN, INT64_MAX, NULL,
+                                &system, &unheard) == 0) {
             if (run.elapsed_ns >= 0)
                 look.elapsed[i] = (double)run.elapsed_ns / RPS_NS_PER_S;
             if (run.user_ns >= 0 && run.system_ns >= 0)
