@@ -39,6 +39,7 @@
 #define RPS_PICTURE_TIC_SIZE  48
 
 #define RPS_PICTURE_ZERO (-2) /* panel of a metric that is folded: nothing but zeros */
+#define RPS_PICTURE_LOW  (-3) /* of one that is left out: others of its panel reach higher */
 
 /* Where the cycle timestamp stood: the way from a time to a place on the axis of cycles. */
 struct rps_cycle_map {

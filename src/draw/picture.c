@@ -309,6 +309,7 @@ static int bin_period(struct binning *binning, const struct rps_period *period,
         return RPS_FAILED;
     binning->cpu = period->cpu;
     binning->multiplexed |=
+        !rps_run_is_import(&picture->run) &&
         (double)period->running_ns < PICTURE_WHOLE_DUTY * (double)period->enabled_ns;
     rps_bins_add(binning->bins, period);
     return 0;
@@ -427,6 +428,47 @@ static int fold_zeros(struct rps_picture *picture, struct rps_error *err)
     return 0;
 }
 
+/* The highest value of a metric that is drawn; of others -INFINITY. */
+static double peak_of(const struct rps_picture *picture, int metric)
+{
+    double peak = -INFINITY;
+
+    for (int line = 0; picture->panel[metric] >= 0 && line < picture->line_count; line++) {
+        const struct rps_series *series = rps_picture_series(picture, metric, line);
+
+        for (size_t i = 0; i < series->count; i++)
+            peak = fmax(peak, series->value[i]); /* which prefers a number to NaN */
+    }
+    return peak;
+}
+
+/* Of an import's panel with more lines than there are colours, as of many processes, those that reach
+ * highest are drawn. */
+static int leave_low(struct rps_picture *picture, struct rps_error *err)
+{
+    int metrics = picture->plan->metric_count;
+    double *peak = calloc((size_t)metrics + 1, sizeof(*peak));
+
+    if (!peak)
+        return rps_error_memory(err);
+    for (int m = 0; m < metrics; m++)
+        peak[m] = peak_of(picture, m);
+    for (int panel = 0; panel < picture->panel_count && rps_run_is_import(&picture->run); panel++) {
+        for (int lines = rps_picture_panel_lines(picture, panel); lines > RPS_PALETTE_LINES;
+             lines -= picture->line_count) {
+            int lowest = -1;
+
+            for (int m = 0; m < metrics; m++) {
+                if (picture->panel[m] == panel && (lowest < 0 || peak[m] <= peak[lowest]))
+                    lowest = m;
+            }
+            picture->panel[lowest] = RPS_PICTURE_LOW;
+        }
+    }
+    free(peak);
+    return 0;
+}
+
 int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err)
 {
     size_t metrics = (size_t)picture->plan->metric_count;
@@ -444,7 +486,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     for (int m = 0; m < picture->plan->metric_count; m++)
         picture->panel[m] =
             picture->chosen[m] && metric_has_data(picture, m) ? panel_of(picture, m) : -1;
-    if (!picture->named && fold_zeros(picture, err) < 0)
+    if (!picture->named && (fold_zeros(picture, err) < 0 || leave_low(picture, err) < 0))
         return RPS_FAILED;
     if (picture->panel_count == 0)
         picture->panel_count = 1;

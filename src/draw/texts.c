@@ -236,6 +236,17 @@ static int shares_title(const struct rps_picture *picture, const char *title)
     return count > 1;
 }
 
+/* Does it have more lines than are drawn? */
+static int has_low(const struct rps_picture *picture, const char *title)
+{
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        if (picture->panel[m] == RPS_PICTURE_LOW &&
+            strcmp(picture->plan->metric[m].panel, title) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 const char *rps_picture_panel_title(const struct rps_metric *metric)
 {
     return metric->panel[0] ? metric->panel : metric->label;
@@ -256,8 +267,9 @@ char *rps_picture_heading(const struct rps_picture *picture, int panel,
 
     if (peak > 0)
         snprintf(number, sizeof(number), "; peak above: %.*f", peak < 100 ? 1 : 0, peak);
-    snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%s%s%s%s%s%s", title, named ? "" : " (",
+    snprintf(text, RPS_PICTURE_TEXT_SIZE, "%s%s%s%s%s%s%s%s", title, named ? "" : " (",
              named ? "" : unit, named ? "" : ")",
+             has_low(picture, title) ? ": those that reach highest" : "",
              picture->apart && shares_title(picture, title) ? ": " : "",
              picture->apart && shares_title(picture, title) ? metric->label : "", number);
     return text;

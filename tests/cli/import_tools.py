@@ -457,6 +457,17 @@ def test_panels():
             "there are 'load-1 minute', 'read'")
 
 
+def test_many_lines():
+    """of a panel with more lines than there are colours those that reach highest are drawn, and it says so"""
+    FOLDER.write("many.csv", "t;sensor;v\n" + "".join("%d;s%d;%d\n" % (t, n, 100 * n + t)
+                                                     for t in range(1, 30) for n in range(1, 13)))
+    expect(FOLDER.call("import", "-o", "many.data", "many.csv"), 0)
+    expect(FOLDER.call("plot", "-i", "many.data", "-o", "many.svg"), 0)
+    drawn = FOLDER.read("many.svg").decode()
+    assert "v: those that reach highest" in drawn
+    assert sorted(n for n in range(1, 13) if ">s%d v<" % n in drawn) == list(range(5, 13)), drawn[:2000]
+
+
 def test_recipes_refuse():
     """a recipe says what it cannot use, and what comes out of it then is no table"""
     for name, text, words in (
@@ -508,4 +519,4 @@ def test_real():
 
 with FOLDER:
     tap.main([test_fixtures, test_as_it_was, test_installed, test_spreadsheet, test_starts, test_cut, test_shares,
-              test_only_some_cpus, test_not_counted, test_panels, test_recipes_refuse, test_refused, test_real])
+              test_only_some_cpus, test_not_counted, test_panels, test_many_lines, test_recipes_refuse, test_refused, test_real])
