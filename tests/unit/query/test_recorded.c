@@ -174,7 +174,7 @@ static void rounds(void **state)
 
     (void)state;
     check("rounds-idle", 0, 1, .7, .7);
-    check("rounds-idle", 1, 1, .8, .6);
+    check("rounds-idle", 1, 1, .8, .5);
     load(&fixture, "rounds-idle", &coarse, &fine);
     found = detect(&fixture, 0);
     loops = rps_loops_of(found.arena, rps_phase_levels_shown(&found.found.levels));
