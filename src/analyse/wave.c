@@ -97,6 +97,8 @@ static double find_peak(const struct wave *wave, size_t lags, double least, doub
     }
     for (size_t k = 1; k < peak; k++)
         valley = fmin(valley, r[k]);
+    if (3 * peak > lags)
+        return 0;
     second = near(wave, 2 * peak, lags);
     if (r[second] > TWICE_MIN * r[peak])
         peak = second;
