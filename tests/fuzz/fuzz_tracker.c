@@ -35,6 +35,12 @@ static void take_stack(void *context, const struct rps_stack *stack)
                 "a stack out of order");
 }
 
+static void take_cgroup(void *context, const struct rps_cgroup *cgroup)
+{
+    (void)context;
+    fuzz_expect(cgroup->cgroup >= 0 && cgroup->path[0], "a control group without a name");
+}
+
 static void take_task(void *context, const struct rps_task *task)
 {
     struct told *told = context;
@@ -158,6 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                     .frame = take_frame,
                                     .stack = take_stack,
                                     .task = take_task,
+                                    .cgroup = take_cgroup,
                                     .process_time = take_process_time,
                                     .program = take_program,
                                     .count = take_count,
