@@ -16,13 +16,12 @@
 #define RPS_BUILD_ID_MAX 20 /* bytes */
 
 enum rps_sample_kind {
-    RPS_SAMPLE_STACK,  /* a sample */
-    RPS_SAMPLE_MAP,    /* executable memory: address, length, file_offset, path, build_id */
-    RPS_SAMPLE_FORK,   /* thread tid of process pid was made by parent_pid, parent_tid */
-    RPS_SAMPLE_NAME,   /* thread tid is called `path`; is_exec: by an exec, which empties memory */
-    RPS_SAMPLE_CGROUP, /* process pid is in the control group `path` */
-    RPS_SAMPLE_EXIT,   /* thread tid of process pid has ended */
-    RPS_SAMPLE_TIME,   /* thread tid of process pid had cpu_time_ns on `cpu` while it could be
+    RPS_SAMPLE_STACK, /* a sample */
+    RPS_SAMPLE_MAP,   /* executable memory: address, length, file_offset, path, build_id */
+    RPS_SAMPLE_FORK,  /* thread tid of process pid was made by parent_pid, parent_tid */
+    RPS_SAMPLE_NAME,  /* thread tid is called `path`; is_exec: by an exec, which empties memory */
+    RPS_SAMPLE_EXIT,  /* thread tid of process pid has ended */
+    RPS_SAMPLE_TIME,  /* thread tid of process pid had cpu_time_ns on `cpu` while it could be
                           sampled: once for each CPU that it was on, behind its RPS_SAMPLE_EXIT; of
                           threads that were opened when the recording ends, with what those that
                           they made, and that go on, have had */
@@ -31,6 +30,7 @@ enum rps_sample_kind {
                           another's turn. tid 0: of none is it known any more */
     RPS_SAMPLE_SYMBOL, /* a simulation's code at map_address, map_length long: function `path`, of
                           source_file and source_line; pid 0: in all processes */
+    RPS_SAMPLE_CGROUP, /* process pid is in the control group `path` */
 };
 
 /* What a thread's registers and the top of its stack were, for unwinding. */

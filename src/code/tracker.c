@@ -844,8 +844,9 @@ static int take_cgroup(struct rps_tracker *tracker, const struct rps_sample *sam
         process = add_process(tracker, sample);
     if (!process)
         return -1;
-    process->cgroup = add_text(&tracker->cgroup,
-                               tracker->cgroup.count < CGROUPS_MAX ? sample->path : "", &is_new);
+    process->cgroup =
+        add_text(&tracker->cgroup,
+                 sample->path && tracker->cgroup.count < CGROUPS_MAX ? sample->path : "", &is_new);
     return process->cgroup < 0 ? -1 : 0;
 }
 

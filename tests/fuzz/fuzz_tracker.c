@@ -38,7 +38,7 @@ static void take_stack(void *context, const struct rps_stack *stack)
 static void take_cgroup(void *context, const struct rps_cgroup *cgroup)
 {
     (void)context;
-    fuzz_expect(cgroup->cgroup >= 0 && cgroup->path[0], "a control group without a name");
+    fuzz_expect(cgroup->cgroup >= 0 && cgroup->path, "a control group without a name");
 }
 
 static void take_task(void *context, const struct rps_task *task)
@@ -128,6 +128,8 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
         .path = path[(kind >> 4) % (sizeof(path) / sizeof(path[0]))],
     };
 
+    if (sample.kind == RPS_SAMPLE_NAME && pids >> 14 & 1)
+        sample.kind = RPS_SAMPLE_CGROUP;
     if (sample.kind == RPS_SAMPLE_STACK || sample.kind == RPS_SAMPLE_WAIT) {
         sample.weight = kind >> 4;
         sample.address = address;
