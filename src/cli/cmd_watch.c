@@ -17,6 +17,7 @@
 #include "rpistat/subprocess.h"
 #include "rpistat/text.h"
 #include "screen.h"
+#include "watch_conditions.h"
 #include "watch_http.h"
 #include "watch_view.h"
 
@@ -24,14 +25,26 @@
 #define COLUMNS_MIN 30
 #define LINES_MIN   6 /* of a drawing */
 
+#define UNSEEN_STATUS 5 /* the recording ended, and what --until waits for was not seen */
+
 struct settings {
     int64_t last_ns, every_ns;
     int once;
     int chars; /* RPS_CHARS_ASCII, ...; 0: as the locale is */
     int http, port;
+    struct rps_texts on, until;
 };
 
 #define AT(member) RPS_AT(struct settings, member)
+
+#define CONDITION_WORDS "phase: loop-end"
+
+static int check_condition(const char *option, const char *text, struct rps_error *err)
+{
+    struct rps_watch_condition condition;
+
+    return rps_watch_condition_parse(option, text, &condition, err);
+}
 
 static const struct rps_option options[] = {
     {"last", 0, "T", "how much of the run is shown, up to now", "5m", RPS_OPTION_DURATION,
@@ -43,6 +56,12 @@ static const struct rps_option options[] = {
     {"once", 0, NULL, "draw once and end", NULL, RPS_OPTION_FLAG, AT(once), .is_once = 1},
     {"chars", 0, "SET", "braille or ascii, unless as the locale is", NULL, RPS_OPTION_CHOICE,
      AT(chars), 1, .words = RPS_CHARS},
+    {"on", 0, "CONDITION", "run COMMAND when it is seen: phase, phase:C, loop-end, 'cpi>1.5'", NULL,
+     RPS_OPTION_LIST, AT(on), .words = "phase " CONDITION_WORDS, .check = check_condition,
+     .excludes = "once http", .is_once = 1},
+    {"until", 0, "CONDITION", "end when it is seen: phase:C, loop-end, 'cpi>1.5'", NULL,
+     RPS_OPTION_LIST, AT(until), .words = CONDITION_WORDS, .check = check_condition,
+     .excludes = "once http", .is_once = 1},
     {"http", 0, NULL, "serve the page to a browser on this machine", NULL, RPS_OPTION_FLAG,
      AT(http)},
     {"port", 0, "N", "its port; 0: any that is free", "0", RPS_OPTION_INT, AT(port), 0, 65535},
@@ -56,22 +75,47 @@ struct watch {
     struct rps_cli *cli;
     int64_t run_id;
     const char *picture; /* file; NULL: the terminal */
+    int draws;           /* 0: only conditions are looked at */
     struct rps_watch_view view;
     struct rps_screen screen;
     int line_shown; /* 1: a line of figures stands on the terminal, beside a picture */
+    struct rps_watch_condition *condition; /* of --on and --until */
+    size_t condition_count;
+    const struct rps_watch_condition *seen; /* of --until; NULL: none yet */
+    char **command;                         /* of --on */
 };
+
+static int look_at_conditions(struct watch *watch)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < watch->condition_count && result >= 0; i++) {
+        struct rps_watch_condition *condition = &watch->condition[i];
+
+        if (rps_watch_condition_runs(condition, 0))
+            continue;
+        result = rps_watch_condition_look(condition, &watch->view, &watch->cli->err);
+        if (result > 0 && condition->is_until)
+            watch->seen = condition;
+        else if (result > 0)
+            result = rps_watch_condition_run(condition, watch->cli, watch->run_id, watch->command,
+                                             &watch->cli->err);
+    }
+    return result < 0 ? result : 0;
+}
 
 static int look_again(struct watch *watch)
 {
     const struct settings *settings = watch->cli->settings;
+    int result = rps_watch_view_look(&watch->view, watch->cli->input, watch->run_id,
+                                     settings->last_ns, settings->every_ns, &watch->cli->err);
 
-    return rps_watch_view_look(&watch->view, watch->cli->input, watch->run_id, settings->last_ns,
-                               settings->every_ns, &watch->cli->err);
+    return result == 0 ? look_at_conditions(watch) : result;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The lines above the drawing: how many, or RPS_FAILED. */
+/* The lines above the drawing: how many. */
 static int write_heading(struct watch *watch, int columns, FILE *frame)
 {
     struct rps_status_text state, system, rates;
@@ -80,9 +124,8 @@ static int write_heading(struct watch *watch, int columns, FILE *frame)
     rps_status_text_begin(&system, (size_t)columns);
     rps_status_text_begin(&rates, (size_t)columns);
     rps_watch_view_state(&watch->view, &state);
-    if (rps_watch_view_system(&watch->view, &system, &watch->cli->err) < 0 ||
-        rps_watch_view_rates(&watch->view, &rates, &watch->cli->err) < 0)
-        return RPS_FAILED;
+    rps_watch_view_system(&watch->view, &system);
+    rps_watch_view_rates(&watch->view, &rates);
     fprintf(frame, "%s\n%s%s%s\n", state.text, system.text, system.text[0] ? "\n" : "", rates.text);
     return system.text[0] ? 3 : 2;
 }
@@ -93,8 +136,6 @@ static int write_frame(struct watch *watch, struct rps_plot_options *plot, FILE 
     int terminal = rps_output_terminal(&plot->width, &plot->height);
     int lines = write_heading(watch, plot->width, frame);
 
-    if (lines < 0)
-        return RPS_FAILED;
     if (!watch->view.have_rates)
         return 0;
     plot->output = "-";
@@ -139,23 +180,21 @@ static int draw_apart(void *context, FILE *out, struct rps_error *err)
 }
 
 /* The line of figures beside a picture: where it can be seen and disturbs nobody. */
-static int show_line(struct watch *watch)
+static void show_line(struct watch *watch)
 {
     struct rps_status_text line;
     int columns;
 
     if (watch->cli->quiet || !rps_output_screen() || tcgetpgrp(STDOUT_FILENO) != getpgrp())
-        return 0;
+        return;
     rps_output_terminal(&columns, NULL);
     rps_status_text_begin(&line, (size_t)columns - 1);
     rps_watch_view_state(&watch->view, &line);
-    if (rps_watch_view_system(&watch->view, &line, &watch->cli->err) < 0 ||
-        rps_watch_view_rates(&watch->view, &line, &watch->cli->err) < 0)
-        return RPS_FAILED;
+    rps_watch_view_system(&watch->view, &line);
+    rps_watch_view_rates(&watch->view, &line);
     printf("\r%s\033[K", line.text);
     fflush(stdout);
     watch->line_shown = 1;
-    return 0;
 }
 
 static int draw_view(struct watch *watch)
@@ -168,14 +207,15 @@ static int draw_view(struct watch *watch)
     if (result == 0 && !watch->picture)
         result = rps_screen_show(&watch->screen, text, &watch->cli->err);
     else if (result == 0 && watch->screen.signal_fd > 0)
-        result = show_line(watch);
+        show_line(watch);
     free(text);
     return result;
 }
 
 /* --- following -------------------------------------------------------------------------------- */
 
-/* Draw until the recording ends, or the user does not want any more: 1 in *ret_quit. */
+/* Draw until the recording ends, or what ends it is seen, or the user does not want any more: 1 in
+ * *ret_quit. */
 static int draw_until_end(struct watch *watch, int *ret_quit)
 {
     const struct settings *settings = watch->cli->settings;
@@ -185,9 +225,10 @@ static int draw_until_end(struct watch *watch, int *ret_quit)
         int64_t start_ns = rps_clock_monotonic_ns(), took_ns, pause_ns;
 
         result = look_again(watch);
-        if (result < 0 || watch->view.run.state != RPS_RUN_RECORDING)
+        if (result < 0 || watch->seen || watch->view.run.state != RPS_RUN_RECORDING)
             break;
-        result = draw_view(watch);
+        if (watch->draws)
+            result = draw_view(watch);
         took_ns = rps_clock_monotonic_ns() - start_ns;
         pause_ns = settings->every_ns - took_ns;
         if (pause_ns < IDLE_SHARE * took_ns)
@@ -221,12 +262,24 @@ static void tell_end(const struct watch *watch, int followed)
     rps_output_message(note);
 }
 
+static void tell_seen(const struct watch *watch)
+{
+    const struct rps_watch_condition *seen = watch->seen;
+    char note[RPS_RUN_TEXT_SIZE], since[RPS_TEXT_NUMBER_SIZE];
+
+    if (watch->cli->quiet)
+        return;
+    snprintf(note, sizeof(note), "run %lld: %s since %s", (long long)watch->run_id, seen->text,
+             rps_text_clock(since, sizeof(since), seen->start_ns, 0));
+    rps_output_message(note);
+}
+
 static int watch_run(struct watch *watch)
 {
     struct rps_cli *cli = watch->cli;
     const struct settings *settings = cli->settings;
-    int full = watch->picture == NULL, quit = 0, result = look_again(watch);
-    int follows = watch->view.run.state == RPS_RUN_RECORDING && !settings->once &&
+    int full = watch->picture == NULL && watch->draws, quit = 0, result = look_again(watch);
+    int follows = watch->view.run.state == RPS_RUN_RECORDING && !settings->once && !watch->seen &&
                   (!full || rps_output_screen());
 
     if (result == 0 && follows) {
@@ -237,14 +290,18 @@ static int watch_run(struct watch *watch)
         rps_screen_close(&watch->screen);
         if (watch->line_shown)
             fputs("\r\033[K", stdout);
-        if (result == 0 && !quit)
+        if (result == 0 && !quit && !watch->seen)
             result = look_again(watch);
     }
-    if (result == 0 && !quit)
+    if (result == 0 && !quit && watch->draws)
         result = draw_view(watch);
-    if (result == 0 && !quit && fflush(stdout) == 0)
+    if (result == 0 && !quit && watch->seen)
+        tell_seen(watch);
+    else if (result == 0 && !quit)
         tell_end(watch, follows);
-    return result;
+    for (size_t i = 0; i < watch->condition_count && !quit; i++)
+        rps_watch_condition_runs(&watch->condition[i], 1);
+    return result == 0 && settings->until.count > 0 && !watch->seen ? UNSEEN_STATUS : result;
 }
 
 /* --- in a browser ----------------------------------------------------------------------------- */
@@ -263,17 +320,39 @@ static int serve(struct watch *watch)
     return rps_watch_http(watch->cli, watch->run_id, settings->port);
 }
 
+/* The options' texts were parsed before. */
+static void take_conditions(struct watch *watch)
+{
+    const struct settings *settings = watch->cli->settings;
+    size_t count = (size_t)settings->on.count + (size_t)settings->until.count;
+
+    watch->condition = rps_arena_get(watch->cli->arena, count, sizeof(*watch->condition));
+    for (int i = 0; i < settings->on.count; i++)
+        rps_watch_condition_parse("--on", settings->on.text[i],
+                                  &watch->condition[watch->condition_count++], NULL);
+    for (int i = 0; i < settings->until.count; i++)
+        rps_watch_condition_parse("--until", settings->until.text[i],
+                                  &watch->condition[watch->condition_count++], NULL);
+    watch->view.recent_periods = count > 0 ? RPS_WATCH_PERIODS : 0;
+    watch->draws = watch->picture || count == 0 || (settings->on.count == 0 && rps_output_screen());
+}
+
 static int run_watch(struct rps_cli *cli, int argc, char **argv)
 {
     const struct settings *settings = cli->settings;
-    struct watch watch = {.cli = cli};
+    struct watch watch = {.cli = cli, .command = argv};
     int result;
 
-    (void)argc;
-    (void)argv;
+    if ((argc > 0) != (settings->on.count > 0))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             argc > 0
+                                 ? "'%s': a command is run with --on CONDITION, as in --on phase"
+                                 : "--on '%s' needs a command behind it: -- COMMAND",
+                             argc > 0 ? argv[0] : settings->on.text[0]);
     if (cli->output != NULL && strcmp(cli->output, "-") != 0)
         watch.picture = cli->output;
     rps_watch_view_init(&watch.view);
+    take_conditions(&watch);
     result = rps_reader_find_live(cli->reader, cli->run_text, &watch.run_id, &cli->err);
     rps_reader_close(cli->reader); /* it is open while it is read alone */
     cli->reader = NULL;
@@ -286,20 +365,27 @@ static int run_watch(struct rps_cli *cli, int argc, char **argv)
 const struct rps_command rps_command_watch = {
     .name = "watch",
     .summary = "a recording that goes on, as it is now",
-    .usage = "[OPTIONS]",
+    .usage = "[OPTIONS] [--on CONDITION -- COMMAND [ARG...]]",
     .description =
         "Follow a recording from another terminal: its last minutes as a drawing, with\n"
         "the rates and the phase of now. Ends with the recording, or when q is pressed.\n"
         "Draws once where there is no terminal, or when nothing is being recorded.\n"
         "Needs gnuplot for --plot alone, unless that is a page. With --http a browser\n"
-        "on this machine shows the page of the run, which follows it.",
+        "on this machine shows the page of the run, which follows it.\n"
+        "--on runs a command in the background, once a stretch of 10 periods or more, with\n"
+        "RPISTAT_CONDITION, _STORE, _RUN, _PHASE and _TIME_S in its environment; --until\n"
+        "ends with status 0, and with 5 when the recording ended before.",
     .examples = "  rpistat watch\n"
                 "  rpistat watch -i long.data --last 1h --every 30s\n"
                 "  rpistat watch --plot now.png        for a picture viewer that follows\n"
-                "  rpistat watch --http                prints the address to open",
+                "  rpistat watch --http                prints the address to open\n"
+                "  rpistat watch --on phase -- sh -c 'echo phase $RPISTAT_PHASE'\n"
+                "  rpistat watch --until 'cpi>3' && mail -s slow me </dev/null",
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_PATH,
     .output_help = "the same as --plot",
+    .operand_max = -1,
+    .runs_workload = 1,
     .options = options,
     .settings_size = sizeof(struct settings),
     .run = run_watch,

@@ -30,6 +30,7 @@ void rps_watch_view_free(struct rps_watch_view *view)
 {
     rps_phases_free(&view->phases);
     rps_tally_free(&view->recent);
+    free(view->operand);
     rps_plan_free(view->plan);
     rps_run_free(&view->run);
     memset(view, 0, sizeof(*view));
@@ -54,7 +55,10 @@ static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, i
     if (view->plan)
         return 0;
     result = rps_reader_plan(reader, run_id, &view->plan, err);
-    return result == 0 ? rps_tally_init(&view->recent, view->plan, err) : result;
+    if (result < 0)
+        return result;
+    view->operand = calloc((size_t)rps_plan_operand_count(view->plan), sizeof(*view->operand));
+    return view->operand ? rps_tally_init(&view->recent, view->plan, err) : rps_error_memory(err);
 }
 
 /* Periods come CPU by CPU. */
@@ -72,6 +76,7 @@ static int add_recent(struct rps_watch_view *view, struct rps_cursor *cursor, st
     if (cpus > 1)
         view->recent.length_ns /= cpus;
     view->have_rates = cpus > 0;
+    rps_tally_operands(&view->recent, view->plan, view->operand);
     return got;
 }
 
@@ -94,10 +99,12 @@ static int look_at_rates(struct rps_watch_view *view, struct rps_reader *reader,
 {
     int64_t all_ns = /* in which every set was counted */
         rps_run_turns_ns(&view->run, view->plan->set_count, 1, view->to_ns);
+    int64_t least_ns = view->recent_periods * view->run.period_ns, from_ns;
     struct rps_cursor *cursor = NULL;
-    int64_t from_ns = view->to_ns - (recent_ns > all_ns ? recent_ns : all_ns);
     int result;
 
+    recent_ns = recent_ns > all_ns ? recent_ns : all_ns;
+    from_ns = view->to_ns - (recent_ns > least_ns ? recent_ns : least_ns);
     rps_tally_reset(&view->recent);
     result = rps_cursor_open(&cursor, reader, view->run.run_id, from_ns, view->to_ns, 0, err);
     if (result == 0)
@@ -203,21 +210,15 @@ static void add_rate(const struct rps_run_system *system, enum rps_tree_slot slo
         rps_status_text_add(line, mib < 1000 ? "%s %.3g %s" : "%s %.0f %s", name, mib, unit);
 }
 
-int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line,
-                          struct rps_error *err)
+void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line)
 {
     const struct rps_run_system *system = &view->system;
     struct rps_system_time time;
-    double *operand, all_s;
+    double all_s;
 
     if (!view->have_rates || !(system->length_s[RPS_SYSTEM_TREE] > 0))
-        return 0;
-    operand = calloc((size_t)rps_plan_operand_count(view->plan), sizeof(*operand));
-    if (!operand)
-        return rps_error_memory(err);
-    rps_tally_operands(&view->recent, view->plan, operand);
-    time = rps_run_system_time(system, operand[RPS_OPERAND_CPU_SECONDS]);
-    free(operand);
+        return;
+    time = rps_run_system_time(system, view->operand[RPS_OPERAND_CPU_SECONDS]);
     all_s = fmax(time.threads_s, time.elapsed_s);
     if (time.elapsed_s > 0 &&
         rps_status_text_add(line, "%s %.0f %%",
@@ -229,7 +230,6 @@ int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_t
     add_rate(system, RPS_TREE_RSS, "RSS", "MiB", line);
     add_rate(system, RPS_TREE_READ, "read", "MiB/s", line);
     add_rate(system, RPS_TREE_WRITTEN, "written", "MiB/s", line);
-    return 0;
 }
 
 /* Why there is no figure. */
@@ -242,26 +242,26 @@ static const char *reason_of(const struct rps_watch_view *view)
     return most == 0 ? "not counted" : "idle";
 }
 
-int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_text *line,
-                         struct rps_error *err)
+double rps_watch_view_metric(const struct rps_watch_view *view, int metric)
+{
+    const struct rps_formula *formula = &view->plan->metric[metric].formula;
+
+    return rps_tally_carries(&view->recent, formula) ? rps_formula_value(formula, view->operand)
+                                                     : NAN;
+}
+
+void rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_text *line)
 {
     const struct rps_plan *plan = view->plan;
     size_t start = strlen(line->text);
-    double *operand;
     int known = 0, told = 0;
 
     if (!view->have_rates)
-        return 0;
-    operand = calloc((size_t)rps_plan_operand_count(plan), sizeof(*operand));
-    if (!operand)
-        return rps_error_memory(err);
-    rps_tally_operands(&view->recent, plan, operand);
+        return;
     rps_status_text_add(line, view->run.state == RPS_RUN_RECORDING ? "now" : "at its end");
     for (int m = 0; m < plan->metric_count; m++) {
         const struct rps_metric *metric = &plan->metric[m];
-        double value = rps_tally_carries(&view->recent, &metric->formula)
-                           ? rps_formula_value(&metric->formula, operand)
-                           : NAN;
+        double value = rps_watch_view_metric(view, m);
 
         if (metric->panel[0] == '\0' || !isfinite(value))
             continue;
@@ -272,6 +272,4 @@ int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_te
         rps_status_text_add(line, "%s", reason_of(view));
     else if (told == 0)
         line->text[start] = '\0'; /* no room */
-    free(operand);
-    return 0;
 }

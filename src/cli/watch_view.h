@@ -20,6 +20,8 @@ struct rps_watch_view {
     uint64_t periods;             /* of the run so far */
     int have_rates;               /* 1: `recent` holds periods */
     struct rps_tally recent;      /* the last seconds, of all CPUs; its length that of one */
+    double *operand;              /* of formulas, of these */
+    int recent_periods;           /* that they are at least; set by the caller */
     struct rps_run_system system; /* of them: what was read beside */
     int have_phases;
     struct rps_phases phases; /* of the last minutes */
@@ -42,14 +44,13 @@ void rps_watch_view_free(struct rps_watch_view *view);
 void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_text *line);
 
 /* "CPU 11 %  waiting 88 %  asleep 1 %  RSS 120 MiB  written 3 MiB/s", as far as it was read, appended
- * to the line; of several threads "threads on a CPU 11 %", of all their time. RPS_FAILED without
- * memory. */
-int rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line,
-                          struct rps_error *err);
+ * to the line; of several threads "threads on a CPU 11 %", of all their time. */
+void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line);
 
-/* "now  CPI 1.23  DC miss ratio 2.1 %  CPU use 99.8 %", appended to the line. RPS_FAILED without
- * memory. */
-int rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_text *line,
-                         struct rps_error *err);
+/* "now  CPI 1.23  DC miss ratio 2.1 %  CPU use 99.8 %", appended to the line. */
+void rps_watch_view_rates(const struct rps_watch_view *view, struct rps_status_text *line);
+
+/* What a metric of the plan comes to in the last seconds, which there must be; NaN: not known. */
+double rps_watch_view_metric(const struct rps_watch_view *view, int metric);
 
 #endif

@@ -118,6 +118,7 @@ MISTAKES = [
     ("[push]\nagain", 2, ["'again'", "command line"]),
     ("start = 14:30", 1, ["'start'", "command line"]),
     ("[watch]\nonce", 2, ["'once'", "command line"]),
+    ("[watch]\nuntil = loop-end", 2, ["'until'", "command line"]),
     ("help", 1, ["'help'", "command line"]),
     ("output = x", 1, ["'output'", "[COMMAND]"]),
     ("# first\nperiod = soon", 2, ["--period", "soon", "100ms"]),

@@ -4,10 +4,13 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import termios
+import time
 
 import program
 from program import RPISTAT, Folder, Recording, Running, environment, expect, refused, tap
@@ -57,6 +60,165 @@ class Terminal(Running):
         super().__exit__(*unused)
         os.close(self.slave)
         os.close(self.master)
+
+
+class Growing:
+    """A simulated run that is being recorded, as far as it is told."""
+
+    def __init__(self, script, seconds):
+        FOLDER.write("grow.sim", script)
+        expect(FOLDER.call("record", "-q", "--pmu", "sim:grow.sim", "-o", "full.data"), 0)
+        shutil.copy(FOLDER / "full.data", FOLDER / "grow.data")
+        self.seconds = 0
+        self.change("DELETE FROM period", "DELETE FROM rollup",
+                    "INSERT INTO heartbeat SELECT run_id, %d, boot_id, 3600000000000 FROM run" % time.time_ns(),
+                    "UPDATE run SET state = 'recording', elapsed_ns = NULL")
+        self.grow(seconds)
+
+    @staticmethod
+    def change(*statements):
+        store = sqlite3.connect(FOLDER / "grow.data", timeout=10)
+        store.execute("ATTACH ? AS complete", (FOLDER / "full.data",))
+        with store:
+            for statement in statements:
+                store.execute(statement)
+        store.close()
+
+    def grow(self, seconds):
+        self.change("INSERT INTO period SELECT * FROM complete.period WHERE start_ns >= %d AND start_ns < %d"
+                    % (self.seconds * 10**9, seconds * 10**9))
+        self.seconds = seconds
+
+    def end(self):
+        self.change("DELETE FROM heartbeat", "UPDATE run SET state = 'complete', elapsed_ns = "
+                    "(SELECT max(start_ns + length_ns) FROM period)")
+
+
+class Acting(Running):
+    """watch without a terminal, of the growing run; lines are what its commands print."""
+    ECHO = ("--", "sh", "-c", "echo $RPISTAT_CONDITION $RPISTAT_PHASE $RPISTAT_RUN $RPISTAT_TIME_S $RPISTAT_STORE")
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([RPISTAT, "watch", "-i", "grow.data", "--every", "200ms", *arguments],
+                                        cwd=FOLDER.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=environment(), text=True)
+
+    def line(self):
+        assert select.select([self.process.stdout], [], [], program.TIMEOUT)[0], "no command was run"
+        return self.process.stdout.readline().split()
+
+    def end(self):
+        """The status, the rest of the lines, and what was said."""
+        out, said = self.process.communicate(timeout=program.TIMEOUT)
+        self.process.stdout.close()
+        return self.process.returncode, out, said
+
+
+def is_line(line, condition, phase, seconds):
+    assert line[:3] == [condition, phase, "1"] and line[4] == "grow.data", line
+    assert abs(float(line[3]) - seconds) <= .5, (line, seconds)
+
+
+STEPS = "".join("phase p%d 10s instructions=%sM\n" % (n, n % 2 * 150 + 50) for n in range(5))
+
+
+def test_on_phase():
+    """--on phase runs the command once a stretch, with it in the environment; nothing is drawn"""
+    growing = Growing(STEPS, 5)
+    with Acting("--on", "phase", *Acting.ECHO) as acting:
+        is_line(acting.line(), "phase", "A", 0)
+        for seconds, phase in ((10, "B"), (20, "A"), (30, "B")):
+            growing.grow(seconds + 3)
+            is_line(acting.line(), "phase", phase, seconds)
+            growing.grow(seconds + 9)
+        growing.end()
+        assert acting.end() == (0, "", "rpistat: the recording of run 1 has ended after 39.0 s\n")
+
+
+def test_on_letter():
+    """--on phase:B is of that phase alone, and of those since the last look; another condition beside it"""
+    growing = Growing(STEPS, 5)
+    with Acting("-q", "--on", "phase:b", "--on", "cpi>5", *Acting.ECHO) as acting:
+        is_line(acting.line(), "cpi>5", "A", 4)
+        growing.grow(29)
+        is_line(acting.line(), "phase:b", "B", 10)
+        growing.grow(35)
+        is_line(acting.line(), "phase:b", "B", 30)
+        growing.end()
+        assert acting.end() == (0, "", "")
+
+
+def test_on_metric():
+    """--on METRIC>X: once until it no longer holds, then again"""
+    growing = Growing(STEPS, 5)
+    with Acting("-q", "--on", "cpi<5", "--on", "cpi>5", *Acting.ECHO) as acting:
+        assert acting.line()[0] == "cpi>5"
+        for seconds, condition, phase in ((10, "cpi<5", "B"), (20, "cpi>5", "A"), (30, "cpi<5", "B")):
+            growing.grow(seconds + 5)
+            line = acting.line()
+            assert line[:3] == [condition, phase, "1"] and seconds < float(line[3]) < seconds + 5, line
+            growing.grow(seconds + 9)
+        growing.end()
+        assert acting.end() == (0, "", "")
+
+
+def test_busy():
+    """a condition is not looked at while its command runs, and watch waits for that at its end"""
+    growing = Growing(STEPS, 5)
+    os.mkfifo(FOLDER / "go")
+    with Acting("--on", "phase", "--", "sh", "-c", "echo $RPISTAT_PHASE; read x <go; echo done") as acting:
+        assert acting.line() == ["A"]
+        growing.grow(15)
+        with Acting("-q", "--until", "phase:B") as other:
+            assert other.end()[0] == 0
+        growing.end()
+        said = acting.process.stderr.readline()  # it waits now
+        assert "has ended" in said and acting.process.poll() is None, said
+        FOLDER.write("go", "x\n")
+        assert acting.end() == (0, "done\n", "")
+
+
+def test_loop_end():
+    """loop-end comes when what follows is no turn, once; and before that --until ends with 5"""
+    growing = Growing("phase a 9s instructions=30M\nrepeat 7\nphase b 6s instructions=200M\n"
+                      "phase c 5s instructions=400M dc_miss=6M\nend\nphase d 12s instructions=80M\n", 80)
+    with Acting("-q", "--on", "loop-end", *Acting.ECHO) as acting, \
+            Acting("--until", "loop-end", "--until", "phase:Z") as until:
+        growing.grow(88)
+        is_line(acting.line(), "loop-end", "D", 86)
+        assert until.end() == (0, "", "rpistat: run 1: loop-end since 00:01:26\n")
+        growing.grow(95)
+        growing.end()
+        assert acting.end() == (0, "", "")
+    expect(FOLDER.call("watch", "-i", "grow.data", "--until", "loop-end"), 0)
+    expect(FOLDER.call("watch", "-i", "loop.data", "--until", "loop-end"), 5)
+
+
+def test_until():
+    """--until: 0 when it is seen, 5 when the recording ended, or watch, before; ten periods at least"""
+    growing = Growing(STEPS, 15)
+    with Acting("--until", "phase:b") as until:
+        assert until.end() == (0, "", "rpistat: run 1: phase:b since 00:00:10\n")
+    with Acting("--until", "phase:C") as until:
+        growing.grow(25)
+        growing.end()
+        assert until.end() == (5, "", "rpistat: the recording of run 1 has ended after 25.0 s\n")
+    Growing(STEPS, 15)
+    with Acting("--until", "phase:C", "--on", "phase", *Acting.ECHO) as until:
+        until.line()
+        until.process.terminate()
+        assert until.end() == (5, "", "")
+    FOLDER.write("short.sim", "phase a 10s instructions=50M\nphase b 0.8s instructions=200M\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:short.sim", "-o", "short.data", "-e", "instructions"), 0)
+    assert " phase B since" in expect(FOLDER.call("watch", "-i", "short.data"), 0).stdout
+    expect(FOLDER.call("watch", "-i", "short.data", "--until", "phase:B"), 5)
+
+
+def test_no_command():
+    """what cannot be run ends it with 1"""
+    Growing(STEPS, 5)
+    with Acting("--on", "phase", "--", "./nosuch") as acting:
+        assert acting.end() == (1, "", "rpistat: cannot run './nosuch': No such file or directory\n")
 
 
 def test_turn():
@@ -248,6 +410,7 @@ def test_dumb():
 
 
 with FOLDER:
-    tap.main([test_turn, test_complete, test_not_counted, test_figures, test_last, test_refused,
+    tap.main([test_turn, test_on_phase, test_on_letter, test_on_metric, test_busy, test_loop_end,
+              test_until, test_no_command, test_complete, test_not_counted, test_figures, test_last, test_refused,
               test_live_once, test_newest_recording, test_end, test_killed, test_keys,
               test_stopped, test_sizes, test_picture, test_dumb])

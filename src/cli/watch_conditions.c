@@ -1,0 +1,226 @@
+/*
+ * Conditions of `rpistat watch`.
+ *
+ * Each look finds the phases anew, so that a boundary may have moved a little, or a stretch got
+ * another letter, since the look before. A stretch is taken for the one that was seen when it began
+ * before the middle of that one as it was then.
+ */
+#include "watch_conditions.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rpistat/clock.h"
+#include "rpistat/fold.h"
+#include "rpistat/parse.h"
+#include "rpistat/suggestion.h"
+
+int rps_watch_condition_parse(const char *option, const char *text, struct rps_watch_condition *ret,
+                              struct rps_error *err)
+{
+    struct rps_watch_condition condition = {
+        .text = text,
+        .kind = RPS_WATCH_METRIC,
+        .label = -1,
+        .is_until = strcmp(option, "--until") == 0,
+        .looked_ns = INT64_MAX,
+        .middle_ns = -1,
+        .seen_ns = -1,
+        .seen_label = -1,
+    };
+    size_t length = strcspn(text, "<>");
+    int is_right = 0;
+
+    if (strcmp(text, "loop-end") == 0) {
+        condition.kind = RPS_WATCH_LOOP_END;
+        is_right = 1;
+    } else if (strncmp(text, "phase", 5) == 0 && (text[5] == ':' || text[5] == '\0')) {
+        condition.kind = RPS_WATCH_PHASE;
+        condition.label = text[5] == ':' ? rps_phase_label_parse(text + 6) : -1;
+        is_right = condition.label >= 0 || (text[5] == '\0' && !condition.is_until);
+    } else if (length > 0 && length < sizeof(condition.name) && text[length] != '\0') {
+        memcpy(condition.name, text, length);
+        condition.is_below = text[length] == '<';
+        is_right = rps_parse_double(option, text + length + 1, &condition.limit, NULL) == 0;
+    }
+    if (!is_right)
+        return rps_error_set(err, RPS_USAGE,
+                             "%s '%s': write %sphase:C, loop-end, or a metric, > or < and a "
+                             "number, as in 'cpi>1.5'",
+                             option, text, condition.is_until ? "" : "phase, ");
+    *ret = condition;
+    return 0;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+static int is_new(const struct rps_watch_condition *condition, const struct rps_watch_view *view,
+                  const struct rps_phase *phase)
+{
+    if (phase == view->phases.phase && view->from_ns > 0) /* it began before what is looked at */
+        return phase->label != condition->seen_label;
+    return phase->start_ns > condition->middle_ns &&
+           (phase->label != condition->seen_label || phase->start_ns >= condition->seen_ns);
+}
+
+/* The last of the phases since the look before; at the first look that of now. */
+static const struct rps_phase *find_phase(const struct rps_watch_condition *condition,
+                                          const struct rps_watch_view *view, int64_t least_ns)
+{
+    for (size_t i = view->phases.count; i > 0; i--) {
+        const struct rps_phase *phase = &view->phases.phase[i - 1];
+
+        if (i < view->phases.count && phase->end_ns <= condition->looked_ns)
+            break;
+        if (phase->end_ns - phase->start_ns >= least_ns && is_new(condition, view, phase) &&
+            (condition->label < 0 || condition->label == phase->label))
+            return phase;
+    }
+    return NULL;
+}
+
+/* When the last loop ended; -1: there is none, or it goes on. */
+static int64_t find_loop_end(const struct rps_watch_view *view)
+{
+    struct rps_arena *arena = rps_arena_new();
+    const struct rps_loops loops = rps_loops_of(arena, &view->phases);
+    char turn[RPS_LOOPS_TURN_SIZE];
+    int64_t end_ns = -1;
+
+    if (loops.count > 0 && rps_loops_turn_text(&view->phases, turn)[0] == '\0') {
+        const struct rps_loop *loop = &loops.loop[loops.count - 1];
+
+        end_ns = view->phases.phase[loop->first + loop->count - 1].end_ns;
+    }
+    rps_arena_free(arena);
+    return end_ns;
+}
+
+static int find_metric(const struct rps_watch_condition *condition, const struct rps_plan *plan,
+                       struct rps_error *err)
+{
+    struct rps_suggestion suggestion = {.typed = condition->name};
+    char question[256], known[400] = "";
+
+    for (int m = 0; m < plan->metric_count; m++) {
+        if (strcmp(plan->metric[m].name, condition->name) == 0)
+            return m;
+        rps_suggestion_consider(&suggestion, plan->metric[m].name);
+        snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", m > 0 ? ", " : "",
+                 plan->metric[m].name);
+    }
+    return rps_error_set(err, RPS_USAGE, "'%s': the run has no metric '%s'; %sthere are %s",
+                         condition->text, condition->name,
+                         rps_suggestion_question(&suggestion, question, sizeof(question)), known);
+}
+
+static int look_at_metric(struct rps_watch_condition *condition, const struct rps_watch_view *view,
+                          int64_t least_ns, int64_t *ret_start_ns, struct rps_error *err)
+{
+    int metric = find_metric(condition, view->plan, err), was_seen = condition->seen_ns >= 0;
+    double value;
+
+    if (metric < 0)
+        return metric;
+    if (!view->have_rates || view->to_ns < least_ns)
+        return 0;
+    value = rps_watch_view_metric(view, metric);
+    *ret_start_ns = view->recent.start_ns;
+    if (condition->is_below ? value < condition->limit : value > condition->limit)
+        return !was_seen;
+    condition->seen_ns = -1;
+    return 0;
+}
+
+int rps_watch_condition_look(struct rps_watch_condition *condition,
+                             const struct rps_watch_view *view, struct rps_error *err)
+{
+    int64_t least_ns = RPS_WATCH_PERIODS * view->run.period_ns, start_ns = 0;
+    const struct rps_phase *phase =
+        view->have_phases ? &view->phases.phase[view->phases.count - 1] : NULL;
+    int result = 0;
+
+    if (condition->kind == RPS_WATCH_METRIC) {
+        result = look_at_metric(condition, view, least_ns, &start_ns, err);
+    } else if (phase && condition->kind == RPS_WATCH_PHASE) {
+        const struct rps_phase *found = find_phase(condition, view, least_ns);
+
+        phase = found ? found : phase;
+        start_ns = phase->start_ns;
+        result = found != NULL;
+    } else if (phase) {
+        start_ns = find_loop_end(view);
+        result = start_ns > condition->seen_ns && view->to_ns - start_ns >= least_ns;
+    }
+    condition->looked_ns = view->to_ns;
+    if (result > 0) {
+        condition->seen_label = phase ? phase->label : -1;
+        condition->start_ns = start_ns;
+        condition->middle_ns = start_ns + (view->to_ns - start_ns) / 2;
+        condition->seen_ns = view->to_ns;
+    }
+    return result;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int set_environment(const struct rps_watch_condition *condition, const struct rps_cli *cli,
+                           int64_t run_id)
+{
+    char label[RPS_PHASE_LABEL_SIZE] = "", run[24], time[32];
+
+    if (condition->seen_label >= 0)
+        rps_phase_label(condition->seen_label, label);
+    snprintf(run, sizeof(run), "%lld", (long long)run_id);
+    snprintf(time, sizeof(time), "%.3f", (double)condition->start_ns / RPS_NS_PER_S);
+    return setenv("RPISTAT_STORE", cli->input, 1) < 0 || setenv("RPISTAT_RUN", run, 1) < 0 ||
+                   setenv("RPISTAT_PHASE", label, 1) < 0 || setenv("RPISTAT_TIME_S", time, 1) < 0 ||
+                   setenv("RPISTAT_CONDITION", condition->text, 1) < 0
+               ? ENOMEM
+               : 0;
+}
+
+int rps_watch_condition_run(struct rps_watch_condition *condition, const struct rps_cli *cli,
+                            int64_t run_id, char **argv, struct rps_error *err)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int error = posix_spawn_file_actions_init(&actions);
+
+    if (error != 0)
+        return rps_error_memory(err);
+    if ((error = posix_spawnattr_init(&attributes)) == 0) {
+        if ((error = set_environment(condition, cli, run_id)) == 0 &&
+            (error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
+                                                      0)) == 0 &&
+            (error = posix_spawnattr_setsigmask(&attributes, &cli->mask)) == 0 &&
+            (error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK)) == 0)
+            error =
+                posix_spawnp(&condition->command, argv[0], &actions, &attributes, argv, environ);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    if (error == 0)
+        return 0;
+    condition->command = 0;
+    return rps_error_set(err, RPS_FAILED, "cannot run '%s': %s", argv[0], strerror(error));
+}
+
+int rps_watch_condition_runs(struct rps_watch_condition *condition, int is_end)
+{
+    pid_t ended = 0;
+
+    if (condition->command == 0)
+        return 0;
+    do
+        ended = waitpid(condition->command, NULL, is_end ? 0 : WNOHANG);
+    while (ended < 0 && errno == EINTR);
+    if (ended != 0)
+        condition->command = 0;
+    return ended == 0;
+}
