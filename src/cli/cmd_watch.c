@@ -56,12 +56,12 @@ static const struct rps_option options[] = {
     {"once", 0, NULL, "draw once and end", NULL, RPS_OPTION_FLAG, AT(once), .is_once = 1},
     {"chars", 0, "SET", "braille or ascii, unless as the locale is", NULL, RPS_OPTION_CHOICE,
      AT(chars), 1, .words = RPS_CHARS},
-    {"on", 0, "CONDITION", "run COMMAND when it is seen: phase, phase:C, loop-end, 'cpi>1.5'", NULL,
+    {"on", 0, "CONDITION", "run COMMAND at phase, phase:C, loop-end, 'cpi>1.5'", NULL,
      RPS_OPTION_LIST, AT(on), .words = "phase " CONDITION_WORDS, .check = check_condition,
      .excludes = "once http", .is_once = 1},
-    {"until", 0, "CONDITION", "end when it is seen: phase:C, loop-end, 'cpi>1.5'", NULL,
-     RPS_OPTION_LIST, AT(until), .words = CONDITION_WORDS, .check = check_condition,
-     .excludes = "once http", .is_once = 1},
+    {"until", 0, "CONDITION", "end at phase:C, loop-end, 'cpi>1.5'", NULL, RPS_OPTION_LIST,
+     AT(until), .words = CONDITION_WORDS, .check = check_condition, .excludes = "once http",
+     .is_once = 1},
     {"http", 0, NULL, "serve the page to a browser on this machine", NULL, RPS_OPTION_FLAG,
      AT(http)},
     {"port", 0, "N", "its port; 0: any that is free", "0", RPS_OPTION_INT, AT(port), 0, 65535},
@@ -372,9 +372,10 @@ const struct rps_command rps_command_watch = {
         "Draws once where there is no terminal, or when nothing is being recorded.\n"
         "Needs gnuplot for --plot alone, unless that is a page. With --http a browser\n"
         "on this machine shows the page of the run, which follows it.\n"
-        "--on runs a command in the background, once a stretch of 10 periods or more, with\n"
-        "RPISTAT_CONDITION, _STORE, _RUN, _PHASE and _TIME_S in its environment; --until\n"
-        "ends with status 0, and with 5 when the recording ended before.",
+        "--on runs COMMAND in the background, once a stretch of at least 10 periods,\n"
+        "with RPISTAT_CONDITION, RPISTAT_STORE, RPISTAT_RUN, RPISTAT_PHASE and\n"
+        "RPISTAT_TIME_S in its environment. --until ends with status 0 when it is seen,\n"
+        "with 5 when the recording has ended without.",
     .examples = "  rpistat watch\n"
                 "  rpistat watch -i long.data --last 1h --every 30s\n"
                 "  rpistat watch --plot now.png        for a picture viewer that follows\n"

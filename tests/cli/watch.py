@@ -66,6 +66,9 @@ class Growing:
     """A simulated run that is being recorded, as far as it is told."""
 
     def __init__(self, script, seconds):
+        for name in os.listdir(FOLDER.path):
+            if name.startswith(("full.data", "grow.data")):
+                os.unlink(FOLDER / name)
         FOLDER.write("grow.sim", script)
         expect(FOLDER.call("record", "-q", "--pmu", "sim:grow.sim", "-o", "full.data"), 0)
         shutil.copy(FOLDER / "full.data", FOLDER / "grow.data")
