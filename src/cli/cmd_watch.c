@@ -37,7 +37,7 @@ struct settings {
 
 #define AT(member) RPS_AT(struct settings, member)
 
-#define CONDITION_WORDS "phase: loop-end"
+#define CONDITION_WORDS "loop-end phase:"
 
 static int check_condition(const char *option, const char *text, struct rps_error *err)
 {
@@ -245,7 +245,7 @@ static void tell_end(const struct watch *watch, int followed)
     char note[2 * RPS_RUN_TEXT_SIZE], length[RPS_TEXT_NUMBER_SIZE];
     const char *state = run->state == RPS_RUN_COMPLETE ? "complete" : "interrupted";
 
-    if (watch->cli->quiet || run->state == RPS_RUN_RECORDING)
+    if (run->state == RPS_RUN_RECORDING)
         return;
     rps_text_duration(length, sizeof(length), run->elapsed_ns > 0 ? run->elapsed_ns : 0);
     if (followed)
@@ -267,8 +267,6 @@ static void tell_seen(const struct watch *watch)
     const struct rps_watch_condition *seen = watch->seen;
     char note[RPS_RUN_TEXT_SIZE], since[RPS_TEXT_NUMBER_SIZE];
 
-    if (watch->cli->quiet)
-        return;
     snprintf(note, sizeof(note), "run %lld: %s since %s", (long long)watch->run_id, seen->text,
              rps_text_clock(since, sizeof(since), seen->start_ns, 0));
     rps_output_message(note);
@@ -283,7 +281,6 @@ static int watch_run(struct watch *watch)
                   (!full || rps_output_screen());
 
     if (result == 0 && follows) {
-        nice(RPS_CLI_NICENESS);
         result = rps_screen_open(&watch->screen, full, &cli->err);
         if (result == 0)
             result = draw_until_end(watch, &quit);
@@ -295,10 +292,12 @@ static int watch_run(struct watch *watch)
     }
     if (result == 0 && !quit && watch->draws)
         result = draw_view(watch);
-    if (result == 0 && !quit && watch->seen)
-        tell_seen(watch);
-    else if (result == 0 && !quit)
-        tell_end(watch, follows);
+    if (result == 0 && !quit && fflush(stdout) == 0 && !cli->quiet) {
+        if (watch->seen)
+            tell_seen(watch);
+        else
+            tell_end(watch, follows);
+    }
     for (size_t i = 0; i < watch->condition_count && !quit; i++)
         rps_watch_condition_runs(&watch->condition[i], 1);
     return result == 0 && settings->until.count > 0 && !watch->seen ? UNSEEN_STATUS : result;
@@ -316,7 +315,6 @@ static int serve(struct watch *watch)
                              settings->once    ? "--once"
                              : settings->chars ? "--chars"
                                                : "--plot");
-    nice(RPS_CLI_NICENESS);
     return rps_watch_http(watch->cli, watch->run_id, settings->port);
 }
 
@@ -356,6 +354,7 @@ static int run_watch(struct rps_cli *cli, int argc, char **argv)
     result = rps_reader_find_live(cli->reader, cli->run_text, &watch.run_id, &cli->err);
     rps_reader_close(cli->reader); /* it is open while it is read alone */
     cli->reader = NULL;
+    nice(RPS_CLI_NICENESS);
     if (result == 0)
         result = settings->http ? serve(&watch) : watch_run(&watch);
     rps_watch_view_free(&watch.view);
@@ -381,7 +380,7 @@ const struct rps_command rps_command_watch = {
                 "  rpistat watch --plot now.png        for a picture viewer that follows\n"
                 "  rpistat watch --http                prints the address to open\n"
                 "  rpistat watch --on phase -- sh -c 'echo phase $RPISTAT_PHASE'\n"
-                "  rpistat watch --until 'cpi>3' && mail -s slow me </dev/null",
+                "  rpistat watch --until 'cpi>3' || echo it never was",
     .input = RPS_INPUT_STORE,
     .output = RPS_OUTPUT_PATH,
     .output_help = "the same as --plot",

@@ -202,19 +202,38 @@ def test_until():
     growing = Growing(STEPS, 15)
     with Acting("--until", "phase:b") as until:
         assert until.end() == (0, "", "rpistat: run 1: phase:b since 00:00:10\n")
-    with Acting("--until", "phase:C") as until:
+    with Acting("--until", "phase:C", "--on", "phase", *Acting.ECHO) as until:
+        is_line(until.line(), "phase", "B", 10)
         growing.grow(25)
+        is_line(until.line(), "phase", "A", 20)
         growing.end()
         assert until.end() == (5, "", "rpistat: the recording of run 1 has ended after 25.0 s\n")
-    Growing(STEPS, 15)
+    growing = Growing(STEPS, 15)
     with Acting("--until", "phase:C", "--on", "phase", *Acting.ECHO) as until:
         until.line()
+        growing.grow(25)
+        until.line()  # it follows
         until.process.terminate()
         assert until.end() == (5, "", "")
     FOLDER.write("short.sim", "phase a 10s instructions=50M\nphase b 0.8s instructions=200M\n")
     expect(FOLDER.call("record", "-q", "--pmu", "sim:short.sim", "-o", "short.data", "-e", "instructions"), 0)
     assert " phase B since" in expect(FOLDER.call("watch", "-i", "short.data"), 0).stdout
     expect(FOLDER.call("watch", "-i", "short.data", "--until", "phase:B"), 5)
+
+
+def test_conditions_on_terminal():
+    """on a terminal --until draws, and q is not what it waits for; with --on commands have the terminal"""
+    growing = Growing(STEPS, 15)
+    with Terminal("-i", "grow.data", "--every", "200ms", "--until", "phase:C") as terminal:
+        assert SECOND_SCREEN in terminal.wait_for("recording.*00:00:0")
+        terminal.type("q")
+        assert terminal.end() == 5
+    with Terminal("-i", "grow.data", "--every", "200ms", "--on", "phase", "--", "echo", "a", "command") as terminal:
+        assert terminal.wait_for("a command\r\n") == "a command\r\n"
+        growing.grow(25)
+        assert terminal.wait_for("a command\r\n") == "a command\r\n"
+        terminal.type("\003")
+        assert terminal.end() == 0
 
 
 def test_no_command():
@@ -414,6 +433,6 @@ def test_dumb():
 
 with FOLDER:
     tap.main([test_turn, test_on_phase, test_on_letter, test_on_metric, test_busy, test_loop_end,
-              test_until, test_no_command, test_complete, test_not_counted, test_figures, test_last, test_refused,
+              test_until, test_conditions_on_terminal, test_no_command, test_complete, test_not_counted, test_figures, test_last, test_refused,
               test_live_once, test_newest_recording, test_end, test_killed, test_keys,
               test_stopped, test_sizes, test_picture, test_dumb])
