@@ -217,6 +217,8 @@ def test_hostile():
     assert "\x1b" not in answer.stderr
     FOLDER.write("bad.csv", "time,a\n1,2\n2,3\n1,2\n")
     refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 4")
+    FOLDER.write("words.txt", "Linux 6.1\n" + "".join("a%d b c\n" % i for i in range(300)))
+    refused(FOLDER.call("import", "-o", "no.data", "words.txt"), 1, "words.txt, line 258", "leave out")
     refused(FOLDER.call("import", "-o", "no.data", "."), 1, "is a folder")
     refused(FOLDER.call("import", "-o", "no.data", "many.data"), 1, "'rpistat merge'")
     refused(FOLDER.call("import", "-o", "no.data", "/dev/zero"), 1, "/dev/zero has a NUL byte")
