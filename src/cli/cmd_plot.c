@@ -74,6 +74,9 @@ static int check_plot(struct rps_cli *cli)
     if (settings->code == RPS_PLOT_CODE_FUNCTION &&
         rps_options_source(cli, "code") != RPS_SOURCE_COMMAND_LINE)
         settings->code = RPS_PLOT_CODE_CHOSEN;
+    if (settings->code != RPS_PLOT_CODE_CHOSEN && settings->code != RPS_PLOT_CODE_NONE &&
+        !rps_store_used_wing())
+        return rps_error_set(&cli->err, RPS_FAILED, RPS_CLI_NO_CODE);
     if (settings->sixel && (!is_drawing(cli) || settings->chars))
         return rps_error_set(&cli->err, RPS_USAGE, "--sixel goes with -o -, and without --chars");
     return rps_picture_size(settings->size, in_characters ? &character_size : &rps_picture_pixels,

@@ -7,7 +7,6 @@
  * report (record_report.c).
  */
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,12 +20,10 @@
 #include "record.h"
 #include "record_plan.h"
 #include "record_series.h"
-#include "rpistat/arena.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
 #include "rpistat/parse.h"
 #include "rpistat/report.h"
-#include "rpistat/text.h"
 
 /* With --keep fine rows go only when the run can be read in so many coarser ones. */
 #define KEEP_BLOCKS 240

@@ -5,9 +5,6 @@
 #include "cli.h"
 #include "rpistat/document.h"
 
-/* The words of --format of what is no document, in the order of enum rps_format. */
-#define RPS_FORMATS "text json csv"
-
 /* --format of a command that writes a document; `at` of an enum rps_format. */
 #define RPS_FORMAT_OPTION(at)                                                                      \
     {                                                                                              \

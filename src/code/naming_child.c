@@ -9,14 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "naming_child.h"
 #include "rpistat/clock.h"
-#include "rpistat/text.h"
 
 /* Of the clock on the wall: files on disks that do not answer, debuginfod. */
 #define WALL_NS (30 * RPS_NS_PER_S)

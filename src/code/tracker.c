@@ -14,7 +14,6 @@
 
 #include "maps.h"
 #include "rpistat/clock.h"
-#include "rpistat/text.h"
 #include "tracker_parts.h"
 
 #define STACKS_MAX    1000000 /* that are told apart; above, innermost frames alone */

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "rpistat/clock.h"
 #include "rpistat/text.h"
 
 /* A set on counters for less than this share of its time is worth a word. */

@@ -10,7 +10,6 @@
 
 #include "match.h"
 #include "parts.h"
-#include "rpistat/array.h"
 #include "rpistat/walk.h"
 #include "rpistat/bins.h"
 #include "rpistat/clock.h"

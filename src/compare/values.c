@@ -8,7 +8,6 @@
 #include "work.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "rpistat/clock.h"
 #include "rpistat/tally.h"

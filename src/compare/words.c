@@ -1,7 +1,6 @@
 /* Figures and changes of a comparison in words, and what was compared. */
 #include "words.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

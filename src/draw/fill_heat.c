@@ -330,7 +330,7 @@ static struct rps_chart *draw_map(struct rps_picture *picture, const struct row 
     rps_chart_share(chart, panel, overlay.gaps);
     rps_chart_share(chart, panel, overlay.marks);
     rps_chart_text(chart, panel->right + HEAT_NAME, top - 8, RPS_LOOK_PLAIN, RPS_TEXT_SMALL,
-                   RPS_INK_QUIET, "mean, sd");
+                   RPS_INK_QUIET, picture->code.line_count > 0 ? "mean, sd (%)" : "mean, sd");
     add_key(chart, picture->left - 30, bottom);
     return chart;
 }
@@ -351,6 +351,8 @@ int rps_picture_fill_heat(struct rps_picture *picture, struct rps_reader *reader
     if (by_code && picture->code.line_count == 0)
         return rps_error_set(err, RPS_FAILED, "run %lld has not enough samples there for a map",
                              (long long)picture->run.run_id);
+    if (by_code)
+        picture->zero_rows = 0; /* of metrics */
     choose_rows(picture, options);
     if (picture->panel_count == 0)
         return rps_error_set(err, RPS_FAILED, "no metric of run %lld has a value there",

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "import_cells.h"
 #include "import_parts.h"
@@ -151,6 +150,8 @@ static FILE *open_file(const char *path, const char *name, int64_t *ret_changed_
     if (S_ISREG(status.st_mode) && !is_standard)
         return file;
     copy = copy_stream(file, name, err);
+    if (!S_ISREG(status.st_mode)) /* it came until now */
+        *ret_changed_ns = rps_clock_realtime_ns();
     if (!is_standard)
         fclose(file);
     return copy;

@@ -24,6 +24,7 @@
 #include "rpistat/text.h"
 
 #define SAMPLE_ROWS 100 /* of a file with a separator; of others all */
+#define TABLES_MAX  256 /* sar -A has some thirty */
 #define TEXT_SIZE   200
 
 #define AMBIGUOUS                                                                                  \
@@ -338,7 +339,8 @@ static struct table *new_table(struct reading *reading, char *const *cell, size_
 }
 
 /* Go on with the table that the header is of, a new one where none is. */
-static void take_header(struct reading *reading, char *const *cell, size_t count)
+static int take_header(struct reading *reading, char *const *cell, size_t count,
+                       struct rps_error *err)
 {
     size_t title = (size_t)has_title(reading, cell, count), t = 0;
 
@@ -346,7 +348,13 @@ static void take_header(struct reading *reading, char *const *cell, size_t count
     while (t < reading->table_count &&
            !is_header_of(reading, reading->table[t], cell + title, count - title))
         t++;
+    if (t == TABLES_MAX)
+        return rps_import_refuse(reading->builder, err,
+                                 "%d lines of words before it are all different: leave out what is "
+                                 "no table of numbers",
+                                 TABLES_MAX);
     reading->now = t < reading->table_count ? reading->table[t] : new_table(reading, cell, count);
+    return 0;
 }
 
 /* A line that is a time and nothing else. */
@@ -415,7 +423,8 @@ static int next_row(struct reading *reading, char *const **ret_cell, struct rps_
                 continue;
         } else if (is_header_of(reading, table, cell, count) ||
                    (has_words(reading) && is_header(reading, cell, count))) {
-            take_header(reading, cell, count);
+            if (take_header(reading, cell, count, err) < 0)
+                return RPS_FAILED;
             continue;
         }
         if (check_count(reading, count, err) < 0)

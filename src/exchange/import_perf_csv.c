@@ -13,7 +13,6 @@
 
 #include "import_cells.h"
 #include "import_perf.h"
-#include "rpistat/clock.h"
 
 struct csv_reader {
     struct rps_perf_reader perf;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "import_parts.h"
-#include "rpistat/text.h"
 
 /* More cells than this in a row are no table. */
 #define CELLS_MAX 100000

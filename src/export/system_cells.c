@@ -1,6 +1,5 @@
 #include "system_cells.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "rpistat/csv_writer.h"

@@ -21,9 +21,6 @@
 /* A map of a file with the longest path, and less than the smallest ring. */
 #define HEARD_BYTES_MAX ((size_t)8 * 1024)
 
-/* pid, tid, address, length, offset in the file, build id or inode, protection and flags. */
-#define MAP_BYTES 72
-
 uint64_t rps_perf_sample_type(enum rps_stacks stacks, uint64_t registers)
 {
     uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;

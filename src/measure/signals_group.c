@@ -4,7 +4,6 @@
  */
 #include "signals_proc.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>

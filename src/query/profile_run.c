@@ -6,7 +6,6 @@
 #include "rpistat/profile.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "profile_parts.h"

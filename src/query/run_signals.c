@@ -2,7 +2,6 @@
 #include "run_signals.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "rpistat/wing.h"
 #include "system_series.h"

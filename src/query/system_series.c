@@ -11,10 +11,7 @@
 #include "system_series.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_system.h"
 

@@ -11,13 +11,11 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
 #include "rpistat/share_block.h"
-#include "rpistat/text.h"
 
 #define OUTLIERS_MAX 10  /* stretches that are named; of more their number is said */
 #define LABEL_SURE   .75 /* below it, a label has a question mark */

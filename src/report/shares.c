@@ -1,11 +1,9 @@
 /* Where the time went, by samples, or the events that they were taken by: of the report. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "parts.h"
 #include "rpistat/share_block.h"
-#include "rpistat/text.h"
 
 #define TOLD       3   /* functions of the run in a sentence, */
 #define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "database.h"
-#include "fields.h"
 #include "period.h"
 #include "reader.h"
 

@@ -18,7 +18,6 @@
 #include "database.h"
 #include "tables.h"
 #include "rpistat/array.h"
-#include "rpistat/clock.h"
 #include "rpistat/period.h"
 #include "rpistat/system_signals.h"
 

@@ -26,7 +26,7 @@ void rps_findings_add(struct rps_findings *findings, enum rps_finding_kind kind,
     findings->sink->finding(findings->sink->context, kind, sentence);
 }
 
-int rps_findings_end_by_code(struct rps_findings *findings, int code)
+static int end_by_code(struct rps_findings *findings, int code)
 {
     int no_memory = (code & 0xff) == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM;
 
@@ -36,12 +36,12 @@ int rps_findings_end_by_code(struct rps_findings *findings, int code)
 
 int rps_findings_end_by_error(struct rps_findings *findings, const struct rps_error *err)
 {
-    return rps_findings_end_by_code(findings, rps_error_is_memory(err) ? SQLITE_NOMEM : SQLITE_OK);
+    return end_by_code(findings, rps_error_is_memory(err) ? SQLITE_NOMEM : SQLITE_OK);
 }
 
 void rps_findings_unreadable(struct rps_findings *findings, sqlite3 *db, const char *what, int code)
 {
-    if (!rps_findings_end_by_code(findings, code))
+    if (!end_by_code(findings, code))
         rps_findings_add(findings, RPS_FINDING_WRONG, "%s cannot be read (%s)", what,
                          rps_database_reason(db, code));
 }

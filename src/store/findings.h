@@ -17,9 +17,8 @@ struct rps_findings {
     bool no_memory;                       /* nothing more can be found out */
 };
 
-/* 1 when an SQLite code or an error says that there was no memory, which is no finding: no more are
- * told, and whoever began the search says so. */
-int rps_findings_end_by_code(struct rps_findings *findings, int code);
+/* 1 when an error says that there was no memory, which is no finding: no more are told, and whoever
+ * began the search says so. */
 int rps_findings_end_by_error(struct rps_findings *findings, const struct rps_error *err);
 
 /* One sentence (printf style). Of a kind only the first hundred are listed: a store from elsewhere

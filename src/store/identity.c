@@ -23,7 +23,7 @@ int rps_identity_is_blank(const struct rps_identity *id)
     return id->application_id == 0 && id->version == 0 && id->tables == 0;
 }
 
-int rps_identity_foreign(const char *path, struct rps_error *err)
+static int foreign(const char *path, struct rps_error *err)
 {
     return rps_error_set(err, RPS_FAILED,
                          "%s is another program's SQLite file, not an rpistat store; it was left "
@@ -41,7 +41,7 @@ static int judge(sqlite3 *db, const char *path, int header_only, struct rps_iden
     if (rps_identity_is_blank(ret))
         return 0;
     if (ret->application_id != RPS_STORE_APPLICATION_ID)
-        return rps_identity_foreign(path, err);
+        return foreign(path, err);
     if (ret->version / RPS_STORE_VERSION_MAJOR > RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR)
         return rps_error_set(err, RPS_FAILED,
                              "the store %s has format %d.%d, written by a newer rpistat than this "

@@ -16,9 +16,6 @@ struct rps_identity {
 /* A database without content: new, or left by a recorder killed before its first commit. */
 int rps_identity_is_blank(const struct rps_identity *id);
 
-/* The sentence for a database of another program; returns RPS_FAILED. */
-int rps_identity_foreign(const char *path, struct rps_error *err);
-
 /*
  * Look what the database at path is: 0 and *ret for a blank one, or a store whose format is known
  * and, unless header_only, whose schema does nothing by itself (schema_check.h). RPS_FAILED with a

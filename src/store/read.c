@@ -19,7 +19,6 @@
 #include "period.h"
 #include "rpistat/array.h"
 #include "rpistat/parse.h"
-#include "rpistat/text.h"
 
 /* rps_reader_prepare for sql that is asked of run after run; end with release(). */
 static int borrow(struct rps_reader *reader, enum rps_reader_kept which, const char *sql,

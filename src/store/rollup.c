@@ -95,7 +95,9 @@ static bool counts_match(const struct rps_period *a, const struct rps_period *b)
 
 #define ADD_COLUMN(member, least, most, nullable, how) ADD_##how(member)
 
-void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int level)
+/* Add a row of a finer level to the sum of its set in a block of `level`; a sum whose merged is 0
+ * begins with it. */
+static void add_to_sum(struct rps_period *sum, const struct rps_period *row, int level)
 {
     if (sum->merged == 0) {
         *sum = *row;
@@ -187,7 +189,7 @@ static void add_row(struct rps_rollup *rollup, struct track *track, int level, s
     struct rps_period *sum = &track->row[at];
     bool begins = sum->merged == 0, known = begins || sum->scatter;
 
-    rps_rollup_sum(sum, row, level);
+    add_to_sum(sum, row, level);
     sum->scatter = NULL;
     if (begins) {
         track->scatter[at] = rps_scatter_none();
@@ -364,7 +366,7 @@ int rps_rollup_add(struct rps_rollup *rollup, const struct rps_period *period)
         state->filled = -1;
         return SQLITE_OK;
     }
-    rps_rollup_sum(&track->row[period->set_no], period, 0);
+    add_to_sum(&track->row[period->set_no], period, 0);
     if (++state->filled == (int)rollup->set_count)
         code = add_rows(rollup, track, 1, track->row, period->rotation);
     return code;

@@ -33,10 +33,6 @@ int rps_rollup_add(struct rps_rollup *rollup, const struct rps_period *period);
  * into the next level. An SQLite code, as above. */
 int rps_rollup_add_block(struct rps_rollup *rollup, const struct rps_period *row);
 
-/* Add a row of a finer level to the sum of its set in a block of `level`; a sum whose merged is 0
- * begins with it. */
-void rps_rollup_sum(struct rps_period *sum, const struct rps_period *row, int level);
-
 /* The run has ended: close all blocks. An SQLite code. */
 int rps_rollup_end(struct rps_rollup *rollup);
 

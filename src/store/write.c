@@ -270,7 +270,8 @@ size_t rps_writer_due(const struct rps_writer *writer)
     return half < due ? half : due;
 }
 
-bool rps_writer_is_wanted(const struct rps_writer *writer)
+/* Is the thread to be told of a record? With the lock held; wake it when it is let go. */
+static bool is_wanted(const struct rps_writer *writer)
 {
     return writer->sleeping && (writer->idle || writer->ring.used >= rps_writer_due(writer));
 }
@@ -289,7 +290,7 @@ void rps_writer_period(struct rps_writer *writer, const struct rps_period *perio
     } else {
         lose(writer, period);
     }
-    wake = rps_writer_is_wanted(writer);
+    wake = is_wanted(writer);
     pthread_mutex_unlock(&writer->lock);
     if (wake) /* now: a thread woken under the lock would wait for the lock at once */
         pthread_cond_signal(&writer->wake);
@@ -326,7 +327,7 @@ static bool has_mark_left(struct rps_writer *writer, int64_t time_ns)
 
 static void unlock_and_wake(struct rps_writer *writer)
 {
-    bool wake = rps_writer_is_wanted(writer);
+    bool wake = is_wanted(writer);
 
     pthread_mutex_unlock(&writer->lock);
     if (wake)

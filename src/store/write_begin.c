@@ -1,7 +1,6 @@
 /* The writer, beginning a run. */
 #include "writer.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -123,9 +123,6 @@ struct rps_writer {
  * returns NULL. */
 void *rps_writer_thread(void *context);
 
-/* Is the thread to be told of a record? With the lock held; wake it when it is let go. */
-bool rps_writer_is_wanted(const struct rps_writer *writer);
-
 /* Bytes in the ring that make the next commit due at once. */
 size_t rps_writer_due(const struct rps_writer *writer);
 

@@ -5,8 +5,10 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
+import time
 
-from program import Folder, expect, refused, tap
+from program import RPISTAT, Folder, environment, expect, refused, tap
 
 FOLDER = Folder()
 
@@ -145,6 +147,26 @@ def test_cpus():
     assert len(rotations) == 29, "rows of the same time have the same number"
 
 
+def test_piped():
+    """what comes while it is imported has times of this day, not of the day before"""
+    now = int(time.time())
+
+    def row(second):
+        return "%s;%040d\n" % (time.strftime("%H:%M:%S", time.gmtime(second)), second)
+
+    with subprocess.Popen([RPISTAT, "import", "-o", "piped.data", "-"], cwd=FOLDER.path, stdin=subprocess.PIPE,
+                          text=True, env=environment(TZ="UTC")) as process:
+        process.stdin.write("time;load\n" + "".join(row(now - back) for back in range(2000, 0, -1)))
+        process.stdin.flush()  # more than a pipe holds: it is being read
+        while time.time() < now + 1:
+            time.sleep(.01)
+        process.stdin.write(row(now + 1))
+        process.stdin.close()
+        assert process.wait() == 0
+    run = json.loads(said("runs", "-i", "piped.data", "--format", "json"))["runs"][0]
+    assert run["start"] == time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(now - 2001)), run
+
+
 def test_unsound():
     """times that touch but for their rounding are no gap"""
     write("near.csv", ["time", "cpu", "n"], [[0.5, 0, 1], [0.500000001, 1, 2], [0.500000005, 2, 3], [1, 0, 4]])
@@ -217,6 +239,8 @@ def test_hostile():
     assert "\x1b" not in answer.stderr
     FOLDER.write("bad.csv", "time,a\n1,2\n2,3\n1,2\n")
     refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 4")
+    FOLDER.write("words.txt", "Linux 6.1\n" + "".join("a%d b c\n" % i for i in range(300)))
+    refused(FOLDER.call("import", "-o", "no.data", "words.txt"), 1, "words.txt, line 258", "leave out")
     refused(FOLDER.call("import", "-o", "no.data", "."), 1, "is a folder")
     refused(FOLDER.call("import", "-o", "no.data", "many.data"), 1, "'rpistat merge'")
     refused(FOLDER.call("import", "-o", "no.data", "/dev/zero"), 1, "/dev/zero has a NUL byte")
@@ -238,5 +262,5 @@ def test_hostile():
 
 with FOLDER:
     FOLDER.record("--label", "=one", "--tag", "host=\u00e4,\"1\"", "--tag", "b=")
-    tap.main([test_exports, test_table, test_cpus, test_unsound, test_spreadsheet, test_many, test_compared, test_no_cpu_time,
+    tap.main([test_exports, test_table, test_cpus, test_piped, test_unsound, test_spreadsheet, test_many, test_compared, test_no_cpu_time,
               test_hostile])
