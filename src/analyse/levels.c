@@ -11,8 +11,10 @@
 /* Of finer levels, those are looked at that have so many times the stretches of the one before. */
 #define LOOK_FACTOR 1.5
 
-/* Stretches of one label differ by less than this, in parts of what neighbours differ by. */
-#define ALIKE .4
+/* Stretches of one label differ by less than this, in parts of what neighbours differ by; those of
+ * the finest level, which are what was found and no mixtures, by less than that. */
+#define ALIKE        .4
+#define ALIKE_FINEST .1
 
 /* What one row must explain, of all that is to be explained. */
 #define PRICE .1
@@ -169,7 +171,8 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
     struct rps_phases ret = {.phase = rps_arena_loose(count, sizeof(*ret.phase))};
 
     list_stretches(tree, count, first);
-    ret.label_count = rps_level_tree_label(tree, first, count, ALIKE, label, sure);
+    ret.label_count = rps_level_tree_label(tree, first, count,
+                                           count < tree->count ? ALIKE : ALIKE_FINEST, label, sure);
     fill_phases(tree, first, count, label, sure, &ret);
     *ret_rows = fold_runs(tree, first, &ret);
     rps_arena_free(scratch);

@@ -317,7 +317,7 @@ def test_levels():
 
 def test_small_steps():
     """a ratio that is 1.4 times as large for ten minutes, or 1.2 times for 30 s, is a phase, with the
-    boundaries where they are; noise alone is none"""
+    boundaries where they are; noise alone is none; two that differ from the one between are two kinds"""
     def starts_of(folder, noise, *steps):
         folder.write("steps.sim", "\n".join(SCRIPT.splitlines()[:1] + ["seed 1", "noise %d%%" % noise] +
                                             SCRIPT.splitlines()[3:5] + ["phase a %s dc_miss=%s" % step
@@ -335,6 +335,8 @@ def test_small_steps():
         for name, (phase, edges) in found.items():
             assert [label for label, _ in phase] == list("ABA"), (name, phase)
             assert all(abs(start - edge) < 1.5 for (_, start), edge in zip(phase[1:], edges)), (name, phase)
+        three = starts_of(folder, 3, ("20s", "4M"), ("100s", "2M"), ("10s", "8M"))
+        assert [label for label, _ in three] == list("ABC"), three
 
 
 def test_thinned():
