@@ -75,7 +75,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
 double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_source source,
                            int slot);
 
-/* 1: on average it had hardly more than one thread, whose time is that of the run. */
+/* 1: on average it had hardly more or less than one thread, whose time is that of the run. */
 int rps_system_time_is_of_one(const struct rps_system_time *time);
 
 /* Of the time that it wanted a CPU the share that it waited for one, 0 ... 1; NaN: not known. */

@@ -4,7 +4,8 @@
 #include <math.h>
 
 #define US_PER_S   1e6
-#define ONE_THREAD 1.05 /* threads on average */
+#define ONE_LEAST  .9 /* threads on average */
+#define ONE_THREAD 1.05
 #define SLEEPS_LEAST                                                                               \
     .5 /* of its threads' time, and as much of that in one thing: it sleeps in it */
 
@@ -187,7 +188,8 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
 
 int rps_system_time_is_of_one(const struct rps_system_time *time)
 {
-    return time->elapsed_s > 0 && time->threads_s <= ONE_THREAD * time->elapsed_s;
+    return time->elapsed_s > 0 && time->threads_s >= ONE_LEAST * time->elapsed_s &&
+           time->threads_s <= ONE_THREAD * time->elapsed_s;
 }
 
 double rps_system_taken(double on_s, double wait_s, double most_s)

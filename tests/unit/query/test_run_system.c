@@ -56,6 +56,14 @@ static void test_one_thread(void **state)
     assert_int_equal(rps_system_time_sleep(&time), -1);
     NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_RSS), 4096);
     NEAR(rps_run_system_mean(&system, RPS_SYSTEM_TREE, RPS_TREE_READ), 512);
+    /* where threads were gone between readings, its parts are not those of the run */
+    assert_true(rps_system_time_is_of_one(&time));
+    time.threads_s = 9.1;
+    assert_true(rps_system_time_is_of_one(&time));
+    time.threads_s = 8.9;
+    assert_false(rps_system_time_is_of_one(&time));
+    time.threads_s = 10.6;
+    assert_false(rps_system_time_is_of_one(&time));
 }
 
 /* A wait that began long before it ended is cut to what its threads were off the CPU. */
