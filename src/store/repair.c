@@ -29,7 +29,6 @@
 
 struct repair {
     const char *path;
-    char *new_path;
     sqlite3 *from;
     int damaged; /* descriptor of a file that SQLite cannot read as a store; else -1 */
     char *copy;  /* owned: path of a copy of it that has a schema again; NULL: none was needed */
@@ -274,11 +273,9 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
 {
     const struct rps_database_options options = {0};
     struct repair *repair = context;
-    int result = rps_database_fill_store(repair->new_path, name, err), code;
+    int result = rps_database_open_write(name, &options, &repair->to.db, err), code;
 
     repair->to.path = (char *)(uintptr_t)name;
-    if (result == 0)
-        result = rps_database_open_write(name, &options, &repair->to.db, err);
     if (result < 0)
         return result;
     code =
@@ -300,10 +297,7 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
 int rps_store_repair(const char *path, const char *new_path, const struct rps_finding_sink *sink,
                      struct rps_repair_result *ret, struct rps_error *err)
 {
-    struct repair repair = {.path = path,
-                            .new_path = (char *)(uintptr_t)new_path,
-                            .findings.sink = sink,
-                            .damaged = -1};
+    struct repair repair = {.path = path, .findings.sink = sink, .damaged = -1};
     struct rps_rights_before before = {0};
     struct stat status;
     int result = 0;
