@@ -5,8 +5,9 @@
 
 #define US_PER_S   1e6
 #define ONE_THREAD 1.05 /* threads on average */
-#define SLEEPS_LEAST                                                                               \
-    .5 /* of its threads' time, and as much of that in one thing: it sleeps in it */
+
+/* Of its threads' time, and as much of that in one thing: it sleeps in it. */
+#define SLEEPS_LEAST .5
 
 const char *const rps_sleep_words[RPS_SLEEPS] = {
     [RPS_SLEEP_IO] = "block I/O",

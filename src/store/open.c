@@ -416,10 +416,9 @@ static int set_wal_mode(sqlite3 *db, int *ret_set)
  * beginning nothing is read, and nothing has been taken up into the store. */
 static int fill_and_prove(sqlite3 *db, bool is_new_log, bool durability_full)
 {
-    int code =
-        rps_database_exec(db, durability_full ? "PRAGMA synchronous = FULL"
-                              : is_new_log    ? "PRAGMA synchronous = OFF"
-                                              : "PRAGMA synchronous = NORMAL");
+    int code = rps_database_exec(db, durability_full ? "PRAGMA synchronous = FULL"
+                                     : is_new_log    ? "PRAGMA synchronous = OFF"
+                                                     : "PRAGMA synchronous = NORMAL");
 
     if (code == SQLITE_OK)
         code = rps_schema_bring_up_to_date(db);
