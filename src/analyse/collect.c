@@ -232,15 +232,6 @@ int rps_collect_add(struct rps_collect *collect, int track, const struct rps_per
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static size_t event_count(const struct rps_plan *plan)
-{
-    size_t count = 0;
-
-    for (int n = 0; n < plan->set_count; n++)
-        count += (size_t)plan->set[n].event_count;
-    return count;
-}
-
 int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *options,
                     struct rps_error *err)
 {
@@ -256,7 +247,7 @@ int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *
     result = rps_sources_choose(options, &collect->sources, err);
     collect->signal_count = collect->sources.count * collect->track_count;
     if (options->level > 0 && options->name_count == 0 && !options->as_shown)
-        collect->reach_count = event_count(options->plan) + 1;
+        collect->reach_count = rps_sources_events(options->plan) + 1;
     collect->operand =
         calloc((size_t)rps_plan_operand_count(options->plan), sizeof(*collect->operand));
     if (result == 0 && !collect->operand)

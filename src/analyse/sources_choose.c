@@ -96,9 +96,9 @@ static void append(struct rps_sources *sources, struct rps_source source)
     sources->source[sources->count++] = source;
 }
 
-static size_t most(const struct rps_plan *plan)
+size_t rps_sources_events(const struct rps_plan *plan)
 {
-    size_t count = 1 + (size_t)plan->metric_count;
+    size_t count = 0;
 
     for (int n = 0; n < plan->set_count; n++)
         count += (size_t)plan->set[n].event_count;
@@ -181,7 +181,9 @@ int rps_sources_choose(const struct rps_collect_options *options, struct rps_sou
     struct rps_sources sources = {0};
     int result = 0;
 
-    sources.source = calloc(most(options->plan), sizeof(*sources.source));
+    sources.source =
+        calloc(rps_sources_events(options->plan) + (size_t)options->plan->metric_count + 1,
+               sizeof(*sources.source));
     if (!sources.source)
         return rps_error_memory(err);
     for (size_t i = 0; i < options->name_count && result == 0; i++)
