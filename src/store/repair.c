@@ -59,12 +59,12 @@ static int open_refused(const char *path, sqlite3 **ret)
 /* Hold one state of what was opened; it must have tables. An SQLite code. */
 static int hold(struct repair *repair)
 {
-    sqlite3_int64 tables = 0;
+    int64_t tables = 0;
     /* a page with one cell that is too large has others */
     int code = rps_database_exec(repair->from, "PRAGMA cell_size_check = OFF; BEGIN");
 
     if (code == SQLITE_OK)
-        code = rps_database_number(repair->from, "SELECT count(*) FROM sqlite_schema", &tables);
+        code = rps_database_ask(repair->from, &tables, "SELECT count(*) FROM sqlite_schema", "");
     return code == SQLITE_OK && tables == 0 ? SQLITE_NOTADB : code;
 }
 

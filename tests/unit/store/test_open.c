@@ -277,7 +277,7 @@ static void older_formats(void **state)
 {
     const char *path = fixture_path(state, "s");
     struct rps_error err;
-    sqlite3_int64 unknown = 0;
+    int64_t unknown = 0;
     sqlite3 *db = NULL;
 
     fixture_store(path);
@@ -294,7 +294,7 @@ static void older_formats(void **state)
     assert_int_equal(fixture_number(path, "PRAGMA user_version"), 1000);
     assert_int_equal(rps_database_open_read(path, &db, &err), 0);
     assert_int_equal(
-        rps_database_number(db, "SELECT count(*) FROM finest WHERE missed IS NULL", &unknown),
+        rps_database_ask(db, &unknown, "SELECT count(*) FROM finest WHERE missed IS NULL", ""),
         SQLITE_OK);
     assert_int_equal(unknown, fixture_number(path, "SELECT count(*) FROM period"));
     assert_int_not_equal(rps_database_exec(db, "CREATE TEMP TABLE t (a)"), SQLITE_OK);
