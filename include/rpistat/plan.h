@@ -141,6 +141,17 @@ enum rps_operand {
     RPS_OPERAND_EVENTS,
 };
 
+/* The event set that an operand is of, -1: of none; and its slot there. */
+static inline int rps_operand_set(int operand)
+{
+    return operand >= RPS_OPERAND_EVENTS ? (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX : -1;
+}
+
+static inline int rps_operand_slot(int operand)
+{
+    return (operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX;
+}
+
 /* Number of operands of the plan's formulas. */
 int rps_plan_operand_count(const struct rps_plan *plan);
 

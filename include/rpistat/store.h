@@ -290,7 +290,7 @@ struct rps_system_row {
     int64_t length_us;            /* sum over the readings: pauses are no part of it */
     uint64_t readings[RPS_SYSTEM_SLOT_MAX]; /* by slot: in which it was known; 0: in none, and the
                                                next three say nothing */
-    int64_t sum[RPS_SYSTEM_SLOT_MAX];       /* over them; a gauge's mean over time is sum / readings */
+    int64_t sum[RPS_SYSTEM_SLOT_MAX];   /* over them; a gauge's mean over time is sum / readings */
     double lowest[RPS_SYSTEM_SLOT_MAX]; /* of a reading, a counter's per second; whole numbers */
     double highest[RPS_SYSTEM_SLOT_MAX];
 };

@@ -79,9 +79,8 @@ uint64_t rps_writer_lost_rows(struct rps_writer *writer);
 
 /* Change the store behind rps_writer_end, in one transaction: what `change` does, which returns an
  * SQLite code. RPS_FAILED with a sentence. */
-int rps_writer_change(struct rps_writer *writer,
-                      int (*change)(void *context, struct sqlite3 *db), void *context,
-                      struct rps_error *err);
+int rps_writer_change(struct rps_writer *writer, int (*change)(void *context, struct sqlite3 *db),
+                      void *context, struct rps_error *err);
 
 /*
  * Change run `run_id` of the store at path, beside recorders and readers, in one transaction: what

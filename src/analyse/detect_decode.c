@@ -216,27 +216,26 @@ static void collect(struct rps_arena *arena, const struct decoder *d,
         labels->label[k] = d->label[segmentation->first[k]];
 }
 
-/* By how much it is better that a segment has its own label than another one. */
-static double better_by(struct decoder *d, const struct rps_segmentation *segmentation,
-                        const struct rps_labels *labels, size_t k, size_t other)
-{
-    size_t from = segmentation->first[k], to = segmentation->first[k + 1];
-    double sum = 0;
-
-    for (size_t i = from; i < to; i++) {
-        find_costs(d, i);
-        sum += d->cost[labels->label[other]] - d->cost[labels->label[k]];
-    }
-    return sum;
-}
-
+/* By how much it is better that each segment has its own label than that of a neighbour. */
 static void find_apart(struct rps_arena *arena, struct decoder *d,
                        const struct rps_segmentation *segmentation, struct rps_labels *labels)
 {
-    labels->apart = rps_arena_get(arena, segmentation->count, sizeof(*labels->apart));
-    for (size_t k = 1; k < segmentation->count; k++)
-        labels->apart[k] = fmin(better_by(d, segmentation, labels, k, k - 1),
-                                better_by(d, segmentation, labels, k - 1, k));
+    const int *label = labels->label;
+    size_t count = segmentation->count;
+
+    labels->apart = rps_arena_get(arena, count, sizeof(*labels->apart));
+    for (size_t k = 0; k < count; k++) {
+        double before = 0, behind = 0;
+
+        for (size_t i = segmentation->first[k]; i < segmentation->first[k + 1]; i++) {
+            find_costs(d, i);
+            before += d->cost[label[k > 0 ? k - 1 : k]] - d->cost[label[k]];
+            behind += d->cost[label[k + 1 < count ? k + 1 : k]] - d->cost[label[k]];
+        }
+        labels->apart[k] = fmin(labels->apart[k], before);
+        if (k + 1 < count)
+            labels->apart[k + 1] = behind;
+    }
 }
 
 double rps_decode_penalty(const struct rps_observed *observed,

@@ -28,9 +28,10 @@ struct rps_model {
 
 /*
  * Find the model of constants (constants NULL), or with lines; constants are then the candidates
- * that the former used. A model whose criterion is not below `beat` after the choice of penalties
- * is given up. observed's gains are the model's afterwards. *ret_few: the candidates that any of
- * the segmentations on the path may have used.
+ * that the former used. signals, of which observed was made, tell which segments are alike. A model
+ * whose criterion is not below `beat` after the choice of penalties is given up. observed's gains
+ * are the model's afterwards. *ret_few: the candidates that any of the segmentations on the path may
+ * have used.
  */
 struct rps_model rps_model_find(struct rps_arena *arena, struct rps_observed *observed,
                                 const struct rps_signals *signals,

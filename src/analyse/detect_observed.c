@@ -1,9 +1,6 @@
 /*
  * Preparing: from the caller's signals to rows of noise units.
  *
- * Outliers are drawn in, not left out: a value left out would be a missing one, and a real change
- * may begin with it. Levels of a step survive a running median, so changes are not blurred.
- *
  * Noise is estimated from differences of neighbours. That is only to start with: autocorrelation
  * makes it too small, which the choice of the penalty finds out.
  */
@@ -13,13 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "detect_clip.h"
 #include "detect_math.h"
-
-#define MEDIAN_REACH 3
-#define WINDOW       7
-
-/* Outliers are rare below this share. */
-#define RARE_SHARE 0.02
 
 /* Estimates of deviations take at most so many values. */
 #define SAMPLE_MAX 8192
@@ -108,120 +100,25 @@ static int find_scale(const struct rps_signals *signals, size_t signal, int *ret
     return any && high > low && high / 2 - low / 2 > RANGE_MIN * largest;
 }
 
-static void order(double *a, double *b)
-{
-    double low = *b < *a ? *b : *a, high = *b < *a ? *a : *b;
-
-    *a = low;
-    *b = high;
-}
-
-/* Median of seven; a network of comparisons that needs no branches. */
-static double median_of_seven(const double *value)
-{
-    double v[7];
-
-    memcpy(v, value, sizeof(v));
-    order(&v[0], &v[5]);
-    order(&v[0], &v[3]);
-    order(&v[1], &v[6]);
-    order(&v[2], &v[4]);
-    order(&v[0], &v[1]);
-    order(&v[3], &v[5]);
-    order(&v[2], &v[6]);
-    order(&v[2], &v[3]);
-    order(&v[3], &v[6]);
-    order(&v[4], &v[5]);
-    order(&v[1], &v[4]);
-    order(&v[1], &v[3]);
-    order(&v[3], &v[4]);
-    return v[3];
-}
-
-static double running_median(const double *value, size_t count, size_t at)
-{
-    size_t reach = at < count - 1 - at ? at : count - 1 - at;
-    double few[2 * MEDIAN_REACH];
-
-    if (reach >= MEDIAN_REACH)
-        return median_of_seven(value + at - MEDIAN_REACH);
-    memcpy(few, value + at - reach, (2 * reach + 1) * sizeof(*few));
-    return rps_select_rank(few, 2 * reach + 1, reach);
-}
-
 /* Deviation of the values from their running median. */
 static double clip_deviation(struct preparation *job, size_t count)
 {
     size_t step = count / SAMPLE_MAX + 1, taken = 0;
 
     for (size_t i = 0; i < count; i += step)
-        job->sample[taken++] = job->seen[i] - running_median(job->seen, count, i);
+        job->sample[taken++] = job->seen[i] - rps_clip_median(job->seen, count, i);
     return rps_robust_deviation(job->sample, taken);
 }
 
-/*
- * What a value is an outlier from: the running median, or near an end, where there is none of
- * seven, the one of the seven that there are; but a ramp goes on there, so the nearer of it and of
- * where its steps lead. The first and last period of a run are the ones that are most often like no
- * other.
- */
-static double reference(const double *value, size_t count, size_t at)
-{
-    size_t first = at < MEDIAN_REACH ? 0 : count - WINDOW;
-    double step[WINDOW - 1], level, led;
-
-    if (count < WINDOW || (at >= MEDIAN_REACH && at + MEDIAN_REACH < count))
-        return running_median(value, count, at);
-    for (size_t k = 0; k + 1 < WINDOW; k++)
-        step[k] = value[first + k + 1] - value[first + k];
-    level = median_of_seven(value + first);
-    led = level + (rps_select_rank(step, WINDOW - 1, 2) + rps_select_rank(step, WINDOW - 1, 3)) /
-                      2 * ((double)at - (double)(first + MEDIAN_REACH));
-    return fabs(value[at] - led) < fabs(value[at] - level) ? led : level;
-}
-
-/* Are so many values around so near that their median must be, too? Spares most medians. */
-static int has_company(const double *value, size_t count, size_t at, double limit)
-{
-    const double *v = value + at;
-
-    if (at < MEDIAN_REACH || count - at <= MEDIAN_REACH)
-        return 0;
-    return (fabs(v[-1] - v[0]) <= limit) + (fabs(v[1] - v[0]) <= limit) +
-               (fabs(v[-2] - v[0]) <= limit) + (fabs(v[2] - v[0]) <= limit) +
-               (fabs(v[-3] - v[0]) <= limit) + (fabs(v[3] - v[0]) <= limit) >=
-           MEDIAN_REACH;
-}
-
-/*
- * Draw outliers in, from job->seen to job->clean: to the running median when they are rare, to the
- * limit when they are not, since then their number may be what changes. Those that so many values
- * of noise would not hold are noted in job->wild.
- */
+/* Draw outliers in, from job->seen to job->clean; those that so many values of noise would not hold
+ * are noted in job->wild. */
 static void clip(struct preparation *job, size_t count, double deviation)
 {
     double limit = RPS_CLIP_DEVIATIONS * deviation;
     double values = (double)job->out->count * (double)job->out->width;
     double wild = fmax(limit, (sqrt(2 * log(values)) + 0.5) * deviation);
 
-    size_t far = 0;
-
-    memset(job->wild, 0, count);
-    memcpy(job->clean, job->seen, count * sizeof(*job->clean));
-    for (size_t i = 0; i < count && limit > 0; i++) {
-        if (has_company(job->seen, count, i, limit))
-            continue;
-        job->clean[i] = reference(job->seen, count, i);
-        job->wild[i] = fabs(job->seen[i] - job->clean[i]) > wild;
-        if (fabs(job->seen[i] - job->clean[i]) > limit)
-            far++;
-        else
-            job->clean[i] = job->seen[i];
-    }
-    for (size_t i = 0; i < count && (double)far > RARE_SHARE * (double)count; i++) {
-        if (job->clean[i] < job->seen[i] || job->clean[i] > job->seen[i])
-            job->clean[i] += job->seen[i] > job->clean[i] ? limit : -limit;
-    }
+    rps_clip(job->seen, count, limit, wild, job->clean, job->wild);
 }
 
 /*

@@ -1,22 +1,10 @@
-/*
- * Sources: which quantities of a plan become signals, and their values.
- *
- * A metric over the events of several sets has a value once a rotation only. Carrying its last
- * value forward was tried and dropped: copies are correlated, and invent changes. The rates of its
- * events per clock tick say the same, each seen in its own periods, since the clock is counted in
- * all.
- */
+/* The values of sources, in a stretch and over all. */
 #include "sources.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "detect_math.h"
 #include "rpistat/clock.h"
-
-#define NAMES_SIZE 512
 
 /* Standard deviation, relative to the mean, of a large count; and of a large ratio at least, and at
  * most where it wanders. */
@@ -65,81 +53,6 @@
 /* Stands for the count of what is known exactly. */
 #define COUNT_EXACT 1e12
 
-void rps_sources_free(struct rps_sources *sources)
-{
-    free(sources->source);
-    *sources = (struct rps_sources){0};
-}
-
-/* --- what a source is ------------------------------------------------------------------------- */
-
-static int event_set(int operand)
-{
-    return operand >= RPS_OPERAND_EVENTS ? (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX : -1;
-}
-
-/* Does the count of the event depend on what other programs do? */
-static int is_others(const struct rps_event *event)
-{
-    return strcmp(event->role, "context_switches") == 0 ||
-           strcmp(event->role, "cpu_migrations") == 0;
-}
-
-static const struct rps_event *event_of(const struct rps_plan *plan, int operand)
-{
-    return &plan->set[event_set(operand)].event[(operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX];
-}
-
-static struct rps_source of_metric(const struct rps_plan *plan, int m)
-{
-    const struct rps_metric *metric = &plan->metric[m];
-    struct rps_source source = {.metric = m, .set = -1, .slot = -1, .home = RPS_SOURCE_ANY};
-    int over_time = 0;
-
-    snprintf(source.name, sizeof(source.name), "%s", metric->name);
-    for (int i = 0; i < metric->formula.step_count; i++) {
-        const struct rps_formula_step *step = &metric->formula.step[i];
-        int set = step->op == RPS_FORMULA_OPERAND ? event_set(step->operand) : -1;
-
-        if (step->op == RPS_FORMULA_OPERAND && step->operand == RPS_OPERAND_SECONDS)
-            over_time = 1;
-        if (set >= 0 && source.home != set)
-            source.home = source.home == RPS_SOURCE_ANY ? set : RPS_SOURCE_ACROSS;
-        if (set >= 0 && is_others(event_of(plan, step->operand)))
-            source.others = 1;
-    }
-    if (!over_time)
-        source.kind = RPS_SOURCE_RATIO;
-    else
-        source.kind = strchr(metric->unit, '%') ? RPS_SOURCE_USE : RPS_SOURCE_RATE;
-    source.elapsed = source.kind == RPS_SOURCE_USE;
-    return source;
-}
-
-static struct rps_source of_event(const struct rps_plan *plan, int set, int slot)
-{
-    struct rps_source source = {.metric = -1,
-                                .set = set,
-                                .slot = slot,
-                                .home = set,
-                                .kind = RPS_SOURCE_RATIO,
-                                .others = is_others(&plan->set[set].event[slot])};
-
-    snprintf(source.name, sizeof(source.name), "%s", plan->set[set].event[slot].name);
-    return source;
-}
-
-static struct rps_source of_cpu_use(void)
-{
-    return (struct rps_source){.name = RPS_COLLECT_CPU_USE,
-                               .metric = -1,
-                               .set = -1,
-                               .slot = -1,
-                               .home = RPS_SOURCE_ANY,
-                               .elapsed = 1,
-                               .kind = RPS_SOURCE_USE};
-}
-
 /* --- what it is worth in a stretch ------------------------------------------------------------ */
 
 /* The counts that a value is made of. By chance it has a relative variance of 1 / above +
@@ -156,10 +69,10 @@ static double together(double a, double b)
 
 static double raw_count(const struct rps_tally *tally, int operand)
 {
-    int set = event_set(operand);
+    int set = rps_operand_set(operand);
 
     return set >= 0 && set < tally->set_count
-               ? (double)tally->set[set].count[(operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX]
+               ? (double)tally->set[set].count[rps_operand_slot(operand)]
                : INFINITY;
 }
 
@@ -401,123 +314,4 @@ double rps_source_transform(const struct rps_source *source, double *value, size
     if (source->kind != RPS_SOURCE_USE)
         return 1;
     return fmin(fmax(USE_VARIATION, USE_WANDERS * use_noise(value, count)), USE_VARIATION_MAX);
-}
-
-/* --- choosing --------------------------------------------------------------------------------- */
-
-/* Append; there is room for every metric and event of the plan and one more. */
-static void append(struct rps_sources *sources, struct rps_source source)
-{
-    for (size_t i = 0; i < sources->count; i++) {
-        if (strcmp(sources->source[i].name, source.name) == 0)
-            return;
-    }
-    sources->source[sources->count++] = source;
-}
-
-static size_t most(const struct rps_plan *plan)
-{
-    size_t count = 1 + (size_t)plan->metric_count;
-
-    for (int n = 0; n < plan->set_count; n++)
-        count += (size_t)plan->set[n].event_count;
-    return count;
-}
-
-/* The rates of the events in a formula. */
-static void append_events(struct rps_sources *sources, const struct rps_plan *plan,
-                          const struct rps_formula *formula)
-{
-    for (int i = 0; i < formula->step_count; i++) {
-        int operand = formula->step[i].operand;
-
-        if (formula->step[i].op == RPS_FORMULA_OPERAND && operand >= RPS_OPERAND_EVENTS)
-            append(sources, of_event(plan, event_set(operand),
-                                     (operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX));
-    }
-}
-
-static void choose_all(struct rps_sources *sources, const struct rps_plan *plan, int by_rotation)
-{
-    for (int m = 0; m < plan->metric_count; m++) {
-        struct rps_source source = of_metric(plan, m);
-
-        if (source.home == RPS_SOURCE_ACROSS && !by_rotation)
-            append_events(sources, plan, &plan->metric[m].formula);
-        else
-            append(sources, source);
-    }
-    for (int n = 0; plan->metric_count == 0 && n < plan->set_count; n++) {
-        for (int slot = 0; slot < plan->set[n].event_count; slot++)
-            append(sources, of_event(plan, n, slot));
-    }
-    append(sources, of_cpu_use());
-}
-
-/* The names that --metric may have, cut where there is no room. */
-static int unknown(const struct rps_plan *plan, const char *name, struct rps_error *err)
-{
-    char names[NAMES_SIZE] = "";
-    size_t used = 0;
-
-    for (int m = 0; m < plan->metric_count && used + RPS_NAME_SIZE + 8 < sizeof(names); m++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", plan->metric[m].name);
-    return rps_error_set(
-        err, RPS_USAGE,
-        "the run has no metric '%s'; it has %s" RPS_COLLECT_CPU_USE " and its events", name, names);
-}
-
-static int choose_name(struct rps_sources *sources, const struct rps_plan *plan, const char *name,
-                       struct rps_error *err)
-{
-    for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, name) == 0) {
-            append(sources, of_metric(plan, m));
-            return 0;
-        }
-    }
-    for (int n = 0; n < plan->set_count; n++) {
-        for (int slot = 0; slot < plan->set[n].event_count; slot++) {
-            if (strcmp(plan->set[n].event[slot].name, name) == 0) {
-                append(sources, of_event(plan, n, slot));
-                return 0;
-            }
-        }
-    }
-    if (strcmp(name, RPS_COLLECT_CPU_USE) != 0)
-        return unknown(plan, name, err);
-    append(sources, of_cpu_use());
-    return 0;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(((const struct rps_source *)a)->name, ((const struct rps_source *)b)->name);
-}
-
-int rps_sources_choose(const struct rps_collect_options *options, struct rps_sources *ret,
-                       struct rps_error *err)
-{
-    struct rps_sources sources = {0};
-    int result = 0;
-
-    sources.source = calloc(most(options->plan), sizeof(*sources.source));
-    if (!sources.source)
-        return rps_error_memory(err);
-    for (size_t i = 0; i < options->name_count && result == 0; i++)
-        result = choose_name(&sources, options->plan, options->name[i], err);
-    if (options->name_count == 0)
-        choose_all(&sources, options->plan, options->by_rotation);
-    if (options->together)
-        qsort(sources.source, sources.count, sizeof(*sources.source), compare_names);
-    for (size_t i = 0; i < sources.count; i++) {
-        sources.source[i].named = options->name_count > 0;
-        sources.source[i].elapsed |= (options->name_count > 0 || options->as_shown) &&
-                                     sources.source[i].kind == RPS_SOURCE_RATE;
-    }
-    if (result < 0)
-        rps_sources_free(&sources);
-    else
-        *ret = sources;
-    return result;
 }

@@ -49,6 +49,9 @@ int rps_sources_choose(const struct rps_collect_options *options, struct rps_sou
                        struct rps_error *err);
 void rps_sources_free(struct rps_sources *sources);
 
+/* Events of all sets. */
+size_t rps_sources_events(const struct rps_plan *plan);
+
 /* A source in a stretch. */
 struct rps_sight {
     double value;  /* not transformed; NaN: not seen */

@@ -350,8 +350,8 @@ int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *f
         if (formula->step[i].op != RPS_FORMULA_OPERAND)
             continue;
         over_time = over_time || operand == RPS_OPERAND_SECONDS;
-        set = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
-        if (operand >= RPS_OPERAND_EVENTS && set < tally->set_count && rps_tally_hardly(tally, set))
+        set = rps_operand_set(operand);
+        if (set >= 0 && set < tally->set_count && rps_tally_hardly(tally, set))
             return 0;
     }
     return over_time || (double)tally->enabled_ns >= TALLY_LEAST_USE * (double)tally->length_ns;

@@ -39,13 +39,13 @@ static struct rps_formula operand_alone(int operand)
 /* The event that an operand is the count of, or NULL. */
 static const struct rps_event *event_of(const struct rps_plan *plan, int operand)
 {
-    int set = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
+    int set = rps_operand_set(operand);
 
     if (operand == RPS_OPERAND_CLOCK)
         return &plan->clock;
-    if (operand < RPS_OPERAND_EVENTS || set >= plan->set_count)
+    if (set < 0 || set >= plan->set_count)
         return NULL;
-    return &plan->set[set].event[(operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX];
+    return &plan->set[set].event[rps_operand_slot(operand)];
 }
 
 /* 1 when there may be a value: all its events were counted. */

@@ -64,12 +64,11 @@ static int came_before(const struct rps_formula *formula, int step)
  * one. 0 for what is no event. */
 static double chance_of(const struct rps_tally *tally, int operand)
 {
-    int set = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
-    int slot = (operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX;
+    int set = rps_operand_set(operand), slot = rps_operand_slot(operand);
     const struct rps_set_tally *of;
     double scale = 1;
 
-    if (operand < RPS_OPERAND_EVENTS || set >= tally->set_count)
+    if (set < 0 || set >= tally->set_count)
         return 0;
     of = &tally->set[set];
     if (of->counted_ns[slot] > 0)

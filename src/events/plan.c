@@ -135,8 +135,8 @@ const char *rps_plan_operand_name(const struct rps_plan *plan, int operand)
         return "";
     if (operand < RPS_OPERAND_EVENTS)
         return fixed_operands[operand];
-    n = (operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
-    slot = (operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX;
+    n = rps_operand_set(operand);
+    slot = rps_operand_slot(operand);
     if (n >= plan->set_count || slot >= plan->set[n].event_count)
         return "";
     return plan->set[n].event[slot].name;

@@ -13,8 +13,7 @@ static int is_mean(const struct rps_plan *plan, const struct rps_formula *formul
 
     return rps_plan_is_gauge(plan, formula) && formula->step_count > 2 &&
            step[1].op == RPS_FORMULA_OPERAND && step[1].operand >= RPS_OPERAND_EVENTS &&
-           (step[0].operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX ==
-               (step[1].operand - RPS_OPERAND_EVENTS) / RPS_SLOT_MAX;
+           rps_operand_set(step[0].operand) == rps_operand_set(step[1].operand);
 }
 
 static int find_metric(const struct rps_plan *plan, const struct rps_event *event)
@@ -57,7 +56,7 @@ static const struct rps_formula *formula_of(const struct rps_gauges *gauges, uin
 
 int rps_gauges_time_slot(const struct rps_gauges *gauges, uint32_t set_no, int slot)
 {
-    return (formula_of(gauges, set_no, slot)->step[1].operand - RPS_OPERAND_EVENTS) % RPS_SLOT_MAX;
+    return rps_operand_slot(formula_of(gauges, set_no, slot)->step[1].operand);
 }
 
 double rps_gauges_mean(const struct rps_gauges *gauges, uint32_t set_no, int slot, uint64_t sum,

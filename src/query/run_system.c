@@ -3,11 +3,14 @@
 
 #include <math.h>
 
-#define US_PER_S   1e6
-#define ONE_LEAST  .9 /* threads on average */
-#define ONE_THREAD 1.05
-#define SLEEPS_LEAST                                                                               \
-    .5 /* of its threads' time, and as much of that in one thing: it sleeps in it */
+#define US_PER_S 1e6
+
+/* Threads on average that are one. */
+#define ONE_LEAST .9
+#define ONE_MOST  1.05
+
+/* Of its threads' time, and as much of that in one thing: it sleeps in it. */
+#define SLEEPS_LEAST .5
 
 const char *const rps_sleep_words[RPS_SLEEPS] = {
     [RPS_SLEEP_IO] = "block I/O",
@@ -189,7 +192,7 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
 int rps_system_time_is_of_one(const struct rps_system_time *time)
 {
     return time->elapsed_s > 0 && time->threads_s >= ONE_LEAST * time->elapsed_s &&
-           time->threads_s <= ONE_THREAD * time->elapsed_s;
+           time->threads_s <= ONE_MOST * time->elapsed_s;
 }
 
 double rps_system_taken(double on_s, double wait_s, double most_s)

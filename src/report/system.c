@@ -10,16 +10,14 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define WAITED_TOLD .1  /* of the time that a CPU was wanted: somebody had it, */
-#define WAIT_LEAST  .01 /* where that is so much of all time */
-#define STEAL_TOLD  .02 /* of the CPUs, taken by a hypervisor */
-#define LIMIT_TOLD  .05 /* of the time, stopped by a limit */
-#define SLEEPS_TOLD .1  /* of the sleep, in one thing */
-#define QUEUE_TOLD  .5  /* threads of the machine that wait, where its own are not known */
-#define KIB_PER_MIB 1024
-
-/* Of the threads' time, not known whether waiting or asleep. */
-#define UNKNOWN_TOLD .02
+#define WAITED_TOLD  .1  /* of the time that a CPU was wanted: somebody had it, */
+#define WAIT_LEAST   .01 /* where that is so much of all time */
+#define STEAL_TOLD   .02 /* of the CPUs, taken by a hypervisor */
+#define LIMIT_TOLD   .05 /* of the time, stopped by a limit */
+#define SLEEPS_TOLD  .1  /* of the sleep, in one thing */
+#define QUEUE_TOLD   .5  /* threads of the machine that wait, where its own are not known */
+#define UNKNOWN_TOLD .02 /* of the threads' time, not known whether waiting or asleep */
+#define KIB_PER_MIB  1024
 
 /* Longer times are told in minutes and hours. */
 #define MINUTES_FROM_S 100
@@ -73,6 +71,12 @@ static void say(struct sentences *to, const char *format, ...)
     to->used += strlen(to->text + to->used);
 }
 
+/* Begin a sentence. */
+static void next(struct sentences *to)
+{
+    say(to, "%s", to->used > 0 ? ". " : "");
+}
+
 static void say_seconds(struct sentences *to, double seconds)
 {
     char text[RPS_TEXT_NUMBER_SIZE];
@@ -101,12 +105,15 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
         count++;
     }
     for (int i = 0; i < count; i++) {
-        say(to, i > 0 ? ", " : ". Asleep: ");
+        if (i == 0)
+            next(to);
+        say(to, i > 0 ? ", " : "Asleep: ");
         say_seconds(to, time->asleep_in_s[order[i]]);
         say(to, " in %s", rps_sleep_words[order[i]]);
     }
     if (!isfinite(all_s)) {
-        say(to, ". Asleep: ");
+        next(to);
+        say(to, "Asleep: ");
         say_seconds(to, time->asleep_s);
         say(to, "; in what could not be read");
     }
@@ -150,7 +157,7 @@ static void say_unknown(struct sentences *to, const struct rps_system_time *time
 {
     if (!(time->unknown_s > UNKNOWN_TOLD * time->threads_s))
         return;
-    say(to, ". ");
+    next(to);
     say_seconds(to, time->unknown_s);
     say(to, " waiting or asleep, in programs or threads too short-lived to tell");
 }
@@ -178,13 +185,15 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     if (is_limited) {
         int is_one = rps_system_time_is_of_one(&time) && throttled_s <= limited_s;
 
-        say(&to, "%sIts control group's CPU limit stopped it for ", to.used > 0 ? ". " : "");
+        next(&to);
+        say(&to, "Its control group's CPU limit stopped it for ");
         say_seconds(&to, throttled_s);
         say(&to, "%s", is_one ? "" : ", all CPUs added up");
     }
-    if (stolen > STEAL_TOLD)
-        say(&to, "%sThe hypervisor took %.0f %% of the CPUs", to.used > 0 ? ". " : "",
-            100 * stolen);
+    if (stolen > STEAL_TOLD) {
+        next(&to);
+        say(&to, "The hypervisor took %.0f %% of the CPUs", 100 * stolen);
+    }
     return ret;
 }
 

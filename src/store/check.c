@@ -136,8 +136,8 @@ static int compare_schema(struct check *check)
 /* The tables, views and indexes against those of a new store of the same version. */
 static int check_schema(struct check *check, struct rps_error *err)
 {
-    sqlite3_int64 version = 0;
-    int code = rps_database_number(check->reader.db, "PRAGMA user_version", &version);
+    int64_t version = 0;
+    int code = rps_database_ask(check->reader.db, &version, "PRAGMA user_version", "");
 
     if (code == SQLITE_OK && version > RPS_STORE_VERSION) {
         rps_findings_add(&check->findings, RPS_FINDING_ODD,
@@ -318,13 +318,13 @@ int rps_store_run_is_sound(struct rps_reader *reader, int64_t run_id, char *why,
     struct first_finding first = {why, why_size};
     const struct rps_finding_sink sink = {&first, keep_first};
     struct rps_findings findings = {.sink = &sink};
-    sqlite3_int64 pages = 0;
+    int64_t pages = 0;
     sqlite3 *expected = NULL;
     int code = rps_schema_open(&expected);
 
     why[0] = '\0';
     /* its questions are about all rows of a run at once: they may do more, by the file's size */
-    if (rps_database_number(reader->db, "PRAGMA page_count", &pages) == SQLITE_OK)
+    if (rps_database_ask(reader->db, &pages, "PRAGMA page_count", "") == SQLITE_OK)
         reader->limit.calls_max += (int)(pages < INT32_MAX / 2 ? pages : INT32_MAX / 2);
     reader->limit.calls = 0;
     if (code == SQLITE_OK)

@@ -176,20 +176,6 @@ int rps_database_exec(sqlite3 *db, const char *sql)
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret)
-{
-    sqlite3_stmt *stmt = NULL;
-    int code = sqlite3_prepare_v2(db, sql, -1, &stmt, NULL);
-
-    if (code != SQLITE_OK)
-        return code;
-    code = rps_database_step(stmt);
-    if (code == SQLITE_ROW)
-        *ret = sqlite3_column_int64(stmt, 0);
-    sqlite3_finalize(stmt);
-    return code == SQLITE_ROW || code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
 int rps_database_each(sqlite3 *db, const char *sql, int64_t run_id,
                       int (*row)(void *context, sqlite3_stmt *stmt), void *context)
 {
@@ -228,13 +214,13 @@ int rps_database_copy(sqlite3 *from, const char *select, int64_t run_id, sqlite3
 
 int rps_database_space(sqlite3 *db, uint64_t *ret_bytes, uint64_t *ret_free_bytes)
 {
-    sqlite3_int64 bytes = 0, pages = 0, unused = 0;
-    int code = rps_database_number(db, "PRAGMA page_size", &bytes);
+    int64_t bytes = 0, pages = 0, unused = 0;
+    int code = rps_database_ask(db, &bytes, "PRAGMA page_size", "");
 
     if (code == SQLITE_OK)
-        code = rps_database_number(db, "PRAGMA page_count", &pages);
+        code = rps_database_ask(db, &pages, "PRAGMA page_count", "");
     if (code == SQLITE_OK)
-        code = rps_database_number(db, "PRAGMA freelist_count", &unused);
+        code = rps_database_ask(db, &unused, "PRAGMA freelist_count", "");
     *ret_bytes = (uint64_t)(bytes * pages);
     *ret_free_bytes = (uint64_t)(bytes * unused);
     return code;
@@ -279,9 +265,9 @@ static int system_error(sqlite3 *db)
 
 int rps_database_bound_log(sqlite3 *db, int64_t pages)
 {
-    sqlite3_int64 page_bytes = 0;
+    int64_t page_bytes = 0;
     char sql[128];
-    int code = rps_database_number(db, "PRAGMA page_size", &page_bytes);
+    int code = rps_database_ask(db, &page_bytes, "PRAGMA page_size", "");
 
     /* pragmas take no parameters */
     snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint = %d; PRAGMA journal_size_limit = %lld",

@@ -121,9 +121,6 @@ int rps_database_bound_log(sqlite3 *db, int64_t pages);
 /* Run constant SQL without parameters; an SQLite code. */
 int rps_database_exec(sqlite3 *db, const char *sql);
 
-/* The number in the first column of the first row that sql gives; an SQLite code. */
-int rps_database_number(sqlite3 *db, const char *sql, sqlite3_int64 *ret);
-
 /*
  * Hand every row that constant SQL gives to a function, until that returns another code than
  * SQLITE_OK. ?1, where it has one, is run_id. An SQLite code.

@@ -114,12 +114,12 @@ static int prepare_statements(struct rps_downsample *d)
 /* What --max-size leaves for the file when the log has its share. */
 static int set_bounds(struct rps_downsample *d)
 {
-    sqlite3_int64 page_bytes = 4096, pages, log;
-    int code = rps_database_number(d->db, "PRAGMA page_size", &page_bytes);
+    int64_t page_bytes = 4096, pages, log;
+    int code = rps_database_ask(d->db, &page_bytes, "PRAGMA page_size", "");
 
     if (code != SQLITE_OK || d->options.max_bytes / (uint64_t)page_bytes > INT32_MAX)
         return code;
-    pages = (sqlite3_int64)(d->options.max_bytes / (uint64_t)page_bytes);
+    pages = (int64_t)(d->options.max_bytes / (uint64_t)page_bytes);
     log = pages / LOG_PAGES_SHARE;
     log = log < LOG_PAGES_MIN ? LOG_PAGES_MIN : log > LOG_PAGES_MAX ? LOG_PAGES_MAX : log;
     d->pages_hard = pages - log - TRANSACTION_PAGES;

@@ -44,5 +44,4 @@ int rps_downsample_is_in_vain(const struct rps_downsample *downsample);
 /* Bytes that max_bytes must leave for a run, beside what the store holds already. */
 #define RPS_DOWNSAMPLE_ROOM_BYTES (UINT64_C(2) << 20)
 
-
 #endif

@@ -9,12 +9,12 @@
 
 static int read_identity(sqlite3 *db, struct rps_identity *ret)
 {
-    int code = rps_database_number(db, "PRAGMA application_id", &ret->application_id);
+    int code = rps_database_ask(db, &ret->application_id, "PRAGMA application_id", "");
 
     if (code == SQLITE_OK)
-        code = rps_database_number(db, "PRAGMA user_version", &ret->version);
+        code = rps_database_ask(db, &ret->version, "PRAGMA user_version", "");
     if (code == SQLITE_OK && ret->application_id == 0 && ret->version == 0)
-        code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &ret->tables);
+        code = rps_database_ask(db, &ret->tables, "SELECT count(*) FROM sqlite_schema", "");
     return code;
 }
 

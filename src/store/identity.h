@@ -5,12 +5,13 @@
 #define RPISTAT_STORE_IDENTITY_H
 
 #include <sqlite3.h>
+#include <stdint.h>
 
 #include "rpistat/error.h"
 
 struct rps_identity {
-    sqlite3_int64 application_id, version;
-    sqlite3_int64 tables; /* where both are 0 */
+    int64_t application_id, version;
+    int64_t tables; /* where both are 0 */
 };
 
 /* A database without content: new, or left by a recorder killed before its first commit. */

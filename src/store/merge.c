@@ -353,7 +353,7 @@ static int open_from(struct merge *merge, const char *path, const char *other,
                      struct rps_error *err)
 {
     struct stat here, there;
-    sqlite3_int64 version = 0;
+    int64_t version = 0;
     int code;
 
     if (other[0] != '\0' && stat(other, &there) < 0 && errno == ENOENT)
@@ -368,7 +368,7 @@ static int open_from(struct merge *merge, const char *path, const char *other,
                              path, other);
     code = rps_database_exec(merge->from->db, "BEGIN");
     if (code == SQLITE_OK)
-        code = rps_database_number(merge->from->db, "PRAGMA main.user_version", &version);
+        code = rps_database_ask(merge->from->db, &version, "PRAGMA main.user_version", "");
     if (code != SQLITE_OK)
         return rps_reader_error(merge->from, code, err);
     if (version > RPS_STORE_VERSION)

@@ -101,11 +101,11 @@ int rps_database_open_guarded(const char *name, int flags, sqlite3 **ret)
 /* Open for reading and prove it by reading; an SQLite code, *ret is to be closed in any case. */
 static int open_and_read(const char *name, int flags, sqlite3 **ret)
 {
-    sqlite3_int64 version;
+    int64_t version;
     int code = rps_database_open_guarded(name, flags, ret);
 
     if (code == SQLITE_OK)
-        code = rps_database_number(*ret, "PRAGMA user_version", &version);
+        code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
     return code;
 }
 
@@ -163,7 +163,7 @@ static int take_alone(sqlite3 *db)
 static int take_log_up(const char *name)
 {
     sqlite3 *db = NULL;
-    sqlite3_int64 application_id = 0;
+    int64_t application_id = 0;
     int code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
 
     if (code == SQLITE_OK)
@@ -171,7 +171,7 @@ static int take_log_up(const char *name)
     if (code == SQLITE_OK)
         code = take_alone(db);
     if (code == SQLITE_OK)
-        code = rps_database_number(db, "PRAGMA application_id", &application_id);
+        code = rps_database_ask(db, &application_id, "PRAGMA application_id", "");
     if (code == SQLITE_OK && application_id == RPS_STORE_APPLICATION_ID)
         code = rps_database_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     sqlite3_close(db);
@@ -307,14 +307,14 @@ void rps_database_tidy(const char *path)
     struct rps_error unheard;
     char *name = NULL;
     sqlite3 *db = NULL;
-    sqlite3_int64 version;
+    int64_t version;
 
     if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0 &&
         !rps_rights_is_others(path) && rps_path_check_read(path, &look, &unheard) == 0)
         name = rps_path_check_sqlite_path(path);
     if (name && !rps_path_check_has_log(name) &&
         open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
-        rps_database_number(db, "PRAGMA user_version", &version);
+        rps_database_ask(db, &version, "PRAGMA user_version", "");
     sqlite3_close(db);
     free(name);
     rps_rights_return(&before);
@@ -350,13 +350,13 @@ int rps_database_mark_interrupted(sqlite3 *db)
 /* The real write: mark the dead, and take the header's page to the disk whatever else is done. */
 static int prove(sqlite3 *db)
 {
-    sqlite3_int64 version = 0;
+    int64_t version = 0;
     char sql[64];
     int code = rps_database_exec(db, "BEGIN IMMEDIATE");
 
     if (code != SQLITE_OK)
         return code;
-    code = rps_database_number(db, "PRAGMA user_version", &version);
+    code = rps_database_ask(db, &version, "PRAGMA user_version", "");
     if (code == SQLITE_OK) {
         /* a pragma takes no parameters */
         snprintf(sql, sizeof(sql), "PRAGMA user_version = %d", (int)version);
@@ -416,10 +416,9 @@ static int set_wal_mode(sqlite3 *db, int *ret_set)
  * beginning nothing is read, and nothing has been taken up into the store. */
 static int fill_and_prove(sqlite3 *db, bool is_new_log, bool durability_full)
 {
-    int code =
-        rps_database_exec(db, durability_full ? "PRAGMA synchronous = FULL"
-                              : is_new_log    ? "PRAGMA synchronous = OFF"
-                                              : "PRAGMA synchronous = NORMAL");
+    int code = rps_database_exec(db, durability_full ? "PRAGMA synchronous = FULL"
+                                     : is_new_log    ? "PRAGMA synchronous = OFF"
+                                                     : "PRAGMA synchronous = NORMAL");
 
     if (code == SQLITE_OK)
         code = rps_schema_bring_up_to_date(db);
@@ -436,7 +435,7 @@ static int connect_write(const char *path, const char *name,
                          const struct rps_database_options *options, bool alone, int *ret_set,
                          sqlite3 **ret, struct rps_error *err)
 {
-    sqlite3_int64 version;
+    int64_t version;
     bool is_new_log = !rps_path_check_has_log(name);
     int code = open_connection(name, SQLITE_OPEN_READWRITE, ret);
 
@@ -449,7 +448,7 @@ static int connect_write(const char *path, const char *name,
         code = rps_database_exec(*ret, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
                                        "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
     if (code == SQLITE_OK)
-        code = rps_database_number(*ret, "PRAGMA user_version", &version);
+        code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
     if (code == SQLITE_OK && rps_schema_check(*ret, path, err) < 0)
         return RPS_FAILED;
     if (code == SQLITE_OK)

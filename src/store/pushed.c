@@ -72,12 +72,12 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
 /* Is it one that an earlier push made, or an empty file? An SQLite code. */
 static int identify(sqlite3 *db, int *ret_ours, int *ret_new)
 {
-    sqlite3_int64 ours = 0, tables = 0;
-    int code = rps_database_number(db, "SELECT count(*) FROM sqlite_schema", &tables);
+    int64_t ours = 0, tables = 0;
+    int code = rps_database_ask(db, &tables, "SELECT count(*) FROM sqlite_schema", "");
 
     if (code == SQLITE_OK)
-        code = rps_database_number(
-            db, "SELECT application_id = " APPLICATION_ID " FROM pragma_application_id", &ours);
+        code = rps_database_ask(
+            db, &ours, "SELECT application_id = " APPLICATION_ID " FROM pragma_application_id", "");
     *ret_ours = ours != 0;
     *ret_new = !ours && tables == 0;
     return code;

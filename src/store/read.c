@@ -60,13 +60,16 @@ static int read_number(struct rps_reader *reader, const char *sql, int64_t numbe
 int rps_reader_no_run(struct rps_reader *reader, const char *what, struct rps_error *err)
 {
     int64_t count = 0, first = 0, last = 0;
+    int code = rps_database_ask(reader->db, &count, "SELECT count(*) FROM run", "");
     int is_default = strcmp(reader->path, RPS_STORE_DEFAULT_PATH) == 0;
     const char *option = is_default ? "" : " -i ", *path = is_default ? "" : reader->path;
 
-    if (read_number(reader, "SELECT count(*) FROM run WHERE ?1", 1, &count, err) < 0 ||
-        read_number(reader, "SELECT min(run_id) FROM run WHERE ?1", 1, &first, err) < 0 ||
-        read_number(reader, "SELECT max(run_id) FROM run WHERE ?1", 1, &last, err) < 0)
-        return RPS_FAILED;
+    if (code == SQLITE_OK)
+        code = rps_database_ask(reader->db, &first, "SELECT min(run_id) FROM run", "");
+    if (code == SQLITE_OK)
+        code = rps_database_ask(reader->db, &last, "SELECT max(run_id) FROM run", "");
+    if (code != SQLITE_OK)
+        return rps_reader_error(reader, code, err);
     if (count == 0)
         return rps_error_set(err, RPS_FAILED,
                              "%s: %s holds no run yet; record one with `rpistat COMMAND`", what,

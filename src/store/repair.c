@@ -29,7 +29,6 @@
 
 struct repair {
     const char *path;
-    char *new_path;
     sqlite3 *from;
     int damaged; /* descriptor of a file that SQLite cannot read as a store; else -1 */
     char *copy;  /* owned: path of a copy of it that has a schema again; NULL: none was needed */
@@ -60,12 +59,12 @@ static int open_refused(const char *path, sqlite3 **ret)
 /* Hold one state of what was opened; it must have tables. An SQLite code. */
 static int hold(struct repair *repair)
 {
-    sqlite3_int64 tables = 0;
+    int64_t tables = 0;
     /* a page with one cell that is too large has others */
     int code = rps_database_exec(repair->from, "PRAGMA cell_size_check = OFF; BEGIN");
 
     if (code == SQLITE_OK)
-        code = rps_database_number(repair->from, "SELECT count(*) FROM sqlite_schema", &tables);
+        code = rps_database_ask(repair->from, &tables, "SELECT count(*) FROM sqlite_schema", "");
     return code == SQLITE_OK && tables == 0 ? SQLITE_NOTADB : code;
 }
 
@@ -274,11 +273,9 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
 {
     const struct rps_database_options options = {0};
     struct repair *repair = context;
-    int result = rps_database_fill_store(repair->new_path, name, err), code;
+    int result = rps_database_open_write(name, &options, &repair->to.db, err), code;
 
     repair->to.path = (char *)(uintptr_t)name;
-    if (result == 0)
-        result = rps_database_open_write(name, &options, &repair->to.db, err);
     if (result < 0)
         return result;
     code =
@@ -300,10 +297,7 @@ static int fill_new(void *context, const char *name, struct rps_error *err)
 int rps_store_repair(const char *path, const char *new_path, const struct rps_finding_sink *sink,
                      struct rps_repair_result *ret, struct rps_error *err)
 {
-    struct repair repair = {.path = path,
-                            .new_path = (char *)(uintptr_t)new_path,
-                            .findings.sink = sink,
-                            .damaged = -1};
+    struct repair repair = {.path = path, .findings.sink = sink, .damaged = -1};
     struct rps_rights_before before = {0};
     struct stat status;
     int result = 0;

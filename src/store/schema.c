@@ -80,14 +80,14 @@ int rps_schema_complete_for_reading(sqlite3 *db)
 
 int rps_schema_bring_up_to_date(sqlite3 *db)
 {
-    sqlite3_int64 version = 0;
+    int64_t version = 0;
     char marks[128];
     int code = rps_database_exec(db, "BEGIN IMMEDIATE");
 
     if (code != SQLITE_OK)
         return code;
     /* asked inside the transaction: another recorder may be creating the store right now */
-    code = rps_database_number(db, "PRAGMA user_version", &version);
+    code = rps_database_ask(db, &version, "PRAGMA user_version", "");
     if (code == SQLITE_OK && version < RPS_STORE_VERSION) {
         code = version == 0 ? rps_database_exec(db, rps_embedded_schema[0].text) /* it is empty */
                             : complete(db, sql_writing);

@@ -494,7 +494,6 @@ static struct rps_wave wave_of(size_t count, double length, int every)
     return wave_at(count, length, every, 0);
 }
 
-/* Waves of an amplitude of 2 deviate by 1.4. */
 /* Two rises a turn, one twice as high: the turn has both. */
 static void a_turn_may_have_halves(void **state)
 {
@@ -512,6 +511,7 @@ static void a_turn_may_have_halves(void **state)
     rps_signals_free(&signals);
 }
 
+/* Waves of an amplitude of 2 deviate by 1.4. */
 static void a_wave_below_the_resolution_is_none(void **state)
 {
     (void)state;

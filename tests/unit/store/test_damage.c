@@ -189,16 +189,16 @@ static void the_schema_runs_nothing(void **state)
 static void readers_are_guarded(void **state)
 {
     struct rps_reader *reader = spoilt(state, "SELECT 1");
-    sqlite3_int64 trusted = 1, query_only = 0, cell_check = 0;
+    int64_t trusted = 1, query_only = 0, cell_check = 0;
     sqlite3 *db = NULL;
     struct rps_error err;
     int defensive = 0;
 
     rps_reader_close(reader);
     assert_int_equal(rps_database_open_read(fixture_path(state, "s"), &db, &err), 0);
-    assert_int_equal(rps_database_number(db, "PRAGMA trusted_schema", &trusted), SQLITE_OK);
-    assert_int_equal(rps_database_number(db, "PRAGMA query_only", &query_only), SQLITE_OK);
-    assert_int_equal(rps_database_number(db, "PRAGMA cell_size_check", &cell_check), SQLITE_OK);
+    assert_int_equal(rps_database_ask(db, &trusted, "PRAGMA trusted_schema", ""), SQLITE_OK);
+    assert_int_equal(rps_database_ask(db, &query_only, "PRAGMA query_only", ""), SQLITE_OK);
+    assert_int_equal(rps_database_ask(db, &cell_check, "PRAGMA cell_size_check", ""), SQLITE_OK);
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, -1, &defensive);
     assert_int_equal(trusted, 0);
     assert_int_equal(query_only, 1);

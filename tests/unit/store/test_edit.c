@@ -41,7 +41,7 @@
     "5);"                                                                                          \
     "INSERT INTO phase (run_id, detection, level, phase, first_period, last_period, label)"        \
     " VALUES (1, 0, 0, 0, 0, 5, 'A'); INSERT INTO mark VALUES (1, 5, 0, 'x');"                     \
-    "INSERT INTO location VALUES (1, 3, 0, 'f', '', 0, 'debug', NULL);"                                  \
+    "INSERT INTO location VALUES (1, 3, 0, 'f', '', 0, 'debug', NULL);"                            \
     "INSERT INTO gap VALUES (1, 5, 0, -1, 0, 'x'); INSERT INTO heartbeat VALUES (1, 1, '', 1)"
 
 /* So many that a deletion does not fit into SQLite's cache. */

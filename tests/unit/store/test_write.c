@@ -183,9 +183,9 @@ static void durability_full_syncs(void **state)
     struct rps_run run;
     struct rps_writer *writer =
         fixture_writer(path, &(struct rps_writer_options){.durability_full = 1}, &run);
-    sqlite3_int64 level = 0;
+    int64_t level = 0;
 
-    assert_int_equal(rps_database_number(writer->db, "PRAGMA synchronous", &level), SQLITE_OK);
+    assert_int_equal(rps_database_ask(writer->db, &level, "PRAGMA synchronous", ""), SQLITE_OK);
     assert_int_equal(level, 2);
     recorder_write(writer, 0, 3);
     fixture_end(writer, &run);
