@@ -11,19 +11,13 @@
 struct rps_off_cpu {
     uint64_t *time;   /* us of each stack: in the place of samples, for rps_shares_find */
     uint64_t *waited; /* of them off the CPU */
-    uint64_t time_us, waited_us, samples; /* of the part: all, and the samples on the CPU */
+    uint64_t time_us, waited_us, samples; /* of the group: all, and the samples on the CPU */
 };
 
-/* Of a part. RPS_FAILED for a run without it; else the store's errors. */
+/* Of each group of a part, all of the arena; ret has room for so many. RPS_FAILED for a run without it; else the store's errors. */
 int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                      const struct rps_run_part *part, const struct rps_cpus *cpus,
                      const struct rps_code *code, struct rps_off_cpu *ret, struct rps_error *err);
-
-/* The same of one of a part's groups. */
-int rps_off_cpu_read_group(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                           const struct rps_run_part *part, size_t group,
-                           const struct rps_cpus *cpus, const struct rps_code *code,
-                           struct rps_off_cpu *ret, struct rps_error *err);
 
 enum rps_off_cpu_at {
     RPS_OFF_CPU_REASON,   /* the kernel's function that called the scheduler */

@@ -220,19 +220,20 @@ static int find_shares(struct rps_cli *cli, struct job *job)
 /* Time on and off the CPU of each label. */
 static int find_label_times(struct rps_cli *cli, struct job *job, const struct rps_run_part *labels)
 {
+    struct rps_off_cpu *time = rps_arena_get(cli->arena, labels->group_count, sizeof(*time));
+
     job->off_cpu_label =
         rps_arena_get(cli->arena, labels->group_count, sizeof(*job->off_cpu_label));
+    if (rps_off_cpu_read(cli->arena, cli->reader, cli->run_id, labels, &job->cpus, &job->code, time,
+                         &cli->err) < 0)
+        return RPS_FAILED;
     for (size_t g = 0; g < labels->group_count; g++) {
-        struct rps_off_cpu_label *label = &job->off_cpu_label[g];
-        struct rps_off_cpu time;
+        struct rps_off_cpu moved = rps_off_cpu_move(cli->arena, &job->code, &time[g], job->waiting);
 
-        if (rps_off_cpu_read_group(cli->arena, cli->reader, cli->run_id, labels, g, &job->cpus,
-                                   &job->code, &time, &cli->err) < 0)
-            return RPS_FAILED;
-        time = rps_off_cpu_move(cli->arena, &job->code, &time, job->waiting);
-        label->time_us = time.time_us;
-        label->waited_us = time.waited_us;
-        label->shares = rps_shares_find(cli->arena, &job->code, time.time, RPS_SHARES_FUNCTION);
+        job->off_cpu_label[g] = (struct rps_off_cpu_label){
+            .time_us = moved.time_us,
+            .waited_us = moved.waited_us,
+            .shares = rps_shares_find(cli->arena, &job->code, moved.time, RPS_SHARES_FUNCTION)};
     }
     job->off_cpu_labels = labels->group_count;
     return 0;

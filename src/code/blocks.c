@@ -1,8 +1,8 @@
 /*
- * Which code ran, as a document: what was sampled and how far it can be trusted, then a table, a
- * tree of calls, and the functions of each phase.
+ * Which code ran, as a document: what was sampled and how far it can be trusted, a table, and the
+ * functions of each phase. blocks_calls.c has trees of calls.
  */
-#include "rpistat/code_output.h"
+#include "blocks_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,53 +16,37 @@
 
 #define NAME_LEAST   20  /* characters of a command, however narrow the terminal */
 #define MODULE_MOST  24  /* ... of a module */
-#define CALL_LEAST   .01 /* of a tree, of all samples */
 #define TOP_LEAST    .05 /* of a phase's samples: functions beyond its first, or behind programs */
 #define TOP_TEXT     3   /* functions of a phase; programs */
 #define REASONS      3   /* modules of which it is said why they have no names */
 #define WHOLE_CHAINS .9  /* complete: calls can be trusted */
-#define TEXT_SIZE    320
 
-/* What is filled: a document, of an output. */
-struct filling {
-    struct rps_document *document;
-    const struct rps_code_output *output;
-};
-
-static char *share_text(char ret[TEXT_SIZE], double share)
+static char *share_text(char ret[RPS_CODE_TEXT_SIZE], double share)
 {
-    snprintf(ret, TEXT_SIZE, isfinite(share) ? "%.1f %%" : "-", 100 * share);
+    snprintf(ret, RPS_CODE_TEXT_SIZE, isfinite(share) ? "%.1f %%" : "-", 100 * share);
     return ret;
 }
 
 /* "12.5 %", and of too few samples for shares "3 of 9". */
-static char *of_samples_text(char ret[TEXT_SIZE], uint64_t samples, uint64_t all)
+static char *of_samples_text(char ret[RPS_CODE_TEXT_SIZE], uint64_t samples, uint64_t all)
 {
     if (all >= RPS_SHARES_SAMPLES_MIN)
         return share_text(ret, rps_shares_part(samples, all));
-    snprintf(ret, TEXT_SIZE, "%" PRIu64 " of %" PRIu64, samples, all);
+    snprintf(ret, RPS_CODE_TEXT_SIZE, "%" PRIu64 " of %" PRIu64, samples, all);
     return ret;
 }
 
-/* "three.c:40", and "" where it is not known. */
-static const char *line_text(char ret[TEXT_SIZE], const char *file, int line)
+static char *us_text(char ret[RPS_CODE_TEXT_SIZE], uint64_t us)
 {
-    ret[0] = '\0';
-    if (line > 0)
-        snprintf(ret, TEXT_SIZE, "%.250s:%d", rps_text_file_name(file), line);
-    return ret;
-}
-
-static char *us_text(char ret[TEXT_SIZE], uint64_t us)
-{
-    snprintf(ret, TEXT_SIZE, "%.3f s", (double)us / 1e6);
+    snprintf(ret, RPS_CODE_TEXT_SIZE, "%.3f s", (double)us / 1e6);
     return ret;
 }
 
 /* A figure of samples, or of time for us. */
-static void put_weight(const struct filling *filling, struct rps_block *block, uint64_t weight)
+static void put_weight(const struct rps_code_filling *filling, struct rps_block *block,
+                       uint64_t weight)
 {
-    char text[TEXT_SIZE];
+    char text[RPS_CODE_TEXT_SIZE];
 
     rps_put_int(block, (int64_t)weight, 1);
     if (filling->output->off_cpu)
@@ -71,12 +55,13 @@ static void put_weight(const struct filling *filling, struct rps_block *block, u
 
 /* --- what was sampled ------------------------------------------------------------------------- */
 
-static void say_sampling(const struct filling *filling, struct rps_block *head)
+static void say_sampling(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
     uint64_t samples = output->off_cpu ? output->off_cpu->samples : output->shares->samples;
-    char share[TEXT_SIZE], often[TEXT_SIZE], got[TEXT_SIZE], few[TEXT_SIZE], off[TEXT_SIZE] = "";
+    char share[RPS_CODE_TEXT_SIZE], often[RPS_CODE_TEXT_SIZE], got[RPS_CODE_TEXT_SIZE],
+        few[RPS_CODE_TEXT_SIZE], off[RPS_CODE_TEXT_SIZE] = "";
 
     if (s->frequency > 0)
         snprintf(often, sizeof(often), "%" PRIu64 " a second and CPU%s", s->frequency,
@@ -114,11 +99,12 @@ static void say_sampling(const struct filling *filling, struct rps_block *head)
 }
 
 /* "Waited 1.00 s in hold_the_lock (lock.c:7), ...": where the threads waited most. */
-static void say_waited_most(const struct filling *filling, struct rps_block *head)
+static void say_waited_most(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_shares *shares = output->shares;
-    char waits[TOP_TEXT * 2 * TEXT_SIZE] = "", time[TEXT_SIZE], line[TEXT_SIZE];
+    char waits[TOP_TEXT * 2 * RPS_CODE_TEXT_SIZE] = "", time[RPS_CODE_TEXT_SIZE],
+                              line[RPS_CODE_TEXT_SIZE];
     uint64_t *us = rps_arena_get(filling->document->arena, shares->count, sizeof(*us));
     size_t used = 0, place[TOP_TEXT], count;
 
@@ -128,7 +114,7 @@ static void say_waited_most(const struct filling *filling, struct rps_block *hea
     for (size_t t = 0; t < count; t++) {
         const struct rps_share *most = &shares->share[place[t]];
 
-        line_text(line, most->file, most->line);
+        rps_code_line_text(line, most->file, most->line);
         used += (size_t)snprintf(waits + used, sizeof(waits) - used, "%s%s in %.200s%s%s%s",
                                  used > 0 ? ", " : "", us_text(time, us[place[t]]), most->name,
                                  line[0] ? " (" : "", line, line[0] ? ")" : "");
@@ -137,11 +123,11 @@ static void say_waited_most(const struct filling *filling, struct rps_block *hea
         rps_block_wrap(head, 0, 0, "Waited %s.", waits);
 }
 
-static void say_waits(const struct filling *filling, struct rps_block *head)
+static void say_waits(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_sampling *s = &output->code->sampling;
-    char time[2][TEXT_SIZE];
+    char time[2][RPS_CODE_TEXT_SIZE];
 
     rps_block_wrap(
         head, 0, 0,
@@ -166,12 +152,12 @@ static void say_waits(const struct filling *filling, struct rps_block *head)
                        s->switches_lost);
 }
 
-static void say_chains(const struct filling *filling, struct rps_block *head)
+static void say_chains(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_sampling *s = &filling->output->code->sampling;
     int whole = (double)s->complete >= WHOLE_CHAINS * (double)s->samples;
     int by_pointers = strcmp(s->stacks, "fp") == 0;
-    char complete[TEXT_SIZE];
+    char complete[RPS_CODE_TEXT_SIZE];
 
     if (strcmp(s->stacks, "none") == 0) {
         rps_block_wrap(head, 0, 0,
@@ -198,10 +184,10 @@ static void say_chains(const struct filling *filling, struct rps_block *head)
 
 /* Of several processes, whose programs had most: functions do not say so where many have no
  * names. */
-static void say_programs(const struct filling *filling, struct rps_block *head)
+static void say_programs(const struct rps_code_filling *filling, struct rps_block *head)
 {
     const struct rps_shares *programs = filling->output->programs;
-    char text[TOP_TEXT * TEXT_SIZE] = "", share[TEXT_SIZE];
+    char text[TOP_TEXT * RPS_CODE_TEXT_SIZE] = "", share[RPS_CODE_TEXT_SIZE];
     size_t used = 0;
 
     if (!programs || programs->samples < RPS_SHARES_SAMPLES_MIN ||
@@ -216,7 +202,7 @@ static void say_programs(const struct filling *filling, struct rps_block *head)
                    programs->count > TOP_TEXT ? "; all of them: --by program" : "");
 }
 
-static void say_head(const struct filling *filling)
+static void say_head(const struct rps_code_filling *filling)
 {
     const struct rps_code_output *output = filling->output;
     struct rps_block *head = rps_document_block(filling->document, NULL, NULL, 0);
@@ -238,7 +224,7 @@ static void say_head(const struct filling *filling)
     say_programs(filling, head);
 }
 
-static void put_sampling(const struct filling *filling)
+static void put_sampling(const struct rps_code_filling *filling)
 {
     static const struct rps_column columns[] = {
         {.name = "event"},
@@ -293,7 +279,7 @@ static uint64_t count_unnamed(const struct rps_code_output *output)
     return samples;
 }
 
-static void put_fields(const struct filling *filling)
+static void put_fields(const struct rps_code_filling *filling)
 {
     const struct rps_code_output *output = filling->output;
     struct rps_document *document = filling->document;
@@ -331,7 +317,7 @@ static size_t rows_of(const struct rps_code_output *output, size_t count)
     return output->at_most > 0 && output->at_most < count ? output->at_most : count;
 }
 
-static void say_rest(const struct filling *filling, size_t count)
+static void say_rest(const struct rps_code_filling *filling, size_t count)
 {
     size_t rows = rows_of(filling->output, count);
 
@@ -348,7 +334,7 @@ static int has_times(const struct rps_shares *shares)
     return i < shares->count;
 }
 
-static struct rps_block *begin_shares(const struct filling *filling)
+static struct rps_block *begin_shares(const struct rps_code_filling *filling)
 {
     static const char *const headings[] = {
         [RPS_SHARES_FUNCTION] = "Function", [RPS_SHARES_LINE] = "Function",
@@ -377,7 +363,7 @@ static struct rps_block *begin_shares(const struct filling *filling)
         {"module", is_function ? "Module" : NULL, .place = 6, .width_max = MODULE_MOST},
         {.name = "file"},
         {"line", .kind = RPS_VALUE_INT},
-        {NULL, is_function ? "Line" : NULL, .place = 7, .width_max = TEXT_SIZE},
+        {NULL, is_function ? "Line" : NULL, .place = 7, .width_max = RPS_CODE_TEXT_SIZE},
         {"in_kernel", .kind = RPS_VALUE_BOOL},
         {.name = "named_by"},
         {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4},
@@ -408,13 +394,13 @@ static void put_rest(struct rps_block *block, const char *name, double cpu_s)
     rps_put_int(block, (int64_t)(cpu_s * RPS_NS_PER_S), 1);
 }
 
-static void put_shares(const struct filling *filling)
+static void put_shares(const struct rps_code_filling *filling)
 {
     const struct rps_code_output *output = filling->output;
     const struct rps_shares *shares = output->shares;
     struct rps_block *block = begin_shares(filling);
     int is_task = output->by >= RPS_SHARES_PROCESS;
-    char line[TEXT_SIZE];
+    char line[RPS_CODE_TEXT_SIZE];
 
     for (size_t i = 0; i < rows_of(output, shares->count); i++) {
         const struct rps_share *share = &shares->share[i];
@@ -428,7 +414,7 @@ static void put_shares(const struct filling *filling)
         rps_put_words(block, "%s", rps_text_file_name(share->module));
         rps_put_text(block, share->file);
         rps_put_int(block, share->line, share->line > 0);
-        rps_put_text(block, line_text(line, share->file, share->line));
+        rps_put_text(block, rps_code_line_text(line, share->file, share->line));
         rps_put_words(block, "%s", line);
         rps_put_int(block, share->is_kernel, !is_task);
         rps_put_text(block, is_task || output->by == RPS_SHARES_MODULE
@@ -468,7 +454,7 @@ static const char *find_reason(const struct rps_code *code, const char *module)
 }
 
 /* The modules that most samples without names are in, each once. */
-static void say_reasons(const struct filling *filling, struct rps_block *block)
+static void say_reasons(const struct rps_code_filling *filling, struct rps_block *block)
 {
     const struct rps_shares *shares = filling->output->shares;
     const char *said[REASONS];
@@ -490,11 +476,11 @@ static void say_reasons(const struct filling *filling, struct rps_block *block)
     }
 }
 
-static void say_unnamed(const struct filling *filling)
+static void say_unnamed(const struct rps_code_filling *filling)
 {
     uint64_t unnamed = count_unnamed(filling->output);
     struct rps_block *block;
-    char share[TEXT_SIZE];
+    char share[RPS_CODE_TEXT_SIZE];
 
     if (unnamed == 0)
         return;
@@ -513,192 +499,34 @@ static void say_unnamed(const struct filling *filling)
     say_reasons(filling, block);
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
-
-/* Time off the CPU of each node of calls with its callees; NULL: they are of samples. */
-static uint64_t *waits_of_calls(const struct filling *filling)
-{
-    const struct rps_code_output *output = filling->output;
-
-    return output->off_cpu ? rps_off_cpu_calls(filling->document->arena, output->code,
-                                               output->off_cpu, output->calls, 1)
-                           : NULL;
-}
-
-static void put_calls(const struct filling *filling)
-{
-    static const struct rps_column columns[] = {
-        {"call", .kind = RPS_VALUE_INT},
-        {"caller", .kind = RPS_VALUE_INT},
-        {.name = "name"},
-        {"self", .kind = RPS_VALUE_INT},
-        {"total", .kind = RPS_VALUE_INT},
-        {"total_share", .kind = RPS_VALUE_SHARE},
-        {.name = "module"},
-        {.name = "file"},
-        {"line", .kind = RPS_VALUE_INT},
-        {"in_kernel", .kind = RPS_VALUE_BOOL},
-        {"inlined", .kind = RPS_VALUE_BOOL},
-        {"waited", .kind = RPS_VALUE_INT},
-    };
-    const struct rps_calls *calls = filling->output->calls;
-    const uint64_t *waited = waits_of_calls(filling);
-    struct rps_block *block =
-        rps_document_block(filling->document, "calls", columns,
-                           sizeof(columns) / sizeof(columns[0]) - (waited ? 0 : 1));
-
-    for (size_t node = 0; node < calls->count; node++) {
-        const struct rps_call *call = &calls->call[node];
-
-        rps_put_int(block, (int64_t)node, 1);
-        rps_put_int(block, (int64_t)call->parent, node > 0);
-        rps_put_text(block, call->function);
-        rps_put_int(block, (int64_t)call->self, 1);
-        rps_put_int(block, (int64_t)call->total, 1);
-        rps_put_number(block, rps_shares_part(call->total, calls->call[0].total));
-        rps_put_texts(block, 2, call->module, call->file);
-        rps_put_int(block, call->line, call->line > 0);
-        rps_put_int(block, call->is_kernel, node > 0);
-        rps_put_int(block, call->is_inlined, node > 0);
-        if (waited)
-            rps_put_int(block, (int64_t)waited[node], 1);
-    }
-}
-
-struct tree {
-    const struct rps_calls *calls;
-    struct rps_block *block;
-    size_t *order;          /* nodes by parent, most samples first */
-    size_t *callee;         /* of each node where its next one is in `order` */
-    size_t *count;          /* how many it has */
-    const uint64_t *waited; /* of each node; NULL: not known */
-};
-
-static int by_parent(const void *a, const void *b, void *context)
-{
-    const struct rps_call *call = context;
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    if (call[x].parent != call[y].parent)
-        return call[x].parent < call[y].parent ? -1 : 1;
-    if (call[x].total != call[y].total)
-        return call[x].total < call[y].total ? 1 : -1;
-    return (x > y) - (x < y);
-}
-
-static void put_callee(const struct tree *tree, size_t node, int depth)
-{
-    const struct rps_call *call = &tree->calls->call[node];
-    uint64_t all = tree->calls->call[0].total;
-    char line[TEXT_SIZE];
-
-    rps_block_depth(tree->block, depth);
-    rps_put_number(tree->block, rps_shares_part(call->total, all));
-    if (call->self > 0)
-        rps_put_number(tree->block, rps_shares_part(call->self, all));
-    else
-        rps_put_blanks(tree->block, 1);
-    if (tree->waited && tree->waited[node] > 0)
-        rps_put_number(tree->block, rps_shares_part(tree->waited[node], all));
-    else if (tree->waited)
-        rps_put_blanks(tree->block, 1);
-    line_text(line, call->file, call->line);
-    rps_put_text(tree->block, call->function);
-    rps_put_words(tree->block, "%s%s%s%s", call->function, line[0] ? "  " : "", line,
-                  call->is_inlined ? " inlined" : "");
-}
-
-/* The nodes below one, without recursion: stacks may be deep. */
-static void put_callees(const struct tree *tree)
-{
-    const struct rps_call *call = tree->calls->call;
-    size_t node = 0;
-    int depth = 0;
-
-    for (;;) {
-        if (tree->count[node] > 0) {
-            size_t next = tree->order[tree->callee[node]++];
-
-            tree->count[node]--;
-            if (rps_shares_part(call[next].total, call[0].total) < CALL_LEAST) {
-                tree->count[node] = 0;
-                continue;
-            }
-            put_callee(tree, next, depth++);
-            node = next;
-        } else if (node == 0) {
-            break;
-        } else {
-            node = call[node].parent;
-            depth--;
-        }
-    }
-}
-
-/* For people: callers above, those of most samples first. */
-static void put_tree(const struct filling *filling)
-{
-    static const struct rps_column columns[] = {
-        {NULL, "Total", RPS_VALUE_SHARE, .place = 1},
-        {NULL, "Self", RPS_VALUE_SHARE, .place = 2},
-        {NULL, "Waited", RPS_VALUE_SHARE, .place = 3},
-        {NULL, "Function", .place = 4},
-    };
-    const struct rps_calls *calls = filling->output->calls;
-    struct rps_arena *arena = filling->document->arena;
-    struct tree tree = {
-        .calls = calls,
-        .waited = waits_of_calls(filling),
-        .block = rps_document_block(filling->document, NULL, NULL, 0),
-        .order = rps_arena_get(arena, calls->count, sizeof(*tree.order)),
-        .callee = rps_arena_get(arena, calls->count, sizeof(*tree.callee)),
-        .count = rps_arena_get(arena, calls->count, sizeof(*tree.count)),
-    };
-
-    for (int c = 0; c < (int)(sizeof(columns) / sizeof(columns[0])); c++) {
-        if (tree.waited || columns[c].place != 3)
-            rps_block_column(tree.block, columns[c]);
-    }
-    tree.block->indent = 2;
-    for (size_t i = 1; i < calls->count; i++)
-        tree.order[i - 1] = i;
-    qsort_r(tree.order, calls->count - 1, sizeof(*tree.order), by_parent, calls->call);
-    for (size_t i = 0; i + 1 < calls->count; i++) {
-        size_t parent = calls->call[tree.order[i]].parent;
-
-        if (tree.count[parent]++ == 0)
-            tree.callee[parent] = i;
-    }
-    put_callees(&tree);
-}
-
 /* --- phases ----------------------------------------------------------------------------------- */
 
-static char *top_text(char ret[TEXT_SIZE], const struct rps_share_group *group)
+static char *top_text(char ret[RPS_CODE_TEXT_SIZE], const struct rps_share_group *group)
 {
-    char name[TEXT_SIZE];
+    char name[RPS_CODE_TEXT_SIZE];
     size_t used = 0;
 
     ret[0] = '\0';
-    for (int t = 0; t < group->count && t < TOP_TEXT && used < TEXT_SIZE; t++) {
+    for (int t = 0; t < group->count && t < TOP_TEXT && used < RPS_CODE_TEXT_SIZE; t++) {
         if (t > 0 && group->top[t].share < TOP_LEAST)
             break;
-        used += (size_t)snprintf(ret + used, TEXT_SIZE - used, "%s%s %.0f %%", t > 0 ? ", " : "",
-                                 group->by_program
-                                     ? group->top[t].name.name
-                                     : rps_share_name_text(name, sizeof(name), &group->top[t].name),
-                                 100 * group->top[t].share);
+        used += (size_t)snprintf(
+            ret + used, RPS_CODE_TEXT_SIZE - used, "%s%s %.0f %%", t > 0 ? ", " : "",
+            group->by_program ? group->top[t].name.name
+                              : rps_share_name_text(name, sizeof(name), &group->top[t].name),
+            100 * group->top[t].share);
     }
-    if (group->function_count > 0 && group->function[0].share >= TOP_LEAST && used < TEXT_SIZE)
-        snprintf(ret + used, TEXT_SIZE - used, "; %s %.0f %%",
+    if (group->function_count > 0 && group->function[0].share >= TOP_LEAST &&
+        used < RPS_CODE_TEXT_SIZE)
+        snprintf(ret + used, RPS_CODE_TEXT_SIZE - used, "; %s %.0f %%",
                  rps_share_name_text(name, sizeof(name), &group->function[0].name),
                  100 * group->function[0].share);
     if (group->samples < RPS_SHARES_SAMPLES_MIN)
-        snprintf(ret, TEXT_SIZE, "too few to tell");
+        snprintf(ret, RPS_CODE_TEXT_SIZE, "too few to tell");
     return ret;
 }
 
-static void put_labels(const struct filling *filling)
+static void put_labels(const struct rps_code_filling *filling)
 {
     const struct rps_part_shares *groups = filling->output->groups;
     int by_program = groups && groups->group_count > 0 && groups->group[0].by_program;
@@ -712,7 +540,7 @@ static void put_labels(const struct filling *filling)
     };
     struct rps_block *block = rps_document_block(filling->document, "labels", columns,
                                                  sizeof(columns) / sizeof(columns[0]));
-    char label[RPS_PHASE_LABEL_SIZE], text[TEXT_SIZE];
+    char label[RPS_PHASE_LABEL_SIZE], text[RPS_CODE_TEXT_SIZE];
 
     block->indent = 2;
     if (groups && groups->group_count > 0)
@@ -734,7 +562,7 @@ static void put_labels(const struct filling *filling)
 }
 
 /* For people: where the time of each label went. */
-static void put_label_times(const struct filling *filling)
+static void put_label_times(const struct rps_code_filling *filling)
 {
     static const struct rps_column columns[] = {
         {NULL, "Phase", .place = 1},
@@ -744,7 +572,7 @@ static void put_label_times(const struct filling *filling)
     };
     const struct rps_code_output *output = filling->output;
     struct rps_block *block;
-    char label[RPS_PHASE_LABEL_SIZE], text[TEXT_SIZE];
+    char label[RPS_PHASE_LABEL_SIZE], text[RPS_CODE_TEXT_SIZE];
 
     if (output->off_cpu_labels == 0)
         return;
@@ -762,13 +590,13 @@ static void put_label_times(const struct filling *filling)
         rps_put_text(block, rps_phase_label((int)g, label));
         put_weight(filling, block, of->time_us);
         rps_put_number(block, (double)of->waited_us / (double)of->time_us);
-        for (size_t i = 0; i < TOP_TEXT && i < of->shares.count && used < TEXT_SIZE; i++) {
+        for (size_t i = 0; i < TOP_TEXT && i < of->shares.count && used < RPS_CODE_TEXT_SIZE; i++) {
             const struct rps_share *share = &of->shares.share[i];
             double part = (double)share->self / (double)of->time_us;
 
             if (i > 0 && part < TOP_LEAST)
                 break;
-            used += (size_t)snprintf(text + used, TEXT_SIZE - used, "%s%.60s %.0f %%",
+            used += (size_t)snprintf(text + used, RPS_CODE_TEXT_SIZE - used, "%s%.60s %.0f %%",
                                      i > 0 ? ", " : "", share->name, 100 * part);
         }
         rps_put_text(block, text);
@@ -777,14 +605,14 @@ static void put_label_times(const struct filling *filling)
 
 void rps_code_blocks(struct rps_document *document, const struct rps_code_output *output)
 {
-    const struct filling filling = {document, output};
+    const struct rps_code_filling filling = {document, output};
 
     put_fields(&filling);
     say_head(&filling);
     if (!output->is_read || !output->is_tree)
         put_shares(&filling);
     if (output->is_tree)
-        (output->is_read ? put_tree : put_calls)(&filling);
+        (output->is_read ? rps_code_put_tree : rps_code_put_calls)(&filling);
     document->csv = output->is_tree ? "calls" : "code";
     if (output->is_whole)
         rps_share_block_unsampled(document, rps_document_block(document, NULL, NULL, 0), 2,

@@ -15,6 +15,7 @@
 #include "rpistat/json.h"
 #include "rpistat/store_wing.h"
 #include "rpistat/text.h"
+#include "shares_index.h"
 #include "timeline.h"
 
 #define VERSION         55
@@ -104,6 +105,7 @@ struct thread {
     const struct rps_timeline *timeline;
     size_t count[ROWS];
     size_t *column[COLUMNS];
+    struct rps_share_items modules; /* by their paths */
     size_t text_count;
     const char **text;
     enum { STACK, TIME, WEIGHT } sample; /* column of samples that is being written */
@@ -143,14 +145,11 @@ static size_t add_text(struct thread *thread, const char *text)
     return thread->text_count++;
 }
 
-/* Modules of one path have one text. */
 static size_t add_module(struct thread *thread, const char *path)
 {
-    const size_t *text = thread->column[PATH];
-    size_t m = 0;
+    const struct rps_share_key key = {.name = path, .file = ""};
+    size_t m = rps_share_items_number(thread->arena, &thread->modules, &key);
 
-    while (m < thread->count[MODULES] && thread->text[text[m]] != path)
-        m++;
     if (m == thread->count[MODULES]) {
         thread->column[PATH][m] = add_text(thread, path);
         thread->count[MODULES]++;

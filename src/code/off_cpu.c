@@ -19,45 +19,39 @@ int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t
                      const struct rps_run_part *part, const struct rps_cpus *cpus,
                      const struct rps_code *code, struct rps_off_cpu *ret, struct rps_error *err)
 {
-    struct rps_code_counts on = {0}, off = {0};
+    const size_t stacks = code->stack_count;
+    int64_t *self = rps_arena_get(arena, stacks, sizeof(*self));
+    struct rps_code_counts on = {.key = self, .key_count = stacks}, off = on;
     uint64_t frequency = code->sampling.frequency;
 
-    *ret = (struct rps_off_cpu){0};
     if (!code->sampling.has_waits)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64 " does not say where its threads were off the CPU; "
                              "`rpistat record --wall` does",
                              run_id);
+    for (size_t s = 0; s < stacks; s++)
+        self[s] = (int64_t)s;
     if (rps_code_counts_read(arena, &on, reader, run_id, part, cpus, code, RPS_COUNT_STACKS, err) <
             0 ||
         rps_code_counts_read(arena, &off, reader, run_id, part, cpus, code, RPS_COUNT_BLOCKED,
                              err) < 0)
         return RPS_FAILED;
-    ret->time = on.id;
-    ret->waited = off.id;
-    for (size_t s = 0; s < code->stack_count; s++) {
-        ret->samples += on.id[s];
-        ret->time[s] = (frequency > 0 ? on.id[s] * US_PER_S / frequency : 0) + off.id[s];
-        ret->time_us += ret->time[s];
-        ret->waited_us += ret->waited[s];
+    for (size_t g = 0; g < part->group_count; g++) {
+        struct rps_off_cpu *of = &ret[g];
+
+        *of = (struct rps_off_cpu){.samples = on.of[g],
+                                   .waited_us = off.of[g],
+                                   .time_us = off.of[g],
+                                   .time = &on.seen[g * stacks],
+                                   .waited = &off.seen[g * stacks]};
+        for (size_t s = 0; s < stacks; s++) {
+            uint64_t on_us = frequency > 0 ? of->time[s] * US_PER_S / frequency : 0;
+
+            of->time[s] = on_us + of->waited[s];
+            of->time_us += on_us;
+        }
     }
     return 0;
-}
-
-int rps_off_cpu_read_group(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                           const struct rps_run_part *part, size_t group,
-                           const struct rps_cpus *cpus, const struct rps_code *code,
-                           struct rps_off_cpu *ret, struct rps_error *err)
-{
-    struct rps_run_part one = {.group_count = 1};
-
-    one.stretch = rps_arena_get(arena, part->count, sizeof(*one.stretch));
-    for (size_t i = 0; i < part->count; i++) {
-        if (part->stretch[i].group == group)
-            one.stretch[one.count++] =
-                (struct rps_run_stretch){part->stretch[i].first, part->stretch[i].last, 0};
-    }
-    return rps_off_cpu_read(arena, reader, run_id, &one, cpus, code, ret, err);
 }
 
 /* --- callers ---------------------------------------------------------------------------------- */
@@ -302,18 +296,15 @@ int rps_off_cpu_find_waits(struct rps_arena *arena, struct rps_reader *reader, i
 {
     struct rps_arena *scratch = rps_arena_new();
     const size_t *caller = rps_off_cpu_callers(scratch, code, RPS_OFF_CPU_FUNCTION);
-    int result = 0;
+    struct rps_off_cpu *time = rps_arena_get(scratch, part->group_count, sizeof(*time));
+    int result = rps_off_cpu_read(scratch, reader, run_id, part, cpus, code, time, err);
 
     for (size_t g = 0; g < part->group_count && result == 0; g++) {
-        struct rps_off_cpu time;
-        struct rps_shares shares;
+        struct rps_off_cpu moved = rps_off_cpu_move(scratch, code, &time[g], caller);
+        struct rps_shares shares =
+            rps_shares_find(scratch, code, moved.waited, RPS_SHARES_FUNCTION);
 
-        result = rps_off_cpu_read_group(scratch, reader, run_id, part, g, cpus, code, &time, err);
-        if (result < 0)
-            break;
-        time = rps_off_cpu_move(scratch, code, &time, caller);
-        shares = rps_shares_find(scratch, code, time.waited, RPS_SHARES_FUNCTION);
-        tell_waits(arena, &shares, time.waited_us, &ret->group[g]);
+        tell_waits(arena, &shares, moved.waited_us, &ret->group[g]);
     }
     rps_arena_free(scratch);
     return result;

@@ -217,32 +217,31 @@ static void see_owner(struct owners *owners, size_t group, int64_t task, uint64_
     *known |= mask;
 }
 
+/* `context`: programs, and control groups, of no tasks where these are not known. */
 static int add_owner(void *context, size_t group, int64_t id, uint64_t samples,
                      struct rps_error *err)
 {
     struct owners *owners = context;
 
     (void)err;
-    if ((uint64_t)id >= owners->task_count)
-        return 0;
-    see_owner(owners, group, id, samples);
-    see_owner(owners, owners->group_count, id, samples);
+    for (int i = 0; i < 2 && (uint64_t)id < owners[i].task_count; i++) {
+        see_owner(&owners[i], group, id, samples);
+        see_owner(&owners[i], owners[i].group_count, id, samples);
+    }
     return 0;
 }
 
-static int read_owners(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                       const struct rps_run_part *part, const struct rps_cpus *cpus,
-                       const struct rps_code *code, enum rps_shares_by by, struct owners *ret,
-                       struct rps_error *err)
+static struct owners make_owners(struct rps_arena *arena, size_t group_count,
+                                 const struct rps_code *code, enum rps_shares_by by)
 {
-    size_t groups = part->group_count + 1;
+    size_t groups = group_count + 1;
+    struct owners ret = {.group_count = group_count, .task_count = code->task_count};
 
-    *ret = (struct owners){.group_count = part->group_count, .task_count = code->task_count};
-    ret->of = rps_shares_owners(arena, code, by, &ret->name, &ret->count, &ret->process);
-    ret->seen = rps_arena_get(arena, groups, ret->count * sizeof(*ret->seen));
-    ret->processes = rps_arena_get(arena, groups, ret->count * sizeof(*ret->processes));
-    ret->are_known = rps_arena_get(arena, groups, code->task_count / 8 + 1);
-    return rps_run_code_walk(reader, run_id, part, cpus, RPS_COUNT_TASKS, add_owner, ret, err);
+    ret.of = rps_shares_owners(arena, code, by, &ret.name, &ret.count, &ret.process);
+    ret.seen = rps_arena_get(arena, groups, ret.count * sizeof(*ret.seen));
+    ret.processes = rps_arena_get(arena, groups, ret.count * sizeof(*ret.processes));
+    ret.are_known = rps_arena_get(arena, groups, code->task_count / 8 + 1);
+    return ret;
 }
 
 /* Those that most samples of a group were of; kept. */
@@ -272,13 +271,15 @@ static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int
                          struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
-    struct owners owners;
-    int result =
-        read_owners(scratch, reader, run_id, part, cpus, code, RPS_SHARES_PROGRAM, &owners, err);
+    struct owners owners[2] = {make_owners(scratch, part->group_count, code, RPS_SHARES_PROGRAM)};
+    int result;
 
+    if (code->cgroup_count > 0)
+        owners[1] = make_owners(scratch, part->group_count, code, RPS_SHARES_CGROUP);
+    result = rps_run_code_walk(reader, run_id, part, cpus, RPS_COUNT_TASKS, add_owner, owners, err);
     for (size_t g = 0; g < shares->group_count && result == 0; g++) {
         struct rps_share_group *group = &shares->group[g];
-        struct rps_share_owners first = first_owners(arena, &owners, g);
+        struct rps_share_owners first = first_owners(arena, &owners[0], g);
 
         group->by_program = 1;
         for (; group->count < RPS_SHARES_TOP && (size_t)group->count < first.count; group->count++)
@@ -287,12 +288,9 @@ static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int
                 rps_shares_part(first.owner[group->count].samples, group->samples)};
     }
     if (result == 0 && code->is_of_machine)
-        shares->programs = first_owners(arena, &owners, owners.group_count);
-    if (result == 0 && code->cgroup_count > 0) {
-        result =
-            read_owners(scratch, reader, run_id, part, cpus, code, RPS_SHARES_CGROUP, &owners, err);
-        shares->cgroups = first_owners(arena, &owners, owners.group_count);
-    }
+        shares->programs = first_owners(arena, &owners[0], part->group_count);
+    if (result == 0 && code->cgroup_count > 0)
+        shares->cgroups = first_owners(arena, &owners[1], part->group_count);
     rps_arena_free(scratch);
     return result;
 }

@@ -38,8 +38,8 @@ struct rps_tracker_frame {
 struct rps_tracker_address {
     struct rps_intern_key key; /* module, address */
     uint64_t function;         /* where its function begins; 0: not known */
-    int64_t frame;    /* that it is counted as but when it is innermost, plus one; 0: none yet */
-    int innermost;    /* so often it was, up to RPS_TRACKER_OWN_SAMPLES */
+    int64_t frame; /* that it is counted as but when it is innermost, plus one; 0: none yet */
+    int innermost; /* so often it was, up to RPS_TRACKER_OWN_SAMPLES */
 };
 
 /* A name, or path, that is told apart from others: what such items begin with. */
@@ -84,6 +84,27 @@ struct rps_tracker {
     uint64_t samples, complete, lost, unmapped;
     uint64_t ends_complete; /* of all frames: rps_tracker_complete_ends */
 };
+
+/* The frames of a sample, the innermost first. */
+struct rps_tracker_chain {
+    int64_t frame[RPS_SAMPLE_DEPTH_MAX];
+    size_t count;
+    int is_cut;   /* there are more */
+    int has_gap;  /* or may have: a caller is missing */
+    int is_whole; /* it is known to reach to where the thread began */
+};
+
+struct rps_space;
+
+/* The chain of a sample, of a process with these maps. Negative without memory. */
+int rps_tracker_find_chain(struct rps_tracker *tracker, const struct rps_sample *sample,
+                           const struct rps_space *space, struct rps_tracker_chain *chain);
+
+/* Its stack's number; negative without memory. */
+int64_t rps_tracker_add_stacks(struct rps_tracker *tracker, const struct rps_tracker_chain *chain);
+
+/* Count how it ends, for rps_tracker_complete_ends. */
+void rps_tracker_count_end(struct rps_tracker *tracker, const struct rps_tracker_chain *chain);
 
 /* Of the samples that end with the frame, those whose stack reaches to where the thread began: by
  * its name, and where none is known by how it was called. */

@@ -1,0 +1,412 @@
+/*
+ * The tracker's modules, frames and stacks, and the chains of samples that they are made of.
+ *
+ * A frame-pointer chain through code without frame pointers goes on with whatever is on the stack.
+ * So a chain ends before the first return address that nothing is mapped at: what is behind it has
+ * no meaning, and would be a frame of its own each time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "maps.h"
+#include "tracker_parts.h"
+
+#define STACKS_MAX    1000000 /* that are told apart; above, innermost frames alone */
+#define MODULES_MAX   65536   /* above, memory */
+#define ADDRESSES_MAX 500000  /* of which the function is remembered */
+#define PAGE          4096
+
+/* --- modules, frames, stacks ------------------------------------------------------------------ */
+
+static int is_module(const struct rps_tracker_module *module, enum rps_module_kind kind,
+                     const char *path, const char *build_id)
+{
+    return module->kind == kind && strcmp(module->path, path) == 0 &&
+           strcmp(module->build_id, build_id) == 0;
+}
+
+/* The module's number, or negative without memory. */
+static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind, const char *path,
+                          const char *build_id)
+{
+    uint64_t hash = rps_intern_hash(rps_intern_hash((uint64_t)kind, path), build_id), same = 0;
+    struct rps_tracker_module *module;
+    struct rps_module told;
+    int64_t number;
+    char *own_path;
+    int is_new;
+
+    while ((number = rps_intern_find(&tracker->module, hash, same)) >= 0) {
+        if (is_module(rps_intern_at(&tracker->module, number), kind, path, build_id))
+            return number;
+        same++;
+    }
+    if (tracker->module.count >= MODULES_MAX && kind != RPS_MODULE_MEMORY)
+        return add_module(tracker, RPS_MODULE_MEMORY, "", "");
+    own_path = strdup(path);
+    number = own_path ? rps_intern_add(&tracker->module, hash, same, &is_new) : -1;
+    if (number < 0) {
+        free(own_path);
+        return -1;
+    }
+    module = rps_intern_at(&tracker->module, number);
+    module->kind = kind;
+    module->path = own_path;
+    module->is_c_library = kind == RPS_MODULE_FILE && rps_code_is_c_library(path);
+    strcpy(module->build_id, build_id);
+    told = (struct rps_module){.module = number, .kind = kind, .path = own_path};
+    strcpy(told.build_id, build_id);
+    tracker->sink.module(tracker->sink.context, &told);
+    return number;
+}
+
+/* The module of a kind that has but one. */
+static int64_t add_only_module(struct rps_tracker *tracker, enum rps_module_kind kind,
+                               const char *path)
+{
+    if (tracker->only_module[kind] < 0)
+        tracker->only_module[kind] = add_module(tracker, kind, path, "");
+    return tracker->only_module[kind];
+}
+
+static int64_t add_mapped_module(struct rps_tracker *tracker, struct rps_mapped *mapped)
+{
+    if (mapped->module < 0)
+        mapped->module = add_module(tracker, mapped->kind, mapped->path, mapped->build_id);
+    return mapped->module;
+}
+
+/* Where the function begins that has the address; 0: not known. */
+static uint64_t find_function(struct rps_tracker *tracker, int64_t module, uint64_t address)
+{
+    const struct rps_tracker_module *of = rps_intern_at(&tracker->module, module);
+
+    if (of->kind == RPS_MODULE_KERNEL)
+        return tracker->simulated.count > 0 ? 0 : rps_function_in_kernel(&tracker->kernel, address);
+    if (of->kind != RPS_MODULE_FILE)
+        return 0;
+    return rps_function_in_file(&tracker->files, module, of->path, of->build_id, address);
+}
+
+/* The address among those that were seen; NULL without memory. What was forgotten is asked for
+ * again. */
+static struct rps_tracker_address *see_address(struct rps_tracker *tracker, int64_t module,
+                                               uint64_t address)
+{
+    struct rps_tracker_address *seen;
+    int is_new;
+
+    if (tracker->address.count >= ADDRESSES_MAX) {
+        rps_intern_free(&tracker->address);
+        tracker->address = RPS_INTERN_OF(struct rps_tracker_address);
+    }
+    seen = rps_intern_at(&tracker->address,
+                         rps_intern_add(&tracker->address, (uint64_t)module, address, &is_new));
+    if (seen && is_new)
+        seen->function = find_function(tracker, module, address);
+    return seen;
+}
+
+static int is_of_kernel(const struct rps_tracker *tracker, int64_t module)
+{
+    return module == tracker->only_module[RPS_MODULE_KERNEL];
+}
+
+/* `function` is where its function begins; 0: not known. */
+static int64_t tell_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
+                          uint64_t function)
+{
+    int is_new;
+    int64_t number = rps_intern_add(&tracker->frame, (uint64_t)module, address, &is_new);
+    struct rps_frame told = {number, module, address, function};
+
+    if (number >= 0 && is_new)
+        tracker->sink.frame(tracker->sink.context, &told);
+    return number;
+}
+
+/* An address that is no frame of its own, or not innermost. When there are many frames, a page of
+ * code is one; when there are too many of these, a module is. */
+static int64_t fold_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
+                          int is_innermost)
+{
+    struct rps_tracker_address *seen = see_address(tracker, module, address);
+    size_t count = tracker->frame.count;
+    uint64_t folded = address;
+    int64_t number;
+    int is_own;
+
+    if (!seen)
+        return -1;
+    seen->innermost += is_innermost && seen->innermost < RPS_TRACKER_OWN_SAMPLES;
+    is_own = is_innermost && seen->innermost == RPS_TRACKER_OWN_SAMPLES &&
+             !is_of_kernel(tracker, module);
+    if (!is_own && seen->frame > 0)
+        return seen->frame - 1;
+    if (!is_own && seen->function > 0)
+        folded = seen->function;
+    number = rps_intern_find(&tracker->frame, (uint64_t)module, folded);
+    if (number < 0 && folded == address && count >= 2 * RPS_TRACKER_FRAMES_MAX)
+        number = tell_frame(tracker, module, 0, 0);
+    else if (number < 0 && folded == address && count >= RPS_TRACKER_FRAMES_MAX)
+        number = tell_frame(tracker, module, address - address % PAGE, 0);
+    else if (number < 0)
+        number =
+            tell_frame(tracker, module, folded, is_of_kernel(tracker, module) ? 0 : seen->function);
+    if (!is_own)
+        seen->frame = number + 1;
+    return number;
+}
+
+/* The frame's number, or negative without memory. */
+static int64_t add_frame(struct rps_tracker *tracker, int64_t module, uint64_t address,
+                         int is_innermost)
+{
+    int is_exact = tracker->frame.count < RPS_TRACKER_EXACT_MAX;
+    int64_t number =
+        is_exact || is_innermost ? rps_intern_find(&tracker->frame, (uint64_t)module, address) : -1;
+
+    if (number >= 0)
+        return number;
+    if (!is_exact)
+        return fold_frame(tracker, module, address, is_innermost);
+    return tell_frame(tracker, module, address,
+                      is_of_kernel(tracker, module) /* whose table is long */
+                          ? 0
+                          : find_function(tracker, module, address));
+}
+
+static int64_t add_stack(struct rps_tracker *tracker, int64_t parent, int64_t frame)
+{
+    int is_new;
+    int64_t number = rps_intern_add(&tracker->stack, (uint64_t)parent, (uint64_t)frame, &is_new);
+
+    if (number >= 0 && is_new) {
+        struct rps_stack told = {number, parent, frame};
+
+        tracker->sink.stack(tracker->sink.context, &told);
+    }
+    return number;
+}
+
+int64_t rps_tracker_add_stacks(struct rps_tracker *tracker, const struct rps_tracker_chain *chain)
+{
+    int64_t stack = -1;
+
+    for (size_t i = chain->count; i-- > 0;) {
+        if (tracker->stack.count >= STACKS_MAX &&
+            rps_intern_find(&tracker->stack, (uint64_t)stack, (uint64_t)chain->frame[i]) < 0)
+            return add_stack(tracker, -1, chain->frame[0]);
+        stack = add_stack(tracker, stack, chain->frame[i]);
+        if (stack < 0)
+            return -1;
+    }
+    return stack;
+}
+
+/* --- chains ----------------------------------------------------------------------------------- */
+
+/* 1, 0 when there is no room for the frame, negative without memory, as below. */
+static int append_frame(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
+                        int64_t module, uint64_t address)
+{
+    int64_t frame;
+
+    if (chain->count == RPS_SAMPLE_DEPTH_MAX) {
+        chain->is_cut = 1;
+        return 0;
+    }
+    frame = module < 0 ? -1 : add_frame(tracker, module, address, chain->count == 0);
+    if (frame < 0)
+        return -1;
+    if (chain->count > 0 && chain->frame[chain->count - 1] == frame &&
+        tracker->frame.count >= RPS_TRACKER_EXACT_MAX)
+        return 1; /* it called itself */
+    chain->frame[chain->count++] = frame;
+    return 1;
+}
+
+static int append_kernel(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
+                         const uint64_t *address, size_t count)
+{
+    int status = 1;
+
+    for (size_t i = 0; i < count && status > 0; i++)
+        status =
+            append_frame(tracker, chain, add_only_module(tracker, RPS_MODULE_KERNEL, "[kernel]"),
+                         address[i] - (i > 0));
+    return status;
+}
+
+/* A frame of the workload's part; 0 as well when the chain ends before it. *ret_map: where it is,
+ * or NULL. */
+static int append_user(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
+                       const struct rps_space *space, uint64_t address, int is_innermost,
+                       const struct rps_map **ret_map)
+{
+    *ret_map = NULL;
+    if (rps_simulated_find(&tracker->simulated, address)) {
+        chain->is_whole = 1;
+        return append_frame(tracker, chain,
+                            add_only_module(tracker, RPS_MODULE_SIMULATED, "simulated"), address);
+    }
+    *ret_map = rps_space_find(space, address);
+    if (*ret_map)
+        return append_frame(tracker, chain, add_mapped_module(tracker, (*ret_map)->mapped),
+                            rps_map_address(*ret_map, address));
+    tracker->unmapped++;
+    if (!is_innermost)
+        return 0;
+    return append_frame(tracker, chain, add_only_module(tracker, RPS_MODULE_MEMORY, ""), address);
+}
+
+static int append_addresses(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
+                            const struct rps_space *space, const uint64_t *address, size_t count)
+{
+    const struct rps_map *map;
+    int status = 1;
+
+    for (size_t i = 0; i < count && status > 0; i++)
+        status = append_user(tracker, chain, space, address[i] - (i > 0), i == 0, &map);
+    return status;
+}
+
+/* A file that the process which unwinds has died of is not read again, and that is told. */
+static void note_death(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_unwinder *unwinder = &tracker->unwinder;
+    struct rps_tracker_module *module = rps_intern_at(&tracker->module, unwinder->module);
+
+    if (!unwinder->has_died)
+        return;
+    unwinder->has_died = 0;
+    if (!module)
+        return;
+    module->is_hostile = 1;
+    tracker->sink.incomplete(tracker->sink.context, sample->time_ns, module->path);
+}
+
+/* What the map's file says of the address; NULL when that cannot be had now. */
+static const struct rps_unwind_row *find_row(struct rps_tracker *tracker, const struct rps_map *map,
+                                             uint64_t address)
+{
+    static const struct rps_unwind_row unknown;
+    const struct rps_tracker_module *module =
+        map ? rps_intern_at(&tracker->module, map->mapped->module) : NULL;
+
+    return module && !module->is_hostile &&
+                   (module->kind == RPS_MODULE_FILE || module->kind == RPS_MODULE_VDSO)
+               ? rps_unwinder_find(&tracker->unwinder, map, address)
+               : &unknown;
+}
+
+/* The rest of the kernel's chain, behind what was unwound. The caller of a function that makes no
+ * frame is missing in it. */
+static int append_rest(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
+                       const struct rps_space *space, const uint64_t *address, size_t count)
+{
+    const struct rps_map *map;
+    int status = 1;
+
+    for (size_t i = 0; i < count && status > 0; i++) {
+        const struct rps_unwind_row *row;
+
+        status = append_user(tracker, chain, space, address[i] - 1, 0, &map);
+        if (status <= 0 || chain->has_gap)
+            continue;
+        row = find_row(tracker, map, address[i] - 1);
+        chain->has_gap = !row || !rps_unwind_makes_frame(row);
+    }
+    return status;
+}
+
+/*
+ * As for the others, of a stack that was copied; `unwind` is at the innermost frame. As far as the
+ * copy goes callers are found in it; then the kernel's chain goes on. Where the frame that could not
+ * be left has its return address in a place that the chain knows, it goes on with that. Else it does
+ * so behind the frame's own address: the function makes no frame, and its caller is missing. Where
+ * that is not in it either, nothing more is known. Pointers may go on where the stack ends: Go
+ * changes stacks.
+ */
+static int append_unwound(struct rps_tracker *tracker, struct rps_tracker_chain *chain,
+                          const struct rps_space *space, const uint64_t *address, size_t count,
+                          struct rps_unwind *unwind)
+{
+    struct rps_unwind_chain pointers = rps_unwind_chain(unwind);
+    enum rps_unwind_step step = RPS_UNWIND_CALLER;
+    size_t next = 1; /* of the kernel's chain, behind the frame's address; 0: that is not in it */
+    const struct rps_map *map;
+    int status = append_user(tracker, chain, space, unwind->pc, 1, &map);
+
+    while (status > 0 && step == RPS_UNWIND_CALLER) {
+        const struct rps_unwind_row *row = find_row(tracker, map, unwind->pc - !unwind->is_exact);
+        size_t at;
+
+        if (!row) {
+            chain->has_gap = 1;
+            break;
+        }
+        step = rps_unwind_step(unwind, row);
+        at = rps_unwind_find_in_chain(&pointers, unwind);
+        if (step == RPS_UNWIND_CALLER) {
+            next = at > 0 ? at + 1 : 0;
+            status = append_user(tracker, chain, space, unwind->pc - !unwind->is_exact, 0, &map);
+        } else if (at > 0) {
+            next = at;
+        } else if (step == RPS_UNWIND_LOST) {
+            /* without rules there is no caller either where the pointers end, as in Go */
+            chain->has_gap = row->is_known || next < count;
+            next = next > 1 ? next : 0;
+        }
+    }
+    chain->is_whole = step == RPS_UNWIND_END && status > 0 && (next == 0 || next >= count);
+    if (status <= 0 || chain->is_whole || next == 0 || next >= count)
+        return status;
+    return append_rest(tracker, chain, space, address + next, count - next);
+}
+
+int rps_tracker_find_chain(struct rps_tracker *tracker, const struct rps_sample *sample,
+                           const struct rps_space *space, struct rps_tracker_chain *chain)
+{
+    size_t kernel =
+        sample->kernel_count < sample->address_count ? sample->kernel_count : sample->address_count;
+    static const uint64_t nowhere = 0;
+    struct rps_unwind unwind;
+    const uint64_t *address = sample->address + kernel;
+    size_t count = sample->address_count - kernel;
+    int status = append_kernel(tracker, chain, sample->address, kernel);
+
+    chain->is_cut = sample->is_cut;
+    if (status > 0 && sample->registers.mask && rps_unwind_start(&unwind, &sample->registers) == 0)
+        status = append_unwound(tracker, chain, space, address, count, &unwind);
+    else if (status > 0)
+        status = append_addresses(tracker, chain, space, address, count);
+    note_death(tracker, sample);
+    if (status >= 0 && chain->count == 0)
+        status = append_addresses(tracker, chain, NULL, &nowhere, 1);
+    return status;
+}
+
+void rps_tracker_count_end(struct rps_tracker *tracker, const struct rps_tracker_chain *chain)
+{
+    const struct rps_tracker_module *module;
+    const struct rps_tracker_frame *callee;
+    struct rps_tracker_frame *last;
+
+    if (chain->is_cut || chain->has_gap)
+        return;
+    if (chain->is_whole) {
+        tracker->complete++;
+        return;
+    }
+    last = rps_intern_at(&tracker->frame, chain->frame[chain->count - 1]);
+    tracker->ends_complete -= rps_tracker_complete_ends(last);
+    last->ends++;
+    module = rps_intern_at(&tracker->module, (int64_t)last->key.a);
+    if (chain->count >= 2 && module->is_c_library) {
+        callee = rps_intern_at(&tracker->frame, chain->frame[chain->count - 2]);
+        last->ends_in_library += callee->key.a != last->key.a &&
+                                 (int64_t)callee->key.a != tracker->only_module[RPS_MODULE_KERNEL];
+    }
+    tracker->ends_complete += rps_tracker_complete_ends(last);
+}
