@@ -992,7 +992,8 @@ static struct entity *find_entity(struct reading *reading, char *const *cell, st
             return &table->entity[e];
     }
     if (table->is_keyed &&
-        (size_t)reading->builder->column_count + table->count > RPS_IMPORT_COLUMNS_MAX) {
+        (table->entity_count == RPS_IMPORT_COLUMNS_MAX ||
+         (size_t)reading->builder->column_count + table->count > RPS_IMPORT_COLUMNS_MAX)) {
         rps_import_refuse(reading->builder, err,
                           "there are more than %d columns to import, as each of so many processes "
                           "or devices has its own: %s",
