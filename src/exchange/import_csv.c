@@ -78,9 +78,8 @@ static struct rps_import_entity *find_entity(struct rps_import_reading *reading,
                           "there are more than %d columns to import, as each of so many processes "
                           "or devices has its own: %s",
                           RPS_IMPORT_COLUMNS_MAX,
-                          rps_import_has_processes(table)
-                              ? "--map PID=skip adds up those of one name"
-                              : "--map COLUMN=skip leaves columns out");
+                          table->has_processes ? "--map PID=skip adds up those of one name"
+                                               : "--map COLUMN=skip leaves columns out");
         return NULL;
     }
     table->entity =

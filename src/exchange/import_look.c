@@ -191,13 +191,14 @@ static int is_of_process(const char *name)
     return 0;
 }
 
-int rps_import_has_processes(const struct rps_import_table *table)
+static void find_processes(struct rps_import_table *table)
 {
     for (size_t c = 0; c < table->count && table->has_header; c++) {
-        if (is_of_process(table->column[c].name) == 2)
-            return 1;
+        if (is_of_process(table->column[c].name) == 2) {
+            table->has_processes = 1;
+            table->has_several |= table->column[c].varies;
+        }
     }
-    return 0;
 }
 
 /* A header is a row with a word above numbers. */
@@ -229,6 +230,7 @@ static void find_day(struct rps_import_table *table)
 static int choose_places(struct rps_import_reading *reading, struct rps_import_table *table,
                          int is_mapped, struct rps_error *err)
 {
+    find_processes(table);
     for (size_t c = 0; c < table->count; c++) {
         struct rps_import_table_column *column = &table->column[c];
         enum rps_cells kind = column->mapped != RPS_CELLS_NONE ? column->mapped : column->said;
@@ -249,7 +251,7 @@ static int choose_places(struct rps_import_reading *reading, struct rps_import_t
         if (table->time < 0 && is_time(table, c))
             table->time = (int)c;
         else if (table->cpu < 0 && table->rows > 0 && column->cpus == table->rows &&
-                 !rps_import_has_processes(table) &&
+                 !table->has_processes &&
                  (strcasecmp(name, "cpu") == 0 || strcasecmp(name, "core") == 0))
             table->cpu = (int)c;
     }
@@ -273,13 +275,11 @@ static int is_place(const struct rps_import_table *table, size_t c)
 static int is_key(const struct rps_import_table *table, size_t c)
 {
     const struct rps_import_table_column *column = &table->column[c];
-    int of_process = rps_import_has_processes(table) ? is_of_process(column->name) : 0, several = 0;
+    int of_process = is_of_process(column->name);
 
-    if (!rps_import_has_processes(table))
+    if (!table->has_processes)
         return table->repeats && column->varies && !rps_import_is_numeric(column);
-    for (size_t i = 0; i < table->count; i++)
-        several |= is_of_process(table->column[i].name) == 2 && table->column[i].varies;
-    return several &&
+    return table->has_several &&
            (of_process == 2 ? column->varies : !of_process && !rps_import_is_numeric(column));
 }
 
@@ -287,7 +287,7 @@ static int is_key(const struct rps_import_table *table, size_t c)
 static void choose_values(const struct rps_import_reading *reading, struct rps_import_table *table,
                           int is_mapped)
 {
-    int has_keys = 0, is_of_processes = rps_import_has_processes(table);
+    int has_keys = 0;
 
     if (!table->descends && table->cpu >= 0 && table->column[table->cpu].kind != RPS_CELLS_CPU &&
         table->column[table->cpu].varies && !table->column[table->cpu].is_all)
@@ -296,7 +296,7 @@ static void choose_values(const struct rps_import_reading *reading, struct rps_i
         has_keys |= table->column[c].kind == RPS_CELLS_KEY;
     for (size_t c = 0; c < table->count; c++) {
         struct rps_import_table_column *column = &table->column[c];
-        int of_process = is_of_processes ? is_of_process(column->name) : 0;
+        int of_process = table->has_processes ? is_of_process(column->name) : 0;
 
         if (column->kind == RPS_CELLS_NONE && !has_keys && !is_place(table, c) && is_key(table, c))
             column->kind = RPS_CELLS_KEY;

@@ -52,6 +52,8 @@ struct rps_import_table {
     int has_header, is_commented; /* a comment before the first row is the header */
     int has_clock;                /* sar's header has the time in place of a name */
     int time, day, cpu;           /* columns; -1: none; day: where `time` has no date */
+    int has_processes;            /* its rows are of them, as pidstat prints them, */
+    int has_several;              /* and of more than one */
     int is_keyed, adds;           /* 1: processes of one name are one, which was asked for */
     /* of the first rows */
     int rows, descends, repeats; /* 1: a time is none later; it is the same, and the CPU */
@@ -125,8 +127,7 @@ int rps_import_begin_again(struct rps_import_reading *reading, struct rps_error 
 /* What the file is, by its first rows and the map; then it is at its beginning again. */
 int rps_import_find_out(struct rps_import_reading *reading, const char *map, struct rps_error *err);
 
-/* 1: numbers are no fewer than words; its rows are of processes, as pidstat has them. */
+/* 1: numbers are no fewer than words. */
 int rps_import_is_numeric(const struct rps_import_table_column *column);
-int rps_import_has_processes(const struct rps_import_table *table);
 
 #endif

@@ -246,6 +246,8 @@ def test_hostile():
     FOLDER.write("bad.csv", "time,\x1b[31mevil\n1,2\n2,\x1b]0;x\x07\n")
     answer = refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 3")
     assert "\x1b" not in answer.stderr
+    FOLDER.write("bad.csv", "".join("%s%s\n" % (time, cell * 60000) for time, cell in (("time", ",x"), (1, ",1"), (2, ",1"))))
+    refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "more than 512 columns")  # and soon
     FOLDER.write("bad.csv", "time,a\n1,2\n2,3\n1,2\n")
     refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 4")
     FOLDER.write("words.txt", "Linux 6.1\n" + "".join("a%d b c\n" % i for i in range(300)))
