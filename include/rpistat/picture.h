@@ -396,6 +396,8 @@ const char *rps_picture_panel_unit(const struct rps_picture *picture, int panel)
 
 /* Cut text to `most` characters, the last of them an ellipsis then. */
 void rps_picture_cut_text(char *text, int most);
+/* ... to what fits left of the panels, at their names' distance and with the picture's margin. */
+void rps_picture_cut_name(const struct rps_picture *picture, char *text);
 
 /* Metrics in a panel. */
 int rps_picture_panel_lines(const struct rps_picture *picture, int panel);

@@ -106,12 +106,17 @@ static const struct rps_option options[] = {
 static int choose_format(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
-    int every = settings->export.every_ns > 0 || strcmp(settings->format->name, "every") == 0;
+    const char *name = settings->format->name;
+    int every = settings->export.every_ns > 0 || strcmp(name, "every") == 0;
 
     if (settings->format->own_form)
         return 0;
-    settings->is_rates |= strcmp(settings->format->name, "rates") == 0;
-    settings->is_long |= strcmp(settings->format->name, "long") == 0;
+    if (strcmp(name, "table") == 0 && (every || settings->is_rates || settings->is_long))
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--format table is an imported table as it was: leave out --every, "
+                             "--rates and --long, or --format");
+    settings->is_rates |= strcmp(name, "rates") == 0 || strcmp(name, "long-rates") == 0;
+    settings->is_long |= strncmp(name, "long", 4) == 0;
     if (every && settings->export.every_ns == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--format every: say how long its stretches are, as in --every 10s");

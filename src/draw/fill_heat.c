@@ -26,7 +26,7 @@
 #define HEAT_MOST      2.5 /* spreads at the ends of the colours */
 #define HEAT_STEP      0.125
 #define HEAT_LEAST     0.01 /* of the figure: the smallest spread */
-#define HEAT_LEFT      190
+#define HEAT_LEFT      196
 #define HEAT_NARROW    118 /* of a narrow picture */
 #define HEAT_RIGHT     136
 #define HEAT_NAME      7 /* between a row and its names */
@@ -255,7 +255,7 @@ static void name_row(struct rps_chart *chart, const struct rps_picture *picture,
     char text[RPS_PICTURE_TEXT_SIZE];
 
     strcpy(text, row->name);
-    rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
+    rps_picture_cut_name(picture, text);
     rps_chart_text(chart, picture->left - HEAT_NAME, y, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL,
                    RPS_INK_TEXT, text);
     snprintf(text, sizeof(text), "%s sd %s", rps_text_number(figure, sizeof(figure), row->figure),

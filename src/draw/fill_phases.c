@@ -230,7 +230,7 @@ static void name_rows(struct rps_chart *chart, const struct rps_picture *picture
 
         snprintf(text, sizeof(text), figure->unit[0] ? "%s (%s)" : "%s", figure->label,
                  figure->unit);
-        rps_picture_cut_text(text, (int)((picture->left - 12) / RPS_PICTURE_CHARACTER));
+        rps_picture_cut_name(picture, text);
         rps_chart_text(chart, x, y - 7, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL, RPS_INK_TEXT, text);
         snprintf(text, sizeof(text), "run: %s",
                  rps_text_number(number, sizeof(number), figure->whole));

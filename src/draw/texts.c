@@ -8,6 +8,7 @@
 #include "rpistat/text.h"
 #include "rpistat/wall.h"
 
+#define NAME_ROOM   23 /* beside a name: the picture's margin, and up to the panel */
 #define DATE_LENGTH 10 /* of rps_wall_text, and */
 #define ZONE_AT     23 /* where its offset begins */
 
@@ -26,6 +27,11 @@ void rps_picture_cut_text(char *text, int most)
             return;
         }
     }
+}
+
+void rps_picture_cut_name(const struct rps_picture *picture, char *text)
+{
+    rps_picture_cut_text(text, (int)((picture->left - NAME_ROOM) / RPS_PICTURE_CHARACTER));
 }
 
 /* Characters that fit across the picture at `px` pixels high. */

@@ -12,7 +12,6 @@
 
 #include "formats.h"
 #include "rpistat/arena.h"
-#include "rpistat/run_phases.h"
 #include "rpistat/time_series.h"
 
 #define BLOCK_SAMPLES 255
@@ -243,25 +242,18 @@ static int take_phases(struct rps_export_job *job, int64_t from_ns, int64_t to_n
                        struct rps_error *err)
 {
     struct metrics_state *state = job->state;
-    struct rps_phase_levels levels = {0};
-    int result = rps_run_phases_get(job->reader, job->run->run_id, &levels, NULL, err);
-    struct rps_phases *phases = result > 0 ? rps_phase_levels_shown(&levels) : NULL;
-    size_t kept = 0;
+    size_t count = job->phases ? job->phases->count : 0;
+    struct rps_phases part = {.phase = rps_arena_get(job->arena, count + 1, sizeof(*part.phase))};
 
-    for (size_t i = 0; phases && i < phases->count; i++) {
-        struct rps_phase phase = phases->phase[i];
+    for (size_t i = 0; i < count; i++) {
+        struct rps_phase phase = job->phases->phase[i];
 
         phase.start_ns = phase.start_ns > from_ns ? phase.start_ns : from_ns;
         phase.end_ns = phase.end_ns < to_ns ? phase.end_ns : to_ns;
         if (phase.start_ns < phase.end_ns)
-            phases->phase[kept++] = phase;
+            part.phase[part.count++] = phase;
     }
-    if (phases) {
-        phases->count = kept;
-        result = rps_time_totals_phases(state->totals, phases, err);
-    }
-    rps_phase_levels_free(&levels);
-    return result;
+    return rps_time_totals_phases(state->totals, &part, err);
 }
 
 static void metrics_end(struct rps_export_job *job)
@@ -283,6 +275,7 @@ const struct rps_export_format rps_export_openmetrics = {
     .name = "openmetrics",
     .summary = "running totals with labels, for Prometheus and its relatives",
     .own_form = 1,
+    .phases = 1,
     .takes_every = 1,
     .begin = metrics_begin,
     .period = metrics_period,

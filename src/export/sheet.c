@@ -89,14 +89,21 @@ static void put_stamp(struct rps_export_job *job, int64_t end_ns)
 {
     const struct rps_sheet *sheet = job->state;
     char text[RPS_WALL_TEXT_SIZE];
+    int part_ns;
 
     if (!sheet->is_moment) {
         rps_csv_exact(job->state, (double)end_ns / RPS_NS_PER_S);
         return;
     }
-    rps_wall_text(text, sizeof(text), job->run->start_realtime_ns + end_ns);
+    end_ns += job->run->start_realtime_ns;
+    rps_wall_text(text, sizeof(text), end_ns);
     text[10] = ' ';
-    text[strncmp(text + 19, ".000", 4) == 0 ? 19 : 23] = '\0';
+    part_ns = (int)(end_ns % RPS_NS_PER_S);
+    snprintf(text + 19, sizeof(text) - 19, ".%09d", part_ns);
+    text[part_ns == 0                   ? 19
+         : part_ns % RPS_NS_PER_MS == 0 ? 23
+         : part_ns % RPS_NS_PER_US == 0 ? 26
+                                        : 29] = '\0';
     put_text(job, text);
 }
 

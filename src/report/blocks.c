@@ -148,6 +148,7 @@ static void put_figure(struct rps_report *report, struct rps_block *block,
     struct rps_report_value value = rps_report_value(report, item, tally);
     const struct rps_event *event = item->event;
     int is_clock = event && item->set < 0;
+    int is_time = is_clock || (event && strcmp(event->role, "task_clock") == 0); /* its own unit */
     double rate = event && isfinite(value.number) ? value.sure.value : NAN;
     char label[RPS_REPORT_LABEL_SIZE], sure[RPS_INTERVAL_TEXT_SIZE], text[RPS_REPORT_NUMBER_SIZE];
 
@@ -176,7 +177,7 @@ static void put_figure(struct rps_report *report, struct rps_block *block,
                                    : 0),
                 is_clock || (event && event->state == RPS_EVENT_MEASURED));
     put_rate(block, rate, report->operand[RPS_OPERAND_SECONDS], 1);
-    put_rate(block, is_clock ? NAN : rate, rps_report_clock_units(report), 3);
+    put_rate(block, is_time ? NAN : rate, rps_report_clock_units(report), 3);
     rps_put_text(block, event ? rps_event_states[event->state] : "");
     rps_put_text(block,
                  event && !is_clock ? rps_report_reason(report, event, item->set, item->slot) : "");

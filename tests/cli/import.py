@@ -194,6 +194,15 @@ def test_spreadsheet():
     refused(FOLDER.call("import", "-o", "no.data", "--map", "Zeit=time", "sheet.csv"), 2, "no header")
 
 
+def test_fine_times():
+    """times go out as fine as they came in"""
+    for number, part in enumerate(("", ".%03d", ".%06d", ".%09d"), 1):
+        times = ["2026-11-21 14:00:%02d" % n + (part and part % (n + 1)) for n in range(10)]
+        FOLDER.write("fine.csv", "time,a\n" + "".join("%s,%d\n" % (time, n) for n, time in enumerate(times)))
+        imported("fine.data", "fine.csv")
+        assert [row["time"] for row in table(said("export", "-i", "fine.data", "-r", str(number)))] == times, part
+
+
 def test_many():
     """several files are runs of one store, which other commands take as any"""
     imported("many.data", "table.csv", "table.csv", "-q")
@@ -237,6 +246,8 @@ def test_hostile():
     FOLDER.write("bad.csv", "time,\x1b[31mevil\n1,2\n2,\x1b]0;x\x07\n")
     answer = refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 3")
     assert "\x1b" not in answer.stderr
+    FOLDER.write("bad.csv", "".join("%s%s\n" % (time, cell * 60000) for time, cell in (("time", ",x"), (1, ",1"), (2, ",1"))))
+    refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "more than 512 columns")  # and soon
     FOLDER.write("bad.csv", "time,a\n1,2\n2,3\n1,2\n")
     refused(FOLDER.call("import", "-o", "no.data", "bad.csv"), 1, "bad.csv, line 4")
     FOLDER.write("words.txt", "Linux 6.1\n" + "".join("a%d b c\n" % i for i in range(300)))
@@ -262,5 +273,5 @@ def test_hostile():
 
 with FOLDER:
     FOLDER.record("--label", "=one", "--tag", "host=\u00e4,\"1\"", "--tag", "b=")
-    tap.main([test_exports, test_table, test_cpus, test_piped, test_unsound, test_spreadsheet, test_many, test_compared, test_no_cpu_time,
+    tap.main([test_exports, test_table, test_cpus, test_piped, test_unsound, test_spreadsheet, test_fine_times, test_many, test_compared, test_no_cpu_time,
               test_hostile])

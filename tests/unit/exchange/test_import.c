@@ -225,6 +225,12 @@ static void test_processes(void **state)
     for (int i = 0; i <= RPS_IMPORT_COLUMNS_MAX; i++)
         sprintf(text + strlen(text), "10:00:01 PM 0 %d 1.0 0 c\n", i);
     refused(text, NULL, "there are more than 512 columns to import, as each of so many processes");
+    snprintf(text, sizeof(text),
+             "Linux 6.1 (h)\n# Time UID PID Command\n"); /* nor without values */
+    for (int i = 0; i <= RPS_IMPORT_COLUMNS_MAX; i++)
+        sprintf(text + strlen(text), "10:00:01 PM 0 %d c\n", i);
+    strcat(text, "# Time kbfree\n10:00:01 PM 7\n");
+    refused(text, NULL, "there are more than 512 columns to import, as each of so many processes");
 }
 
 /* A column named cpu is a value where each time has one row; times and dates in two columns. */
