@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "format.h"
-#include "registry.h"
 #include "runs_edit.h"
 #include "rpistat/run_block.h"
 
@@ -14,8 +13,6 @@ static int put_run(struct rps_cli *cli, int64_t run_id, struct rps_block *block)
 
     rps_run_init(&run);
     result = rps_reader_run(cli->reader, run_id, &run, &cli->err);
-    if (result == 0 && run.state == RPS_RUN_RECORDING && rps_registry_is_dead(&run))
-        run.state = RPS_RUN_INTERRUPTED; /* the store finds that out later: heartbeats are few */
     if (result == 0)
         result = rps_reader_summary(cli->reader, run_id, &summary, &cli->err);
     if (result == 0)

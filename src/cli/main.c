@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "completion.h"
 #include "names.h"
+#include "registry.h"
 #include "time_range.h"
 #include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
@@ -159,6 +160,7 @@ int main(int argc, char **argv)
 #ifdef RPS_HAS_CODE
     rps_store_use(&rps_code_store, &rps_code_wing);
 #endif
+    rps_store_ask_recorders(rps_registry_is_dead);
     rps_commands = commands;
     rps_output_guard_streams();
     block_file_size(&cli.mask);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/store.h"
 
 void rps_heartbeat_boot_id(char *ret, size_t size)
 {
@@ -30,6 +31,18 @@ static void find_here(void)
     rps_heartbeat_boot_id(this_boot, sizeof(this_boot));
     if (gethostname(this_host, sizeof(this_host) - 1) != 0)
         this_host[0] = '\0';
+}
+
+static int (*known_dead)(const struct rps_run *run);
+
+void rps_store_ask_recorders(int (*is_dead)(const struct rps_run *run))
+{
+    known_dead = is_dead;
+}
+
+int rps_heartbeat_is_known_dead(const struct rps_run *run)
+{
+    return known_dead && run->state == RPS_RUN_RECORDING && known_dead(run);
 }
 
 int rps_heartbeat_bind(sqlite3_stmt *stmt)

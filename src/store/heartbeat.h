@@ -1,7 +1,7 @@
 /*
  * Whether a run is still being recorded, as its heartbeat says: the recorder writes one with its
  * commits, also while paused. Process ids are not asked: a recorder may live in another PID
- * namespace or on another machine.
+ * namespace or on another machine. Who knows the recorders of this machine may know it sooner.
  */
 #ifndef RPISTAT_STORE_HEARTBEAT_H
 #define RPISTAT_STORE_HEARTBEAT_H
@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include <sqlite3.h>
+
+#include "rpistat/run.h"
 
 /* A recorder writes one at least so often, and not much more often. */
 #define RPS_HEARTBEAT_INTERVAL_NS (INT64_C(5) * 1000000000)
@@ -27,6 +29,10 @@
 
 /* Bind the parameters of RPS_HEARTBEAT_IS_DEAD; an SQLite code. */
 int rps_heartbeat_bind(sqlite3_stmt *stmt);
+
+/* 1: the run is in state `recording`, and its recorder is dead, as rps_store_ask_recorders' function
+ * says. */
+int rps_heartbeat_is_known_dead(const struct rps_run *run);
 
 /* Linux's id of this boot, or "". */
 void rps_heartbeat_boot_id(char *ret, size_t size);

@@ -294,14 +294,16 @@ def test_forged():
 
 
 def test_leftover():
-    """what a killed recorder leaves is nothing, but that runs knows at once; and is in nobody's way"""
+    """what a killed recorder leaves is nothing, but that all commands know at once; and is in nobody's way"""
     with Recording(FOLDER, "k.data") as live:
         path = os.path.join(RUNTIME, str(live.process.pid))
         live.process.kill()
         live.process.wait()
         assert os.path.exists(path) and "k.data" not in recorders()
-        runs = [FOLDER.call("runs", "-i", "k.data", env=environment(**of)).stdout for of in ({}, {"RUNTIME_DIRECTORY": None})]
+        runs, reports = ([FOLDER.call(command, "-i", "k.data", env=environment(**of)).stdout
+                          for of in ({}, {"RUNTIME_DIRECTORY": None})] for command in ("runs", "report"))
         assert " interrupted " in runs[0] and " recording " in runs[1], runs  # of another user only heartbeats are known
+        assert "was killed" in reports[0] and "so far" in reports[1] and "so far" not in reports[0], reports
         refused(FOLDER.call("stop", "-i", "k.data"), 1, "no run of k.data is being recorded")
     # the next of its number: the process is there already, and begins to record when it is told
     script = 'read line; exec "$@"'
