@@ -197,11 +197,10 @@ def test_live():
         finally:
             os.killpg(recorder.pid, signal.SIGKILL)  # the workload too
             recorder.wait()
-        answer = expect(folder.call("check"), 0)
-        assert "odd" not in answer.stdout, answer.stdout
-        program.silence(folder / "rpistat.data")
-        answer = expect(folder.call("check"), 0)
-        assert "odd: run 2" in answer.stdout, answer.stdout
+        for _ in range(2):  # as its file in the registry says, and then its heartbeat
+            answer = expect(folder.call("check"), 0)
+            assert "odd: run 2" in answer.stdout, answer.stdout
+            program.silence(folder / "rpistat.data")
         assert "run 2: " in repair(folder)
         assert one(folder, "SELECT state FROM run WHERE run_id = 2", "new.data") == "interrupted"
         change(folder, "VACUUM INTO '%s'" % (folder / "none.data"))
