@@ -77,6 +77,12 @@ int rps_names_not_found(const char *word, struct rps_error *err)
 {
     char question[256];
 
+    if (rps_names_command(word)) /* rpistat -q report */
+        return rps_error_set(
+            err, RPS_CANNOT_FIND,
+            "%s: command not found: no program in PATH has this name; a command of "
+            "rpistat comes first, its options behind it: rpistat %s ...",
+            word, word);
     if (faccessat(AT_FDCWD, word, X_OK, AT_EACCESS) == 0)
         snprintf(question, sizeof(question), "did you mean ./%.200s? ", word);
     else

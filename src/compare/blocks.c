@@ -78,9 +78,12 @@ static const struct column change_columns[] = {
      TO_PEOPLE},
 };
 
-static const struct column share_column = {
-    {.name = "share_of_change", .heading = "Share of change", RPS_VALUE_NUMBER, .drop = 3},
-    TO_PHASES};
+static const struct column share_column = {{.name = "share_of_change",
+                                            .heading = "Share of change",
+                                            .kind = RPS_VALUE_NUMBER,
+                                            .shown = RPS_SHOWN_IF_KNOWN,
+                                            .drop = 3},
+                                           TO_PHASES};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -251,10 +251,14 @@ static void remark_left_out(struct rps_comparison_work *work)
 
     for (size_t r = 0; r < comparison->run_count; r++) {
         for (size_t i = 0; i < work->run[r].offered_count && count <= NAMES_MOST; i++) {
+            const struct rps_comparison_figure *is = &work->run[r].offered[i].is;
+
             if (!was_named(work, r, i))
-                names = rps_arena_print(
-                    comparison->arena, "%s%s%s", names ? names : "", names ? ", " : "",
-                    count++ < NAMES_MOST ? work->run[r].offered[i].is.name : "...");
+                names = rps_arena_print(comparison->arena, "%s%s%s", names ? names : "",
+                                        names ? ", " : "",
+                                        count++ >= NAMES_MOST ? "..."
+                                        : is->label[0]        ? is->label
+                                                              : is->name);
         }
     }
     if (names)

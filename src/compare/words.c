@@ -288,6 +288,8 @@ static double magnitude(const struct rps_change *change)
     static const double most = 7;
     double found = fabs(log1p(change->ratio));
 
+    if (change->a == change->b) /* both 0: no ratio */
+        return 0;
     return isfinite(found) ? fmin(found, most) : most;
 }
 

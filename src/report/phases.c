@@ -18,9 +18,10 @@
 #include "rpistat/collect.h"
 #include "rpistat/share_block.h"
 
-#define LABEL_SURE .75 /* below it, a label has a question mark */
-#define LABELS_MAX 8   /* of an odd turn, that are named */
-#define WAITS_TOLD .1  /* of the time, in a function: it is named */
+#define LABEL_SURE      .75 /* below it, a label has a question mark */
+#define LABELS_MAX      8   /* of an odd turn, that are named */
+#define WAITS_TOLD      .1  /* of the time, in a function: it is named */
+#define EXPLAINED_LEAST .1  /* of a figure, by the phases: it is shown though it is mostly noise */
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -79,6 +80,15 @@ static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profil
     return ret;
 }
 
+/* Has it anything to tell people? Not what was never counted, nor few counts that phases do not
+ * explain. */
+static int is_seen(const struct rps_profile *profile, const struct rps_figure *figure)
+{
+    return figure->whole != 0 &&
+           !(profile->label_count > 1 && figure->explained < EXPLAINED_LEAST &&
+             figure->spread > fabs(figure->whole));
+}
+
 /* A column each, for people behind those that stand; group NULL: for them alone. `keeps_told`:
  * those that are told are never left out. */
 static void add_figures(struct rps_block *block, const struct rps_profile *profile,
@@ -95,7 +105,9 @@ static void add_figures(struct rps_block *block, const struct rps_profile *profi
 
         rps_block_column(block, (struct rps_column){
                                     .name = group ? figure->name : NULL,
-                                    .heading = figure->label[0] ? figure->label : figure->name,
+                                    .heading = !told[f] && !is_seen(profile, figure) ? NULL
+                                               : figure->label[0]                    ? figure->label
+                                                                                     : figure->name,
                                     .kind = RPS_VALUE_FIGURE,
                                     .unit = figure->unit,
                                     .group = group,

@@ -825,6 +825,17 @@ def test_short_runs():
         refused(folder.call("phases", "--cpu", "0"), 1, "not by CPU")
 
 
+def test_nothing_counted():
+    """people get no column of zeroes; JSON has the figure"""
+    with Folder() as folder:
+        folder.write("one.sim", "noise 3%\nphase one 8s instructions=200M dc_access=50M dc_miss=2M\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:one.sim"), 0)
+        text = expect(folder.call("phases"), 0).stdout
+        assert "DC miss" in text and "IBUF stall" not in text, text
+        said = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)
+        assert said["phases"][0]["figures"]["ibuf_stall_percent"] == 0, said["phases"]
+
+
 with FOLDER:
     FOLDER.write("phases.sim", SCRIPT)
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
@@ -833,4 +844,4 @@ with FOLDER:
               test_variation, test_drift, test_kept, test_kept_levels, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
-              test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs])
+              test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs, test_nothing_counted])

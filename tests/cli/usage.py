@@ -18,6 +18,7 @@ MISTAKES = [
     ("list", 127, "did you mean runs?"),
     ("stats", 127, "did you mean report?"),
     ("-q graph", 127, "did you mean plot?"),
+    ("-q runs", 127, "runs: command not found", "a command of rpistat comes first", "rpistat runs"),
     ("version", 127, "did you mean --version?"),
     ("helpp", 127, "did you mean help?"),
     ("mine", 127, "did you mean ./mine?"),

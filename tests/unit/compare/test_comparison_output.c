@@ -330,6 +330,10 @@ static void test_answer_pair(void **state)
     made.change[0][CPI] = untested(1.21, 1.2, RPS_CHANGE_SINGLE);
     check_answer(&made, "new took as long as main (13.3 s); one run a side cannot tell what "
                         "the next one takes");
+    made.comparison.row_count = 2; /* 0 on both sides in a phase is no change */
+    made.change[1][CPU_USE] = untested(0, 0, RPS_CHANGE_SINGLE);
+    check_answer(&made, "new took as long as main (13.3 s); one run a side cannot tell what "
+                        "the next one takes");
     made.change[0][ELAPSED] = untested(0, 2, RPS_CHANGE_SINGLE);
     check_answer(&made, "The elapsed time of a side is not known");
     begin(&made, 5, 1); /* all runs but one a side were broken off at once */
