@@ -346,7 +346,7 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
     struct rps_arena *arena = rps_arena_new();
     struct rps_code of = {0};
     struct rps_page_code code = {.arena = arena, .code = &of};
-    int result = rps_reader_code(series->reader, series->run_id, &of, err);
+    int result = rps_reader_code(arena, series->reader, series->run_id, &of, err);
 
     if (result > 0) /* something was sampled */
         result = rps_code_bins_read(arena, picture, picture->bin_count, RPS_COUNT_STACKS,
@@ -356,7 +356,6 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
                                     of.stack_count, &code.waits, err);
     if (result == 0 && code.bins.bin_count > 0)
         put_code(json, picture, &code);
-    rps_code_free(&of);
     rps_arena_free(arena);
     return result;
 }

@@ -520,12 +520,13 @@ static int64_t end(void *self)
 static int name_frames(void *self, int64_t run_id, struct rps_error *err)
 {
     struct recorder *samples = self;
-    struct rps_code code = {0};
-    int rc = rps_naming_job_name(samples->tracker, 1, &code, err);
-    int64_t *alike = calloc(code.location_count + 1, sizeof(*alike));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_code code;
+    int rc = rps_naming_job_name(arena, samples->tracker, 1, &code, err);
+    int64_t *alike = rps_arena_get(arena, code.location_count, sizeof(*alike));
     size_t kept = 0;
 
-    for (size_t i = 0; alike && i < code.location_count; i++) {
+    for (size_t i = 0; i < code.location_count; i++) {
         if (!rps_tracker_name(samples->tracker, &code.location[i]))
             continue;
         alike[kept] = find_alike(samples, &code.location[i]);
@@ -534,10 +535,8 @@ static int name_frames(void *self, int64_t run_id, struct rps_error *err)
     code.location_count = kept;
     rps_tracker_status(samples->tracker, &code.sampling);
     if (rc == 0)
-        rc = alike ? rps_writer_set_locations(samples->writer, run_id, &code, alike, err)
-                   : rps_error_memory(err);
-    free(alike);
-    rps_code_free(&code);
+        rc = rps_writer_set_locations(samples->writer, run_id, &code, alike, err);
+    rps_arena_free(arena);
     return rc;
 }
 
