@@ -34,9 +34,8 @@ void rps_writer_location(struct rps_writer *writer, const struct rps_location *l
                          int64_t alike);
 void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns);
 void rps_writer_program(struct rps_writer *writer, const struct rps_program *program);
-void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count);
-void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_count *count);
-void rps_writer_blocked_count(struct rps_writer *writer, const struct rps_code_count *count);
+void rps_writer_code_count(struct rps_writer *writer, enum rps_code_counted what,
+                           const struct rps_code_count *count);
 
 /*
  * The code that was seen in a run's samples: 1 and *ret, all of the arena, 0 and nothing when none

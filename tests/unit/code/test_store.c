@@ -129,8 +129,8 @@ static void what_comes_again(void **state)
     recorder_write(writer, 0, 8);
     for (uint64_t n = 0; n < 8; n++)
         fixture_code(writer, n);
-    rps_writer_stack_count(writer, &count);
-    rps_writer_stack_count(writer, &count);
+    rps_writer_code_count(writer, RPS_COUNT_STACKS, &count);
+    rps_writer_code_count(writer, RPS_COUNT_STACKS, &count);
     rps_writer_cgroup(writer, &cgroup);
     rps_writer_task(writer, &task);
     rps_writer_process_time(writer, 0, INT64_C(8000000000));
@@ -201,15 +201,15 @@ static void thinned_counts(void **state)
         period.start_ns = (int64_t)n * SOUND_LENGTH_NS;
         rps_writer_period(writer, &period);
         fixture_code(writer, n);
-        rps_writer_blocked_count(writer, &blocked);
+        rps_writer_code_count(writer, RPS_COUNT_BLOCKED, &blocked);
         if (n % 500 == 0)
             recorder_wait_committed(writer, n);
         if (n == 1000) /* period 5 is gone by now; the next level will be too, later */
-            rps_writer_stack_count(writer, &late);
+            rps_writer_code_count(writer, RPS_COUNT_STACKS, &late);
     }
     fixture_code(writer, 4000);
     recorder_wait_committed(writer, 4000);
-    rps_writer_stack_count(writer, &late);
+    rps_writer_code_count(writer, RPS_COUNT_STACKS, &late);
     fixture_end(writer, &run);
     fixture_exec(path,
                  "UPDATE sampling SET samples = 14000, lost = 2000, blocked_us = 90000007498500");
@@ -294,7 +294,7 @@ static void rows_are_short(void **state)
 
     recorder_write(writer, 0, 8);
     for (count.id = 123456; count.id < 123456 + 100; count.id++)
-        rps_writer_stack_count(writer, &count);
+        rps_writer_code_count(writer, RPS_COUNT_STACKS, &count);
     fixture_end(writer, &run);
     assert_string_equal(fixture_text(path, "SELECT group_concat(stack) FROM (SELECT stack FROM"
                                            " stack_count ORDER BY stack LIMIT 3)"),
