@@ -25,11 +25,11 @@
 
 struct rps_process {
     struct rps_intern_key key; /* pid */
-    struct rps_space *space;   /* NULL: nothing is known */
-    size_t threads;            /* that are known, */
-    size_t living;             /* and those of them that have not ended */
-    int64_t task;              /* that was seen last of it; -1: none */
-    int64_t cpu_ns;            /* of the threads that have ended; -1: not known of all */
+    struct rps_space space;
+    size_t threads; /* that are known, */
+    size_t living;  /* and those of them that have not ended */
+    int64_t task;   /* that was seen last of it; -1: none */
+    int64_t cpu_ns; /* of the threads that have ended; -1: not known of all */
     pid_t parent;
     int64_t cgroup;       /* its parent's, until it is read; -1: not known */
     int is_placed;        /* it was read since the last exec */
@@ -178,8 +178,7 @@ static void leave_process(struct rps_tracker *tracker, const struct rps_thread *
         return;
     if (process->task >= 0 && process->cpu_ns >= 0)
         tracker->sink.process_time(tracker->sink.context, process->task, process->cpu_ns);
-    rps_space_release(process->space); /* of what was mapped behind its end */
-    process->space = NULL;
+    rps_space_clear(&process->space); /* of what was mapped behind its end */
     rps_intern_remove(&tracker->process, number);
 }
 
@@ -269,10 +268,8 @@ static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
     end_wait(tracker, thread, time_ns);
     end_task(tracker, thread, time_ns);
     process = find_process(tracker, thread->pid);
-    if (--process->living == 0) {
-        rps_space_release(process->space);
-        process->space = NULL;
-    }
+    if (--process->living == 0)
+        rps_space_clear(&process->space);
     thread->end_ns = time_ns;
     keep_ended(tracker, number, time_ns);
 }
@@ -360,10 +357,10 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     parent_process = find_process(tracker, sample->parent_pid);
     process = find_process(tracker, sample->pid);
     if (parent_process && parent_process != process) {
-        rps_space_release(process->space);
-        process->space = rps_space_share(parent_process->space);
+        rps_space_clear(&process->space);
         process->cgroup = parent_process->cgroup;
         process->parent = sample->parent_pid;
+        return rps_space_copy(&process->space, &parent_process->space);
     }
     return 0;
 }
@@ -377,8 +374,7 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
         return -1;
     if (sample->is_exec) {
         end_task(tracker, thread, sample->time_ns);
-        rps_space_release(process->space);
-        process->space = NULL;
+        rps_space_clear(&process->space);
         process->is_placed = 0;
     }
     snprintf(thread->name, sizeof(thread->name), "%s", sample->path ? sample->path : "");
@@ -459,7 +455,7 @@ static int take_stack(struct rps_tracker *tracker, const struct rps_sample *samp
     struct rps_tracker_chain chain = {.count = 0};
     int64_t stack;
 
-    if (!process || rps_tracker_find_chain(tracker, sample, process->space, &chain) < 0)
+    if (!process || rps_tracker_find_chain(tracker, sample, &process->space, &chain) < 0)
         return -1;
     stack = rps_tracker_add_stacks(tracker, &chain);
     if (stack < 0)
@@ -479,7 +475,7 @@ static int take_wait(struct rps_tracker *tracker, const struct rps_sample *sampl
     struct rps_thread *thread;
     int64_t stack;
 
-    if (!process || rps_tracker_find_chain(tracker, sample, process->space, &chain) < 0 ||
+    if (!process || rps_tracker_find_chain(tracker, sample, &process->space, &chain) < 0 ||
         (stack = rps_tracker_add_stacks(tracker, &chain)) < 0)
         return -1;
     thread = find_thread(tracker, sample->tid);
@@ -549,8 +545,8 @@ void rps_tracker_free(struct rps_tracker *tracker)
     for (size_t i = 0; i < tracker->module.count; i++)
         free(((struct rps_tracker_module *)rps_intern_at(&tracker->module, (int64_t)i))->path);
     for (size_t i = 0; i < tracker->process.count; i++)
-        rps_space_release(
-            ((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
+        rps_space_clear(
+            &((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
     rps_intern_free(&tracker->module);
     rps_intern_free(&tracker->frame);
     rps_intern_free(&tracker->address);

@@ -27,10 +27,12 @@ static long left = -1;
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *pointer, size_t size);
 void *__real_reallocarray(void *pointer, size_t count, size_t size);
 char *__real_strdup(const char *text);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *pointer, size_t size);
 void *__wrap_reallocarray(void *pointer, size_t count, size_t size);
 char *__wrap_strdup(const char *text);
 
@@ -47,6 +49,11 @@ void *__wrap_malloc(size_t size)
 void *__wrap_calloc(size_t count, size_t size)
 {
     return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *pointer, size_t size)
+{
+    return fails() ? NULL : __real_realloc(pointer, size);
 }
 
 void *__wrap_reallocarray(void *pointer, size_t count, size_t size)
