@@ -136,25 +136,21 @@ struct rps_code_count {
     uint64_t samples; /* or us */
 };
 
-/* All that a store knows of the code of a run but the counts. Numbers are indices: element i has
- * number i. What the store lacks is filled in: a module of kind MEMORY with the path "", a frame of
- * module -1, a stack of frame -1, a task of pid -1, a program of nothing. */
+/* All that a store knows of the code of a run but the counts, in an arena. Numbers are indices:
+ * element i has number i. What the store lacks is filled in: a module of kind MEMORY with the path
+ * "", a frame of module -1, a stack of frame -1, a task of pid -1, a program of nothing. */
 struct rps_code {
     struct rps_sampling sampling;
     int is_of_machine; /* the run is of CPUs: programs tell more of it than functions */
     size_t module_count, frame_count, location_count, stack_count, task_count, program_count,
         cgroup_count;
-    struct rps_module *module; /* owned, with its texts, as all below */
+    struct rps_module *module;
     struct rps_frame *frame;
     struct rps_location *location; /* in order of frame and depth */
     struct rps_stack *stack;
     struct rps_task *task;
     struct rps_program *program;
     struct rps_cgroup *cgroup;
-    char *texts; /* owned: what the paths and names point into */
 };
-
-/* Release what the struct points to and zero it. */
-void rps_code_free(struct rps_code *code);
 
 #endif

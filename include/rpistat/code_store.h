@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/code.h"
 #include "rpistat/error.h"
 #include "rpistat/store.h"
@@ -33,17 +34,16 @@ void rps_writer_location(struct rps_writer *writer, const struct rps_location *l
                          int64_t alike);
 void rps_writer_process_time(struct rps_writer *writer, int64_t task, int64_t cpu_ns);
 void rps_writer_program(struct rps_writer *writer, const struct rps_program *program);
-void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count);
-void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_count *count);
-void rps_writer_blocked_count(struct rps_writer *writer, const struct rps_code_count *count);
+void rps_writer_code_count(struct rps_writer *writer, enum rps_code_counted what,
+                           const struct rps_code_count *count);
 
 /*
- * The code that was seen in a run's samples: 1 and *ret (for rps_code_free), 0 when none were
- * taken, negative on error. Rows that cannot be, as a stack whose parent is not lower, are left
+ * The code that was seen in a run's samples: 1 and *ret, all of the arena, 0 and nothing when none
+ * were taken, negative on error. Rows that cannot be, as a stack whose parent is not lower, are left
  * out.
  */
-int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *ret,
-                    struct rps_error *err);
+int rps_reader_code(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_code *ret, struct rps_error *err);
 
 /* Counts of one kind of the periods first ... last of one CPU, or with RPS_CPU_ALL of
  * all tracks. A block that is thinned counts where its first period lies; a number may come more

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/code.h"
 #include "rpistat/error.h"
 
@@ -21,12 +22,12 @@ struct rps_naming_options {
 };
 
 /*
- * Name the frames of `code`: its locations are replaced; every frame gets at least one, if need be
- * one of RPS_LOCATION_NONE with the reason. Locations that are RPS_LOCATION_MAP of a simulation are
- * kept, and with opens_paths 0 those that had a name and get none now. RPS_FAILED without memory or
- * processes.
+ * Name the frames of `code`: its locations are replaced by others of the arena; every frame gets at
+ * least one, if need be one of RPS_LOCATION_NONE with the reason. Locations that are
+ * RPS_LOCATION_MAP of a simulation are kept, and with opens_paths 0 those that had a name and get
+ * none now; these stay as they were. RPS_FAILED without processes: the code is as it was.
  */
-int rps_naming_name(struct rps_code *code, const struct rps_naming_options *options,
-                    struct rps_error *err);
+int rps_naming_name(struct rps_arena *arena, struct rps_code *code,
+                    const struct rps_naming_options *options, struct rps_error *err);
 
 #endif

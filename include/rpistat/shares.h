@@ -42,6 +42,7 @@ struct rps_share {
     int64_t pid, tid; /* of tasks; -1 */
     int64_t cpu_ns;   /* of processes, exact; -1: not known */
     size_t processes; /* of programs and control groups: that were seen; 0 of others */
+    size_t item;      /* number of the function, line or module, the same for all samples */
     int is_kernel;
     enum rps_location_how how;
     uint64_t self;  /* samples in which it was the innermost */
@@ -67,10 +68,15 @@ size_t rps_shares_largest(const uint64_t *number, size_t count, size_t most, siz
 
 /* The number of the function that is innermost in each stack, the innermost of the workload with
  * `user`, as long as stack_count; -1: none. Functions are numbered from 0 as they come; *ret_name
- * gets their names; their lines are the first that were met. */
+ * gets their names, without lines. */
 int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *code, int user,
                               enum rps_unnamed unnamed, struct rps_share_name **ret_name,
                               size_t *ret_count);
+
+/* Give these functions, which were named with that `unnamed`, the lines that most of these samples of
+ * stacks were at. */
+void rps_shares_place(const struct rps_code *code, enum rps_unnamed unnamed,
+                      const uint64_t *samples, struct rps_share_name *name);
 
 /* Were several processes seen? */
 int rps_shares_has_processes(const struct rps_code *code);

@@ -117,7 +117,7 @@ static int resolve_names(struct rps_cli *cli, struct rps_code *code)
     int result;
 
     rps_progress_begin(cli, "looking for names of functions");
-    result = rps_naming_name(code, &naming, &cli->err);
+    result = rps_naming_name(cli->arena, code, &naming, &cli->err);
     if (result == 0 && rps_store_set_locations(cli->input, cli->run_id, code, &err) < 0) {
         rps_progress_end(cli);
         snprintf(sentence, sizeof(sentence), "the names are not kept with the run: %s",
@@ -153,7 +153,6 @@ struct job {
 static void job_free(struct job *job)
 {
     rps_phase_levels_free(&job->levels);
-    rps_code_free(&job->code);
     rps_run_free(&job->run);
 }
 
@@ -365,7 +364,7 @@ static int run_code(struct rps_cli *cli, int argc, char **argv)
     if (result == 0)
         result = rps_reader_run(cli->reader, cli->run_id, &job.run, &cli->err);
     if (result == 0)
-        result = rps_reader_code(cli->reader, cli->run_id, &job.code, &cli->err);
+        result = rps_reader_code(cli->arena, cli->reader, cli->run_id, &job.code, &cli->err);
     else
         goto out;
     if (result >= 0 && !rps_code_is_sampled(&job.run, &job.code))

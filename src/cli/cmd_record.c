@@ -325,6 +325,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         rc = wait_for_workload(r, err);
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
+    rps_record_begin_reading(r);
     if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
     else

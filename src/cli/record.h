@@ -88,6 +88,10 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
  * .txt appended. To be freed; NULL without memory. */
 char *rps_record_path_beside(const char *store, const char *ending);
 
+/* The recording is over: want of memory (rpistat/arena.h) ends the process, from now on, with the exit
+ * status of its workload. */
+void rps_record_begin_reading(struct rps_recording *r);
+
 /* Write the report of the run that is whole in the store, which stands whatever becomes of it, and
  * show what ran. Errors: those of rps_record_without_report. */
 int rps_record_report(struct rps_recording *r, struct rps_error *err);

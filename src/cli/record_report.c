@@ -141,15 +141,19 @@ static void end_without_report(void)
     _exit(reporting->argv ? rps_record_exit_status(reporting) : 1);
 }
 
+void rps_record_begin_reading(struct rps_recording *r)
+{
+    reporting = r;
+    rps_arena_on_exhaustion(end_without_report);
+}
+
 int rps_record_report(struct rps_recording *r, struct rps_error *err)
 {
     struct report report = {r, r->before_end_ns, NULL};
     struct rps_error unheard;
     int rc;
 
-    reporting = r;
     prctl(PR_SET_NAME, "rpistat report"); /* `status` takes none of that name for a recorder */
-    rps_arena_on_exhaustion(end_without_report);
     rc = rps_writer_read(r->writer, report_run, &report, err);
     if (rc == 0 && !r->outlived) /* the run is good without it */
         rps_writer_set_after(r->writer, report.after_ns, &unheard);

@@ -1,8 +1,7 @@
-/* The nouns of code: their kinds by name, and their end. */
+/* The nouns of code: their kinds by name. */
 #include "rpistat/code.h"
 
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/text.h"
@@ -55,17 +54,4 @@ int rps_code_is_c_library(const char *path)
 
     return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so*", name, 0) == 0 ||
            fnmatch("libpthread*.so*", name, 0) == 0 || fnmatch("ld-musl-*.so*", name, 0) == 0;
-}
-
-void rps_code_free(struct rps_code *code)
-{
-    free(code->module);
-    free(code->frame);
-    free(code->location);
-    free(code->stack);
-    free(code->task);
-    free(code->program);
-    free(code->cgroup);
-    free(code->texts);
-    *code = (struct rps_code){0};
 }

@@ -11,8 +11,8 @@ int rps_export_code(struct rps_export_job *job, const struct rps_part_choice *ch
 {
     int64_t run_id = job->run->run_id;
     struct rps_run_part part = {0};
-    struct rps_code code = {0};
-    int result = rps_reader_code(job->reader, run_id, &code, err);
+    struct rps_code code;
+    int result = rps_reader_code(job->arena, job->reader, run_id, &code, err);
 
     if (result == 0 || (result > 0 && code.stack_count == 0))
         result = rps_run_code_none(run_id, err);
@@ -20,6 +20,5 @@ int rps_export_code(struct rps_export_job *job, const struct rps_part_choice *ch
         result = rps_run_part_choose(job->arena, job->reader, run_id, choice, &part, err);
     if (result == 0)
         result = write(job, &(struct rps_export_code){&code, choice, &part, cpus}, err);
-    rps_code_free(&code);
     return result;
 }

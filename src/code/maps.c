@@ -1,4 +1,3 @@
-/* Address spaces: an array of ranges, sorted by address, none of which overlap. */
 #include "maps.h"
 
 #include <stdio.h>
@@ -8,11 +7,6 @@
 #include "rpistat/array.h"
 
 #define MAPS_MAX 65536 /* vm.max_map_count as it is by default, rounded up */
-
-struct rps_space {
-    size_t users, count, room;
-    struct rps_map map[];
-};
 
 /* Memory that no file is behind, as the kernel calls it. */
 static int is_anonymous(const char *path)
@@ -69,39 +63,25 @@ void rps_mapped_release(struct rps_mapped *mapped)
         free(mapped);
 }
 
-struct rps_space *rps_space_share(struct rps_space *space)
+void rps_space_clear(struct rps_space *space)
 {
-    if (space)
-        space->users++;
-    return space;
-}
-
-void rps_space_release(struct rps_space *space)
-{
-    if (!space || --space->users > 0)
-        return;
     for (size_t i = 0; i < space->count; i++)
         rps_mapped_release(space->map[i].mapped);
-    free(space);
+    free(space->map);
+    *space = (struct rps_space){0};
 }
 
-/* A copy with room for two maps more: a range that is put into the middle of another makes three
- * of one. */
-static struct rps_space *copy_space(const struct rps_space *space)
+int rps_space_copy(struct rps_space *space, const struct rps_space *from)
 {
-    size_t count = space ? space->count : 0, room = count + count / 2 + 8;
-    struct rps_space *ret = malloc(sizeof(*ret) + room * sizeof(ret->map[0]));
+    struct rps_map *map = rps_array_grow_by(NULL, 0, from->count, sizeof(*map));
 
-    if (!ret)
-        return NULL;
-    ret->users = 1;
-    ret->count = count;
-    ret->room = room;
-    if (count > 0)
-        memcpy(ret->map, space->map, count * sizeof(ret->map[0]));
-    for (size_t i = 0; i < count; i++)
-        ret->map[i].mapped->users++;
-    return ret;
+    if (!map)
+        return from->count > 0 ? -1 : 0;
+    memcpy(map, from->map, from->count * sizeof(*map));
+    for (size_t i = 0; i < from->count; i++)
+        map[i].mapped->users++;
+    *space = (struct rps_space){map, from->count};
+    return 0;
 }
 
 static int ends_by(const void *map, const void *address)
@@ -149,33 +129,31 @@ static void insert(struct rps_space *space, const struct rps_map *new)
     replace_maps(space, first, last, put, count);
 }
 
-int rps_space_add(struct rps_space **space, uint64_t start, uint64_t length, uint64_t file_offset,
+int rps_space_add(struct rps_space *space, uint64_t start, uint64_t length, uint64_t file_offset,
                   struct rps_mapped *mapped)
 {
     struct rps_map new = {start, length > UINT64_MAX - start ? UINT64_MAX : start + length,
                           mapped->kind == RPS_MODULE_FILE ? file_offset : 0, mapped};
-    struct rps_space *own = *space;
+    struct rps_map *grown;
 
     if (length == 0)
         return 0;
-    if (own && own->count >= MAPS_MAX)
+    if (space->count >= MAPS_MAX)
         return -1;
-    if (!own || own->users > 1 || own->count + 2 > own->room) {
-        own = copy_space(*space);
-        if (!own)
-            return -1;
-        rps_space_release(*space);
-        *space = own;
-    }
-    insert(own, &new);
+    /* a range that is put into the middle of another makes three of one */
+    grown = rps_array_grow_by(space->map, space->count, 2, sizeof(*grown));
+    if (!grown)
+        return -1;
+    space->map = grown;
+    insert(space, &new);
     return 0;
 }
 
 const struct rps_map *rps_space_find(const struct rps_space *space, uint64_t address)
 {
-    size_t at = space ? find_behind(space, address) : 0;
+    size_t at = find_behind(space, address);
 
-    return space && at < space->count && space->map[at].start <= address ? &space->map[at] : NULL;
+    return at < space->count && space->map[at].start <= address ? &space->map[at] : NULL;
 }
 
 uint64_t rps_map_address(const struct rps_map *map, uint64_t address)

@@ -1,7 +1,4 @@
-/*
- * Address spaces: which file each range of a process's memory is of. They are shared by the
- * processes that fork made, and copied when one of them changes.
- */
+/* Address spaces: which file each range of a process's memory is of. */
 #ifndef RPISTAT_CODE_MAPS_H
 #define RPISTAT_CODE_MAPS_H
 
@@ -25,22 +22,25 @@ struct rps_map {
     struct rps_mapped *mapped;
 };
 
-struct rps_space;
+/* Maps that do not overlap, in order of address; zero it to begin with none. */
+struct rps_space {
+    struct rps_map *map; /* owned */
+    size_t count;
+};
 
 /* What the sample, an RPS_SAMPLE_MAP, maps; NULL without memory. One user. */
 struct rps_mapped *rps_mapped_new(const struct rps_sample *sample);
 void rps_mapped_release(struct rps_mapped *mapped); /* NULL is harmless */
 
-/* One more user of the space; NULL, the empty one, is harmless, as below. */
-struct rps_space *rps_space_share(struct rps_space *space);
-void rps_space_release(struct rps_space *space);
+/* Release what it has: it is empty again. */
+void rps_space_clear(struct rps_space *space);
 
-/*
- * Put mapped, which gets a user more, at [start, start + length) in the place of what was there.
- * *space is another one afterwards where it was shared or had no room. Negative without memory, or
- * when there are more maps than a process may have: it is as before then.
- */
-int rps_space_add(struct rps_space **space, uint64_t start, uint64_t length, uint64_t file_offset,
+/* Give an empty space the maps of another. Negative without memory: it stays empty. */
+int rps_space_copy(struct rps_space *space, const struct rps_space *from);
+
+/* Put mapped, which gets a user more, at [start, start + length) in the place of what was there.
+ * Negative without memory, or when there are more maps than a process may have: it is as before. */
+int rps_space_add(struct rps_space *space, uint64_t start, uint64_t length, uint64_t file_offset,
                   struct rps_mapped *mapped);
 
 /* The map that has the address, or NULL. Valid until the space changes. */

@@ -13,22 +13,19 @@
 #include <unistd.h>
 
 #include "naming_parts.h"
-#include "rpistat/array.h"
-#include "rpistat/text.h"
 
 #define KALLSYMS "/proc/kallsyms"
 
-static int name_kernel(struct rps_naming *naming, const struct rps_naming_group *group,
-                       struct rps_error *err)
+static void name_kernel(struct rps_naming *naming, const struct rps_naming_group *group)
 {
     FILE *file = fopen(KALLSYMS, "re");
-    int rc;
 
-    if (!file)
-        return rps_naming_put_reason(naming, group, KALLSYMS " cannot be read", err);
-    rc = rps_naming_kallsyms(naming, group, file, err);
+    if (!file) {
+        rps_naming_put_reason(naming, group, KALLSYMS " cannot be read");
+        return;
+    }
+    rps_naming_kallsyms(naming, group, file);
     fclose(file);
-    return rc;
 }
 
 #ifdef RPS_HAS_ELFUTILS
@@ -62,12 +59,14 @@ static int copy_vdso(void)
 static int name_vdso(struct rps_naming *naming, const struct rps_naming_group *group,
                      struct rps_error *err)
 {
-    int image = copy_vdso(), rc;
+    int image = copy_vdso(), rc = 0;
 
     if (image < 0)
-        return rps_naming_put_reason(naming, group, "this process has no vdso", err);
-    rc = rps_naming_elf(naming, group, image, err);
-    close(image);
+        rps_naming_put_reason(naming, group, "this process has no vdso");
+    else
+        rc = rps_naming_elf(naming, group, image, err);
+    if (image >= 0)
+        close(image);
     return rc;
 }
 #else
@@ -75,7 +74,9 @@ int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *gro
                    struct rps_error *err)
 {
     (void)image;
-    return rps_naming_put_reason(naming, group, "rpistat was built without elfutils", err);
+    (void)err;
+    rps_naming_put_reason(naming, group, "rpistat was built without elfutils");
+    return 0;
 }
 
 static int name_vdso(struct rps_naming *naming, const struct rps_naming_group *group,
@@ -99,13 +100,14 @@ static int name_group(struct rps_naming *naming, const struct rps_naming_group *
         reason = "its module is not known";
     else if (kind != RPS_MODULE_SIMULATED && !naming->options->opens_paths)
         reason = "only the recorder itself could name it";
-    else if (kind == RPS_MODULE_KERNEL)
-        return name_kernel(naming, group, err);
     else if (kind == RPS_MODULE_VDSO)
         return name_vdso(naming, group, err);
+    else if (kind == RPS_MODULE_KERNEL)
+        name_kernel(naming, group);
     else if (kind == RPS_MODULE_JIT)
-        return rps_naming_jit(naming, group, err);
-    return rps_naming_put_reason(naming, group, reason, err);
+        rps_naming_jit(naming, group);
+    rps_naming_put_reason(naming, group, reason);
+    return 0;
 }
 
 static int compare_frames(const void *left, const void *right, void *context)
@@ -118,12 +120,13 @@ static int compare_frames(const void *left, const void *right, void *context)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Name all frames, module by module; `order` and `address` have room for all. */
-static int name_groups(struct rps_naming *naming, size_t *order, uint64_t *address,
-                       struct rps_error *err)
+/* Name all frames, module by module. */
+static int name_groups(struct rps_naming *naming, struct rps_arena *scratch, struct rps_error *err)
 {
     const struct rps_code *code = naming->code;
     size_t count = code->frame_count;
+    size_t *order = rps_arena_get(scratch, count, sizeof(*order));
+    uint64_t *address = rps_arena_get(scratch, count, sizeof(*address));
 
     for (size_t i = 0; i < count; i++)
         order[i] = i;
@@ -158,11 +161,10 @@ static int is_kept(const struct rps_naming *naming, const struct rps_location *o
     if (module >= 0 && (uint64_t)module < code->module_count &&
         code->module[module].kind == RPS_MODULE_SIMULATED)
         return old->how == RPS_LOCATION_MAP;
-    return !naming->options->opens_paths &&
-           naming->location[naming->frame[frame].first].how == RPS_LOCATION_NONE;
+    return !naming->options->opens_paths && naming->frame[frame].location->how == RPS_LOCATION_NONE;
 }
 
-static int keep_old(struct rps_naming *naming, struct rps_error *err)
+static void keep_old(struct rps_naming *naming)
 {
     const struct rps_code *code = naming->code;
 
@@ -173,90 +175,40 @@ static int keep_old(struct rps_naming *naming, struct rps_error *err)
             if (code->location[next].frame != old->frame)
                 break;
         }
-        if (is_kept(naming, old) &&
-            rps_naming_put(naming, (size_t)old->frame, old, next - first, err) < 0)
-            return RPS_FAILED;
+        if (is_kept(naming, old))
+            naming->frame[old->frame] = (struct rps_naming_frame){old, next - first};
     }
-    return 0;
 }
 
-static const char *move_text(struct rps_naming *naming, const char *text)
+static void put_locations(const struct rps_naming *naming, struct rps_code *code)
 {
-    char *moved = naming->texts + naming->texts_bytes;
-
-    strcpy(moved, text ? text : "");
-    naming->texts_bytes += strlen(moved) + 1;
-    return moved;
-}
-
-/* Put the locations into the code, with the texts of all else beside theirs. */
-static int put_locations(struct rps_naming *naming, struct rps_code *code, struct rps_error *err)
-{
-    size_t bytes = 1, count = 0, at = 0;
     struct rps_location *location;
+    size_t count = 0;
 
-    for (size_t i = 0; i < code->module_count; i++)
-        bytes += (code->module[i].path ? strlen(code->module[i].path) : 0) + 1;
-    for (size_t i = 0; i < code->task_count; i++)
-        bytes += (code->task[i].name ? strlen(code->task[i].name) : 0) + 1;
     for (size_t i = 0; i < code->frame_count; i++)
         count += naming->frame[i].count;
-    location = calloc(count + 1, sizeof(*location));
-    if (!location || rps_naming_reserve(naming, bytes, err) < 0) {
-        free(location);
-        return rps_error_memory(err);
-    }
-    for (size_t i = 0; i < code->frame_count; i++) {
-        for (size_t j = 0; j < naming->frame[i].count; j++) {
-            const struct rps_naming_location *from = &naming->location[naming->frame[i].first + j];
-
-            location[at++] = (struct rps_location){
-                .frame = (int64_t)i,
-                .depth = (int)j,
-                .function = naming->texts + from->function,
-                .file = naming->texts + from->file,
-                .line = from->line,
-                .how = from->how,
-            };
-        }
-    }
-    for (size_t i = 0; i < code->module_count; i++)
-        code->module[i].path = move_text(naming, code->module[i].path);
-    for (size_t i = 0; i < code->task_count; i++)
-        code->task[i].name = move_text(naming, code->task[i].name);
-    free(code->location);
-    free(code->texts);
+    location = rps_arena_get(naming->arena, count, sizeof(*location));
     code->location = location;
     code->location_count = count;
-    code->texts = naming->texts;
-    naming->texts = NULL;
-    return 0;
+    for (size_t i = 0; i < code->frame_count; i++) {
+        for (size_t j = 0; j < naming->frame[i].count; j++)
+            *location++ = naming->frame[i].location[j];
+    }
 }
 
-int rps_naming_name(struct rps_code *code, const struct rps_naming_options *options,
-                    struct rps_error *err)
+int rps_naming_name(struct rps_arena *arena, struct rps_code *code,
+                    const struct rps_naming_options *options, struct rps_error *err)
 {
-    struct rps_naming *naming = calloc(1, sizeof(*naming));
-    size_t *order = calloc(code->frame_count + 1, sizeof(*order));
-    uint64_t *address = calloc(code->frame_count + 1, sizeof(*address));
-    int rc = RPS_FAILED;
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_naming naming = {.arena = arena, .code = code, .options = options};
+    int rc;
 
-    if (naming) {
-        naming->code = code;
-        naming->options = options;
-        naming->frame = calloc(code->frame_count + 1, sizeof(*naming->frame));
+    naming.frame = rps_arena_get(scratch, code->frame_count, sizeof(*naming.frame));
+    rc = name_groups(&naming, scratch, err);
+    if (rc == 0) {
+        keep_old(&naming);
+        put_locations(&naming, code);
     }
-    if (!naming || !order || !address || !naming->frame)
-        rps_error_memory(err);
-    else if (name_groups(naming, order, address, err) == 0 && keep_old(naming, err) == 0)
-        rc = put_locations(naming, code, err);
-    if (naming) {
-        free(naming->frame);
-        free(naming->location);
-        free(naming->texts);
-    }
-    free(naming);
-    free(order);
-    free(address);
+    rps_arena_free(scratch);
     return rc;
 }

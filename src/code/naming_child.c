@@ -53,13 +53,11 @@ static int wait_for_names(int fd, int64_t deadline_ns)
 struct hearing {
     struct rps_naming *naming;
     const struct rps_naming_group *group;
-    struct rps_error *err;
-    int rc;
 };
 
 static int take(void *context, const struct rps_naming_told *told)
 {
-    struct hearing *h = context;
+    const struct hearing *h = context;
 
     if (told->index >= h->group->count)
         return -1;
@@ -67,18 +65,15 @@ static int take(void *context, const struct rps_naming_told *told)
         if (told->location[i].how == RPS_LOCATION_MAP)
             return -1;
     }
-    h->rc = rps_naming_put(h->naming, h->group->frame[told->index], told->location, told->count,
-                           h->err);
-    return h->rc;
+    rps_naming_put(h->naming, h->group->frame[told->index], told->location, told->count);
+    return 0;
 }
 
-/* Read what the child tells, until its end, or until it tells nonsense or too much. RPS_FAILED
- * without memory. */
-static int hear(struct rps_naming *naming, const struct rps_naming_group *group, int fd,
-                struct rps_error *err)
+/* Read what the child tells, until its end, or until it tells nonsense or too much. */
+static void hear(struct rps_naming *naming, const struct rps_naming_group *group, int fd)
 {
     int64_t deadline_ns = rps_clock_monotonic_ns() + WALL_NS;
-    struct hearing hearing = {naming, group, err, 0};
+    struct hearing hearing = {naming, group};
     struct rps_naming_heard heard = {0};
     size_t all = 0;
     ssize_t got = 1;
@@ -88,7 +83,6 @@ static int hear(struct rps_naming *naming, const struct rps_naming_group *group,
         all += got > 0 ? (size_t)got : 0;
     }
     rps_naming_unhear(&heard);
-    return hearing.rc;
 }
 
 int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *group, int image,
@@ -109,11 +103,9 @@ int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *gro
     if (pid == 0)
         name_in_child(naming, group, image, ends[1]);
     close(ends[1]);
-    rc = hear(naming, group, ends[0], err);
+    hear(naming, group, ends[0]);
     close(ends[0]);
     rps_child_end(pid); /* one that has told all is about to end */
-    if (rc == 0)
-        rc = rps_naming_put_reason(naming, group,
-                                   "its file could not be read: too large, or damaged", err);
-    return rc;
+    rps_naming_put_reason(naming, group, "its file could not be read: too large, or damaged");
+    return 0;
 }

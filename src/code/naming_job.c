@@ -13,22 +13,27 @@
 #define NICE       19
 #define HEAR_BYTES 65536 /* at once: what a pipe holds */
 
-int rps_naming_job_name(const struct rps_tracker *tracker, int is_end, struct rps_code *ret,
-                        struct rps_error *err)
+int rps_naming_job_name(struct rps_arena *arena, const struct rps_tracker *tracker, int is_end,
+                        struct rps_code *ret, struct rps_error *err)
 {
     const struct rps_naming_options options = {.opens_paths = 1};
-    int rc = rps_tracker_code(tracker, is_end, ret, err);
+    int rc;
 
-    /* a simulation has told the names */
-    if (rc == 0 && ret->frame_count > 0 && ret->location_count == 0) {
-        rc = rps_naming_name(ret, &options, err);
-        for (size_t i = 0; i < ret->location_count; i++)
-            ret->location[i].frame = ret->frame[ret->location[i].frame].frame;
-    }
+    *ret = rps_tracker_code(arena, tracker, is_end);
+    if (ret->location_count > 0) /* a simulation has told the names */
+        return 0;
+    rc = rps_naming_name(arena, ret, &options, err);
+    for (size_t i = 0; i < ret->location_count; i++)
+        ret->location[i].frame = ret->frame[ret->location[i].frame].frame;
     return rc;
 }
 
 /* --- the process ------------------------------------------------------------------------------ */
+
+static void end_without_memory(void)
+{
+    _exit(1);
+}
 
 static _Noreturn void name_in_child(const struct rps_tracker *tracker, const cpu_set_t *home,
                                     int fd)
@@ -39,11 +44,12 @@ static _Noreturn void name_in_child(const struct rps_tracker *tracker, const cpu
 
     rps_child_begin("rpistat names");
     rps_child_keep_only(fd);
+    rps_arena_on_exhaustion(end_without_memory);
     setpriority(PRIO_PROCESS, 0, NICE);
     if (CPU_COUNT(home) > 0)
         sched_setaffinity(0, sizeof(*home), home);
     out = fdopen(fd, "w");
-    if (!out || rps_naming_job_name(tracker, 0, &code, &unheard) < 0)
+    if (!out || rps_naming_job_name(rps_arena_new(), tracker, 0, &code, &unheard) < 0)
         _exit(1);
     for (size_t first = 0, next; first < code.location_count; first = next) {
         for (next = first + 1; next < code.location_count; next++) {

@@ -18,9 +18,10 @@ struct rps_naming_job {
     int64_t cpu_ns; /* of the processes that have ended, and theirs */
 };
 
-/* Name what the tracker has to be named (rps_tracker_code); locations bear its numbers. */
-int rps_naming_job_name(const struct rps_tracker *tracker, int is_end, struct rps_code *ret,
-                        struct rps_error *err);
+/* Name what the tracker has to be named (rps_tracker_code); locations bear its numbers. Errors: those
+ * of rps_naming_name. */
+int rps_naming_job_name(struct rps_arena *arena, const struct rps_tracker *tracker, int is_end,
+                        struct rps_code *ret, struct rps_error *err);
 
 /* Start the process, at nice 19, when there is none. Without memory or processes there is none, and
  * who calls again tries again. */

@@ -19,35 +19,29 @@ struct entry {
     char *name; /* owned; NULL: nothing */
 };
 
-static int set_entry(struct entry *entry, uint64_t start, const char *name, struct rps_error *err)
+static void set_entry(struct entry *entry, uint64_t start, const char *name)
 {
-    char *copy = strndup(name, RPS_NAMING_TEXT_MAX);
-
-    if (!copy)
-        return rps_error_memory(err);
     free(entry->name);
-    *entry = (struct entry){start, copy};
-    return 0;
+    *entry = (struct entry){start, strndup(name, RPS_NAMING_TEXT_MAX)};
+    if (!entry->name)
+        rps_arena_exhausted();
 }
 
-static int put_entries(struct rps_naming *naming, const struct rps_naming_group *group,
-                       const struct entry *entry, enum rps_location_how how, struct rps_error *err)
+/* What the table says, and for the frames of which it says nothing the reason; the entries are
+ * released. */
+static void put_entries(struct rps_naming *naming, const struct rps_naming_group *group,
+                        struct entry *entry, enum rps_location_how how, const char *reason)
 {
     struct rps_location location = {.file = "", .how = how};
 
     for (size_t i = 0; i < group->count; i++) {
         location.function = entry[i].name;
-        if (entry[i].name && rps_naming_put(naming, group->frame[i], &location, 1, err) < 0)
-            return RPS_FAILED;
-    }
-    return 0;
-}
-
-static void free_entries(struct entry *entry, size_t count)
-{
-    for (size_t i = 0; entry && i < count; i++)
+        if (entry[i].name)
+            rps_naming_put(naming, group->frame[i], &location, 1);
         free(entry[i].name);
+    }
     free(entry);
+    rps_naming_put_reason(naming, group, reason);
 }
 
 /* "ffffffff81000000 T _text", with "\t[module]" behind the name where it is a module's. Returns 1
@@ -71,27 +65,26 @@ static int parse_kallsyms(char *line, uint64_t *ret_address, char **ret_name)
 
 /* The symbol is one for all frames from its address to that of the next symbol: it is noted at the
  * first of them. */
-static int note_symbol(const struct rps_naming_group *group, struct entry *entry, uint64_t address,
-                       const char *name, struct rps_error *err)
+static void note_symbol(const struct rps_naming_group *group, struct entry *entry, uint64_t address,
+                        const char *name)
 {
     size_t i = rps_naming_lower_bound(group->address, group->count, address);
 
     if (i == group->count || (entry[i].name && entry[i].start > address))
-        return 0;
+        return;
     if (entry[i].name && entry[i].start == address && entry[i].name[0] &&
         (!name[0] || name[0] == '_' || entry[i].name[0] != '_'))
-        return 0; /* of several names the first, and rather one without underscores */
-    return set_entry(&entry[i], address, name, err);
+        return; /* of several names the first, and rather one without underscores */
+    set_entry(&entry[i], address, name);
 }
 
 /* Frames that no symbol begins before, but behind the frame below, are that symbol's too; and what
  * begins with data is no function. */
-static int spread_symbols(struct entry *entry, size_t count, struct rps_error *err)
+static void spread_symbols(struct entry *entry, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
-        if (!entry[i].name && entry[i - 1].name &&
-            set_entry(&entry[i], entry[i - 1].start, entry[i - 1].name, err) < 0)
-            return RPS_FAILED;
+        if (!entry[i].name && entry[i - 1].name)
+            set_entry(&entry[i], entry[i - 1].start, entry[i - 1].name);
     }
     for (size_t i = 0; i < count; i++) {
         if (entry[i].name && !entry[i].name[0]) {
@@ -99,23 +92,22 @@ static int spread_symbols(struct entry *entry, size_t count, struct rps_error *e
             entry[i].name = NULL;
         }
     }
-    return 0;
 }
 
 /* The kernel takes 0.3 us to print a symbol, so that none is read behind the last address: its own
  * come first, ascending, and those of modules in any order. */
-int rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group, FILE *file,
-                        struct rps_error *err)
+void rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group,
+                         FILE *file)
 {
-    struct entry *entry = calloc(group->count, sizeof(*entry));
+    struct entry *entry = rps_arena_loose(group->count, sizeof(*entry));
     const char *reason = "the kernel's symbols may not be read: kernel.kptr_restrict, "
                          "kernel.perf_event_paranoid";
     char *line = NULL, *name;
     size_t room = 0;
     uint64_t address;
-    int rc = entry ? 0 : rps_error_memory(err), has_begun = 0;
+    int has_begun = 0;
 
-    while (rc == 0 && getline(&line, &room, file) > 0) {
+    while (getline(&line, &room, file) > 0) {
         int is_own = strchr(line, '[') == NULL;
 
         if (!parse_kallsyms(line, &address, &name) || address == 0)
@@ -124,23 +116,16 @@ int rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group
             break;
         has_begun |= name[0] && address <= group->address[0];
         reason = "no symbol of the kernel is there";
-        rc = note_symbol(group, entry, address, name, err);
+        note_symbol(group, entry, address, name);
     }
-    if (rc == 0)
-        rc = spread_symbols(entry, group->count, err);
-    if (rc == 0)
-        rc = put_entries(naming, group, entry, RPS_LOCATION_SYMBOL, err);
-    if (rc == 0)
-        rc = rps_naming_put_reason(naming, group, reason, err);
     free(line);
-    free_entries(entry, group->count);
-    return rc;
+    spread_symbols(entry, group->count);
+    put_entries(naming, group, entry, RPS_LOCATION_SYMBOL, reason);
 }
 
 /* "START SIZE NAME", in hexadecimal; the name may have blanks. The last entry is right where
  * several overlap: code is made anew where other code was. */
-static int note_jit(const struct rps_naming_group *group, struct entry *entry, char *line,
-                    struct rps_error *err)
+static void note_jit(const struct rps_naming_group *group, struct entry *entry, char *line)
 {
     char *at, *end;
     uint64_t start = strtoull(line, &at, 16), bytes = strtoull(at, &end, 16);
@@ -148,13 +133,10 @@ static int note_jit(const struct rps_naming_group *group, struct entry *entry, c
 
     end[strcspn(end, "\n")] = '\0';
     if (at == line || *at != ' ' || end == at || *end != ' ' || !*name)
-        return 0;
+        return;
     for (size_t i = rps_naming_lower_bound(group->address, group->count, start);
-         i < group->count && group->address[i] - start < bytes; i++) {
-        if (set_entry(&entry[i], start, name, err) < 0)
-            return RPS_FAILED;
-    }
-    return 0;
+         i < group->count && group->address[i] - start < bytes; i++)
+        set_entry(&entry[i], start, name);
 }
 
 /* The map, or NULL and why not. What others have written tells nothing, as with perf. */
@@ -179,29 +161,22 @@ static FILE *open_jit(const char *path, const char **ret_reason)
     return file;
 }
 
-int rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group,
-                   struct rps_error *err)
+void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group)
 {
     const char *reason = "its map does not have it";
     FILE *file = open_jit(group->module->path, &reason);
-    struct entry *entry = calloc(group->count, sizeof(*entry));
+    struct entry *entry = rps_arena_loose(group->count, sizeof(*entry));
     off_t left = JIT_MAP_BYTES_MAX; /* the process may still be writing */
     char *line = NULL;
     size_t room = 0;
     ssize_t got;
-    int rc = entry ? 0 : rps_error_memory(err);
 
-    while (rc == 0 && file && left > 0 && (got = getline(&line, &room, file)) > 0) {
+    while (file && left > 0 && (got = getline(&line, &room, file)) > 0) {
         left -= got;
-        rc = note_jit(group, entry, line, err);
+        note_jit(group, entry, line);
     }
-    if (rc == 0)
-        rc = put_entries(naming, group, entry, RPS_LOCATION_MAP, err);
-    if (rc == 0)
-        rc = rps_naming_put_reason(naming, group, reason, err);
     free(line);
     if (file)
         fclose(file);
-    free_entries(entry, group->count);
-    return rc;
+    put_entries(naming, group, entry, RPS_LOCATION_MAP, reason);
 }

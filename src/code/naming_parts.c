@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "intern.h"
 #include "rpistat/array.h"
 #include "rpistat/text.h"
 
@@ -17,76 +18,46 @@ size_t rps_naming_lower_bound(const uint64_t *ascending, size_t count, uint64_t 
     return rps_array_find(ascending, count, sizeof(*ascending), is_below, &address);
 }
 
-int rps_naming_reserve(struct rps_naming *naming, size_t bytes, struct rps_error *err)
-{
-    char *grown = rps_array_grow_by(naming->texts, naming->texts_bytes, bytes, 1);
-
-    if (!grown)
-        return rps_error_memory(err);
-    naming->texts = grown;
-    return 0;
-}
-
-/* The text's offset, of one that was put lately where there is one. Files are not bound to be in
- * UTF-8. */
-static int put_text(struct rps_naming *naming, const char *text, size_t *ret, struct rps_error *err)
+/* One that was put lately is there already. Files are not bound to be in UTF-8. */
+static const char *put_text(struct rps_naming *naming, const char *text)
 {
     char *repaired = rps_text_repaired(text);
-    size_t bytes, hash = 5381, *recent;
-    int rc = -1;
+    const char **recent;
 
     if (!repaired)
-        return rps_error_memory(err);
+        rps_arena_exhausted();
     repaired[rps_text_cut(repaired, RPS_NAMING_TEXT_MAX)] = '\0';
-    bytes = strlen(repaired) + 1;
-    for (const char *at = repaired; *at; at++)
-        hash = hash * 33 + (unsigned char)*at;
-    recent = &naming->recent[hash % RPS_NAMING_RECENT];
-    if (*recent > 0 && strcmp(naming->texts + *recent - 1, repaired) == 0) {
-        rc = 0;
-    } else if ((rc = rps_naming_reserve(naming, bytes, err)) == 0) {
-        memcpy(naming->texts + naming->texts_bytes, repaired, bytes);
-        *recent = naming->texts_bytes + 1;
-        naming->texts_bytes += bytes;
-    }
-    *ret = *recent - 1;
+    recent = &naming->recent[rps_intern_hash(0, repaired) % RPS_NAMING_RECENT];
+    if (!*recent || strcmp(*recent, repaired) != 0)
+        *recent = rps_arena_text(naming->arena, repaired);
     free(repaired);
-    return rc;
+    return *recent;
 }
 
-int rps_naming_put(struct rps_naming *naming, size_t frame, const struct rps_location *location,
-                   size_t count, struct rps_error *err)
+void rps_naming_put(struct rps_naming *naming, size_t frame, const struct rps_location *location,
+                    size_t count)
 {
-    size_t first = naming->location_count;
-    struct rps_naming_location *grown =
-        rps_array_grow_by(naming->location, first, count, sizeof(*grown));
+    struct rps_location *own = rps_arena_get(naming->arena, count, sizeof(*own));
 
-    if (!grown && count > 0)
-        return rps_error_memory(err);
-    naming->location = grown;
-    for (size_t i = 0; i < count; i++) {
-        struct rps_naming_location *put = &naming->location[first + i];
-
-        if (put_text(naming, location[i].function, &put->function, err) < 0 ||
-            put_text(naming, location[i].file, &put->file, err) < 0)
-            return RPS_FAILED;
-        put->line = location[i].line;
-        put->how = location[i].how;
-    }
-    naming->location_count += count;
-    naming->frame[frame] = (struct rps_naming_frame){first, count};
-    return 0;
+    for (size_t i = 0; i < count; i++)
+        own[i] = (struct rps_location){
+            .frame = (int64_t)frame,
+            .depth = (int)i,
+            .function = put_text(naming, location[i].function),
+            .file = put_text(naming, location[i].file),
+            .line = location[i].line,
+            .how = location[i].how,
+        };
+    naming->frame[frame] = (struct rps_naming_frame){own, count};
 }
 
-int rps_naming_put_reason(struct rps_naming *naming, const struct rps_naming_group *group,
-                          const char *reason, struct rps_error *err)
+void rps_naming_put_reason(struct rps_naming *naming, const struct rps_naming_group *group,
+                           const char *reason)
 {
     struct rps_location location = {.function = reason, .file = "", .how = RPS_LOCATION_NONE};
 
     for (size_t i = 0; i < group->count; i++) {
-        if (naming->frame[group->frame[i]].count == 0 &&
-            rps_naming_put(naming, group->frame[i], &location, 1, err) < 0)
-            return RPS_FAILED;
+        if (naming->frame[group->frame[i]].count == 0)
+            rps_naming_put(naming, group->frame[i], &location, 1);
     }
-    return 0;
 }

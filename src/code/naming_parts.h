@@ -21,50 +21,37 @@ struct rps_naming_group {
 /* The first of `count` ascending addresses that is at least `address`; `count` when none is. */
 size_t rps_naming_lower_bound(const uint64_t *ascending, size_t count, uint64_t address);
 
-struct rps_naming_location {
-    size_t function, file; /* offsets into `texts` */
-    int line;
-    enum rps_location_how how;
-};
-
 #define RPS_NAMING_RECENT 1024
 
 /* The locations found so far. */
 struct rps_naming {
+    struct rps_arena *arena; /* of the locations and their texts */
     const struct rps_code *code;
     const struct rps_naming_options *options;
     struct rps_naming_frame {
-        size_t first;
+        const struct rps_location *location;
         size_t count;
-    } * frame; /* where the locations of each of the code's frames are */
-    struct rps_naming_location *location;
-    size_t location_count;
-    char *texts;
-    size_t texts_bytes;
-    size_t recent[RPS_NAMING_RECENT]; /* by hash: texts that may be there already, plus one */
+    } * frame;                             /* the locations of each of the code's frames */
+    const char *recent[RPS_NAMING_RECENT]; /* by hash: texts that are there already */
 };
 
-/* Room for `bytes` more of texts. */
-int rps_naming_reserve(struct rps_naming *naming, size_t bytes, struct rps_error *err);
-
 /* Give a frame these locations, innermost first, in place of what it has. Texts are copied. */
-int rps_naming_put(struct rps_naming *naming, size_t frame, const struct rps_location *location,
-                   size_t count, struct rps_error *err);
+void rps_naming_put(struct rps_naming *naming, size_t frame, const struct rps_location *location,
+                    size_t count);
 
 /* Say of all frames of the group that still have no location why. */
-int rps_naming_put_reason(struct rps_naming *naming, const struct rps_naming_group *group,
-                          const char *reason, struct rps_error *err);
+void rps_naming_put_reason(struct rps_naming *naming, const struct rps_naming_group *group,
+                           const char *reason);
 
 /* By /proc/kallsyms, opened; those that no symbol covers get the reason. */
-int rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group, FILE *file,
-                        struct rps_error *err);
+void rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group,
+                         FILE *file);
 
 /* By the map of a just-in-time compiler, which lies at the module's path. */
-int rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group,
-                   struct rps_error *err);
+void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group);
 
 /* By the module's ELF file, or by the image in the memory file `image`, which is not closed, unless
- * that is -1; in a child process. */
+ * that is -1; in a child process. RPS_FAILED when there is none. */
 int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *group, int image,
                    struct rps_error *err);
 

@@ -220,27 +220,19 @@ static struct pair *find_pairs(struct rps_arena *arena, const struct moving *mov
     return pair;
 }
 
-static int is_share_of(const struct rps_share *share, const char *name, const char *module)
+/* Of each item its place in the shares, and 1; 0: it has none. */
+static size_t *find_places(struct rps_arena *arena, const struct rps_shares *shares,
+                           size_t *ret_count)
 {
-    return strcmp(share->name, name) == 0 && strcmp(share->module, module) == 0;
-}
+    size_t *place;
 
-static void tell_reason(const struct moving *moving, const struct pair *pair, size_t count,
-                        const struct rps_share *share, struct rps_off_cpu_share *ret)
-{
-    uint64_t most = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct rps_share_name *name =
-            pair[i].function >= 0 ? &moving->name[pair[i].function] : NULL;
-
-        if (!name || pair[i].us <= most || pair[i].reason < 0 ||
-            moving->name[pair[i].reason].is_unnamed ||
-            !is_share_of(share, name->name, name->module))
-            continue;
-        most = pair[i].us;
-        ret->reason = moving->name[pair[i].reason].name;
-    }
+    *ret_count = 0;
+    for (size_t i = 0; i < shares->count; i++)
+        *ret_count = shares->share[i].item >= *ret_count ? shares->share[i].item + 1 : *ret_count;
+    place = rps_arena_get(arena, *ret_count, sizeof(*place));
+    for (size_t i = 0; i < shares->count; i++)
+        place[shares->share[i].item] = i + 1;
+    return place;
 }
 
 struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const struct rps_code *code,
@@ -250,21 +242,24 @@ struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const stru
     struct rps_off_cpu moved = rps_off_cpu_move(arena, code, of, caller);
     struct rps_shares waits = rps_shares_find(arena, code, moved.waited, by);
     struct rps_off_cpu_share *ret = rps_arena_get(arena, shares->count, sizeof(*ret));
+    uint64_t *most = rps_arena_get(arena, shares->count, sizeof(*most)); /* for one reason */
     struct moving moving = begin_moving(arena, code);
-    size_t count;
+    size_t items, count;
+    size_t *place = find_places(arena, shares, &items);
     struct pair *pair = find_pairs(arena, &moving, of, caller, &count);
 
-    for (size_t i = 0; i < shares->count; i++) {
-        const struct rps_share *share = &shares->share[i];
+    for (size_t w = 0; w < waits.count; w++) {
+        if (waits.share[w].item < items && place[waits.share[w].item] > 0)
+            ret[place[waits.share[w].item] - 1].waited_us = waits.share[w].self;
+    }
+    for (size_t i = 0; i < count && by == RPS_SHARES_FUNCTION; i++) {
+        size_t at = (uint64_t)pair[i].function < items ? place[pair[i].function] : 0;
 
-        for (size_t w = 0; w < waits.count && waits.share[w].self > 0; w++) {
-            if (is_share_of(share, waits.share[w].name, waits.share[w].module) &&
-                (by != RPS_SHARES_LINE || (share->line == waits.share[w].line &&
-                                           strcmp(share->file, waits.share[w].file) == 0)))
-                ret[i].waited_us = waits.share[w].self;
-        }
-        if (ret[i].waited_us > 0 && by == RPS_SHARES_FUNCTION)
-            tell_reason(&moving, pair, count, share, &ret[i]);
+        if (at == 0 || pair[i].us <= most[at - 1] || pair[i].reason < 0 ||
+            moving.name[pair[i].reason].is_unnamed)
+            continue;
+        most[at - 1] = pair[i].us;
+        ret[at - 1].reason = moving.name[pair[i].reason].name;
     }
     return ret;
 }

@@ -119,14 +119,6 @@ static void add_waits(struct rps_page_code *code, uint64_t *samples)
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int compare_shares(const void *a, const void *b)
-{
-    const struct rps_share *x = a, *y = b;
-    int result = strcmp(x->module, y->module);
-
-    return result ? result : strcmp(x->name, y->name);
-}
-
 void rps_page_make_code(struct rps_page_code *code)
 {
     const struct rps_code_bins *bins = &code->bins;
@@ -138,8 +130,8 @@ void rps_page_make_code(struct rps_page_code *code)
         samples[bins->cell[i].id] += bins->cell[i].samples;
     add_waits(code, samples);
     code->calls = rps_shares_calls(arena, code->code, samples);
-    code->shares = rps_shares_find(arena, code->code, samples, RPS_SHARES_FUNCTION);
-    qsort(code->shares.share, code->shares.count, sizeof(*code->shares.share), compare_shares);
+    rps_shares_functions(arena, code->code, 0, RPS_UNNAMED_MODULE, &code->name, &code->name_count);
+    rps_shares_place(code->code, RPS_UNNAMED_MODULE, samples, code->name);
     rps_code_bins_rename(&code->bins, code->calls.node);
     rps_code_bins_rename(&code->waits, code->calls.node);
     places = 2 * code->calls.count;
@@ -154,9 +146,8 @@ void rps_page_make_code(struct rps_page_code *code)
 
 /* The functions of the places: numbers in order of module and name. */
 struct functions {
-    const struct rps_call **call;   /* in that order, one a function */
-    const struct rps_share **where; /* of each its lines; NULL: not known */
-    int64_t *of;                    /* of each place; -1: the root, -2: others */
+    const struct rps_call **call; /* in that order, one a function */
+    int64_t *of;                  /* of each place; -1: the root, -2: others */
     size_t count;
 };
 
@@ -177,9 +168,9 @@ static int compare_functions(const void *a, const void *b)
 static struct functions find_functions(const struct rps_page_code *code)
 {
     size_t places = code->place_count, count = 0;
+    int64_t *number = rps_arena_get(code->arena, code->name_count, sizeof(*number)); /* of items */
     struct functions ret = {
         .call = rps_arena_get(code->arena, places, sizeof(*ret.call)),
-        .where = rps_arena_get(code->arena, places, sizeof(*ret.where)),
         .of = rps_arena_get(code->arena, places, sizeof(*ret.of)),
     };
 
@@ -189,25 +180,14 @@ static struct functions find_functions(const struct rps_page_code *code)
     }
     qsort(ret.call, count, sizeof(*ret.call), compare_functions);
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || compare_functions(&ret.call[i], &ret.call[i - 1]) != 0)
+        if (i == 0 || compare_functions(&ret.call[i], &ret.call[ret.count - 1]) != 0)
             ret.call[ret.count++] = ret.call[i];
+        number[ret.call[i]->item] = (int64_t)ret.count - 1;
     }
-    for (size_t i = 0; i < places; i++) {
-        const struct rps_call *call, **found;
-
-        ret.of[i] = i == 0 ? -1 : -2;
-        if (i == 0 || code->call[i] == OTHERS)
-            continue;
-        call = &code->calls.call[code->call[i]];
-        found = bsearch(&call, ret.call, ret.count, sizeof(*ret.call), compare_functions);
-        ret.of[i] = found - ret.call;
-    }
-    for (size_t i = 0; i < ret.count; i++) {
-        const struct rps_share key = {.module = ret.call[i]->module, .name = ret.call[i]->function};
-
-        ret.where[i] = bsearch(&key, code->shares.share, code->shares.count,
-                               sizeof(*code->shares.share), compare_shares);
-    }
+    for (size_t i = 0; i < places; i++)
+        ret.of[i] = i == 0                    ? -1
+                    : code->call[i] == OTHERS ? -2
+                                              : number[code->calls.call[code->call[i]].item];
     return ret;
 }
 
@@ -221,7 +201,8 @@ static void put_cut(struct rps_json *json, const char *text)
     rps_json_text(json, NULL, cut);
 }
 
-static void put_functions(struct rps_json *json, const struct functions *functions)
+static void put_functions(struct rps_json *json, const struct rps_page_code *code,
+                          const struct functions *functions)
 {
     int64_t module = -1;
 
@@ -238,11 +219,11 @@ static void put_functions(struct rps_json *json, const struct functions *functio
     rps_json_end(json);
     rps_json_array(json, "file");
     for (size_t i = 0; i < functions->count; i++)
-        put_cut(json, functions->where[i] ? functions->where[i]->file : "");
+        put_cut(json, code->name[functions->call[i]->item].file);
     rps_json_end(json);
     rps_json_array(json, "line");
     for (size_t i = 0; i < functions->count; i++)
-        rps_json_int64(json, NULL, functions->where[i] ? functions->where[i]->line : 0);
+        rps_json_int64(json, NULL, code->name[functions->call[i]->item].line);
     rps_json_end(json);
     rps_json_array(json, "module");
     for (size_t i = 0; i < functions->count; i++) {
@@ -315,7 +296,7 @@ void rps_page_put_calls(struct rps_json *json, const struct rps_page_code *code)
 {
     struct functions functions = find_functions(code);
 
-    put_functions(json, &functions);
+    put_functions(json, code, &functions);
     put_places(json, code, &functions);
     put_counts(json, "counts", &code->bins);
     if (code->waits.bin_count > 0)
@@ -346,7 +327,7 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
     struct rps_arena *arena = rps_arena_new();
     struct rps_code of = {0};
     struct rps_page_code code = {.arena = arena, .code = &of};
-    int result = rps_reader_code(series->reader, series->run_id, &of, err);
+    int result = rps_reader_code(arena, series->reader, series->run_id, &of, err);
 
     if (result > 0) /* something was sampled */
         result = rps_code_bins_read(arena, picture, picture->bin_count, RPS_COUNT_STACKS,
@@ -356,7 +337,6 @@ int rps_code_page(struct rps_json *json, const struct rps_picture *picture, stru
                                     of.stack_count, &code.waits, err);
     if (result == 0 && code.bins.bin_count > 0)
         put_code(json, picture, &code);
-    rps_code_free(&of);
     rps_arena_free(arena);
     return result;
 }

@@ -12,7 +12,8 @@ struct rps_page_code {
     struct rps_arena *arena; /* borrowed: of all below but `code`, which is borrowed itself */
     const struct rps_code *code;
     struct rps_calls calls;
-    struct rps_shares shares; /* of functions, for their lines: in order of module and name */
+    struct rps_share_name *name; /* of each item of the calls, for its line */
+    size_t name_count;
     size_t *place;  /* of each call its place in the page: what is too rare shares one with others
                        that the same function called */
     size_t *call;   /* of each place its call; SIZE_MAX: others, that were called by */

@@ -72,14 +72,15 @@ static void append(struct rps_code *all, const struct rps_code *code, const stru
     all->module_count += code->module_count;
 }
 
-/* Read the code of each run, and make one of all in the arena; texts stay those of the runs. */
+/* Read the code of each run, and make one of all, which has their texts; in the arena. */
 static int join_code(struct rps_arena *arena, const struct rps_page_joint *joint,
                      struct rps_code *of, struct rps_code *ret, struct rps_error *err)
 {
     struct rps_code all = {0};
 
     for (size_t i = 0; i < joint->count; i++) {
-        if (rps_reader_code(joint->run[i].reader, joint->run[i].run->run_id, &of[i], err) < 0)
+        if (rps_reader_code(arena, joint->run[i].reader, joint->run[i].run->run_id, &of[i], err) <
+            0)
             return RPS_FAILED;
         all.module_count += of[i].module_count;
         all.frame_count += of[i].frame_count;
@@ -182,8 +183,6 @@ int rps_code_page_joint(struct rps_json *json, const struct rps_page_joint *join
         rps_page_make_code(&code);
     if (result == 0 && code.bins.cell_count > 0)
         put_code(json, &code, of, joint->count);
-    for (size_t i = 0; i < joint->count; i++)
-        rps_code_free(&of[i]);
     rps_arena_free(arena);
     return result;
 }

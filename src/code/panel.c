@@ -277,10 +277,10 @@ static void give_title(struct rps_picture_areas *code, enum rps_plot_code by,
 }
 
 /* 1, and no panel: programs are to be shown for these functions. */
-static int read_panel(struct rps_picture *picture, const struct rps_code *code,
-                      enum rps_plot_code by, size_t most, int is_chosen, struct rps_error *err)
+static int read_panel(struct rps_arena *arena, struct rps_picture *picture,
+                      const struct rps_code *code, enum rps_plot_code by, size_t most,
+                      int is_chosen, struct rps_error *err)
 {
-    struct rps_arena *arena = rps_arena_new();
     struct rps_code_bins bins;
     struct keys keys = find_keys(arena, code, by);
     struct readings readings = {.err = err};
@@ -306,7 +306,6 @@ static int read_panel(struct rps_picture *picture, const struct rps_code *code,
         name_lines(&picture->code, code, by, &keys);
         give_title(&picture->code, by, &code->sampling);
     }
-    rps_arena_free(arena);
     return result;
 }
 
@@ -316,19 +315,22 @@ int rps_code_panel(struct rps_picture *picture, const struct rps_plot_options *o
     const struct rps_cpu_series *series = &picture->cpu_series;
     int is_chosen = options->code == RPS_PLOT_CODE_CHOSEN;
     size_t most = options->kind == RPS_PLOT_HEAT ? CODE_TOP : CODE_LAYERS;
+    struct rps_arena *arena = rps_arena_new();
     struct rps_code code;
-    int result = rps_reader_code(series->reader, series->run_id, &code, err);
+    int result = rps_reader_code(arena, series->reader, series->run_id, &code, err);
 
     if (result <= 0)
-        return result;
+        goto out;
     result = options->code == RPS_PLOT_CODE_CGROUP
                  ? rps_run_code_check_cgroups(series->run_id, &code, err)
                  : 0;
     if (result == 0)
-        result = read_panel(picture, &code, is_chosen ? RPS_PLOT_CODE_FUNCTION : options->code,
-                            most, is_chosen, err);
+        result =
+            read_panel(arena, picture, &code, is_chosen ? RPS_PLOT_CODE_FUNCTION : options->code,
+                       most, is_chosen, err);
     if (result > 0)
-        result = read_panel(picture, &code, RPS_PLOT_CODE_PROGRAM, most, 0, err);
-    rps_code_free(&code);
+        result = read_panel(arena, picture, &code, RPS_PLOT_CODE_PROGRAM, most, 0, err);
+out:
+    rps_arena_free(arena);
     return result;
 }

@@ -7,14 +7,12 @@
  * nothing is known, so that counts still add up. What is shown of a stack is as long as it is deep,
  * with the names of its frames: neither has more than a recorder gives.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include <sqlite3.h>
 
 #include "counts.h"
 #include "paths.h"
-#include "rpistat/array.h"
 #include "rpistat/code_store.h"
 
 #define TEXTS_MAX (UINT64_C(64) << 20) /* bytes of all of them */
@@ -23,73 +21,39 @@
 
 enum { MODULES, FRAMES, STACKS, CGROUPS, TASKS, LOCATIONS, PROGRAMS, LISTS };
 
-/* An array that grows. */
 struct list {
-    void *array; /* owned */
+    void *array;
     size_t count;
 };
 
 struct reading {
+    struct rps_arena *arena;
     struct rps_sampling sampling;
-    int is_sampled, is_of_machine, no_memory;
+    int is_sampled, is_of_machine;
     int table; /* that is read */
-    struct list list[LISTS], texts;
+    struct list list[LISTS];
+    size_t text_bytes; /* of all texts so far */
 };
 
-/* --- growing ---------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
-/* Append `count` elements, which are for the caller to fill; NULL without memory. */
-static void *append(struct reading *r, struct list *list, size_t size, size_t count)
+/* One more element, which is for the caller to fill. */
+static void *append(struct reading *r, struct list *list, size_t size)
 {
-    void *grown = rps_array_grow_by(list->array, list->count, count, size);
-
-    if (!grown) {
-        r->no_memory = 1;
-        return NULL;
-    }
-    list->array = grown;
-    list->count += count;
-    return (char *)list->array + (list->count - count) * size;
+    list->array = rps_arena_grow(r->arena, list->array, list->count, size);
+    return (char *)list->array + list->count++ * size;
 }
 
-/* Texts are kept one behind the other; as long as they grow a pointer is an offset, and 1. */
 static const char *keep_text(struct reading *r, sqlite3_stmt *stmt, int column)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
-    size_t bytes = text ? strlen(text) + 1 : 1, offset = r->texts.count;
-    char *place;
+    size_t bytes = text ? strlen(text) + 1 : 1;
 
-    if (offset >= TEXTS_MAX || bytes > TEXTS_MAX - offset)
-        bytes = 1;
-    place = append(r, &r->texts, 1, bytes);
-    if (place)
-        memcpy(place, bytes > 1 ? text : "", bytes);
-    return (const char *)(uintptr_t)(offset + 1);
+    if (bytes == 1 || bytes > TEXTS_MAX - r->text_bytes)
+        return "";
+    r->text_bytes += bytes;
+    return rps_arena_text(r->arena, text);
 }
-
-static void place_text(const struct rps_code *code, const char **text)
-{
-    *text = *text ? code->texts + ((uintptr_t)*text - 1) : "";
-}
-
-/* Offsets become pointers. */
-static void place_texts(struct rps_code *code)
-{
-    for (size_t i = 0; i < code->module_count; i++)
-        place_text(code, &code->module[i].path);
-    for (size_t i = 0; i < code->location_count; i++) {
-        place_text(code, &code->location[i].function);
-        place_text(code, &code->location[i].file);
-    }
-    for (size_t i = 0; i < code->task_count; i++)
-        place_text(code, &code->task[i].name);
-    for (size_t i = 0; i < code->program_count; i++)
-        place_text(code, &code->program[i].name);
-    for (size_t i = 0; i < code->cgroup_count; i++)
-        place_text(code, &code->cgroup[i].path);
-}
-
-/* --- rows ------------------------------------------------------------------------------------- */
 
 static void fill_module(struct reading *r, sqlite3_stmt *stmt, void *element)
 {
@@ -124,9 +88,7 @@ static void fill_stack(struct reading *r, sqlite3_stmt *stmt, void *element)
     stack->frame = rps_database_index(stmt, 2, frames);
     calls.stack = (struct rps_stack){stack->stack, stack->parent, sqlite3_column_int64(stmt, 2)};
     while (calls.stack.stack < RPS_CODE_NUMBER_MAX - 1 && rps_code_calls_next(&calls)) {
-        stack = append(r, &r->list[STACKS], sizeof(*stack), 1);
-        if (!stack)
-            return;
+        stack = append(r, &r->list[STACKS], sizeof(*stack));
         *stack = calls.stack;
         stack->frame = stack->frame < frames ? stack->frame : -1;
     }
@@ -218,18 +180,22 @@ static const struct {
     [MODULES] = {"SELECT module, kind, path, build_id FROM module WHERE run_id = ?1"
                  " ORDER BY module",
                  fill_module, sizeof(struct rps_module), 100000,
-                 .unknown.module = {.kind = RPS_MODULE_MEMORY}},
+                 .unknown.module = {.kind = RPS_MODULE_MEMORY, .path = ""}},
     [FRAMES] =
         {"SELECT frame, module, address, function FROM frame WHERE run_id = ?1 ORDER BY frame",
          fill_frame, sizeof(struct rps_frame), 1000000, .unknown.frame = {.module = -1}},
     [STACKS] = {"SELECT stack, parent, frame, calls FROM stack WHERE run_id = ?1 ORDER BY stack",
                 fill_stack, sizeof(struct rps_stack), RPS_CODE_NUMBER_MAX,
                 .unknown.stack = {.parent = -1, .frame = -1}},
-    [TASKS] =
-        {"SELECT task, pid, tid, name, start_ns, end_ns, process_ns, cgroup FROM task"
-         " WHERE run_id = ?1 ORDER BY task",
-         fill_task, sizeof(struct rps_task), 1000000,
-         .unknown.task = {.pid = -1, .tid = -1, .end_ns = -1, .process_ns = -1, .cgroup = -1}},
+    [TASKS] = {"SELECT task, pid, tid, name, start_ns, end_ns, process_ns, cgroup FROM task"
+               " WHERE run_id = ?1 ORDER BY task",
+               fill_task, sizeof(struct rps_task), 1000000,
+               .unknown.task = {.pid = -1,
+                                .tid = -1,
+                                .name = "",
+                                .end_ns = -1,
+                                .process_ns = -1,
+                                .cgroup = -1}},
     [LOCATIONS] = {"SELECT l.frame, l.depth, coalesce(o.function, l.function),"
                    " coalesce(o.file, l.file), l.line, l.how FROM location AS l LEFT JOIN location"
                    " AS o ON o.run_id = l.run_id AND o.frame = l.alike AND o.depth = 0"
@@ -237,9 +203,10 @@ static const struct {
                    fill_location, sizeof(struct rps_location), 4000000, .unknown.number = 0},
     [PROGRAMS] = {"SELECT program, name, cpu_ns, samples, unsampled_ns, unsampled_processes,"
                   " unsampled_threads FROM program WHERE run_id = ?1 ORDER BY program",
-                  fill_program, sizeof(struct rps_program), 100000, .unknown.program = {0}},
+                  fill_program, sizeof(struct rps_program), 100000,
+                  .unknown.program = {.name = ""}},
     [CGROUPS] = {"SELECT cgroup, path FROM cgroup WHERE run_id = ?1 ORDER BY cgroup", fill_cgroup,
-                 sizeof(struct rps_cgroup), 100000, .unknown.cgroup = {0}},
+                 sizeof(struct rps_cgroup), 100000, .unknown.cgroup = {.path = ""}},
 };
 
 /* The place of the row in its array; -1 for one to leave out. */
@@ -267,19 +234,17 @@ static int add_row(void *context, sqlite3_stmt *stmt, struct rps_error *err)
     size_t size = tables[r->table].size, unknown = sizeof(tables[r->table].unknown);
     int64_t place = row_place(r, r->table, stmt);
 
+    (void)err;
     if (place < (int64_t)list->count) /* none, or out of order */
         return 0;
     for (int64_t number = (int64_t)list->count; number <= place; number++) {
-        char *element = append(r, list, size, 1);
+        char *element = append(r, list, size);
 
-        if (!element)
-            return rps_error_memory(err);
-        memset(element, 0, size);
         memcpy(element, &tables[r->table].unknown, size < unknown ? size : unknown);
         memcpy(element, &number, sizeof(number));
     }
     tables[r->table].fill(r, stmt, (char *)list->array + (size_t)place * size);
-    return r->no_memory ? rps_error_memory(err) : 0;
+    return 0;
 }
 
 /* --- all of it -------------------------------------------------------------------------------- */
@@ -321,22 +286,18 @@ static int read_target(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 }
 
 /* A stack below as many callers as a sample has is one without a caller. */
-static int limit_depths(struct reading *r, struct rps_error *err)
+static void limit_depths(struct reading *r)
 {
     struct rps_stack *stack = r->list[STACKS].array;
     size_t count = r->list[STACKS].count;
-    uint8_t *callers = calloc(count + 1, sizeof(*callers)); /* of each stack */
+    uint8_t *callers = rps_arena_get(r->arena, count, sizeof(*callers)); /* of each stack */
 
-    if (!callers)
-        return rps_error_memory(err);
     for (size_t s = 0; s < count; s++) {
         if (stack[s].parent >= 0 && callers[stack[s].parent] < RPS_SAMPLE_DEPTH_MAX - 1)
             callers[s] = callers[stack[s].parent] + 1;
         else
             stack[s].parent = -1;
     }
-    free(callers);
-    return 0;
 }
 
 static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id,
@@ -356,21 +317,25 @@ static int read_all(struct reading *r, struct rps_reader *reader, int64_t run_id
                                  read_target, r, err);
     for (r->table = 0; r->table < LISTS && r->is_sampled && result == 0; r->table++)
         result = rps_reader_each(reader, tables[r->table].sql, run_id, 0, add_row, r, err);
-    return result == 0 && r->is_sampled ? limit_depths(r, err) : result;
+    limit_depths(r);
+    return result;
 }
 
-int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *ret,
-                    struct rps_error *err)
+int rps_reader_code(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    struct rps_code *ret, struct rps_error *err)
 {
-    struct reading r = {0};
+    struct reading r = {.arena = arena};
     const struct list *list = r.list;
     struct rps_error unheard;
     int result = rps_reader_each(reader, "SAVEPOINT code", 0, 0, NULL, NULL, err);
 
+    *ret = (struct rps_code){0};
     if (result < 0)
         return result;
     result = read_all(&r, reader, run_id, err); /* of one state of the store */
     rps_reader_each(reader, "RELEASE code", 0, 0, NULL, NULL, &unheard);
+    if (!r.is_sampled || result < 0)
+        return result;
     *ret = (struct rps_code){
         .sampling = r.sampling,
         .is_of_machine = r.is_of_machine,
@@ -388,13 +353,7 @@ int rps_reader_code(struct rps_reader *reader, int64_t run_id, struct rps_code *
         .cgroup_count = list[CGROUPS].count,
         .location = list[LOCATIONS].array,
         .location_count = list[LOCATIONS].count,
-        .texts = r.texts.array,
     };
-    if (!r.is_sampled || result < 0) {
-        rps_code_free(ret);
-        return result;
-    }
-    place_texts(ret);
     return 1;
 }
 

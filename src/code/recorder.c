@@ -43,10 +43,8 @@ struct name {
 /* A sample that waits for its period. */
 struct sample {
     int64_t time_ns; /* of the run */
-    int32_t cpu;     /* that it was taken on, then that of the period */
-    uint64_t period;
+    int32_t cpu;     /* that it was taken on */
     int64_t stack, task;
-    uint64_t count; /* 1; of time off the CPU us */
 };
 
 /* A thread was off the CPU. */
@@ -156,7 +154,7 @@ static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack,
     }
     samples->sample = more;
     samples->sample[samples->sample_count++] =
-        (struct sample){time_ns - samples->start_ns, cpu, 0, stack, task, 1};
+        (struct sample){time_ns - samples->start_ns, cpu, stack, task};
 }
 
 static void on_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack,
@@ -188,58 +186,6 @@ static void on_incomplete(void *context, int64_t time_ns, const char *path)
 
 /* --- periods ---------------------------------------------------------------------------------- */
 
-static int compare_stacks(const void *a, const void *b)
-{
-    const struct sample *x = a, *y = b;
-
-    if (x->period != y->period)
-        return x->period < y->period ? -1 : 1;
-    if (x->cpu != y->cpu)
-        return x->cpu < y->cpu ? -1 : 1;
-    return (x->stack > y->stack) - (x->stack < y->stack);
-}
-
-static int compare_tasks(const void *a, const void *b)
-{
-    const struct sample *x = a, *y = b;
-
-    if (x->period != y->period || x->cpu != y->cpu) {
-        struct sample u = *x, v = *y;
-
-        u.stack = v.stack = 0;
-        return compare_stacks(&u, &v);
-    }
-    return (x->task > y->task) - (x->task < y->task);
-}
-
-/* Equal samples become one count each. */
-static void write_counts(struct recorder *samples, struct sample *sample, size_t count,
-                         enum rps_code_counted what)
-{
-    int (*compare)(const void *, const void *) =
-        what == RPS_COUNT_TASKS ? compare_tasks : compare_stacks;
-    uint64_t sum = 0;
-
-    qsort(sample, count, sizeof(*sample), compare);
-    for (size_t i = 0; i < count; i++) {
-        struct rps_code_count row = {.cpu = sample[i].cpu,
-                                     .period = sample[i].period,
-                                     .id =
-                                         what == RPS_COUNT_TASKS ? sample[i].task : sample[i].stack,
-                                     .samples = sum += sample[i].count};
-
-        if (i + 1 < count && compare(&sample[i], &sample[i + 1]) == 0)
-            continue;
-        if (what == RPS_COUNT_BLOCKED)
-            rps_writer_blocked_count(samples->writer, &row);
-        else if (what == RPS_COUNT_TASKS)
-            rps_writer_task_count(samples->writer, &row);
-        else
-            rps_writer_stack_count(samples->writer, &row);
-        sum = 0;
-    }
-}
-
 /*
  * The period that a sample lies in: the first of its CPU, or of all, that ends behind it. One that
  * was taken in a pause is the next one's. Where no such period comes any more, `late`, it is the
@@ -262,30 +208,36 @@ static const struct span *find_span(const struct recorder *samples, const struct
     return late ? last : NULL;
 }
 
+static void write_count(struct recorder *samples, const struct span *span,
+                        enum rps_code_counted what, int64_t id, uint64_t count)
+{
+    const struct rps_code_count row = {
+        .cpu = span->cpu, .period = span->period, .id = id, .samples = count};
+
+    rps_writer_code_count(samples->writer, what, &row);
+}
+
 /* Count the samples whose period is known. `all`: no period comes any more; before that none comes
  * that ends before those that came, so that a CPU without one has gone. */
 static void count_samples(struct recorder *samples, int all)
 {
     int64_t end_ns =
         samples->span_count > 0 ? samples->span[samples->span_count - 1].end_ns : INT64_MIN;
-    size_t counted = 0, i = 0;
+    size_t i = 0;
 
     for (; i < samples->sample_count; i++) {
-        struct sample *sample = &samples->sample[i];
+        const struct sample *sample = &samples->sample[i];
         int late = all || sample->time_ns < end_ns;
         const struct span *span = find_span(samples, sample, late);
 
         if (!span && !late)
             break;
-        if (span)
-            samples->sample[counted++] = (struct sample){
-                sample->time_ns, span->cpu, span->period, sample->stack, sample->task, 1};
-        else
+        if (span) {
+            write_count(samples, span, RPS_COUNT_STACKS, sample->stack, 1);
+            write_count(samples, span, RPS_COUNT_TASKS, sample->task, 1);
+        } else {
             samples->lost++;
-    }
-    if (counted > 0) {
-        write_counts(samples, samples->sample, counted, RPS_COUNT_STACKS);
-        write_counts(samples, samples->sample, counted, RPS_COUNT_TASKS);
+        }
     }
     if (i == 0)
         return;
@@ -309,8 +261,7 @@ static uint64_t part_us(const struct wait *wait, const struct span *span)
 static void count_waits(struct recorder *samples)
 {
     int64_t end_ns = samples->span_count > 0 ? samples->span[samples->span_count - 1].end_ns : 0;
-    struct sample *part = NULL;
-    size_t count = 0, kept = 0;
+    size_t kept = 0;
 
     for (size_t i = 0; i < samples->wait_count; i++) {
         struct wait wait = samples->wait[i];
@@ -318,13 +269,9 @@ static void count_waits(struct recorder *samples)
         for (size_t s = 0; s < samples->span_count; s++) {
             const struct span *span = &samples->span[s];
             uint64_t us = part_us(&wait, span);
-            struct sample *more = us > 0 ? rps_array_grow(part, count, sizeof(*more)) : NULL;
 
-            samples->lost += us > 0 && !more;
-            if (!more)
-                continue;
-            part = more;
-            part[count++] = (struct sample){0, span->cpu, span->period, wait.stack, 0, us};
+            if (us > 0)
+                write_count(samples, span, RPS_COUNT_BLOCKED, wait.stack, us);
             samples->blocked_us += us;
         }
         if (wait.from_ns < end_ns)
@@ -333,9 +280,6 @@ static void count_waits(struct recorder *samples)
             samples->wait[kept++] = wait;
     }
     samples->wait_count = kept;
-    if (count > 0)
-        write_counts(samples, part, count, RPS_COUNT_BLOCKED);
-    free(part);
 }
 
 /* Forget periods that ended before from_ns, and before the first sample that waits. */
@@ -520,12 +464,13 @@ static int64_t end(void *self)
 static int name_frames(void *self, int64_t run_id, struct rps_error *err)
 {
     struct recorder *samples = self;
-    struct rps_code code = {0};
-    int rc = rps_naming_job_name(samples->tracker, 1, &code, err);
-    int64_t *alike = calloc(code.location_count + 1, sizeof(*alike));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_code code;
+    int rc = rps_naming_job_name(arena, samples->tracker, 1, &code, err);
+    int64_t *alike = rps_arena_get(arena, code.location_count, sizeof(*alike));
     size_t kept = 0;
 
-    for (size_t i = 0; alike && i < code.location_count; i++) {
+    for (size_t i = 0; i < code.location_count; i++) {
         if (!rps_tracker_name(samples->tracker, &code.location[i]))
             continue;
         alike[kept] = find_alike(samples, &code.location[i]);
@@ -534,10 +479,8 @@ static int name_frames(void *self, int64_t run_id, struct rps_error *err)
     code.location_count = kept;
     rps_tracker_status(samples->tracker, &code.sampling);
     if (rc == 0)
-        rc = alike ? rps_writer_set_locations(samples->writer, run_id, &code, alike, err)
-                   : rps_error_memory(err);
-    free(alike);
-    rps_code_free(&code);
+        rc = rps_writer_set_locations(samples->writer, run_id, &code, alike, err);
+    rps_arena_free(arena);
     return rc;
 }
 

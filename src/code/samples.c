@@ -4,7 +4,6 @@
 #include "rpistat/text.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- counts ----------------------------------------------------------------------------------- */
@@ -136,35 +135,6 @@ static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
         top[i] = (struct rps_share_top){name[place[i]], rps_shares_part(of[place[i]], all)};
     rps_arena_free(scratch);
     return (int)kept;
-}
-
-static int compare_shares(const void *a, const void *b)
-{
-    const struct rps_share *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-
-    return order ? order : strcmp(x->module, y->module);
-}
-
-/* Give functions the line where most of all samples were. */
-static void place_lines(struct rps_share_name *name, size_t count, const struct rps_code *code,
-                        const uint64_t *samples)
-{
-    struct rps_arena *scratch = rps_arena_new();
-    struct rps_shares shares = rps_shares_find(scratch, code, samples, RPS_SHARES_FUNCTION);
-
-    qsort(shares.share, shares.count, sizeof(*shares.share), compare_shares);
-    for (size_t i = 0; i < count; i++) {
-        const struct rps_share key = {.name = name[i].name, .module = name[i].module};
-        const struct rps_share *found =
-            bsearch(&key, shares.share, shares.count, sizeof(key), compare_shares);
-
-        if (found) {
-            name[i].file = found->file;
-            name[i].line = found->line;
-        }
-    }
-    rps_arena_free(scratch);
 }
 
 /* A copy, texts and all. */
@@ -352,7 +322,7 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
                                   RPS_COUNT_STACKS, err);
     if (result < 0)
         goto out;
-    place_lines(name, counts.key_count, code, counts.id);
+    rps_shares_place(code, RPS_UNNAMED_FUNCTION, counts.id, name);
     fold_unnamed(scratch, &counts, part->group_count, name);
     *ret = (struct rps_part_shares){
         .sampling = code->sampling,

@@ -139,34 +139,13 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
 {
     const struct rps_share_key *key = &index->items.key[index->item[e]];
 
+    share->item = index->item[e];
     share->name = key->name;
     share->module = rps_share_index_path(index->code, key->module);
     share->file = key->file;
     share->line = key->line;
     share->pid = share->tid = share->cpu_ns = -1;
     share->is_kernel = rps_share_index_is_kernel(index->code, key->module);
-}
-
-/* Functions get the line that most samples were at, of those without any the first. */
-static void place_functions(const struct rps_share_index *index, const uint64_t *samples,
-                            struct rps_share *share)
-{
-    const struct rps_code *code = index->code;
-    uint64_t *self = rps_arena_get(index->arena, index->lines.count, sizeof(*self));
-    uint64_t *most = rps_arena_get(index->arena, index->items.count, sizeof(*most));
-
-    for (size_t s = 0; s < code->stack_count; s++)
-        self[index->line[index->first[rps_share_frame_of(code, s)]]] += samples[s];
-    for (size_t e = 0; e < index->entries; e++) {
-        const struct rps_share_key *line = &index->lines.key[index->line[e]];
-        struct rps_share *of = &share[index->item[e]];
-
-        if (self[index->line[e]] > most[index->item[e]] || (of->line == 0 && !of->file[0])) {
-            most[index->item[e]] = self[index->line[e]];
-            of->file = line->file;
-            of->line = line->line;
-        }
-    }
 }
 
 /* how: of the first entry of each item. */
@@ -199,6 +178,7 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
         .share = rps_arena_get(arena, index.items.count, sizeof(*shares.share)),
     };
     struct trie trie = trie_make(&index, samples);
+    const struct rps_share_key **lines = NULL;
 
     for (size_t e = 0; e < index.entries; e++)
         name_share(&index, e, &shares.share[index.item[e]]);
@@ -207,7 +187,11 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
         shares.samples += samples[s];
     }
     if (by == RPS_SHARES_FUNCTION)
-        place_functions(&index, samples, shares.share);
+        lines = rps_share_index_lines(&index, samples);
+    for (size_t i = 0; i < shares.count && lines; i++) {
+        shares.share[i].file = lines[i]->file;
+        shares.share[i].line = lines[i]->line;
+    }
     tell_how(&index, shares.share);
     add_totals(&trie, &index, shares.share);
     drop_empty_shares(&shares);

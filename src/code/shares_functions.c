@@ -12,11 +12,8 @@ static struct rps_share_name *make_names(struct rps_arena *arena,
 
         name[i] = (struct rps_share_name){.name = key->name,
                                           .module = rps_share_index_path(index->code, key->module),
+                                          .file = "",
                                           .is_unnamed = key->is_unnamed};
-    }
-    for (size_t e = index->entries; e-- > 0;) {
-        name[index->item[e]].file = index->lines.key[index->line[e]].file;
-        name[index->item[e]].line = index->lines.key[index->line[e]].line;
     }
     return name;
 }
@@ -46,6 +43,21 @@ int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *co
     *ret_count = index.items.count;
     rps_arena_free(scratch);
     return function;
+}
+
+void rps_shares_place(const struct rps_code *code, enum rps_unnamed unnamed,
+                      const uint64_t *samples, struct rps_share_name *name)
+{
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_share_index index =
+        rps_share_index_make(scratch, scratch, code, RPS_SHARES_FUNCTION, unnamed);
+    const struct rps_share_key **line = rps_share_index_lines(&index, samples);
+
+    for (size_t i = 0; i < index.items.count; i++) {
+        name[i].file = line[i]->file;
+        name[i].line = line[i]->line;
+    }
+    rps_arena_free(scratch);
 }
 
 int rps_shares_has_processes(const struct rps_code *code)

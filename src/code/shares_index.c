@@ -238,6 +238,29 @@ size_t rps_share_parent_of(const struct rps_code *code, size_t stack)
     return parent >= 0 && (uint64_t)parent < stack ? (size_t)parent : RPS_SHARE_NONE;
 }
 
+const struct rps_share_key **rps_share_index_lines(const struct rps_share_index *index,
+                                                   const uint64_t *samples)
+{
+    const struct rps_code *code = index->code;
+    uint64_t *self = rps_arena_get(index->arena, index->lines.count, sizeof(*self));
+    uint64_t *most = rps_arena_get(index->arena, index->items.count, sizeof(*most));
+    const struct rps_share_key **ret =
+        rps_arena_get(index->arena, index->items.count, sizeof(*ret)); /* of each item */
+
+    for (size_t s = 0; s < code->stack_count; s++)
+        self[index->line[index->first[rps_share_frame_of(code, s)]]] += samples[s];
+    for (size_t e = 0; e < index->entries; e++) {
+        size_t item = index->item[e], line = index->line[e];
+        const struct rps_share_key **at = &ret[item];
+
+        if (!*at || self[line] > most[item] || ((*at)->line == 0 && !(*at)->file[0])) {
+            most[item] = self[line];
+            *at = &index->lines.key[line];
+        }
+    }
+    return ret;
+}
+
 uint64_t *rps_share_add_callees(struct rps_arena *arena, const struct rps_code *code,
                                 const uint64_t *samples)
 {

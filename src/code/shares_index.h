@@ -50,6 +50,11 @@ struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_
                                             const struct rps_code *code, enum rps_shares_by by,
                                             enum rps_unnamed unnamed);
 
+/* Of each function the line that most of these samples of stacks were at, of those without any the
+ * first that is known. */
+const struct rps_share_key **rps_share_index_lines(const struct rps_share_index *index,
+                                                   const uint64_t *samples);
+
 /* The module of a frame, by its number; its path, or RPS_SHARE_UNKNOWN; is it the kernel? */
 size_t rps_share_index_module(const struct rps_share_index *index, size_t frame);
 const char *rps_share_index_path(const struct rps_code *code, size_t module);

@@ -196,7 +196,7 @@ static int read_run(struct rps_arena *arena, const struct rps_signal_run *run,
                     const struct rps_cpus *cpus, enum rps_unnamed unnamed, struct run_code *ret,
                     struct rps_error *err)
 {
-    int result = rps_reader_code(run->reader, run->run_id, &ret->code, err);
+    int result = rps_reader_code(arena, run->reader, run->run_id, &ret->code, err);
 
     if (result <= 0 || ret->code.stack_count == 0)
         return result < 0 ? result : 0;
@@ -302,8 +302,6 @@ static int choose_signals(struct rps_arena *arena, const struct rps_signal_run *
         result = rps_error_set(err, RPS_USAGE, "run %" PRId64 " has no samples of its code",
                                run->run_id);
     }
-    for (size_t r = 0; r < count; r++)
-        rps_code_free(&code[r].code);
     rps_arena_free(scratch);
     return result;
 }

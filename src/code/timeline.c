@@ -302,11 +302,11 @@ int rps_timeline_calls(struct rps_export_job *job, const struct rps_part_choice 
                        struct rps_error *err)
 {
     struct rps_run_part part = {0};
-    struct rps_code code = {0};
+    struct rps_code code;
     const struct rps_export_code of = {&code, choice, &part, cpus};
     int32_t *cpu = NULL;
     size_t count = 0;
-    int result = rps_reader_code(job->reader, job->run->run_id, &code, err);
+    int result = rps_reader_code(job->arena, job->reader, job->run->run_id, &code, err);
 
     if (result > 0)
         result = rps_run_part_choose(job->arena, job->reader, job->run->run_id, choice, &part, err);
@@ -314,6 +314,5 @@ int rps_timeline_calls(struct rps_export_job *job, const struct rps_part_choice 
         result = rps_timeline_cpus(job, &of, &cpu, &count, err);
     for (size_t i = 0; i < count && result == 0; i++)
         result = put_cpu(job, &of, cpu[i], sink, err);
-    rps_code_free(&code);
     return result;
 }

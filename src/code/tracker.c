@@ -17,18 +17,19 @@
 #define PROGRAMS_MAX 10000 /* that are told apart; above, one without a name */
 #define CGROUPS_MAX  65536 /* likewise */
 
-/* A thread that has ended is known for so long: its CPU time comes behind its end. Where the kernel
- * has exchanged two threads' events it comes later: so many are waited for. */
-#define ENDED_NS   (RPS_NS_PER_S / 10)
-#define SILENT_MAX 1000
+/* A thread that has ended is known for so long, and until its CPU time is: that comes behind its end,
+ * and where the kernel has exchanged two threads' events much later. But not behind the ends of so
+ * many others. */
+#define ENDED_NS  (RPS_NS_PER_S / 10)
+#define ENDED_MAX 1000
 
 struct rps_process {
     struct rps_intern_key key; /* pid */
-    struct rps_space *space;   /* NULL: nothing is known */
-    size_t threads;            /* that are known, */
-    size_t living;             /* and those of them that have not ended */
-    int64_t task;              /* that was seen last of it; -1: none */
-    int64_t cpu_ns;            /* of the threads that have ended; -1: not known of all */
+    struct rps_space space;
+    size_t threads; /* that are known, */
+    size_t living;  /* and those of them that have not ended */
+    int64_t task;   /* that was seen last of it; -1: none */
+    int64_t cpu_ns; /* of the threads that have ended; -1: not known of all */
     pid_t parent;
     int64_t cgroup;       /* its parent's, until it is read; -1: not known */
     int is_placed;        /* it was read since the last exec */
@@ -41,9 +42,8 @@ struct rps_thread {
     int64_t task; /* its number, once a sample was taken; else -1 */
     int64_t start_ns;
     int64_t end_ns; /* on the clock of the samples; -1: it lives */
-    int64_t next;   /* number of the thread that ended after it, of its list; -1 */
+    int64_t next;   /* number of the thread that ended after it */
     int is_renamed; /* since the task was told */
-    int is_silent;  /* it ended, and its time is waited for */
     int64_t cpu_ns; /* exact; -1: not known */
     uint64_t samples;
     struct { /* while it waits */
@@ -178,67 +178,46 @@ static void leave_process(struct rps_tracker *tracker, const struct rps_thread *
         return;
     if (process->task >= 0 && process->cpu_ns >= 0)
         tracker->sink.process_time(tracker->sink.context, process->task, process->cpu_ns);
-    rps_space_release(process->space); /* of what was mapped behind its end */
-    process->space = NULL;
+    rps_space_clear(&process->space); /* of what was mapped behind its end */
     rps_intern_remove(&tracker->process, number);
 }
 
-static void append_ended(struct rps_tracker *tracker, struct rps_tracker_ended *list,
-                         int64_t number)
+/* Forget the thread that ended first. */
+static void forget_first(struct rps_tracker *tracker)
 {
-    ((struct rps_thread *)rps_intern_at(&tracker->thread, number))->next = -1;
-    if (list->count++ == 0)
-        list->first = number;
-    else
-        ((struct rps_thread *)rps_intern_at(&tracker->thread, list->last))->next = number;
-    list->last = number;
-}
+    int64_t number = tracker->first_ended;
+    const struct rps_thread *thread = rps_intern_at(&tracker->thread, number);
 
-/* Take thread `number`, or with -1 the one that ended first, out of the list that it is in. Returns
- * its number. */
-static int64_t take_ended(struct rps_tracker *tracker, struct rps_tracker_ended *list,
-                          int64_t number)
-{
-    struct rps_thread *before = NULL, *thread;
-
-    for (int64_t at = list->first; number >= 0 && at != number; at = before->next)
-        before = rps_intern_at(&tracker->thread, at);
-    number = number < 0 ? list->first : number;
-    thread = rps_intern_at(&tracker->thread, number);
-    if (before)
-        before->next = thread->next;
-    else
-        list->first = thread->next;
-    if (number == list->last)
-        list->last = before ? rps_intern_find(&tracker->thread, before->key.a, 0) : -1;
-    list->count--;
-    return number;
-}
-
-static void forget_thread(struct rps_tracker *tracker, int64_t number)
-{
-    leave_process(tracker, rps_intern_at(&tracker->thread, number));
+    tracker->first_ended = thread->next;
+    tracker->ended_count--;
+    leave_process(tracker, thread);
     rps_intern_remove(&tracker->thread, number);
 }
 
-/* Forget the threads that ended before a time, but for the last ones whose time is not known. */
-static void forget_ended(struct rps_tracker *tracker, int64_t before_ns)
+static void forget_all(struct rps_tracker *tracker)
 {
-    while (tracker->ended.count > 0) {
-        struct rps_thread *thread = rps_intern_at(&tracker->thread, tracker->ended.first);
-        int64_t number;
+    while (tracker->ended_count > 0)
+        forget_first(tracker);
+}
 
-        if (thread->end_ns >= before_ns)
-            break;
-        number = take_ended(tracker, &tracker->ended, -1);
-        thread->is_silent = thread->cpu_ns < 0;
-        if (thread->is_silent)
-            append_ended(tracker, &tracker->silent, number);
-        else
-            forget_thread(tracker, number);
-        if (tracker->silent.count > SILENT_MAX)
-            forget_thread(tracker, take_ended(tracker, &tracker->silent, -1));
-    }
+/* A thread has ended at that time: it is known for a while, and others no longer. */
+static void keep_ended(struct rps_tracker *tracker, int64_t number, int64_t time_ns)
+{
+    const struct rps_thread *first;
+    int is_over;
+
+    if (tracker->ended_count++ == 0)
+        tracker->first_ended = number;
+    else
+        ((struct rps_thread *)rps_intern_at(&tracker->thread, tracker->last_ended))->next = number;
+    tracker->last_ended = number;
+    do {
+        first = rps_intern_at(&tracker->thread, tracker->first_ended);
+        is_over = tracker->ended_count > ENDED_MAX ||
+                  (first->cpu_ns >= 0 && first->end_ns < time_ns - ENDED_NS);
+        if (is_over)
+            forget_first(tracker);
+    } while (is_over);
 }
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -289,37 +268,20 @@ static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
     end_wait(tracker, thread, time_ns);
     end_task(tracker, thread, time_ns);
     process = find_process(tracker, thread->pid);
-    if (--process->living == 0) {
-        rps_space_release(process->space);
-        process->space = NULL;
-    }
+    if (--process->living == 0)
+        rps_space_clear(&process->space);
     thread->end_ns = time_ns;
-    append_ended(tracker, &tracker->ended, number);
-    forget_ended(tracker, time_ns - ENDED_NS);
+    keep_ended(tracker, number, time_ns);
 }
 
-/* Forget the thread that has ended, and those of its process where it is the first. */
-static void forget_all(struct rps_tracker *tracker, struct rps_tracker_ended *list, pid_t tid)
-{
-    int64_t next;
-
-    for (int64_t at = list->count > 0 ? list->first : -1; at >= 0; at = next) {
-        const struct rps_thread *thread = rps_intern_at(&tracker->thread, at);
-
-        next = thread->next;
-        if ((pid_t)thread->key.a == tid || thread->pid == tid)
-            forget_thread(tracker, take_ended(tracker, list, at));
-    }
-}
-
-/* The number of a thread is to be another's. */
+/* The number of a thread is to be another's: where it is known it is forgotten, with all that have
+ * ended, as those of its process must be, too. */
 static void free_number(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 {
     if (!find_thread(tracker, tid))
         return;
     end_thread(tracker, tid, time_ns);
-    forget_all(tracker, &tracker->ended, tid);
-    forget_all(tracker, &tracker->silent, tid);
+    forget_all(tracker);
 }
 
 /* The thread, which is made where it is not known, with its process; NULL without memory. Valid
@@ -395,10 +357,10 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     parent_process = find_process(tracker, sample->parent_pid);
     process = find_process(tracker, sample->pid);
     if (parent_process && parent_process != process) {
-        rps_space_release(process->space);
-        process->space = rps_space_share(parent_process->space);
+        rps_space_clear(&process->space);
         process->cgroup = parent_process->cgroup;
         process->parent = sample->parent_pid;
+        return rps_space_copy(&process->space, &parent_process->space);
     }
     return 0;
 }
@@ -412,8 +374,7 @@ static int take_name(struct rps_tracker *tracker, const struct rps_sample *sampl
         return -1;
     if (sample->is_exec) {
         end_task(tracker, thread, sample->time_ns);
-        rps_space_release(process->space);
-        process->space = NULL;
+        rps_space_clear(&process->space);
         process->is_placed = 0;
     }
     snprintf(thread->name, sizeof(thread->name), "%s", sample->path ? sample->path : "");
@@ -482,16 +443,10 @@ static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sa
 
 static void take_time(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
-    int64_t number = rps_intern_find(&tracker->thread, (uint32_t)sample->tid, 0);
-    struct rps_thread *thread = rps_intern_at(&tracker->thread, number);
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
 
-    if (!thread || thread->pid != sample->pid)
-        return;
-    thread->cpu_ns = (thread->cpu_ns > 0 ? thread->cpu_ns : 0) + sample->cpu_time_ns;
-    if (thread->is_silent) { /* it comes late, and no other one will */
-        take_ended(tracker, &tracker->silent, number);
-        forget_thread(tracker, number);
-    }
+    if (thread && thread->pid == sample->pid)
+        thread->cpu_ns = (thread->cpu_ns > 0 ? thread->cpu_ns : 0) + sample->cpu_time_ns;
 }
 
 static int take_stack(struct rps_tracker *tracker, const struct rps_sample *sample)
@@ -500,7 +455,7 @@ static int take_stack(struct rps_tracker *tracker, const struct rps_sample *samp
     struct rps_tracker_chain chain = {.count = 0};
     int64_t stack;
 
-    if (!process || rps_tracker_find_chain(tracker, sample, process->space, &chain) < 0)
+    if (!process || rps_tracker_find_chain(tracker, sample, &process->space, &chain) < 0)
         return -1;
     stack = rps_tracker_add_stacks(tracker, &chain);
     if (stack < 0)
@@ -520,7 +475,7 @@ static int take_wait(struct rps_tracker *tracker, const struct rps_sample *sampl
     struct rps_thread *thread;
     int64_t stack;
 
-    if (!process || rps_tracker_find_chain(tracker, sample, process->space, &chain) < 0 ||
+    if (!process || rps_tracker_find_chain(tracker, sample, &process->space, &chain) < 0 ||
         (stack = rps_tracker_add_stacks(tracker, &chain)) < 0)
         return -1;
     thread = find_thread(tracker, sample->tid);
@@ -577,9 +532,7 @@ void rps_tracker_tell_programs(struct rps_tracker *tracker)
 
 int64_t rps_tracker_end(struct rps_tracker *tracker)
 {
-    forget_ended(tracker, INT64_MAX);
-    while (tracker->silent.count > 0)
-        forget_thread(tracker, take_ended(tracker, &tracker->silent, -1));
+    forget_all(tracker);
     rps_unwinder_end(&tracker->unwinder);
     return tracker->unwinder.cpu_ns;
 }
@@ -592,8 +545,8 @@ void rps_tracker_free(struct rps_tracker *tracker)
     for (size_t i = 0; i < tracker->module.count; i++)
         free(((struct rps_tracker_module *)rps_intern_at(&tracker->module, (int64_t)i))->path);
     for (size_t i = 0; i < tracker->process.count; i++)
-        rps_space_release(
-            ((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
+        rps_space_clear(
+            &((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
     rps_intern_free(&tracker->module);
     rps_intern_free(&tracker->frame);
     rps_intern_free(&tracker->address);

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/code.h"
 #include "rpistat/error.h"
 #include "rpistat/sample.h"
@@ -94,9 +95,9 @@ int rps_tracker_is_named(const struct rps_tracker *tracker);
 
 /* What is to be named: its modules, and the frames that have not been asked for, with their numbers
  * (.frame); at the end those too whose just-in-time compiler had not told. Symbols of a simulation
- * are locations already. A copy, for rps_code_free. */
-int rps_tracker_code(const struct rps_tracker *tracker, int is_end, struct rps_code *ret,
-                     struct rps_error *err);
+ * are locations already. In the arena, but for texts, which are the tracker's. */
+struct rps_code rps_tracker_code(struct rps_arena *arena, const struct rps_tracker *tracker,
+                                 int is_end);
 
 /* A frame was asked for: this is its last location, the function that has the code. 0: the location
  * is but the reason why there is no name, and was told of another frame of the module. */

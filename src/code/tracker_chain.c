@@ -370,6 +370,7 @@ int rps_tracker_find_chain(struct rps_tracker *tracker, const struct rps_sample 
 {
     size_t kernel =
         sample->kernel_count < sample->address_count ? sample->kernel_count : sample->address_count;
+    static const struct rps_space nothing = {0};
     static const uint64_t nowhere = 0;
     struct rps_unwind unwind;
     const uint64_t *address = sample->address + kernel;
@@ -383,7 +384,7 @@ int rps_tracker_find_chain(struct rps_tracker *tracker, const struct rps_sample 
         status = append_addresses(tracker, chain, space, address, count);
     note_death(tracker, sample);
     if (status >= 0 && chain->count == 0)
-        status = append_addresses(tracker, chain, NULL, &nowhere, 1);
+        status = append_addresses(tracker, chain, &nothing, &nowhere, 1);
     return status;
 }
 

@@ -1,6 +1,5 @@
 /* What the tracker knows, for naming, and what naming tells of its stacks. */
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tracker_parts.h"
@@ -44,104 +43,40 @@ int rps_tracker_is_named(const struct rps_tracker *tracker)
     return tracker->asked == tracker->frame.count || tracker->simulated.count > 0;
 }
 
-static size_t count_text_bytes(const struct rps_tracker *tracker)
+struct rps_code rps_tracker_code(struct rps_arena *arena, const struct rps_tracker *tracker,
+                                 int is_end)
 {
-    size_t bytes = 1;
+    size_t frames = count_left(tracker, is_end);
+    struct rps_code code = {
+        .module_count = tracker->module.count,
+        .module = rps_arena_get(arena, tracker->module.count, sizeof(*code.module)),
+        .frame = rps_arena_get(arena, frames, sizeof(*code.frame)),
+        .location = rps_arena_get(arena, frames, sizeof(*code.location)),
+    };
 
-    for (size_t i = 0; i < tracker->module.count; i++) {
+    for (size_t i = 0; i < code.module_count; i++) {
         const struct rps_tracker_module *module = rps_intern_at(&tracker->module, (int64_t)i);
 
-        bytes += strlen(module->path) + 1;
+        code.module[i] =
+            (struct rps_module){.module = (int64_t)i, .kind = module->kind, .path = module->path};
+        strcpy(code.module[i].build_id, module->build_id);
     }
-    for (size_t i = 0; i < tracker->simulated.count; i++) {
-        const struct rps_simulated_symbol *symbol = &tracker->simulated.symbol[i];
-
-        bytes += strlen(symbol->name) + strlen(symbol->file) + 2;
-    }
-    return bytes;
-}
-
-static char *add_text(char **end, const char *text)
-{
-    char *ret = *end;
-
-    *end = stpcpy(ret, text) + 1;
-    return ret;
-}
-
-static void copy_modules(const struct rps_tracker *tracker, struct rps_code *code, char **end)
-{
-    for (size_t i = 0; i < code->module_count; i++) {
-        const struct rps_tracker_module *module = rps_intern_at(&tracker->module, (int64_t)i);
-
-        code->module[i].module = (int64_t)i;
-        code->module[i].kind = module->kind;
-        code->module[i].path = add_text(end, module->path);
-        strcpy(code->module[i].build_id, module->build_id);
-    }
-}
-
-/* Names of symbols lie in the texts in the symbols' order: each one's name, and its file. */
-static void copy_symbols(const struct rps_tracker *tracker, const char **name, char **end)
-{
-    for (size_t i = 0; i < tracker->simulated.count; i++) {
-        name[i] = add_text(end, tracker->simulated.symbol[i].name);
-        add_text(end, tracker->simulated.symbol[i].file);
-    }
-}
-
-static void copy_frames(const struct rps_tracker *tracker, int is_end, struct rps_code *code,
-                        const char *const *name)
-{
-    size_t frames = 0;
-
     for (size_t i = 0; i < tracker->frame.count; i++) {
         const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, (int64_t)i);
         const struct rps_simulated_symbol *symbol = find_symbol(tracker, frame);
 
         if (!is_left(tracker, frame, is_end))
             continue;
-        code->frame[frames++] = (struct rps_frame){
+        code.frame[code.frame_count++] = (struct rps_frame){
             .frame = (int64_t)i, .module = (int64_t)frame->key.a, .address = frame->key.b};
-        if (symbol) {
-            const char *text = name[symbol - tracker->simulated.symbol];
-
-            code->location[code->location_count++] = (struct rps_location){
-                .frame = (int64_t)i,
-                .function = text,
-                .file = text + strlen(text) + 1,
-                .line = symbol->line,
-                .how = RPS_LOCATION_MAP,
-            };
-        }
+        if (symbol)
+            code.location[code.location_count++] = (struct rps_location){.frame = (int64_t)i,
+                                                                         .function = symbol->name,
+                                                                         .file = symbol->file,
+                                                                         .line = symbol->line,
+                                                                         .how = RPS_LOCATION_MAP};
     }
-}
-
-int rps_tracker_code(const struct rps_tracker *tracker, int is_end, struct rps_code *ret,
-                     struct rps_error *err)
-{
-    const char **name = calloc(tracker->simulated.count + 1, sizeof(*name));
-    struct rps_code code = {
-        .module_count = tracker->module.count,
-        .frame_count = count_left(tracker, is_end),
-        .texts = malloc(count_text_bytes(tracker)),
-    };
-    char *end = code.texts;
-
-    code.module = calloc(code.module_count + 1, sizeof(*code.module));
-    code.frame = calloc(code.frame_count + 1, sizeof(*code.frame));
-    code.location = calloc(code.frame_count + 1, sizeof(*code.location));
-    if (!name || !code.texts || !code.module || !code.frame || !code.location) {
-        free(name);
-        rps_code_free(&code);
-        return rps_error_memory(err);
-    }
-    copy_modules(tracker, &code, &end);
-    copy_symbols(tracker, name, &end);
-    copy_frames(tracker, is_end, &code, name);
-    free(name);
-    *ret = code;
-    return 0;
+    return code;
 }
 
 /* --- complete stacks -------------------------------------------------------------------------- */

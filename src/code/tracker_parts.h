@@ -69,10 +69,8 @@ struct rps_tracker {
     struct rps_intern program;         /* struct rps_tracker_program */
     struct rps_intern cgroup;          /* struct rps_tracker_cgroup */
     const char *proc;                  /* where processes' control groups are read; NULL: nowhere */
-    struct rps_tracker_ended {
-        int64_t first, last; /* numbers of threads, in order of their ends */
-        size_t count;
-    } ended, silent; /* those of a moment ago; and others whose time is not known */
+    int64_t first_ended, last_ended;   /* numbers of threads, in order of their ends, */
+    size_t ended_count;                /* of so many */
     struct rps_simulated simulated;
     struct rps_kernel_functions kernel;
     struct rps_function_files files;

@@ -12,14 +12,15 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
                        const struct rps_run_part *part, const struct rps_cpus *cpus,
                        struct rps_part_shares *ret, struct rps_error *err)
 {
-    struct rps_code code = {0};
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_code code;
     struct rps_run run;
     int result;
 
     rps_run_init(&run);
     result = rps_reader_run(reader, run_id, &run, err);
     if (result == 0)
-        result = rps_reader_code(reader, run_id, &code, err);
+        result = rps_reader_code(scratch, reader, run_id, &code, err);
     if (result > 0)
         result = rps_code_is_sampled(&run, &code);
     if (result > 0 && rps_code_part_shares(arena, reader, run_id, part, cpus, &code, ret, err) < 0)
@@ -27,7 +28,7 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
     if (result > 0 && code.sampling.has_waits &&
         rps_off_cpu_find_waits(arena, reader, run_id, part, cpus, &code, ret, err) < 0)
         result = RPS_FAILED;
-    rps_code_free(&code);
+    rps_arena_free(scratch);
     rps_run_free(&run);
     return result;
 }

@@ -22,9 +22,7 @@ enum {
     PROCESS_TIME,
     PROGRAM,
     CGROUP,
-    STACK_COUNT, /* those behind it as enum rps_code_counted has them */
-    TASK_COUNT,
-    BLOCKED_COUNT
+    COUNTS /* and one a kind of counts, enum rps_code_counted */
 };
 
 /* --- handing over ----------------------------------------------------------------------------- */
@@ -124,27 +122,13 @@ void rps_writer_program(struct rps_writer *writer, const struct rps_program *pro
     rps_writer_row(writer, PROGRAM, number, COUNT(number), text, COUNT(text));
 }
 
-static void push_count(struct rps_writer *writer, int kind, const struct rps_code_count *count)
+void rps_writer_code_count(struct rps_writer *writer, enum rps_code_counted what,
+                           const struct rps_code_count *count)
 {
     const int64_t number[] = {count->level, count->cpu, (int64_t)count->period, count->id,
                               (int64_t)count->samples};
 
-    rps_writer_row(writer, kind, number, COUNT(number), NULL, 0);
-}
-
-void rps_writer_stack_count(struct rps_writer *writer, const struct rps_code_count *count)
-{
-    push_count(writer, STACK_COUNT, count);
-}
-
-void rps_writer_task_count(struct rps_writer *writer, const struct rps_code_count *count)
-{
-    push_count(writer, TASK_COUNT, count);
-}
-
-void rps_writer_blocked_count(struct rps_writer *writer, const struct rps_code_count *count)
-{
-    push_count(writer, BLOCKED_COUNT, count);
+    rps_writer_row(writer, COUNTS + (int)what, number, COUNT(number), NULL, 0);
 }
 
 /* --- gathering -------------------------------------------------------------------------------- */
@@ -222,7 +206,7 @@ static int gather(void *self, int kind, const int64_t *number)
         .samples = (uint64_t)number[4],
     };
 
-    return rps_code_counts_add(&g->counts, &count, (enum rps_code_counted)(kind - STACK_COUNT));
+    return rps_code_counts_add(&g->counts, &count, (enum rps_code_counted)(kind - COUNTS));
 }
 
 static int write_gathered(void *self)

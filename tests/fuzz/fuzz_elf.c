@@ -139,13 +139,13 @@ static void unwind(const char *path, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct rps_naming_options options = {.opens_paths = 1};
-    struct rps_module *module = calloc(1, sizeof(*module));
-    struct rps_frame *frame = calloc(FRAMES, sizeof(*frame));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_module *module = rps_arena_get(arena, 1, sizeof(*module));
+    struct rps_frame *frame = rps_arena_get(arena, FRAMES, sizeof(*frame));
     struct rps_function_files files = {0};
     struct rps_code code = {.module = module, .frame = frame, .module_count = 1};
     struct rps_error err;
 
-    fuzz_expect(module && frame, "out of memory");
     unsetenv("DEBUGINFOD_URLS");
     *module = (struct rps_module){.kind = RPS_MODULE_FILE, .path = fuzz_file("elf", data, size)};
     code.frame_count = FRAMES;
@@ -156,10 +156,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                     "a function begins behind its code");
     }
     rps_function_files_close(&files);
-    fuzz_expect(rps_naming_name(&code, &options, &err) == 0, "naming failed");
+    fuzz_expect(rps_naming_name(arena, &code, &options, &err) == 0, "naming failed");
     expect_whole(&code);
     unwind(module->path, size);
     expect_limits();
-    rps_code_free(&code);
+    rps_arena_free(arena);
     return 0;
 }

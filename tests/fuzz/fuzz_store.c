@@ -51,6 +51,7 @@ static void read_code(struct rps_reader *reader, int64_t run_id)
 {
     struct rps_code_count_query query = {
         .cpu = RPS_CPU_ALL, .last = UINT64_MAX, .count = take_count};
+    struct rps_arena *arena = rps_arena_new();
     struct rps_code code;
     uint64_t first, last;
     struct rps_error err;
@@ -59,8 +60,8 @@ static void read_code(struct rps_reader *reader, int64_t run_id)
         rps_reader_code_counts(reader, run_id, &query, &err);
     if (rps_reader_periods(reader, run_id, 1, INT64_MAX, &first, &last, &err) > 0)
         fuzz_expect(first <= last, "periods go back");
-    if (rps_reader_code(reader, run_id, &code, &err) <= 0)
-        return;
+    if (rps_reader_code(arena, reader, run_id, &code, &err) <= 0)
+        goto out;
     for (size_t i = 0; i < code.frame_count; i++)
         fuzz_expect(code.frame[i].module < (int64_t)code.module_count, "a module is none");
     for (size_t i = 0; i < code.stack_count; i++)
@@ -75,7 +76,8 @@ static void read_code(struct rps_reader *reader, int64_t run_id)
         fuzz_expect(code.module[i].path != NULL, "a module has no path");
     for (size_t i = 0; i < code.task_count; i++)
         fuzz_expect(code.task[i].name != NULL, "a task has no name");
-    rps_code_free(&code);
+out:
+    rps_arena_free(arena);
 }
 
 static uint64_t count_periods(struct rps_reader *reader, int64_t run_id)
@@ -112,7 +114,8 @@ static void draw(struct rps_reader *reader, int64_t run_id, unsigned kind)
 
 static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
 {
-    const struct rps_export_options export = {.to_ns = INT64_MAX, .csv.separator = ',', .csv.decimal = '.'};
+    const struct rps_export_options export = {
+        .to_ns = INT64_MAX, .csv.separator = ',', .csv.decimal = '.'};
     const struct rps_report_options report = {.to_ns = INT64_MAX, .explain = 1};
     const struct rps_run_phases_options phases = {.to_ns = INT64_MAX};
     const struct rps_run_at at = {reader, run_id};

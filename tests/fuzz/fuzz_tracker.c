@@ -175,6 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rps_sampling status = {.lost = 0};
     struct fuzz_bytes bytes = {data, size};
     struct rps_tracker *tracker;
+    struct rps_arena *arena = rps_arena_new();
     struct rps_code code;
     struct rps_error err;
 
@@ -187,7 +188,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_expect(status.samples == (uint64_t)told.counts && status.lost == 0 &&
                     status.complete <= status.samples,
                 "samples were lost");
-    fuzz_expect(rps_tracker_code(tracker, 0, &code, &err) == 0, "out of memory");
+    code = rps_tracker_code(arena, tracker, 0);
     fuzz_expect((int64_t)code.module_count == told.modules &&
                     (int64_t)code.frame_count == told.frames,
                 "what it knows is not what it told");
@@ -195,7 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rps_tracker_name(tracker, &code.location[i]);
     rps_tracker_status(tracker, &status);
     fuzz_expect(status.complete <= status.samples, "more than all complete");
-    rps_code_free(&code);
+    rps_arena_free(arena);
     rps_tracker_free(tracker);
     return 0;
 }

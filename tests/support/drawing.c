@@ -306,7 +306,8 @@ static void write_code(struct fixture *fixture)
 {
     static const struct rps_module module[] = {{0, RPS_MODULE_FILE, "/usr/bin/story", ""},
                                                {1, RPS_MODULE_KERNEL, "[kernel]", ""}};
-    static const struct rps_frame frame[] = {{0, 0, 16, 0}, {1, 0, 32, 0}, {2, 0, 48, 0}, {3, 1, 64, 0}};
+    static const struct rps_frame frame[] = {
+        {0, 0, 16, 0}, {1, 0, 32, 0}, {2, 0, 48, 0}, {3, 1, 64, 0}};
     static const struct rps_stack stack[] = {{0, -1, 0}, {1, 0, 1}, {2, 0, 2}, {3, 2, 3}};
     static const struct rps_task task[] = {{0, 7, 7, "story", 0, -1, -1, -1},
                                            {1, 7, 8, "story", 0, -1, -1, -1}};
@@ -354,12 +355,12 @@ void drawing_samples(struct fixture *fixture)
 
         fixture_period(fixture, 5000000, count);
         if (i < 63)
-            rps_writer_stack_count(fixture->writer, &work);
+            rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &work);
         if (i >= 63) {
-            rps_writer_stack_count(fixture->writer, &rest);
-            rps_writer_stack_count(fixture->writer, &sys);
+            rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &rest);
+            rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &sys);
         }
-        rps_writer_task_count(fixture->writer, &thread);
+        rps_writer_code_count(fixture->writer, RPS_COUNT_TASKS, &thread);
     }
     fixture_read(fixture);
     name_code(fixture);

@@ -26,6 +26,7 @@
 
 static char folder[] = "/tmp/rpistat-naming-XXXXXX";
 static char sources[512], compiler[512];
+static struct rps_arena *arena; /* of all that is named */
 
 /* --- the code that is named ------------------------------------------------------------------- */
 
@@ -34,10 +35,9 @@ static void make_code(struct rps_code *ret, enum rps_module_kind kind, const cha
                       const char *build_id, const uint64_t *address, size_t count)
 {
     *ret = (struct rps_code){.module_count = 1, .frame_count = count, .task_count = 1};
-    ret->module = calloc(1, sizeof(*ret->module));
-    ret->frame = calloc(count, sizeof(*ret->frame));
-    ret->task = calloc(1, sizeof(*ret->task));
-    assert_true(ret->module && ret->frame && ret->task);
+    ret->module = rps_arena_get(arena, 1, sizeof(*ret->module));
+    ret->frame = rps_arena_get(arena, count, sizeof(*ret->frame));
+    ret->task = rps_arena_get(arena, 1, sizeof(*ret->task));
     ret->module[0] = (struct rps_module){.kind = kind, .path = path};
     snprintf(ret->module[0].build_id, sizeof(ret->module[0].build_id), "%s", build_id);
     for (size_t i = 0; i < count; i++)
@@ -50,7 +50,7 @@ static void name_code(struct rps_code *code, const struct rps_naming_options *op
     static const struct rps_naming_options opens = {.opens_paths = 1};
     struct rps_error err = {""};
 
-    if (rps_naming_name(code, options ? options : &opens, &err) < 0)
+    if (rps_naming_name(arena, code, options ? options : &opens, &err) < 0)
         fail_msg("%s", err.message);
     assert_string_equal(code->task[0].name, "worker");
 }
@@ -166,7 +166,6 @@ static void expect_all(const struct program *program, const char *reason)
     name_program(&code, program, NULL);
     for (size_t i = 0; i < SPOTS; i++)
         expect(&code, i, RPS_LOCATION_NONE, reason);
-    rps_code_free(&code);
 }
 
 static void skip_without_elfutils(void)
@@ -223,7 +222,6 @@ static void expect_debug(const struct program *program, const struct rps_naming_
     expect_line(&code, NESTED, 0, "nested", line[NESTED]);
     expect_line(&code, ENTRY, 0, "outer", line[ENTRY]);
     assert_int_equal(depths_of(&code, ENTRY), 1);
-    rps_code_free(&code);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -253,11 +251,9 @@ static void test_symbols(void **state)
     compile(&program, "plain", "-O2");
     name_program(&code, &program, NULL);
     expect_symbols(&code, "hidden");
-    rps_code_free(&code);
     compile(&program, "static", "-O2 -static");
     name_program(&code, &program, NULL);
     expect_symbols(&code, "hidden");
-    rps_code_free(&code);
     RUN("strip plain -o stripped");
     look_at(&program, "stripped", "stripped");
     expect_all(&program, "stripped");
@@ -280,7 +276,6 @@ static void test_library(void **state)
     look_at(&program, "user", "libcode.so");
     name_program(&code, &program, NULL);
     expect_symbols(&code, "stripped");
-    rps_code_free(&code);
 }
 
 /* Calls of a library go through a table, which has no symbols. */
@@ -305,7 +300,6 @@ static void test_linkage(void **state)
     make_code(&code, RPS_MODULE_FILE, "lazy", "", &entry, 1);
     name_code(&code, NULL);
     expect(&code, 0, RPS_LOCATION_SYMBOL, "fopen@plt");
-    rps_code_free(&code);
 #else
     (void)state;
     print_message("only tested on x86-64 with elfutils\n");
@@ -357,7 +351,6 @@ static void test_links(void **state)
     assert_true(read(fd, &event, sizeof(event)) < 0);
     victim.build_id[0] = '\0';
     name_program(&code, &victim, &options);
-    rps_code_free(&code);
     assert_true(read(fd, &event, sizeof(event)) > 0);
     close(fd);
 }
@@ -410,7 +403,6 @@ static void test_no_code_there(void **state)
     name_code(&code, NULL);
     for (size_t i = 0; i < 4; i++)
         expect(&code, i, RPS_LOCATION_NONE, "no code is there in its file");
-    rps_code_free(&code);
 }
 
 /* --- a store from elsewhere ------------------------------------------------------------------- */
@@ -424,7 +416,6 @@ static int count_opens(const struct program *program, const struct rps_naming_op
 
     assert_true(fd >= 0 && inotify_add_watch(fd, program->path, IN_OPEN | IN_ACCESS) >= 0);
     name_program(&code, program, options);
-    rps_code_free(&code);
     while (read(fd, &event, sizeof(event)) > 0)
         count++;
     close(fd);
@@ -450,7 +441,6 @@ static void test_opens_no_path(void **state)
     assert_int_equal(count_opens(&program, &options), 0);
     name_program(&code, &program, &options);
     expect(&code, OUTER, RPS_LOCATION_NONE, "its file is not here");
-    rps_code_free(&code);
 }
 
 /* Named with `binary`, of a module that was elsewhere at `path`. */
@@ -464,7 +454,6 @@ static void expect_binary(const struct program *program, const char *path, const
     moved.path = path;
     name_program(&code, &moved, &options);
     assert_string_equal(location_of(&code, OUTER, 0)->function, function);
-    rps_code_free(&code);
 }
 
 static void test_binaries(void **state)
@@ -516,7 +505,6 @@ static void test_keeps_names(void **state)
     expect(&code, 2, RPS_LOCATION_NONE, "only the recorder itself could name it");
     name_code(&code, &options); /* and again */
     assert_string_equal(location_of(&code, 0, 1)->function, "known");
-    rps_code_free(&code);
 }
 
 /* --- other kinds ------------------------------------------------------------------------------ */
@@ -534,7 +522,6 @@ static void test_without_file(void **state)
     expect(&code, 0, RPS_LOCATION_NONE, "no file is mapped there");
     expect(&code, 1, RPS_LOCATION_NONE, "its module is not known");
     expect(&code, 2, RPS_LOCATION_NONE, "its module is not known");
-    rps_code_free(&code);
     make_code(&code, RPS_MODULE_SIMULATED, "simulated", "", addresses, 2);
     code.location_count = 1;
     code.location = calloc(1, sizeof(*code.location));
@@ -544,7 +531,6 @@ static void test_without_file(void **state)
     assert_string_equal(location_of(&code, 0, 0)->function, "solve");
     assert_int_equal(location_of(&code, 0, 0)->line, 12);
     expect(&code, 1, RPS_LOCATION_NONE, "the simulation has no function there");
-    rps_code_free(&code);
 }
 
 static void test_nothing(void **state)
@@ -556,7 +542,6 @@ static void test_nothing(void **state)
     name_code(&code, NULL);
     assert_int_equal(code.location_count, 0);
     assert_string_equal(code.module[0].path, "/bin/sh");
-    rps_code_free(&code);
 }
 
 /* Name frames of the kernel by that text. */
@@ -565,28 +550,20 @@ static void name_by(const char *kallsyms, const uint64_t *address, size_t count,
 {
     size_t frames[8];
     struct rps_naming_group group = {NULL, frames, address, count};
-    struct rps_error err = {""};
     FILE *file = fmemopen((void *)(uintptr_t)kallsyms, strlen(kallsyms), "r");
 
     for (size_t i = 0; i < count; i++)
         frames[i] = i;
-    *ret = (struct rps_naming){.frame = calloc(count, sizeof(*ret->frame))};
-    assert_true(file && ret->frame);
-    assert_int_equal(rps_naming_kallsyms(ret, &group, file, &err), 0);
+    *ret = (struct rps_naming){.arena = arena,
+                               .frame = rps_arena_get(arena, count, sizeof(*ret->frame))};
+    assert_non_null(file);
+    rps_naming_kallsyms(ret, &group, file);
     fclose(file);
 }
 
 static void expect_name(const struct rps_naming *naming, size_t frame, const char *function)
 {
-    assert_string_equal(naming->texts + naming->location[naming->frame[frame].first].function,
-                        function);
-}
-
-static void free_names(struct rps_naming *naming)
-{
-    free(naming->frame);
-    free(naming->location);
-    free(naming->texts);
+    assert_string_equal(naming->frame[frame].location->function, function);
 }
 
 static void test_kallsyms(void **state)
@@ -611,27 +588,22 @@ static void test_kallsyms(void **state)
     expect_name(&naming, 4, "inside [ext4]");
     expect_name(&naming, 5, "no symbol of the kernel is there");
     expect_name(&naming, 6, "last");
-    free_names(&naming);
     /* what is behind the last address is not read, unless it may be a module's */
     name_by("0000000000001000 T start\n0000000000005000 T behind\n0000000000004000 T unread\n",
             addresses + 1, 6, &naming);
     expect_name(&naming, 5, "start");
-    free_names(&naming);
     name_by("0000000000001000 T start\n0000000000005000 t behind\t[b]\n"
             "0000000000004000 t inside\t[a]\n",
             addresses + 1, 6, &naming);
     expect_name(&naming, 5, "inside [a]");
-    free_names(&naming);
     name_by("0000000000000100 D percpu\n0000000000005000 T kernel\n"
             "0000000000000f00 t below\t[a]\n",
             addresses, 1, &naming);
     expect_name(&naming, 0, "below [a]");
-    free_names(&naming);
     name_by("0000000000000000 T start\n0000000000000000 T other\n", addresses, 1, &naming);
     expect_name(&naming, 0,
                 "the kernel's symbols may not be read: kernel.kptr_restrict, "
                 "kernel.perf_event_paranoid");
-    free_names(&naming);
 }
 
 static void test_kernel(void **state)
@@ -656,7 +628,6 @@ static void test_kernel(void **state)
     make_code(&code, RPS_MODULE_KERNEL, "[kernel]", "", &address, 1);
     name_code(&code, NULL);
     expect(&code, 0, RPS_LOCATION_SYMBOL, "vfs_read");
-    rps_code_free(&code);
 }
 
 static void test_vdso(void **state)
@@ -694,7 +665,6 @@ static void test_vdso(void **state)
     make_code(&code, RPS_MODULE_VDSO, "[vdso]", "", &address, 1);
     name_code(&code, NULL);
     expect(&code, 0, RPS_LOCATION_SYMBOL, expected);
-    rps_code_free(&code);
     free(expected);
 #else
     (void)state;
@@ -720,7 +690,6 @@ static void expect_jit(const char *path, const char *reason)
     make_code(&code, RPS_MODULE_JIT, path, "", &address, 1);
     name_code(&code, NULL);
     expect(&code, 0, RPS_LOCATION_NONE, reason);
-    rps_code_free(&code);
 }
 
 static void test_jit(void **state)
@@ -744,7 +713,6 @@ static void test_jit(void **state)
     expect(&code, 3, RPS_LOCATION_NONE, "its map does not have it");
     expect(&code, 4, RPS_LOCATION_MAP, "py::run:/a.py");
     expect(&code, 5, RPS_LOCATION_MAP, "end");
-    rps_code_free(&code);
     RUN("mkfifo perf-2.map && ln -s perf-1.map perf-3.map && mkdir perf-4.map");
     expect_jit("perf-0.map", "its compiler wrote no map");
     expect_jit("perf-2.map", "its map is not a file");
@@ -773,7 +741,6 @@ static void test_order(void **state)
     name_code(&code, &options);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(code.location[i].frame, i);
-    rps_code_free(&code);
 }
 
 static void test_no_processes(void **state)
@@ -791,17 +758,17 @@ static void test_no_processes(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
     none.rlim_max = old.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    rc = rps_naming_name(&code, &options, &err);
+    rc = rps_naming_name(arena, &code, &options, &err);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
     assert_int_equal(rc, RPS_FAILED);
     assert_non_null(strstr(err.message, "cannot start a process"));
     assert_null(code.location);
-    rps_code_free(&code);
 }
 
 static int make_folder(void **state)
 {
     (void)state;
+    arena = rps_arena_new();
     assert_non_null(mkdtemp(folder));
     unsetenv("DEBUGINFOD_URLS");
     return chdir(folder);
@@ -812,6 +779,7 @@ static int remove_folder(void **state)
     (void)state;
     assert_int_equal(chdir("/"), 0);
     RUN("rm -rf %s", folder);
+    rps_arena_free(arena);
     return 0;
 }
 

@@ -99,23 +99,25 @@ void rps_naming_read_elf(const struct rps_naming_group *group,
 /* Name three frames of a module of that path; frees what the last call gave. */
 static const struct rps_location *name(const char *path)
 {
+    static struct rps_arena *arena;
     static struct rps_code code;
     struct rps_naming_options options = {.opens_paths = 1};
     struct rps_error err = {""};
 
-    rps_code_free(&code);
-    code.module_count = 1;
-    code.module = calloc(1, sizeof(*code.module));
-    code.frame_count = path ? 3 : 0;
-    code.frame = calloc(3, sizeof(*code.frame));
-    assert_true(code.module && code.frame);
+    rps_arena_free(arena);
+    arena = rps_arena_new();
+    code = (struct rps_code){.module_count = 1, .frame_count = path ? 3 : 0};
+    code.module = rps_arena_get(arena, 1, sizeof(*code.module));
+    code.frame = rps_arena_get(arena, 3, sizeof(*code.frame));
     code.module[0] = (struct rps_module){.kind = RPS_MODULE_FILE, .path = path};
     for (int i = 0; i < 3; i++)
         code.frame[i] = (struct rps_frame){i, 0, (uint64_t)i, 0};
-    assert_int_equal(rps_naming_name(&code, &options, &err), 0);
+    assert_int_equal(rps_naming_name(arena, &code, &options, &err), 0);
     assert_int_equal(code.location_count, code.frame_count);
-    if (!path)
-        rps_code_free(&code);
+    if (!path) {
+        rps_arena_free(arena);
+        arena = NULL;
+    }
     return code.location;
 }
 

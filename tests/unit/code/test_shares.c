@@ -171,8 +171,11 @@ static void innermost_functions(void **state)
     assert_int_equal(function[8], -1);
     function = rps_shares_functions(arena, &code, 1, RPS_UNNAMED_MODULE, &name, &count);
     assert_string_equal(name[function[4]].name, "work");
+    rps_shares_place(&code, RPS_UNNAMED_MODULE, samples, name);
     assert_string_equal(name[function[1]].file, "prog.c");
     assert_int_equal(name[function[1]].line, 20);
+    assert_int_equal(name[function[0]].line, 8); /* of which there are more samples than of 5 */
+    assert_string_equal(name[function[5]].file, "");
 }
 
 /* The functions of the code with other frames. */

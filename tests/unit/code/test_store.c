@@ -53,6 +53,8 @@ static struct rps_reader *open_reader(const char *path)
     return reader;
 }
 
+static struct rps_arena *arena; /* of all code that is read */
+
 /* rps_reader_code, which must find some. */
 static struct rps_code code_of(const char *path)
 {
@@ -60,7 +62,7 @@ static struct rps_code code_of(const char *path)
     struct rps_code code;
     struct rps_error err;
 
-    if (rps_reader_code(reader, 1, &code, &err) <= 0)
+    if (rps_reader_code(arena, reader, 1, &code, &err) <= 0)
         fail_msg("%s", err.message);
     rps_reader_close(reader);
     return code;
@@ -94,7 +96,6 @@ static void what_is_handed_over(void **state)
     assert_int_equal(code.task[0].cgroup, 0);
     assert_int_equal(code.cgroup_count, 1);
     assert_string_equal(code.cgroup[0].path, "/system.slice/work.service");
-    rps_code_free(&code);
     reader = open_reader(path);
     seen = counts_of(reader, 0, 0, UINT64_MAX);
     assert_int_equal(seen.samples, 100 * FIXTURE_SAMPLES);
@@ -128,8 +129,8 @@ static void what_comes_again(void **state)
     recorder_write(writer, 0, 8);
     for (uint64_t n = 0; n < 8; n++)
         fixture_code(writer, n);
-    rps_writer_stack_count(writer, &count);
-    rps_writer_stack_count(writer, &count);
+    rps_writer_code_count(writer, RPS_COUNT_STACKS, &count);
+    rps_writer_code_count(writer, RPS_COUNT_STACKS, &count);
     rps_writer_cgroup(writer, &cgroup);
     rps_writer_task(writer, &task);
     rps_writer_process_time(writer, 0, INT64_C(8000000000));
@@ -156,7 +157,6 @@ static void what_comes_again(void **state)
     assert_int_equal(code.program[0].unsampled_processes, 3);
     assert_int_equal(code.program[0].unsampled_threads, 2);
     assert_int_equal(code.frame[2].address, 0x1000 + 16 * 2);
-    rps_code_free(&code);
 }
 
 static uint64_t blocked_us(struct rps_reader *reader, uint64_t first, uint64_t last, int64_t stack)
@@ -201,15 +201,15 @@ static void thinned_counts(void **state)
         period.start_ns = (int64_t)n * SOUND_LENGTH_NS;
         rps_writer_period(writer, &period);
         fixture_code(writer, n);
-        rps_writer_blocked_count(writer, &blocked);
+        rps_writer_code_count(writer, RPS_COUNT_BLOCKED, &blocked);
         if (n % 500 == 0)
             recorder_wait_committed(writer, n);
         if (n == 1000) /* period 5 is gone by now; the next level will be too, later */
-            rps_writer_stack_count(writer, &late);
+            rps_writer_code_count(writer, RPS_COUNT_STACKS, &late);
     }
     fixture_code(writer, 4000);
     recorder_wait_committed(writer, 4000);
-    rps_writer_stack_count(writer, &late);
+    rps_writer_code_count(writer, RPS_COUNT_STACKS, &late);
     fixture_end(writer, &run);
     fixture_exec(path,
                  "UPDATE sampling SET samples = 14000, lost = 2000, blocked_us = 90000007498500");
@@ -294,7 +294,7 @@ static void rows_are_short(void **state)
 
     recorder_write(writer, 0, 8);
     for (count.id = 123456; count.id < 123456 + 100; count.id++)
-        rps_writer_stack_count(writer, &count);
+        rps_writer_code_count(writer, RPS_COUNT_STACKS, &count);
     fixture_end(writer, &run);
     assert_string_equal(fixture_text(path, "SELECT group_concat(stack) FROM (SELECT stack FROM"
                                            " stack_count ORDER BY stack LIMIT 3)"),
@@ -347,7 +347,6 @@ static void paths(void **state)
     for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++)
         assert_memory_equal(&code.stack[second[i].stack], &second[i], sizeof(second[i]));
     assert_int_equal(code.stack[7].frame, -1); /* that was lost */
-    rps_code_free(&code);
 }
 
 static void malformed_texts(void **state)
@@ -465,7 +464,6 @@ static void hostile_rows(void **state)
         for (size_t n = 0; n < code.task_count; n++)
             assert_true(code.task[n].cgroup >= -1 &&
                         code.task[n].cgroup < (int64_t)code.cgroup_count);
-        rps_code_free(&code);
         reader = open_reader(path);
         counts_of(reader, 0, 0, UINT64_MAX);
         counts_of(reader, 1, 0, UINT64_MAX);
@@ -487,10 +485,11 @@ static void hostile_depths(void **state)
     struct rps_code code;
 
     sound_store(path, 1, 50, 0);
-    fixture_exec(path,
-                 "WITH RECURSIVE n (i) AS (SELECT 40 UNION ALL SELECT i + 1 FROM n WHERE i <"
-                 " 999) INSERT INTO stack SELECT 1, i, i - 1, 0, NULL FROM n;"
-                 "INSERT INTO location SELECT 1, 0, stack, 'f', '', 1, 'debug', NULL FROM stack_frame");
+    fixture_exec(
+        path,
+        "WITH RECURSIVE n (i) AS (SELECT 40 UNION ALL SELECT i + 1 FROM n WHERE i <"
+        " 999) INSERT INTO stack SELECT 1, i, i - 1, 0, NULL FROM n;"
+        "INSERT INTO location SELECT 1, 0, stack, 'f', '', 1, 'debug', NULL FROM stack_frame");
     code = code_of(path);
     assert_int_equal(code.stack_count, 1000);
     for (size_t n = 0; n < 1000; n++) {
@@ -499,7 +498,6 @@ static void hostile_depths(void **state)
     }
     assert_int_equal(most, RPS_SAMPLE_DEPTH_MAX);
     assert_int_equal(code.location_count, 64);
-    rps_code_free(&code);
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -539,13 +537,26 @@ static void names_beside_a_recorder(void **state)
     assert_string_equal(code.location[2].file, "b.c");
     assert_int_equal(code.location[2].line, 9);
     assert_int_equal(code.location[2].how, RPS_LOCATION_SYMBOL);
-    rps_code_free(&code);
     assert_int_equal(fixture_number(path, "SELECT samples FROM function_count WHERE period = 3"
                                           " AND function = 'outer'"),
                      2);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
+
+static int make_arena(void **state)
+{
+    (void)state;
+    arena = rps_arena_new();
+    return 0;
+}
+
+static int free_arena(void **state)
+{
+    (void)state;
+    rps_arena_free(arena);
+    return 0;
+}
 
 int main(void)
 {
@@ -563,5 +574,5 @@ int main(void)
         TEST(names_beside_a_recorder),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_arena, free_arena);
 }

@@ -408,11 +408,11 @@ static void add_sampled_for(enum rps_comparison_side side, const char *path, uin
         if (i >= 60) {
             count.id = 2;
             count.samples = 4;
-            rps_writer_stack_count(fixture->writer, &count);
+            rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &count);
             count.id = 3;
             count.samples = 2;
         }
-        rps_writer_stack_count(fixture->writer, &count);
+        rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &count);
     }
     end_run();
     if (rps_store_set_locations(fixture->path, fixture->run_id, &code, &err) < 0)
@@ -505,7 +505,7 @@ static void test_functions_of_programs(void **state)
     rps_writer_frame(group.fixture[2].writer, &frame);
     rps_writer_stack(group.fixture[2].writer, &stack);
     add_periods(&group.fixture[2], QUIET, 4, 1, NULL);
-    rps_writer_stack_count(group.fixture[2].writer, &count);
+    rps_writer_code_count(group.fixture[2].writer, RPS_COUNT_STACKS, &count);
     end_run();
     if (rps_store_set_locations(group.fixture[2].path, group.fixture[2].run_id, &code, &err) < 0)
         fail_msg("%s", err.message);
@@ -662,7 +662,7 @@ static void add_hostile(enum rps_comparison_side side, int form)
         fixture->next.idle_ns = i % 7 ? 0 : -1;
         fixture_period(fixture, i % 2 ? most : 0, count);
         if (form > 0)
-            rps_writer_stack_count(fixture->writer, &counted);
+            rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &counted);
     }
     end_run();
 }

@@ -233,7 +233,7 @@ static void test_long_run(void **state)
             const struct rps_code_count some = {
                 .cpu = -1, .period = (uint64_t)i, .id = (i * 5 + k) * 7919 % STACKS, .samples = 2};
 
-            rps_writer_stack_count(fixture.writer, &some);
+            rps_writer_code_count(fixture.writer, RPS_COUNT_STACKS, &some);
         }
     }
     fixture_read(&fixture);

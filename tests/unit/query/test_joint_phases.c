@@ -357,7 +357,7 @@ static void make_sampled(struct fixture *fixture, const char *functions, uint64_
         const struct rps_code_count count = {0, RPS_CPU_ALL, (uint64_t)n,
                                              strchr(seen, functions[n / 60]) - seen, 10};
 
-        rps_writer_stack_count(fixture->writer, &count);
+        rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &count);
     }
     fixture_read(fixture);
     if (rps_store_set_locations(

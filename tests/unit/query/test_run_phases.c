@@ -340,7 +340,7 @@ static void write_counts(struct fixture *fixture, int level, int32_t cpu, uint64
 {
     const struct rps_code_count count = {level, cpu, period, stack, samples};
 
-    rps_writer_stack_count(fixture->writer, &count);
+    rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &count);
 }
 
 static void name_code(struct fixture *fixture)

@@ -265,11 +265,11 @@ void fixture_code(struct rps_writer *writer, uint64_t n)
     for (uint64_t part = 1; part <= 2; part++) {
         count.id = part == 1 ? 0 : (int64_t)((n - 1) % FIXTURE_STACKS);
         count.samples = part;
-        rps_writer_stack_count(writer, &count);
+        rps_writer_code_count(writer, RPS_COUNT_STACKS, &count);
     }
     count.id = (int64_t)((n - 1) % FIXTURE_STACKS / 20);
     count.samples = FIXTURE_SAMPLES;
-    rps_writer_task_count(writer, &count);
+    rps_writer_code_count(writer, RPS_COUNT_TASKS, &count);
 }
 #else
 void fixture_code(struct rps_writer *writer, uint64_t n)
