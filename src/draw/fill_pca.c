@@ -157,10 +157,10 @@ static void choose_signals(const struct rps_components *components, size_t *ret,
 /* The label of a metric where the signal is one; its own name else. */
 static const char *signal_label(const struct rps_picture *picture, const char *name)
 {
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        if (strcmp(picture->plan->metric[m].name, name) == 0)
-            return picture->plan->metric[m].label;
-    }
+    int m = rps_plan_metric(picture->plan, name);
+
+    if (m >= 0)
+        return picture->plan->metric[m].label;
     return strcmp(name, "cpu_use") == 0 ? "CPU use" : name;
 }
 

@@ -49,11 +49,9 @@ static double spread_of(const struct grid *grid, size_t row, int label)
 
 static int is_wanted(const struct rps_picture *picture, const char *name)
 {
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        if (strcmp(picture->plan->metric[m].name, name) == 0)
-            return picture->chosen[m];
-    }
-    return 1; /* CPU use */
+    int m = rps_plan_metric(picture->plan, name);
+
+    return m < 0 || picture->chosen[m]; /* CPU use is none */
 }
 
 /* Has any label a value of it, and not always nought? */

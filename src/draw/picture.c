@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "rpistat/rotation.h"
+#include "rpistat/text.h"
 
 #define PICTURE_WIDTH        1200
 #define PICTURE_PANEL_HEIGHT 160
@@ -123,22 +124,14 @@ static int read_range(struct rps_picture *picture, const struct rps_plot_options
 
 static int choose_named(struct rps_picture *picture, const char *name, struct rps_error *err)
 {
-    char known[512] = "";
-    size_t used = 0;
+    int m = rps_plan_metric(picture->plan, name);
+    char known[512];
 
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        const char *metric = picture->plan->metric[m].name;
-
-        if (strcmp(metric, name) == 0) {
-            picture->chosen[m] = 1;
-            return 0;
-        }
-        if (used + strlen(metric) + 8 < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
-                                     metric);
-        else if (used + 8 < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, ", ...");
+    if (m >= 0) {
+        picture->chosen[m] = 1;
+        return 0;
     }
+    rps_plan_metric_names(picture->plan, known, sizeof(known));
     return rps_error_set(err, RPS_USAGE, "--metric: run %lld has no metric '%s'; there are %s",
                          (long long)picture->run.run_id, name, known[0] ? known : "none");
 }
@@ -146,8 +139,7 @@ static int choose_named(struct rps_picture *picture, const char *name, struct rp
 static int choose_panel(struct rps_picture *picture, const char *text, struct rps_error *err)
 {
     const struct rps_plan *plan = picture->plan;
-    char known[512] = "";
-    size_t used = 0;
+    char known[512] = "", quoted[RPS_NAME_SIZE + 3];
     int found = 0;
 
     for (int m = 0; m < plan->metric_count; m++) {
@@ -159,9 +151,8 @@ static int choose_panel(struct rps_picture *picture, const char *text, struct rp
         }
         if (m > 0 && strcmp(title, rps_picture_panel_title(&plan->metric[m - 1])) == 0)
             continue;
-        if (used + strlen(title) + 12 < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s'%s'", used ? ", " : "",
-                                     title);
+        snprintf(quoted, sizeof(quoted), "'%s'", title);
+        rps_text_list(known, sizeof(known), quoted);
     }
     if (found)
         return 0;

@@ -65,13 +65,10 @@ static int choose_format(const struct rps_import_builder *builder, const char *n
     char names[256] = "";
 
     for (size_t i = 0; i < FORMAT_COUNT && !is_other; i++) {
-        size_t length = strlen(names);
-
         *ret = formats[i];
         if (name ? strcmp(name, formats[i]->name) == 0 : formats[i]->recognises(builder->head))
             return 0;
-        snprintf(names + length, sizeof(names) - length, "%s%s", i > 0 ? ", " : "",
-                 formats[i]->name);
+        rps_text_list(names, sizeof(names), formats[i]->name);
     }
     if (!name && strncmp(builder->head, "SQLite format 3", 15) == 0)
         return rps_error_set(err, RPS_FAILED,

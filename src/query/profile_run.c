@@ -160,13 +160,10 @@ static int work_begin(struct work *work, struct rps_error *err)
 {
     const struct rps_plan *plan = work->plan;
     size_t phases = work->phases->count, labels = (size_t)work->phases->label_count, parts;
-    int figures = plan->metric_count + 1, result = 0;
+    int figures = plan->metric_count + (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) < 0);
     struct rps_arena *arena;
+    int result = 0;
 
-    for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, RPS_COLLECT_CPU_USE) == 0)
-            figures = plan->metric_count;
-    }
     work->spreads = rps_profile_init(&work->profile, (size_t)figures, work->phases);
     arena = work->profile.arena;
     parts = work->profile.loops.part_count;

@@ -275,20 +275,17 @@ static int no_such_region(const struct rps_run_regions *regions, int64_t run_id,
                           struct rps_error *err)
 {
     char names[NAMES_SIZE] = "";
-    size_t used = 0;
 
     if (regions->count == 0)
         return rps_error_set(err, RPS_FAILED,
                              "--region: run %" PRId64 " has no regions there; REGIONS in `man "
                              "rpistat` says how a program tells of them",
                              run_id);
-    for (size_t i = 0; i < regions->count && used < sizeof(names); i++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
-                                 regions->region[i].name);
+    for (size_t i = 0; i < regions->count; i++)
+        rps_text_list(names, sizeof(names), regions->region[i].name);
     return rps_error_set(err, RPS_FAILED,
-                         "--region: run %" PRId64
-                         " has no region '%s' there; its regions are: %s%s",
-                         run_id, name, names, used < sizeof(names) ? "" : "...");
+                         "--region: run %" PRId64 " has no region '%s' there; its regions are: %s",
+                         run_id, name, names);
 }
 
 int rps_run_regions_choose(struct rps_run_regions *regions, int64_t run_id, const char *name,
