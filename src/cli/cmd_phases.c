@@ -340,12 +340,10 @@ static int phases_of_table(struct rps_cli *cli)
     return result;
 }
 
-static int run_phases(struct rps_cli *cli, int argc, char **argv)
+static int run_phases(struct rps_cli *cli)
 {
     struct rps_phases_settings *settings = cli->settings;
 
-    (void)argc;
-    (void)argv;
     if (!settings->csv || strcmp(settings->csv, "-") != 0) /* a table may be typed */
         rps_progress_begin(cli, "looking for phases");
     return settings->csv ? phases_of_table(cli) : phases_of_run(cli);

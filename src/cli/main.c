@@ -87,9 +87,9 @@ static int open_files(struct rps_cli *cli, struct rps_output *output)
         result = rps_reader_find(cli->reader, cli->run_text, &cli->run_id, &cli->err);
     if (result == 0 && input == RPS_INPUT_RUN)
         result = rps_time_range_resolve(cli);
-    if (result == 0 && command->output == RPS_OUTPUT_STREAM)
+    if (result == 0 && command->output == RPS_OUTPUT_STREAM && !cli->no_stream)
         result = rps_output_open(output, cli->output, &cli->err);
-    cli->out = output->file;
+    cli->out = output->file ? output->file : stdout;
     return result;
 }
 
@@ -107,9 +107,11 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
         result = result > 0 ? 0 : result;
         goto out;
     }
+    cli->argc = argc - operand;
+    cli->argv = argv + operand;
     result = open_files(cli, &output);
     if (result == 0)
-        result = cli->command->run(cli, argc - operand, argv + operand);
+        result = cli->command->run(cli);
     if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
         result = RPS_FAILED;
 out:
