@@ -134,7 +134,7 @@ static int is_time(const struct rps_import_table *table, size_t c)
 static void read_comment(struct rps_import_reading *reading)
 {
     const char *head = rps_import_head(reading->builder), *row = rps_import_first_row(head);
-    char text[RPS_IMPORT_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
+    char text[RPS_CSV_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
     struct rps_import_table *table = reading->table[0];
     const char *comment;
 
