@@ -102,7 +102,6 @@ struct run_job {
 static void run_job_free(struct run_job *job)
 {
     rps_run_components_free(&job->components);
-    rps_profile_free(&job->profile);
     rps_run_phases_free(&job->found);
     rps_run_free(&job->run);
 }
@@ -148,9 +147,9 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
                                cli->run_id, job->found.observation_count,
                                job->found.observation_count == 1 ? "" : "s", OBSERVATIONS_MIN);
     if (result == 0)
-        result =
-            rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
-                            shown_of(&job->found.found), &job->profile, &cli->err);
+        result = rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
+                                 &job->options.cpus, shown_of(&job->found.found), &job->profile,
+                                 &cli->err);
     if (result == 0)
         result = rps_part_shares_of_labels(cli->arena, cli->reader, cli->run_id,
                                            shown_of(&job->found.found), &job->options.cpus,
@@ -237,12 +236,6 @@ struct table_job {
     const char **name; /* into those of the table */
 };
 
-static void table_job_free(struct table_job *job)
-{
-    rps_profile_free(&job->profile);
-    rps_found_phases_free(&job->found);
-}
-
 static int read_table(struct rps_cli *cli, struct table_job *job)
 {
     struct rps_phases_settings *settings = cli->settings;
@@ -278,13 +271,14 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
     return result;
 }
 
-static int profile_table(const void *context, const struct rps_phases *phases,
-                         struct rps_profile *ret, struct rps_error *err)
+static int profile_table(const void *context, struct rps_arena *arena,
+                         const struct rps_phases *phases, struct rps_profile *ret,
+                         struct rps_error *err)
 {
     const struct table_job *job = context;
 
     (void)err;
-    rps_profile_signals(&job->table.signals, job->name, phases, ret);
+    *ret = rps_profile_signals(arena, &job->table.signals, job->name, phases);
     return 0;
 }
 
@@ -299,8 +293,9 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
                          job->table.signals.signal_count);
     result = find_in_table(cli, job);
     if (result == 0)
-        result = profile_table(job, shown_of(&job->found), &job->profile, &cli->err);
-    if (result >= 0 && settings->components)
+        job->profile =
+            rps_profile_signals(cli->arena, &job->table.signals, job->name, shown_of(&job->found));
+    if (result == 0 && settings->components)
         result = rps_components_find(cli->arena, &job->table.signals, COMPONENTS_MAX,
                                      &job->components, &cli->err);
     return result;
@@ -336,7 +331,7 @@ static int phases_of_table(struct rps_cli *cli)
             write_output(cli, &output);
         free(parameters);
     }
-    table_job_free(&job);
+    rps_found_phases_free(&job.found);
     return result;
 }
 

@@ -117,7 +117,6 @@ static int choose(struct rps_picture *picture, struct rps_reader *reader,
         if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
             return RPS_FAILED;
         choose_pair(picture, &profile, ret);
-        rps_profile_free(&profile);
     }
     if (ret[1] < 0)
         return rps_error_set(err, RPS_FAILED,

@@ -120,22 +120,23 @@ static void choose_resolution(struct rps_cpu_series *cpu_series, const struct wa
     options->note(note);
 }
 
-/* Keep to the region that was asked for, which is to be freed after the walk. */
-static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_export_options *options,
-                       struct rps_run_regions *ret, struct rps_error *err)
+/* Keep to the region that was asked for. */
+static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_export_job *job,
+                       struct rps_error *err)
 {
+    const struct rps_export_options *options = job->options;
+    struct rps_run_regions regions;
     struct rps_notes marks = {0};
     int result;
 
     if (!options->region)
         return 0;
     result = rps_reader_marks(cpu_series->reader, cpu_series->run_id, &marks, err);
+    regions = rps_run_regions_find(job->arena, &marks, options->from_ns, options->to_ns);
     if (result == 0)
-        result = rps_run_regions_find(&marks, options->from_ns, options->to_ns, ret, err);
+        result = rps_run_regions_choose(&regions, cpu_series->run_id, options->region, err);
     if (result == 0)
-        result = rps_run_regions_choose(ret, cpu_series->run_id, options->region, err);
-    if (result == 0)
-        result = rps_run_region_keep(cpu_series, &ret->region[0], err);
+        result = rps_run_region_keep(cpu_series, &regions.region[0], err);
     rps_notes_free(&marks);
     return result;
 }
@@ -143,20 +144,18 @@ static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_expor
 static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_error *err)
 {
     const struct rps_export_options *options = walk->job->options;
-    struct rps_run_regions regions = {0};
     struct rps_cpu_series cpu_series;
     struct rps_walk periods = {.series = &cpu_series, .way = options->cpus.way};
     int result = rps_cpu_series_open(&cpu_series, reader, walk->job->run->run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
 
     if (result == 0)
-        result = keep_region(&cpu_series, options, &regions, err);
+        result = keep_region(&cpu_series, walk->job, err);
     if (result == 0)
         choose_resolution(&cpu_series, walk);
     while (rps_walk_next(&periods, &result, err))
         result = write_period(walk, periods.period);
     result = end_periods(walk, result, err);
-    rps_run_regions_free(&regions);
     rps_cpu_series_free(&cpu_series);
     return result;
 }

@@ -238,12 +238,12 @@ struct profiling {
     const struct rps_run_phases_options *options;
 };
 
-static int profile(const void *context, const struct rps_phases *phases, struct rps_profile *ret,
-                   struct rps_error *err)
+static int profile(const void *context, struct rps_arena *arena, const struct rps_phases *phases,
+                   struct rps_profile *ret, struct rps_error *err)
 {
     const struct profiling *of = context;
 
-    return rps_profile_run(of->run->reader, of->run->run_id, of->options->from_ns,
+    return rps_profile_run(arena, of->run->reader, of->run->run_id, of->options->from_ns,
                            of->options->to_ns, &of->options->cpus, phases, ret, err);
 }
 

@@ -1,5 +1,6 @@
 /* The phases of recorded runs: found where they were put, in periods and in times, stored or not,
  * by CPU and added up; what they are like; principal components. */
+#include "support/arena.h"
 #include "support/fixture.h"
 
 #include <math.h>
@@ -481,8 +482,8 @@ static void test_profile(void **state)
     phases->phase[0].last = 59;
     phases->phase[1].last = 119;
     phases->phase[2].first = 120;
-    assert_int_equal(rps_profile_run(fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus, phases,
-                                     &profile, &err),
+    assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
+                                     phases, &profile, &err),
                      0);
     n = profile.figure_count;
     cpi = figure_of(&profile, "cpi");
@@ -511,8 +512,6 @@ static void test_profile(void **state)
     assert_true(profile.figure[cpi].rest_interval.low > 9);
     assert_true(fabs(profile.figure[use].rest - 60) < 1e-6);
     assert_string_equal(profile.figure[cpi].panel, "Cycles per instruction");
-    rps_profile_free(&profile);
-    rps_profile_free(&profile);
     rps_phase_levels_free(&levels);
     fixture_end(&fixture);
 }
@@ -528,7 +527,7 @@ static void test_profile_of_signals(void **state)
     struct rps_profile profile;
 
     (void)state;
-    rps_profile_signals(&signals, names, &phases, &profile);
+    profile = rps_profile_signals(arena, &signals, names, &phases);
     assert_true(profile.phase[0 * 3 + 1] == 5 && profile.phase[1 * 3 + 1] == 9);
     assert_true(fabs(profile.figure[1].whole - 47 / 7.0) < 1e-12);
     assert_true(fabs(profile.spread[0 * 3 + 1] - sqrt(0.5)) < 1e-12);
@@ -542,7 +541,6 @@ static void test_profile_of_signals(void **state)
     assert_int_equal(profile.label[1].length_ns, 0);
     assert_int_equal(profile.main_label, -1); /* half is not more than half */
     assert_true(isnan(profile.figure[1].rest));
-    rps_profile_free(&profile);
 
     phase[0].last = 4;
     phase[1].first = 5;
@@ -550,11 +548,10 @@ static void test_profile_of_signals(void **state)
     phase[2] = (struct rps_phase){.first = 7, .last = 7, .label = 2};
     phases.count = 3;
     phases.label_count = 3;
-    rps_profile_signals(&signals, names, &phases, &profile);
+    profile = rps_profile_signals(arena, &signals, names, &phases);
     assert_int_equal(profile.main_label, 0);
     assert_true(fabs(profile.figure[1].rest - 27 / 3.0) < 1e-12);
     assert_true(fabs(profile.figure[2].rest - 270 / 3.0) < 1e-12);
-    rps_profile_free(&profile);
 }
 
 /* --- principal components --------------------------------------------------------------------- */
@@ -639,5 +636,5 @@ int main(void)
         cmocka_unit_test(test_components_of_shown_rates),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
