@@ -99,9 +99,7 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
     struct rps_output output = {0};
     int operand = 0, result;
 
-    cli->settings = calloc(1, cli->command->settings_size + 1);
-    if (cli->settings == NULL)
-        return rps_error_memory(&cli->err);
+    cli->settings = rps_arena_get(cli->arena, 1, cli->command->settings_size);
     result = rps_options_parse(cli, argc, argv, &operand);
     if (result != 0) {
         result = result > 0 ? 0 : result;
@@ -118,8 +116,6 @@ out:
     rps_progress_end(cli);
     rps_output_abandon(&output);
     rps_reader_close(cli->reader);
-    rps_config_free(&cli->config);
-    free(cli->settings);
     return result;
 }
 

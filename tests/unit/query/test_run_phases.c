@@ -565,8 +565,8 @@ static void test_components(void **state)
 
     (void)state;
     make_run(&fixture);
-    if (rps_run_components_find(&(struct rps_run_at){fixture.reader, fixture.run_id}, &options, 2,
-                                &found, &err) < 0)
+    if (rps_run_components_find(arena, &(struct rps_run_at){fixture.reader, fixture.run_id},
+                                &options, 2, &found, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(found.components.component_count, 2);
     assert_int_equal(found.components.count, 55); /* rotations of four sets */
@@ -578,8 +578,6 @@ static void test_components(void **state)
     /* busy and quiet lie on two sides; asleep nothing is seen */
     assert_true(found.components.score[5] * found.components.score[20] < 0);
     assert_true(isnan(found.components.score[35]));
-    rps_run_components_free(&found);
-    rps_run_components_free(&found);
     fixture_end(&fixture);
 }
 
@@ -605,13 +603,12 @@ static void test_components_of_shown_rates(void **state)
         fixture_period(&fixture, ran_ns, count);
     }
     fixture_read(&fixture);
-    if (rps_run_components_find(&(struct rps_run_at){fixture.reader, fixture.run_id}, &options, 2,
-                                &found, &err) < 0)
+    if (rps_run_components_find(arena, &(struct rps_run_at){fixture.reader, fixture.run_id},
+                                &options, 2, &found, &err) < 0)
         fail_msg("%s", err.message);
     for (size_t s = 0; s < found.components.signal_count; s++)
         shown += strcmp(found.name[s], "minor_fault_rate") == 0;
     assert_int_equal(shown, 1);
-    rps_run_components_free(&found);
     phases = detect_with(&fixture, &options);
     assert_true(phases.signal_count > 0);
     rps_run_phases_free(&phases);
