@@ -19,9 +19,6 @@
 #include "rpistat/error.h"
 #include "rpistat/plan.h"
 
-/* More columns than this are no table. */
-#define RPS_CSV_COLUMNS_MAX 100000
-
 struct rps_csv_options {
     const char *origin;      /* name of the file, for sentences */
     char separator;          /* 0: found */

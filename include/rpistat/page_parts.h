@@ -64,11 +64,10 @@ struct rps_page_run {
 /* Bins of the page of an open picture. */
 size_t rps_page_choose_bins(const struct rps_picture *picture);
 
-/* Bin an open picture for the page, and read the rest. Free in any case. */
+/* Bin an open picture for the page, and read the rest, which is the picture's arena's. */
 int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
                       struct rps_reader *reader, const struct rps_plot_options *options,
                       struct rps_error *err);
-void rps_page_run_free(struct rps_page_run *run);
 
 /* The points of an open picture alone, into an object: "from", "to", "panels", "duty". */
 void rps_page_put_rows(struct rps_json *json, const struct rps_picture *picture);

@@ -45,7 +45,7 @@
 struct rps_cycle_map {
     size_t count, room;
     uint64_t seen, stride;  /* every so many periods one is kept */
-    double *time_s, *cycle; /* owned; ascending */
+    double *time_s, *cycle; /* ascending */
 };
 
 /* What sets labels apart, in a legend between title and panels: words.c. */
@@ -90,12 +90,12 @@ struct rps_picture_rss {
 };
 
 struct rps_picture {
-    struct rps_arena *arena; /* owned */
+    struct rps_arena *arena; /* owned; of the arrays below */
     struct rps_run run;
     struct rps_plan *plan;
     enum rps_plot_kind kind;
     const struct rps_palette *palette;
-    uint8_t *chosen; /* owned; of each metric: 1 when it is looked at */
+    uint8_t *chosen; /* of each metric: 1 when it is looked at */
     int named;       /* 1: metrics or panels were asked for */
     int apart;       /* 1: CPUs side by side: a panel a metric, in it a line a CPU */
     int quantile;    /* 1: a line is the median of the CPUs, its band reaches from 10 % to 90 % */
@@ -111,16 +111,16 @@ struct rps_picture {
     int left, right;           /* beside the panels, in pixels at scale 1 */
     size_t bin_count;          /* across */
     int line_count;            /* of each metric: the CPUs that are side by side, or 1 */
-    struct rps_series *series; /* owned; of each metric of the plan its lines, one after another;
+    struct rps_series *series; /* of each metric of the plan its lines, one after another;
                                   empty when it is not drawn */
     struct rps_series duty;    /* of what was multiplexed: share of the time that a set was counted;
                                   else empty */
     struct rps_picture_areas code, threads;
     struct rps_picture_rss rss;
-    int panel_count; /* at least 1 */
-    int panel_total; /* with those for which there was no room */
-    int *panel;      /* owned; panel of each metric, negative when it is not drawn */
-    int zero_rows;   /* lines that name what is nothing but zeros, and */
+    int panel_count;                   /* at least 1 */
+    int panel_total;                   /* with those for which there was no room */
+    int *panel;                        /* panel of each metric, negative when it is not drawn */
+    int zero_rows;                     /* lines that name what is nothing but zeros, and */
     char zeros[RPS_PICTURE_TEXT_SIZE]; /* these lines */
     int below;                         /* room under the panels that a kind has more for, in pixels
                                           at scale 1 */
@@ -232,8 +232,7 @@ int rps_picture_place_in_turn(const struct rps_picture *picture, size_t *hint,
                               const struct rps_period *period, struct rps_period *ret);
 
 /* Add a period to the cycle_map, of one CPU in order. */
-int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
-                      struct rps_error *err);
+void rps_cycle_map_add(struct rps_picture *picture, double time_s, double cycle);
 
 /* Stretches of time on the axis, within the picture, those less than `least` apart as one, and none
  * shorter than that: each in turn, from *next (0 at first) on; 0 when there are no more. */

@@ -94,7 +94,7 @@ struct rps_event {
     /* its first two readings, of all CPUs, in a run's first two rotations, when these have ended, and
        the time that the workload had run before the first; first_ns, second_ns 0: not known */
     int64_t first_count, first_ns, second_count, second_ns, before_ns;
-    struct rps_interval whole;    /* of a whole run that has ended, from its store; else without
+    struct rps_interval whole; /* of a whole run that has ended, from its store; else without
                                      certainty */
 };
 
@@ -193,6 +193,12 @@ int rps_plan_load(const char *name, struct rps_plan **ret, struct rps_error *err
 /* Names of the embedded documents, NULL-terminated; for each kind of processor before the more
  * general ones. */
 const char *const *rps_plan_names(void);
+
+/* The place of the metric of that name; -1: there is none. */
+int rps_plan_metric(const struct rps_plan *plan, const char *name);
+
+/* "cpi, dc_miss_rate": the names of all, as many as have room. Returns ret. */
+char *rps_plan_metric_names(const struct rps_plan *plan, char *ret, size_t size);
 
 /* An empty plan (no set, no metric) for rps_plan_free; NULL without memory. */
 struct rps_plan *rps_plan_new(void);

@@ -52,7 +52,7 @@ struct rps_profile_label {
 };
 
 struct rps_profile {
-    struct rps_arena *arena; /* owned; the arrays below are its */
+    struct rps_arena *arena; /* that it was made in; the arrays below are its */
     size_t figure_count;
     struct rps_figure *figure; /* in the order of the plan or table */
     size_t *order;             /* indices of figures: `cpi`, then those that tell labels
@@ -83,14 +83,15 @@ struct rps_profile {
  * ratio of sums. CPUs of a recording by CPU are added up. Periods outside [from_ns, to_ns) are left
  * out. Errors: the store's.
  */
-int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
-                    const struct rps_cpus *cpus, const struct rps_phases *phases,
-                    struct rps_profile *ret, struct rps_error *err);
+int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
+                    const struct rps_phases *phases, struct rps_profile *ret,
+                    struct rps_error *err);
 
 /* The profile of phases of signals, named by `name` (signal_count of them): means of what was seen,
  * an observation a row. */
-void rps_profile_signals(const struct rps_signals *signals, const char *const *name,
-                         const struct rps_phases *phases, struct rps_profile *ret);
+struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps_signals *signals,
+                                       const char *const *name, const struct rps_phases *phases);
 
 /*
  * The share of all phases, 0 ... 1, that a phase or label of this length has: of their time, or of
@@ -121,8 +122,9 @@ int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RP
 #define RPS_PHASE_REMARK_SIZE 256
 
 /* The profile of phases of what was looked at; context: the caller's. */
-typedef int rps_profile_find(const void *context, const struct rps_phases *phases,
-                             struct rps_profile *ret, struct rps_error *err);
+typedef int rps_profile_find(const void *context, struct rps_arena *arena,
+                             const struct rps_phases *phases, struct rps_profile *ret,
+                             struct rps_error *err);
 
 /*
  * The remark on the whole, a sentence without its full stop, into ret, "" when nothing is said:
@@ -141,8 +143,5 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
 /* Call each label by the function or program that at least half of its samples were in, of shares
  * with a group a label; not where all would be called the same. */
 void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares);
-
-/* Release what the struct points to and zero it. */
-void rps_profile_free(struct rps_profile *profile);
 
 #endif

@@ -107,20 +107,18 @@ int rps_run_phases_remark(const struct rps_run_at *run,
 
 /*
  * Principal components of a run's metrics, an observation a rotation of the event sets, in order of
- * time. Errors: those of rps_components_find and of the store; an unknown metric; a run without
- * periods.
+ * time; all is the arena's. Errors: those of rps_components_find and of the store; an unknown metric;
+ * a run without periods.
  */
 struct rps_run_components {
-    struct rps_arena *arena; /* owned; the arrays below are its */
     struct rps_components components;
     int64_t *start_ns, *end_ns; /* of each observation */
     uint64_t *cycle;            /* cycle timestamp at its end */
     rps_signal_name *name;      /* of each signal */
 };
 
-int rps_run_components_find(const struct rps_run_at *run,
+int rps_run_components_find(struct rps_arena *arena, const struct rps_run_at *run,
                             const struct rps_run_phases_options *options, size_t component_max,
                             struct rps_run_components *ret, struct rps_error *err);
-void rps_run_components_free(struct rps_run_components *components);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/store.h"
 #include "rpistat/cpu_series.h"
@@ -20,18 +21,18 @@
 #define RPS_RUN_REGIONS_MAX 100
 
 struct rps_run_region {
-    char *name;             /* owned */
+    const char *name;
     uint64_t entered;       /* entries: those that were marked and have ended, or the totals */
     uint64_t marked;        /* entries that were marked and have ended */
     uint64_t open;          /* that were begun and not ended, as far as marks tell */
     uint64_t at_once;       /* most marked entries at the same time, of several threads */
     int64_t time_ns;        /* of all entries, added up */
-    struct rps_spans spans; /* owned; when anybody was in it, as far as marked */
+    struct rps_spans spans; /* when anybody was in it, as far as marked */
 };
 
 struct rps_run_regions {
     size_t count;
-    struct rps_run_region *region; /* owned; in order of their first marks */
+    struct rps_run_region *region; /* in order of their first marks */
     int more;                      /* 1: there are regions beyond RPS_RUN_REGIONS_MAX */
 };
 
@@ -40,12 +41,10 @@ int rps_run_regions_is_mark(const char *text);
 
 /*
  * The regions that the part [from_ns, to_ns) has something of: what is counted and timed is what
- * lies in the part, totals only where that is all of the run; spans are whole. RPS_FAILED without
- * memory. Free in both cases.
+ * lies in the part, totals only where that is all of the run; spans are whole. All is the arena's.
  */
-int rps_run_regions_find(const struct rps_notes *marks, int64_t from_ns, int64_t to_ns,
-                         struct rps_run_regions *ret, struct rps_error *err);
-void rps_run_regions_free(struct rps_run_regions *regions);
+struct rps_run_regions rps_run_regions_find(struct rps_arena *arena, const struct rps_notes *marks,
+                                            int64_t from_ns, int64_t to_ns);
 
 /* Drop all but the region of that name. RPS_FAILED names those that there are. */
 int rps_run_regions_choose(struct rps_run_regions *regions, int64_t run_id, const char *name,

@@ -44,6 +44,10 @@ static inline int rps_text_is_inside(char byte)
 /* How many bytes of text fit into `limit` without cutting a character. */
 size_t rps_text_cut(const char *text, size_t limit);
 
+/* Add a name to a list, "a, b, c" or "" at first; "..." once, and nothing more, where there is no room
+ * for it. */
+char *rps_text_list(char *list, size_t size, const char *name);
+
 /* How many characters text has: its places on a screen, wide characters aside. */
 int rps_text_width(const char *text);
 

@@ -137,24 +137,23 @@ static void choose_all(struct rps_sources *sources, const struct rps_plan *plan,
 /* The names that --metric may have, cut where there is no room. */
 static int unknown(const struct rps_plan *plan, const char *name, struct rps_error *err)
 {
-    char names[NAMES_SIZE] = "";
-    size_t used = 0;
+    char names[NAMES_SIZE];
 
-    for (int m = 0; m < plan->metric_count && used + RPS_NAME_SIZE + 8 < sizeof(names); m++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", plan->metric[m].name);
-    return rps_error_set(
-        err, RPS_USAGE,
-        "the run has no metric '%s'; it has %s" RPS_COLLECT_CPU_USE " and its events", name, names);
+    rps_plan_metric_names(plan, names, sizeof(names));
+    return rps_error_set(err, RPS_USAGE,
+                         "the run has no metric '%s'; it has %s%s" RPS_COLLECT_CPU_USE
+                         " and its events",
+                         name, names, names[0] ? ", " : "");
 }
 
 static int choose_name(struct rps_sources *sources, const struct rps_plan *plan, const char *name,
                        struct rps_error *err)
 {
-    for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, name) == 0) {
-            append(sources, of_metric(plan, m));
-            return 0;
-        }
+    int metric = rps_plan_metric(plan, name);
+
+    if (metric >= 0) {
+        append(sources, of_metric(plan, metric));
+        return 0;
     }
     for (int n = 0; n < plan->set_count; n++) {
         for (int slot = 0; slot < plan->set[n].event_count; slot++) {

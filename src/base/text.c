@@ -58,6 +58,17 @@ size_t rps_text_cut(const char *text, size_t limit)
     return length;
 }
 
+char *rps_text_list(char *list, size_t size, const char *name)
+{
+    size_t used = strlen(list);
+    const char *comma = used > 0 ? ", " : "";
+    int is_full = used + strlen(name) + sizeof(", , ...") > size;
+
+    if (used < 3 || strcmp(list + used - 3, "...") != 0)
+        snprintf(list + used, size - used, "%s%s", comma, is_full ? "..." : name);
+    return list;
+}
+
 int rps_text_width(const char *text)
 {
     int width = 0;

@@ -64,9 +64,8 @@ struct rps_command {
     /* Look at the settings as a whole, before anything is opened. Returns 0, or negative with
      * cli->err. NULL: nothing. */
     int (*check)(struct rps_cli *cli);
-    /* Do it. argv[0] is the first operand, argv[argc] is NULL. Returns the exit status, or negative
-     * (enum rps_error_code) with cli->err. */
-    int (*run)(struct rps_cli *cli, int argc, char **argv);
+    /* Do it. Returns the exit status, or negative (enum rps_error_code) with cli->err. */
+    int (*run)(struct rps_cli *cli);
 };
 
 extern const struct rps_command rps_command_record;
@@ -94,6 +93,8 @@ extern const struct rps_command *const *rps_commands;
 struct rps_cli {
     const struct rps_command *command;
     int implicit;                      /* 1: `rpistat ./workload`, no command was named */
+    int argc;                          /* operands: what is no option */
+    char **argv;                       /* they, and NULL */
     sigset_t mask;                     /* of signals, as it was at the start, for the workload */
     int quiet;                         /* -q: errors only: no notes, status line, progress */
     const char *output;                /* -o, or its default; NULL or "-": standard output */
@@ -103,7 +104,8 @@ struct rps_cli {
     const char *from_phase, *to_phase; /* "phase:B", "mark:warm", "14:30"; NULL: a time */
     enum rps_option_source source[RPS_OPTION_MAX]; /* of each option's value */
     struct rps_config config;                      /* its values are used like argv's */
-    int no_store; /* 1, set by check(): no store is to be opened this time */
+    int no_store;  /* 1, set by check(): no store is to be opened this time */
+    int no_stream; /* the same: -o is no stream, whatever the command says */
     struct rps_arena
         *arena;      /* of what run() makes: a reading command that has no memory left ends */
     void *settings;  /* settings_size bytes, of the command's own type */
@@ -111,7 +113,7 @@ struct rps_cli {
                         names no locale that is there. The process stays in the C locale */
     struct rps_reader *reader;     /* RPS_INPUT_STORE and RPS_INPUT_RUN */
     int64_t run_id;                /* RPS_INPUT_RUN */
-    FILE *out;                     /* RPS_OUTPUT_STREAM */
+    FILE *out;                     /* RPS_OUTPUT_STREAM; else standard output */
     struct rps_progress *progress; /* rps_progress_begin; NULL: none */
     char note[256];                /* set by run(): said when all has gone well, unless quiet */
     struct rps_error err;          /* set by whoever returns a negative value */

@@ -37,6 +37,7 @@ static int check_settings(struct rps_cli *cli)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--repair: say with -o FILE where the new store shall be; the damaged "
                              "one is not changed");
+    cli->no_stream = settings->repair;
     return 0;
 }
 
@@ -130,8 +131,9 @@ static int repair_store(struct check *check)
     return 0;
 }
 
-/* Text is written of what could not be ended too: it says how far it came. */
-static int check_and_write(struct rps_cli *cli)
+/* Text is written of what could not be ended too: it says how far it came. Of a repair the file of -o
+ * is the new store. */
+static int run(struct rps_cli *cli)
 {
     static const struct rps_column columns[] = {{.name = "kind"}, {.name = "finding"}};
     const struct settings *settings = cli->settings;
@@ -147,25 +149,6 @@ static int check_and_write(struct rps_cli *cli)
     return result;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
-{
-    const struct settings *settings = cli->settings;
-    struct rps_output output = {0};
-    int result;
-
-    (void)argc;
-    (void)argv;
-    /* Of a repair the output is the new store. */
-    if (rps_output_open(&output, settings->repair ? NULL : cli->output, &cli->err) < 0)
-        return RPS_FAILED;
-    cli->out = output.file;
-    result = check_and_write(cli);
-    if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
-        result = RPS_FAILED;
-    rps_output_abandon(&output);
-    return result;
-}
-
 const struct rps_command rps_command_check = {
     .name = "check",
     .summary = "whether a store is sound, and its repair",
@@ -178,7 +161,7 @@ const struct rps_command rps_command_check = {
                 "  rpistat check --format json\n"
                 "  rpistat check --repair -i rpistat.data -o saved.data",
     .input = RPS_INPUT_PATH,
-    .output = RPS_OUTPUT_PATH,
+    .output = RPS_OUTPUT_STREAM,
     .output_help = "file to write, or the new store",
     .options = options,
     .settings_size = sizeof(struct settings),

@@ -349,12 +349,12 @@ static int write_job(struct rps_cli *cli, const struct job *job)
     return 0;
 }
 
-static int run_code(struct rps_cli *cli, int argc, char **argv)
+static int run_code(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
     struct job job = {.choice = {.from_ns = cli->from_ns,
                                  .to_ns = cli->to_ns,
-                                 .phase = argc > 0 ? argv[0] : NULL,
+                                 .phase = cli->argv[0],
                                  .region = settings->region}};
     int result = job.choice.phase ? rps_run_part_check(job.choice.phase, &cli->err) : 0;
 

@@ -120,6 +120,7 @@ static int check_compare(struct rps_cli *cli)
         if (rps_output_differs(input_of(settings, side), cli->output, &cli->err) < 0)
             return RPS_USAGE;
     }
+    cli->no_stream = is_picture(cli);
     return rps_picture_size(settings->size, &rps_picture_pixels, &settings->width,
                             &settings->height, &cli->err);
 }
@@ -159,22 +160,23 @@ static int is_same_file(const char *a, const char *b)
 }
 
 /* What the operands and --against say, or the runs recorded last. */
-static int name_sides(struct rps_cli *cli, struct job *job, int argc, char **argv)
+static int name_sides(struct rps_cli *cli, struct job *job)
 {
     const struct settings *settings = cli->settings;
     struct side *a = &job->side[RPS_SIDE_A], *b = &job->side[RPS_SIDE_B];
+    char **text = cli->argv;
 
-    if (settings->against && argc > 1)
+    if (settings->against && cli->argc > 1)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--against names side A, and so does '%s': leave one of them out",
-                             argv[0]);
+                             text[0]);
     a->store = input_of(settings, RPS_SIDE_A);
     b->store = input_of(settings, RPS_SIDE_B);
     job->is_one_store = is_same_file(a->store, b->store);
     a->text = settings->against ? settings->against
-              : argc > 0        ? *argv++
+              : *text           ? *text++
                                 : (job->is_one_store ? "last-1" : "last");
-    b->text = argc > (settings->against == NULL) ? *argv : "last";
+    b->text = *text ? *text : "last";
     return 0;
 }
 
@@ -287,18 +289,10 @@ static int write_text(struct rps_cli *cli, const struct job *job)
     const struct settings *settings = cli->settings;
     struct rps_document document = {
         .arena = cli->arena, .width = RPS_DOCUMENT_WIDTH, .locale = cli->locale};
-    struct rps_output output = {0};
-    int result;
 
     put_document(cli, job, &document);
-    result = rps_output_open(&output, cli->output, &cli->err);
-    cli->out = output.file;
-    if (result == 0)
-        rps_format_document(cli, &document, settings->format);
-    if (result == 0)
-        result = rps_output_close(&output, &cli->err);
-    rps_output_abandon(&output);
-    return result;
+    rps_format_document(cli, &document, settings->format);
+    return 0;
 }
 
 /* The exit status. Say what does not hold, unless the text that says it is on a terminal. */
@@ -317,11 +311,11 @@ static int status_of(struct rps_cli *cli, const struct rps_comparison *compariso
                                             : 0;
 }
 
-static int run_compare(struct rps_cli *cli, int argc, char **argv)
+static int run_compare(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
     struct job job = {0};
-    int result = name_sides(cli, &job, argc, argv);
+    int result = name_sides(cli, &job);
 
     if (result == 0)
         result = find_sides(cli, &job);
@@ -354,7 +348,7 @@ const struct rps_command rps_command_compare = {
                 "  rpistat compare 1-2 last --no-phases --fail-if 'elapsed>+3%'\n"
                 "  rpistat compare 1 3 -o compare.html",
     .input = RPS_INPUT_NONE,
-    .output = RPS_OUTPUT_PATH,
+    .output = RPS_OUTPUT_STREAM,
     .output_help = "text, .png, .svg, .pdf, .html",
     .operand_max = 2,
     .options = options,

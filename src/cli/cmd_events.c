@@ -165,17 +165,17 @@ static int try_name(struct rps_machine *machine, const char *name, struct rps_ev
 }
 
 /* The events asked for. Returns the exit status: the worst of theirs. */
-static int find_names(struct rps_arena *arena, struct rps_events_found *found,
-                      struct rps_machine *machine, int count, char **name, struct rps_error *err)
+static int find_names(struct rps_cli *cli, struct rps_events_found *found,
+                      struct rps_machine *machine)
 {
     int status = 0;
 
-    found->event = rps_arena_get(arena, (size_t)count, sizeof(*found->event));
-    for (int i = 0; i < count; i++) {
+    found->event = rps_arena_get(cli->arena, (size_t)cli->argc, sizeof(*found->event));
+    for (int i = 0; i < cli->argc; i++) {
         struct rps_event *event = &found->event[found->event_count];
 
-        if (try_name(machine, name[i], event, err) < 0) {
-            rps_output_message(err->message);
+        if (try_name(machine, cli->argv[i], event, &cli->err) < 0) {
+            rps_output_message(cli->err.message);
             status = 2;
             continue;
         }
@@ -186,7 +186,7 @@ static int find_names(struct rps_arena *arena, struct rps_events_found *found,
     return status;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
     struct rps_document document = {.arena = cli->arena};
@@ -196,8 +196,9 @@ static int run(struct rps_cli *cli, int argc, char **argv)
 
     if (result < 0)
         return result;
-    result = argc > 0 ? find_names(cli->arena, &found, &machine, argc, argv, &cli->err)
-                      : find_documents(cli->arena, &found, &machine, settings->sets, &cli->err);
+    result = cli->argc > 0
+                 ? find_names(cli, &found, &machine)
+                 : find_documents(cli->arena, &found, &machine, settings->sets, &cli->err);
     if (result >= 0) {
         rps_events_blocks(&document, &found);
         rps_format_document(cli, &document, settings->format);

@@ -11,6 +11,7 @@
 #include "cpus.h"
 #include "rpistat/export.h"
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
 
 #define LOOK_MS 250 /* from one look at a run that goes on to the next */
 
@@ -28,7 +29,7 @@ static int set_format(const char *option, const char *name, void *member, struct
     const struct rps_export_format *const *const tables[] = {rps_export_formats,
                                                              wing ? wing->formats : NULL};
     struct settings *settings = member;
-    char names[128] = "";
+    char names[160] = "";
 
     if (strcmp(name, "jsonl") == 0) {
         settings->export.csv.json = 1;
@@ -36,14 +37,11 @@ static int set_format(const char *option, const char *name, void *member, struct
     }
     for (int t = 0; t < 2; t++) {
         for (const struct rps_export_format *const *row = tables[t]; row && *row; row++) {
-            size_t length = strlen(names);
-
             if (strcmp((*row)->name, name) == 0) {
                 settings->format = *row;
                 return 0;
             }
-            snprintf(names + length, sizeof(names) - length, "%s%s", length > 0 ? ", " : "",
-                     (*row)->name);
+            rps_text_list(names, sizeof(names), (*row)->name);
         }
     }
     return rps_error_set(err, RPS_USAGE, "%s: there is no format '%s'; there are %s, jsonl", option,
@@ -253,13 +251,11 @@ static int choose_by_run(struct rps_cli *cli)
     return result;
 }
 
-static int run_export(struct rps_cli *cli, int argc, char **argv)
+static int run_export(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
     int result = rps_cpus_choose(cli, settings->cpus, &settings->export.cpus); /* else each */
 
-    (void)argc;
-    (void)argv;
     settings->export.from_ns = cli->from_ns;
     settings->export.to_ns = cli->to_ns;
     settings->export.note = cli->quiet ? NULL : rps_output_message;

@@ -62,20 +62,20 @@ static int import_file(struct rps_cli *cli, const char *path)
     return 0;
 }
 
-static int run_import(struct rps_cli *cli, int argc, char **argv)
+static int run_import(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
     int result = 0;
 
-    if (argc == 0)
+    if (cli->argc == 0)
         return rps_error_set(&cli->err, RPS_USAGE, "name the file to import; - is standard input");
     if (settings->import.start_realtime_ns == 0)
         settings->import.start_realtime_ns = -1;
     settings->import.tag = settings->tag.text;
     settings->import.tag_count = settings->tag.count;
     settings->import.note = cli->quiet ? NULL : rps_output_message;
-    for (int i = 0; i < argc && result == 0; i++)
-        result = import_file(cli, argv[i]);
+    for (int i = 0; i < cli->argc && result == 0; i++)
+        result = import_file(cli, cli->argv[i]);
     return result;
 }
 

@@ -127,19 +127,19 @@ static int tell(void *context, const struct rps_merge_run *run)
 }
 
 /* The exit status: a store that cannot be merged is said, and those after it go on. */
-static int merge_stores(struct merge *merge, int count, char **other)
+static int merge_stores(struct merge *merge)
 {
     const struct settings *settings = merge->cli->settings;
     struct rps_error err, said = {""};
     int status = 0;
 
-    for (int i = 0; i < count; i++) {
+    for (char **other = merge->cli->argv; *other; other++) {
         int result;
 
-        merge->other = other[i];
+        merge->other = *other;
         merge->count = merge->present = 0;
         rps_progress_begin(merge->cli, "merging");
-        result = rps_store_merge(settings->store, other[i], settings->run, tell, merge, &err);
+        result = rps_store_merge(settings->store, *other, settings->run, tell, merge, &err);
         rps_progress_end(merge->cli);
         if (!merge->cli->quiet)
             say_rest(merge, result);
@@ -154,7 +154,7 @@ static int merge_stores(struct merge *merge, int count, char **other)
     return merge->unsound ? 1 : status;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run(struct rps_cli *cli)
 {
     static const struct rps_column columns[] = {
         {.name = "from_store"},
@@ -172,7 +172,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     struct merge merge = {.cli = cli, .document = {.arena = cli->arena}};
     int result;
 
-    if (argc == 0)
+    if (cli->argc == 0)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "which store is to be merged? name it, as in 'rpistat merge"
                              " other.data'");
@@ -186,7 +186,7 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     rps_put_text(rps_document_field(&merge.document, "store", RPS_VALUE_TEXT), settings->store);
     merge.runs =
         rps_document_block(&merge.document, "runs", columns, sizeof(columns) / sizeof(columns[0]));
-    result = merge_stores(&merge, argc, argv);
+    result = merge_stores(&merge);
     rps_format_document(cli, &merge.document, settings->format);
     return result;
 }

@@ -37,44 +37,6 @@ static const struct rps_phases *shown_of(const struct rps_found_phases *found)
     return rps_phase_levels_shown(&found->levels);
 }
 
-static void add_found(struct rps_phase_output *output, const struct rps_phases_settings *settings,
-                      const struct rps_found_phases *found)
-{
-    output->phases = shown_of(found);
-    output->fine = &found->levels.level[found->levels.count - 1];
-    output->details = &found->details;
-    output->level_count = found->tree_count;
-    output->level = found->tree;
-    output->level_shown = found->tree_shown;
-    output->unfolded = settings->find.level.fine;
-}
-
-/* What runs and tables have alike. *ret_parameters is to be freed. */
-static int add_settings(struct rps_cli *cli, const struct rps_phases_options *find,
-                        struct rps_phase_output *output, char **ret_parameters)
-{
-    const struct rps_phases_settings *settings = cli->settings;
-
-    *ret_parameters =
-        rps_phase_output_parameters(find, output->details, output->run ? settings->cpus : NULL,
-                                    output->signal, output->signal_count);
-    if (!*ret_parameters)
-        return rps_error_memory(&cli->err);
-    output->method = find->detect.exact ? "exact" : "screened";
-    output->parameters = *ret_parameters;
-    return 0;
-}
-
-static void write_output(struct rps_cli *cli, const struct rps_phase_output *output)
-{
-    const struct rps_phases_settings *settings = cli->settings;
-    struct rps_document document = {.arena = cli->arena, .locale = cli->locale};
-
-    rps_phase_document(&document, output);
-    rps_progress_end(cli);
-    rps_format_document(cli, &document, settings->format);
-}
-
 /* 1: this call chose the level, which other commands then do not know. */
 static int is_passing(const struct rps_cli *cli)
 {
@@ -84,6 +46,56 @@ static int is_passing(const struct rps_cli *cli)
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         ret |= rps_options_source(cli, names[i]) == RPS_SOURCE_COMMAND_LINE;
     return ret;
+}
+
+/* Keep the detection with the run, so that other commands find it. Not a reason to fail. */
+static void store_detection(struct rps_cli *cli, const struct rps_phase_output *output,
+                            const struct rps_found_phases *found)
+{
+    struct rps_detection detection = {.parameters = (char *)output->parameters,
+                                      .remark = (char *)output->remark,
+                                      .levels = found->levels};
+    struct rps_error err;
+    char sentence[sizeof(err.message) + 64];
+
+    snprintf(detection.method, sizeof(detection.method), "%s", output->method);
+    if (rps_store_add_detection(cli->input, cli->run_id, &detection, &err) < 0) {
+        snprintf(sentence, sizeof(sentence), "the phases are not kept with the run: %s",
+                 err.message);
+        say(cli, sentence);
+    }
+}
+
+/* Write what was found, with what runs and tables have alike. */
+static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
+                       const struct rps_found_phases *found, const struct rps_phases_options *find)
+{
+    const struct rps_phases_settings *settings = cli->settings;
+    struct rps_document document = {.arena = cli->arena, .locale = cli->locale};
+    char *parameters =
+        rps_phase_output_parameters(find, &found->details, output->run ? settings->cpus : NULL,
+                                    output->signal, output->signal_count);
+
+    if (!parameters)
+        return rps_error_memory(&cli->err);
+    output->parameters = parameters;
+    output->method = find->detect.exact ? "exact" : "screened";
+    output->phases = shown_of(found);
+    output->fine = &found->levels.level[found->levels.count - 1];
+    output->details = &found->details;
+    output->level_count = found->tree_count;
+    output->level = found->tree;
+    output->level_shown = found->tree_shown;
+    output->unfolded = settings->find.level.fine;
+    if (output->remark && !output->remark[0])
+        output->remark = NULL;
+    if (output->run && cli->from_ns == 0 && cli->to_ns == INT64_MAX && !output->is_passing)
+        store_detection(cli, output, found);
+    rps_phase_document(&document, output);
+    rps_progress_end(cli);
+    rps_format_document(cli, &document, settings->format);
+    free(parameters);
+    return 0;
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -101,28 +113,8 @@ struct run_job {
 
 static void run_job_free(struct run_job *job)
 {
-    rps_run_components_free(&job->components);
-    rps_profile_free(&job->profile);
     rps_run_phases_free(&job->found);
     rps_run_free(&job->run);
-}
-
-/* Keep the detection with the run, so that other commands find it. Not a reason to fail. */
-static void store_detection(struct rps_cli *cli, const struct run_job *job,
-                            const struct rps_phase_output *output)
-{
-    struct rps_detection detection = {.parameters = (char *)output->parameters,
-                                      .remark = (char *)output->remark,
-                                      .levels = job->found.found.levels};
-    struct rps_error err;
-    char sentence[sizeof(err.message) + 64];
-
-    snprintf(detection.method, sizeof(detection.method), "%s", output->method);
-    if (rps_store_add_detection(cli->input, cli->run_id, &detection, &err) < 0) {
-        snprintf(sentence, sizeof(sentence), "the phases are not kept with the run: %s",
-                 err.message);
-        say(cli, sentence);
-    }
 }
 
 static int detect_run(struct rps_cli *cli, struct run_job *job)
@@ -148,9 +140,9 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
                                cli->run_id, job->found.observation_count,
                                job->found.observation_count == 1 ? "" : "s", OBSERVATIONS_MIN);
     if (result == 0)
-        result =
-            rps_profile_run(cli->reader, cli->run_id, cli->from_ns, cli->to_ns, &job->options.cpus,
-                            shown_of(&job->found.found), &job->profile, &cli->err);
+        result = rps_profile_run(cli->arena, cli->reader, cli->run_id, cli->from_ns, cli->to_ns,
+                                 &job->options.cpus, shown_of(&job->found.found), &job->profile,
+                                 &cli->err);
     if (result == 0)
         result = rps_part_shares_of_labels(cli->arena, cli->reader, cli->run_id,
                                            shown_of(&job->found.found), &job->options.cpus,
@@ -161,8 +153,8 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
         result = rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &job->options.cpus,
                                      shown_of(&job->found.found), &job->bursts, &cli->err);
     if (result >= 0 && settings->components)
-        result = rps_run_components_find(&at, &job->options, COMPONENTS_MAX, &job->components,
-                                         &cli->err);
+        result = rps_run_components_find(cli->arena, &at, &job->options, COMPONENTS_MAX,
+                                         &job->components, &cli->err);
     if (result < 0)
         return result;
     job->signal =
@@ -192,26 +184,17 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
         .is_passing = is_passing(cli),
+        .remark = remark,
     };
     struct rps_phases_options find = job->options.find;
-    char *parameters = NULL;
     int result;
 
     find.detect.min_length = job->found.min_length;
-    add_found(&output, settings, &job->found.found);
     snprintf(title, sizeof(title), "run %" PRId64 ", %s", cli->run_id,
              rps_run_title(command, sizeof(command), &job->run));
-    result = add_settings(cli, &find, &output, &parameters);
-    if (result == 0)
-        result = rps_run_phases_remark(&(struct rps_run_at){cli->reader, cli->run_id},
-                                       &job->options, &job->found, remark, &cli->err);
-    output.remark = result == 0 && remark[0] ? remark : NULL;
-    if (result == 0 && cli->from_ns == 0 && cli->to_ns == INT64_MAX && !output.is_passing)
-        store_detection(cli, job, &output);
-    if (result == 0)
-        write_output(cli, &output);
-    free(parameters);
-    return result;
+    result = rps_run_phases_remark(&(struct rps_run_at){cli->reader, cli->run_id}, &job->options,
+                                   &job->found, remark, &cli->err);
+    return result == 0 ? write_found(cli, &output, &job->found.found, &find) : result;
 }
 
 static int phases_of_run(struct rps_cli *cli)
@@ -236,12 +219,6 @@ struct table_job {
     struct rps_components components;
     const char **name; /* into those of the table */
 };
-
-static void table_job_free(struct table_job *job)
-{
-    rps_profile_free(&job->profile);
-    rps_found_phases_free(&job->found);
-}
 
 static int read_table(struct rps_cli *cli, struct table_job *job)
 {
@@ -278,13 +255,14 @@ static int find_in_table(struct rps_cli *cli, struct table_job *job)
     return result;
 }
 
-static int profile_table(const void *context, const struct rps_phases *phases,
-                         struct rps_profile *ret, struct rps_error *err)
+static int profile_table(const void *context, struct rps_arena *arena,
+                         const struct rps_phases *phases, struct rps_profile *ret,
+                         struct rps_error *err)
 {
     const struct table_job *job = context;
 
     (void)err;
-    rps_profile_signals(&job->table.signals, job->name, phases, ret);
+    *ret = rps_profile_signals(arena, &job->table.signals, job->name, phases);
     return 0;
 }
 
@@ -299,8 +277,9 @@ static int detect_table(struct rps_cli *cli, struct table_job *job)
                          job->table.signals.signal_count);
     result = find_in_table(cli, job);
     if (result == 0)
-        result = profile_table(job, shown_of(&job->found), &job->profile, &cli->err);
-    if (result >= 0 && settings->components)
+        job->profile =
+            rps_profile_signals(cli->arena, &job->table.signals, job->name, shown_of(&job->found));
+    if (result == 0 && settings->components)
         result = rps_components_find(cli->arena, &job->table.signals, COMPONENTS_MAX,
                                      &job->components, &cli->err);
     return result;
@@ -324,28 +303,21 @@ static int phases_of_table(struct rps_cli *cli)
             .profile = &job.profile,
             .components = settings->components ? &job.components : NULL,
             .component_signal = job.name,
+            .remark = remark,
         };
-        char *parameters = NULL;
 
-        add_found(&output, settings, &job.found);
-        result = add_settings(cli, &settings->find, &output, &parameters);
+        result = rps_profile_remark(&job.found, 0, 0, profile_table, &job, remark, &cli->err);
         if (result == 0)
-            result = rps_profile_remark(&job.found, 0, 0, profile_table, &job, remark, &cli->err);
-        output.remark = result == 0 && remark[0] ? remark : NULL;
-        if (result == 0)
-            write_output(cli, &output);
-        free(parameters);
+            result = write_found(cli, &output, &job.found, &settings->find);
     }
-    table_job_free(&job);
+    rps_found_phases_free(&job.found);
     return result;
 }
 
-static int run_phases(struct rps_cli *cli, int argc, char **argv)
+static int run_phases(struct rps_cli *cli)
 {
     struct rps_phases_settings *settings = cli->settings;
 
-    (void)argc;
-    (void)argv;
     if (!settings->csv || strcmp(settings->csv, "-") != 0) /* a table may be typed */
         rps_progress_begin(cli, "looking for phases");
     return settings->csv ? phases_of_table(cli) : phases_of_run(cli);

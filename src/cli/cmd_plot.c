@@ -106,7 +106,7 @@ static int draw_in_terminal(struct rps_cli *cli, struct rps_plot_options *plot)
     return rps_plot_draw(cli->reader, cli->run_id, plot, &cli->err);
 }
 
-static int run_plot(struct rps_cli *cli, int argc, char **argv)
+static int run_plot(struct rps_cli *cli)
 {
     struct settings *settings = cli->settings;
     struct rps_plot_options plot = {
@@ -136,8 +136,6 @@ static int run_plot(struct rps_cli *cli, int argc, char **argv)
     char note[512];
     int result;
 
-    (void)argc;
-    (void)argv;
     result = rps_cpus_choose(cli, settings->cpus, &plot.cpus);
     if (result < 0)
         return result;

@@ -328,16 +328,16 @@ static int push_chosen(struct rps_cli *cli)
     return result;
 }
 
-static int run_push(struct rps_cli *cli, int argc, char **argv)
+static int run_push(struct rps_cli *cli)
 {
     static const int taken[] = {SIGINT, SIGTERM, SIGHUP};
     struct settings *settings = cli->settings;
     struct rps_push_options *options_of = &settings->push;
     int signals = -1, result = 0;
 
-    for (int i = 0; i < argc && result == 0; i++)
-        result = take_url(argv[i], settings->url, &options_of->url, &cli->err);
-    if (result == 0 && argc > 1) /* what is too much may hold a password: it is not repeated */
+    for (int i = 0; i < cli->argc && result == 0; i++)
+        result = take_url(cli->argv[i], settings->url, &options_of->url, &cli->err);
+    if (result == 0 && cli->argc > 1) /* what is too much may hold a password: it is not repeated */
         result =
             rps_error_set(&cli->err, RPS_USAGE, "push takes one URL; see 'rpistat push --help'");
     if (result < 0)

@@ -44,7 +44,7 @@ static int write_report(struct rps_cli *cli, struct rps_report_options *report,
     return 0;
 }
 
-static int run_report(struct rps_cli *cli, int argc, char **argv)
+static int run_report(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
     struct rps_report_options report = {
@@ -56,8 +56,6 @@ static int run_report(struct rps_cli *cli, int argc, char **argv)
     };
     int result = rps_cpus_choose(cli, settings->cpus, &report.cpus);
 
-    (void)argc;
-    (void)argv;
     return result < 0 ? result : write_report(cli, &report, settings->format);
 }
 

@@ -41,13 +41,13 @@ static int list_runs(struct rps_cli *cli, int is_named, const int64_t *run_id, s
     return result;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run(struct rps_cli *cli)
 {
     const struct rps_runs_settings *settings = cli->settings;
-    int is_named = argc + settings->run.count > 0 || rps_runs_is_filtered(settings);
+    int is_named = cli->argc + settings->run.count > 0 || rps_runs_is_filtered(settings);
     int64_t *run_id = NULL;
     size_t count = 0;
-    int result = rps_runs_choose(cli, argc, argv, &run_id, &count);
+    int result = rps_runs_choose(cli, &run_id, &count);
 
     if (result == 0 && rps_runs_is_change(settings))
         result = rps_runs_change(cli, is_named, run_id, count);

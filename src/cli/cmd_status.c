@@ -86,7 +86,7 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
         rps_put_words(block, "%s", rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run(struct rps_cli *cli)
 {
     const struct status_settings *settings = cli->settings;
     struct rps_document document = {.arena = cli->arena};
@@ -95,8 +95,6 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     struct rps_recorders recorders = {0};
     int result = rps_recorders_find(cli->arena, &recorders, &cli->err);
 
-    (void)argc;
-    (void)argv;
     for (size_t i = 0; i < recorders.count && result == 0; i++)
         put_recorder(block, &recorders.recorder[i]);
     for (size_t i = 0; i < recorders.count; i++) {

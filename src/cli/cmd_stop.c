@@ -254,7 +254,7 @@ static int stop(struct rps_cli *cli, struct rps_recorders *recorders, int count)
     return has_failed ? RPS_FAILED : result;
 }
 
-static int run(struct rps_cli *cli, int argc, char **argv)
+static int run(struct rps_cli *cli)
 {
     const struct stop_settings *settings = cli->settings;
     struct rps_recorders recorders = {0};
@@ -262,21 +262,21 @@ static int run(struct rps_cli *cli, int argc, char **argv)
     struct stat store;
     int count;
 
-    if (argc == 0 && !settings->is_all && cli->input == NULL)
+    if (cli->argc == 0 && !settings->is_all && cli->input == NULL)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "which run? name one, as in 'rpistat stop 3', or give --all; "
                              "'rpistat status' lists those that are recorded");
-    if (argc > 0 && settings->is_all)
+    if (cli->argc > 0 && settings->is_all)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--all ends every recording of this user: leave out '%s', or --all",
-                             argv[0]);
+                             cli->argv[0]);
     if (cli->input != NULL && stat(cli->input, &store) < 0)
         return rps_error_set(&cli->err, RPS_FAILED, "cannot look at the store %s: %s", cli->input,
                              strerror(errno));
     wanted = cli->input != NULL ? &store : NULL;
     if (rps_recorders_find(cli->arena, &recorders, &cli->err) < 0)
         return RPS_FAILED;
-    count = choose(cli, &recorders, wanted, argc > 0 ? argv[0] : NULL);
+    count = choose(cli, &recorders, wanted, cli->argv[0]);
     if (count == 0 && !cli->quiet)
         fputs("Nothing of this user is being recorded.\n", cli->out);
     count = count > 0 ? stop(cli, &recorders, count) : count;

@@ -224,7 +224,7 @@ static int verify_here(struct rps_verify *verify, const struct settings *setting
     return verify->right == verify->rows ? 0 : 1;
 }
 
-static int run_verify(struct rps_cli *cli, int argc, char **argv)
+static int run_verify(struct rps_cli *cli)
 {
     static const struct rps_column pmus[] = {
         {.name = "pmu"},    {.name = "usable", .kind = RPS_VALUE_BOOL},
@@ -242,8 +242,6 @@ static int run_verify(struct rps_cli *cli, int argc, char **argv)
                                 .document = {.arena = cli->arena, .csv = "comparisons"}};
     int result;
 
-    (void)argc;
-    (void)argv;
     verify.pmus = rps_document_block(&verify.document, "pmus", pmus, 7);
     verify.not_compared = rps_document_block(&verify.document, "not_compared", not_compared, 5);
     verify.not_compared->place = 2;

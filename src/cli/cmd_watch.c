@@ -335,18 +335,18 @@ static void take_conditions(struct watch *watch)
     watch->draws = watch->picture || count == 0 || (settings->on.count == 0 && rps_output_screen());
 }
 
-static int run_watch(struct rps_cli *cli, int argc, char **argv)
+static int run_watch(struct rps_cli *cli)
 {
     const struct settings *settings = cli->settings;
-    struct watch watch = {.cli = cli, .command = argv};
+    struct watch watch = {.cli = cli, .command = cli->argv};
     int result;
 
-    if ((argc > 0) != (settings->on.count > 0))
+    if ((cli->argc > 0) != (settings->on.count > 0))
         return rps_error_set(&cli->err, RPS_USAGE,
-                             argc > 0
+                             cli->argc > 0
                                  ? "'%s': a command is run with --on CONDITION, as in --on phase"
                                  : "--on '%s' needs a command behind it: -- COMMAND",
-                             argc > 0 ? argv[0] : settings->on.text[0]);
+                             cli->argc > 0 ? cli->argv[0] : settings->on.text[0]);
     if (cli->output != NULL && strcmp(cli->output, "-") != 0)
         watch.picture = cli->output;
     rps_watch_view_init(&watch.view);

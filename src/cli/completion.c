@@ -51,9 +51,9 @@ static void offer_runs(const struct asked *asked)
     int operands;
 
     offer(asked, "last", NULL);
-    cli.settings = calloc(1, cli.command->settings_size);
-    if (cli.settings != NULL &&
-        rps_options_parse(&cli, asked->store != NULL ? 3 : 1, argv, &operands) == 0 &&
+    cli.arena = rps_arena_new();
+    cli.settings = rps_arena_get(cli.arena, 1, cli.command->settings_size);
+    if (rps_options_parse(&cli, asked->store != NULL ? 3 : 1, argv, &operands) == 0 &&
         rps_reader_open(&cli.reader, cli.input, &cli.err) == 0)
         rps_reader_runs(cli.reader, &run_id, &count, &cli.err);
     for (size_t i = 0; i < count; i++) {
@@ -72,8 +72,7 @@ static void offer_runs(const struct asked *asked)
     }
     free(run_id);
     rps_reader_close(cli.reader);
-    rps_config_free(&cli.config);
-    free(cli.settings);
+    rps_arena_free(cli.arena);
 }
 
 /* What an argument, or an operand, of that name is: "RUN", "FILE". */

@@ -12,27 +12,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "rpistat/array.h"
 #include "rpistat/trust.h"
 
 #define FILE_MAX_BYTES 65536
 
-/* Its path, to be freed; NULL where the environment names no folder, and without memory. */
-static char *find_path(void)
+/* Its path; NULL where the environment names no folder. */
+static char *find_path(struct rps_arena *arena)
 {
     const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    int length = -1;
 
     if (folder != NULL && folder[0] == '/')
-        length = asprintf(&path, "%s/rpistat/config", folder);
-    else if (home != NULL && home[0] == '/')
-        length = asprintf(&path, "%s/.config/rpistat/config", home);
-    return length < 0 ? NULL : path;
+        return rps_arena_print(arena, "%s/rpistat/config", folder);
+    if (home != NULL && home[0] == '/')
+        return rps_arena_print(arena, "%s/.config/rpistat/config", home);
+    return NULL;
 }
 
 /* All of the file into config->text. */
-static int read_config_text(struct rps_config *config, int fd, struct rps_error *err)
+static int read_config_text(struct rps_arena *arena, struct rps_config *config, int fd,
+                            struct rps_error *err)
 {
     struct stat status;
     ssize_t size;
@@ -44,13 +42,10 @@ static int read_config_text(struct rps_config *config, int fd, struct rps_error 
                              config->path, FILE_MAX_BYTES);
     if (rps_trust_own(config->path, &status, err) < 0)
         return RPS_FAILED;
-    config->text = malloc(FILE_MAX_BYTES + 1);
-    if (config->text == NULL)
-        return rps_error_memory(err);
+    config->text = rps_arena_get(arena, FILE_MAX_BYTES + 1, 1);
     size = read(fd, config->text, FILE_MAX_BYTES); /* of a file on a disk: all there is */
     if (size < 0)
         return rps_error_set(err, RPS_FAILED, "cannot read %s: %s", config->path, strerror(errno));
-    config->text[size] = '\0';
     return 0;
 }
 
@@ -69,10 +64,10 @@ static char *trim(char *text)
 }
 
 /* A trimmed line that is neither empty nor a comment. */
-static int parse_config_line(struct rps_config *config, int number, char *text,
-                             const char **section, struct rps_error *err)
+static int parse_config_line(struct rps_arena *arena, struct rps_config *config, int number,
+                             char *text, const char **section, struct rps_error *err)
 {
-    struct rps_config_line line = {.number = number}, *more;
+    struct rps_config_line line = {.number = number};
     char *equals = strchr(text, '=');
 
     if (text[0] == '[') {
@@ -90,15 +85,12 @@ static int parse_config_line(struct rps_config *config, int number, char *text,
     }
     line.section = *section;
     line.name = trim(text);
-    more = rps_array_grow(config->line, (size_t)config->count, sizeof(*more));
-    if (more == NULL)
-        return rps_error_memory(err);
-    config->line = more;
-    more[config->count++] = line;
+    config->line = rps_arena_grow(arena, config->line, (size_t)config->count, sizeof(line));
+    config->line[config->count++] = line;
     return 0;
 }
 
-static int parse(struct rps_config *config, struct rps_error *err)
+static int parse(struct rps_arena *arena, struct rps_config *config, struct rps_error *err)
 {
     const char *section = NULL;
     char *next = config->text;
@@ -108,34 +100,24 @@ static int parse(struct rps_config *config, struct rps_error *err)
         char *line = trim(strsep(&next, "\n"));
 
         if (line[0] != '\0' && line[0] != '#')
-            result = parse_config_line(config, number, line, &section, err);
+            result = parse_config_line(arena, config, number, line, &section, err);
     }
     return result;
 }
 
-int rps_config_read(struct rps_config *ret, struct rps_error *err)
+int rps_config_read(struct rps_arena *arena, struct rps_config *ret, struct rps_error *err)
 {
-    struct rps_config config = {.path = find_path()};
+    struct rps_config config = {.path = find_path(arena)};
     int fd = config.path == NULL ? -1 : open(config.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int result = 0;
 
     if (fd >= 0) {
-        result = read_config_text(&config, fd, err);
+        result = read_config_text(arena, &config, fd, err);
         close(fd);
     }
     if (fd >= 0 && result == 0)
-        result = parse(&config, err);
-    if (result < 0)
-        rps_config_free(&config);
-    else
+        result = parse(arena, &config, err);
+    if (result == 0)
         *ret = config;
     return result;
-}
-
-void rps_config_free(struct rps_config *config)
-{
-    free(config->path);
-    free(config->text);
-    free(config->line);
-    *config = (struct rps_config){0};
 }

@@ -87,9 +87,9 @@ static int open_files(struct rps_cli *cli, struct rps_output *output)
         result = rps_reader_find(cli->reader, cli->run_text, &cli->run_id, &cli->err);
     if (result == 0 && input == RPS_INPUT_RUN)
         result = rps_time_range_resolve(cli);
-    if (result == 0 && command->output == RPS_OUTPUT_STREAM)
+    if (result == 0 && command->output == RPS_OUTPUT_STREAM && !cli->no_stream)
         result = rps_output_open(output, cli->output, &cli->err);
-    cli->out = output->file;
+    cli->out = output->file ? output->file : stdout;
     return result;
 }
 
@@ -99,25 +99,23 @@ static int run_command(struct rps_cli *cli, int argc, char **argv)
     struct rps_output output = {0};
     int operand = 0, result;
 
-    cli->settings = calloc(1, cli->command->settings_size + 1);
-    if (cli->settings == NULL)
-        return rps_error_memory(&cli->err);
+    cli->settings = rps_arena_get(cli->arena, 1, cli->command->settings_size);
     result = rps_options_parse(cli, argc, argv, &operand);
     if (result != 0) {
         result = result > 0 ? 0 : result;
         goto out;
     }
+    cli->argc = argc - operand;
+    cli->argv = argv + operand;
     result = open_files(cli, &output);
     if (result == 0)
-        result = cli->command->run(cli, argc - operand, argv + operand);
+        result = cli->command->run(cli);
     if (result >= 0 && rps_output_close(&output, &cli->err) < 0)
         result = RPS_FAILED;
 out:
     rps_progress_end(cli);
     rps_output_abandon(&output);
     rps_reader_close(cli->reader);
-    rps_config_free(&cli->config);
-    free(cli->settings);
     return result;
 }
 

@@ -606,7 +606,7 @@ find_configured(struct rps_cli *cli, const struct rps_config_line *line, struct 
 static int configure(struct rps_cli *cli, const struct option_list *list,
                      const unsigned char *given, int *ret_used)
 {
-    int result = rps_config_read(&cli->config, &cli->err);
+    int result = rps_config_read(cli->arena, &cli->config, &cli->err);
 
     for (int i = 0; i < cli->config.count && result == 0; i++) {
         const struct rps_config_line *line = &cli->config.line[i];

@@ -175,13 +175,14 @@ static int check_record(struct rps_cli *cli)
     return 0;
 }
 
-/* argv is the workload; argc is 0 when none was given. */
-static int record(struct rps_cli *cli, int argc, char **argv)
+/* The operands are the workload. */
+static int record(struct rps_cli *cli)
 {
     const struct rps_record_settings *settings = cli->settings;
 
-    return settings->repeat > 0 || settings->warmup > 0 ? rps_record_series(cli, argc, argv)
-                                                        : rps_record_once(cli, argc, argv, NULL);
+    return settings->repeat > 0 || settings->warmup > 0
+               ? rps_record_series(cli)
+               : rps_record_once(cli, cli->argc, cli->argv, NULL);
 }
 
 const struct rps_command rps_command_record = {

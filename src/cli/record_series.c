@@ -224,7 +224,7 @@ static int run(struct series *s, struct rps_series_side *side, uint64_t number, 
     return 0;
 }
 
-int rps_record_series(struct rps_cli *cli, int argc, char **argv)
+int rps_record_series(struct rps_cli *cli)
 {
     const struct rps_record_settings *settings = cli->settings;
     struct series s = {
@@ -233,13 +233,13 @@ int rps_record_series(struct rps_cli *cli, int argc, char **argv)
         .repeat = settings->repeat > 0 ? settings->repeat : 1,
         .signal_fd = -1,
         .count = 1,
-        .side[0] = {.argc = argc, .argv = argv},
+        .side[0] = {.argc = cli->argc, .argv = cli->argv},
     };
     int result, status = 0;
 
     snprintf(s.side[0].label, sizeof(s.side[0].label), "%s", settings->label);
     result = settings->alternate ? split(&s, &cli->err) : 0;
-    if (result == 0 && s.warmup > 0 && argc == 0)
+    if (result == 0 && s.warmup > 0 && cli->argc == 0)
         result = rps_error_set(&cli->err, RPS_USAGE, "--warmup: there is no command to warm up");
     if (result == 0)
         result = rps_record_take_signals(&s.signal_fd, &s.before, &cli->err);

@@ -18,7 +18,7 @@ struct rps_series_side {
  * Returns the exit status, that of the last run, or of the signal where that is 0; negative with
  * cli->err. Returns in each run's own process too, as rps_record_once does.
  */
-int rps_record_series(struct rps_cli *cli, int argc, char **argv);
+int rps_record_series(struct rps_cli *cli);
 
 /*
  * Say at the end on standard error which runs these are, of each side how long they took and how

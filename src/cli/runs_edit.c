@@ -134,8 +134,7 @@ static int mark(struct rps_cli *cli, const char *text, const int64_t *run_id, si
     return result;
 }
 
-int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_run_id,
-                    size_t *ret_count)
+int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count)
 {
     const struct rps_texts *list = &((const struct rps_runs_settings *)cli->settings)->run;
     int64_t *run_id = NULL;
@@ -145,10 +144,10 @@ int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_ru
 
     for (int i = 0; i < list->count && result == 0; i++)
         result = mark(cli, list->text[i], run_id, count, chosen);
-    for (int i = 0; i < argc && result == 0; i++)
-        result = mark(cli, argv[i], run_id, count, chosen);
+    for (int i = 0; i < cli->argc && result == 0; i++)
+        result = mark(cli, cli->argv[i], run_id, count, chosen);
     for (size_t i = 0; i < count && result >= 0; i++) {
-        result = chosen[i] || list->count + argc == 0 ? matches(cli, run_id[i]) : 0;
+        result = chosen[i] || list->count + cli->argc == 0 ? matches(cli, run_id[i]) : 0;
         if (result > 0)
             run_id[kept++] = run_id[i];
     }

@@ -33,11 +33,9 @@ int rps_runs_is_filtered(const struct rps_runs_settings *settings);
 /* 1 when the store is to be changed, and nothing listed. */
 int rps_runs_is_change(const struct rps_runs_settings *settings);
 
-/*
- * Those of the runs that the options and the operands choose, in a new array (free()); all of them when nothing is asked for. RPS_FAILED for an operand or -r that means none.
- */
-int rps_runs_choose(struct rps_cli *cli, int argc, char **argv, int64_t **ret_run_id,
-                    size_t *ret_count);
+/* Those of the runs that the options and the operands choose, in a new array (free()); all of them
+ * when nothing is asked for. RPS_FAILED for an operand or -r that means none. */
+int rps_runs_choose(struct rps_cli *cli, int64_t **ret_run_id, size_t *ret_count);
 
 /* Change the chosen runs as the options say, and tell of it. Refused as a whole when one of them
  * cannot be deleted, and when they were not named. */

@@ -11,6 +11,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/parse.h"
 #include "rpistat/run_phases.h"
+#include "rpistat/text.h"
 #include "rpistat/wall.h"
 
 #define PREFIX "phase:"
@@ -241,19 +242,14 @@ static uint64_t find_mark(const struct rps_notes *marks, const char *name, size_
 static char *name_marks(const struct rps_notes *marks, char ret[NAMES_SIZE])
 {
     const struct rps_note *first;
-    size_t used = 0;
 
+    ret[0] = '\0';
     for (size_t i = 0; i < marks->count; i++) {
         const char *text = marks->note[i].text;
 
         find_mark(marks, text, strlen(text), 1, 0, &first);
-        if (first != &marks->note[i])
-            continue;
-        if (used + strlen(text) + sizeof(", ...") >= NAMES_SIZE) {
-            snprintf(ret + used, NAMES_SIZE - used, "%s...", used ? ", " : "");
-            break;
-        }
-        used += (size_t)snprintf(ret + used, NAMES_SIZE - used, "%s%s", used ? ", " : "", text);
+        if (first == &marks->note[i])
+            rps_text_list(ret, NAMES_SIZE, text);
     }
     return ret;
 }

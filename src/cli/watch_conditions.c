@@ -105,18 +105,17 @@ static int find_metric(const struct rps_watch_condition *condition, const struct
                        struct rps_error *err)
 {
     struct rps_suggestion suggestion = {.typed = condition->name};
-    char question[256], known[400] = "";
+    char question[256], known[400];
+    int found = rps_plan_metric(plan, condition->name);
 
-    for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, condition->name) == 0)
-            return m;
+    if (found >= 0)
+        return found;
+    for (int m = 0; m < plan->metric_count; m++)
         rps_suggestion_consider(&suggestion, plan->metric[m].name);
-        snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", m > 0 ? ", " : "",
-                 plan->metric[m].name);
-    }
     return rps_error_set(err, RPS_USAGE, "'%s': the run has no metric '%s'; %sthere are %s",
                          condition->text, condition->name,
-                         rps_suggestion_question(&suggestion, question, sizeof(question)), known);
+                         rps_suggestion_question(&suggestion, question, sizeof(question)),
+                         rps_plan_metric_names(plan, known, sizeof(known)));
 }
 
 static int look_at_metric(struct rps_watch_condition *condition, const struct rps_watch_view *view,

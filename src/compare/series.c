@@ -57,20 +57,10 @@ static int compare_worths(const void *a, const void *b)
     return x->figure < y->figure ? -1 : 1;
 }
 
-/* The plan's metric by its name, or -1. */
-static int metric_of(const struct rps_plan *plan, const char *name)
-{
-    for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, name) == 0)
-            return m;
-    }
-    return -1;
-}
-
 /* Metrics that a plot of a run would draw as well; CPU use has a panel by read_plan. */
 static int has_panel(const struct rps_plan *plan, const struct rps_comparison_figure *figure)
 {
-    int m = metric_of(plan, figure->name);
+    int m = rps_plan_metric(plan, figure->name);
 
     return m >= 0 && plan->metric[m].panel[0] != '\0';
 }
@@ -147,7 +137,7 @@ static int read_plan(const struct rps_comparison_run *run, struct rps_plan **ret
     struct rps_metric *metric;
     int result = rps_reader_plan(run->reader, run->run_id, ret, err);
 
-    if (result == 0 && metric_of(*ret, RPS_COLLECT_CPU_USE) >= 0)
+    if (result == 0 && rps_plan_metric(*ret, RPS_COLLECT_CPU_USE) >= 0)
         return 0;
     if (result == 0)
         result =
@@ -179,7 +169,7 @@ static int bin_run(const struct rps_comparison *comparison, struct rps_compariso
     while (rps_walk_next(&walk, &result, err))
         rps_bins_add(bins, walk.period);
     for (size_t f = 0; f < series->figure_count && result == 0; f++) {
-        int metric = metric_of(plan, comparison->figure[series->figure[f]].name);
+        int metric = rps_plan_metric(plan, comparison->figure[series->figure[f]].name);
 
         if (metric >= 0)
             result = rps_bins_series(bins, metric, &line->series[f], err);
@@ -213,7 +203,7 @@ static int keep_figures(const struct rps_comparison *comparison,
     if (!metric)
         return rps_error_memory(err);
     for (size_t f = 0; f < series->figure_count; f++) {
-        int m = metric_of(series->plan, comparison->figure[series->figure[f]].name);
+        int m = rps_plan_metric(series->plan, comparison->figure[series->figure[f]].name);
 
         if (m >= 0)
             metric[f] = series->plan->metric[m];

@@ -110,9 +110,7 @@ static int merge_series(const struct rps_picture *picture, const struct rps_seri
 
     for (int i = 0; i < count; i++)
         total += series[i].count;
-    sample = calloc(total > 0 ? total : 1, sizeof(*sample));
-    if (!sample)
-        return rps_error_memory(err);
+    sample = rps_arena_get(picture->arena, total, sizeof(*sample));
     for (int i = 0; i < count; i++) {
         for (size_t k = 0; k < series[i].count; k++, used++) {
             double share = (series[i].position[k] - picture->from) / (picture->to - picture->from);
@@ -130,7 +128,6 @@ static int merge_series(const struct rps_picture *picture, const struct rps_seri
         add_column(ret, &sample[begin], end - begin);
         begin = end;
     }
-    free(sample);
     return result;
 }
 
@@ -138,14 +135,13 @@ int rps_picture_merge_lines(struct rps_picture *picture, struct rps_series *seri
                             struct rps_error *err)
 {
     size_t metrics = (size_t)picture->plan->metric_count;
-    struct rps_series *merged = calloc(metrics + 1, sizeof(*merged));
-    int result = merged ? 0 : rps_error_memory(err);
+    struct rps_series *merged = rps_arena_get(picture->arena, metrics, sizeof(*merged));
+    int result = 0;
 
     for (size_t m = 0; m < metrics && result == 0; m++)
         result = merge_series(picture, &series[m * (size_t)count], count, &merged[m], err);
     for (size_t i = 0; i < metrics * (size_t)count; i++)
         rps_series_free(&series[i]);
-    free(series);
     picture->series = merged;
     picture->line_count = 1;
     return result;

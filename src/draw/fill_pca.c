@@ -157,10 +157,10 @@ static void choose_signals(const struct rps_components *components, size_t *ret,
 /* The label of a metric where the signal is one; its own name else. */
 static const char *signal_label(const struct rps_picture *picture, const char *name)
 {
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        if (strcmp(picture->plan->metric[m].name, name) == 0)
-            return picture->plan->metric[m].label;
-    }
+    int m = rps_plan_metric(picture->plan, name);
+
+    if (m >= 0)
+        return picture->plan->metric[m].label;
     return strcmp(name, "cpu_use") == 0 ? "CPU use" : name;
 }
 
@@ -245,19 +245,16 @@ int rps_picture_fill_pca(struct rps_picture *picture, struct rps_reader *reader,
     };
     const struct rps_run_at at = {reader, picture->run.run_id};
     struct rps_run_components found;
-    int result = 0;
 
-    if (rps_run_components_find(&at, &wanted, 2, &found, err) < 0)
+    if (rps_run_components_find(picture->arena, &at, &wanted, 2, &found, err) < 0)
         return RPS_FAILED;
     picture->height =
         options->height > 0 ? options->height : (int)(PCA_SHAPE * (double)picture->width);
     if (found.components.component_count < 2)
-        result = rps_error_set(err, RPS_FAILED,
-                               "the metrics of run %lld all say the same: there are not two "
-                               "components to draw",
-                               (long long)picture->run.run_id);
-    else
-        *ret = draw_found(picture, &found);
-    rps_run_components_free(&found);
-    return result;
+        return rps_error_set(err, RPS_FAILED,
+                             "the metrics of run %lld all say the same: there are not two "
+                             "components to draw",
+                             (long long)picture->run.run_id);
+    *ret = draw_found(picture, &found);
+    return 0;
 }

@@ -49,11 +49,9 @@ static double spread_of(const struct grid *grid, size_t row, int label)
 
 static int is_wanted(const struct rps_picture *picture, const char *name)
 {
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        if (strcmp(picture->plan->metric[m].name, name) == 0)
-            return picture->chosen[m];
-    }
-    return 1; /* CPU use */
+    int m = rps_plan_metric(picture->plan, name);
+
+    return m < 0 || picture->chosen[m]; /* CPU use is none */
 }
 
 /* Has any label a value of it, and not always nought? */
@@ -289,18 +287,16 @@ int rps_picture_profile(const struct rps_picture *picture, struct rps_reader *re
 
     const struct rps_phases *phases = picture->has_phases ? &picture->phases : &one;
     struct rps_part_shares shares = {0};
-    int result = rps_profile_run(reader, picture->run.run_id, options->from_ns, options->to_ns,
-                                 &options->cpus, phases, ret, err);
+    int result = rps_profile_run(picture->arena, reader, picture->run.run_id, options->from_ns,
+                                 options->to_ns, &options->cpus, phases, ret, err);
 
     if (result < 0)
         return result;
     if (picture->has_phases && options->code != RPS_PLOT_CODE_NONE)
         result = rps_part_shares_of_labels(picture->arena, reader, picture->run.run_id, phases,
                                            &options->cpus, &shares, err);
-    if (result < 0) {
-        rps_profile_free(ret);
+    if (result < 0)
         return result;
-    }
     rps_profile_place(ret, &shares);
     rps_profile_code(ret, &shares);
     return 0;
@@ -312,7 +308,6 @@ int rps_picture_fill_phases(struct rps_picture *picture, struct rps_reader *read
 {
     struct rps_profile profile = {0};
     struct grid grid = {.profile = &profile};
-    int result = 0;
 
     if (!picture->has_phases)
         return rps_error_set(err, RPS_FAILED,
@@ -329,10 +324,8 @@ int rps_picture_fill_phases(struct rps_picture *picture, struct rps_reader *read
     choose_rows(picture, options, &grid);
     choose_columns(picture, &grid);
     if (grid.rows == 0 || grid.columns == 0)
-        result = rps_error_set(err, RPS_FAILED, "no metric of run %lld has a value there",
-                               (long long)picture->run.run_id);
-    else
-        *ret = draw_grid(picture, &grid);
-    rps_profile_free(&profile);
-    return result;
+        return rps_error_set(err, RPS_FAILED, "no metric of run %lld has a value there",
+                             (long long)picture->run.run_id);
+    *ret = draw_grid(picture, &grid);
+    return 0;
 }

@@ -54,19 +54,10 @@ static double separation(const struct rps_profile *profile, size_t f, size_t g)
     return sum;
 }
 
-static int metric_of(const struct rps_picture *picture, const char *name)
-{
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        if (strcmp(picture->plan->metric[m].name, name) == 0)
-            return m;
-    }
-    return -1;
-}
-
 /* The figures of the profile that are metrics which are looked at, and have a value. */
 static int usable(const struct rps_picture *picture, const struct rps_profile *profile, size_t f)
 {
-    int m = metric_of(picture, profile->figure[f].name);
+    int m = rps_plan_metric(picture->plan, profile->figure[f].name);
 
     return m >= 0 && picture->chosen[m] && isfinite(profile->figure[f].whole);
 }
@@ -86,8 +77,8 @@ static void choose_pair(const struct rps_picture *picture, const struct rps_prof
             found = separation(profile, f, g);
             if (found > best * (1 + 1e-9)) {
                 best = found;
-                ret[0] = metric_of(picture, profile->figure[f].name);
-                ret[1] = metric_of(picture, profile->figure[g].name);
+                ret[0] = rps_plan_metric(picture->plan, profile->figure[f].name);
+                ret[1] = rps_plan_metric(picture->plan, profile->figure[g].name);
             }
         }
     }
@@ -114,7 +105,7 @@ static int choose(struct rps_picture *picture, struct rps_reader *reader,
 
     if (options->metric_count == 2) {
         for (int i = 0; i < 2; i++)
-            ret[i] = metric_of(picture, options->metric[i]);
+            ret[i] = rps_plan_metric(picture->plan, options->metric[i]);
         return 0;
     }
     ret[0] = ret[1] = -1;
@@ -126,7 +117,6 @@ static int choose(struct rps_picture *picture, struct rps_reader *reader,
         if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
             return RPS_FAILED;
         choose_pair(picture, &profile, ret);
-        rps_profile_free(&profile);
     }
     if (ret[1] < 0)
         return rps_error_set(err, RPS_FAILED,

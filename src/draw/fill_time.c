@@ -248,7 +248,6 @@ static int read_words(struct rps_picture *picture, struct rps_reader *reader,
     if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
         return RPS_FAILED;
     rps_picture_choose_words(picture, &profile, options);
-    rps_profile_free(&profile);
     return 0;
 }
 

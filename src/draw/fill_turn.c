@@ -59,7 +59,7 @@ static void take_turn(struct rps_picture *picture)
     rps_series_free(&picture->duty);
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
-    rps_run_regions_free(&picture->regions);
+    picture->regions.count = 0;
 }
 
 /* Words are of what is in the turn. */
@@ -95,7 +95,6 @@ int rps_picture_fill_turn(struct rps_picture *picture, struct rps_reader *reader
                           struct rps_error *err)
 {
     struct rps_profile profile;
-    int result;
 
     picture->turn = picture->has_phases ? choose_loop(picture) : NULL;
     if (!picture->turn)
@@ -108,16 +107,13 @@ int rps_picture_fill_turn(struct rps_picture *picture, struct rps_reader *reader
     picture->clock = 0;
     picture->from = 0;
     picture->to = picture->turn->length / RPS_NS_PER_S;
-    if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
+    if (rps_picture_profile(picture, reader, options, &profile, err) < 0 ||
+        rps_picture_bin(picture, TURN_BINS, err) < 0)
         return RPS_FAILED;
-    result = rps_picture_bin(picture, TURN_BINS, err);
-    if (result == 0) {
-        take_turn(picture);
-        leave_others_out(picture->turn, &profile);
-        rps_picture_choose_words(picture, &profile, options);
-        rps_picture_fit(picture, options);
-        *ret = rps_picture_draw_panels(picture, remark_of(picture));
-    }
-    rps_profile_free(&profile);
-    return result;
+    take_turn(picture);
+    leave_others_out(picture->turn, &profile);
+    rps_picture_choose_words(picture, &profile, options);
+    rps_picture_fit(picture, options);
+    *ret = rps_picture_draw_panels(picture, remark_of(picture));
+    return 0;
 }

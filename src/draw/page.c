@@ -198,11 +198,6 @@ int rps_page_run_read(struct rps_page_run *run, struct rps_picture *picture,
     return result;
 }
 
-void rps_page_run_free(struct rps_page_run *run)
-{
-    rps_profile_free(&run->profile);
-}
-
 int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *reader,
                    const struct rps_plot_options *options, struct rps_error *err)
 {
@@ -218,8 +213,5 @@ int rps_page_write(FILE *out, struct rps_picture *picture, struct rps_reader *re
                                   .context = &run};
     int result = rps_page_run_read(&run, picture, reader, options, err);
 
-    if (result == 0)
-        result = rps_page_fill(&page, err);
-    rps_page_run_free(&run);
-    return result;
+    return result == 0 ? rps_page_fill(&page, err) : result;
 }

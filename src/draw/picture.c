@@ -8,11 +8,11 @@
 #include "rpistat/picture.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "rpistat/rotation.h"
+#include "rpistat/text.h"
 
 #define PICTURE_WIDTH        1200
 #define PICTURE_PANEL_HEIGHT 160
@@ -42,47 +42,40 @@ struct rps_walk rps_picture_walk(const struct rps_picture *picture)
 }
 
 /* Widen the picture by what was recorded on a CPU in a stretch. */
-static int widen(struct rps_picture *picture, int32_t cpu, double start_s, double end_s,
-                 uint64_t from_cycle, uint64_t to_cycle, struct rps_error *err)
+static void widen(struct rps_picture *picture, int32_t cpu, double start_s, double end_s,
+                  uint64_t from_cycle, uint64_t to_cycle)
 {
     int by_time = picture->axis == RPS_AXIS_TIME;
 
     picture->from = fmin(picture->from, by_time ? start_s : (double)from_cycle);
     picture->to = fmax(picture->to, by_time ? end_s : (double)to_cycle);
     if (by_time || (side_by_side(picture) && cpu != picture->cpu_series.cpu[0]))
-        return 0;
-    if (picture->cycle_map.count == 0 &&
-        rps_cycle_map_add(&picture->cycle_map, start_s, (double)from_cycle, err) < 0)
-        return RPS_FAILED;
-    return rps_cycle_map_add(&picture->cycle_map, end_s, (double)to_cycle, err);
+        return;
+    if (picture->cycle_map.count == 0)
+        rps_cycle_map_add(picture, start_s, (double)from_cycle);
+    rps_cycle_map_add(picture, end_s, (double)to_cycle);
 }
 
-static int widen_by_block(struct rps_picture *picture, struct rps_rotation *block,
-                          struct rps_error *err)
+static void widen_by_block(struct rps_picture *picture, struct rps_rotation *block)
 {
-    int result;
-
-    if (block->tally.periods == 0)
-        return 0;
-    result = widen(picture, block->cpu, (double)block->tally.start_ns / 1e9,
-                   (double)block->tally.end_ns / 1e9, block->from_cycle, block->to_cycle, err);
+    if (block->tally.periods > 0)
+        widen(picture, block->cpu, (double)block->tally.start_ns / 1e9,
+              (double)block->tally.end_ns / 1e9, block->from_cycle, block->to_cycle);
     rps_rotation_reset(block);
-    return result;
 }
 
 /* `block` is of a coarser level, whose rows overlap. */
-static int widen_by_period(struct rps_picture *picture, const struct rps_period *period,
-                           struct rps_rotation *block, struct rps_error *err)
+static void widen_by_period(struct rps_picture *picture, const struct rps_period *period,
+                            struct rps_rotation *block)
 {
-    if (rps_rotation_ends(block, period) && widen_by_block(picture, block, err) < 0)
-        return RPS_FAILED;
-    if (period->level > 0) {
+    if (rps_rotation_ends(block, period))
+        widen_by_block(picture, block);
+    if (period->level > 0)
         rps_rotation_add(block, period);
-        return 0;
-    }
-    return widen(picture, period->cpu, (double)period->start_ns / 1e9,
-                 (double)rps_period_end_ns(period) / 1e9, period->cycle - period->cycles,
-                 period->cycle, err);
+    else
+        widen(picture, period->cpu, (double)period->start_ns / 1e9,
+              (double)rps_period_end_ns(period) / 1e9, period->cycle - period->cycles,
+              period->cycle);
 }
 
 static int walk_range(struct rps_picture *picture, struct rps_error *err)
@@ -92,9 +85,9 @@ static int walk_range(struct rps_picture *picture, struct rps_error *err)
     int result = rps_rotation_init(&block, picture->plan, err);
 
     while (rps_walk_next(&walk, &result, err))
-        result = widen_by_period(picture, walk.period, &block, err);
+        widen_by_period(picture, walk.period, &block);
     if (result == 0)
-        result = widen_by_block(picture, &block, err);
+        widen_by_block(picture, &block);
     rps_rotation_free(&block);
     return result;
 }
@@ -123,22 +116,14 @@ static int read_range(struct rps_picture *picture, const struct rps_plot_options
 
 static int choose_named(struct rps_picture *picture, const char *name, struct rps_error *err)
 {
-    char known[512] = "";
-    size_t used = 0;
+    int m = rps_plan_metric(picture->plan, name);
+    char known[512];
 
-    for (int m = 0; m < picture->plan->metric_count; m++) {
-        const char *metric = picture->plan->metric[m].name;
-
-        if (strcmp(metric, name) == 0) {
-            picture->chosen[m] = 1;
-            return 0;
-        }
-        if (used + strlen(metric) + 8 < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
-                                     metric);
-        else if (used + 8 < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, ", ...");
+    if (m >= 0) {
+        picture->chosen[m] = 1;
+        return 0;
     }
+    rps_plan_metric_names(picture->plan, known, sizeof(known));
     return rps_error_set(err, RPS_USAGE, "--metric: run %lld has no metric '%s'; there are %s",
                          (long long)picture->run.run_id, name, known[0] ? known : "none");
 }
@@ -146,8 +131,7 @@ static int choose_named(struct rps_picture *picture, const char *name, struct rp
 static int choose_panel(struct rps_picture *picture, const char *text, struct rps_error *err)
 {
     const struct rps_plan *plan = picture->plan;
-    char known[512] = "";
-    size_t used = 0;
+    char known[512] = "", quoted[RPS_NAME_SIZE + 3];
     int found = 0;
 
     for (int m = 0; m < plan->metric_count; m++) {
@@ -159,9 +143,8 @@ static int choose_panel(struct rps_picture *picture, const char *text, struct rp
         }
         if (m > 0 && strcmp(title, rps_picture_panel_title(&plan->metric[m - 1])) == 0)
             continue;
-        if (used + strlen(title) + 12 < sizeof(known))
-            used += (size_t)snprintf(known + used, sizeof(known) - used, "%s'%s'", used ? ", " : "",
-                                     title);
+        snprintf(quoted, sizeof(quoted), "'%s'", title);
+        rps_text_list(known, sizeof(known), quoted);
     }
     if (found)
         return 0;
@@ -176,9 +159,7 @@ static int choose_metrics(struct rps_picture *picture, const struct rps_plot_opt
     int metrics = picture->plan->metric_count, result = 0;
 
     picture->named = options->metric_count + options->panel_count > 0;
-    picture->chosen = calloc((size_t)metrics + 1, sizeof(*picture->chosen));
-    if (!picture->chosen)
-        return rps_error_memory(err);
+    picture->chosen = rps_arena_get(picture->arena, (size_t)metrics, sizeof(*picture->chosen));
     for (int m = 0; m < metrics && !picture->named; m++)
         picture->chosen[m] = picture->plan->metric[m].panel[0] != '\0';
     for (size_t i = 0; i < options->metric_count && result == 0; i++)
@@ -315,13 +296,6 @@ static int bin_period(struct binning *binning, const struct rps_period *period,
     return 0;
 }
 
-static void free_series(struct rps_series *series, size_t count)
-{
-    for (size_t i = 0; series && i < count; i++)
-        rps_series_free(&series[i]);
-    free(series);
-}
-
 static int read_series(struct rps_picture *picture, struct rps_error *err)
 {
     size_t metrics = (size_t)picture->plan->metric_count;
@@ -333,9 +307,8 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
                     : side_by_side(picture) ? picture->cpu_series.count
                                             : 1;
     binning.multiplexed = picture->plan->set_count > 1 && !rps_run_is_import(&picture->run);
-    binning.series = calloc(metrics * (size_t)binning.lines + 1, sizeof(*binning.series));
-    if (!binning.series)
-        return rps_error_memory(err);
+    binning.series =
+        rps_arena_get(picture->arena, metrics * (size_t)binning.lines, sizeof(*binning.series));
     while (rps_walk_next(&walk, &result, err))
         result = bin_period(&binning, walk.period, err);
     if (result == 0)
@@ -401,13 +374,12 @@ static int panel_is_zero(const struct rps_picture *picture, int metric)
 }
 
 /* Panels of nothing but zeros that nobody asked for become a line of names, unless all are. */
-static int fold_zeros(struct rps_picture *picture, struct rps_error *err)
+static void fold_zeros(struct rps_picture *picture)
 {
     int metrics = picture->plan->metric_count, panels = 0, drawn = 0;
-    int *place = calloc(2 * (size_t)metrics + 1, sizeof(*place)), *zero = place + metrics;
+    int *place = rps_arena_get(picture->arena, 2 * (size_t)metrics, sizeof(*place));
+    int *zero = place + metrics;
 
-    if (!place)
-        return rps_error_memory(err);
     for (int m = 0; m < metrics; m++) {
         zero[m] = picture->panel[m] >= 0 && panel_is_zero(picture, m);
         drawn += picture->panel[m] >= 0 && !zero[m];
@@ -420,12 +392,10 @@ static int fold_zeros(struct rps_picture *picture, struct rps_error *err)
         if (*panel >= 0)
             *panel = zero[m] ? RPS_PICTURE_ZERO : place[*panel] - 1;
     }
-    free(place);
     if (drawn > 0) {
         picture->panel_count = panels;
         rps_picture_name_zeros(picture);
     }
-    return 0;
 }
 
 /* The highest value of a metric that is drawn; of others -INFINITY. */
@@ -444,13 +414,11 @@ static double peak_of(const struct rps_picture *picture, int metric)
 
 /* Of an import's panel with more lines than there are colours, as of many processes, those that reach
  * highest are drawn. */
-static int leave_low(struct rps_picture *picture, struct rps_error *err)
+static void leave_low(struct rps_picture *picture)
 {
     int metrics = picture->plan->metric_count;
-    double *peak = calloc((size_t)metrics + 1, sizeof(*peak));
+    double *peak = rps_arena_get(picture->arena, (size_t)metrics, sizeof(*peak));
 
-    if (!peak)
-        return rps_error_memory(err);
     for (int m = 0; m < metrics; m++)
         peak[m] = peak_of(picture, m);
     for (int panel = 0; panel < picture->panel_count && rps_run_is_import(&picture->run); panel++) {
@@ -465,8 +433,6 @@ static int leave_low(struct rps_picture *picture, struct rps_error *err)
             picture->panel[lowest] = RPS_PICTURE_LOW;
         }
     }
-    free(peak);
-    return 0;
 }
 
 int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_error *err)
@@ -476,9 +442,7 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     picture->bin_count = bin_count > 0 ? bin_count : bins_across(picture);
     rps_cpu_series_choose_bins(
         &picture->cpu_series, picture->bin_count * (picture->turn ? picture->turn->turn_count : 1));
-    picture->panel = calloc(metrics + 1, sizeof(*picture->panel));
-    if (!picture->panel)
-        return rps_error_memory(err);
+    picture->panel = rps_arena_get(picture->arena, metrics, sizeof(*picture->panel));
     if (read_series(picture, err) < 0)
         return RPS_FAILED;
     if (picture->apart && picture->line_count > PICTURE_BAND_LINES)
@@ -486,8 +450,10 @@ int rps_picture_bin(struct rps_picture *picture, size_t bin_count, struct rps_er
     for (int m = 0; m < picture->plan->metric_count; m++)
         picture->panel[m] =
             picture->chosen[m] && metric_has_data(picture, m) ? panel_of(picture, m) : -1;
-    if (!picture->named && (fold_zeros(picture, err) < 0 || leave_low(picture, err) < 0))
-        return RPS_FAILED;
+    if (!picture->named) {
+        fold_zeros(picture);
+        leave_low(picture);
+    }
     if (picture->panel_count == 0)
         picture->panel_count = 1;
     picture->panel_total = picture->panel_count;
@@ -559,16 +525,10 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 
 void rps_picture_free(struct rps_picture *picture)
 {
-    if (picture->plan)
-        free_series(picture->series,
-                    (size_t)picture->plan->metric_count * (size_t)picture->line_count);
+    for (int i = 0; picture->plan && i < picture->plan->metric_count * picture->line_count; i++)
+        rps_series_free(&picture->series[i]);
     rps_series_free(&picture->duty);
-    free(picture->panel);
-    free(picture->chosen);
-    free(picture->cycle_map.time_s);
-    free(picture->cycle_map.cycle);
     rps_phase_levels_free(&picture->levels);
-    rps_run_regions_free(&picture->regions);
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
     rps_cpu_series_free(&picture->cpu_series);

@@ -22,16 +22,14 @@
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* Regions become rows; in characters there is no place for these, and their marks stay marks. */
-static int take_regions(struct rps_picture *picture, const struct rps_plot_options *options,
-                        struct rps_error *err)
+static void take_regions(struct rps_picture *picture, const struct rps_plot_options *options)
 {
     size_t kept = 0;
 
     if (picture->characters)
-        return 0;
-    if (rps_run_regions_find(&picture->marks, options->from_ns, options->to_ns, &picture->regions,
-                             err) < 0)
-        return RPS_FAILED;
+        return;
+    picture->regions =
+        rps_run_regions_find(picture->arena, &picture->marks, options->from_ns, options->to_ns);
     rps_run_regions_keep_longest(&picture->regions, REGIONS_MOST);
     while (picture->regions.count > 0 &&
            picture->regions.region[picture->regions.count - 1].spans.count == 0)
@@ -43,31 +41,28 @@ static int take_regions(struct rps_picture *picture, const struct rps_plot_optio
             picture->marks.note[kept++] = picture->marks.note[i];
     }
     picture->marks.count = kept;
-    return 0;
 }
 
 /* Bursts are a row like a region's. */
-static int take_bursts(struct rps_picture *picture, struct rps_error *err)
+static void take_bursts(struct rps_picture *picture)
 {
     const struct rps_phases *phases = &picture->phases;
     struct rps_bursts bursts =
         picture->characters ? (struct rps_bursts){0} : rps_bursts_find(picture->arena, phases);
     struct rps_run_regions *regions = &picture->regions;
-    struct rps_run_region *more, burst = {.entered = bursts.count, .marked = bursts.count};
+    struct rps_run_region *row, burst = {
+                                    .name = "bursts",
+                                    .entered = bursts.count,
+                                    .marked = bursts.count,
+                                };
 
     if (bursts.count == 0)
-        return 0;
-    more = rps_array_grow(regions->region, regions->count, sizeof(*more));
-    if (!more)
-        return rps_error_memory(err);
-    regions->region = more;
-    burst.name = strdup("bursts");
-    burst.spans.span = calloc(bursts.count, sizeof(*burst.spans.span));
-    if (!burst.name || !burst.spans.span) {
-        free(burst.name);
-        free(burst.spans.span);
-        return rps_error_memory(err);
-    }
+        return;
+    row = rps_arena_get(picture->arena, regions->count + 1, sizeof(*row));
+    if (regions->count > 0)
+        memcpy(row, regions->region, regions->count * sizeof(*row));
+    regions->region = row;
+    burst.spans.span = rps_arena_get(picture->arena, bursts.count, sizeof(*burst.spans.span));
     for (size_t i = 0; i < bursts.count; i++) {
         struct rps_span *span = &burst.spans.span[burst.spans.count++];
 
@@ -76,7 +71,6 @@ static int take_bursts(struct rps_picture *picture, struct rps_error *err)
         burst.time_ns += span->end_ns - span->start_ns;
     }
     regions->region[regions->count++] = burst;
-    return 0;
 }
 
 int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *reader,
@@ -85,9 +79,9 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
     int64_t run_id = picture->run.run_id;
 
     if (rps_reader_marks(reader, run_id, &picture->marks, err) < 0 ||
-        rps_reader_gaps(reader, run_id, &picture->gaps, err) < 0 ||
-        take_regions(picture, options, err) < 0)
+        rps_reader_gaps(reader, run_id, &picture->gaps, err) < 0)
         return RPS_FAILED;
+    take_regions(picture, options);
     if (options->no_phases)
         return 0;
     if (options->phases) {
@@ -101,7 +95,8 @@ int rps_picture_read_phases(struct rps_picture *picture, struct rps_reader *read
     if (picture->has_phases <= 0)
         return picture->has_phases;
     picture->phases = *rps_phase_levels_shown(&picture->levels);
-    return take_bursts(picture, err);
+    take_bursts(picture);
+    return 0;
 }
 
 /* Keep every second knot. */
@@ -117,24 +112,22 @@ static void halve(struct rps_cycle_map *cycle_map)
     cycle_map->stride *= 2;
 }
 
-int rps_cycle_map_add(struct rps_cycle_map *cycle_map, double time_s, double cycle,
-                      struct rps_error *err)
+void rps_cycle_map_add(struct rps_picture *picture, double time_s, double cycle)
 {
+    struct rps_cycle_map *cycle_map = &picture->cycle_map;
+
     if (!cycle_map->room) {
-        cycle_map->time_s = calloc(CYCLE_MAP_ROOM, sizeof(double));
-        cycle_map->cycle = calloc(CYCLE_MAP_ROOM, sizeof(double));
-        if (!cycle_map->time_s || !cycle_map->cycle)
-            return rps_error_memory(err);
+        cycle_map->time_s = rps_arena_get(picture->arena, CYCLE_MAP_ROOM, sizeof(double));
+        cycle_map->cycle = rps_arena_get(picture->arena, CYCLE_MAP_ROOM, sizeof(double));
         cycle_map->room = CYCLE_MAP_ROOM;
         cycle_map->stride = 1;
     }
     if (cycle_map->seen++ % cycle_map->stride != 0)
-        return 0;
+        return;
     if (cycle_map->count == cycle_map->room)
         halve(cycle_map);
     cycle_map->time_s[cycle_map->count] = time_s;
     cycle_map->cycle[cycle_map->count++] = cycle;
-    return 0;
 }
 
 static int is_before_time(const void *at_s, const void *time_s)

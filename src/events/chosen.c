@@ -172,15 +172,6 @@ int rps_plan_from_events(const char *const *group, int count, struct rps_plan **
 
 /* --- --metric --------------------------------------------------------------------------------- */
 
-static bool has_metric(const struct rps_plan *plan, const char *name)
-{
-    for (int i = 0; i < plan->metric_count; i++) {
-        if (strcmp(plan->metric[i].name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
 struct lookup {
     struct rps_plan *plan;
     bool missing; /* the last name that was asked for is none of the plan's */
@@ -199,18 +190,12 @@ static int look_up(void *context, const char *name)
 static void add_names(const struct rps_plan *plan, struct rps_error *err)
 {
     char names[320] = "", message[sizeof(err->message)];
-    size_t length = 0;
 
     for (int i = 0; i < rps_plan_operand_count(plan); i++) {
         const char *name = rps_plan_operand_name(plan, i);
 
-        if (length + strlen(name) + 8 >= sizeof(names)) {
-            snprintf(names + length, sizeof(names) - length, ", ...");
-            break;
-        }
         if (*name)
-            length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
-                                       length ? ", " : "", name);
+            rps_text_list(names, sizeof(names), name);
     }
     memcpy(message, err->message, sizeof(message));
     rps_error_write(err, "%s; there are %s", message, names);
@@ -265,7 +250,7 @@ int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_err
     }
     memcpy(metric.panel, metric.label, sizeof(metric.panel));
     snprintf(metric.explain, sizeof(metric.explain), "%s", metric.formula_text);
-    if (has_metric(plan, metric.name))
+    if (rps_plan_metric(plan, metric.name) >= 0)
         return rps_error_set(err, RPS_USAGE,
                              "there is already a metric called %s: give this one "
                              "another name",
@@ -295,7 +280,7 @@ static int add_rate(struct rps_plan *plan, const struct rps_event *event, struct
     struct rps_metric metric = {.unit = ""};
 
     snprintf(metric.name, sizeof(metric.name), "%.50s_rate", event->name);
-    for (int i = 2; has_metric(plan, metric.name); i++)
+    for (int i = 2; rps_plan_metric(plan, metric.name) >= 0; i++)
         snprintf(metric.name, sizeof(metric.name), "%.45s_rate_%d", event->name, i);
     snprintf(metric.formula_text, sizeof(metric.formula_text),
              is_time ? "100 * '%s' / (seconds * 1000000000)" : "'%s' / seconds", event->name);

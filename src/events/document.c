@@ -223,15 +223,13 @@ static char *next_line(char *buffer, int size, void *context)
 static int find_field(struct rps_document_reader *reader, const char *key)
 {
     char known[128] = "";
-    size_t length = 0;
 
     for (int i = 0; i < RPS_KEY_COUNT; i++) {
         if (!(rps_section_fields[i].kinds & RPS_SECTION_BIT(reader->draft.kind)))
             continue;
         if (strcmp(rps_section_fields[i].key, key) == 0)
             return i;
-        length += (size_t)snprintf(known + length, sizeof(known) - length, "%s%s",
-                                   length ? ", " : "", rps_section_fields[i].key);
+        rps_text_list(known, sizeof(known), rps_section_fields[i].key);
     }
     if (reader->draft.kind == RPS_SECTION_NONE)
         rps_document_fail(reader, reader->line, "\"%s\" stands outside of a section", key);

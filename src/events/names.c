@@ -5,6 +5,8 @@
  */
 #include "names.h"
 
+#include "rpistat/text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,10 +208,8 @@ void rps_name_suggest(struct rps_suggestion *suggestion)
 
 char *rps_names_join(const char *const *names, char *ret, size_t size)
 {
-    size_t length = 0;
-
     ret[0] = '\0';
-    for (const char *const *at = names; *at && length < size; at++)
-        length += (size_t)snprintf(ret + length, size - length, "%s%s", length ? ", " : "", *at);
+    for (const char *const *at = names; *at; at++)
+        rps_text_list(ret, size, *at);
     return ret;
 }

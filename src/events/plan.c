@@ -59,6 +59,23 @@ struct rps_metric *rps_plan_add_metric(struct rps_plan *plan)
     return metric;
 }
 
+int rps_plan_metric(const struct rps_plan *plan, const char *name)
+{
+    for (int m = 0; m < plan->metric_count; m++) {
+        if (strcmp(plan->metric[m].name, name) == 0)
+            return m;
+    }
+    return -1;
+}
+
+char *rps_plan_metric_names(const struct rps_plan *plan, char *ret, size_t size)
+{
+    ret[0] = '\0';
+    for (int m = 0; m < plan->metric_count; m++)
+        rps_text_list(ret, size, plan->metric[m].name);
+    return ret;
+}
+
 void rps_plan_free(struct rps_plan *plan)
 {
     if (!plan)

@@ -139,15 +139,13 @@ static int nothing_to_show(const struct rps_plan *plan, const struct rps_plan *s
                            struct rps_error *err)
 {
     char roles[256] = "";
-    size_t length = 0;
 
     for (int n = 0; n < scenario->set_count; n++) {
-        for (int slot = 0; slot < scenario->set[n].event_count && length < sizeof(roles); slot++) {
+        for (int slot = 0; slot < scenario->set[n].event_count; slot++) {
             const char *spec = scenario->set[n].event[slot].spec;
 
             if (!set_of(spec))
-                length += (size_t)snprintf(roles + length, sizeof(roles) - length, "%s%s",
-                                           length ? ", " : "", spec);
+                rps_text_list(roles, sizeof(roles), spec);
         }
     }
     return rps_error_set(err, RPS_USAGE,

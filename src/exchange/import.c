@@ -60,20 +60,18 @@ static size_t find_recipe(const char *head)
 static int choose_format(const struct rps_import_builder *builder, const char *name,
                          const struct rps_import_format **ret, struct rps_error *err)
 {
-    size_t recipe = name ? RECIPE_COUNT : find_recipe(builder->head);
-    int is_other = !name && (recipe < RECIPE_COUNT || is_export(builder->head));
+    size_t recipe = name ? RECIPE_COUNT : find_recipe(rps_import_head(builder));
+    int is_other = !name && (recipe < RECIPE_COUNT || is_export(rps_import_head(builder)));
     char names[256] = "";
 
     for (size_t i = 0; i < FORMAT_COUNT && !is_other; i++) {
-        size_t length = strlen(names);
-
         *ret = formats[i];
-        if (name ? strcmp(name, formats[i]->name) == 0 : formats[i]->recognises(builder->head))
+        if (name ? strcmp(name, formats[i]->name) == 0
+                 : formats[i]->recognises(rps_import_head(builder)))
             return 0;
-        snprintf(names + length, sizeof(names) - length, "%s%s", i > 0 ? ", " : "",
-                 formats[i]->name);
+        rps_text_list(names, sizeof(names), formats[i]->name);
     }
-    if (!name && strncmp(builder->head, "SQLite format 3", 15) == 0)
+    if (!name && strncmp(rps_import_head(builder), "SQLite format 3", 15) == 0)
         return rps_error_set(err, RPS_FAILED,
                              "%s is a store already, or another database: 'rpistat merge' copies "
                              "the runs of one store into another",
@@ -88,8 +86,8 @@ static int choose_format(const struct rps_import_builder *builder, const char *n
                              "%s is an export of rpistat's, which holds a part of a run: 'rpistat "
                              "merge' copies whole runs from store to store",
                              builder->path);
-    if (!name &&
-        (strncmp(builder->head, "\xff\xfe", 2) == 0 || strncmp(builder->head, "\xfe\xff", 2) == 0))
+    if (!name && (strncmp(rps_import_head(builder), "\xff\xfe", 2) == 0 ||
+                  strncmp(rps_import_head(builder), "\xfe\xff", 2) == 0))
         return rps_error_set(err, RPS_FAILED, "%s is UTF-16: save it as UTF-8", builder->path);
     if (name)
         return rps_error_set(err, RPS_USAGE, "there is no format '%s' to import; there are %s",

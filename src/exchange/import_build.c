@@ -39,7 +39,7 @@ struct rps_import_builder *rps_import_open(FILE *file, const char *path,
     builder->plan = rps_plan_new();
     if (!builder->plan)
         rps_arena_exhausted();
-    builder->line = rps_arena_get(arena, RPS_IMPORT_LINE_MAX + 2, 1);
+    builder->rows = rps_csv_rows_open(arena, file, path, RPS_IMPORT_LINE_MAX, 1);
     return builder;
 }
 
@@ -47,11 +47,7 @@ void rps_import_close(struct rps_import_builder *builder)
 {
     if (!builder)
         return;
-    if (builder->row.is_open)
-        csv_free(&builder->row.parser);
-    free(builder->row.text);
-    free(builder->row.cell);
-    free(builder->row.offset);
+    rps_csv_rows_close(builder->rows);
     rps_plan_free(builder->plan);
     rps_run_free(&builder->run);
     rps_run_free(&builder->again);

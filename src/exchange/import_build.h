@@ -86,11 +86,8 @@ void rps_import_note(const struct rps_import_builder *builder, const char *forma
 int rps_import_refuse(struct rps_import_builder *builder, struct rps_error *err, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 
-/* The next row of the file: its cells, without quotes and outer blanks, until the next call. Empty
- * lines, and those that begin with #, are left out. The separator ' ': cells are words, a date and
- * its time one of them, and "# " begins a header. 1, 0 at the end, negative on error: a line longer
- * than RPS_IMPORT_LINE_MAX, a NUL byte, reading, a quote that is never closed. A last line without an
- * end may be cut off: it is left out, with a note. */
+/* The next row of the file, as rps_csv_rows_next. A last line without an end may be cut off: it is left
+ * out, with a note. */
 int rps_import_cells(struct rps_import_builder *builder, char separator, char *const **ret_cell,
                      size_t *ret_count, struct rps_error *err);
 

@@ -134,7 +134,7 @@ static int is_time(const struct rps_import_table *table, size_t c)
 static void read_comment(struct rps_import_reading *reading)
 {
     const char *head = rps_import_head(reading->builder), *row = rps_import_first_row(head);
-    char text[RPS_IMPORT_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
+    char text[RPS_CSV_HEAD_SIZE / 8], *cell[RPS_IMPORT_COLUMNS_MAX];
     struct rps_import_table *table = reading->table[0];
     const char *comment;
 
@@ -320,15 +320,14 @@ static void note_left_out(const struct rps_import_reading *reading)
 
         for (size_t c = 0; c < table->count && table->rows > 0; c++) {
             const struct rps_import_table_column *column = &table->column[c];
-            size_t used = strlen(text);
 
             if (is_place(table, c) || column->kind == RPS_CELLS_KEY ||
                 rps_import_is_value(column->kind) || column->mapped == RPS_CELLS_SKIP ||
                 column->numbers + column->words == 0 ||
                 (t > 0 && find_column(reading->table[0], column->name)))
                 continue;
-            snprintf(
-                text + used, sizeof(text) - used, "%s%s", used > 0 ? ", " : "",
+            rps_text_list(
+                text, sizeof(text),
                 rps_text_printable(shown, sizeof(shown), rps_import_column_name(table, c, name)));
         }
     }

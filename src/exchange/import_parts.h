@@ -3,14 +3,11 @@
 #ifndef RPISTAT_EXCHANGE_IMPORT_PARTS_H
 #define RPISTAT_EXCHANGE_IMPORT_PARTS_H
 
-#include <csv.h>
-
 #include "import_build.h"
 #include "rpistat/arena.h"
+#include "rpistat/csv_rows.h"
 #include "rpistat/plan.h"
 #include "rpistat/store.h"
-
-#define RPS_IMPORT_HEAD_SIZE 65536
 
 struct rps_import_known_column {
     const char *name, *unit, *panel;
@@ -35,19 +32,6 @@ struct rps_import_track {
     uint8_t has[RPS_IMPORT_COLUMNS_MAX]; /* 1: the file says something of that column on it */
 };
 
-/* Cells of the row that was read last, one behind the other. */
-struct rps_import_row {
-    struct csv_parser parser;
-    int is_open;
-    char separator;
-    char *text; /* owned; each cell with its 0 */
-    size_t size, room;
-    char **cell; /* owned */
-    size_t *offset;
-    size_t count, cell_room;
-    int is_whole, failed;
-};
-
 struct rps_import_builder {
     struct rps_arena *arena; /* of the builder itself, and all that is not said to be owned */
 
@@ -55,11 +39,8 @@ struct rps_import_builder {
     FILE *file;
     const char *path; /* for sentences */
     void (*note)(const char *sentence);
-    char head[RPS_IMPORT_HEAD_SIZE + 1];
-    char *line; /* RPS_IMPORT_LINE_MAX and two bytes */
-    uint64_t line_number;
+    struct rps_csv_rows *rows;
     int is_cut; /* the last line has no end, and that was said */
-    struct rps_import_row row;
 
     /* what the file says */
     struct rps_run run;

@@ -154,7 +154,6 @@ int rps_live_write_data(FILE *out, struct rps_reader *reader, int64_t run_id,
         rps_json_end(&json);
         rps_json_end(&json);
     }
-    rps_page_run_free(&run);
     rps_picture_free(&picture);
     return result;
 }

@@ -120,22 +120,23 @@ static void choose_resolution(struct rps_cpu_series *cpu_series, const struct wa
     options->note(note);
 }
 
-/* Keep to the region that was asked for, which is to be freed after the walk. */
-static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_export_options *options,
-                       struct rps_run_regions *ret, struct rps_error *err)
+/* Keep to the region that was asked for. */
+static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_export_job *job,
+                       struct rps_error *err)
 {
+    const struct rps_export_options *options = job->options;
+    struct rps_run_regions regions;
     struct rps_notes marks = {0};
     int result;
 
     if (!options->region)
         return 0;
     result = rps_reader_marks(cpu_series->reader, cpu_series->run_id, &marks, err);
+    regions = rps_run_regions_find(job->arena, &marks, options->from_ns, options->to_ns);
     if (result == 0)
-        result = rps_run_regions_find(&marks, options->from_ns, options->to_ns, ret, err);
+        result = rps_run_regions_choose(&regions, cpu_series->run_id, options->region, err);
     if (result == 0)
-        result = rps_run_regions_choose(ret, cpu_series->run_id, options->region, err);
-    if (result == 0)
-        result = rps_run_region_keep(cpu_series, &ret->region[0], err);
+        result = rps_run_region_keep(cpu_series, &regions.region[0], err);
     rps_notes_free(&marks);
     return result;
 }
@@ -143,20 +144,18 @@ static int keep_region(struct rps_cpu_series *cpu_series, const struct rps_expor
 static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_error *err)
 {
     const struct rps_export_options *options = walk->job->options;
-    struct rps_run_regions regions = {0};
     struct rps_cpu_series cpu_series;
     struct rps_walk periods = {.series = &cpu_series, .way = options->cpus.way};
     int result = rps_cpu_series_open(&cpu_series, reader, walk->job->run->run_id, options->from_ns,
                                      options->to_ns, &options->cpus, err);
 
     if (result == 0)
-        result = keep_region(&cpu_series, options, &regions, err);
+        result = keep_region(&cpu_series, walk->job, err);
     if (result == 0)
         choose_resolution(&cpu_series, walk);
     while (rps_walk_next(&periods, &result, err))
         result = write_period(walk, periods.period);
     result = end_periods(walk, result, err);
-    rps_run_regions_free(&regions);
     rps_cpu_series_free(&cpu_series);
     return result;
 }
@@ -317,42 +316,16 @@ static int find_phases(const struct rps_export_job *job, struct rps_phase_levels
     return 0;
 }
 
-/* `walk` is the beginning of *follow, where that is not NULL. */
-static int export_run(struct walk *walk, struct follow *follow, struct rps_export_job *job,
-                      struct rps_reader *reader, int64_t run_id, struct rps_error *err)
+/* Of a format that has `part`, that part; of others the periods. `walk` is the beginning of *follow,
+ * where that is not NULL. */
+static int export_run(struct walk *walk, struct follow *follow, int64_t run_id,
+                      const struct rps_part_choice *choice, const struct rps_cpus *cpus,
+                      struct rps_error *err)
 {
+    const struct rps_export_format *format = walk->format;
     struct rps_phase_levels levels = {0};
+    struct rps_export_job *job = walk->job;
     struct rps_plan *plan = NULL;
-    struct rps_run run;
-    int result;
-
-    rps_run_init(&run);
-    job->arena = rps_arena_new();
-    result = rps_reader_run(reader, run_id, &run, err);
-    if (result == 0)
-        result = rps_reader_plan(reader, run_id, &plan, err);
-    job->reader = reader;
-    job->run = &run;
-    job->plan = plan;
-    walk->job = job;
-    if (result == 0 && walk->format->phases && (result = find_phases(job, &levels, err)) > 0)
-        job->phases = rps_phase_levels_shown(&levels);
-    if (result >= 0)
-        result = walk_run(walk, follow, reader, err);
-    rps_phase_levels_free(&levels);
-    rps_plan_free(plan);
-    rps_run_free(&run);
-    rps_arena_free(job->arena);
-    return result;
-}
-
-/* A format that has `part`. */
-static int export_part(const struct rps_export_format *format, struct rps_export_job *job,
-                       int64_t run_id, const struct rps_part_choice *choice,
-                       const struct rps_cpus *cpus, struct rps_error *err)
-{
-    struct walk walk = {.format = format, .job = job};
-    struct rps_phase_levels levels = {0};
     struct rps_run run;
     int result;
 
@@ -360,13 +333,17 @@ static int export_part(const struct rps_export_format *format, struct rps_export
     job->arena = rps_arena_new();
     job->run = &run;
     result = rps_reader_run(job->reader, run_id, &run, err);
+    if (result == 0 && !format->part)
+        result = rps_reader_plan(job->reader, run_id, &plan, err);
+    job->plan = plan;
     if (result == 0 && format->phases && (result = find_phases(job, &levels, err)) > 0)
         job->phases = rps_phase_levels_shown(&levels);
-    if (result >= 0)
-        result = format->part(job, choice, cpus, err);
-    if (result == 0)
-        result = finish(&walk, err);
+    if (result >= 0 && !format->part)
+        result = walk_run(walk, follow, job->reader, err);
+    else if (result >= 0 && (result = format->part(job, choice, cpus, err)) == 0)
+        result = finish(walk, err);
     rps_phase_levels_free(&levels);
+    rps_plan_free(plan);
     rps_run_free(&run);
     rps_arena_free(job->arena);
     return result;
@@ -378,11 +355,9 @@ int rps_export_run(const struct rps_export_format *format, FILE *out, struct rps
     const struct rps_part_choice choice = {
         .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
     struct rps_export_job job = {.out = out, .reader = reader, .options = options};
-    struct walk walk = {.format = format};
 
-    if (format->part)
-        return export_part(format, &job, run_id, &choice, &options->cpus, err);
-    return export_run(&walk, NULL, &job, reader, run_id, err);
+    return export_run(&(struct walk){.format = format, .job = &job}, NULL, run_id, &choice,
+                      &options->cpus, err);
 }
 
 int rps_export_part(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
@@ -391,18 +366,19 @@ int rps_export_part(const struct rps_export_format *format, FILE *out, struct rp
 {
     struct rps_export_job job = {.out = out, .reader = reader};
 
-    return export_part(format, &job, run_id, choice, cpus, err);
+    return export_run(&(struct walk){.format = format, .job = &job}, NULL, run_id, choice, cpus,
+                      err);
 }
 
 int rps_export_follow(const struct rps_export_format *format, FILE *out, struct rps_reader *reader,
                       int64_t run_id, const struct rps_export_options *options,
                       int (*wait)(void *context), void *context, struct rps_error *err)
 {
-    struct rps_export_job job = {.out = out, .options = options};
-    struct follow follow = {.walk = {.format = format},
+    struct rps_export_job job = {.out = out, .reader = reader, .options = options};
+    struct follow follow = {.walk = {.format = format, .job = &job},
                             .wait = wait,
                             .wait_context = context,
                             .from_ns = options->from_ns};
 
-    return export_run(&follow.walk, &follow, &job, reader, run_id, err);
+    return export_run(&follow.walk, &follow, run_id, NULL, NULL, err);
 }

@@ -79,20 +79,18 @@ int rps_export_stretches_find(const struct rps_export_job *job, int64_t from_ns,
                               struct rps_error *err)
 {
     const struct finding finding = {job->arena, from_ns, to_ns, ret};
-    struct rps_run_regions regions = {0};
+    struct rps_run_regions regions;
     struct rps_notes marks = {0};
     int result = rps_reader_marks(job->reader, job->run->run_id, &marks, err);
 
     *ret = (struct rps_export_stretches){0};
     if (result == 0 && job->phases)
         result = add_phases(&finding, job, cpus, err);
-    if (result == 0)
-        result = rps_run_regions_find(&marks, from_ns, to_ns, &regions, err);
     if (result == 0) {
+        regions = rps_run_regions_find(job->arena, &marks, from_ns, to_ns);
         add_regions(&finding, &regions);
         add_marks(&finding, &marks);
     }
-    rps_run_regions_free(&regions);
     rps_notes_free(&marks);
     return result;
 }

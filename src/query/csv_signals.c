@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "csv_table.h"
+#include "rpistat/text.h"
 
 /* Steps of a column are the same up to this part: times are rounded. */
 #define STEP_TOLERANCE 1e-6
@@ -167,17 +168,12 @@ static void name_of(const struct choice *choice, size_t c, char ret[RPS_NAME_SIZ
 static int unknown_name(const struct choice *choice, const char *name, struct rps_error *err)
 {
     char names[NAMES_SIZE] = "", one[RPS_NAME_SIZE];
-    size_t used = 0;
 
     for (size_t c = 0; c < choice->table->column_count; c++) {
         if (!is_numeric(choice, c))
             continue;
-        if (used + RPS_NAME_SIZE + 8 > sizeof(names)) {
-            snprintf(names + used, sizeof(names) - used, ", ...");
-            break;
-        }
         name_of(choice, c, one);
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", one);
+        rps_text_list(names, sizeof(names), one);
     }
     return rps_error_set(err, RPS_USAGE, "%s has no column of numbers '%s'; it has %s",
                          choice->origin, name, names[0] ? names : "none");

@@ -1,34 +1,22 @@
 /*
- * A CSV file as numbers. Cells are libcsv's; separator and decimal mark are guessed from the
- * beginning of the file.
+ * A CSV file as numbers. Separator and decimal mark are guessed from the beginning of the file.
  *
  * Rows are kept side by side as they come, for the number of them is known at the end only.
  */
 #include "csv_table.h"
 
-#include <csv.h>
-#include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "rpistat/csv_rows.h"
 #include "rpistat/text.h"
 
-#define CHUNK_SIZE  65536
-#define CELL_MAX    1048576 /* a longer cell means that quotes do not match */
-#define NUMBER_SIZE 64      /* longer cells are words */
-#define SNIFF_LINES 20
-
-struct parse {
-    struct rps_arena *arena; /* of the table */
-    struct rps_csv_table *table;
-    const char *origin;
-    size_t cell; /* of the row that is being read */
-    int comment; /* the row is one */
-    int failed;
-    struct rps_error *err;
-};
+#define LINE_MAX_BYTES (16 * RPS_CSV_CELL_MAX)
+#define NUMBER_SIZE    64 /* longer cells are words */
+#define SNIFF_LINES    20
 
 /* --- guessing --------------------------------------------------------------------------------- */
 
@@ -124,11 +112,6 @@ void rps_csv_guess(const char *text, size_t size, char *separator, char *decimal
 
 /* --- cells ------------------------------------------------------------------------------------ */
 
-static void *limited_realloc(void *old, size_t size)
-{
-    return size > CELL_MAX ? NULL : realloc(old, size);
-}
-
 /* What programs write for a value that they do not have. */
 static int is_not_observed(const char *text)
 {
@@ -186,164 +169,65 @@ int rps_csv_cell(const char *cell, size_t length, char decimal, double *ret)
     return 1;
 }
 
-/* A further column, while the first row is read. */
-static struct rps_csv_column *add_column(struct parse *parse, const char *cell, size_t length)
-{
-    struct rps_csv_table *table = parse->table;
-    struct rps_csv_column *column;
-    char text[RPS_NAME_SIZE];
+/* --- the table -------------------------------------------------------------------------------- */
 
-    if (table->column_count == RPS_CSV_COLUMNS_MAX) {
-        rps_error_set(parse->err, RPS_FAILED, "%s has more than %d columns: it is no table",
-                      parse->origin, RPS_CSV_COLUMNS_MAX);
-        parse->failed = 1;
-        return NULL;
+static void make_columns(struct rps_arena *arena, struct rps_csv_table *table, char *const *cell)
+{
+    table->column = rps_arena_get(arena, table->column_count, sizeof(*table->column));
+    for (size_t c = 0; c < table->column_count; c++) {
+        struct rps_csv_column *column = &table->column[c];
+
+        snprintf(column->first, sizeof(column->first), "%.*s", (int)sizeof(column->first) - 1,
+                 cell[c]);
+        rps_text_printable(column->first, sizeof(column->first),
+                           rps_arena_text(arena, column->first));
     }
-    table->column =
-        rps_arena_grow(parse->arena, table->column, table->column_count, sizeof(*column));
-    column = &table->column[table->column_count++];
-    length = length < sizeof(text) - 1 ? length : sizeof(text) - 1;
-    memcpy(text, cell, length);
-    text[length] = '\0';
-    rps_text_printable(column->first, sizeof(column->first), text);
-    return column;
 }
 
-/* Room for one row more. */
-static void grow(struct parse *parse)
+/* A row behind those before it: the first says which columns there are. */
+static int take_row(struct rps_arena *arena, struct rps_csv_table *table, char *const *cell,
+                    size_t count, const char *origin, struct rps_error *err)
 {
-    struct rps_csv_table *table = parse->table;
+    size_t row = table->row_count++;
 
-    table->value = rps_arena_grow(parse->arena, table->value, table->row_count,
-                                  table->column_count * sizeof(*table->value));
-}
-
-/* Of the first row only the text is kept until its end: how many columns there are is not known. */
-static void on_cell(void *text, size_t length, void *context)
-{
-    struct parse *parse = context;
-    struct rps_csv_table *table = parse->table;
-    struct rps_csv_column *column;
-    const char *cell = text ? text : "";
-    double value;
-    int kind;
-
-    if (parse->failed || parse->comment)
-        return;
-    if (parse->cell == 0 && length > 0 && cell[0] == '#') {
-        parse->comment = 1;
-        return;
+    if (row == 0) {
+        table->column_count = count;
+        make_columns(arena, table, cell);
     }
-    kind = rps_csv_cell(cell, length, table->decimal, &value);
-    if (table->row_count == 0) {
-        column = add_column(parse, cell, length);
-        if (!column)
-            return;
-        column->first_is_word = kind < 0;
-    } else if (parse->cell < table->column_count) {
-        table->value[table->row_count * table->column_count + parse->cell] = value;
-        table->column[parse->cell].numbers += kind > 0 && isfinite(value);
-        table->column[parse->cell].words += kind < 0;
+    if (count != table->column_count)
+        return rps_error_set(
+            err, RPS_FAILED,
+            "%s is no table: row %zu has %zu cell%s, and the first has %zu; is the "
+            "separator really '%s'?",
+            origin, row + 1, count, count == 1 ? "" : "s", table->column_count,
+            table->separator == '\t' ? "tab" : (char[]){table->separator, '\0'});
+    table->value = rps_arena_grow(arena, table->value, row, count * sizeof(*table->value));
+    for (size_t c = 0; c < count; c++) {
+        double *value = &table->value[row * count + c];
+        int kind = rps_csv_cell(cell[c], strlen(cell[c]), table->decimal, value);
+
+        if (row == 0)
+            table->column[c].first_is_word = kind < 0;
+        table->column[c].numbers += row > 0 && kind > 0 && isfinite(*value);
+        table->column[c].words += row > 0 && kind < 0;
     }
-    parse->cell++;
-}
-
-/* The first row is over: its numbers are read from what was kept of it. */
-static void end_first_row(struct parse *parse)
-{
-    struct rps_csv_table *table = parse->table;
-
-    grow(parse);
-    for (size_t c = 0; c < table->column_count; c++)
-        rps_csv_cell(table->column[c].first, strlen(table->column[c].first), table->decimal,
-                     &table->value[c]);
-}
-
-static void on_row(int terminator, void *context)
-{
-    struct parse *parse = context;
-    struct rps_csv_table *table = parse->table;
-
-    (void)terminator;
-    if (!parse->failed && !parse->comment && parse->cell > 0) {
-        if (table->row_count == 0)
-            end_first_row(parse);
-        if (!parse->failed && parse->cell != table->column_count) {
-            rps_error_set(parse->err, RPS_FAILED,
-                          "%s is no table: row %zu has %zu cell%s, and the first has %zu; is the "
-                          "separator really '%s'?",
-                          parse->origin, table->row_count + 1, parse->cell,
-                          parse->cell == 1 ? "" : "s", table->column_count,
-                          table->separator == '\t' ? "tab" : (char[]){table->separator, '\0'});
-            parse->failed = 1;
-        }
-        table->row_count++;
-        grow(parse);
-    }
-    parse->cell = 0;
-    parse->comment = 0;
-}
-
-/* --- the file --------------------------------------------------------------------------------- */
-
-static int fail_binary(const struct parse *parse)
-{
-    return rps_error_set(parse->err, RPS_FAILED,
-                         "%s is not a text file: a table of numbers is needed, one row an "
-                         "observation, as CSV",
-                         parse->origin);
-}
-
-static int parse_chunk(struct parse *parse, struct csv_parser *parser, const char *text,
-                       size_t size)
-{
-    if (memchr(text, '\0', size))
-        return fail_binary(parse);
-    if (csv_parse(parser, text, size, on_cell, on_row, parse) != size)
-        return rps_error_set(parse->err, RPS_FAILED,
-                             "%s: row %zu has a cell of more than %d bytes; do its quotes match?",
-                             parse->origin, parse->table->row_count + 1, CELL_MAX);
-    return parse->failed ? RPS_FAILED : 0;
-}
-
-static int parse_file(FILE *in, struct parse *parse, const struct rps_csv_options *options,
-                      struct csv_parser *parser)
-{
-    static const char mark[] = "\xef\xbb\xbf"; /* a byte order mark */
-    char text[CHUNK_SIZE];
-    size_t size = fread(text, 1, sizeof(text), in);
-    size_t skip = size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
-    int result;
-
-    parse->table->separator = options->separator;
-    parse->table->decimal = options->decimal;
-    rps_csv_guess(text + skip, size - skip, &parse->table->separator, &parse->table->decimal);
-    csv_set_delim(parser, (unsigned char)parse->table->separator);
-    csv_set_realloc_func(parser, limited_realloc);
-    result = parse_chunk(parse, parser, text + skip, size - skip);
-    while (result == 0 && (size = fread(text, 1, sizeof(text), in)) > 0)
-        result = parse_chunk(parse, parser, text, size);
-    if (result == 0 && ferror(in))
-        result = rps_error_set(parse->err, RPS_FAILED, "cannot read %s: %s", parse->origin,
-                               strerror(errno));
-    if (result == 0) {
-        csv_fini(parser, on_cell, on_row, parse);
-        result = parse->failed ? RPS_FAILED : 0;
-    }
-    return result;
+    return 0;
 }
 
 int rps_csv_table_read(struct rps_arena *arena, FILE *in, const struct rps_csv_options *options,
                        struct rps_csv_table *ret, struct rps_error *err)
 {
-    struct parse parse = {.arena = arena, .table = ret, .origin = options->origin, .err = err};
-    struct csv_parser parser;
-    int result;
+    struct rps_csv_rows *rows = rps_csv_rows_open(arena, in, options->origin, LINE_MAX_BYTES, 0);
+    int result = rps_csv_rows_begin(rows, err);
+    const char *head = rps_csv_rows_head(rows);
+    char *const *cell;
+    size_t count;
 
-    memset(ret, 0, sizeof(*ret));
-    if (csv_init(&parser, 0) != 0)
-        return rps_error_memory(err);
-    result = parse_file(in, &parse, options, &parser);
-    csv_free(&parser);
+    *ret = (struct rps_csv_table){.separator = options->separator, .decimal = options->decimal};
+    rps_csv_guess(head, strlen(head), &ret->separator, &ret->decimal);
+    while (result == 0 &&
+           (result = rps_csv_rows_next(rows, ret->separator, &cell, &count, err)) > 0)
+        result = take_row(arena, ret, cell, count, options->origin, err);
+    rps_csv_rows_close(rows);
     return result;
 }

@@ -204,16 +204,18 @@ static int find_drift(const struct rps_phases *shown, rps_profile_find *profile,
 {
     struct rps_phase phase[TENTHS];
     const struct rps_phases tenths = {.count = TENTHS, .phase = phase, .label_count = TENTHS};
-    struct rps_profile of_tenths = {0};
+    struct rps_arena *arena;
+    struct rps_profile of_tenths;
     int result;
 
     if (shown->phase[shown->count - 1].last - shown->phase[0].first + 1 < TENTHS)
         return 0; /* fewer rows have no tenths */
     make_tenths(shown, phase);
-    result = profile(context, &tenths, &of_tenths, err);
+    arena = rps_arena_new();
+    result = profile(context, arena, &tenths, &of_tenths, err);
     if (result == 0)
         add_drift(&of_tenths, ret);
-    rps_profile_free(&of_tenths);
+    rps_arena_free(arena);
     return result;
 }
 

@@ -72,11 +72,10 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
                                   : (double)periods / (double)profile->periods;
 }
 
-struct rps_spreads rps_profile_init(struct rps_profile *profile, size_t figure_count,
-                                    const struct rps_phases *phases)
+struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile *profile,
+                                    size_t figure_count, const struct rps_phases *phases)
 {
     size_t labels = (size_t)phases->label_count;
-    struct rps_arena *arena = rps_arena_new();
 
     *profile = (struct rps_profile){.arena = arena,
                                     .figure_count = figure_count,
@@ -103,12 +102,6 @@ struct rps_spreads rps_profile_init(struct rps_profile *profile, size_t figure_c
         .whole = rps_arena_get(arena, figure_count + 1, sizeof(struct rps_spread)),
         .part = rps_arena_get(arena, profile->loops.part_count + 1, sizeof(struct rps_spread)),
     };
-}
-
-void rps_profile_free(struct rps_profile *profile)
-{
-    rps_arena_free(profile->arena);
-    memset(profile, 0, sizeof(*profile));
 }
 
 /* --- what follows ----------------------------------------------------------------------------- */
@@ -257,17 +250,19 @@ static void profile_column(struct rps_profile *profile, const struct rps_spreads
     profile->figure[f].rest = profile->main_label >= 0 ? mean_of(&rest) : NAN;
 }
 
-void rps_profile_signals(const struct rps_signals *signals, const char *const *name,
-                         const struct rps_phases *phases, struct rps_profile *ret)
+struct rps_profile rps_profile_signals(struct rps_arena *arena, const struct rps_signals *signals,
+                                       const char *const *name, const struct rps_phases *phases)
 {
-    struct rps_spreads spreads = rps_profile_init(ret, signals->signal_count, phases);
+    struct rps_profile profile;
+    struct rps_spreads spreads = rps_profile_init(arena, &profile, signals->signal_count, phases);
 
     for (size_t s = 0; s < signals->signal_count; s++) {
-        struct rps_figure *figure = &ret->figure[s];
+        struct rps_figure *figure = &profile.figure[s];
 
         snprintf(figure->name, sizeof(figure->name), "%s", name[s]);
         snprintf(figure->label, sizeof(figure->label), "%s", name[s]);
-        profile_column(ret, &spreads, phases, signals->value + s * signals->count, s);
+        profile_column(&profile, &spreads, phases, signals->value + s * signals->count, s);
     }
-    rps_profile_finish(ret, &spreads);
+    rps_profile_finish(&profile, &spreads);
+    return profile;
 }

@@ -20,8 +20,8 @@ void rps_spread_add(struct rps_spread *spread, double value);
 
 /* Make the arrays of a profile for so many figures, all NaN, and count the labels. Its spreads are
  * returned, and live as long as it. */
-struct rps_spreads rps_profile_init(struct rps_profile *profile, size_t figure_count,
-                                    const struct rps_phases *phases);
+struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile *profile,
+                                    size_t figure_count, const struct rps_phases *phases);
 
 /* Fill spreads, coefficients of variation and the order of a profile whose figures, phases and
  * means are there. */

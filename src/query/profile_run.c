@@ -156,19 +156,14 @@ static void name_figures(struct work *work)
     }
 }
 
-static int work_begin(struct work *work, struct rps_error *err)
+static int work_begin(struct work *work, struct rps_arena *arena, struct rps_error *err)
 {
     const struct rps_plan *plan = work->plan;
     size_t phases = work->phases->count, labels = (size_t)work->phases->label_count, parts;
-    int figures = plan->metric_count + 1, result = 0;
-    struct rps_arena *arena;
+    int figures = plan->metric_count + (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) < 0);
+    int result = 0;
 
-    for (int m = 0; m < plan->metric_count; m++) {
-        if (strcmp(plan->metric[m].name, RPS_COLLECT_CPU_USE) == 0)
-            figures = plan->metric_count;
-    }
-    work->spreads = rps_profile_init(&work->profile, (size_t)figures, work->phases);
-    arena = work->profile.arena;
+    work->spreads = rps_profile_init(arena, &work->profile, (size_t)figures, work->phases);
     parts = work->profile.loops.part_count;
     work->operand =
         rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
@@ -218,9 +213,9 @@ static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_n
                                &profile->system, err);
 }
 
-int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
-                    const struct rps_cpus *cpus, const struct rps_phases *phases,
-                    struct rps_profile *ret, struct rps_error *err)
+int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                    int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
+                    const struct rps_phases *phases, struct rps_profile *ret, struct rps_error *err)
 {
     struct work work = {.phases = phases};
     struct rps_cpu_series cpu_series = {0};
@@ -233,7 +228,7 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
         result = rps_cpu_series_open(&cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
-        result = work_begin(&work, err);
+        result = work_begin(&work, arena, err);
     }
     while (phases->count > 0 && rps_walk_next(&walk, &result, err))
         add_period(&work, walk.period);
@@ -246,8 +241,6 @@ int rps_profile_run(struct rps_reader *reader, int64_t run_id, int64_t from_ns, 
     work_free(&work);
     if (result == 0)
         *ret = work.profile;
-    else
-        rps_profile_free(&work.profile);
     rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
     return result;

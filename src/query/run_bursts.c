@@ -80,7 +80,7 @@ static int find_words(struct rps_arena *arena, struct rps_reader *reader, int64_
     struct rps_profile profile = {0};
     struct rps_part_shares shares = {0};
     char words[RPS_PROFILE_WORDS_SIZE];
-    int result = rps_profile_run(reader, run_id, 0, INT64_MAX, cpus, of, &profile, err);
+    int result = rps_profile_run(arena, reader, run_id, 0, INT64_MAX, cpus, of, &profile, err);
 
     if (result == 0)
         result = rps_part_shares_of_labels(arena, reader, run_id, of, cpus, &shares, err);
@@ -90,7 +90,6 @@ static int find_words(struct rps_arena *arena, struct rps_reader *reader, int64_
         rps_profile_words(words, &profile, BURST, 0);
         *ret = rps_arena_print(arena, "%s%s%s", words, words[0] && where[0] ? ", " : "", where);
     }
-    rps_profile_free(&profile);
     return result < 0 ? result : 0;
 }
 

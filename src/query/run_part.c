@@ -195,7 +195,7 @@ static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64
                        struct rps_error *err)
 {
     static const struct rps_cpus all = {0};
-    struct rps_run_regions regions = {0};
+    struct rps_run_regions regions;
     struct rps_cpu_series series = {0};
     struct rps_walk walk = {.series = &series, .way = RPS_CPUS_EACH};
     struct rps_run_part chosen = {0};
@@ -205,8 +205,7 @@ static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64
 
     if (result == 0)
         result = rps_reader_marks(reader, run_id, &marks, err);
-    if (result == 0)
-        result = rps_run_regions_find(&marks, choice->from_ns, choice->to_ns, &regions, err);
+    regions = rps_run_regions_find(arena, &marks, choice->from_ns, choice->to_ns);
     if (result == 0)
         result = rps_run_regions_choose(&regions, run_id, choice->region, err);
     if (result == 0)
@@ -216,7 +215,6 @@ static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64
     put_in_order(&chosen);
     *part = rps_run_part_both(arena, part, &chosen);
     rps_notes_free(&marks);
-    rps_run_regions_free(&regions);
     rps_cpu_series_free(&series);
     return result;
 }
@@ -247,7 +245,7 @@ int rps_run_part_choose(struct rps_arena *arena, struct rps_reader *reader, int6
 /* --- time on and off the CPU ------------------------------------------------------------------ */
 
 /* By the profile's labels: a group is one. */
-static int find_time(struct rps_reader *reader, int64_t run_id,
+static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                      const struct rps_part_choice *choice, const struct rps_phases *phases,
                      const struct rps_cpus *cpus, struct rps_part_time *time, struct rps_error *err)
 {
@@ -258,8 +256,8 @@ static int find_time(struct rps_reader *reader, int64_t run_id,
         rps_cpu_series_open(&series, reader, run_id, choice->from_ns, choice->to_ns, &sum, err);
 
     if (result == 0)
-        result = rps_profile_run(reader, run_id, choice->from_ns, choice->to_ns, &sum, phases,
-                                 &profile, err);
+        result = rps_profile_run(arena, reader, run_id, choice->from_ns, choice->to_ns, &sum,
+                                 phases, &profile, err);
     for (int g = 0; g < phases->label_count && result == 0; g++) {
         const struct rps_profile_label *label = &profile.label[g];
 
@@ -268,7 +266,6 @@ static int find_time(struct rps_reader *reader, int64_t run_id,
                 fmax(0, 1 - label->cpu_s / label->seconds / (series.by_cpu ? series.count : 1)),
                 label->cpu_s};
     }
-    rps_profile_free(&profile);
     rps_cpu_series_free(&series);
     return result;
 }
@@ -291,5 +288,5 @@ int rps_run_part_time(struct rps_arena *arena, struct rps_reader *reader, int64_
         phases.phase[i] = (struct rps_phase){.first = part->stretch[i].first,
                                              .last = part->stretch[i].last,
                                              .label = (int)part->stretch[i].group};
-    return part->count > 0 ? find_time(reader, run_id, choice, &phases, cpus, *ret, err) : 0;
+    return part->count > 0 ? find_time(arena, reader, run_id, choice, &phases, cpus, *ret, err) : 0;
 }

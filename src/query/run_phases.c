@@ -238,12 +238,12 @@ struct profiling {
     const struct rps_run_phases_options *options;
 };
 
-static int profile(const void *context, const struct rps_phases *phases, struct rps_profile *ret,
-                   struct rps_error *err)
+static int profile(const void *context, struct rps_arena *arena, const struct rps_phases *phases,
+                   struct rps_profile *ret, struct rps_error *err)
 {
     const struct profiling *of = context;
 
-    return rps_profile_run(of->run->reader, of->run->run_id, of->options->from_ns,
+    return rps_profile_run(arena, of->run->reader, of->run->run_id, of->options->from_ns,
                            of->options->to_ns, &of->options->cpus, phases, ret, err);
 }
 
@@ -392,39 +392,30 @@ int rps_run_phases_apart(const char *path, int64_t run_id,
 
 /* --- principal components --------------------------------------------------------------------- */
 
-void rps_run_components_free(struct rps_run_components *components)
-{
-    rps_arena_free(components->arena);
-    memset(components, 0, sizeof(*components));
-}
-
-int rps_run_components_find(const struct rps_run_at *run,
+int rps_run_components_find(struct rps_arena *arena, const struct rps_run_at *run,
                             const struct rps_run_phases_options *options, size_t component_max,
                             struct rps_run_components *ret, struct rps_error *err)
 {
-    struct rps_run_components found = {.arena = rps_arena_new()};
+    struct rps_run_components found;
     struct rps_run_signals signals;
-    int result = rps_run_signals_collect(found.arena, run, 1, options, 1, &signals, err);
+    int result = rps_run_signals_collect(arena, run, 1, options, 1, &signals, err);
     struct rps_collected *collected = &signals.collected[0];
 
     if (result == 0)
-        result = rps_components_find(found.arena, &collected->signals, component_max,
-                                     &found.components, err);
+        result =
+            rps_components_find(arena, &collected->signals, component_max, &found.components, err);
     if (result == 0) {
         size_t count = collected->signals.count, names;
 
-        found.name = name_signals(found.arena, &signals, &names);
-        found.start_ns = rps_arena_get(found.arena, count, sizeof(*found.start_ns));
-        found.end_ns = rps_arena_get(found.arena, count, sizeof(*found.end_ns));
-        found.cycle = rps_arena_get(found.arena, count, sizeof(*found.cycle));
+        found.name = name_signals(arena, &signals, &names);
+        found.start_ns = rps_arena_get(arena, count, sizeof(*found.start_ns));
+        found.end_ns = rps_arena_get(arena, count, sizeof(*found.end_ns));
+        found.cycle = rps_arena_get(arena, count, sizeof(*found.cycle));
         memcpy(found.start_ns, collected->start_ns, count * sizeof(*found.start_ns));
         memcpy(found.end_ns, collected->end_ns, count * sizeof(*found.end_ns));
         memcpy(found.cycle, collected->cycle, count * sizeof(*found.cycle));
+        *ret = found;
     }
     rps_run_signals_free(&signals);
-    if (result == 0)
-        *ret = found;
-    else
-        rps_run_components_free(&found);
     return result;
 }

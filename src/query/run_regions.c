@@ -3,10 +3,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/walk.h"
@@ -76,9 +74,10 @@ struct begun {
     uint64_t within;
 };
 
+/* What is open of a region, and the room of its arrays: what is taken off their ends comes again. */
 struct stack {
-    size_t count;
-    struct begun *begun; /* owned */
+    size_t count, room, span_room;
+    struct begun *begun;
 };
 
 struct totals {
@@ -87,90 +86,65 @@ struct totals {
 };
 
 struct finding {
+    struct rps_arena *arena;
     struct rps_run_regions *regions;
     int64_t from_ns, to_ns;
     struct stack stack[RPS_RUN_REGIONS_MAX];
     struct totals totals[RPS_RUN_REGIONS_MAX];
 };
 
-/* Room for one more in an array that doubles. NULL without memory: the array is as it was. */
-static void *grown(void *array, size_t count, size_t size, struct rps_error *err)
+/* The number of the region; -1: there is no place for it. */
+static int find_region(const struct finding *finding, const struct said *said)
 {
-    void *more = rps_array_grow(array, count, size);
-
-    if (!more)
-        rps_error_memory(err);
-    return more;
-}
-
-/* The number of the region; -1: there is no place for it; -2: no memory. */
-static int find_region(struct rps_run_regions *regions, const struct said *said,
-                       struct rps_error *err)
-{
-    struct rps_run_region *more;
+    struct rps_run_regions *regions = finding->regions;
 
     for (size_t i = 0; i < regions->count; i++) {
         if (strncmp(regions->region[i].name, said->name, said->length) == 0 &&
             !regions->region[i].name[said->length])
             return (int)i;
     }
-    if (regions->count == RPS_RUN_REGIONS_MAX) {
-        regions->more = 1;
+    regions->more |= regions->count == RPS_RUN_REGIONS_MAX;
+    if (regions->more)
         return -1;
-    }
-    more = grown(regions->region, regions->count, sizeof(*more), err);
-    if (!more)
-        return -2;
-    regions->region = more;
-    more += regions->count;
-    *more = (struct rps_run_region){.name = strndup(said->name, said->length)};
-    if (!more->name) {
-        rps_error_memory(err);
-        return -2;
-    }
+    regions->region =
+        rps_arena_grow(finding->arena, regions->region, regions->count, sizeof(*regions->region));
+    regions->region[regions->count].name =
+        rps_arena_print(finding->arena, "%.*s", (int)said->length, said->name);
     return (int)regions->count++;
 }
 
-static int push(struct stack *stack, int64_t start_ns, struct rps_error *err)
+static void push(struct rps_arena *arena, struct stack *stack, int64_t start_ns)
 {
-    struct begun *more = grown(stack->begun, stack->count, sizeof(*more), err);
-
-    if (!more)
-        return RPS_FAILED;
-    stack->begun = more;
+    if (stack->count == stack->room)
+        stack->begun = rps_arena_grow(arena, stack->begun, stack->room++, sizeof(*stack->begun));
     stack->begun[stack->count++] = (struct begun){.start_ns = start_ns};
-    return 0;
 }
 
 /* Entries end in order of time: what the new span holds stands last. */
-static int add_span(struct rps_spans *spans, struct rps_span span, struct rps_error *err)
+static void add_span(struct rps_arena *arena, struct rps_spans *spans, size_t *room,
+                     struct rps_span span)
 {
-    struct rps_span *more;
-
     while (spans->count > 0 && spans->span[spans->count - 1].end_ns >= span.start_ns) {
         if (spans->span[spans->count - 1].start_ns < span.start_ns)
             span.start_ns = spans->span[spans->count - 1].start_ns;
         spans->count--;
     }
-    more = grown(spans->span, spans->count, sizeof(*more), err);
-    if (!more)
-        return RPS_FAILED;
-    spans->span = more;
+    if (spans->count == *room)
+        spans->span = rps_arena_grow(arena, spans->span, (*room)++, sizeof(*spans->span));
     spans->span[spans->count++] = span;
-    return 0;
 }
 
-static int end_entry(const struct finding *finding, struct rps_run_region *region,
-                     struct stack *stack, int64_t end_ns, struct rps_error *err)
+static void end_entry(const struct finding *finding, struct rps_run_region *region,
+                      struct stack *stack, int64_t end_ns)
 {
     struct begun begun;
     int64_t from_ns, to_ns;
 
     if (stack->count == 0)
-        return 0; /* its begin was not told */
+        return; /* its begin was not told */
     begun = stack->begun[--stack->count];
     if (begun.start_ns >= finding->to_ns || end_ns < finding->from_ns)
-        return 0;
+        return;
     if (stack->count > 0 && stack->begun[stack->count - 1].within < begun.within + 1)
         stack->begun[stack->count - 1].within = begun.within + 1;
     if (region->at_once < begun.within + 1)
@@ -179,27 +153,24 @@ static int end_entry(const struct finding *finding, struct rps_run_region *regio
     to_ns = end_ns < finding->to_ns ? end_ns : finding->to_ns;
     region->marked++;
     region->time_ns += to_ns - from_ns;
-    return add_span(&region->spans, (struct rps_span){begun.start_ns, end_ns}, err);
+    add_span(finding->arena, &region->spans, &stack->span_room,
+             (struct rps_span){begun.start_ns, end_ns});
 }
 
-static int take(struct finding *finding, const struct rps_note *mark, struct rps_error *err)
+static void take(struct finding *finding, const struct rps_note *mark)
 {
     struct said said = read_mark(mark->text);
-    int number;
+    int number = said.kind == NONE ? -1 : find_region(finding, &said);
 
-    if (said.kind == NONE)
-        return 0;
-    number = find_region(finding->regions, &said, err);
     if (number < 0)
-        return number == -1 ? 0 : RPS_FAILED;
+        return;
     if (said.kind == BEGIN)
-        return push(&finding->stack[number], mark->start_ns, err);
+        push(finding->arena, &finding->stack[number], mark->start_ns);
     if (said.kind == END)
-        return end_entry(finding, &finding->regions->region[number], &finding->stack[number],
-                         mark->start_ns, err);
+        end_entry(finding, &finding->regions->region[number], &finding->stack[number],
+                  mark->start_ns);
     finding->totals[number].entered += said.entered; /* of each process */
     finding->totals[number].elapsed_s += said.elapsed_s;
-    return 0;
 }
 
 /* What is known when all marks were taken. */
@@ -222,51 +193,31 @@ static void conclude(struct finding *finding, size_t number)
         region->open += stack->begun[i].start_ns < finding->to_ns;
 }
 
-static void region_free(struct rps_run_region *region)
-{
-    free(region->name);
-    free(region->spans.span);
-}
-
 /* Of a part: those that it has nothing of. */
 static void drop_empty(struct rps_run_regions *regions)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < regions->count; i++) {
-        struct rps_run_region region = regions->region[i];
-
-        if (region.entered + region.open > 0)
-            regions->region[kept++] = region;
-        else
-            region_free(&region);
+        if (regions->region[i].entered + regions->region[i].open > 0)
+            regions->region[kept++] = regions->region[i];
     }
     regions->count = kept;
 }
 
-int rps_run_regions_find(const struct rps_notes *marks, int64_t from_ns, int64_t to_ns,
-                         struct rps_run_regions *ret, struct rps_error *err)
+struct rps_run_regions rps_run_regions_find(struct rps_arena *arena, const struct rps_notes *marks,
+                                            int64_t from_ns, int64_t to_ns)
 {
-    struct finding finding = {.regions = ret, .from_ns = from_ns, .to_ns = to_ns};
-    int result = 0;
+    struct rps_run_regions regions = {.count = 0};
+    struct finding finding = {
+        .arena = arena, .regions = &regions, .from_ns = from_ns, .to_ns = to_ns};
 
-    *ret = (struct rps_run_regions){.count = 0};
-    for (size_t i = 0; i < marks->count && result == 0; i++)
-        result = take(&finding, &marks->note[i], err);
-    for (size_t i = 0; i < ret->count; i++) {
+    for (size_t i = 0; i < marks->count; i++)
+        take(&finding, &marks->note[i]);
+    for (size_t i = 0; i < regions.count; i++)
         conclude(&finding, i);
-        free(finding.stack[i].begun);
-    }
-    drop_empty(ret);
-    return result;
-}
-
-void rps_run_regions_free(struct rps_run_regions *regions)
-{
-    for (size_t i = 0; i < regions->count; i++)
-        region_free(&regions->region[i]);
-    free(regions->region);
-    *regions = (struct rps_run_regions){.count = 0};
+    drop_empty(&regions);
+    return regions;
 }
 
 /* --- using them ------------------------------------------------------------------------------- */
@@ -275,35 +226,27 @@ static int no_such_region(const struct rps_run_regions *regions, int64_t run_id,
                           struct rps_error *err)
 {
     char names[NAMES_SIZE] = "";
-    size_t used = 0;
 
     if (regions->count == 0)
         return rps_error_set(err, RPS_FAILED,
                              "--region: run %" PRId64 " has no regions there; REGIONS in `man "
                              "rpistat` says how a program tells of them",
                              run_id);
-    for (size_t i = 0; i < regions->count && used < sizeof(names); i++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
-                                 regions->region[i].name);
+    for (size_t i = 0; i < regions->count; i++)
+        rps_text_list(names, sizeof(names), regions->region[i].name);
     return rps_error_set(err, RPS_FAILED,
-                         "--region: run %" PRId64
-                         " has no region '%s' there; its regions are: %s%s",
-                         run_id, name, names, used < sizeof(names) ? "" : "...");
+                         "--region: run %" PRId64 " has no region '%s' there; its regions are: %s",
+                         run_id, name, names);
 }
 
 int rps_run_regions_choose(struct rps_run_regions *regions, int64_t run_id, const char *name,
                            struct rps_error *err)
 {
-    struct rps_run_region first;
-
     for (size_t i = 0; i < regions->count; i++) {
         if (strcmp(regions->region[i].name, name) != 0)
             continue;
-        first = regions->region[0];
-        regions->region[0] = regions->region[i];
-        regions->region[i] = first;
-        while (regions->count > 1)
-            region_free(&regions->region[--regions->count]);
+        regions->region += i;
+        regions->count = 1;
         return 0;
     }
     return no_such_region(regions, run_id, name, err);
@@ -327,7 +270,6 @@ void rps_run_regions_keep_longest(struct rps_run_regions *regions, size_t most)
             if (length_ns(&regions->region[i].spans) <= length_ns(&regions->region[shortest].spans))
                 shortest = i;
         }
-        region_free(&regions->region[shortest]);
         regions->count--;
         memmove(&regions->region[shortest], &regions->region[shortest + 1],
                 (regions->count - shortest) * sizeof(*regions->region));

@@ -78,10 +78,8 @@ static double figure(const struct rps_region_choice *choice, const struct rps_su
         free(operand);
         return value;
     }
-    for (int i = 0; i < choice->plan->metric_count; i++)
-        if (strcmp(choice->plan->metric[i].name, what) == 0)
-            return metric_value(choice, sums, &choice->plan->metric[i]);
-    return NAN;
+    index = rps_plan_metric(choice->plan, what);
+    return index >= 0 ? metric_value(choice, sums, &choice->plan->metric[index]) : NAN;
 }
 
 /* Sums of a region, or of an empty one for NULL. Returns 0, or -1 when there is none. */

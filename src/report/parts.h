@@ -39,6 +39,7 @@ struct rps_report_value {
 typedef void rps_report_tell(struct rps_report *report, const char *remark);
 
 struct rps_report {
+    struct rps_arena *arena; /* owned; NULL where a recorder concludes, which must not end for it */
     struct rps_document *document; /* or NULL, and: */
     FILE *out;                     /* of the layout of 2013 */
     int plain;                     /* 1: it is that layout, without intervals */

@@ -88,9 +88,8 @@ static int read_insides(struct rps_report *report, struct rps_error *err)
 
 static int read_regions(struct rps_report *report, struct rps_error *err)
 {
-    report->region_tally = calloc(report->regions.count + 1, sizeof(*report->region_tally));
-    if (!report->region_tally)
-        return rps_error_memory(err);
+    report->region_tally =
+        rps_arena_get(report->arena, report->regions.count, sizeof(*report->region_tally));
     for (size_t i = 0; i < report->regions.count; i++) {
         if (rps_tally_init(&report->region_tally[i], report->plan, err) < 0)
             return RPS_FAILED;
@@ -173,10 +172,12 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
         rps_report_list(report, err) < 0 ||
         rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
         rps_reader_marks(reader, run_id, &report->marks, err) < 0 ||
-        rps_reader_summary(reader, run_id, &report->summary, err) < 0 ||
-        rps_run_regions_find(&report->marks, report->options->from_ns, report->options->to_ns,
-                             &report->regions, err) < 0 ||
-        rps_tally_init(&report->tally, report->plan, err) < 0 ||
+        rps_reader_summary(reader, run_id, &report->summary, err) < 0)
+        return RPS_FAILED;
+    if (report->arena)
+        report->regions = rps_run_regions_find(report->arena, &report->marks,
+                                               report->options->from_ns, report->options->to_ns);
+    if (rps_tally_init(&report->tally, report->plan, err) < 0 ||
         rps_cpu_series_open(&report->cpu_series, reader, run_id, report->options->from_ns,
                             report->options->to_ns, &report->options->cpus, err) < 0 ||
         keep_region(report, err) < 0 ||
@@ -205,12 +206,9 @@ static void report_free(struct rps_report *report)
 {
     free(report->operand);
     free(report->item);
-    rps_profile_free(&report->profile);
     rps_phase_levels_free(&report->levels);
     for (size_t i = 0; report->region_tally && i < report->regions.count; i++)
         rps_tally_free(&report->region_tally[i]);
-    free(report->region_tally);
-    rps_run_regions_free(&report->regions);
     rps_notes_free(&report->marks);
     rps_notes_free(&report->gaps);
     for (int i = 0; report->cpu_tally && i < report->cpu_series.count; i++)
@@ -220,6 +218,7 @@ static void report_free(struct rps_report *report)
     rps_cpu_series_free(&report->cpu_series);
     rps_plan_free(report->plan);
     rps_run_free(&report->run);
+    rps_arena_free(report->arena);
 }
 
 /* --- putting ---------------------------------------------------------------------------------- */
@@ -272,6 +271,7 @@ static int make(struct rps_report *report, struct rps_reader *reader, int64_t ru
     int result = c_locale ? 0 : rps_error_memory(err);
 
     rps_run_init(&report->run);
+    report->arena = rps_arena_new();
     if (result == 0)
         result = read_run(report, reader, run_id, err);
     if (result == 0 && !report->plain)

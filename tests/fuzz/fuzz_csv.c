@@ -40,7 +40,7 @@ static void detect(const struct rps_csv_signals *table)
         name[i] = table->name[i];
     if (rps_csv_signals_even(table, &even, &err) == 0 &&
         rps_detect(&even, &options, &phases, &details, &err) == 0) {
-        rps_profile_signals(&table->signals, name, &phases, &profile);
+        profile = rps_profile_signals(document.arena, &table->signals, name, &phases);
         if (rps_components_find(document.arena, &table->signals, 3, &components, &err) == 0)
             output.components = &components;
         rps_phase_document(&document, &output);
@@ -48,7 +48,6 @@ static void detect(const struct rps_csv_signals *table)
             rps_document_write(&document, fuzz_sink(), format, 0);
     }
     rps_arena_free(document.arena);
-    rps_profile_free(&profile);
     rps_phases_free(&phases);
     rps_signals_free(&even);
     free(name);

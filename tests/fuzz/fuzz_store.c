@@ -119,7 +119,8 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
     const struct rps_report_options report = {.to_ns = INT64_MAX, .explain = 1};
     const struct rps_run_phases_options phases = {.to_ns = INT64_MAX};
     const struct rps_run_at at = {reader, run_id};
-    struct rps_run_components components = {0};
+    struct rps_run_components components;
+    struct rps_arena *arena;
     struct rps_run_phases found = {0};
     struct rps_phase_levels stored = {0};
     struct rps_error err;
@@ -140,8 +141,9 @@ static void show(struct rps_reader *reader, int64_t run_id, unsigned picture)
         rps_phase_levels_free(&stored);
     if (rps_run_phases_detect(&at, 1, &phases, &found, &err) == 0)
         rps_run_phases_free(&found);
-    if (rps_run_components_find(&at, &phases, 3, &components, &err) == 0)
-        rps_run_components_free(&components);
+    arena = rps_arena_new();
+    rps_run_components_find(arena, &at, &phases, 3, &components, &err);
+    rps_arena_free(arena);
     draw(reader, run_id, picture);
 }
 

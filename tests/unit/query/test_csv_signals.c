@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "support/arena.h"
+#include "rpistat/csv_rows.h"
 #include "rpistat/csv_signals.h"
 
 static int read_bytes(const char *text, size_t size, const struct rps_csv_options *options,

@@ -1,5 +1,6 @@
 /* The phases of recorded runs: found where they were put, in periods and in times, stored or not,
  * by CPU and added up; what they are like; principal components. */
+#include "support/arena.h"
 #include "support/fixture.h"
 
 #include <math.h>
@@ -481,8 +482,8 @@ static void test_profile(void **state)
     phases->phase[0].last = 59;
     phases->phase[1].last = 119;
     phases->phase[2].first = 120;
-    assert_int_equal(rps_profile_run(fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus, phases,
-                                     &profile, &err),
+    assert_int_equal(rps_profile_run(arena, fixture.reader, fixture.run_id, 0, INT64_MAX, &cpus,
+                                     phases, &profile, &err),
                      0);
     n = profile.figure_count;
     cpi = figure_of(&profile, "cpi");
@@ -511,8 +512,6 @@ static void test_profile(void **state)
     assert_true(profile.figure[cpi].rest_interval.low > 9);
     assert_true(fabs(profile.figure[use].rest - 60) < 1e-6);
     assert_string_equal(profile.figure[cpi].panel, "Cycles per instruction");
-    rps_profile_free(&profile);
-    rps_profile_free(&profile);
     rps_phase_levels_free(&levels);
     fixture_end(&fixture);
 }
@@ -528,7 +527,7 @@ static void test_profile_of_signals(void **state)
     struct rps_profile profile;
 
     (void)state;
-    rps_profile_signals(&signals, names, &phases, &profile);
+    profile = rps_profile_signals(arena, &signals, names, &phases);
     assert_true(profile.phase[0 * 3 + 1] == 5 && profile.phase[1 * 3 + 1] == 9);
     assert_true(fabs(profile.figure[1].whole - 47 / 7.0) < 1e-12);
     assert_true(fabs(profile.spread[0 * 3 + 1] - sqrt(0.5)) < 1e-12);
@@ -542,7 +541,6 @@ static void test_profile_of_signals(void **state)
     assert_int_equal(profile.label[1].length_ns, 0);
     assert_int_equal(profile.main_label, -1); /* half is not more than half */
     assert_true(isnan(profile.figure[1].rest));
-    rps_profile_free(&profile);
 
     phase[0].last = 4;
     phase[1].first = 5;
@@ -550,11 +548,10 @@ static void test_profile_of_signals(void **state)
     phase[2] = (struct rps_phase){.first = 7, .last = 7, .label = 2};
     phases.count = 3;
     phases.label_count = 3;
-    rps_profile_signals(&signals, names, &phases, &profile);
+    profile = rps_profile_signals(arena, &signals, names, &phases);
     assert_int_equal(profile.main_label, 0);
     assert_true(fabs(profile.figure[1].rest - 27 / 3.0) < 1e-12);
     assert_true(fabs(profile.figure[2].rest - 270 / 3.0) < 1e-12);
-    rps_profile_free(&profile);
 }
 
 /* --- principal components --------------------------------------------------------------------- */
@@ -568,8 +565,8 @@ static void test_components(void **state)
 
     (void)state;
     make_run(&fixture);
-    if (rps_run_components_find(&(struct rps_run_at){fixture.reader, fixture.run_id}, &options, 2,
-                                &found, &err) < 0)
+    if (rps_run_components_find(arena, &(struct rps_run_at){fixture.reader, fixture.run_id},
+                                &options, 2, &found, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(found.components.component_count, 2);
     assert_int_equal(found.components.count, 55); /* rotations of four sets */
@@ -581,8 +578,6 @@ static void test_components(void **state)
     /* busy and quiet lie on two sides; asleep nothing is seen */
     assert_true(found.components.score[5] * found.components.score[20] < 0);
     assert_true(isnan(found.components.score[35]));
-    rps_run_components_free(&found);
-    rps_run_components_free(&found);
     fixture_end(&fixture);
 }
 
@@ -608,13 +603,12 @@ static void test_components_of_shown_rates(void **state)
         fixture_period(&fixture, ran_ns, count);
     }
     fixture_read(&fixture);
-    if (rps_run_components_find(&(struct rps_run_at){fixture.reader, fixture.run_id}, &options, 2,
-                                &found, &err) < 0)
+    if (rps_run_components_find(arena, &(struct rps_run_at){fixture.reader, fixture.run_id},
+                                &options, 2, &found, &err) < 0)
         fail_msg("%s", err.message);
     for (size_t s = 0; s < found.components.signal_count; s++)
         shown += strcmp(found.name[s], "minor_fault_rate") == 0;
     assert_int_equal(shown, 1);
-    rps_run_components_free(&found);
     phases = detect_with(&fixture, &options);
     assert_true(phases.signal_count > 0);
     rps_run_phases_free(&phases);
@@ -639,5 +633,5 @@ int main(void)
         cmocka_unit_test(test_components_of_shown_rates),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

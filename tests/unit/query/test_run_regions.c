@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "support/arena.h"
 #include "support/fixture.h"
 #include "rpistat/clock.h"
 #include "rpistat/run_regions.h"
@@ -24,10 +25,7 @@ struct found {
 
 static void find(struct found *found, int64_t from_ns, int64_t to_ns)
 {
-    struct rps_error err;
-
-    rps_run_regions_free(&found->regions);
-    assert_int_equal(rps_run_regions_find(&found->notes, from_ns, to_ns, &found->regions, &err), 0);
+    found->regions = rps_run_regions_find(arena, &found->notes, from_ns, to_ns);
 }
 
 static char begin_text[] = "region r begin", end_text[] = "region r end";
@@ -77,28 +75,23 @@ static void test_pairs(void **state)
     assert_span(&found, 1, 2, 3);
     find(&found, S / 2, 2 * S + S / 2); /* a part: what lies in it */
     assert_region(&found, 2, 0, 1, 1);
-    rps_run_regions_free(&found.regions);
 
     find_series(&found, "bbeebe"); /* two threads, and one */
     assert_region(&found, 3, 0, 2, 5);
     assert_int_equal(found.regions.region[0].spans.count, 2);
     assert_span(&found, 0, 0, 3);
-    rps_run_regions_free(&found.regions);
 
     find_series(&found, "bbebe"); /* the first one is left without its end */
     assert_region(&found, 2, 1, 1, 2);
     assert_span(&found, 0, 1, 2);
-    rps_run_regions_free(&found.regions);
 
     find_series(&found, "ebbbee"); /* an end without begin; one that is still open */
     assert_region(&found, 2, 1, 2, 4);
-    rps_run_regions_free(&found.regions);
 
     find_series(&found, "be");
     found.note[1].start_ns = 0; /* no time at all */
     find(&found, 0, INT64_MAX);
     assert_region(&found, 1, 0, 1, 0);
-    rps_run_regions_free(&found.regions);
 }
 
 static void test_touching(void **state)
@@ -116,7 +109,6 @@ static void test_touching(void **state)
     assert_false(rps_spans_hold(&found.regions.region[0].spans, 0, 3 * S + 1));
     assert_false(rps_spans_hold(&found.regions.region[0].spans, 3 * S, 4 * S));
     assert_false(rps_spans_hold(&found.regions.region[0].spans, -1, S));
-    rps_run_regions_free(&found.regions);
 }
 
 static void test_totals(void **state)
@@ -132,7 +124,6 @@ static void test_totals(void **state)
     assert_int_equal(found.regions.region[0].marked, 1);
     find(&found, 0, 4 * S); /* totals are of the whole */
     assert_region(&found, 1, 0, 1, 1);
-    rps_run_regions_free(&found.regions);
 }
 
 static void test_texts(void **state)
@@ -177,7 +168,6 @@ static void test_many(void **state)
     assert_int_equal(found.regions.count, 2);
     assert_string_equal(found.regions.region[0].name, "98");
     assert_string_equal(found.regions.region[1].name, "99");
-    rps_run_regions_free(&found.regions);
 }
 
 static void count_rows(const struct rps_cpu_series *series, enum rps_cpus_way way,
@@ -253,7 +243,6 @@ static void test_by_cpu(void **state)
     assert_int_equal(each[1], 10000);
     assert_int_equal(sum[1], 10000);
     rps_cpu_series_free(&series);
-    rps_run_regions_free(&found.regions);
     fixture_end(&fixture);
 }
 
@@ -265,5 +254,5 @@ int main(void)
         cmocka_unit_test(test_many),   cmocka_unit_test(test_by_cpu),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

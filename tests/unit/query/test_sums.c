@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "support/arena.h"
 #include "support/random_run.h"
 #include "rpistat/bins.h"
 #include "rpistat/profile.h"
@@ -404,8 +405,8 @@ static void whole_is_its_phases(const struct random_run *run, const struct rows 
     struct rps_profile profile;
     struct rps_error err;
 
-    must(rps_profile_run(run->fixture.reader, run->fixture.run_id, 0, INT64_MAX, &all, &phases,
-                         &profile, &err),
+    must(rps_profile_run(arena, run->fixture.reader, run->fixture.run_id, 0, INT64_MAX, &all,
+                         &phases, &profile, &err),
          &err);
     for (int m = 0; m < run->fixture.plan->metric_count; m++) {
         double value = metric_of(run, &whole, m), sum = 0, labels = 0;
@@ -421,7 +422,6 @@ static void whole_is_its_phases(const struct random_run *run, const struct rows 
         expect_sum(sum, value);
         expect_sum(labels, value);
     }
-    rps_profile_free(&profile);
     rps_phases_free(&phases);
     rps_tally_free(&whole);
 }
@@ -788,5 +788,5 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         runs = strtoull(argv[1], NULL, 10);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
