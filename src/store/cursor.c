@@ -7,9 +7,8 @@
  * begins. Finer rows than those that stand there are never missed: what was thinned away has a
  * coarser row, and `thinned` says up to where.
  *
- * Times are not in the key of either table, but grow along it. Where a part of a run begins is
- * found by halving over the numbers of blocks of level 1, or, where there are none, over the cycle
- * timestamps and numbers of periods: a workload that sleeps for hours has one cycle timestamp.
+ * Times are not in the key of either table, but grow along it. What lies before a part of a run is
+ * passed over in blocks of any level, the coarsest first: some dozens of any run.
  *
  * A statement that is never done holds the one state of the store that all others see.
  */
@@ -38,12 +37,13 @@ struct rps_cursor {
     struct rps_reader *reader;
     int64_t run_id, from_ns, to_ns, set_count, slots;
     int resolution;
-    sqlite3_stmt *hold, *next_cpu, *thinned, *at_time, *at_cycle;
+    sqlite3_stmt *hold, *next_cpu, *thinned, *has_block;
     struct rows rows[RPS_LEVELS + 1];
 
     /* of the CPU that is read */
     int64_t cpu;
     int in_cpu, one_cpu; /* one_cpu: the next one is `chosen`, or there is none */
+    int in_part;         /* 0: nothing of the part has come yet */
     int64_t chosen;
     int64_t at, cycle;            /* number of the next period; its cycle is not below this */
     int64_t before[RPS_LEVELS];   /* up to where rows of a level were thinned */
@@ -102,11 +102,8 @@ static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
          " WHERE run_id = ?1 AND cpu > ?2" BLOCKS("1") BLOCKS("2") BLOCKS("3") BLOCKS("4") ")"},
         {&cursor->thinned, "SELECT level, before_period FROM thinned WHERE run_id = ?1"
                            " AND cpu = ?2"},
-        {&cursor->at_time, "SELECT period, start_ns FROM rollup WHERE run_id = ?1"
-                           " AND level = ?4 AND cpu = ?2 AND period >= ?3 ORDER BY period LIMIT 1"},
-        {&cursor->at_cycle, "SELECT cycle, period, start_ns + length_ns FROM period"
-                            " WHERE run_id = ?1 AND cpu = ?2 AND (cycle, period) >= (?3, ?4)"
-                            " ORDER BY cycle, period LIMIT 1"},
+        {&cursor->has_block, "SELECT 1 FROM rollup WHERE run_id = ?1 AND level = ?3 AND cpu = ?2"
+                             " AND period >= ?4 LIMIT 1"},
     };
 #undef BLOCKS
     struct rps_reader *reader = cursor->reader;
@@ -163,8 +160,7 @@ void rps_cursor_close(struct rps_cursor *cursor)
         return;
     for (int level = 0; level <= RPS_LEVELS; level++)
         sqlite3_finalize(cursor->rows[level].stmt);
-    sqlite3_finalize(cursor->at_cycle);
-    sqlite3_finalize(cursor->at_time);
+    sqlite3_finalize(cursor->has_block);
     sqlite3_finalize(cursor->thinned);
     sqlite3_finalize(cursor->next_cpu);
     sqlite3_finalize(cursor->hold);
@@ -236,32 +232,21 @@ static int is_passed(const struct rps_cursor *cursor, int level, uint64_t *rotat
     return 1;
 }
 
-/* The first row of a statement of numbers, with two or three of them: 1, 0 when it has none, or
- * RPS_FAILED. It is reset then. */
-static int first_row(struct rps_cursor *cursor, sqlite3_stmt *stmt, int64_t ret[3],
-                     struct rps_error *err)
-{
-    int code;
-
-    sqlite3_bind_int64(stmt, 2, cursor->cpu);
-    code = rps_reader_step(cursor->reader, stmt);
-    for (int i = 0; code == SQLITE_ROW && i < sqlite3_column_count(stmt); i++)
-        ret[i] = sqlite3_column_int64(stmt, i);
-    sqlite3_reset(stmt);
-    if (code != SQLITE_ROW && code != SQLITE_DONE)
-        return rps_reader_error(cursor->reader, code, err);
-    return code == SQLITE_ROW;
-}
-
 /* Has the level a row there, or further on? To prepare the statement of its eighty columns takes
  * longer. */
 static int has_block(struct rps_cursor *cursor, int level, struct rps_error *err)
 {
-    int64_t unused[3];
+    sqlite3_stmt *stmt = cursor->has_block;
+    int code;
 
-    sqlite3_bind_int64(cursor->at_time, 3, cursor->at - cursor->set_count);
-    sqlite3_bind_int64(cursor->at_time, 4, level);
-    return first_row(cursor, cursor->at_time, unused, err);
+    sqlite3_bind_int64(stmt, 2, cursor->cpu);
+    sqlite3_bind_int64(stmt, 3, level);
+    sqlite3_bind_int64(stmt, 4, cursor->at - cursor->set_count);
+    code = rps_reader_step(cursor->reader, stmt);
+    sqlite3_reset(stmt);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return rps_reader_error(cursor->reader, code, err);
+    return code == SQLITE_ROW;
 }
 
 /* Bring the rows of a level to the first, and of a block the first of its rows, whose number is at
@@ -300,89 +285,7 @@ static int seek(struct rps_cursor *cursor, int level, struct rps_error *err)
     return result;
 }
 
-/* --- where a part begins ---------------------------------------------------------------------- */
-
-/* *ret: a number from which on no period that belongs to the part is missed, found over the blocks
- * of level 1; 0 when there are none before the part. */
-static int seek_block(struct rps_cursor *cursor, int64_t *ret, struct rps_error *err)
-{
-    int64_t low = 0, high = INT64_MAX / 2, found = 0;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2, row[3]; /* number and start of a block */
-        int got;
-
-        sqlite3_bind_int64(cursor->at_time, 3, middle);
-        sqlite3_bind_int64(cursor->at_time, 4, 1);
-        got = first_row(cursor, cursor->at_time, row, err);
-        if (got < 0)
-            return got;
-        if (got && row[0] >= middle && row[1] <= cursor->from_ns) {
-            found = row[0];
-            low = row[0] + 1;
-        } else {
-            high = middle;
-        }
-    }
-    /* rows of one block have numbers that follow one another: the first may be so far before */
-    *ret = found > cursor->set_count ? found - cursor->set_count : 0;
-    return 0;
-}
-
-/* The row of period at or behind a place: its cycle, number and end. */
-static int period_from(struct rps_cursor *cursor, int64_t cycle, int64_t number, int64_t ret[3],
-                       struct rps_error *err)
-{
-    sqlite3_bind_int64(cursor->at_cycle, 3, cycle);
-    sqlite3_bind_int64(cursor->at_cycle, 4, number);
-    return first_row(cursor, cursor->at_cycle, ret, err);
-}
-
-/* Does a row of period lie before the part, by its time, or before the number? */
-static int is_before(const struct rps_cursor *cursor, int64_t number, int64_t end_ns)
-{
-    return number < cursor->at || end_ns < cursor->from_ns;
-}
-
-/*
- * Set cursor->cycle and cursor->at to a place in table period from which on nothing of the part is
- * missed: by halving over cycle timestamps the last whose first row lies before the part, then over
- * the numbers of that cycle.
- */
-static int seek_period(struct rps_cursor *cursor, struct rps_error *err)
-{
-    int64_t low = 0, high = INT64_MAX, place = 0, row[3], first = 0;
-
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        int got = period_from(cursor, middle, 0, row, err);
-
-        if (got < 0)
-            return got;
-        if (got && row[0] >= middle && is_before(cursor, row[1], row[2])) {
-            place = row[0];
-            low = place < INT64_MAX ? place + 1 : high;
-        } else {
-            high = middle;
-        }
-    }
-    for (low = 0, high = INT64_MAX / 2; low < high;) {
-        int64_t middle = low + (high - low) / 2;
-        int got = period_from(cursor, place, middle, row, err);
-
-        if (got < 0)
-            return got;
-        if (got && row[0] == place && row[1] >= middle && is_before(cursor, row[1], row[2])) {
-            first = row[1];
-            low = first + 1;
-        } else {
-            high = middle;
-        }
-    }
-    cursor->cycle = place;
-    cursor->at = first > cursor->at ? first : cursor->at;
-    return 0;
-}
+/* --- CPUs ------------------------------------------------------------------------------------- */
 
 static int read_thinned(struct rps_cursor *cursor, struct rps_error *err)
 {
@@ -419,9 +322,8 @@ static int open_cpu(struct rps_cursor *cursor, struct rps_error *err)
     cursor->at = cursor->cycle = 0;
     for (int level = 0; level <= RPS_LEVELS; level++)
         cursor->rows[level].open = 0;
+    cursor->in_part = cursor->from_ns <= 0;
     result = read_thinned(cursor, err);
-    if (result == 0 && cursor->from_ns > 0 && (result = seek_block(cursor, &cursor->at, err)) == 0)
-        result = seek_period(cursor, err);
     cursor->in_cpu = result == 0;
     return result == 0 ? 1 : result;
 }
@@ -512,13 +414,14 @@ static int try_block(struct rps_cursor *cursor, int level, int *ret_finer, struc
         pass(cursor, &block);
         return FOUND_NOTHING;
     }
-    if ((block.start_ns < cursor->from_ns || block.end_ns > cursor->to_ns) &&
-        level > finest(cursor)) {
+    if (level > finest(cursor) && (level > cursor->resolution || block.start_ns < cursor->from_ns ||
+                                   block.end_ns > cursor->to_ns)) {
         cursor->block_count = 0;
         *ret_finer = 1;
         return FOUND_NOTHING;
     }
     pass(cursor, &block);
+    cursor->in_part = 1;
     cursor->first_ns = block.start_ns < cursor->first_ns ? block.start_ns : cursor->first_ns;
     cursor->last_ns = block.end_ns > cursor->last_ns ? block.end_ns : cursor->last_ns;
     return FOUND_BLOCK;
@@ -547,6 +450,7 @@ static int try_period(struct rps_cursor *cursor, int64_t limit, struct rps_perio
     middle_ns = ret->start_ns + ret->length_ns / 2;
     if (middle_ns < cursor->from_ns || middle_ns >= cursor->to_ns)
         return FOUND_NOTHING;
+    cursor->in_part = 1;
     return FOUND_ROW;
 }
 
@@ -554,7 +458,9 @@ static int try_period(struct rps_cursor *cursor, int64_t limit, struct rps_perio
 static int look_at_place(struct rps_cursor *cursor, struct rps_period *ret, struct rps_error *err)
 {
     int least = finest(cursor);
-    int level = cursor->resolution > least ? cursor->resolution : least;
+    int level = !cursor->in_part             ? RPS_LEVELS
+                : cursor->resolution > least ? cursor->resolution
+                                             : least;
     int64_t limit = INT64_MAX;
 
     for (; level > 0; level--) {

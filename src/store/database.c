@@ -171,6 +171,59 @@ int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *typ
     return code;
 }
 
+int rps_statements_get(struct rps_statements *statements, const char *sql, sqlite3_stmt **ret)
+{
+    int i = 0, code = SQLITE_OK;
+
+    while (statements->stmt[i] && statements->sql[i] != sql)
+        if (++i == RPS_STATEMENTS_MAX)
+            return SQLITE_MISUSE;
+    if (!statements->stmt[i])
+        code = rps_database_prepare(statements->db, sql, &statements->stmt[i]);
+    statements->sql[i] = sql;
+    *ret = statements->stmt[i];
+    return code;
+}
+
+int rps_statements_do(struct rps_statements *statements, const char *sql, const char *types, ...)
+{
+    sqlite3_stmt *stmt;
+    va_list values;
+    int code = rps_statements_get(statements, sql, &stmt);
+
+    va_start(values, types);
+    if (code == SQLITE_OK)
+        code = bind_values(stmt, types, values);
+    va_end(values);
+    return code == SQLITE_OK ? rps_database_run(stmt) : code;
+}
+
+int rps_statements_ask(struct rps_statements *statements, int64_t *ret, const char *sql,
+                       const char *types, ...)
+{
+    sqlite3_stmt *stmt = NULL;
+    va_list values;
+    int code = rps_statements_get(statements, sql, &stmt);
+
+    va_start(values, types);
+    if (code == SQLITE_OK)
+        code = bind_values(stmt, types, values);
+    va_end(values);
+    if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(stmt, 0);
+        code = SQLITE_OK;
+    }
+    sqlite3_reset(stmt);
+    return code;
+}
+
+void rps_statements_finalize(struct rps_statements *statements)
+{
+    for (int i = 0; i < RPS_STATEMENTS_MAX; i++)
+        sqlite3_finalize(statements->stmt[i]);
+    *statements = (struct rps_statements){0};
+}
+
 int rps_database_exec(sqlite3 *db, const char *sql)
 {
     return sqlite3_exec(db, sql, NULL, NULL, NULL);

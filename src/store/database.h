@@ -114,6 +114,26 @@ int rps_database_step(sqlite3_stmt *stmt);
 /* rps_database_do for SQL that gives a number: SQLITE_DONE when it gives no row. */
 int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *types, ...);
 
+#define RPS_STATEMENTS_MAX 24
+
+/* Statements that are run again and again, each prepared when it is first asked for. Zero it, and set
+ * db. */
+struct rps_statements {
+    sqlite3 *db;
+    const char *sql[RPS_STATEMENTS_MAX];
+    sqlite3_stmt *stmt[RPS_STATEMENTS_MAX];
+};
+
+/* The statement of constant SQL, which is known by its address; an SQLite code. */
+int rps_statements_get(struct rps_statements *statements, const char *sql, sqlite3_stmt **ret);
+
+/* rps_database_do and rps_database_ask by them. */
+int rps_statements_do(struct rps_statements *statements, const char *sql, const char *types, ...);
+int rps_statements_ask(struct rps_statements *statements, int64_t *ret, const char *sql,
+                       const char *types, ...);
+
+void rps_statements_finalize(struct rps_statements *statements);
+
 /* Have the log taken up into the file when it has so many pages, and made no larger than these; an
  * SQLite code. */
 int rps_database_bound_log(sqlite3 *db, int64_t pages);

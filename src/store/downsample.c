@@ -54,62 +54,22 @@ struct block {
 struct rps_downsample {
     sqlite3 *db;
     struct rps_downsample_options options;
-    sqlite3_stmt *begin, *commit, *rollback, *next_cpu, *blocks, *cut_periods, *cut_rollups,
-        *cut_readings, *cut_reading_blocks, *thinned, *last, *pages, *free_pages;
+    struct rps_statements statements;
     struct track *track; /* owned */
     size_t track_count;
-    int64_t whole_ns; /* T */
-    int64_t least_ns; /* T is not below it for --max-size; 0: not known yet */
-    int64_t pages_soft, pages_hard;
+    int64_t whole_ns;               /* T */
+    int64_t least_ns;               /* T is not below it for --max-size; 0: not known yet */
+    int64_t bytes_soft, bytes_hard; /* of what the store holds */
     uint64_t looked_periods;
     int64_t looked_ns;
     int in_vain;
     int is_forced; /* T was made shorter for --max-size */
 };
 
+/* Prepared before it is needed: there may be no memory then. */
+static const char sql_rollback[] = "ROLLBACK";
+
 /* --- life ------------------------------------------------------------------------------------- */
-
-/* Of what was read before period ?4: what stands in blocks of level ?3. */
-#define SUMMED                                                                                     \
-    " AND period < min(?4 >> 4 * ?3 << 4 * ?3, (SELECT last_period + 1 FROM reading_rollup"        \
-    " WHERE run_id = ?1 AND source = ?2 AND level = ?3 ORDER BY period DESC LIMIT 1))"
-
-static int prepare_statements(struct rps_downsample *d)
-{
-    struct {
-        sqlite3_stmt **stmt;
-        const char *sql;
-    } const statements[] = {
-        {&d->begin, "BEGIN IMMEDIATE"},
-        {&d->commit, "COMMIT"},
-        {&d->rollback, "ROLLBACK"},
-        {&d->next_cpu, "SELECT min(cpu) FROM rollup WHERE run_id = ?1 AND level = 1 AND cpu > ?2"},
-        {&d->blocks, "SELECT rotation, period, last_period, cycle, end_ns, start_ns FROM rollup"
-                     " WHERE run_id = ?1 AND level = ?2 AND cpu = ?3 AND period >= ?4"
-                     " ORDER BY period"},
-        {&d->cut_periods, "DELETE FROM period WHERE run_id = ?1 AND cpu = ?2 AND cycle BETWEEN ?3"
-                          " AND ?4 AND period BETWEEN ?5 AND ?6"},
-        {&d->cut_rollups, "DELETE FROM rollup WHERE run_id = ?1 AND level = ?2 AND cpu = ?3"
-                          " AND period BETWEEN ?4 AND ?5"},
-        {&d->cut_readings, "DELETE FROM reading WHERE run_id = ?1 AND source = ?2" SUMMED},
-        {&d->cut_reading_blocks, "DELETE FROM reading_rollup WHERE run_id = ?1 AND source = ?2"
-                                 " AND level = ?3 - 1" SUMMED},
-        {&d->thinned, "INSERT OR REPLACE INTO thinned (run_id, cpu, level, before_period)"
-                      " VALUES (?1, ?2, ?3, ?4)"},
-        {&d->last, "SELECT max(period), rotation + merged FROM rollup WHERE run_id = ?1"
-                   " AND level = 1 AND cpu = ?2"},
-        {&d->pages, "PRAGMA page_count"},
-        {&d->free_pages, "PRAGMA freelist_count"},
-    };
-    int code = SQLITE_OK;
-
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && code == SQLITE_OK; i++) {
-        code = rps_database_prepare(d->db, statements[i].sql, statements[i].stmt);
-        if (code == SQLITE_OK && sqlite3_bind_parameter_count(*statements[i].stmt) > 0)
-            sqlite3_bind_int64(*statements[i].stmt, 1, d->options.run_id);
-    }
-    return code;
-}
 
 /* What --max-size leaves for the file when the log has its share. */
 static int set_bounds(struct rps_downsample *d)
@@ -122,8 +82,9 @@ static int set_bounds(struct rps_downsample *d)
     pages = (int64_t)(d->options.max_bytes / (uint64_t)page_bytes);
     log = pages / LOG_PAGES_SHARE;
     log = log < LOG_PAGES_MIN ? LOG_PAGES_MIN : log > LOG_PAGES_MAX ? LOG_PAGES_MAX : log;
-    d->pages_hard = pages - log - TRANSACTION_PAGES;
-    d->pages_soft = d->pages_hard - d->pages_hard / 16;
+    pages -= log + TRANSACTION_PAGES;
+    d->bytes_hard = page_bytes * pages;
+    d->bytes_soft = page_bytes * (pages - pages / 16);
     return rps_database_bound_log(d->db, log);
 }
 
@@ -159,15 +120,16 @@ int rps_downsample_open(sqlite3 *db, const struct rps_downsample_options *option
                         struct rps_downsample **ret)
 {
     struct rps_downsample *d = calloc(1, sizeof(*d));
+    sqlite3_stmt *unused;
     int code;
 
     if (!d)
         return SQLITE_NOMEM;
-    d->db = db;
+    d->db = d->statements.db = db;
     d->options = *options;
     d->whole_ns = options->keep_ns > 0 ? options->keep_ns : INT64_MAX;
-    d->pages_soft = d->pages_hard = INT64_MAX;
-    code = prepare_statements(d);
+    d->bytes_soft = d->bytes_hard = INT64_MAX;
+    code = rps_statements_get(&d->statements, sql_rollback, &unused);
     if (code == SQLITE_OK)
         code = rps_database_each(
             db,
@@ -187,20 +149,29 @@ void rps_downsample_close(struct rps_downsample *d)
 {
     if (!d)
         return;
-    sqlite3_stmt *const statements[] = {
-        d->begin,       d->commit,      d->rollback,     d->next_cpu,           d->blocks,
-        d->cut_periods, d->cut_rollups, d->cut_readings, d->cut_reading_blocks, d->thinned,
-        d->last,        d->pages,       d->free_pages};
-
-    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
-        sqlite3_finalize(statements[i]);
+    rps_statements_finalize(&d->statements);
     free(d->track);
     free(d);
 }
 
 /* --- one transaction -------------------------------------------------------------------------- */
 
-/* The next block of a level, of the statement whose row is *at (SQLITE_ROW), or SQLITE_DONE. */
+/* Set out on the blocks of a level, from a period on: SQLITE_ROW or SQLITE_DONE. *ret is to be reset. */
+static int find_blocks(struct rps_downsample *d, int level, int64_t cpu, int64_t from,
+                       sqlite3_stmt **ret)
+{
+    int code = rps_statements_get(
+        &d->statements,
+        "SELECT rotation, period, last_period, cycle, end_ns, start_ns FROM rollup"
+        " WHERE run_id = ?1 AND level = ?2 AND cpu = ?3 AND period >= ?4 ORDER BY period",
+        ret);
+
+    if (code == SQLITE_OK)
+        code = rps_database_bind(*ret, "iiii", d->options.run_id, (int64_t)level, cpu, from);
+    return code == SQLITE_OK ? sqlite3_step(*ret) : code;
+}
+
+/* The next block of the statement whose row is *at (SQLITE_ROW), or SQLITE_DONE. */
 static int next_block(sqlite3_stmt *stmt, int *at, struct block *ret)
 {
     int64_t rotation = sqlite3_column_int64(stmt, 0);
@@ -223,40 +194,49 @@ static int cut(struct rps_downsample *d, const struct track *track, int level,
                const struct block *block)
 {
     int64_t run_id = d->options.run_id;
-    sqlite3_stmt *stmt = level > 0 ? d->cut_rollups : d->cut_periods;
-    int code = level > 0 ? rps_database_bind(stmt, "iiiii", run_id, (int64_t)level, track->cpu,
-                                             block->first, block->last)
-                         : rps_database_bind(stmt, "iiiiii", run_id, track->cpu, track->cycle,
-                                             block->cycle, block->first, block->last);
+    int code = level > 0
+                   ? rps_statements_do(&d->statements,
+                                       "DELETE FROM rollup WHERE run_id = ?1 AND level = ?2"
+                                       " AND cpu = ?3 AND period BETWEEN ?4 AND ?5",
+                                       "iiiii", run_id, (int64_t)level, track->cpu, block->first,
+                                       block->last)
+                   : rps_statements_do(&d->statements,
+                                       "DELETE FROM period WHERE run_id = ?1 AND cpu = ?2"
+                                       " AND cycle BETWEEN ?3 AND ?4 AND period BETWEEN ?5 AND ?6",
+                                       "iiiiii", run_id, track->cpu, track->cycle, block->cycle,
+                                       block->first, block->last);
 
-    if (code == SQLITE_OK)
-        code = rps_database_run(stmt);
     if (code == SQLITE_OK && d->options.wing)
         code = rps_store_wing->thin(d->options.wing, level, track->cpu, block->first, block->last);
     return code;
 }
 
+/* Of what was read before period ?4: what stands in blocks of level ?3. */
+#define SUMMED                                                                                     \
+    " AND period < min(?4 >> 4 * ?3 << 4 * ?3, (SELECT last_period + 1 FROM reading_rollup"        \
+    " WHERE run_id = ?1 AND source = ?2 AND level = ?3 ORDER BY period DESC LIMIT 1))"
+
 /* Delete what was read of system signals up to where the level's rows are gone. */
 static int cut_readings(struct rps_downsample *d, const struct track *track, int level)
 {
-    sqlite3_stmt *stmt = level > 0 ? d->cut_reading_blocks : d->cut_readings;
+    const char *sql = level > 0 ? "DELETE FROM reading_rollup WHERE run_id = ?1 AND source = ?2"
+                                  " AND level = ?3 - 1" SUMMED
+                                : "DELETE FROM reading WHERE run_id = ?1 AND source = ?2" SUMMED;
     int code = SQLITE_OK;
 
-    for (int64_t source = 0; source < RPS_SYSTEM_SOURCES && code == SQLITE_OK; source++) {
-        code = rps_database_bind(stmt, "iiii", d->options.run_id, source, (int64_t)level + 1,
-                                 track->before[level]);
-        if (code == SQLITE_OK)
-            code = rps_database_run(stmt);
-    }
+    for (int64_t source = 0; source < RPS_SYSTEM_SOURCES && code == SQLITE_OK; source++)
+        code = rps_statements_do(&d->statements, sql, "iiii", d->options.run_id, source,
+                                 (int64_t)level + 1, track->before[level]);
     return code;
 }
 
 static int note_thinned(struct rps_downsample *d, const struct track *track, int level)
 {
-    int code = rps_database_bind(d->thinned, "iiii", d->options.run_id, track->cpu, (int64_t)level,
-                                 track->before[level]);
-
-    return code == SQLITE_OK ? rps_database_run(d->thinned) : code;
+    return rps_statements_do(&d->statements,
+                             "INSERT OR REPLACE INTO thinned (run_id, cpu, level, before_period)"
+                             " VALUES (?1, ?2, ?3, ?4)",
+                             "iiii", d->options.run_id, track->cpu, (int64_t)level,
+                             track->before[level]);
 }
 
 /* Delete rows of a CPU's level that end before limit_ns, some thousand at most; 1 in *ret_done when
@@ -265,16 +245,13 @@ static int cut_level(struct rps_downsample *d, struct track *track, int level, i
                      int *ret_done)
 {
     int64_t rows = sqlite3_total_changes64(d->db);
+    sqlite3_stmt *blocks = NULL;
     struct block block;
-    int code = SQLITE_OK, at;
+    int code = SQLITE_OK, at = find_blocks(d, level + 1, track->cpu, track->before[level], &blocks);
 
-    sqlite3_bind_int(d->blocks, 2, level + 1);
-    sqlite3_bind_int64(d->blocks, 3, track->cpu);
-    sqlite3_bind_int64(d->blocks, 4, track->before[level]);
-    at = sqlite3_step(d->blocks);
     while (at == SQLITE_ROW && code == SQLITE_OK &&
            sqlite3_total_changes64(d->db) - rows < TRANSACTION_ROWS) {
-        code = next_block(d->blocks, &at, &block);
+        code = next_block(blocks, &at, &block);
         if (code != SQLITE_OK || block.end_ns > limit_ns)
             break;
         code = cut(d, track, level, &block);
@@ -284,7 +261,7 @@ static int cut_level(struct rps_downsample *d, struct track *track, int level, i
     }
     if (at != SQLITE_ROW && at != SQLITE_DONE && code == SQLITE_OK)
         code = at;
-    sqlite3_reset(d->blocks);
+    sqlite3_reset(blocks);
     if (code == SQLITE_OK && *ret_done)
         code = cut_readings(d, track, level);
     return code == SQLITE_OK && *ret_done ? note_thinned(d, track, level) : code;
@@ -301,21 +278,20 @@ static int64_t age_of(const struct rps_downsample *d, int level)
 /* Has the CPU so many rotations by now that they are blocks enough of the level? */
 static int has_enough(struct rps_downsample *d, const struct track *track, int level, int *ret)
 {
-    int code;
+    int64_t rotations = 0;
+    int code = rps_statements_ask(&d->statements, &rotations,
+                                  "SELECT rotation + merged FROM rollup WHERE run_id = ?1"
+                                  " AND level = 1 AND cpu = ?2 ORDER BY period DESC LIMIT 1",
+                                  "ii", d->options.run_id, track->cpu);
 
-    sqlite3_bind_int64(d->last, 2, track->cpu);
-    code = sqlite3_step(d->last);
-    *ret = d->is_forced ||
-           (code == SQLITE_ROW &&
-            sqlite3_column_int64(d->last, 1) >> (RPS_LEVEL_BITS * level) >= d->options.keep_blocks);
-    sqlite3_reset(d->last);
-    return code == SQLITE_ROW ? SQLITE_OK : code;
+    *ret = d->is_forced || rotations >> (RPS_LEVEL_BITS * level) >= d->options.keep_blocks;
+    return code == SQLITE_DONE ? SQLITE_OK : code;
 }
 
 /* One transaction, of the finest level that has something to do; *ret_done is 0 when none has. */
 static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 {
-    int code = rps_database_run(d->begin);
+    int code = rps_statements_do(&d->statements, "BEGIN IMMEDIATE", "");
 
     *ret_done = 0;
     for (size_t t = 0; t < d->track_count && code == SQLITE_OK && !*ret_done; t++) {
@@ -330,11 +306,13 @@ static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
             if (is_enough && code == SQLITE_OK)
                 code = cut_level(d, &track, level, end_ns - age_ns, ret_done);
         }
-        if (code == SQLITE_OK && *ret_done && (code = rps_database_run(d->commit)) == SQLITE_OK)
+        if (code == SQLITE_OK && *ret_done)
+            code = rps_statements_do(&d->statements, "COMMIT", "");
+        if (code == SQLITE_OK && *ret_done)
             d->track[t] = track;
     }
     if (!sqlite3_get_autocommit(d->db))
-        rps_database_run(d->rollback);
+        rps_statements_do(&d->statements, sql_rollback, "");
     return code;
 }
 
@@ -343,74 +321,57 @@ static int thin_once(struct rps_downsample *d, int64_t end_ns, int *ret_done)
 /* The CPUs that the run has blocks of by now: a seek each. What does not rise ends the search. */
 static int find_tracks(struct rps_downsample *d)
 {
-    int64_t cpu = INT64_MIN;
-    int code = SQLITE_ROW;
+    int64_t cpu = INT64_MIN, next;
 
-    for (size_t t = 0; code == SQLITE_ROW; t++) {
-        sqlite3_bind_int64(d->next_cpu, 2, cpu);
-        code = sqlite3_step(d->next_cpu);
-        if (code == SQLITE_ROW && (sqlite3_column_type(d->next_cpu, 0) != SQLITE_INTEGER ||
-                                   sqlite3_column_int64(d->next_cpu, 0) <= cpu))
-            code = SQLITE_DONE;
-        if (code == SQLITE_ROW) {
-            cpu = sqlite3_column_int64(d->next_cpu, 0);
-            while (t < d->track_count && d->track[t].cpu < cpu)
-                t++;
-            if ((t == d->track_count || d->track[t].cpu != cpu) &&
-                add_track(d, t, cpu) != SQLITE_OK)
-                code = SQLITE_NOMEM;
-        }
-        sqlite3_reset(d->next_cpu);
+    for (size_t t = 0;; t++) {
+        int code = rps_statements_ask(&d->statements, &next,
+                                      "SELECT coalesce(min(cpu), ?2) FROM rollup"
+                                      " WHERE run_id = ?1 AND level = 1 AND cpu > ?2",
+                                      "ii", d->options.run_id, cpu);
+
+        if (code != SQLITE_OK || next <= cpu)
+            return code;
+        cpu = next;
+        while (t < d->track_count && d->track[t].cpu < cpu)
+            t++;
+        if ((t == d->track_count || d->track[t].cpu != cpu) && add_track(d, t, cpu) != SQLITE_OK)
+            return SQLITE_NOMEM;
     }
-    return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-static int pragma_number(sqlite3_stmt *stmt, int64_t *ret)
-{
-    int code = sqlite3_step(stmt);
-
-    if (code == SQLITE_ROW)
-        *ret = sqlite3_column_int64(stmt, 0);
-    sqlite3_reset(stmt);
-    return code == SQLITE_ROW ? SQLITE_OK : code;
 }
 
 /* How long a block of level 1 is: T for --max-size is not below two of them. */
-static int find_least(struct rps_downsample *d)
+static void find_least(struct rps_downsample *d)
 {
+    sqlite3_stmt *blocks = NULL;
     struct block block = {0};
-    int code, at;
+    int at;
 
     if (d->least_ns > 0 || d->track_count == 0)
-        return SQLITE_OK;
-    sqlite3_bind_int(d->blocks, 2, 1);
-    sqlite3_bind_int64(d->blocks, 3, d->track[0].cpu);
-    sqlite3_bind_int64(d->blocks, 4, 0);
-    at = sqlite3_step(d->blocks);
+        return;
+    at = find_blocks(d, 1, d->track[0].cpu, 0, &blocks);
     if (at == SQLITE_ROW) {
-        int64_t start_ns = sqlite3_column_int64(d->blocks, 5);
+        int64_t start_ns = sqlite3_column_int64(blocks, 5);
 
-        code = next_block(d->blocks, &at, &block);
-        d->least_ns = code == SQLITE_OK ? LEAST_BLOCKS * (block.end_ns - start_ns) : 0;
+        if (next_block(blocks, &at, &block) == SQLITE_OK)
+            d->least_ns = LEAST_BLOCKS * (block.end_ns - start_ns);
     }
-    sqlite3_reset(d->blocks);
-    return SQLITE_OK;
+    sqlite3_reset(blocks);
 }
 
 /* Is the store so large that T must get shorter? */
 static int is_large(struct rps_downsample *d, int *ret)
 {
-    int64_t pages = 0, unused = 0;
-    int code = SQLITE_OK;
+    uint64_t bytes, unused;
+    int64_t used;
+    int code;
 
     *ret = 0;
-    if (d->pages_soft == INT64_MAX)
+    if (d->bytes_soft == INT64_MAX)
         return SQLITE_OK;
-    code = pragma_number(d->pages, &pages);
-    if (code == SQLITE_OK)
-        code = pragma_number(d->free_pages, &unused);
-    *ret = pages - unused > d->pages_soft;
-    d->in_vain = pages - unused > d->pages_hard && d->whole_ns <= d->least_ns;
+    code = rps_database_space(d->db, &bytes, &unused);
+    used = (int64_t)(bytes - unused);
+    *ret = used > d->bytes_soft;
+    d->in_vain = used > d->bytes_hard && d->whole_ns <= d->least_ns;
     return code;
 }
 
@@ -440,7 +401,7 @@ int rps_downsample_work(struct rps_downsample *d, uint64_t periods, int64_t end_
     int code = find_tracks(d), done = 1, large = 0;
 
     if (code == SQLITE_OK)
-        code = find_least(d);
+        find_least(d);
     d->looked_periods = periods;
     d->looked_ns = end_ns;
     for (int i = 0; i < transactions && done && code == SQLITE_OK; i++) {

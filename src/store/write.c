@@ -5,6 +5,7 @@
 #include "writer.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,10 +134,17 @@ const char *rps_writer_file(const struct rps_writer *writer)
     return writer->saved_path ? writer->saved_path : writer->path;
 }
 
-void rps_writer_notice(const struct rps_writer *writer, const char *sentence)
+void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
 {
-    if (writer->options.notice)
-        writer->options.notice(writer->options.notice_context, sentence);
+    char sentence[2048];
+    va_list arguments;
+
+    if (!writer->options.notice)
+        return;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    writer->options.notice(writer->options.notice_context, sentence);
 }
 
 /* --- a run ------------------------------------------------------------------------------------ */
@@ -208,23 +216,67 @@ void rps_writer_close_run(struct rps_writer *writer)
 
 /* --- while the run goes on -------------------------------------------------------------------- */
 
-/* Append a mark or a gap, with the lock held; without room it is counted as lost. */
-static bool add_note(struct rps_writer *writer, enum rps_write_record_kind kind, int32_t cpu,
-                     int64_t start_ns, int64_t length_ns, const char *text)
+/* With the lock held: append a record, whose payload is for the caller to fill. NULL when there is no
+ * room. Half of the ring is for periods: rows have none in the other half. */
+static void *push(struct rps_writer *writer, int kind, size_t payload)
 {
-    size_t length = rps_text_cut(text, MARK_MAX_BYTES);
-    struct rps_write_note *note = NULL;
+    bool is_row = kind >= RPS_WRITE_RECORD_READING;
+    void *place = NULL;
 
-    if (!writer->broken)
-        note = rps_ring_push(&writer->ring, kind, sizeof(*note) + length + 1);
-    if (!note) {
-        writer->lost_notes++;
+    if (!writer->broken && (!is_row || writer->ring.used < writer->ring.size / 2))
+        place = rps_ring_push(&writer->ring, (uint32_t)kind, payload);
+    writer->periods += place && kind == RPS_WRITE_RECORD_PERIOD;
+    writer->rows += place && is_row;
+    return place;
+}
+
+/* The same of a row; false when there is no room. */
+static bool push_row(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
+                     const char *const *text, size_t texts)
+{
+    struct rps_write_row *row;
+    size_t bytes = numbers * sizeof(*number), size = sizeof(*row) + bytes;
+    char *place;
+
+    for (size_t i = 0; i < texts; i++)
+        size += strlen(text[i]) + 1;
+    row = push(writer, kind, size);
+    if (!row)
         return false;
-    }
-    *note = (struct rps_write_note){start_ns, length_ns, writer->next_note++, cpu};
-    memcpy(note->text, text, length);
-    note->text[length] = '\0';
+    row->number_count = (int)numbers;
+    place = (char *)memcpy(row->number, number, bytes) + bytes;
+    for (size_t i = 0; i < texts; i++)
+        place = stpcpy(place, text[i]) + 1;
     return true;
+}
+
+/* A mark or a gap; without room it is counted as lost. */
+static bool push_note(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
+                      const char *text)
+{
+    char cut[MARK_MAX_BYTES + 1];
+    const char *texts[] = {cut};
+    bool is_there;
+
+    snprintf(cut, sizeof(cut), "%.*s", (int)rps_text_cut(text, MARK_MAX_BYTES), text);
+    is_there = push_row(writer, kind, number, numbers, texts, 1);
+    writer->lost_notes += !is_there;
+    return is_there;
+}
+
+static void push_mark(struct rps_writer *writer, int64_t time_ns, const char *text)
+{
+    const int64_t number[] = {time_ns, writer->next_note++};
+
+    push_note(writer, RPS_WRITE_RECORD_MARK, number, 2, text);
+}
+
+static bool push_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, int64_t length_ns,
+                     const char *reason)
+{
+    const int64_t number[] = {start_ns, writer->next_note++, cpu, length_ns};
+
+    return push_note(writer, RPS_WRITE_RECORD_GAP, number, 4, reason);
 }
 
 void rps_writer_note_lost(struct rps_writer *writer)
@@ -237,8 +289,7 @@ void rps_writer_note_lost(struct rps_writer *writer)
     snprintf(reason, sizeof(reason),
              "the store could not be written and the queue was full: %" PRIu64 " periods lost",
              lost->periods);
-    if (add_note(writer, RPS_WRITE_RECORD_GAP, lost->cpu, lost->start_ns,
-                 lost->end_ns - lost->start_ns, reason))
+    if (push_gap(writer, lost->cpu, lost->start_ns, lost->end_ns - lost->start_ns, reason))
         lost->periods = 0;
     else
         writer->lost_notes--; /* it is tried again */
@@ -276,24 +327,26 @@ static bool is_wanted(const struct rps_writer *writer)
     return writer->sleeping && (writer->idle || writer->ring.used >= rps_writer_due(writer));
 }
 
-void rps_writer_period(struct rps_writer *writer, const struct rps_period *period)
+static void unlock_and_wake(struct rps_writer *writer)
 {
-    struct rps_period *place = NULL;
-    bool wake;
+    bool wake = is_wanted(writer);
 
-    pthread_mutex_lock(&writer->lock);
-    if (!writer->broken)
-        place = rps_ring_push(&writer->ring, RPS_WRITE_RECORD_PERIOD, sizeof(*place));
-    if (place) {
-        *place = *period;
-        writer->periods++;
-    } else {
-        lose(writer, period);
-    }
-    wake = is_wanted(writer);
     pthread_mutex_unlock(&writer->lock);
     if (wake) /* now: a thread woken under the lock would wait for the lock at once */
         pthread_cond_signal(&writer->wake);
+}
+
+void rps_writer_period(struct rps_writer *writer, const struct rps_period *period)
+{
+    struct rps_period *place;
+
+    pthread_mutex_lock(&writer->lock);
+    place = push(writer, RPS_WRITE_RECORD_PERIOD, sizeof(*place));
+    if (place)
+        *place = *period;
+    else
+        lose(writer, period);
+    unlock_and_wake(writer);
 }
 
 void rps_writer_note_marks(struct rps_writer *writer)
@@ -304,7 +357,7 @@ void rps_writer_note_marks(struct rps_writer *writer)
         return;
     snprintf(text, sizeof(text), "%" PRIu64 " marks left out: more than %d came within a second",
              writer->marks_left_out, RPS_MARKS_PER_S);
-    add_note(writer, RPS_WRITE_RECORD_MARK, RPS_CPU_ALL, writer->mark_time_ns, 0, text);
+    push_mark(writer, writer->mark_time_ns, text);
     writer->marks_left_out = 0;
 }
 
@@ -325,20 +378,11 @@ static bool has_mark_left(struct rps_writer *writer, int64_t time_ns)
     return false;
 }
 
-static void unlock_and_wake(struct rps_writer *writer)
-{
-    bool wake = is_wanted(writer);
-
-    pthread_mutex_unlock(&writer->lock);
-    if (wake)
-        pthread_cond_signal(&writer->wake);
-}
-
 void rps_writer_mark(struct rps_writer *writer, int64_t time_ns, const char *text)
 {
     pthread_mutex_lock(&writer->lock);
     if (has_mark_left(writer, time_ns))
-        add_note(writer, RPS_WRITE_RECORD_MARK, RPS_CPU_ALL, time_ns, 0, text);
+        push_mark(writer, time_ns, text);
     unlock_and_wake(writer);
 }
 
@@ -346,42 +390,25 @@ void rps_writer_gap(struct rps_writer *writer, int32_t cpu, int64_t start_ns, in
                     const char *reason)
 {
     pthread_mutex_lock(&writer->lock);
-    add_note(writer, RPS_WRITE_RECORD_GAP, cpu, start_ns, length_ns, reason);
+    push_gap(writer, cpu, start_ns, length_ns, reason);
     unlock_and_wake(writer);
 }
 
-/* Half of the ring is for periods: what has no room in the other half is lost. */
 void rps_writer_row(struct rps_writer *writer, int kind, const int64_t *number, size_t numbers,
                     const char *const *text, size_t texts)
 {
-    struct rps_write_row *row = NULL;
-    size_t bytes = numbers * sizeof(*number), size = sizeof(*row) + bytes;
-
-    for (size_t i = 0; i < texts; i++)
-        size += strlen(text[i]) + 1;
     pthread_mutex_lock(&writer->lock);
-    if (!writer->broken && writer->ring.used < writer->ring.size / 2)
-        row = rps_ring_push(&writer->ring, RPS_WRITE_RECORD_WING + kind, size);
-    if (row) {
-        char *place = (char *)memcpy(row->number, number, bytes) + bytes;
-
-        for (size_t i = 0; i < texts; i++)
-            place = stpcpy(place, text[i]) + 1;
-        row->number_count = (int)numbers;
-        writer->rows++;
-    } else {
-        writer->lost_rows++;
-    }
+    writer->lost_rows +=
+        !push_row(writer, RPS_WRITE_RECORD_WING + kind, number, numbers, text, texts);
     unlock_and_wake(writer);
 }
 
 void rps_writer_system_state(struct rps_writer *writer, const struct rps_system_state *state)
 {
-    struct rps_system_state *place = NULL;
+    struct rps_system_state *place;
 
     pthread_mutex_lock(&writer->lock);
-    if (!writer->broken)
-        place = rps_ring_push(&writer->ring, RPS_WRITE_RECORD_STATE, sizeof(*place));
+    place = push(writer, RPS_WRITE_RECORD_STATE, sizeof(*place));
     if (place)
         *place = *state;
     else
@@ -391,15 +418,12 @@ void rps_writer_system_state(struct rps_writer *writer, const struct rps_system_
 
 void rps_writer_system(struct rps_writer *writer, const struct rps_system_reading *reading)
 {
-    struct rps_system_reading *place = NULL;
+    struct rps_system_reading *place;
 
     pthread_mutex_lock(&writer->lock);
-    if (!writer->broken && writer->ring.used < writer->ring.size / 2)
-        place = rps_ring_push(&writer->ring, RPS_WRITE_RECORD_READING, sizeof(*place));
-    if (place) {
+    place = push(writer, RPS_WRITE_RECORD_READING, sizeof(*place));
+    if (place)
         *place = *reading;
-        writer->rows++;
-    }
     unlock_and_wake(writer);
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "columns.h"
@@ -26,31 +27,17 @@ static void stop_thread(struct rps_writer *writer, int64_t patience_ns)
     writer->thread_runs = false;
 }
 
-/* The blocks that are still open, the sums and the end, in one transaction. */
-static int write_end_once(struct rps_writer *writer, const struct rps_run *run)
+/* The blocks that are still open, the sums and the end. */
+static int insert_end(struct rps_writer *writer, const void *run)
 {
-    int code = rps_database_run(writer->statements.begin);
+    int code = rps_rollup_end(writer->rollup);
 
-    if (code == SQLITE_OK)
-        code = rps_writer_check_run(writer);
-    if (code == SQLITE_OK)
-        code = rps_rollup_end(writer->rollup);
     if (code == SQLITE_OK)
         code = rps_system_write_end(&writer->system, writer->db, writer->run_id);
     if (code == SQLITE_OK)
         code = rps_writer_start(writer);
     if (code == SQLITE_OK)
         code = rps_write_run_end(writer->db, writer->run_id, run, writer->set_count, writer->sum);
-    if (code == SQLITE_OK)
-        code = rps_database_run(writer->statements.commit);
-    if (code != SQLITE_OK)
-        code = rps_database_code(writer->db, code);
-    if (code != SQLITE_OK && !sqlite3_get_autocommit(writer->db))
-        rps_database_run(writer->statements.rollback);
-    if (code != SQLITE_OK) {
-        rps_rollup_roll_back(writer->rollup);
-        rps_system_write_roll_back(&writer->system);
-    }
     return code;
 }
 
@@ -61,9 +48,7 @@ static int write_end(struct rps_writer *writer, const struct rps_run *run)
     int code;
 
     for (;;) {
-        code = write_end_once(writer, run);
-        if (rps_writer_make_room(writer, code))
-            code = write_end_once(writer, run);
+        code = rps_writer_write(writer, insert_end, run);
         if (code == SQLITE_OK || !rps_database_is_transient(code) ||
             rps_clock_monotonic_ns() >= writer->give_up_ns)
             return code;
@@ -126,8 +111,7 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
     }
     code = write_end(writer, end);
     if (code != SQLITE_OK && !writer->trouble[0])
-        snprintf(writer->trouble, sizeof(writer->trouble), "%s",
-                 rps_database_reason(writer->db, code));
+        memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     if (code == SQLITE_OK && periods == 0 && notes == 0)
         return tell_place(writer, err);
     if (code == RPS_WRITER_RUN_IS_GONE)

@@ -1,6 +1,8 @@
 /* The rows that a run has beside its periods. */
 #include "write_run.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "columns.h"
@@ -108,31 +110,13 @@ static int insert_step(sqlite3_stmt *stmt, int64_t run_id, const struct rps_plan
         [RPS_FORMULA_MULTIPLY] = "*",    [RPS_FORMULA_DIVIDE] = "/",
     };
     int64_t event = step->operand - RPS_OPERAND_EVENTS;
-    int code;
+    bool is_operand = step->op == RPS_FORMULA_OPERAND;
+    const char *types = !is_operand ? "ititrnnn" : event < 0 ? "ititrtnn" : "ititrtii";
+    int code = rps_database_bind(stmt, types, run_id, metric, number, op[step->op],
+                                 step->op == RPS_FORMULA_NUMBER ? step->number : NAN,
+                                 is_operand ? rps_plan_operand_name(plan, step->operand) : "",
+                                 event / RPS_SLOT_MAX, event % RPS_SLOT_MAX);
 
-    if (step->op == RPS_FORMULA_NUMBER)
-        code = rps_database_bind(stmt,
-                                 "itit"
-                                 "rnnn",
-                                 run_id, metric, number, op[step->op], step->number);
-    else if (step->op != RPS_FORMULA_OPERAND)
-        code = rps_database_bind(stmt,
-                                 "itit"
-                                 "nnnn",
-                                 run_id, metric, number, op[step->op]);
-    else if (event < 0)
-        code = rps_database_bind(stmt,
-                                 "itit"
-                                 "ntnn",
-                                 run_id, metric, number, op[step->op],
-                                 rps_plan_operand_name(plan, step->operand));
-    else
-        code = rps_database_bind(stmt,
-                                 "itit"
-                                 "ntii",
-                                 run_id, metric, number, op[step->op],
-                                 rps_plan_operand_name(plan, step->operand), event / RPS_SLOT_MAX,
-                                 event % RPS_SLOT_MAX);
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
 

@@ -69,16 +69,13 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
 
 static void tell_failure(struct rps_writer *writer, const char *why, const char *reason)
 {
-    char sentence[2048];
-
     if (writer->save_failed)
         return;
     writer->save_failed = true;
-    snprintf(sentence, sizeof(sentence),
-             "%s %s while it is recorded into, and the recording cannot go on in another file "
-             "beside it (%s): it will be lost",
-             writer->path, why, reason);
-    rps_writer_notice(writer, sentence);
+    rps_writer_notice(writer,
+                      "%s %s while it is recorded into, and the recording cannot go on in another "
+                      "file beside it (%s): it will be lost",
+                      writer->path, why, reason);
 }
 
 /* The new file: whole before it has its name, and nobody's yet. NULL when it cannot be made, and
@@ -107,7 +104,7 @@ static char *make_file(struct rps_writer *writer, bool copy, const char *why)
 
 static int save_beside(struct rps_writer *writer, bool copy, const char *why)
 {
-    char *path = make_file(writer, copy, why), sentence[2048];
+    char *path = make_file(writer, copy, why);
     int code;
 
     if (!path)
@@ -122,10 +119,8 @@ static int save_beside(struct rps_writer *writer, bool copy, const char *why)
         return code;
     }
     writer->why_saved = why;
-    snprintf(sentence, sizeof(sentence),
-             "%s %s while it is recorded into: the recording goes on in %s%s", writer->path, why,
-             path, copy ? ", with all that the store held" : "");
-    rps_writer_notice(writer, sentence);
+    rps_writer_notice(writer, "%s %s while it is recorded into: the recording goes on in %s%s",
+                      writer->path, why, path, copy ? ", with all that the store held" : "");
     return code;
 }
 

@@ -46,7 +46,6 @@
 struct batch {
     struct rps_ring ring; /* as it was when the batch was taken */
     size_t count;         /* records of it, the oldest; 0: a heartbeat alone */
-    char trouble[200];    /* why it could not be written */
 };
 
 /* --- one write -------------------------------------------------------------------------------- */
@@ -66,34 +65,79 @@ static bool is_beat_due(const struct rps_writer *writer)
 
 static int beat(struct rps_writer *writer)
 {
-    sqlite3_stmt *stmt = writer->statements.heartbeat;
-    int code = rps_database_bind(stmt, "iiti", writer->run_id, rps_clock_realtime_ns(),
-                                 writer->boot_id, beat_interval_ns(writer));
-
-    return code == SQLITE_OK ? rps_database_run(stmt) : code;
+    return rps_statements_do(&writer->statements.kept,
+                             "INSERT INTO heartbeat (run_id, realtime_ns, boot_id, interval_ns)"
+                             " VALUES (?1, ?2, ?3, ?4)"
+                             " ON CONFLICT DO UPDATE SET realtime_ns = excluded.realtime_ns,"
+                             " boot_id = excluded.boot_id, interval_ns = excluded.interval_ns",
+                             "iiti", writer->run_id, rps_clock_realtime_ns(), writer->boot_id,
+                             beat_interval_ns(writer));
 }
 
-int rps_writer_check_run(struct rps_writer *writer)
+/* In a transaction; see rps_writer_write. */
+static int check_run(struct rps_writer *writer)
 {
-    sqlite3_stmt *stmt = writer->statements.run_state;
-    const char *state;
-    int code;
+    struct rps_statements *kept = &writer->statements.kept;
+    int64_t is_recording = 0;
+    int code = rps_statements_ask(
+        kept, &is_recording, "SELECT state = 'recording' FROM run WHERE run_id = ?1 AND uuid = ?2",
+        "it", writer->run_id, writer->run.uuid);
 
-    sqlite3_bind_int64(stmt, 1, writer->run_id);
-    sqlite3_bind_text(stmt, 2, writer->run.uuid, -1, SQLITE_STATIC);
-    code = sqlite3_step(stmt);
-    state = code == SQLITE_ROW ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-    if (code == SQLITE_ROW) {
-        code = SQLITE_OK;
-        if (!state || strcmp(state, "recording") != 0) {
-            sqlite3_bind_int64(writer->statements.set_recording, 1, writer->run_id);
-            code = rps_database_run(writer->statements.set_recording);
-        }
-    } else if (code == SQLITE_DONE) {
-        code = RPS_WRITER_RUN_IS_GONE;
+    if (code == SQLITE_OK && !is_recording)
+        code = rps_statements_do(kept,
+                                 "UPDATE run SET state = 'recording', end_reason = '',"
+                                 " elapsed_ns = NULL WHERE run_id = ?1",
+                                 "i", writer->run_id);
+    return code == SQLITE_DONE ? RPS_WRITER_RUN_IS_GONE : code;
+}
+
+/* Prepared before it is needed: there may be no memory then. */
+static const char sql_rollback[] = "ROLLBACK";
+
+static int try_to_write(struct rps_writer *writer,
+                        int (*insert)(struct rps_writer *writer, const void *context),
+                        const void *context)
+{
+    struct rps_statements *kept = &writer->statements.kept;
+    sqlite3_stmt *rollback = NULL;
+    int code = rps_statements_get(kept, sql_rollback, &rollback);
+
+    if (code == SQLITE_OK)
+        code = rps_statements_do(kept, "BEGIN IMMEDIATE", "");
+    if (code == SQLITE_OK)
+        code = check_run(writer);
+    if (code == SQLITE_OK)
+        code = insert(writer, context);
+    if (code == SQLITE_OK)
+        code = rps_statements_do(kept, "COMMIT", "");
+    if (code == SQLITE_OK) {
+        rps_rollup_commit(writer->rollup);
+        rps_system_write_commit(&writer->system);
+        writer->has_start = writer->next_period >= 2 * (uint64_t)writer->set_count;
+        return code;
     }
-    sqlite3_reset(stmt);
+    /* the next call on the database would forget what SQLite says of it */
+    snprintf(writer->reason, sizeof(writer->reason), "%s",
+             code == RPS_WRITER_RUN_IS_GONE ? "the run was deleted"
+                                            : rps_database_reason(writer->db, code));
+    code = rps_database_code(writer->db, code);
+    if (!sqlite3_get_autocommit(writer->db))
+        rps_database_run(rollback);
+    rps_rollup_roll_back(writer->rollup);
+    rps_system_write_roll_back(&writer->system);
     return code;
+}
+
+int rps_writer_write(struct rps_writer *writer,
+                     int (*insert)(struct rps_writer *writer, const void *context),
+                     const void *context)
+{
+    int code = try_to_write(writer, insert, context);
+
+    if (code != SQLITE_FULL ||
+        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)") != SQLITE_OK)
+        return code;
+    return try_to_write(writer, insert, context);
 }
 
 int rps_writer_start(struct rps_writer *writer)
@@ -105,15 +149,15 @@ int rps_writer_start(struct rps_writer *writer)
     return rps_write_run_start(writer->db, writer->run_id);
 }
 
-/* All but the begin and the end of the transaction. */
-static int insert_batch(struct rps_writer *writer, const struct batch *batch)
+static int insert_batch(struct rps_writer *writer, const void *context)
 {
+    const struct batch *batch = context;
     struct rps_ring_place place = {0};
-    int code = rps_writer_check_run(writer);
+    int code = SQLITE_OK;
 
     if (rps_store_wing)
         rps_store_wing->forget(writer->statements.wing);
-    if (code == SQLITE_OK && is_beat_due(writer))
+    if (is_beat_due(writer))
         code = beat(writer);
     if (code == SQLITE_OK)
         code = rps_writer_start(writer);
@@ -124,60 +168,16 @@ static int insert_batch(struct rps_writer *writer, const struct batch *batch)
     return code;
 }
 
-/* Try to write the batch in one transaction. */
-static int try_batch(struct rps_writer *writer, struct batch *batch)
-{
-    int code = rps_database_run(writer->statements.begin);
-
-    if (code == SQLITE_OK)
-        code = insert_batch(writer, batch);
-    if (code == SQLITE_OK)
-        code = rps_database_run(writer->statements.commit);
-    if (code == SQLITE_OK) {
-        rps_rollup_commit(writer->rollup);
-        rps_system_write_commit(&writer->system);
-        writer->has_start = writer->next_period >= 2 * (uint64_t)writer->set_count;
-        return code;
-    }
-    /* the next call on the database would forget what SQLite says of it */
-    snprintf(batch->trouble, sizeof(batch->trouble), "%s",
-             code == RPS_WRITER_RUN_IS_GONE ? "the run was deleted"
-                                            : rps_database_reason(writer->db, code));
-    code = rps_database_code(writer->db, code);
-    if (!sqlite3_get_autocommit(writer->db))
-        rps_database_run(writer->statements.rollback);
-    rps_rollup_roll_back(writer->rollup);
-    rps_system_write_roll_back(&writer->system);
-    return code;
-}
-
-bool rps_writer_make_room(struct rps_writer *writer, int code)
-{
-    return code == SQLITE_FULL &&
-           rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)") == SQLITE_OK;
-}
-
-/* Write the batch: where the disk is full once more, when the log has left it. */
-static int write_batch(struct rps_writer *writer, struct batch *batch)
-{
-    int code = try_batch(writer, batch);
-
-    return rps_writer_make_room(writer, code) ? try_batch(writer, batch) : code;
-}
-
 /* --- after a write ---------------------------------------------------------------------------- */
 
 static void report_slow(struct rps_writer *writer, int64_t taken_ns)
 {
-    char sentence[512];
-
     if (taken_ns < SLOW_WRITE_NS || taken_ns < 2 * writer->slow_ns)
         return;
     writer->slow_ns = taken_ns;
-    snprintf(sentence, sizeof(sentence),
-             "a write to %s took %.1f s; the periods of that time were kept in memory",
-             rps_writer_file(writer), (double)taken_ns / RPS_NS_PER_S);
-    rps_writer_notice(writer, sentence);
+    rps_writer_notice(writer,
+                      "a write to %s took %.1f s; the periods of that time were kept in memory",
+                      rps_writer_file(writer), (double)taken_ns / RPS_NS_PER_S);
 }
 
 bool rps_writer_has_moved(const struct rps_writer *writer)
@@ -212,7 +212,7 @@ static void bound_log(struct rps_writer *writer)
 static void downsample(struct rps_writer *writer, int transactions)
 {
     struct rps_downsample *downsample = writer->downsample;
-    char sentence[512], size[RPS_TEXT_NUMBER_SIZE];
+    char size[RPS_TEXT_NUMBER_SIZE];
 
     if (!downsample || !rps_downsample_is_due(downsample, writer->committed, writer->end_ns))
         return;
@@ -221,10 +221,9 @@ static void downsample(struct rps_writer *writer, int transactions)
     if (writer->full || !rps_downsample_is_in_vain(downsample))
         return;
     writer->full = true;
-    snprintf(sentence, sizeof(sentence),
-             "%s cannot be kept below %s: nothing more can be thinned; the recording goes on",
-             writer->path, rps_text_size(size, sizeof(size), writer->options.max_bytes));
-    rps_writer_notice(writer, sentence);
+    rps_writer_notice(
+        writer, "%s cannot be kept below %s: nothing more can be thinned; the recording goes on",
+        writer->path, rps_text_size(size, sizeof(size), writer->options.max_bytes));
 }
 
 /* The records of a batch that was committed: into the sums. Returns how many are periods, and rows:
@@ -249,7 +248,7 @@ static uint64_t sum_batch(struct rps_writer *writer, const struct batch *batch,
 static void report_recovery(struct rps_writer *writer)
 {
     uint64_t lost = writer->dropped - writer->lost_when_failing;
-    char sentence[512], number[32] = "no";
+    char number[32] = "no";
 
     writer->failing = false;
     writer->backoff_ns = 0;
@@ -257,9 +256,8 @@ static void report_recovery(struct rps_writer *writer)
     pthread_mutex_unlock(&writer->lock);
     if (lost > 0)
         snprintf(number, sizeof(number), "%" PRIu64, lost);
-    snprintf(sentence, sizeof(sentence), "writing to %s is possible again; %s period%s lost",
-             rps_writer_file(writer), number, lost > 1 ? "s were" : " was");
-    rps_writer_notice(writer, sentence);
+    rps_writer_notice(writer, "writing to %s is possible again; %s period%s lost",
+                      rps_writer_file(writer), number, lost > 1 ? "s were" : " was");
     pthread_mutex_lock(&writer->lock);
 }
 
@@ -326,25 +324,23 @@ static void pause_for(struct rps_writer *writer, int64_t ns)
 }
 
 /* A write failed in a way that may pass. With the lock held. */
-static void fail_batch(struct rps_writer *writer, const struct batch *batch)
+static void fail_batch(struct rps_writer *writer)
 {
-    char sentence[768];
     size_t room =
         (writer->ring.size - writer->ring.used) / rps_ring_bytes(sizeof(struct rps_period));
 
-    snprintf(writer->trouble, sizeof(writer->trouble), "%s", batch->trouble);
+    memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     writer->backoff_ns = writer->failing ? 2 * writer->backoff_ns : BACKOFF_FIRST_NS;
     if (writer->backoff_ns > BACKOFF_MAX_NS)
         writer->backoff_ns = BACKOFF_MAX_NS;
     if (!writer->failing) {
         writer->failing = true;
         writer->lost_when_failing = writer->dropped;
-        snprintf(sentence, sizeof(sentence),
-                 "cannot write to %s now: %s; the recording goes on in memory, with room for %zu "
-                 "more period%s",
-                 rps_writer_file(writer), writer->trouble, room, room == 1 ? "" : "s");
         pthread_mutex_unlock(&writer->lock);
-        rps_writer_notice(writer, sentence);
+        rps_writer_notice(writer,
+                          "cannot write to %s now: %s; the recording goes on in memory, with room "
+                          "for %zu more period%s",
+                          rps_writer_file(writer), writer->reason, room, room == 1 ? "" : "s");
         pthread_mutex_lock(&writer->lock);
     }
     if (!writer->stop || writer->give_up_ns > rps_clock_monotonic_ns())
@@ -352,18 +348,15 @@ static void fail_batch(struct rps_writer *writer, const struct batch *batch)
 }
 
 /* A write failed for good. With the lock held. */
-static void break_off(struct rps_writer *writer, const struct batch *batch)
+static void break_off(struct rps_writer *writer)
 {
-    char sentence[768];
-
-    snprintf(writer->trouble, sizeof(writer->trouble), "%s", batch->trouble);
+    memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     writer->broken = true;
-    snprintf(sentence, sizeof(sentence),
-             "recording into %s has ended: %s; the workload goes on, what was written before is "
-             "kept",
-             rps_writer_file(writer), writer->trouble);
     pthread_mutex_unlock(&writer->lock);
-    rps_writer_notice(writer, sentence);
+    rps_writer_notice(writer,
+                      "recording into %s has ended: %s; the workload goes on, what was written "
+                      "before is kept",
+                      rps_writer_file(writer), writer->reason);
     pthread_mutex_lock(&writer->lock);
 }
 
@@ -431,16 +424,16 @@ void *rps_writer_thread(void *context)
 
         pthread_mutex_unlock(&writer->lock);
         start_ns = rps_clock_monotonic_ns();
-        code = write_batch(writer, &batch);
+        code = rps_writer_write(writer, insert_batch, &batch);
         pthread_mutex_lock(&writer->lock);
         if (code == SQLITE_OK)
             finish_batch(writer, &batch, rps_clock_monotonic_ns() - start_ns);
         else if (is_saved(writer, code))
             continue;
         else if (rps_database_is_transient(code))
-            fail_batch(writer, &batch);
+            fail_batch(writer);
         else
-            break_off(writer, &batch);
+            break_off(writer);
         if (code != SQLITE_OK && writer->stop && rps_clock_monotonic_ns() >= writer->give_up_ns)
             break;
     }

@@ -16,6 +16,7 @@
 #include "rpistat/store.h"
 #include "rpistat/store_wing.h"
 
+#include "database.h"
 #include "downsample.h"
 #include "ring.h"
 #include "rollup.h"
@@ -29,22 +30,15 @@ struct rps_lost_stretch {
     int64_t start_ns, end_ns;
 };
 
-/* Kinds of records in the ring; write_record.c has a row for each of its own. */
+/* Kinds of records in the ring. */
 enum rps_write_record_kind {
     RPS_WRITE_RECORD_PERIOD = 1, /* struct rps_period */
-    RPS_WRITE_RECORD_MARK,       /* struct rps_write_note */
-    RPS_WRITE_RECORD_GAP,        /* struct rps_write_note */
+    RPS_WRITE_RECORD_MARK,       /* struct rps_write_row */
+    RPS_WRITE_RECORD_GAP,        /* struct rps_write_row */
     RPS_WRITE_RECORD_STATE,      /* struct rps_system_state */
     RPS_WRITE_RECORD_READING,    /* struct rps_system_reading; from here on rows */
     RPS_WRITE_RECORD_WING,       /* struct rps_write_row, of the first of a wing's kinds */
     RPS_WRITE_RECORD_KINDS = RPS_WRITE_RECORD_WING + RPS_STORE_WING_KINDS_MAX,
-};
-
-struct rps_write_note {
-    int64_t start_ns, length_ns;
-    int64_t number; /* tells notes of one time apart */
-    int32_t cpu;
-    char text[];
 };
 
 /* The columns of a row: its numbers, then its texts, each with its 0; but for run_id. */
@@ -55,8 +49,8 @@ struct rps_write_row {
 
 /* What the run's records are inserted with; write_record.c's. */
 struct rps_write_statements {
-    sqlite3_stmt *begin, *commit, *rollback, *run_state, *set_recording, *heartbeat;
-    sqlite3_stmt *kind[RPS_WRITE_RECORD_KINDS], *rollup;
+    struct rps_statements kept;
+    sqlite3_stmt *period, *rollup;
     void *wing; /* what it gathers */
 };
 
@@ -94,6 +88,7 @@ struct rps_writer {
     int64_t backoff_ns;
     bool full;                  /* that no more can be thinned was said */
     bool save_failed;           /* that the run cannot go on elsewhere was said */
+    char reason[200];           /* why the last write failed */
     uint64_t lost_when_failing; /* status.dropped when the trouble began */
 
     /* shared, under the lock */
@@ -129,14 +124,20 @@ size_t rps_writer_due(const struct rps_writer *writer);
 /* The file that is written now. */
 const char *rps_writer_file(const struct rps_writer *writer);
 
-void rps_writer_notice(const struct rps_writer *writer, const char *sentence);
+void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* What is answered beside SQLite's codes when another hand has deleted the run's rows. */
 #define RPS_WRITER_RUN_IS_GONE SQLITE_DONE
 
-/* In a transaction: the run is there, and `recording`: another opening may have taken it for
- * interrupted. */
-int rps_writer_check_run(struct rps_writer *writer);
+/*
+ * Write what `insert` does in one transaction; where the disk is full once more, when the log was
+ * taken up into the file. In it the run is there, and `recording`: another opening may have taken it
+ * for interrupted. An SQLite code; writer->reason says why it is another than SQLITE_OK.
+ */
+int rps_writer_write(struct rps_writer *writer,
+                     int (*insert)(struct rps_writer *writer, const void *context),
+                     const void *context);
 
 /* In a transaction: write how the run began, when its first two rotations are in the store; an SQLite
  * code. The caller sets has_start when that is committed. */
@@ -168,10 +169,6 @@ int rps_write_record_insert(struct rps_writer *writer, const struct rps_ring_rec
 
 /* A record that was committed: into the sums. */
 void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_record *record);
-
-/* After a write that failed with `code`: true when the disk was full and the log was taken up into the
- * file, so that it may succeed now. */
-bool rps_writer_make_room(struct rps_writer *writer, int code);
 
 /* Is the file that is written not the one of its name any more? */
 bool rps_writer_has_moved(const struct rps_writer *writer);
