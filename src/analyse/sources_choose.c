@@ -140,8 +140,11 @@ static int unknown(const struct rps_plan *plan, const char *name, struct rps_err
     char names[NAMES_SIZE] = "";
     size_t used = 0;
 
-    for (int m = 0; m < plan->metric_count && used + RPS_NAME_SIZE + 8 < sizeof(names); m++)
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", plan->metric[m].name);
+    for (int m = 0; m < plan->metric_count && used + RPS_NAME_SIZE + 8 < sizeof(names); m++) {
+        if (strcmp(plan->metric[m].name, RPS_COLLECT_CPU_USE) != 0)
+            used +=
+                (size_t)snprintf(names + used, sizeof(names) - used, "%s, ", plan->metric[m].name);
+    }
     return rps_error_set(
         err, RPS_USAGE,
         "the run has no metric '%s'; it has %s" RPS_COLLECT_CPU_USE " and its events", name, names);
