@@ -138,12 +138,12 @@ static void choose_all(struct rps_sources *sources, const struct rps_plan *plan,
 static int unknown(const struct rps_plan *plan, const char *name, struct rps_error *err)
 {
     char names[NAMES_SIZE];
+    int is_named = rps_plan_metric(plan, RPS_COLLECT_CPU_USE) >= 0;
 
     rps_plan_metric_names(plan, names, sizeof(names));
-    return rps_error_set(err, RPS_USAGE,
-                         "the run has no metric '%s'; it has %s%s" RPS_COLLECT_CPU_USE
-                         " and its events",
-                         name, names, names[0] ? ", " : "");
+    return rps_error_set(err, RPS_USAGE, "the run has no metric '%s'; it has %s%s%s and its events",
+                         name, names, names[0] && !is_named ? ", " : "",
+                         is_named ? "" : RPS_COLLECT_CPU_USE);
 }
 
 static int choose_name(struct rps_sources *sources, const struct rps_plan *plan, const char *name,

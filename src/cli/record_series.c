@@ -202,11 +202,11 @@ static int run(struct series *s, struct rps_series_side *side, uint64_t number, 
         return rps_error_set(&s->cli->err, RPS_FAILED, "cannot start run %zu: %s", s->done + 1,
                              strerror(errno));
     if (s->pid == 0) {
-        prctl(PR_SET_NAME, s->is_warming ? "rpistat warm-up" : "rpistat");
         close(told[0]);
         close(s->signal_fd);
         s->signal_fd = -1;
         if (s->is_warming) {
+            prctl(PR_SET_NAME, "rpistat warm-up");
             *ret_status = warm_up(s, side);
             return 1;
         }

@@ -103,7 +103,7 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
     threads->step_count = steps->count;
     threads->share = rps_arena_get(picture->arena, steps->count,
                                    RPS_PICTURE_AREAS_LINES * sizeof(*threads->share));
-    strcpy(threads->title, "Threads: what they did, on average");
+    strcpy(threads->title, "Threads: what they did, on average, but for sleep in timers and such");
     for (int k = 0; k < LINES; k++) {
         int line = threads->line_count, is_there = 0;
 

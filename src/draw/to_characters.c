@@ -402,13 +402,23 @@ static int most_of(const struct rps_picture_areas *code, size_t step)
     return most;
 }
 
-/* A letter a line, for each column that of the one which has most of it; asleep a dot. */
+static double sum_of(const struct rps_picture_areas *code, size_t step)
+{
+    double sum = 0;
+
+    for (int line = 0; line < code->line_count; line++)
+        sum += code->share[step * RPS_PICTURE_AREAS_LINES + (size_t)line];
+    return sum;
+}
+
+/* A letter a line, for each column that of the one which has most of it; asleep a dot. Where all
+ * lines have less than `least` together a dash: threads that sleep in what has no line. */
 static void draw_areas(struct drawing *drawing, int row, const char *heading,
-                       const struct rps_picture_areas *code)
+                       const struct rps_picture_areas *code, double least)
 {
     const struct rps_picture *picture = drawing->picture;
     char letter[RPS_PICTURE_AREAS_LINES][2], name[RPS_PICTURE_AREAS_NAME];
-    int column = RPS_PICTURE_COLUMN_LEFT, is_drawn[RPS_PICTURE_AREAS_LINES] = {0};
+    int column = RPS_PICTURE_COLUMN_LEFT, is_drawn[RPS_PICTURE_AREAS_LINES] = {0}, sleeps = 0;
     size_t step = 0;
 
     for (int line = 0; line < code->line_count; line++)
@@ -424,10 +434,19 @@ static void draw_areas(struct drawing *drawing, int row, const char *heading,
         line = most_of(code, step);
         if (at < code->at[0] || at >= code->at[code->step_count])
             continue;
+        if (sum_of(code, step) < least) {
+            rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, "-",
+                            RPS_RASTER_QUIET);
+            sleeps = 1;
+            continue;
+        }
         rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT + k, row, letter[line],
                         RPS_RASTER_INK + line);
         is_drawn[line] = 1;
     }
+    if (sleeps)
+        column = 2 + rps_raster_text(&drawing->raster, column, row + 1, "- mostly asleep",
+                                     RPS_RASTER_QUIET);
     for (int k = 0; k < 2 * code->line_count; k++) { /* those that are drawn first */
         int line = k % code->line_count;
 
@@ -516,11 +535,11 @@ static void draw_below(struct drawing *drawing)
     if (drawing->finer)
         draw_finer(drawing, row++);
     if (drawing->code) {
-        draw_areas(drawing, row, "Code", &picture->code);
+        draw_areas(drawing, row, "Code", &picture->code, 0);
         row += CODE_ROWS;
     }
     if (drawing->threads) {
-        draw_areas(drawing, row, "Threads", &picture->threads);
+        draw_areas(drawing, row, "Threads", &picture->threads, 0.5);
         row += CODE_ROWS;
     }
     if (drawing->rss)

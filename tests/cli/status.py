@@ -125,10 +125,11 @@ def test_status():
 
 
 def test_several():
-    """several recorders of one store have a line each, with the run that each records"""
+    """several recorders of one store have a line each, with the run that each records, by whatever name one was called"""
     with Recording(FOLDER, "b.data") as one:
         record = counting() + ["-q", "--commit", "0", "--label", "other", "-o", "b.data"]
-        other = subprocess.Popen([RPISTAT, *record, "cat"], cwd=FOLDER.path, stdin=subprocess.PIPE,
+        os.symlink(RPISTAT, FOLDER / "rp")
+        other = subprocess.Popen(["./rp", *record, "cat"], cwd=FOLDER.path, stdin=subprocess.PIPE,
                                  stdout=subprocess.DEVNULL, env=environment())
         try:
             deadline = time.monotonic() + TIMEOUT
@@ -221,7 +222,7 @@ def test_series():
     with subprocess.Popen([RPISTAT, *counting(), "-q", "--repeat", "2", "-o", "r.data", "cat"], cwd=FOLDER.path,
                           stdin=subprocess.PIPE, env=environment(), stdout=subprocess.DEVNULL) as series:
         until(lambda: "r.data" in recorders())
-        lines = [line for line in FOLDER.call("status").stdout.splitlines() if "r.data" in line]
+        lines = lines_of("r.data", FOLDER.call("status").stdout)
         assert len(lines) == 1 and " recording " in lines[0], lines
         unseen = FOLDER.call("status", env=environment(RUNTIME_DIRECTORY=None)).stdout
         line, = [line for line in unseen.splitlines() if "-o r.data cat" in line]

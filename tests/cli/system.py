@@ -179,6 +179,9 @@ def test_drawn():
     text = expect(FOLDER.call("plot", "-i", "locked.data", "-o", "-"), 0).stdout
     assert re.search(r"(?m)^Threads +[a-z]*b", text) and "in locks" in text, text
     assert re.search(r"^RSS +1 MiB$", text, re.M), text
+    record("asleep.data", "default wait=0% threads=1\nsleep 4s in=timer:1\nphase work 4s in=io:0\n")
+    text = expect(FOLDER.call("plot", "-i", "asleep.data", "-o", "-"), 0).stdout
+    assert re.search(r"(?m)^Threads +-{30,}[ab]{30,}$", text) and "- mostly asleep" in text, text
     text = expect(FOLDER.call("plot", "-i", "none.data", "-o", "-"), 0).stdout
     assert "Threads" not in text and "RSS" not in text, text
     text = expect(FOLDER.call("watch", "-i", "locked.data"), 0).stdout
