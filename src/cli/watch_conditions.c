@@ -20,6 +20,8 @@
 #include "rpistat/parse.h"
 #include "rpistat/suggestion.h"
 
+#define LOOP_END_TURNS 2
+
 int rps_watch_condition_parse(const char *option, const char *text, struct rps_watch_condition *ret,
                               struct rps_error *err)
 {
@@ -84,7 +86,8 @@ static const struct rps_phase *find_phase(const struct rps_watch_condition *cond
     return NULL;
 }
 
-/* When the last loop ended; -1: there is none, or it goes on. */
+/* When the last loop ended, two turns ago at least: a turn that has only begun, or is an odd one,
+ * looks like no turn until it and the next are whole. -1: there is none, or it may go on. */
 static int64_t find_loop_end(const struct rps_watch_view *view)
 {
     struct rps_arena *arena = rps_arena_new();
@@ -96,6 +99,8 @@ static int64_t find_loop_end(const struct rps_watch_view *view)
         const struct rps_loop *loop = &loops.loop[loops.count - 1];
 
         end_ns = view->phases.phase[loop->first + loop->count - 1].end_ns;
+        if ((double)(view->to_ns - end_ns) < LOOP_END_TURNS * loop->length)
+            end_ns = -1;
     }
     rps_arena_free(arena);
     return end_ns;

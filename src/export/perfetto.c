@@ -195,6 +195,8 @@ static int put_source(struct rps_export_job *job, enum rps_system_source source,
 
 /* --- phases, regions, marks ------------------------------------------------------------------- */
 
+/* Each ends 1 ns early: viewers add start and length in floating point, and a sum behind the start
+ * of the next one tangles both. */
 static int put_stretches(struct rps_export_job *job, struct rps_error *err)
 {
     const struct rps_export_options *options = job->options;
@@ -216,7 +218,7 @@ static int put_stretches(struct rps_export_job *job, struct rps_error *err)
         if (is_mark)
             rps_json_text(json, "s", "t");
         else
-            rps_json_decimal(json, "dur", stretch->end_ns - stretch->start_ns, 3);
+            rps_json_decimal(json, "dur", stretch->end_ns - stretch->start_ns - 1, 3);
         rps_json_end(json);
     }
     return result;

@@ -184,17 +184,31 @@ def test_busy():
 def test_loop_end():
     """loop-end comes when what follows is no turn, once; and before that --until ends with 5"""
     growing = Growing("phase a 9s instructions=30M\nrepeat 7\nphase b 6s instructions=200M\n"
-                      "phase c 5s instructions=400M dc_miss=6M\nend\nphase d 12s instructions=80M\n", 80)
+                      "phase c 5s instructions=400M dc_miss=6M\nend\nphase d 40s instructions=80M\n", 80)
     with Acting("-q", "--on", "loop-end", *Acting.ECHO) as acting, \
             Acting("--until", "loop-end", "--until", "phase:Z") as until:
-        growing.grow(88)
+        growing.grow(115)
         is_line(acting.line(), "loop-end", "D", 86)
         assert until.end() == (0, "", "rpistat: run 1: loop-end since 00:01:26\n")
-        growing.grow(95)
+        growing.grow(122)
         growing.end()
         assert acting.end() == (0, "", "")
     expect(FOLDER.call("watch", "-i", "grow.data", "--until", "loop-end"), 0)
     expect(FOLDER.call("watch", "-i", "loop.data", "--until", "loop-end"), 5)
+
+
+def test_odd_turn():
+    """a turn that is unlike the others does not end a loop that goes on"""
+    turns = "repeat %d\nphase b 6s instructions=200M\nphase c 5s instructions=400M dc_miss=6M\nend\n"
+    growing = Growing(turns % 6 + "phase b 6s instructions=200M\nphase odd 5s instructions=40M dc_miss=20M\n" + turns % 6, 62)
+    with Acting("-q", "--on", "loop-end", "--on", "phase", *Acting.ECHO) as acting:
+        acting.line()
+        for seconds in (69, 75, 80, 85):  # in each phase of the odd turn, and the two behind it
+            growing.grow(seconds)
+            line = acting.line()
+            assert line[0] == "phase", line
+        growing.end()
+        assert acting.end() == (0, "", "")
 
 
 def test_until():
@@ -432,7 +446,7 @@ def test_dumb():
 
 
 with FOLDER:
-    tap.main([test_turn, test_on_phase, test_on_letter, test_on_metric, test_busy, test_loop_end,
+    tap.main([test_turn, test_on_phase, test_on_letter, test_on_metric, test_busy, test_loop_end, test_odd_turn,
               test_until, test_conditions_on_terminal, test_no_command, test_complete, test_not_counted, test_figures, test_last, test_refused,
               test_live_once, test_newest_recording, test_end, test_killed, test_keys,
               test_stopped, test_sizes, test_picture, test_dumb])
