@@ -223,6 +223,21 @@ static struct found find_loop(struct folding *f, size_t from, size_t to)
     return best;
 }
 
+/* How many of phases i ... end - 1 have the label of a part. */
+static size_t count_parts(const struct folding *f, size_t i, size_t end, const struct found *found)
+{
+    size_t count = 0;
+
+    for (; i < end; i++) {
+        size_t k = 0;
+
+        while (k < found->parts && f->phase[i].label != f->phase[found->begin + k].label)
+            k++;
+        count += k < found->parts;
+    }
+    return count;
+}
+
 /* Say in phases i ... end - 1 that they are of the turn that was begun last. */
 static void mark_turn(struct folding *f, size_t i, size_t end, int is_whole)
 {
@@ -234,7 +249,8 @@ static void mark_turn(struct folding *f, size_t i, size_t end, int is_whole)
 }
 
 /* Say in the phases which loop, turn and part they are. What lies between two whole turns is one,
- * or the end of the one before it where it has less than half its phases. */
+ * or the end of the one before it where it has less than half the parts: a loop inside a loop is left
+ * and begun again. */
 static void mark(struct folding *f, const struct found *found)
 {
     size_t parts = found->parts, begin = found->begin;
@@ -245,7 +261,7 @@ static void mark(struct folding *f, const struct found *found)
             i++;
             continue;
         }
-        f->turns += 2 * (i - begin) >= parts;
+        f->turns += 2 * count_parts(f, begin, i, found) >= parts && i > begin;
         mark_turn(f, begin, i, 0);
         f->turns++;
         mark_turn(f, i, i + parts, 1);

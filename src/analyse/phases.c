@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "counts.h"
+#include "rise.h"
 
 /* Autocorrelation, at lag one, of what goes its own way. */
 #define WALKS_FROM .9
@@ -78,6 +79,8 @@ int rps_phases_find(const struct rps_signals *signals, const struct rps_phases_o
     struct rps_phases fine = {0};
     int result = rps_detect(signals, &options->detect, &fine, &found.details, err);
 
+    if (result == 0 && rps_rise_join(signals, &fine) > 0)
+        found.details.linear = 1;
     if (result == 0 && signals->table_count > 0)
         rps_counts_refine(signals, options->detect.min_length, &fine);
     if (result == 0)

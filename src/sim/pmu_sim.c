@@ -50,6 +50,7 @@ struct sim {
     size_t steal;       /* next item of script->steal that is not over */
     size_t steal_clock; /* next item of script->steal_clock that is not over */
     size_t late;        /* next item of script->late */
+    int64_t read_within_ns;
     struct sim_sampler sampler;
     struct sim_reader reader;
 };
@@ -356,23 +357,29 @@ static unsigned sim_width(void *self, int set, int slot)
 
 /* The fastest counter's CPU time for one turn, with the most that noise adds. Several threads that
  * run make that pass sooner: what is lost then is noticed. */
-static int64_t sim_read_within_ns(void *self)
+static int64_t find_read_within_ns(const struct sim_script *script)
 {
-    const struct sim *sim = self;
     uint64_t fastest = 0;
     double seconds;
 
-    if (sim->script->width >= 62)
+    if (script->width >= 62)
         return INT64_MAX;
-    for (size_t i = 0; i < sim->script->phase_count; i++)
+    for (size_t i = 0; i < script->phase_count; i++)
         for (int code = 0; code < SIM_EVENT_COUNT; code++)
-            if (sim->script->phase[i].rate[code] > fastest)
-                fastest = sim->script->phase[i].rate[code];
-    fastest += fastest * sim->script->noise_ppm / 1000000 + 1;
-    if (sim->script->clock_hz > fastest)
-        fastest = sim->script->clock_hz;
-    seconds = (double)(UINT64_C(1) << sim->script->width) / (double)fastest;
+            if (script->phase[i].rate[code] > fastest)
+                fastest = script->phase[i].rate[code];
+    fastest += fastest * script->noise_ppm / 1000000 + 1;
+    if (script->clock_hz > fastest)
+        fastest = script->clock_hz;
+    seconds = (double)(UINT64_C(1) << script->width) / (double)fastest;
     return seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
+}
+
+static int64_t sim_read_within_ns(void *self)
+{
+    const struct sim *sim = self;
+
+    return sim->read_within_ns;
 }
 
 static int64_t switch_cost(const struct sim *sim)
@@ -497,6 +504,7 @@ static int sim_open(void **ret, const char *argument, struct rps_error *err)
         return rc;
     }
     sim->event_loop = (struct rps_event_loop){sim, sim_now_ns, sim_wait, NULL, NULL};
+    sim->read_within_ns = find_read_within_ns(sim->script); /* asked for each period */
     sim->enabled_set = -1;
     sim->phase_end_ns = phase_on(sim)->length_ns;
     begin_segment(sim, 0);

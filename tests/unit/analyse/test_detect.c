@@ -159,6 +159,36 @@ static void ramp(void **state)
     rps_signals_free(&signals);
 }
 
+/* What rises all the time is one phase, whatever curve it takes on the scale that it is compared on;
+ * what rises in steps is its steps. */
+static void curve(void **state)
+{
+    static const double levels[] = {0, 6, 12, 18, 24, 30};
+    struct rps_signals signals;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        uint64_t random = seed;
+        struct rps_phases phases;
+
+        signals = series_make(6000, 2);
+        for (size_t i = 0; i < 6000; i++) {
+            double at = (double)i / 6000;
+
+            signals.value[i] = 40 * log1p(3 * at) + series_normal(&random);
+            signals.value[6000 + i] = 20 * exp(at) + series_normal(&random);
+        }
+        expect_one(&signals);
+        assert_true(details.linear);
+        rps_signals_free(&signals);
+        signals = series_levels(levels, 6, 1000, 2, 1, seed);
+        phases = detect(&signals);
+        expect_phases(&phases, "ABCDEF", 1000, 2);
+        rps_phases_free(&phases);
+        rps_signals_free(&signals);
+    }
+}
+
 /* A long series is screened; what that finds must be what the exact search finds. */
 static void exact_agrees(void **state)
 {
@@ -656,6 +686,7 @@ int main(void)
         cmocka_unit_test(twenty_rows),
         cmocka_unit_test(without_noise),
         cmocka_unit_test(ramp),
+        cmocka_unit_test(curve),
         cmocka_unit_test(exact_agrees),
         cmocka_unit_test(noise_has_no_phases),
         cmocka_unit_test(wandering_has_no_phases),

@@ -142,6 +142,32 @@ static void turns_are_odd(void **state)
     rps_arena_free(arena);
 }
 
+/* A loop that another one leaves and begins again: what lies between its turns is none of them, however
+ * long it takes. */
+static void a_loop_inside_a_loop(void **state)
+{
+    struct rps_arena *arena = rps_arena_new();
+    struct sequence *of = begin();
+    struct rps_loops loops;
+
+    (void)state;
+    for (int outer = 0; outer < 8; outer++) {
+        add_all(of, "A");
+        for (int k = 0; k < 10; k++)
+            add_all(of, "BC");
+        add_all(of, "F");
+    }
+    fold(of);
+    loops = rps_loops_of(arena, &of->phases);
+    assert_int_equal(loops.count, 1);
+    assert_int_equal(loops.loop[0].part_count, 2);
+    assert_int_equal(loops.loop[0].turn_count, 80);
+    assert_int_equal(loops.loop[0].odd_count, 7);
+    assert_true(fabs(loops.loop[0].length - 48) < 1e-9);
+    free(of);
+    rps_arena_free(arena);
+}
+
 /* A nap between two turns is no turn, and the one before it is odd. */
 static void a_nap_is_no_turn(void **state)
 {
@@ -344,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_between_other_phases),
         cmocka_unit_test(turns_are_odd),
+        cmocka_unit_test(a_loop_inside_a_loop),
         cmocka_unit_test(a_nap_is_no_turn),
         cmocka_unit_test(a_run_has_three_loops),
         cmocka_unit_test(what_is_no_loop),
