@@ -62,9 +62,8 @@ static int compare_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A phase that begins at a cut. Where one of the signals' begins there already, the place that is known
- * better stays: readings of a signal may last for several observations. Phases that were there before
- * stand in order, `sorted` of them. */
+/* A phase that begins at a cut, unless one begins there already. Phases of signals stand in order;
+ * `sorted` of them. */
 static void add_cut(struct rps_phases *phases, size_t sorted, const struct rps_cut *cut)
 {
     size_t low = 0, high = sorted;
@@ -77,15 +76,10 @@ static void add_cut(struct rps_phases *phases, size_t sorted, const struct rps_c
         else
             high = middle;
     }
-    struct rps_phase *there = phases->phase + low;
-    if (low == sorted || there->first > cut->at + NEAR) {
-        phases->phase[phases->count++] =
-            (struct rps_phase){.first = cut->at, .earliest = cut->earliest, .latest = cut->latest};
-    } else if (low > 0 && cut->latest - cut->earliest <= there->latest - there->earliest) {
-        there->first = cut->at;
-        there->earliest = cut->earliest;
-        there->latest = cut->latest;
-    }
+    if (low < sorted && phases->phase[low].first <= cut->at + NEAR)
+        return;
+    phases->phase[phases->count++] =
+        (struct rps_phase){.first = cut->at, .earliest = cut->earliest, .latest = cut->latest};
 }
 
 static int is_broken(const struct refining *r, size_t at)

@@ -372,7 +372,7 @@ def phases(folder, store):
 def check_phases():
     """load, solve, save, twice: six phases of three kinds, each in its function for its share of the time"""
     with Folder() as folder:
-        record(folder, "--frequency", "997", "--period", "20ms", THREE, "--length", "600ms", "--boundaries", folder / "true.csv")
+        record(folder, "--frequency", "997", "--period", "20ms", THREE, "--length", "1500ms", "--boundaries", folder / "true.csv")
         with open(folder / "true.csv", encoding="ascii", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["phase"] != "setup"]
         found, labels = phases(folder, "s.data")
