@@ -502,7 +502,8 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
 
     r.simulated = strncmp(r.settings->pmu, "sim:", 4) == 0;
     rps_run_init(&r.run);
-    prctl(PR_SET_NAME, "rpistat"); /* by which `status` knows a recorder, whatever its file is called */
+    prctl(PR_SET_NAME,
+          "rpistat"); /* by which `status` knows a recorder, whatever its file is called */
     if ((rc = prepare(&r, argc, err)) < 0)
         goto out;
     show_fitting(&r);

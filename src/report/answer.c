@@ -16,6 +16,7 @@
 #define COMMAND_MOST  56  /* characters of a command and what behind it says how it ran, */
 #define COMMAND_LEAST 32  /* and at least of the command */
 #define PERIODS_MIN   4   /* fewer have no phases */
+#define PERIODS_TOLD  10  /* fewer do not tell that there is but one */
 #define KINDS_MOST    6   /* of phases that are named */
 #define OFF_CPU       .02 /* of its time on a CPU: a phase that waited */
 #define APART         .1  /* a figure that tells the phases apart by less has not changed */
@@ -195,6 +196,9 @@ static const char *off_cpu(const struct rps_report *report, int label, char *ret
         return NULL;
     snprintf(ret, size, "%s%s", sleep < 0 ? "waiting for a CPU" : "asleep in ",
              sleep < 0 ? "" : rps_sleep_words[sleep]);
+    ret[strcspn(ret, "(")] = '\0'; /* it stands in brackets itself */
+    if (ret[strlen(ret) - 1] == ' ')
+        ret[strlen(ret) - 1] = '\0';
     return ret;
 }
 
@@ -228,7 +232,7 @@ static void say_phases(struct words *words, const struct rps_report *report)
         say(&named, "%s", kinds > 1 ? ", " : "");
         say_kind(&named, report, label, length_ns);
     }
-    if (times == 1)
+    if (times == 1 && (report->remark[0] || report->tally.periods >= PERIODS_TOLD))
         say(words, "One phase: %s",
             report->remark[0] ? report->remark : "what was counted stays alike throughout");
     if (times <= 1)

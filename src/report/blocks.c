@@ -187,11 +187,23 @@ static void put_figure(struct rps_report *report, struct rps_block *block,
 static void put_figures(struct rps_report *report, struct rps_block *block,
                         const struct rps_tally *tally, int32_t cpu)
 {
-    if (report->options->explain)
-        block->column[EXPLAIN].name = "explain";
     rps_tally_operands(tally, report->plan, report->operand);
     for (size_t i = 0; i < report->item_count; i++)
         put_figure(report, block, &report->item[i], tally, cpu);
+}
+
+/* 1: a rate of events that are counted in its family, which people read beside their count. */
+static int is_said_by_count(const struct rps_report *report, const struct rps_report_item *rate)
+{
+    for (size_t i = 0; rate->metric && strcmp(rate->unit, "/s") == 0 && i < report->item_count;
+         i++) {
+        const struct rps_report_item *item = &report->item[i];
+
+        if (item->event && item->event->state == RPS_EVENT_MEASURED &&
+            strcmp(item->label, rate->label) == 0 && strcmp(item->family, rate->family) == 0)
+            return 1;
+    }
+    return 0;
 }
 
 static void put_family(struct rps_report *report, struct rps_block *block, size_t first)
@@ -209,8 +221,10 @@ static void put_family(struct rps_report *report, struct rps_block *block, size_
                        family[0]                   ? family
                        : report->item[first].event ? "Events"
                                                    : "Figures");
-    for (size_t i = first; i < end; i++)
-        put_figure(report, block, &report->item[i], &report->tally, RPS_CPU_ALL);
+    for (size_t i = first; i < end; i++) {
+        if (!is_said_by_count(report, &report->item[i]))
+            put_figure(report, block, &report->item[i], &report->tally, RPS_CPU_ALL);
+    }
     for (size_t i = first; i < end; i++) {
         if (rps_report_explain(report, &report->item[i], text)[0])
             rps_block_wrap(block, 4, 6, "%s", text);
@@ -237,7 +251,7 @@ static void put_legend(struct rps_report *report, struct rps_block *block)
         rps_block_line(block, "  PTI: per thousand instructions.");
 }
 
-/* People read the run's; those of single CPUs they have in a table of their own. */
+/* People read the run's, a rate once; those of single CPUs they have in a table of their own. */
 void rps_report_figures(struct rps_report *report)
 {
     struct rps_block *block =
@@ -260,13 +274,16 @@ void rps_report_figures(struct rps_report *report)
     put_figure(report, block, &report->item[0], &report->tally, RPS_CPU_ALL);
     for (size_t first = 1; first < report->item_count; first = rps_report_family_end(report, first))
         put_family(report, block, first);
-    if (!report->cpu_tally)
-        return;
     block =
         rps_document_block(report->document, "figures", figure_columns, COUNT_OF(figure_columns));
     for (size_t c = 0; c < block->column_count; c++)
         block->column[c].heading = NULL;
-    for (int i = 0; i < report->cpu_series.count; i++)
+    block->column[EXPLAIN].name = report->options->explain ? "explain" : NULL;
+    for (size_t i = 0; i < report->item_count; i++) {
+        if (is_said_by_count(report, &report->item[i]))
+            put_figure(report, block, &report->item[i], &report->tally, RPS_CPU_ALL);
+    }
+    for (int i = 0; report->cpu_tally && i < report->cpu_series.count; i++)
         put_figures(report, block, &report->cpu_tally[i], report->cpu_series.cpu[i]);
 }
 

@@ -174,7 +174,7 @@ static void put_own_cost(struct rps_report *report)
             rps_clock_process_cpu_ns() - *report->options->after_ns;
     if (run->recorder_cpu_ns <= 0)
         return;
-    if (run->elapsed_ns > 0)
+    if (run->elapsed_ns >= RPS_NS_PER_S) /* less is mostly how it starts and ends */
         snprintf(share, sizeof(share), percent < 10 ? " (%.2g %% of it)" : " (%.0f %% of it)",
                  percent);
     if (after_ns >= 0)

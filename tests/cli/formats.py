@@ -216,6 +216,10 @@ def check_figure(figure, text):
         wanted = r"hardly counted"
     elif figure["value"] is None:
         wanted = r"not counted|not known"
+    elif figure["kind"] == "metric" and figure["unit"] == "/s":  # stands beside the count of its event
+        lines = [line for line in lines
+                 if any(is_near(number, figure["value"]) for number in re.findall(r"\d+\.\d\b", line))]
+        wanted = r""
     elif figure["kind"] == "metric":
         # the value was rounded to nine digits, the text to three decimals
         near = 5e-9 * abs(figure["value"]) + 5.1e-4

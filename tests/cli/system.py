@@ -192,6 +192,21 @@ def test_drawn():
     assert len(at) == 11 and at[-1] == 1.03, at  # the short reading at the end has no step of its own
 
 
+def test_answer():
+    """report: words of a phase in one pair of brackets; of a short run no phase; a rate stands once"""
+    record("talk.data", "default threads=1 in=io:0 wait=0%\nphase work 3s\nsleep 4s in=message:1\nphase work 3s\n")
+    assert "B (asleep in messages) 4.000 s" in report("talk.data"), report("talk.data")
+    assert "One phase: " in report("flat.data"), report("flat.data")
+    record("brief.data", "phase work 500ms\n")
+    assert "One phase" not in report("brief.data"), report("brief.data")
+    expect(FOLDER.call(*counting(), "-q", "-o", "once.data", "true"), 0)
+    text = report("once.data")
+    assert len(re.findall(r"(?m)^ +Minor faults +\d", text)) == 1 and "/s" not in text, text
+    assert re.search(r"while recording, \S+ s afterwards", text), text  # no share of 30 ms
+    figures = json.loads(report("once.data", "--format", "json"))["figures"]
+    assert [one["unit"] for one in figures if one["label"] == "Minor faults"] == ["events", "/s"], figures
+
+
 def test_compare():
     """compare: rows, and a remark where a side waited"""
     text = words(expect(FOLDER.call("compare", "-i", "locked.data", "-i", "waiting.data", "1", "1"),
