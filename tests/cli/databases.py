@@ -316,7 +316,7 @@ def check_scraped():
     with Folder() as folder, Recording(folder, "rpistat.data") as recording, Server(folder) as server:
         folder.write("token", server.token + "\n")
         scraping = scraping.replace("127.0.0.1:8080", "127.0.0.1:%d" % server.port).replace("rpistat.token", folder / "token")
-        scraping = scraping.replace("scrape_interval: 15s", "scrape_interval: 100ms")
+        scraping = scraping.replace("scrape_interval: 15s", "scrape_interval: 1s")
         with servers.Prometheus(folder / "prometheus", scraping) as database:
             until(lambda: len(database.ask("rpistat_enabled_seconds_total", now_ms())) == 1, "nothing was scraped")
             assert one(database.ask("up", now_ms()))[1] == 1

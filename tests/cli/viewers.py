@@ -128,6 +128,15 @@ def test_perfetto():
     assert trace.marks == [(16.000000001, 'half "done"')], trace.marks
 
 
+def test_adjacent():
+    """perfetto: phases do not overlap, whatever the rounding of a viewer that adds up in floating point"""
+    with Folder() as folder:
+        folder.write("odd.sim", "".join("phase p%d %ds instructions=%dM\n" % (n, 2 + n % 2, 50 + n % 2 * 150) for n in range(6)))
+        expect(folder.call("record", "-q", "--pmu", "sim:odd.sim", "--period", "33333333ns", "-o", "rpistat.data"), 0)
+        phases = Trace(exported("perfetto", folder=folder)).track("Phases")
+        assert len(phases) == 6, phases
+
+
 def selves(slices):
     """Time of each function without what it called."""
     ret = collections.Counter()
@@ -329,4 +338,4 @@ def test_refusals():
 
 with Folder() as FOLDER:
     prepare(FOLDER)
-    tap.main([test_perfetto, test_calls, test_part, test_cpus, test_firefox, test_of_a_phase, test_thinned, test_refusals])
+    tap.main([test_perfetto, test_adjacent, test_calls, test_part, test_cpus, test_firefox, test_of_a_phase, test_thinned, test_refusals])
