@@ -20,7 +20,8 @@
  *            Resolution: 1.
  *   ratios   the same, of the counts above their line, with v in place of 0.05: three times what
  *            the ratio wanders by on its own, from one stretch of eight periods to the next, and
- *            between 0.03 and 0.15. Resolution: 1.
+ *            between 0.03 and 0.15; 0.03 of blocks, whose stretches of eight are longer than
+ *            phases. Resolution: 1.
  *   CPU use  log1p(percent / 0.1), and so all shares of elapsed time. No column tells waiting for a
  *            CPU from sleeping, but what others take wanders. Resolution: four times the noise of
  *            its differences from period to period, between 0.1 and 0.35, which a workload that

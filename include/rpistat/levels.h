@@ -33,7 +33,8 @@ struct rps_level {
 };
 
 struct rps_levels {
-    size_t count;              /* at least 1 */
+    double alike_finest; /* private: how much stretches of one label of the finest level differ */
+    size_t count;        /* at least 1 */
     struct rps_level *level;   /* from the coarsest, one stretch, to the fine phases */
     struct rps_phases *phases; /* owned; of each level that was looked at */
     size_t usual;              /* the level to show when none is asked for: the least lost +

@@ -104,7 +104,8 @@ static int unite(const struct ending *ending, size_t s)
         struct rps_collect *collect = ending->collect[r];
         struct rps_source *source = source_of(collect, place[r]);
 
-        rps_source_wander(source, collect->value + place[r] * collect->room, collect->count);
+        if (collect->options.level == 0) /* blocks are its wandering, and the work's own */
+            rps_source_wander(source, collect->value + place[r] * collect->room, collect->count);
         rps_source_seen_add(&all, &source->seen);
     }
     for (size_t r = 0; r < ending->count; r++)
@@ -194,6 +195,13 @@ static void name_signal(const struct rps_collect *collect, size_t signal,
         snprintf(ret->name, sizeof(ret->name), "%s", source->name);
 }
 
+/* A wild block says nothing of the blocks around it: it is taken for the one before it. */
+static void draw_in(double *value, const uint8_t *wild, size_t count)
+{
+    for (size_t i = 1; wild && i < count; i++)
+        value[i] = wild[i] ? value[i - 1] : value[i];
+}
+
 /* Bring the signals that are kept together, without room for more rows. 1: their weights matter. */
 static int compact(struct rps_collect *collect, const uint8_t *keep, struct rps_collected *out)
 {
@@ -210,6 +218,7 @@ static int compact(struct rps_collect *collect, const uint8_t *keep, struct rps_
         uneven |= level_weights(value, weight, count);
         memmove(collect->value + kept * count, value, count * sizeof(*value));
         memmove(collect->weight + kept * count, weight, count * sizeof(*weight));
+        draw_in(collect->value + kept * count, out->wild, count);
         name_signal(collect, s, &out->signal[kept]);
         out->signals.resolution[kept] =
             rps_source_transform(source, collect->value + kept * count, count);
@@ -304,6 +313,7 @@ static int give(struct rps_collect *collect, const uint8_t *keep, struct rps_col
     out->set_count = collect->options.plan->set_count;
     out->level = collect->options.level;
     out->by_rotation = collect->options.by_rotation;
+    out->signals.in_blocks = out->level > 0;
     out->signal = calloc(collect->signal_count, sizeof(*out->signal));
     out->signals.resolution = calloc(collect->signal_count, sizeof(*out->signals.resolution));
     if (!out->signal || !out->signals.resolution || give_rows(collect, out) < 0 ||

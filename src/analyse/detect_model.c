@@ -19,6 +19,7 @@
 #define LENGTH_DEFAULT 4
 #define LENGTH_SHORT   3
 #define COUNT_SHORT    60
+#define LENGTH_BLOCKS  1
 
 #define REFINE_ROUNDS 2
 
@@ -187,7 +188,9 @@ struct rps_model rps_model_find(struct rps_arena *arena, struct rps_observed *ob
     for (size_t s = 0; s < observed->width; s++)
         observed->gain[s] = 1;
     if (f.shortest == 0)
-        f.shortest = observed->count < COUNT_SHORT ? LENGTH_SHORT : LENGTH_DEFAULT;
+        f.shortest = signals->in_blocks              ? LENGTH_BLOCKS
+                     : observed->count < COUNT_SHORT ? LENGTH_SHORT
+                                                     : LENGTH_DEFAULT;
     f.none = rps_arena_get(f.scratch, observed->width, sizeof(*f.none));
     model.noise = rps_arena_get(arena, observed->width, sizeof(*model.noise));
     rps_noise_measure(observed, &blocks, f.none);

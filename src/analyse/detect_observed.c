@@ -22,6 +22,9 @@
 /* Least noise of a signal, relative to its range. */
 #define NOISE_MIN 1e-6
 
+/* Lower quartile of the size of a normal variable of deviation 1. */
+#define NORMAL_QUARTILE 0.3186
+
 /* Differences of neighbours beyond this level are changes, and no noise. */
 #define STEP_LEVEL 5
 
@@ -110,6 +113,19 @@ static double clip_deviation(struct preparation *job, size_t count)
     return rps_robust_deviation(job->sample, taken);
 }
 
+/* Deviation of the noise of blocks: a quarter of them differ from the one before by noise alone, in a
+ * loop of a few blocks, too. */
+static double block_deviation(struct preparation *job, size_t count)
+{
+    size_t step = count / SAMPLE_MAX + 1, taken = 0;
+
+    for (size_t i = 1; i < count; i += step)
+        job->sample[taken++] = fabs(job->seen[i] - job->seen[i - 1]);
+    if (taken == 0)
+        return 0;
+    return rps_select_rank(job->sample, taken, taken / 4) / NORMAL_QUARTILE / sqrt(2);
+}
+
 /* Draw outliers in, from job->seen to job->clean; those that so many values of noise would not hold
  * are noted in job->wild. */
 static void clip(struct preparation *job, size_t count, double deviation)
@@ -118,6 +134,8 @@ static void clip(struct preparation *job, size_t count, double deviation)
     double values = (double)job->out->count * (double)job->out->width;
     double wild = fmax(limit, (sqrt(2 * log(values)) + 0.5) * deviation);
 
+    if (job->signals->in_blocks)
+        limit = 0;
     rps_clip(job->seen, count, limit, wild, job->clean, job->wild);
 }
 
@@ -168,14 +186,18 @@ static size_t gather(struct preparation *job, size_t signal, int exponent)
     return count;
 }
 
-/* Are the values of a level alike? Their median in *ret. */
-static int are_alike(const double *value, double limit, double *ret)
+/* Are the values of a level alike? Their median in *ret. Blocks are few between two changes: the one
+ * that ends, or begins, `next` places on is the level. */
+static int are_alike(const struct preparation *job, const double *value, size_t next, double limit,
+                     double *ret)
 {
     double low = fmin(value[0], fmin(value[1], value[2]));
     double high = fmax(value[0], fmax(value[1], value[2]));
 
     *ret = value[0] + value[1] + value[2] - low - high;
-    return high - low <= 2 * limit;
+    if (job->signals->in_blocks)
+        *ret = value[next];
+    return job->signals->in_blocks || high - low <= 2 * limit;
 }
 
 /* Note observation `at` where value k of job->clean, in it, is at a step between levels that are
@@ -188,8 +210,8 @@ static void note_edge(struct preparation *job, size_t k, const struct unit *unit
     struct step *step = &job->step[at];
 
     if (k < LEVEL || k + LEVEL >= unit->count || fabs(value[1] - value[-1]) <= 2 * limit ||
-        !are_alike(value - LEVEL, limit, &before) || !are_alike(value + 1, limit, &behind) ||
-        fabs(before - behind) <= 2 * limit)
+        !are_alike(job, value - LEVEL, LEVEL - 1, limit, &before) ||
+        !are_alike(job, value + 1, 0, limit, &behind) || fabs(before - behind) <= 2 * limit)
         return;
     job->edge = rps_arena_grow(job->scratch, job->edge, job->edge_count, sizeof(*job->edge));
     step->mixed |= fabs(*value - before) > limit && fabs(*value - behind) > limit &&
@@ -252,11 +274,15 @@ static void prepare_signal(struct preparation *job, size_t signal, size_t to)
     if (job->signals->noise_floor)
         least = fmax(least, ldexp(job->signals->noise_floor[signal], -exponent));
     unit.count = gather(job, signal, exponent);
-    deviation = fmax(clip_deviation(job, unit.count), least);
+    deviation = job->signals->in_blocks ? block_deviation(job, unit.count)
+                                        : clip_deviation(job, unit.count);
+    deviation = fmax(deviation, least);
     unit.limit = RPS_CLIP_DEVIATIONS * deviation;
     clip(job, unit.count, deviation);
     unit.centre = find_centre(job, unit.count);
     unit.deviation = fmax(noise_deviation(job, unit.count), least);
+    if (job->signals->in_blocks)
+        unit.deviation = fmax(deviation, NOISE_MIN * unit.deviation);
     if (!(unit.deviation > DBL_MIN))
         unit.deviation = 1; /* all that varied were outliers */
     job->out->variance_floor[to] = least / unit.deviation * (least / unit.deviation);

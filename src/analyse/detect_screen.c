@@ -27,6 +27,7 @@
 /* The shortest windows: where signals are seen in turns, one alone holds too few of them. */
 #define SCALE_MIN        1
 #define MASKED_SCALE_MIN 4
+#define SEEN_WELL        .9 /* share that is seen of signals that are not seen in turns */
 
 /* The shortest windows that bends are looked for with; jumps are found without lines. */
 #define LINES_SCALE_MIN 32
@@ -274,11 +275,21 @@ static void screen_scale(struct screen *screen, size_t scale, size_t before)
         take(screen, scale, observed->block[b], observed->block[b + 1], threshold);
 }
 
+/* Are signals seen so seldom that one observation holds too few of them? */
+static int is_masked(const struct rps_observed *observed)
+{
+    double seen = 0;
+
+    for (size_t s = 0; observed->weight && s < observed->width; s++)
+        seen += rps_observed_weight(observed, 0, observed->count, s);
+    return observed->weight && seen < SEEN_WELL * (double)observed->count * (double)observed->width;
+}
+
 static void screen_all(struct screen *screen)
 {
-    size_t scale = screen->lines              ? LINES_SCALE_MIN
-                   : screen->observed->weight ? MASKED_SCALE_MIN
-                                              : SCALE_MIN;
+    size_t scale = screen->lines                 ? LINES_SCALE_MIN
+                   : is_masked(screen->observed) ? MASKED_SCALE_MIN
+                                                 : SCALE_MIN;
 
     for (size_t before = 0; scale <= SCALE_MAX && scale < screen->observed->count; scale *= 2) {
         screen_scale(screen, scale, before);

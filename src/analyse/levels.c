@@ -12,7 +12,7 @@
 #define LOOK_FACTOR 1.5
 
 /* Stretches of one label differ by less than this, in parts of what neighbours differ by; those of
- * the finest level, which are what was found and no mixtures, by less than that. */
+ * the finest level, which are what was found and, but for blocks, no mixtures, by less than that. */
 #define ALIKE        .4
 #define ALIKE_FINEST .1
 
@@ -171,8 +171,8 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
     struct rps_phases ret = {.phase = rps_arena_loose(count, sizeof(*ret.phase))};
 
     list_stretches(tree, count, first);
-    ret.label_count = rps_level_tree_label(tree, first, count,
-                                           count < tree->count ? ALIKE : ALIKE_FINEST, label, sure);
+    ret.label_count = rps_level_tree_label(
+        tree, first, count, count < tree->count ? ALIKE : levels->alike_finest, label, sure);
     fill_phases(tree, first, count, label, sure, &ret);
     *ret_rows = fold_runs(tree, first, &ret);
     rps_arena_free(scratch);
@@ -198,7 +198,8 @@ static void look_at_levels(struct rps_levels *levels)
 
 struct rps_levels rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine)
 {
-    struct rps_levels levels = {.arena = rps_arena_new()};
+    struct rps_levels levels = {.arena = rps_arena_new(),
+                                .alike_finest = signals->in_blocks ? ALIKE : ALIKE_FINEST};
 
     levels.tree = rps_arena_get(levels.arena, 1, sizeof(*levels.tree));
     *levels.tree = rps_level_tree_make(levels.arena, signals, fine);

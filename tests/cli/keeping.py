@@ -178,6 +178,21 @@ def test_fast_loop():
             assert re.search(said, answer), (command, options, answer)
 
 
+def test_slow_loop():
+    """a loop whose parts last some blocks is one, though blocks have something of two parts; a spike in
+    a block is no phase"""
+    default = "seed 2\nnoise 5%\nlate 600s 30s\n" + SCRIPT[SCRIPT.index("default"):SCRIPT.index("phase")]
+    FOLDER.write("slow.sim", default + "repeat 60\nphase a 40s\nphase b 20s dc_miss=3M branch_miss=600k\nend\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:slow.sim", "-o", "slow.data", "--keep", "1m", "--order", "random:7"), 0)
+    text = read("phases", "-i", "slow.data")
+    assert re.search(r"^It repeats: A B, (59|60) turns, 1 min 00 s each\.$", text, re.M), text
+    FOLDER.write("spike.sim", default + "repeat 5\nphase a 595s\nphase spike 300ms dc_miss=40M\nend\nphase a 5m\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:spike.sim", "-o", "spike.data", "--keep", "1m", "--order", "random:7"), 0)
+    found = json.loads(read("phases", "-i", "spike.data", "--format", "json"))
+    assert {phase["label"] for phase in found["phases"]} == {"A"}, found["phases"]
+    assert len(found["outliers"]) >= 2, found["outliers"]
+
+
 def test_plot():
     """it is drawn"""
     read("plot", "-i", thinned(), "-o", "thin.svg")
@@ -379,6 +394,6 @@ def test_service():
 
 with FOLDER:
     tap.main([test_usage, test_totals, test_stretched, test_check, test_levels, test_export,
-              test_part, test_phases, test_fast_loop, test_plot, test_view, test_certainty,
+              test_part, test_phases, test_fast_loop, test_slow_loop, test_plot, test_view, test_certainty,
               test_extremes, test_spikes, test_size, test_full, test_memory,
               test_service])

@@ -189,6 +189,47 @@ static void curve(void **state)
     }
 }
 
+/* Blocks in which a loop's parts change are mixtures, and parts may be as short as a block. One signal
+ * is not seen now and then. */
+static void slow_loop(void **state)
+{
+    static const double level[] = {0, 18, -12}, length[] = {4.4, 2.7, 2.9};
+    struct rps_signals signals = series_make(600, 2);
+    double change[241] = {0};
+    struct rps_phases phases;
+    uint64_t seed = 3;
+    size_t part = 0;
+
+    (void)state;
+    for (size_t k = 0; k < 240; k++)
+        change[k + 1] = change[k] + length[k % 3];
+    for (size_t i = 0; i < 600; i++) {
+        double at = (double)i, value = 0;
+
+        while (at < (double)i + 1) {
+            double end = fmin(change[part + 1], (double)i + 1);
+
+            value += (end - at) * level[part % 3];
+            at = end;
+            part += end >= change[part + 1];
+        }
+        signals.value[i] = value + .1 * series_normal(&seed);
+        signals.value[600 + i] = i % 97 == 50 ? NAN : 2 * value + .1 * series_normal(&seed);
+    }
+    signals.resolution = calloc(2, sizeof(*signals.resolution));
+    assert_non_null(signals.resolution);
+    signals.resolution[0] = signals.resolution[1] = 1;
+    signals.in_blocks = 1;
+    phases = detect(&signals);
+    assert_int_equal(phases.count, 180);
+    for (size_t k = 0; k < phases.count; k++) {
+        assert_true(fabs((double)phases.phase[k].first - change[k]) <= 1);
+    }
+    assert_in_range(phases.phase[phases.count - 2].turn, 55, 60);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
 /* A long series is screened; what that finds must be what the exact search finds. */
 static void exact_agrees(void **state)
 {
@@ -687,6 +728,7 @@ int main(void)
         cmocka_unit_test(without_noise),
         cmocka_unit_test(ramp),
         cmocka_unit_test(curve),
+        cmocka_unit_test(slow_loop),
         cmocka_unit_test(exact_agrees),
         cmocka_unit_test(noise_has_no_phases),
         cmocka_unit_test(wandering_has_no_phases),
