@@ -64,27 +64,9 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
     share->module = rps_share_index_path(index->code, key->module);
     share->file = key->file;
     share->line = key->line;
+    share->how = key->how;
     share->pid = share->tid = share->cpu_ns = -1;
     share->is_kernel = rps_share_index_is_kernel(index->code, key->module);
-}
-
-/* how: of the first entry of each item. */
-static void tell_how(const struct rps_share_index *index, struct rps_share *share)
-{
-    const struct rps_code *code = index->code;
-    size_t at = 0;
-
-    for (size_t i = 0; i < index->items.count; i++)
-        share[i].how = RPS_LOCATION_NONE;
-    for (size_t f = 0; f < code->frame_count; f++) {
-        while (at < code->location_count && code->location[at].frame < (int64_t)f)
-            at++;
-        for (size_t e = index->first[f]; e < index->first[f + 1]; e++) {
-            if (at < code->location_count && code->location[at].frame == (int64_t)f &&
-                share[index->item[e]].how == RPS_LOCATION_NONE)
-                share[index->item[e]].how = code->location[at].how;
-        }
-    }
 }
 
 /* A stack's samples count for what is in it once, however often it is. */
@@ -133,7 +115,6 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
         shares.share[i].file = lines[i]->file;
         shares.share[i].line = lines[i]->line;
     }
-    tell_how(&index, shares.share);
     add_totals(&index, samples, shares.share);
     drop_empty_shares(&shares);
     rps_arena_free(scratch);
