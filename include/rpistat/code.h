@@ -36,6 +36,9 @@ struct rps_module {
     char build_id[2 * RPS_BUILD_ID_MAX + 1]; /* in hexadecimal; "" not known */
 };
 
+/* A build-id of so many bytes as modules have it; "" where these are too many. */
+char *rps_code_build_id(char ret[2 * RPS_BUILD_ID_MAX + 1], const void *bytes, size_t count);
+
 /* Is it a C library's file, or its threads'? */
 int rps_code_is_c_library(const char *path);
 

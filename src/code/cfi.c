@@ -45,21 +45,12 @@ static Elf *open_vdso(void)
 
 static int has_build_id(Elf *elf, const char *build_id)
 {
-    const unsigned char *bytes;
+    char hex[2 * RPS_BUILD_ID_MAX + 1];
     const void *id;
     ssize_t length = dwelf_elf_gnu_build_id(elf, &id);
 
-    if (build_id[0] == '\0')
-        return 1;
-    bytes = id;
-    for (ssize_t i = 0; i < length; i++) {
-        char hex[3];
-
-        snprintf(hex, sizeof(hex), "%02x", bytes[i]);
-        if (strncmp(build_id + 2 * i, hex, 2) != 0)
-            return 0;
-    }
-    return length > 0 && build_id[2 * length] == '\0';
+    return build_id[0] == '\0' ||
+           strcmp(rps_code_build_id(hex, id, length > 0 ? (size_t)length : 0), build_id) == 0;
 }
 
 /* Go has it with its debug information. */

@@ -2,6 +2,7 @@
 #include "rpistat/code.h"
 
 #include <fnmatch.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "rpistat/text.h"
@@ -46,6 +47,16 @@ const char *rps_location_how_name(enum rps_location_how how)
 int rps_location_how_find(const char *name)
 {
     return find_name(location_hows, RPS_LOCATION_HOWS, name);
+}
+
+char *rps_code_build_id(char ret[2 * RPS_BUILD_ID_MAX + 1], const void *bytes, size_t count)
+{
+    const unsigned char *byte = bytes;
+
+    ret[0] = '\0';
+    for (size_t i = 0; i < count && count <= RPS_BUILD_ID_MAX; i++)
+        snprintf(ret + 2 * i, 3, "%02x", byte[i]);
+    return ret;
 }
 
 int rps_code_is_c_library(const char *path)

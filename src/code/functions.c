@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "rpistat/array.h"
-#include "rpistat/sample.h"
+#include "rpistat/code.h"
 
 #define NOTES_MAX       4096 /* bytes of a segment's notes that are looked at */
 #define ENTRIES_AT_ONCE 512
@@ -56,7 +56,7 @@ static int open_file(struct rps_function_file *file, const char *path)
 /* Whether these notes have the build-id. */
 static int is_in_notes(const char *notes, size_t size, size_t align, const char *build_id)
 {
-    char hex[2 * RPS_BUILD_ID_MAX + 1] = "";
+    char hex[2 * RPS_BUILD_ID_MAX + 1];
     Elf64_Nhdr note;
 
     for (uint64_t at = 0; at < size && size - at >= sizeof(note);) {
@@ -69,11 +69,8 @@ static int is_in_notes(const char *notes, size_t size, size_t align, const char 
             return 0;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
             memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 &&
-            note.n_descsz <= RPS_BUILD_ID_MAX) {
-            for (size_t i = 0; i < note.n_descsz; i++)
-                snprintf(hex + 2 * i, 3, "%02x", (unsigned char)notes[id + i]);
-            return strcmp(hex, build_id) == 0;
-        }
+            note.n_descsz <= RPS_BUILD_ID_MAX)
+            return strcmp(rps_code_build_id(hex, notes + id, note.n_descsz), build_id) == 0;
         at = next;
     }
     return 0;

@@ -21,16 +21,6 @@ static int is_anonymous(const char *path)
     return path[0] == '\0';
 }
 
-static void write_build_id(char *ret, const struct rps_sample *sample)
-{
-    static const char digit[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < sample->build_id_bytes && i < RPS_BUILD_ID_MAX; i++) {
-        *ret++ = digit[sample->build_id[i] >> 4];
-        *ret++ = digit[sample->build_id[i] & 15];
-    }
-}
-
 struct rps_mapped *rps_mapped_new(const struct rps_sample *sample)
 {
     const char *path = sample->path ? sample->path : "";
@@ -53,7 +43,7 @@ struct rps_mapped *rps_mapped_new(const struct rps_sample *sample)
     mapped->kind = kind;
     strcpy(mapped->path, path);
     if (kind != RPS_MODULE_JIT)
-        write_build_id(mapped->build_id, sample);
+        rps_code_build_id(mapped->build_id, sample->build_id, sample->build_id_bytes);
     return mapped;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "rpistat/naming.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +102,7 @@ static int name_group(struct rps_naming *naming, const struct rps_naming_group *
     else if (kind == RPS_MODULE_VDSO)
         return name_vdso(naming, group, err);
     else if (kind == RPS_MODULE_KERNEL)
-        name_kernel(naming, group);
+        name_kernel(naming, group); /* this and the next leave no frame without a location */
     else if (kind == RPS_MODULE_JIT)
         rps_naming_jit(naming, group);
     rps_naming_put_reason(naming, group, reason);

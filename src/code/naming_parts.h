@@ -61,7 +61,8 @@ int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *gro
 void rps_naming_tell(FILE *out, size_t index, const struct rps_location *location, size_t count);
 
 /* Bytes; no message is longer. */
-#define RPS_NAMING_MESSAGE_MAX (8 + RPS_NAMING_DEPTH_MAX * (16 + 2 * (size_t)RPS_NAMING_TEXT_MAX))
+#define RPS_NAMING_MESSAGE_MAX                                                                     \
+    (8 + RPS_NAMING_DEPTH_MAX * (16 + 2 * ((size_t)RPS_NAMING_TEXT_MAX + 1)))
 
 /* A frame by the number that the process was given for it, and its locations. */
 struct rps_naming_told {
@@ -72,8 +73,8 @@ struct rps_naming_told {
 
 /* What the parent has heard and not taken yet; zeroed at first. Released by rps_naming_unhear. */
 struct rps_naming_heard {
-    char *message, *texts; /* owned */
-    size_t size;           /* of the message, so far */
+    char *message; /* owned */
+    size_t size;   /* of the message, so far */
 };
 
 /*

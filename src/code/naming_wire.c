@@ -7,7 +7,7 @@
 #include "naming_parts.h"
 #include "rpistat/text.h"
 
-/* A message: a frame of the group, and its locations, each followed by its texts without an end. */
+/* A message: a frame of the group, and its locations, each followed by its texts. */
 struct wire_frame {
     uint32_t index;
     uint32_t count;
@@ -16,12 +16,18 @@ struct wire_frame {
 struct wire_location {
     int32_t line;
     uint32_t how;
-    uint32_t function_bytes;
+    uint32_t function_bytes; /* with the zero at the end, as below */
     uint32_t file_bytes;
 };
 
 _Static_assert(sizeof(struct wire_frame) == 8 && sizeof(struct wire_location) == 16,
                "RPS_NAMING_MESSAGE_MAX");
+
+static void write_text(const char *text, size_t bytes, FILE *out)
+{
+    fwrite(text, 1, bytes - 1, out);
+    fputc('\0', out);
+}
 
 void rps_naming_tell(FILE *out, size_t index, const struct rps_location *location, size_t count)
 {
@@ -32,32 +38,20 @@ void rps_naming_tell(FILE *out, size_t index, const struct rps_location *locatio
         struct wire_location wire = {
             .line = location[i].line,
             .how = (uint32_t)location[i].how,
-            .function_bytes = (uint32_t)rps_text_cut(location[i].function, RPS_NAMING_TEXT_MAX),
-            .file_bytes = (uint32_t)rps_text_cut(location[i].file, RPS_NAMING_TEXT_MAX),
+            .function_bytes = (uint32_t)rps_text_cut(location[i].function, RPS_NAMING_TEXT_MAX) + 1,
+            .file_bytes = (uint32_t)rps_text_cut(location[i].file, RPS_NAMING_TEXT_MAX) + 1,
         };
 
         fwrite(&wire, sizeof(wire), 1, out);
-        fwrite(location[i].function, 1, wire.function_bytes, out);
-        fwrite(location[i].file, 1, wire.file_bytes, out);
+        write_text(location[i].function, wire.function_bytes, out);
+        write_text(location[i].file, wire.file_bytes, out);
     }
 }
 
-/* Take one text of `bytes` out of the message as a string of its own at *to. */
-static const char *take_text(const char **at, size_t bytes, char **to)
-{
-    char *text = *to;
-
-    memcpy(text, *at, bytes);
-    text[bytes] = '\0';
-    *at += bytes;
-    *to += bytes + 1;
-    return text;
-}
-
 /* Take the message at data. Returns its length; 0 when it is not whole yet; -1 when it is none. */
-static ssize_t take_message(const char *data, size_t size, char *texts, struct rps_naming_told *ret)
+static ssize_t take_message(const char *data, size_t size, struct rps_naming_told *ret)
 {
-    const char *at = data, *end = data + size;
+    const char *at = data, *end = data + size, *file;
     struct wire_frame frame;
     struct wire_location wire;
 
@@ -74,19 +68,24 @@ static ssize_t take_message(const char *data, size_t size, char *texts, struct r
             return 0;
         memcpy(&wire, at, sizeof(wire));
         at += sizeof(wire);
-        if (wire.line < 0 || wire.how >= RPS_LOCATION_HOWS || wire.function_bytes == 0 ||
-            wire.function_bytes > RPS_NAMING_TEXT_MAX || wire.file_bytes > RPS_NAMING_TEXT_MAX)
+        if (wire.line < 0 || wire.how >= RPS_LOCATION_HOWS || wire.function_bytes < 2 ||
+            wire.function_bytes > RPS_NAMING_TEXT_MAX + 1 || wire.file_bytes < 1 ||
+            wire.file_bytes > RPS_NAMING_TEXT_MAX + 1)
             return -1;
         if ((size_t)(end - at) < (size_t)wire.function_bytes + wire.file_bytes)
             return 0;
+        file = at + wire.function_bytes;
+        if (file[-1] != '\0' || file[wire.file_bytes - 1] != '\0')
+            return -1;
         ret->location[i] = (struct rps_location){
             .frame = frame.index,
             .depth = (int)i,
-            .function = take_text(&at, wire.function_bytes, &texts),
-            .file = take_text(&at, wire.file_bytes, &texts),
+            .function = at,
+            .file = file,
             .line = wire.line,
             .how = (enum rps_location_how)wire.how,
         };
+        at = file + wire.file_bytes;
     }
     return at - data;
 }
@@ -100,8 +99,7 @@ ssize_t rps_naming_hear(struct rps_naming_heard *heard, int fd,
     size_t used = 0;
 
     heard->message = heard->message ? heard->message : malloc(RPS_NAMING_MESSAGE_MAX);
-    heard->texts = heard->texts ? heard->texts : malloc(RPS_NAMING_MESSAGE_MAX);
-    if (!heard->message || !heard->texts)
+    if (!heard->message)
         return 0;
     do {
         got = read(fd, heard->message + heard->size, RPS_NAMING_MESSAGE_MAX - heard->size);
@@ -109,8 +107,7 @@ ssize_t rps_naming_hear(struct rps_naming_heard *heard, int fd,
     if (got <= 0)
         return got < 0 && errno == EAGAIN ? -1 : 0;
     heard->size += (size_t)got;
-    while ((bytes = take_message(heard->message + used, heard->size - used, heard->texts, &told)) >
-           0) {
+    while ((bytes = take_message(heard->message + used, heard->size - used, &told)) > 0) {
         if (take(context, &told) < 0)
             return 0;
         used += (size_t)bytes;
@@ -123,6 +120,5 @@ ssize_t rps_naming_hear(struct rps_naming_heard *heard, int fd,
 void rps_naming_unhear(struct rps_naming_heard *heard)
 {
     free(heard->message);
-    free(heard->texts);
     *heard = (struct rps_naming_heard){0};
 }

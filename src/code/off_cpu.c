@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "shares_index.h"
 

@@ -1,90 +1,10 @@
-/*
- * Shares of samples. First each frame gets its items, then the trie of stacks is walked once, from
- * the outermost frames on, with a count of how often each item is on the way: the first time counts
- * for its total.
- */
+/* Shares of samples: each frame gets its items, and each stack counts once for all of its frames'. */
 #include "rpistat/shares.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "shares_index.h"
-
-/* --- totals ----------------------------------------------------------------------------------- */
-
-/* The trie to be walked down: child[s] is the last stack that s called, next[s] the one before. */
-struct trie {
-    size_t *child, *next, *on_way; /* on_way: of each item, how often */
-    uint64_t *within;
-};
-
-static struct trie trie_make(const struct rps_share_index *index, const uint64_t *samples)
-{
-    const struct rps_code *code = index->code;
-    size_t count = code->stack_count;
-    struct trie trie = {
-        .child = rps_arena_get(index->arena, count + 1, sizeof(*trie.child)),
-        .next = rps_arena_get(index->arena, count + 1, sizeof(*trie.next)),
-        .on_way = rps_arena_get(index->arena, index->items.count, sizeof(*trie.on_way)),
-        .within = rps_share_add_callees(index->arena, code, samples),
-    };
-
-    for (size_t s = 0; s <= count; s++)
-        trie.child[s] = RPS_SHARE_NONE;
-    for (size_t s = 0; s < count; s++) {
-        size_t parent =
-            rps_share_parent_of(code, s) == RPS_SHARE_NONE ? count : rps_share_parent_of(code, s);
-
-        trie.next[s] = trie.child[parent];
-        trie.child[parent] = s;
-    }
-    return trie;
-}
-
-/* Go to the stack: what is on the way for the first time has all that is within. */
-static void enter_stack(struct trie *trie, const struct rps_share_index *index, size_t s,
-                        struct rps_share *share)
-{
-    size_t frame = rps_share_frame_of(index->code, s);
-
-    for (size_t e = index->first[frame]; e < index->first[frame + 1]; e++) {
-        if (trie->on_way[index->item[e]]++ == 0)
-            share[index->item[e]].total += trie->within[s];
-    }
-}
-
-static void leave(struct trie *trie, const struct rps_share_index *index, size_t s)
-{
-    size_t frame = rps_share_frame_of(index->code, s);
-
-    for (size_t e = index->first[frame]; e < index->first[frame + 1]; e++)
-        trie->on_way[index->item[e]]--;
-}
-
-static void add_totals(struct trie *trie, const struct rps_share_index *index,
-                       struct rps_share *share)
-{
-    const struct rps_code *code = index->code;
-    size_t at = trie->child[code->stack_count];
-
-    while (at != RPS_SHARE_NONE) {
-        size_t up = at;
-
-        enter_stack(trie, index, at, share);
-        if (trie->child[at] != RPS_SHARE_NONE) {
-            at = trie->child[at];
-            continue;
-        }
-        while (up != RPS_SHARE_NONE && trie->next[up] == RPS_SHARE_NONE) {
-            leave(trie, index, up);
-            up = rps_share_parent_of(code, up);
-        }
-        if (up == RPS_SHARE_NONE)
-            break;
-        leave(trie, index, up);
-        at = trie->next[up];
-    }
-}
 
 /* --- shares ----------------------------------------------------------------------------------- */
 
@@ -144,25 +64,29 @@ static void name_share(const struct rps_share_index *index, size_t e, struct rps
     share->module = rps_share_index_path(index->code, key->module);
     share->file = key->file;
     share->line = key->line;
+    share->how = key->how;
     share->pid = share->tid = share->cpu_ns = -1;
     share->is_kernel = rps_share_index_is_kernel(index->code, key->module);
 }
 
-/* how: of the first entry of each item. */
-static void tell_how(const struct rps_share_index *index, struct rps_share *share)
+/* A stack's samples count for what is in it once, however often it is. */
+static void add_totals(const struct rps_share_index *index, const uint64_t *samples,
+                       struct rps_share *share)
 {
     const struct rps_code *code = index->code;
-    size_t at = 0;
+    size_t *last = rps_arena_get(index->arena, index->items.count, sizeof(*last)); /* stack, + 1 */
 
-    for (size_t i = 0; i < index->items.count; i++)
-        share[i].how = RPS_LOCATION_NONE;
-    for (size_t f = 0; f < code->frame_count; f++) {
-        while (at < code->location_count && code->location[at].frame < (int64_t)f)
-            at++;
-        for (size_t e = index->first[f]; e < index->first[f + 1]; e++) {
-            if (at < code->location_count && code->location[at].frame == (int64_t)f &&
-                share[index->item[e]].how == RPS_LOCATION_NONE)
-                share[index->item[e]].how = code->location[at].how;
+    for (size_t s = 0; s < code->stack_count; s++) {
+        for (size_t at = s; samples[s] > 0 && at != RPS_SHARE_NONE;
+             at = rps_share_parent_of(code, at)) {
+            size_t frame = rps_share_frame_of(code, at);
+
+            for (size_t e = index->first[frame]; e < index->first[frame + 1]; e++) {
+                if (last[index->item[e]] == s + 1)
+                    continue;
+                last[index->item[e]] = s + 1;
+                share[index->item[e]].total += samples[s];
+            }
         }
     }
 }
@@ -177,7 +101,6 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
         .count = index.items.count,
         .share = rps_arena_get(arena, index.items.count, sizeof(*shares.share)),
     };
-    struct trie trie = trie_make(&index, samples);
     const struct rps_share_key **lines = NULL;
 
     for (size_t e = 0; e < index.entries; e++)
@@ -192,8 +115,7 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
         shares.share[i].file = lines[i]->file;
         shares.share[i].line = lines[i]->line;
     }
-    tell_how(&index, shares.share);
-    add_totals(&trie, &index, shares.share);
+    add_totals(&index, samples, shares.share);
     drop_empty_shares(&shares);
     rps_arena_free(scratch);
     return shares;

@@ -13,7 +13,7 @@ static struct rps_share_name *make_names(struct rps_arena *arena,
         name[i] = (struct rps_share_name){.name = key->name,
                                           .module = rps_share_index_path(index->code, key->module),
                                           .file = "",
-                                          .is_unnamed = key->is_unnamed};
+                                          .is_unnamed = key->how == RPS_LOCATION_NONE};
     }
     return name;
 }

@@ -143,7 +143,8 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
 static void add_entry(struct rps_share_index *index, size_t frame, const struct rps_location *at)
 {
     size_t module = rps_share_index_module(index, frame), e = index->entries++;
-    struct rps_share_key key = {.file = "", .module = module, .is_unnamed = !at};
+    struct rps_share_key key = {
+        .file = "", .module = module, .how = at ? at->how : RPS_LOCATION_NONE};
 
     if (index->by == RPS_SHARES_MODULE) {
         key.name = rps_share_index_path(index->code, module);

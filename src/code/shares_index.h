@@ -17,7 +17,7 @@ struct rps_share_key {
     const char *name, *file;
     size_t module; /* number of the first of its path; module_count: not known */
     int line;
-    int is_unnamed; /* beside the key: 1 for a function whose name is an address or a module */
+    enum rps_location_how how; /* beside the key; NONE: the name is an address or a module */
 };
 
 /* What keys are numbered by: the slots of a hash table hold number + 1. */
