@@ -86,6 +86,9 @@ double rps_system_time_waited(const struct rps_system_time *time);
  * another. NaN: not known. */
 double rps_system_taken(double on_s, double wait_s, double most_s);
 
+/* More than that is worth a word. */
+#define RPS_SYSTEM_TAKEN_TOLD .05
+
 /* Share of the machine's CPUs that a hypervisor took; NaN: not known. */
 double rps_run_system_stolen(const struct rps_run_system *system, int cpu_count);
 

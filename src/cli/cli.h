@@ -206,8 +206,9 @@ int rps_output_differs(const char *input, const char *output, struct rps_error *
  * still finds them closed. */
 void rps_output_guard_streams(void);
 
-/* "rpistat: SENTENCE" on standard error, made printable. */
+/* "rpistat: SENTENCE" on standard error, made printable; of a printf-style sentence. */
 void rps_output_message(const char *sentence);
+void rps_output_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Is standard error a terminal, and no other job in front there? */
 int rps_output_has_terminal(void);

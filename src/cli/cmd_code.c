@@ -112,7 +112,6 @@ static int resolve_names(struct rps_cli *cli, struct rps_code *code)
     const struct settings *settings = cli->settings;
     const struct rps_naming_options naming = {.binary = settings->binary.text,
                                               .binary_count = (size_t)settings->binary.count};
-    char sentence[sizeof(cli->err.message) + 64];
     struct rps_error err;
     int result;
 
@@ -120,10 +119,8 @@ static int resolve_names(struct rps_cli *cli, struct rps_code *code)
     result = rps_naming_name(cli->arena, code, &naming, &cli->err);
     if (result == 0 && rps_store_set_locations(cli->input, cli->run_id, code, &err) < 0) {
         rps_progress_end(cli);
-        snprintf(sentence, sizeof(sentence), "the names are not kept with the run: %s",
-                 err.message);
         if (!cli->quiet)
-            rps_output_message(sentence);
+            rps_output_say("the names are not kept with the run: %s", err.message);
     }
     rps_progress_end(cli);
     return result;

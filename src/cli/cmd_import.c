@@ -40,7 +40,7 @@ static int import_file(struct rps_cli *cli, const char *path)
 {
     struct settings *settings = cli->settings;
     struct rps_import_outcome outcome;
-    char text[4096], each[64] = "";
+    char each[64] = "";
     int result;
 
     if (rps_output_differs(path, cli->output, &cli->err) < 0)
@@ -53,12 +53,12 @@ static int import_file(struct rps_cli *cli, const char *path)
     if (outcome.periods_each > 1)
         snprintf(each, sizeof(each), " times %d, since one holds eight columns",
                  outcome.periods_each);
-    snprintf(text, sizeof(text), "%s (%s) is run %lld of %s: %llu period%s%s",
-             strcmp(path, "-") == 0 ? "standard input" : path, outcome.format,
-             (long long)outcome.run_id, cli->output, (unsigned long long)outcome.intervals,
-             outcome.intervals == 1 ? "" : "s", each);
     if (!cli->quiet)
-        rps_output_message(text);
+        rps_output_say("%s (%s) is run %lld of %s: %llu period%s%s",
+                       strcmp(path, "-") == 0 ? "standard input" : path, outcome.format,
+                       (long long)outcome.run_id, cli->output,
+                       (unsigned long long)outcome.intervals, outcome.intervals == 1 ? "" : "s",
+                       each);
     return 0;
 }
 

@@ -69,14 +69,10 @@ static void say_run(struct merge *merge, const struct rps_merge_run *run)
 /* A run that is not sound, on standard error. */
 static void say_unsound(struct merge *merge, const struct rps_merge_run *run)
 {
-    struct rps_error err;
-
     merge->unsound = 1;
-    rps_error_set(&err, RPS_FAILED,
-                  "run %" PRId64 " of %s was left out, since it is not sound (%s): `rpistat check"
-                  " -i %s` says more, and with --repair -o NEW saves what can be merged",
-                  run->run->run_id, merge->other, run->why, merge->other);
-    rps_output_message(err.message);
+    rps_output_say("run %" PRId64 " of %s was left out, since it is not sound (%s): `rpistat check"
+                   " -i %s` says more, and with --repair -o NEW saves what can be merged",
+                   run->run->run_id, merge->other, run->why, merge->other);
 }
 
 /* What became of those that had no line of their own. */

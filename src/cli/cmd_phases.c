@@ -15,13 +15,6 @@
 
 /* --- what is written -------------------------------------------------------------------------- */
 
-static void say(struct rps_cli *cli, const char *sentence)
-{
-    rps_progress_end(cli);
-    if (!cli->quiet)
-        rps_output_message(sentence);
-}
-
 /* Pointers to the rows of an array of names. */
 static const char **pointers(struct rps_cli *cli, const char *name, size_t size, size_t count)
 {
@@ -56,13 +49,12 @@ static void store_detection(struct rps_cli *cli, const struct rps_phase_output *
                                       .remark = (char *)output->remark,
                                       .levels = found->levels};
     struct rps_error err;
-    char sentence[sizeof(err.message) + 64];
 
     snprintf(detection.method, sizeof(detection.method), "%s", output->method);
     if (rps_store_add_detection(cli->input, cli->run_id, &detection, &err) < 0) {
-        snprintf(sentence, sizeof(sentence), "the phases are not kept with the run: %s",
-                 err.message);
-        say(cli, sentence);
+        rps_progress_end(cli);
+        if (!cli->quiet)
+            rps_output_say("the phases are not kept with the run: %s", err.message);
     }
 }
 

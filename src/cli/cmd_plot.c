@@ -133,7 +133,6 @@ static int run_plot(struct rps_cli *cli)
         .ascii = settings->chars ? settings->chars == RPS_CHARS_ASCII : !rps_output_utf8(),
         .sixel = settings->sixel,
     };
-    char note[512];
     int result;
 
     result = rps_cpus_choose(cli, settings->cpus, &plot.cpus);
@@ -144,11 +143,8 @@ static int run_plot(struct rps_cli *cli)
     result = is_drawing(cli) ? draw_in_terminal(cli, &plot)
                              : rps_plot_draw(cli->reader, cli->run_id, &plot, &cli->err);
     rps_progress_end(cli);
-    if (result == 0 && !cli->quiet && !is_drawing(cli) && isatty(STDERR_FILENO)) {
-        snprintf(note, sizeof(note), "run %lld is drawn in %s", (long long)cli->run_id,
-                 cli->output);
-        rps_output_message(note);
-    }
+    if (result == 0 && !cli->quiet && !is_drawing(cli) && isatty(STDERR_FILENO))
+        rps_output_say("run %lld is drawn in %s", (long long)cli->run_id, cli->output);
     return result;
 }
 

@@ -63,15 +63,11 @@ static void notice(void *context, const char *sentence)
 /* The workload is over, or left alone: say what waited for that. Harmless when done before. */
 static void say_notes(struct rps_recording *r)
 {
-    char text[80];
-
     pthread_mutex_lock(&r->note_lock);
     for (size_t at = 0; at < r->notes_size; at += strlen(r->notes + at) + 1)
         rps_output_message(r->notes + at);
-    if (r->notes_left_out > 0) {
-        snprintf(text, sizeof(text), "%zu more notes are left out", r->notes_left_out);
-        rps_output_message(text);
-    }
+    if (r->notes_left_out > 0)
+        rps_output_say("%zu more notes are left out", r->notes_left_out);
     r->notes_size = r->notes_left_out = 0;
     r->keeps_notes = 0;
     pthread_mutex_unlock(&r->note_lock);
@@ -112,10 +108,8 @@ static void show_fitting(const struct rps_recording *r)
         for (int slot = 0; slot < r->plan->set[n].event_count; slot++) {
             const struct rps_event *event = &r->plan->set[n].event[slot];
 
-            if (event->state == RPS_EVENT_MEASURED)
-                continue;
-            snprintf(text, sizeof(text), "%s is not counted: %s", event->label, event->reason);
-            rps_output_message(text);
+            if (event->state != RPS_EVENT_MEASURED)
+                rps_output_say("%s is not counted: %s", event->label, event->reason);
         }
     }
 }
@@ -124,13 +118,11 @@ static void show_fitting(const struct rps_recording *r)
 static void tell_habit(const struct rps_recording *r, const char *path)
 {
     const char *meant = r->cli->implicit ? rps_names_habit(r->argv[0]) : NULL;
-    char text[512];
 
     if (!meant || r->cli->quiet || !isatty(STDERR_FILENO))
         return;
-    snprintf(text, sizeof(text),
-             "recording the program %.300s; rpistat's own command is 'rpistat %s'", path, meant);
-    rps_output_message(text);
+    rps_output_say("recording the program %.300s; rpistat's own command is 'rpistat %s'", path,
+                   meant);
 }
 
 /* --sample EVENT or EVENT:N; RPS_USAGE for a number that is none. */

@@ -242,34 +242,30 @@ static int draw_until_end(struct watch *watch, int *ret_quit)
 static void tell_end(const struct watch *watch, int followed)
 {
     const struct rps_run *run = &watch->view.run;
-    char note[2 * RPS_RUN_TEXT_SIZE], length[RPS_TEXT_NUMBER_SIZE];
+    char length[RPS_TEXT_NUMBER_SIZE];
     const char *state = run->state == RPS_RUN_COMPLETE ? "complete" : "interrupted";
 
     if (run->state == RPS_RUN_RECORDING)
         return;
     rps_text_duration(length, sizeof(length), run->elapsed_ns > 0 ? run->elapsed_ns : 0);
     if (followed)
-        snprintf(note, sizeof(note), "the recording of run %lld has ended after %s%s%s",
-                 (long long)run->run_id, length, run->end_reason[0] != '\0' ? ": " : "",
-                 run->end_reason);
+        rps_output_say("the recording of run %lld has ended after %s%s%s", (long long)run->run_id,
+                       length, run->end_reason[0] != '\0' ? ": " : "", run->end_reason);
     else if (watch->cli->run_text)
-        snprintf(note, sizeof(note), "run %lld is not being recorded any more: it is %s",
-                 (long long)run->run_id, state);
+        rps_output_say("run %lld is not being recorded any more: it is %s", (long long)run->run_id,
+                       state);
     else
-        snprintf(note, sizeof(note),
-                 "nothing is being recorded into %s: run %lld, the newest, is %s",
-                 watch->cli->input, (long long)run->run_id, state);
-    rps_output_message(note);
+        rps_output_say("nothing is being recorded into %s: run %lld, the newest, is %s",
+                       watch->cli->input, (long long)run->run_id, state);
 }
 
 static void tell_seen(const struct watch *watch)
 {
     const struct rps_watch_condition *seen = watch->seen;
-    char note[RPS_RUN_TEXT_SIZE], since[RPS_TEXT_NUMBER_SIZE];
+    char since[RPS_TEXT_NUMBER_SIZE];
 
-    snprintf(note, sizeof(note), "run %lld: %s since %s", (long long)watch->run_id, seen->text,
-             rps_text_clock(since, sizeof(since), seen->start_ns, 0));
-    rps_output_message(note);
+    rps_output_say("run %lld: %s since %s", (long long)watch->run_id, seen->text,
+                   rps_text_clock(since, sizeof(since), seen->start_ns, 0));
 }
 
 static int watch_run(struct watch *watch)

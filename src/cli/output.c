@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -107,6 +108,17 @@ void rps_output_message(const char *sentence)
 
     /* In one piece: standard error is not buffered, and the workload's too. */
     fprintf(stderr, "rpistat: %s\n", rps_text_printable(text, sizeof(text), sentence));
+}
+
+void rps_output_say(const char *format, ...)
+{
+    char sentence[MESSAGE_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    rps_output_message(sentence);
 }
 
 int rps_output_has_terminal(void)

@@ -85,19 +85,17 @@ static char *reading_command(const struct rps_recording *r, int is_last, const c
 static void show_summary(const struct rps_recording *r, const char *told)
 {
     int is_last = told[0] == '+';
-    char text[4096], run[32] = "", report[1024], plot[1024] = "";
+    char run[32] = "", report[1024], plot[1024] = "";
     char *page = rps_record_path_beside(r->cli->output, ".html");
 
     if (page && !r->cli->quiet && !r->turn && rps_output_has_terminal()) {
         if (r->run.run_id > 1)
             snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
-        snprintf(text, sizeof(text), "%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
-        rps_output_message(text);
+        rps_output_say("%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);
         reading_command(r, is_last, "report", NULL, report, sizeof(report));
         if (r->period_count > 0)
             reading_command(r, is_last, "plot", page, plot, sizeof(plot));
-        snprintf(text, sizeof(text), "next: %s%s%s", report, plot[0] ? "; " : "", plot);
-        rps_output_message(text);
+        rps_output_say("next: %s%s%s", report, plot[0] ? "; " : "", plot);
     }
     free(page);
 }

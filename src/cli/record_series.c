@@ -81,18 +81,16 @@ static void wait_for_recorder(struct series *s, struct rps_series_side *side, in
 static void say_end(struct series *s)
 {
     uint64_t all = s->repeat * s->count;
-    char text[128], why[64] = "a run that failed";
+    char why[64] = "a run that failed";
 
     if (s->is_warming)
         snprintf(why, sizeof(why), "a run to warm up that failed");
     if (s->signal)
         snprintf(why, sizeof(why), "%s", rps_record_signal_name(s->signal));
     /* what could not be executed was said */
-    if (s->done < all && (s->done > 0 || (s->is_warming && s->status != 126 && s->status != 127))) {
-        snprintf(text, sizeof(text), "%s ended the series: %zu of %" PRIu64 " runs were recorded",
-                 why, s->done, all);
-        rps_output_message(text);
-    }
+    if (s->done < all && (s->done > 0 || (s->is_warming && s->status != 126 && s->status != 127)))
+        rps_output_say("%s ended the series: %zu of %" PRIu64 " runs were recorded", why, s->done,
+                       all);
     if (s->done > 0 && !s->cli->quiet && rps_output_has_terminal())
         rps_series_summary(s->cli, s->side, s->count, s->done == all && s->status == 0);
 }

@@ -16,7 +16,6 @@
 #include "rpistat/text.h"
 
 #define ODD           .05
-#define TAKEN_TOLD    .05 /* of the CPU time that the runs would have had */
 #define TAKEN_LEAST_S .05
 #define ODD_FROM      4 /* runs: of fewer none can be told to be odd */
 #define NUMBERS_SIZE  256
@@ -134,24 +133,20 @@ static void say_odd(struct rps_cli *cli, const struct rps_series_side *side,
     const struct rps_record_settings *settings = cli->settings;
     struct rps_change_value *others = rps_arena_get(cli->arena, side->count, sizeof(*others));
     struct spread spread = spread_of(look->elapsed, side->count);
-    char text[256];
 
     for (size_t i = 0; i < side->count; i++) {
-        if (!is_odd(look->elapsed, side->count, i, others))
-            continue;
-        snprintf(text, sizeof(text), "run %" PRId64 " is odd: it took %.3g s%s", side->run_id[i],
-                 look->elapsed[i],
-                 i == 0 && settings->warmup == 0 && look->elapsed[0] > spread.mean
-                     ? "; it was the first: --warmup 1 runs the command once before"
-                     : "");
-        rps_output_message(text);
+        if (is_odd(look->elapsed, side->count, i, others))
+            rps_output_say("run %" PRId64 " is odd: it took %.3g s%s", side->run_id[i],
+                           look->elapsed[i],
+                           i == 0 && settings->warmup == 0 && look->elapsed[0] > spread.mean
+                               ? "; it was the first: --warmup 1 runs the command once before"
+                               : "");
     }
 }
 
 static void say_taken(const struct look *look, size_t count)
 {
     double on_s = 0, wait_s = 0, most_s = 0, taken;
-    char text[160];
 
     for (size_t i = 0; i < count; i++) {
         on_s += look[i].on_s;
@@ -159,13 +154,11 @@ static void say_taken(const struct look *look, size_t count)
         most_s += look[i].most_s;
     }
     taken = rps_system_taken(on_s, wait_s, most_s);
-    if (!(taken > TAKEN_TOLD) || wait_s < TAKEN_LEAST_S)
-        return;
-    snprintf(text, sizeof(text),
-             "others took %.0f %% of the CPU time that these runs wanted: judge CPU time, not "
-             "elapsed time",
-             100 * taken);
-    rps_output_message(text);
+    if (taken > RPS_SYSTEM_TAKEN_TOLD && wait_s >= TAKEN_LEAST_S)
+        rps_output_say(
+            "others took %.0f %% of the CPU time that these runs wanted: judge CPU time, "
+            "not elapsed time",
+            100 * taken);
 }
 
 /* How a whole series is compared: its sides, or with as many before it, or with those to come. */
@@ -174,7 +167,7 @@ static void say_next(const struct rps_cli *cli, const struct rps_series_side *si
     const char *store = cli->output;
     int64_t first = side->run_id[0], runs = (int64_t)side->count, from;
     int is_first = count == 1 && first <= runs;
-    char text[2][NUMBERS_SIZE], command[1024], line[LINE_SIZE];
+    char text[2][NUMBERS_SIZE], command[1024];
     const char *argv[] = {program_invocation_name, "compare", "-i", store, text[0], text[1], NULL};
 
     for (size_t i = 0; i < count; i++) {
@@ -191,9 +184,8 @@ static void say_next(const struct rps_cli *cli, const struct rps_series_side *si
     if (strcmp(store, cli->command->output_value) == 0)
         memmove(argv + 2, argv + 4, 3 * sizeof(*argv));
     rps_text_command(command, sizeof(command), argv[4] ? 6 : 4, (char *const *)(uintptr_t)argv);
-    snprintf(line, sizeof(line), "next: %s%s",
-             is_first ? "record what is to be compared in the same way, then " : "", command);
-    rps_output_message(line);
+    rps_output_say("next: %s%s",
+                   is_first ? "record what is to be compared in the same way, then " : "", command);
 }
 
 void rps_series_summary(struct rps_cli *cli, const struct rps_series_side *side, size_t count,

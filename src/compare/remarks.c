@@ -13,9 +13,6 @@
 /* So is more than this share of a run in no row but the whole. */
 #define UNMATCHED_MOST .01
 
-/* So is more of the CPU time that was wanted and others had. */
-#define TAKEN_MOST .05
-
 #define NAMES_MOST 20 /* that are listed */
 
 /* A word on one run; NULL: none. It lies in the arena, or is the run's own. */
@@ -318,7 +315,7 @@ static void remark_taken(struct rps_comparison_work *work)
     struct rps_comparison *comparison = &work->comparison;
     double a = taken_of(work, RPS_SIDE_A), b = taken_of(work, RPS_SIDE_B);
 
-    if (fmax(a, b) > TAKEN_MOST && isfinite(a + b))
+    if (fmax(a, b) > RPS_SYSTEM_TAKEN_TOLD && isfinite(a + b))
         rps_comparison_remark(
             comparison,
             "The machine was busy: others took %.0f %% of the CPU time that %s "
