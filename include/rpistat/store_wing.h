@@ -108,7 +108,8 @@ int rps_database_run(struct sqlite3_stmt *stmt);
  */
 int rps_database_bind(struct sqlite3_stmt *stmt, const char *types, ...);
 
-/* Run constant SQL once, with parameters as above; an SQLite code. */
+/* Run constant SQL once, one statement or several with `;` between, each with as many of the parameters
+ * above as it has; an SQLite code. */
 int rps_database_do(struct sqlite3 *db, const char *sql, const char *types, ...);
 
 /*

@@ -9,8 +9,6 @@
  *
  * Times are not in the key of either table, but grow along it. What lies before a part of a run is
  * passed over in blocks of any level, the coarsest first: some dozens of any run.
- *
- * A statement that is never done holds the one state of the store that all others see.
  */
 #include "reader.h"
 
@@ -107,11 +105,8 @@ static int prepare_statements(struct rps_cursor *cursor, struct rps_error *err)
     };
 #undef BLOCKS
     struct rps_reader *reader = cursor->reader;
-    int code, result;
+    int result = rps_reader_hold(reader, &cursor->hold, err);
 
-    result = rps_reader_prepare(reader, "SELECT 1 FROM sqlite_schema", 0, &cursor->hold, err);
-    if (result == 0 && (code = rps_reader_step(reader, cursor->hold)) != SQLITE_ROW)
-        result = rps_reader_error(reader, code, err);
     if (result == 0)
         result = read_shape(cursor, err);
     for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]) && result == 0; i++)

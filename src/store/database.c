@@ -105,8 +105,9 @@ int rps_database_bind_text(sqlite3_stmt *stmt, int index, const char *text)
 static int bind_values(sqlite3_stmt *stmt, const char *types, va_list values)
 {
     int code = SQLITE_OK;
+    int count = sqlite3_bind_parameter_count(stmt);
 
-    for (int i = 1; *types && code == SQLITE_OK; i++, types++) {
+    for (int i = 1; *types && i <= count && code == SQLITE_OK; i++, types++) {
         if (*types == 'i')
             code = sqlite3_bind_int64(stmt, i, va_arg(values, int64_t));
         else if (*types == 'r')
@@ -130,27 +131,30 @@ int rps_database_bind(sqlite3_stmt *stmt, const char *types, ...)
     return code;
 }
 
-/* Prepare and bind; *ret is to be finalized in any case. */
+/* Prepare the first statement, and bind; *ret is to be finalized in any case. */
 static int prepare_values(sqlite3 *db, const char *sql, const char *types, va_list values,
-                          sqlite3_stmt **ret)
+                          sqlite3_stmt **ret, const char **ret_rest)
 {
-    int code = sqlite3_prepare_v2(db, sql, -1, ret, NULL);
+    int code = sqlite3_prepare_v2(db, sql, -1, ret, ret_rest);
 
     return code == SQLITE_OK ? bind_values(*ret, types, values) : code;
 }
 
 int rps_database_do(sqlite3 *db, const char *sql, const char *types, ...)
 {
-    sqlite3_stmt *stmt = NULL;
-    va_list values;
-    int code;
+    int code = SQLITE_OK;
 
-    va_start(values, types);
-    code = prepare_values(db, sql, types, values, &stmt);
-    va_end(values);
-    if (code == SQLITE_OK)
-        code = rps_database_run(stmt);
-    sqlite3_finalize(stmt);
+    while (*sql && code == SQLITE_OK) {
+        sqlite3_stmt *stmt = NULL;
+        va_list values;
+
+        va_start(values, types);
+        code = prepare_values(db, sql, types, values, &stmt, &sql);
+        va_end(values);
+        if (code == SQLITE_OK)
+            code = rps_database_run(stmt);
+        sqlite3_finalize(stmt);
+    }
     return code;
 }
 
@@ -161,7 +165,7 @@ int rps_database_ask(sqlite3 *db, int64_t *ret, const char *sql, const char *typ
     int code;
 
     va_start(values, types);
-    code = prepare_values(db, sql, types, values, &stmt);
+    code = prepare_values(db, sql, types, values, &stmt, &sql);
     va_end(values);
     if (code == SQLITE_OK && (code = rps_database_step(stmt)) == SQLITE_ROW) {
         *ret = sqlite3_column_int64(stmt, 0);

@@ -25,6 +25,15 @@
     " SELECT (SELECT min(run_id) FROM " table " WHERE run_id > id.n) FROM id"                      \
     " WHERE id.n IS NOT NULL)"
 
+/* SQL: the end of the last period of a run, found by seeking the last one of each CPU, as a scan of a
+ * month's periods takes seconds; NULL when it has none. */
+#define RPS_SQL_LAST_END(run)                                                                      \
+    "(WITH RECURSIVE c (cpu) AS (SELECT min(cpu) FROM period WHERE run_id = " run " UNION ALL"     \
+    " SELECT (SELECT min(cpu) FROM period WHERE run_id = " run " AND cpu > c.cpu) FROM c"          \
+    " WHERE c.cpu IS NOT NULL) SELECT max((SELECT start_ns + length_ns FROM period"                \
+    " WHERE run_id = " run " AND period.cpu = c.cpu ORDER BY cycle DESC, period DESC LIMIT 1))"    \
+    " FROM c)"
+
 /* SQL: a random UUID (RFC 9562, version 4). */
 #define RPS_SQL_RANDOM_UUID                                                                        \
     "lower(hex(randomblob(4))) || '-' || lower(hex(randomblob(2))) || '-4' ||"                     \

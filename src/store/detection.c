@@ -443,15 +443,10 @@ int rps_detection_check(struct rps_reader *reader, int64_t run_id,
 
 int rps_detection_delete_strays(sqlite3 *db, int64_t run_id)
 {
-    static const char *const sql[] = {
-        "DELETE FROM phase WHERE run_id = ?1 AND detection NOT IN"
-        " (SELECT detection FROM detection WHERE run_id = ?1)",
-        "DELETE FROM outlier WHERE run_id = ?1 AND detection NOT IN"
-        " (SELECT detection FROM detection WHERE run_id = ?1)",
-    };
-    int code = SQLITE_OK;
-
-    for (size_t i = 0; i < sizeof(sql) / sizeof(sql[0]) && code == SQLITE_OK; i++)
-        code = rps_database_do(db, sql[i], "i", run_id);
-    return code;
+    return rps_database_do(db,
+                           "DELETE FROM phase WHERE run_id = ?1 AND detection NOT IN"
+                           " (SELECT detection FROM detection WHERE run_id = ?1);"
+                           "DELETE FROM outlier WHERE run_id = ?1 AND detection NOT IN"
+                           " (SELECT detection FROM detection WHERE run_id = ?1)",
+                           "i", run_id);
 }

@@ -322,21 +322,13 @@ void rps_database_tidy(const char *path)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* When they ended is found by seeking the last period of each CPU: a scan of a month's periods
- * takes seconds. */
 int rps_database_mark_interrupted(sqlite3 *db)
 {
     sqlite3_stmt *stmt = NULL;
     int code = sqlite3_prepare_v2(
         db,
-        "UPDATE run SET state = 'interrupted', end_reason = 'the recorder was killed', elapsed_ns "
-        "= ("
-        "WITH RECURSIVE c (cpu) AS (SELECT min(cpu) FROM period WHERE run_id = run.run_id UNION ALL"
-        " SELECT (SELECT min(cpu) FROM period WHERE run_id = run.run_id AND cpu > c.cpu) FROM c"
-        " WHERE c.cpu IS NOT NULL) "
-        "SELECT max((SELECT start_ns + length_ns FROM period WHERE run_id = run.run_id"
-        " AND period.cpu = c.cpu ORDER BY cycle DESC, period DESC LIMIT 1)) FROM c)"
-        " WHERE " RPS_HEARTBEAT_IS_DEAD,
+        "UPDATE run SET state = 'interrupted', end_reason = 'the recorder was killed',"
+        " elapsed_ns = " RPS_SQL_LAST_END("run.run_id") " WHERE " RPS_HEARTBEAT_IS_DEAD,
         -1, &stmt, NULL);
 
     if (code == SQLITE_OK)

@@ -131,23 +131,6 @@ int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret
 
 /* --- a run's metadata ------------------------------------------------------------------------- */
 
-/* End of the last period of the run, -1 when it has none. */
-static int last_end(struct rps_reader *reader, int64_t run_id, int64_t *ret_ns,
-                    struct rps_error *err)
-{
-    /* the last period of each CPU, found by seeking: a scan of a day's periods takes 50 ms */
-    static const char sql[] =
-        "WITH RECURSIVE track (cpu) AS ("
-        " SELECT min(cpu) FROM period WHERE run_id = ?1 UNION ALL"
-        " SELECT (SELECT min(cpu) FROM period WHERE run_id = ?1 AND cpu > track.cpu) FROM track"
-        " WHERE track.cpu IS NOT NULL) "
-        "SELECT coalesce(max((SELECT start_ns + length_ns FROM period WHERE run_id = ?1"
-        " AND period.cpu = track.cpu ORDER BY cycle DESC, period DESC LIMIT 1)), -1) FROM track";
-    int result = read_number(reader, sql, run_id, ret_ns, err);
-
-    return result < 0 ? result : 0;
-}
-
 static int add_tag(void *context, sqlite3_stmt *stmt, struct rps_error *err)
 {
     const char *key = (const char *)sqlite3_column_text(stmt, 0);
@@ -238,7 +221,9 @@ static int complete_run(struct rps_reader *reader, struct rps_run *run, struct r
     run->memory_bytes = sane_time(run->memory_bytes);
     run->recorder_cpu_ns = sane_time(run->recorder_cpu_ns);
     run->recorder_after_ns = sane_time(run->recorder_after_ns);
-    if (run->elapsed_ns < 0 && last_end(reader, run->run_id, &run->elapsed_ns, err) < 0)
+    if (run->elapsed_ns < 0 &&
+        read_number(reader, "SELECT coalesce(" RPS_SQL_LAST_END("?1") ", -1)", run->run_id,
+                    &run->elapsed_ns, err) < 0)
         return RPS_FAILED;
     run->elapsed_ns = sane_time(run->elapsed_ns);
     if (read_json(reader, RPS_READER_TAGS,

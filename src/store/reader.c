@@ -35,6 +35,15 @@ int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt)
     return code;
 }
 
+int rps_reader_hold(struct rps_reader *reader, sqlite3_stmt **ret, struct rps_error *err)
+{
+    int code, result = rps_reader_prepare(reader, "SELECT 1 FROM sqlite_schema", 0, ret, err);
+
+    if (result == 0 && (code = rps_reader_step(reader, *ret)) != SQLITE_ROW)
+        result = rps_reader_error(reader, code, err);
+    return result;
+}
+
 int rps_reader_step_all(struct rps_reader *reader, sqlite3_stmt *stmt, rps_reader_row *row,
                         void *context, struct rps_error *err)
 {

@@ -36,6 +36,10 @@ int rps_reader_error(struct rps_reader *reader, int code, struct rps_error *err)
  * changed, and nobody but the end of the rows could tell. */
 int rps_reader_step(struct rps_reader *reader, sqlite3_stmt *stmt);
 
+/* Hold the one state of the store that all later statements see, until *ret, which is never done, is
+ * finalized. RPS_FAILED with a sentence. */
+int rps_reader_hold(struct rps_reader *reader, sqlite3_stmt **ret, struct rps_error *err);
+
 /* The first column of all rows that sql gives, in a new array (free()); RPS_FAILED with a sentence.
  */
 int rps_reader_numbers(struct rps_reader *reader, const char *sql, int64_t **ret, size_t *ret_count,

@@ -40,17 +40,8 @@ static uint64_t change_rows(struct reconstruct *r, const char *sql, int64_t numb
     sqlite3 *db = r->reader->db;
     const sqlite3_int64 before = sqlite3_total_changes64(db);
 
-    while (*sql && r->code == SQLITE_OK) {
-        sqlite3_stmt *stmt = NULL;
-
-        r->code = sqlite3_prepare_v2(db, sql, -1, &stmt, &sql);
-        if (r->code == SQLITE_OK)
-            r->code = rps_database_bind(stmt, sqlite3_bind_parameter_count(stmt) > 1 ? "ii" : "i",
-                                        r->run_id, number);
-        if (r->code == SQLITE_OK)
-            r->code = rps_database_run(stmt);
-        sqlite3_finalize(stmt);
-    }
+    if (r->code == SQLITE_OK)
+        r->code = rps_database_do(db, sql, "ii", r->run_id, number);
     return (uint64_t)(sqlite3_total_changes64(db) - before);
 }
 

@@ -38,11 +38,8 @@ static int prepare(struct rps_system_cursor *cursor, enum rps_system_source sour
                    struct rps_error *err)
 {
     struct rps_reader *reader = cursor->reader;
-    int result = rps_reader_prepare(reader, "SELECT 1 FROM sqlite_schema", 0, &cursor->hold, err);
-    int code;
+    int result = rps_reader_hold(reader, &cursor->hold, err);
 
-    if (result == 0 && (code = rps_reader_step(reader, cursor->hold)) != SQLITE_ROW)
-        result = rps_reader_error(reader, code, err);
     for (int level = 0; level <= RPS_LEVELS && result == 0; level++) {
         struct rows *rows = &cursor->rows[level];
 

@@ -155,16 +155,15 @@ int rps_system_check(struct rps_reader *reader, int64_t run_id, struct rps_findi
 /* --- repair ----------------------------------------------------------------------------------- */
 
 /* Rows that no recorder writes; ?2 is the highest period, ?3 the last source. */
-static const char *const sql_drop[] = {
+static const char sql_drop[] =
     "DELETE FROM reading WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND ?3"
-    " OR period NOT BETWEEN 0 AND ?2 OR length_us < 0 OR end_ns < 0)",
+    " OR period NOT BETWEEN 0 AND ?2 OR length_us < 0 OR end_ns < 0);"
     "DELETE FROM reading_rollup WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND ?3"
     " OR level NOT BETWEEN 1 AND 4 OR period < 0 OR last_period NOT BETWEEN period AND ?2"
-    " OR period >> 4 * level <> last_period >> 4 * level OR length_us < 0 OR end_ns < 0)",
+    " OR period >> 4 * level <> last_period >> 4 * level OR length_us < 0 OR end_ns < 0);"
     "DELETE FROM signal WHERE run_id = ?1 AND (source NOT BETWEEN 0 AND ?3"
     " OR slot NOT BETWEEN 0 AND 15 OR kind NOT IN ('counter', 'gauge')"
-    " OR state NOT IN ('read', 'unsupported'))",
-};
+    " OR state NOT IN ('read', 'unsupported'))";
 
 /* Blocks of which finer rows are there are made again. */
 static const char sql_drop_made[] =
@@ -222,13 +221,11 @@ int rps_system_rebuild(struct rps_reader *reader, int64_t run_id, uint64_t last_
                        uint64_t *ret_dropped)
 {
     sqlite3 *db = reader->db;
-    int code = SQLITE_OK;
-
-    for (size_t i = 0; i < sizeof(sql_drop) / sizeof(sql_drop[0]) && code == SQLITE_OK; i++) {
-        code = rps_database_do(db, sql_drop[i], "iii", run_id, (int64_t)last_period,
+    sqlite3_int64 before = sqlite3_total_changes64(db);
+    int code = rps_database_do(db, sql_drop, "iii", run_id, (int64_t)last_period,
                                (int64_t)RPS_SYSTEM_SOURCES - 1);
-        *ret_dropped += (uint64_t)sqlite3_changes(db);
-    }
+
+    *ret_dropped += (uint64_t)(sqlite3_total_changes64(db) - before);
     if (code == SQLITE_OK)
         code = rps_database_do(db, sql_drop_made, "i", run_id);
     if (code == SQLITE_OK)

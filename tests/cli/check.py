@@ -205,7 +205,8 @@ def test_live():
         assert one(folder, "SELECT state FROM run WHERE run_id = 2", "new.data") == "interrupted"
         change(folder, "VACUUM INTO '%s'" % (folder / "none.data"))
         change(folder, "DELETE FROM period WHERE run_id = 2; DELETE FROM rollup WHERE run_id = 2;"
-               "DELETE FROM reading WHERE run_id = 2; DELETE FROM reading_rollup WHERE run_id = 2",
+               "DELETE FROM reading WHERE run_id = 2; DELETE FROM reading_rollup WHERE run_id = 2;"
+               "DELETE FROM code_count WHERE run_id = 2",
                "none.data")  # as one that was killed before its first commit
         for name in ("rpistat.data", "none.data"):  # when that is known nothing is worth a word
             folder.record("-q", "-o", name)
