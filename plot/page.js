@@ -12,7 +12,7 @@ globalThis.startPage = found => {
 /* What a comparison has none of. */
 const OF_A_RUN = { from: 0, phases: { label: [] }, levels: [], loops: [], labels: [], marks: [], gaps: [], regions: [], figures: [], order: [],
                    phaseTable: { head: [], right: [], rows: [], notes: [] },
-                   run: [], duty: { x: [] }, threadsPanel: null, rssPanel: null, codePanel: null, code: null, zeros: "" };
+                   run: [], duty: { x: [] }, threadsPanel: null, gaugePanels: [], codePanel: null, code: null, zeros: "" };
 const data = {};
 const root = document.documentElement;
 const ROWS = 500, TABLE_ROWS = 40;
@@ -23,7 +23,7 @@ const STEPS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10
                900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 432000, 864000, 2592000];
 
 /* Panels of other things than metrics. */
-function ownPanels({ threadsPanel, rssPanel, codePanel, duty }) {
+function ownPanels({ threadsPanel, gaugePanels, codePanel, duty }) {
     const panels = [];
     const addAreas = areas => {
         const { title, unit = "%", top = 100, at, lines } = areas, x = at.slice(1).map((end, i) => (at[i] + end) / 2), none = x.map(() => null);
@@ -32,11 +32,12 @@ function ownPanels({ threadsPanel, rssPanel, codePanel, duty }) {
     };
     if (threadsPanel)
         addAreas(threadsPanel);
-    if (rssPanel) {
-        const { title, top, x, value, min, max } = rssPanel, none = x.map(() => null);
-        panels.push({ title, unit: "MiB", from: 0, to: top * 1.05, lines: [{ label: "Resident", unit: "MiB", x, value, min, max, low: none, high: none,
-            explain: "A page that several processes share counts in each." }] });
-    }
+    for (const { title, unit, top, lines } of gaugePanels)
+        panels.push({ title, unit, from: 0, to: top * 1.05, lines: lines.map(line => {
+            const none = line.x.map(() => null);
+            return { ...line, unit, low: none, high: none,
+                     explain: unit === "MiB" ? "A page that several processes share counts in each." : "" };
+        }) });
     if (codePanel)
         addAreas(codePanel);
     if (duty.x.length > 0)

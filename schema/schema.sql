@@ -264,7 +264,7 @@ CREATE TABLE thinned (                -- up to where rows were taken away to kee
 CREATE TABLE signal (         -- what the kernel told beside the counters, one row a signal
     run_id INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
     source INTEGER NOT NULL,  -- what is read together: 0 the workload's tree, 1 the machine, 2 its
-                              -- control group
+                              -- control group, 3 the processor packages
     slot INTEGER NOT NULL,    -- column s0 ... s15 of reading
     name TEXT NOT NULL,       -- running, wait, rss, ...
     label TEXT NOT NULL,

@@ -29,7 +29,7 @@
 #define RPS_PICTURE_FINER_HEIGHT  9   /* of the band of finer phases under it */
 #define RPS_PICTURE_DUTY_HEIGHT   40  /* of the share of time that was counted */
 #define RPS_PICTURE_CODE_HEIGHT   120 /* of the panel "Code", without its legend */
-#define RPS_PICTURE_RSS_HEIGHT    96  /* of the panel of resident memory */
+#define RPS_PICTURE_GAUGE_HEIGHT  96  /* of a panel of system signals */
 #define RPS_PICTURE_CHARACTER     6.6 /* width of a character of text */
 #define RPS_PICTURE_COLUMN_LEFT   8
 #define RPS_PICTURE_COLUMN_MARGIN 11
@@ -81,12 +81,20 @@ struct rps_picture_areas {
     double entry;      /* ... and width of one of it, in pixels at scale 1 */
 };
 
-#define RPS_PICTURE_RSS_TITLE "Resident memory (MiB, sum over processes)"
+/* A panel of system signals, as resident memory or power: system_panels.c. Arrays are the picture's
+ * arena's. */
+#define RPS_PICTURE_GAUGES      4
+#define RPS_PICTURE_GAUGE_LINES 2
 
-/* Resident memory, MiB: system_panels.c. Arrays are the picture's arena's. */
-struct rps_picture_rss {
-    size_t count; /* 0: no panel */
-    double *at, *mean, *low, *high, most;
+struct rps_picture_gauge {
+    const char *title, *name, *unit; /* "Power (W)", "Power", "W" */
+    double most;                     /* of all lines */
+    int line_count;
+    struct rps_picture_gauge_line {
+        const char *name, *file; /* file: of its data */
+        size_t count;
+        double *at, *mean, *low, *high;
+    } line[RPS_PICTURE_GAUGE_LINES];
 };
 
 struct rps_picture {
@@ -116,7 +124,8 @@ struct rps_picture {
     struct rps_series duty;    /* of what was multiplexed: share of the time that a set was counted;
                                   else empty */
     struct rps_picture_areas code, threads;
-    struct rps_picture_rss rss;
+    int gauge_count;
+    struct rps_picture_gauge gauge[RPS_PICTURE_GAUGES];
     int panel_count;                   /* at least 1 */
     int panel_total;                   /* with those for which there was no room */
     int *panel;                        /* panel of each metric, negative when it is not drawn */
@@ -342,12 +351,13 @@ double rps_picture_add_rows(struct rps_chart *chart, const struct rps_picture *p
                             const struct rps_picture_overlay *overlay, double top);
 
 /* A panel of areas one on another above `bottom`, with its data in files of that name: code_panel.c.
- * Resident memory: system_panels.c. */
+ * A panel of system signals: system_panels.c. */
 struct rps_panel *rps_picture_add_areas(struct rps_chart *chart, const struct rps_picture *picture,
                                         const struct rps_picture_areas *areas, const char *file,
                                         const struct rps_picture_overlay *overlay, double bottom);
-struct rps_panel *rps_picture_add_rss(struct rps_chart *chart, const struct rps_picture *picture,
-                                      const struct rps_picture_overlay *overlay, double bottom);
+struct rps_panel *rps_picture_add_gauge(struct rps_chart *chart, const struct rps_picture *picture,
+                                        const struct rps_picture_gauge *gauge,
+                                        const struct rps_picture_overlay *overlay, double bottom);
 
 /* A series as a line, with dots of that size where it would not be seen: fill_time.c. */
 struct rps_layer *rps_picture_add_line(struct rps_chart *chart, struct rps_panel *panel,

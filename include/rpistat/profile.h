@@ -26,8 +26,9 @@ struct rps_figure {
     char name[RPS_NAME_SIZE];
     char label[RPS_NAME_SIZE];
     char unit[RPS_NAME_SIZE];
-    char panel[RPS_NAME_SIZE];    /* of the metric: those of one panel are parts of one thing; "" */
-    double whole;                 /* over everything; NaN: never observed, as below */
+    char panel[RPS_NAME_SIZE]; /* of the metric: those of one panel are parts of one thing; "" */
+    int is_of_package; /* 1: not a mean of observations; an energy is the sum of all of it */
+    double whole;      /* over everything; NaN: never observed, as below */
     struct rps_interval interval; /* of it */
     double rest; /* over everything but the main label, which is tested against it: of the whole it
                     would be most; NaN without one */
@@ -80,7 +81,7 @@ struct rps_profile {
 /*
  * The profile of a run's phases (as of rps_run_phases_get or _detect), walking its periods once.
  * The figures are the metrics of its plan, and CPU use; each is the metric over the stretch, a
- * ratio of sums. CPUs of a recording by CPU are added up. Periods outside [from_ns, to_ns) are left
+ * ratio of sums; and what packages took, as far as that was read. CPUs of a recording by CPU are added up. Periods outside [from_ns, to_ns) are left
  * out. Errors: the store's.
  */
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,

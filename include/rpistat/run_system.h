@@ -1,6 +1,6 @@
 /*
  * What the system signals of a run say (rpistat/system_signals.h): of stretches of its periods, how
- * long its threads were on a CPU, waited for one, and slept for what; memory, bytes.
+ * long its threads were on a CPU, waited for one, and slept for what; memory, bytes; energy.
  */
 #ifndef RPISTAT_RUN_SYSTEM_H
 #define RPISTAT_RUN_SYSTEM_H
@@ -52,6 +52,25 @@ struct rps_system_time {
     double asleep_in_s[RPS_SLEEPS]; /* by what they did at the readings */
 };
 
+/* What packages come to, as people have it. */
+enum rps_package_figure {
+    RPS_PACKAGE_ENERGY_J,
+    RPS_PACKAGE_POWER_W,
+    RPS_PACKAGE_RAM_ENERGY_J,
+    RPS_PACKAGE_RAM_POWER_W,
+    RPS_PACKAGE_READ_GB_S,
+    RPS_PACKAGE_WRITTEN_GB_S,
+    RPS_PACKAGE_GHZ,
+    RPS_PACKAGE_FIGURES,
+};
+
+/* Their names, "power_w", labels, "Power", and units, "W". */
+extern const struct rps_package_figure_name {
+    const char *name, *label, *unit;
+    enum rps_package_slot slot;
+    double divisor; /* of the signal, or of what came a second */
+} rps_package_figures[RPS_PACKAGE_FIGURES];
+
 /* Has the run system signals at all? 1, 0; errors: the store's. */
 int rps_run_system_is_there(struct rps_reader *reader, int64_t run_id, struct rps_error *err);
 
@@ -74,6 +93,10 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
 /* Of a gauge the mean, of a counter how much a second; NaN: not known. */
 double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_source source,
                            int slot);
+
+/* What packages came to in a stretch; NaN: not known. An energy is that of all of it: of a stretch
+ * with times at which it could not be read there is none. */
+double rps_run_system_package(const struct rps_run_system *system, enum rps_package_figure figure);
 
 /* 1: on average it had hardly more or less than one thread, whose time is that of the run. */
 int rps_system_time_is_of_one(const struct rps_system_time *time);

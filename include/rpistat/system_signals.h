@@ -20,6 +20,7 @@ enum rps_system_source {
     RPS_SYSTEM_TREE,    /* the workload's processes and threads */
     RPS_SYSTEM_MACHINE, /* all that runs on the machine */
     RPS_SYSTEM_GROUP,   /* the control group that is recorded, or whose limit the workload has */
+    RPS_SYSTEM_PACKAGE, /* what whole packages count, of a recording of all CPUs */
     RPS_SYSTEM_SOURCES,
 };
 
@@ -28,7 +29,7 @@ enum rps_system_kind {
     RPS_SYSTEM_GAUGE,   /* as it stood at the reading */
 };
 
-/* Slots of the tree, the machine and the group: places in rps_system_signals[source]. */
+/* Slots of the tree, the machine, the group and the packages: places in rps_system_signals[source]. */
 enum rps_tree_slot {
     RPS_TREE_RUNNING, /* us on a CPU, of threads that were seen twice */
     RPS_TREE_WAIT,    /* us ready to run, waiting for a CPU */
@@ -71,11 +72,21 @@ enum rps_group_slot {
     RPS_GROUP_SLOTS,
 };
 
+enum rps_package_slot {
+    RPS_PACKAGE_ENERGY,     /* uJ, summed over packages, as all of these are */
+    RPS_PACKAGE_ENERGY_RAM, /* uJ of their memory */
+    RPS_PACKAGE_READ,       /* KiB that came from memory */
+    RPS_PACKAGE_WRITTEN,    /* KiB */
+    RPS_PACKAGE_FREQUENCY,  /* MHz of the CPUs while they ran, their mean */
+    RPS_PACKAGE_COUNTERS,   /* that were looked at, whether they could be read or not */
+    RPS_PACKAGE_SLOTS,
+};
+
 /* What a signal is. */
 struct rps_system_signal {
     const char *name;  /* "wait": unique over all sources */
     const char *label; /* "Waiting for a CPU" */
-    const char *unit;  /* "us", "KiB", "threads": of what is stored */
+    const char *unit;  /* "us", "KiB", "threads", "uJ", "MHz": of what is stored */
     enum rps_system_kind kind;
     const char *origin;  /* "schedstat" */
     const char *explain; /* one sentence for people */
@@ -85,7 +96,7 @@ struct rps_system_signal {
 extern const struct rps_system_signal *const rps_system_signals[RPS_SYSTEM_SOURCES];
 extern const int rps_system_signal_count[RPS_SYSTEM_SOURCES];
 
-/* Their sources' names in the store and in options: "tree", "machine", "group". */
+/* Their sources' names in the store and in options: "tree", "machine", "group", "package". */
 extern const char *const rps_system_sources[RPS_SYSTEM_SOURCES];
 
 /* One reading of one source. */
@@ -113,6 +124,7 @@ struct rps_system_sink {
 
 struct rps_system_options {
     int tree, machine; /* 1: read that source; tree: the group too */
+    int package;       /* 1: of all CPUs: read that source, where there is anything of it */
     int hears;         /* 1: FORK and EXIT records will be handed over; 0: look in /proc */
     int64_t period_ns; /* nominal, between readings */
     double budget;     /* part of a CPU that reading may take: 0.001 */
@@ -122,7 +134,8 @@ struct rps_system_options {
 struct rps_system_reader {
     void *self;
 
-    /* What it reads, after opening: fills *ret for `source`. 0, or 1: that source is not read. */
+    /* What it reads, after opening: fills *ret for `source`. 0, or 1: that source is not read; of
+     * packages that were asked for *ret says why. */
     int (*state)(void *self, enum rps_system_source source, struct rps_system_state *ret);
 
     /* A record of the sampler's, before the sample sink has it: FORK and EXIT tell the threads.

@@ -135,7 +135,8 @@ enum rps_record_signals {
     RPS_RECORD_SIGNALS_OFF,
     RPS_RECORD_SIGNALS_TREE,
     RPS_RECORD_SIGNALS_MACHINE,
-    RPS_RECORD_SIGNALS_ALL, /* what there is: of whole CPUs no tree */
+    RPS_RECORD_SIGNALS_PACKAGE, /* of all CPUs */
+    RPS_RECORD_SIGNALS_ALL,     /* what there is: of whole CPUs no tree */
 };
 
 struct rps_record_settings {

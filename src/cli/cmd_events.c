@@ -8,6 +8,7 @@
 
 #include "events.h"
 #include "format.h"
+#include "rpistat/clock.h"
 
 #define CPUINFO "/proc/cpuinfo"
 
@@ -89,6 +90,28 @@ static int is_for_this(const char *name, struct rps_error *err)
     return fits;
 }
 
+/* What packages tell is asked of the first counters that know. */
+static void find_packages(struct rps_events_found *found, const struct rps_machine *machine)
+{
+    static const int cpu = 0;
+    const struct rps_system_options asked = {
+        .machine = 1, .package = 1, .period_ns = RPS_NS_PER_S, .budget = 1};
+    const struct rps_target target = {.kind = RPS_TARGET_CPUS, .cpu = &cpu, .cpu_count = 1};
+
+    for (int i = 0; i < machine->count && !found->has_packages; i++) {
+        const struct rps_backend *backend = &machine->backend[i];
+        struct rps_system_reader reader;
+        struct rps_error unheard;
+
+        if (!backend->self || !backend->pmu->open_signals ||
+            backend->pmu->open_signals(backend->self, &asked, &target, &reader, &unheard) < 0)
+            continue;
+        reader.state(reader.self, RPS_SYSTEM_PACKAGE, &found->packages);
+        reader.close(reader.self);
+        found->has_packages = 1;
+    }
+}
+
 static int find_documents(struct rps_arena *arena, struct rps_events_found *found,
                           struct rps_machine *machine, const char *sets, struct rps_error *err)
 {
@@ -102,6 +125,7 @@ static int find_documents(struct rps_arena *arena, struct rps_events_found *foun
     found->other = rps_arena_get(arena, count, sizeof(*found->other));
     if (sets != NULL)
         return add_document(found, machine, sets, err);
+    find_packages(found, machine);
     for (size_t i = 0; i < count && result == 0; i++) {
         result = is_for_this(names[i], err);
         if (result > 0)

@@ -10,6 +10,7 @@
 #include "rpistat/document.h"
 #include "rpistat/plan.h"
 #include "rpistat/pmu.h"
+#include "rpistat/system_signals.h"
 
 /* "hardware 0x1", "pmu 11 0x3c", with config1 and config2 where they are used. */
 
@@ -31,6 +32,8 @@ struct rps_events_found {
     struct rps_events_document *document; /* owned */
     int other_count;
     const char **other; /* owned; names of the documents for other processors */
+    int has_packages;
+    struct rps_system_state packages; /* what they tell here, with record -a */
 
     /* With names: those that are an event's. */
     int event_count;

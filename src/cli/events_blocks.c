@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "events.h"
+#include "rpistat/run_system.h"
 
 #define ENCODING_SIZE  128
 #define ENCODING_WIDTH 20
@@ -193,6 +194,51 @@ static void add_counters(struct rps_document *document, const struct rps_machine
     }
 }
 
+/* The units that a signal of packages is shown in: "J, W". */
+static const char *units_of(const struct rps_document *document, int slot)
+{
+    const char *text = "";
+
+    for (int f = 0; f < RPS_PACKAGE_FIGURES; f++)
+        if ((int)rps_package_figures[f].slot == slot)
+            text = rps_arena_print(document->arena, "%s%s%s", text, *text ? ", " : "",
+                                   rps_package_figures[f].unit);
+    return text;
+}
+
+static void add_packages(struct rps_document *document, const struct rps_events_found *found)
+{
+    struct rps_column columns[] = {
+        {"name", "", .width_min = 12},
+        {"spec", "", .width_min = ENCODING_WIDTH},
+        {.name = "label"},
+        {"unit", ""},
+        {"countable", .kind = RPS_VALUE_BOOL},
+        {NULL, ""},
+        {.name = "reason"},
+        {.name = "explain"},
+    };
+    struct rps_block *block =
+        rps_document_block(document, "packages", columns, found->explain ? 8 : 7);
+
+    block->indent = 2;
+    rps_block_title(block, "Whole packages, with record -a, beside the event sets");
+    for (int s = 0; s < RPS_PACKAGE_COUNTERS; s++) {
+        const struct rps_system_signal *signal = &rps_system_signals[RPS_SYSTEM_PACKAGE][s];
+        const char *reason = found->packages.reason[s];
+        const int is_there = found->packages.supported >> s & 1;
+
+        rps_put_texts(block, 4, signal->name, signal->origin, signal->label, units_of(document, s));
+        rps_put_int(block, is_there, 1);
+        rps_put_text(block, is_there ? "yes" : rps_arena_print(document->arena, "no: %s", reason));
+        rps_put_text(block, is_there ? NULL : reason);
+        if (found->explain) {
+            rps_put_text(block, signal->explain);
+            rps_block_wrap(block, 6, 6, "%s", signal->explain);
+        }
+    }
+}
+
 static void add_plans(struct rps_document *document, const struct rps_events_found *found)
 {
     static const struct rps_column columns[] = {
@@ -282,6 +328,8 @@ void rps_events_blocks(struct rps_document *document, const struct rps_events_fo
     if (found->document_count == 0)
         add_events(document, found, 1);
     add_counters(document, found->machine);
+    if (found->has_packages)
+        add_packages(document, found);
     add_plans(document, found);
     add_metrics(document, found);
     add_others(document, found);

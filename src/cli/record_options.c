@@ -132,8 +132,8 @@ static const struct rps_option options[] = {
      AT(stacks), .words = "auto fp dwarf lbr none"},
     {"wall", 0, NULL, "stacks of threads that leave the CPU, too: code --wall", NULL,
      RPS_OPTION_FLAG, AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
-    {"signals", 0, "WHAT", "also read tree, machine, all; or off", "all", RPS_OPTION_CHOICE,
-     AT(signals), .words = "off tree machine all"},
+    {"signals", 0, "WHAT", "read tree, machine, package, all; or off", "all", RPS_OPTION_CHOICE,
+     AT(signals), .words = "off tree machine package all"},
     {"signal-budget", 0, "P", "what reading them may take of a CPU", "0.1%", RPS_OPTION_OTHER,
      AT(signal_budget), .set = set_budget},
     {"commit", 0, "T", "time between commits, 0: every period", "1s", RPS_OPTION_DURATION,
@@ -162,6 +162,11 @@ static int check_record(struct rps_cli *cli)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--signals tree: whole CPUs have no tree of processes; --signals "
                              "machine is what -a and -C have");
+    if (settings->signals == RPS_RECORD_SIGNALS_PACKAGE && !settings->all_cpus &&
+        strncmp(settings->pmu, "sim:", strlen("sim:")) != 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "--signals package: it counts whole packages, not a program or some "
+                             "CPUs; record with -a");
     if (settings->delay_ns < 0 && !settings->control)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--delay off: nothing would ever be counted without --control");

@@ -225,8 +225,11 @@ static int try_signals(struct rps_recording *r, struct rps_error *err)
 {
     const enum rps_record_signals asked = r->settings->signals;
     struct rps_system_options options = {
-        .tree = asked != RPS_RECORD_SIGNALS_MACHINE && r->target.target.kind != RPS_TARGET_CPUS,
-        .machine = asked != RPS_RECORD_SIGNALS_TREE,
+        .tree = (asked == RPS_RECORD_SIGNALS_TREE || asked == RPS_RECORD_SIGNALS_ALL) &&
+                r->target.target.kind != RPS_TARGET_CPUS,
+        .machine = asked == RPS_RECORD_SIGNALS_MACHINE || asked == RPS_RECORD_SIGNALS_ALL,
+        .package = (asked == RPS_RECORD_SIGNALS_PACKAGE || asked == RPS_RECORD_SIGNALS_ALL) &&
+                   (r->settings->all_cpus || r->simulated),
         .period_ns = r->settings->period_ns,
         .budget = r->settings->signal_budget,
     };

@@ -216,7 +216,16 @@ void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_
     struct rps_system_time time;
     double all_s;
 
-    if (!view->have_rates || !(system->length_s[RPS_SYSTEM_TREE] > 0))
+    if (!view->have_rates)
+        return;
+    for (int f = 0; f < RPS_PACKAGE_FIGURES; f++) {
+        const double value = rps_run_system_package(system, (enum rps_package_figure)f);
+
+        if (isfinite(value) && rps_package_figures[f].unit[0] != 'J')
+            rps_status_text_add(line, "%s %.3g %s", rps_package_figures[f].label, value,
+                                rps_package_figures[f].unit);
+    }
+    if (!(system->length_s[RPS_SYSTEM_TREE] > 0))
         return;
     time = rps_run_system_time(system, view->operand[RPS_OPERAND_CPU_SECONDS]);
     all_s = fmax(time.threads_s, time.elapsed_s);

@@ -11,7 +11,7 @@
 #include "rpistat/collect.h"
 
 /* Elapsed time, CPU time, CPU use and the clock event; and of system signals. */
-#define OFFERED_BESIDE (4 + RPS_COMPARED_THROTTLED)
+#define OFFERED_BESIDE (4 + RPS_COMPARED_PACKAGE + RPS_PACKAGE_FIGURES)
 
 #define NAMES_MOST 30 /* of figures that are left out */
 
@@ -128,6 +128,13 @@ static void offer_system(struct rps_compared_run *run, const struct rps_run_syst
     if (isfinite(rps_run_system_throttled_s(whole)))
         offer(run, kind, "throttled", "Stopped by a CPU limit", "s")->system =
             RPS_COMPARED_THROTTLED;
+    for (int f = 0; f < RPS_PACKAGE_FIGURES; f++) {
+        const struct rps_package_figure_name *of = &rps_package_figures[f];
+
+        if (isfinite(rps_run_system_package(whole, (enum rps_package_figure)f)))
+            offer(run, kind, of->name, of->label, of->unit)->system =
+                (enum rps_compared_system)(RPS_COMPARED_PACKAGE + f);
+    }
 }
 
 static int offer_all(struct rps_arena *arena, const struct rps_comparison_run *of,

@@ -134,6 +134,9 @@ static double system_of(const struct measuring *measuring, size_t row,
         return 100 * rps_run_system_stolen(system, measuring->run->run.cpu_count);
     if (which == RPS_COMPARED_THROTTLED)
         return rps_run_system_throttled_s(system);
+    if (which >= RPS_COMPARED_PACKAGE)
+        return rps_run_system_package(system,
+                                      (enum rps_package_figure)(which - RPS_COMPARED_PACKAGE));
     if (!(time.elapsed_s > 0))
         return NAN;
     return which == RPS_COMPARED_WAIT     ? time.wait_s

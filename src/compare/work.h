@@ -17,6 +17,7 @@ enum rps_compared_system {
     RPS_COMPARED_NOT_WAITING, /* elapsed s without these, of one thread */
     RPS_COMPARED_STOLEN,      /* % of the CPUs */
     RPS_COMPARED_THROTTLED,   /* s that a CPU limit stopped it */
+    RPS_COMPARED_PACKAGE,     /* from here on enum rps_package_figure */
 };
 
 /* A figure as one run has it. */

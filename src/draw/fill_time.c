@@ -227,8 +227,9 @@ struct rps_chart *rps_picture_draw_panels(struct rps_picture *picture, const cha
     if (picture->threads.line_count > 0)
         panel = rps_picture_add_areas(chart, picture, &picture->threads, "threads", &overlay,
                                       areas += rps_picture_areas_height(&picture->threads));
-    if (picture->rss.count > 0)
-        panel = rps_picture_add_rss(chart, picture, &overlay, areas += RPS_PICTURE_RSS_HEIGHT);
+    for (int g = 0; g < picture->gauge_count; g++)
+        panel = rps_picture_add_gauge(chart, picture, &picture->gauge[g], &overlay,
+                                      areas += RPS_PICTURE_GAUGE_HEIGHT);
     if (picture->code.line_count > 0)
         panel =
             rps_picture_add_areas(chart, picture, &picture->code, "code", &overlay, bottom - duty);

@@ -570,17 +570,31 @@ static void put_areas(struct rps_json *json, const char *name, const char *unit,
     rps_json_end(json);
 }
 
-static void put_rss(struct rps_json *json, const struct rps_picture_rss *rss)
+static void put_gauges(struct rps_json *json, const struct rps_picture *picture)
 {
-    if (rss->count == 0)
-        return;
-    rps_json_object(json, "rssPanel");
-    rps_json_text(json, "title", RPS_PICTURE_RSS_TITLE);
-    rps_json_double(json, "top", rss->most);
-    put_numbers(json, "x", rss->at, rss->count, 9);
-    put_numbers(json, "value", rss->mean, rss->count, 5);
-    put_numbers(json, "min", rss->low, rss->count, 5);
-    put_numbers(json, "max", rss->high, rss->count, 5);
+    rps_json_array(json, "gaugePanels");
+    for (int g = 0; g < picture->gauge_count; g++) {
+        const struct rps_picture_gauge *gauge = &picture->gauge[g];
+
+        rps_json_object(json, NULL);
+        rps_json_text(json, "title", gauge->title);
+        rps_json_text(json, "unit", gauge->unit);
+        rps_json_double(json, "top", gauge->most);
+        rps_json_array(json, "lines");
+        for (int k = 0; k < gauge->line_count; k++) {
+            const struct rps_picture_gauge_line *line = &gauge->line[k];
+
+            rps_json_object(json, NULL);
+            rps_json_text(json, "label", line->name);
+            put_numbers(json, "x", line->at, line->count, 9);
+            put_numbers(json, "value", line->mean, line->count, 5);
+            put_numbers(json, "min", line->low, line->count, 5);
+            put_numbers(json, "max", line->high, line->count, 5);
+            rps_json_end(json);
+        }
+        rps_json_end(json);
+        rps_json_end(json);
+    }
     rps_json_end(json);
 }
 
@@ -617,7 +631,7 @@ int rps_page_put_data(struct rps_json *json, const struct rps_picture *picture,
     put_regions(json, picture);
     put_run(json, picture);
     put_areas(json, "threadsPanel", "threads", &picture->threads);
-    put_rss(json, &picture->rss);
+    put_gauges(json, picture);
     put_areas(json, "codePanel", "%", &picture->code);
     return has_code && wing && wing->page ? wing->page(json, picture, err) : 0;
 }

@@ -510,7 +510,7 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
         (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
             picture->scale) {
         picture->threads = (struct rps_picture_areas){0};
-        picture->rss = (struct rps_picture_rss){0};
+        picture->gauge_count = 0;
     }
     if (picture->height <
         (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *

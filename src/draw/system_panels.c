@@ -1,6 +1,6 @@
 /*
- * The panels of system signals: what threads did, stacked, and resident memory with its lowest and
- * highest. Threads that wait for timers or children are left out: hundreds that idle would hide all.
+ * The panels of system signals: what threads did, stacked; resident memory, and of packages power,
+ * memory traffic and frequency, with their lowest and highest. Threads that wait for timers or children are left out: hundreds that idle would hide all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +26,40 @@ static const struct {
     {"in locks", RPS_TREE_IN_LOCK, 1, 4},
     {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
     {"too short-lived to tell", RPS_TREE_UNSEEN, US_PER_S, 6},
+};
+
+/* Lines without a name are not there. */
+static const struct {
+    const char *title, *name, *unit;
+    enum rps_system_source source;
+    struct {
+        const char *name, *file;
+        int slot;
+        double divisor;
+    } line[RPS_PICTURE_GAUGE_LINES];
+} gauge_of[RPS_PICTURE_GAUGES] = {
+    {"Resident memory (MiB, sum over processes)",
+     "RSS",
+     "MiB",
+     RPS_SYSTEM_TREE,
+     {{"Resident", "rss", RPS_TREE_RSS, KIB_PER_MIB}}},
+    {"Power (W, sum over packages)",
+     "Power",
+     "W",
+     RPS_SYSTEM_PACKAGE,
+     {{"packages", "power", RPS_PACKAGE_ENERGY, 1e6},
+      {"their memory", "power-memory", RPS_PACKAGE_ENERGY_RAM, 1e6}}},
+    {"Memory traffic (GB/s, sum over packages)",
+     "Memory",
+     "GB/s",
+     RPS_SYSTEM_PACKAGE,
+     {{"read", "memory-read", RPS_PACKAGE_READ, 1e9 / 1024},
+      {"written", "memory-written", RPS_PACKAGE_WRITTEN, 1e9 / 1024}}},
+    {"Frequency (GHz, of CPUs while they ran)",
+     "Clock",
+     "GHz",
+     RPS_SYSTEM_PACKAGE,
+     {{"Frequency", "frequency", RPS_PACKAGE_FREQUENCY, 1e3}}},
 };
 
 #define LINES ((int)(sizeof(line_of) / sizeof(line_of[0])))
@@ -129,25 +163,51 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
     }
 }
 
-static void fill_rss(struct rps_picture *picture, const struct steps *steps)
+static void fill_line(struct rps_picture *picture, const struct steps *steps, int g, int k)
 {
-    struct rps_picture_rss *rss = &picture->rss;
+    struct rps_picture_gauge *gauge = &picture->gauge[picture->gauge_count];
+    struct rps_picture_gauge_line *line = &gauge->line[gauge->line_count];
+    const enum rps_system_source source = gauge_of[g].source;
+    const int slot = gauge_of[g].line[k].slot;
+    const double divisor = gauge_of[g].line[k].divisor;
 
-    rss->at = rps_arena_get(picture->arena, steps->count, sizeof(*rss->at));
-    rss->mean = rps_arena_get(picture->arena, steps->count, sizeof(*rss->mean));
-    rss->low = rps_arena_get(picture->arena, steps->count, sizeof(*rss->low));
-    rss->high = rps_arena_get(picture->arena, steps->count, sizeof(*rss->high));
+    *line = (struct rps_picture_gauge_line){
+        .name = gauge_of[g].line[k].name,
+        .file = gauge_of[g].line[k].file,
+        .at = rps_arena_get(picture->arena, steps->count, sizeof(*line->at)),
+        .mean = rps_arena_get(picture->arena, steps->count, sizeof(*line->mean)),
+        .low = rps_arena_get(picture->arena, steps->count, sizeof(*line->low)),
+        .high = rps_arena_get(picture->arena, steps->count, sizeof(*line->high)),
+    };
     for (size_t i = 0; i < steps->count; i++) {
-        const struct rps_system_sum *sum =
-            &steps->step[i].system.slot[RPS_SYSTEM_TREE][RPS_TREE_RSS];
+        const struct rps_run_system *system = &steps->step[i].system;
+        const struct rps_system_sum *sum = &system->slot[source][slot];
 
         if (!(sum->length_s > 0))
             continue;
-        rss->at[rss->count] = (steps->step[i].from + steps->step[i].to) / 2;
-        rss->mean[rss->count] = mean_of(&steps->step[i].system, RPS_TREE_RSS) / KIB_PER_MIB;
-        rss->low[rss->count] = sum->low / KIB_PER_MIB;
-        rss->high[rss->count] = sum->high / KIB_PER_MIB;
-        rss->most = fmax(rss->most, rss->high[rss->count++]);
+        line->at[line->count] = (steps->step[i].from + steps->step[i].to) / 2;
+        line->mean[line->count] = rps_run_system_mean(system, source, slot) / divisor;
+        line->low[line->count] = sum->low / divisor;
+        line->high[line->count] = sum->high / divisor;
+        gauge->most = fmax(gauge->most, line->high[line->count++]);
+    }
+    gauge->line_count += line->count > 0;
+}
+
+/* Those of a source that are known somewhere. */
+static void fill_gauges(struct rps_picture *picture, const struct steps *steps,
+                        enum rps_system_source source)
+{
+    for (int g = 0; g < RPS_PICTURE_GAUGES; g++) {
+        struct rps_picture_gauge *gauge = &picture->gauge[picture->gauge_count];
+
+        if (gauge_of[g].source != source)
+            continue;
+        *gauge = (struct rps_picture_gauge){
+            .title = gauge_of[g].title, .name = gauge_of[g].name, .unit = gauge_of[g].unit};
+        for (int k = 0; k < RPS_PICTURE_GAUGE_LINES && gauge_of[g].line[k].name; k++)
+            fill_line(picture, steps, g, k);
+        picture->gauge_count += gauge->line_count > 0;
     }
 }
 
@@ -164,62 +224,86 @@ static int choose_resolution(const struct rps_picture *picture)
     return resolution;
 }
 
+/* Steps of the readings of a source. */
+static int read_steps(struct steps *steps, const struct rps_plot_options *options,
+                      enum rps_system_source source, struct rps_error *err)
+{
+    const struct rps_picture *picture = steps->picture;
+    const struct rps_cpu_series *series = &picture->cpu_series;
+    struct rps_system_cursor *cursor;
+    struct rps_system_row row;
+    int result =
+        rps_system_cursor_open(&cursor, series->reader, series->run_id, source, options->from_ns,
+                               options->to_ns, choose_resolution(picture), err);
+
+    if (result < 0)
+        return result;
+    steps->least = COLUMNS_PX * (picture->to - picture->from) / (double)picture->bin_count;
+    while ((result = rps_system_cursor_next(cursor, &row, err)) > 0)
+        add_row(steps, &row);
+    rps_system_cursor_close(cursor);
+    join_last(steps);
+    return result;
+}
+
 int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_options *options,
                             struct rps_error *err)
 {
-    const struct rps_cpu_series *series = &picture->cpu_series;
-    struct steps steps = {.picture = picture};
-    struct rps_system_cursor *cursor;
-    struct rps_system_row row;
-    int result;
+    struct steps tree = {.picture = picture}, package = {.picture = picture};
 
     if (picture->named || picture->turn)
         return 0;
-    steps.least = COLUMNS_PX * (picture->to - picture->from) / (double)picture->bin_count;
-    result =
-        rps_system_cursor_open(&cursor, series->reader, series->run_id, RPS_SYSTEM_TREE,
-                               options->from_ns, options->to_ns, choose_resolution(picture), err);
-    if (result < 0)
-        return result;
-    while ((result = rps_system_cursor_next(cursor, &row, err)) > 0)
-        add_row(&steps, &row);
-    rps_system_cursor_close(cursor);
-    if (result < 0 || steps.count == 0)
-        return result;
-    join_last(&steps);
-    fill_threads(picture, &steps);
-    rps_picture_lay_out_areas(picture, &picture->threads);
-    fill_rss(picture, &steps);
+    if (read_steps(&tree, options, RPS_SYSTEM_TREE, err) < 0 ||
+        read_steps(&package, options, RPS_SYSTEM_PACKAGE, err) < 0)
+        return RPS_FAILED;
+    if (tree.count > 0) {
+        fill_threads(picture, &tree);
+        rps_picture_lay_out_areas(picture, &picture->threads);
+    }
+    fill_gauges(picture, &tree, RPS_SYSTEM_TREE);
+    fill_gauges(picture, &package, RPS_SYSTEM_PACKAGE);
     return 0;
 }
 
 double rps_picture_system_height(const struct rps_picture *picture)
 {
     return rps_picture_areas_height(&picture->threads) +
-           (picture->rss.count > 0 ? RPS_PICTURE_RSS_HEIGHT : 0);
+           picture->gauge_count * RPS_PICTURE_GAUGE_HEIGHT;
 }
 
-struct rps_panel *rps_picture_add_rss(struct rps_chart *chart, const struct rps_picture *picture,
-                                      const struct rps_picture_overlay *overlay, double bottom)
+static void add_gauge_line(struct rps_chart *chart, struct rps_panel *panel,
+                           const struct rps_picture_gauge *gauge, int k)
 {
-    const struct rps_picture_rss *rss = &picture->rss;
-    double top = bottom - RPS_PICTURE_RSS_HEIGHT + RPS_PICTURE_HEADING;
-    struct rps_panel *panel = rps_picture_panel(chart, picture, top, bottom - RPS_PICTURE_FLOOR);
-    struct rps_picture_axis axis = rps_picture_axis(0, rss->most, 2);
+    const struct rps_picture_gauge_line *from = &gauge->line[k];
+    const rps_ink ink = RPS_INK_LINE + (rps_ink)k;
     struct rps_layer *band, *line;
 
-    panel->heading = RPS_PICTURE_RSS_TITLE;
+    band = rps_chart_layer(chart, panel, RPS_LAYER_BAND,
+                           rps_arena_print(chart->arena, "%s-extremes", from->file),
+                           RPS_INK_VEIL(ink, 0xa0));
+    line = rps_chart_layer(chart, panel, RPS_LAYER_LINE, from->file, ink);
+    line->weight = 1.5;
+    line->name = gauge->line_count > 1 ? from->name : NULL;
+    for (size_t i = 0; i < from->count; i++) {
+        rps_chart_shape(chart, band, from->at[i], from->low[i], 0, from->high[i]);
+        rps_chart_shape(chart, line, from->at[i], from->mean[i], 0, 0);
+    }
+}
+
+struct rps_panel *rps_picture_add_gauge(struct rps_chart *chart, const struct rps_picture *picture,
+                                        const struct rps_picture_gauge *gauge,
+                                        const struct rps_picture_overlay *overlay, double bottom)
+{
+    double top = bottom - RPS_PICTURE_GAUGE_HEIGHT + RPS_PICTURE_HEADING;
+    struct rps_panel *panel = rps_picture_panel(chart, picture, top, bottom - RPS_PICTURE_FLOOR);
+    struct rps_picture_axis axis = rps_picture_axis(0, gauge->most, 2);
+
+    panel->heading = gauge->title;
     rps_picture_x_scale(chart, picture, 0, &panel->x);
     rps_picture_scale(chart, &axis, &panel->y);
     rps_picture_shade(chart, panel, overlay);
-    band = rps_chart_layer(chart, panel, RPS_LAYER_BAND, "rss-extremes",
-                           RPS_INK_VEIL(RPS_INK_LINE, 0xa0));
-    line = rps_chart_layer(chart, panel, RPS_LAYER_LINE, "rss", RPS_INK_LINE);
-    line->weight = 1.5;
-    for (size_t i = 0; i < rss->count; i++) {
-        rps_chart_shape(chart, band, rss->at[i], rss->low[i], 0, rss->high[i]);
-        rps_chart_shape(chart, line, rss->at[i], rss->mean[i], 0, 0);
-    }
+    for (int k = 0; k < gauge->line_count; k++)
+        add_gauge_line(chart, panel, gauge, k);
     rps_chart_share(chart, panel, overlay->marks);
     return panel;
 }

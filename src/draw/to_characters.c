@@ -31,11 +31,12 @@
 #define PANEL_LEAST   4
 #define NAMED_LEAST   2 /* panels that are not given up to name those left out */
 #define LABEL_COLUMNS (RPS_PICTURE_COLUMN_LEFT - 2) /* of a number beside a panel */
-#define LEGEND_LEAST  4  /* letters of a line's name that say something */
-#define NOTE_LEAST    3  /* ... of a mark's text */
-#define CODE_ROWS     2  /* letters, and their names */
-#define CODE_ROOM     24 /* columns of a name */
-#define RSS_MOVES     1. /* MiB: less is one number */
+#define LEGEND_LEAST  4   /* letters of a line's name that say something */
+#define NOTE_LEAST    3   /* ... of a mark's text */
+#define CODE_ROWS     2   /* letters, and their names */
+#define CODE_ROOM     24  /* columns of a name */
+#define GAUGE_MOVES   .02 /* of the most: less is one number */
+#define NUMBER_SIZE   24
 #define LINES_MOST    26
 #define NAME_SIZE     256
 
@@ -45,7 +46,7 @@ struct drawing {
     struct rps_raster raster;
     int columns; /* of the panels */
     int frame;   /* rows that are not panels */
-    int title, subtitle, legend, phases, finer, code, threads, rss, notes, zeros,
+    int title, subtitle, legend, phases, finer, code, threads, gauges, notes, zeros,
         names;                            /* ... of these */
     char left_out[RPS_PICTURE_TEXT_SIZE]; /* panels without room, in lines */
 };
@@ -98,7 +99,7 @@ static void fit(struct drawing *drawing)
     drawing->zeros = grant(drawing, picture->zero_rows, 1);
     drawing->code = grant(drawing, picture->code.line_count > 0 ? CODE_ROWS : 0, NAMED_LEAST);
     drawing->threads = grant(drawing, picture->threads.line_count > 0 ? CODE_ROWS : 0, NAMED_LEAST);
-    drawing->rss = grant(drawing, picture->rss.count > 0, NAMED_LEAST);
+    drawing->gauges = grant(drawing, picture->gauge_count, NAMED_LEAST);
     drawing->finer = grant(drawing, rps_picture_finer(picture) > 0, picture->panel_count);
     if (height > 0)
         fit_panels(drawing, height - drawing->frame);
@@ -461,20 +462,39 @@ static void draw_areas(struct drawing *drawing, int row, const char *heading,
     }
 }
 
-static void draw_rss(struct drawing *drawing, int row)
+/* Three digits, or all in front of the point. */
+static const char *gauge_text(char ret[NUMBER_SIZE], double value)
 {
-    const struct rps_picture_rss *rss = &drawing->picture->rss;
-    double least = rss->low[0];
-    char text[NAME_SIZE];
+    snprintf(ret, NUMBER_SIZE, value < 100 ? "%.3g" : "%.0f", value);
+    return ret;
+}
 
-    for (size_t i = 1; i < rss->count; i++)
-        least = fmin(least, rss->low[i]);
-    if (rss->most - least < RSS_MOVES)
-        snprintf(text, sizeof(text), "%.3g MiB", rss->mean[rss->count - 1]);
-    else
-        snprintf(text, sizeof(text), "%.0f to %.0f MiB, %.0f at the end", least, rss->most,
-                 rss->mean[rss->count - 1]);
-    rps_raster_text(&drawing->raster, 0, row, "RSS", RPS_RASTER_PLAIN);
+static void draw_gauge(struct drawing *drawing, int row, const struct rps_picture_gauge *gauge)
+{
+    char text[2 * NAME_SIZE] = "", low[NUMBER_SIZE], high[NUMBER_SIZE], end[NUMBER_SIZE];
+
+    for (int k = 0; k < gauge->line_count; k++) {
+        const struct rps_picture_gauge_line *line = &gauge->line[k];
+        const char *name = gauge->line_count > 1 ? line->name : "";
+        double least = line->low[0], most = line->high[0];
+        size_t used = strlen(text);
+
+        for (size_t i = 1; i < line->count; i++) {
+            least = fmin(least, line->low[i]);
+            most = fmax(most, line->high[i]);
+        }
+        gauge_text(end, line->mean[line->count - 1]);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s", k > 0 ? "; " : "",
+                                 name, *name ? " " : "");
+        if (most - least < GAUGE_MOVES * most)
+            snprintf(text + used, sizeof(text) - used, "%s %s", end, gauge->unit);
+        else
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s to %s %s",
+                                     gauge_text(low, least), gauge_text(high, most), gauge->unit);
+        if (most - least >= GAUGE_MOVES * most && gauge->line_count == 1)
+            snprintf(text + used, sizeof(text) - used, ", %s at the end", end);
+    }
+    rps_raster_text(&drawing->raster, 0, row, gauge->name, RPS_RASTER_PLAIN);
     rps_raster_text(&drawing->raster, RPS_PICTURE_COLUMN_LEFT, row, text, RPS_RASTER_QUIET);
 }
 
@@ -542,8 +562,8 @@ static void draw_below(struct drawing *drawing)
         draw_areas(drawing, row, "Threads", &picture->threads, 0.5);
         row += CODE_ROWS;
     }
-    if (drawing->rss)
-        draw_rss(drawing, row++);
+    for (int g = 0; g < drawing->gauges; g++)
+        draw_gauge(drawing, row++, &picture->gauge[g]);
     if (drawing->notes)
         draw_notes(drawing, row++);
     row = draw_rows(drawing, row, picture->zeros, drawing->zeros);

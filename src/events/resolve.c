@@ -211,7 +211,7 @@ static int resolve_name(struct rps_event *event, char *text, const char *sys, st
     if (rps_name_generic(text, event) || rps_name_raw(text, event))
         return 0;
     if (strchr(text, '/'))
-        return rps_resolve_pmu(event, text, sys, err);
+        return rps_resolve_pmu(event, text, sys, false, err);
     if (is_tracepoint(text) && !has_bad_modifiers(text))
         return resolve_colon(event, text, sys, err);
     result = rps_pfm_find(event, text, err);

@@ -12,8 +12,15 @@ int rps_resolve(struct rps_event *event, const char *sys, const char *cpuinfo,
 
 /* --- resolve_pmu.c: PMUs of sysfs ------------------------------------------------------------- */
 
-/* Resolve PMU/TERMS/, without modifiers; text is taken apart. Returns as rps_event_resolve does. */
-int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, struct rps_error *err);
+/* Resolve PMU/TERMS/, without modifiers; text is taken apart. Returns as rps_event_resolve does.
+ * takes_packages 0: what a whole package counts cannot be counted. */
+int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, bool takes_packages,
+                    struct rps_error *err);
+
+/* The PMU behind `last` ("": the first), in the order of the alphabet, that a pattern like armv8_*
+ * means: the kernel names PMUs of ARM after the processor or numbers them. Returns 0 and it in
+ * `last`, or an errno; ENOENT when there is no more. */
+int rps_resolve_next_pmu(const char *sys, const char *pattern, char last[RPS_SPEC_SIZE]);
 
 /* --- resolve_files.c: small files, and what is not there -------------------------------------- */
 

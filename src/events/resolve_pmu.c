@@ -229,17 +229,11 @@ static int set_terms(const struct pmu *pmu, const char *terms, bool nested)
     return result;
 }
 
-/*
- * The PMU that a pattern like armv8_* means, the first in the order of the alphabet: the kernel
- * names PMUs of ARM after the processor or number them. Returns 0 or an errno; ENOENT when there is
- * none.
- */
-static int find_pmu(const char *sys, const char *pattern, char ret[RPS_SPEC_SIZE])
+int rps_resolve_next_pmu(const char *sys, const char *pattern, char last[RPS_SPEC_SIZE])
 {
-    char path[RPS_RESOLVE_PATH_SIZE];
+    char path[RPS_RESOLVE_PATH_SIZE], found[RPS_SPEC_SIZE] = "";
     struct dirent *entry;
     DIR *folder;
-    int error = ENOENT;
 
     if (!rps_resolve_path(path, sys, "bus/event_source/devices", ""))
         return ENAMETOOLONG;
@@ -248,15 +242,16 @@ static int find_pmu(const char *sys, const char *pattern, char ret[RPS_SPEC_SIZE
         return errno;
     while ((entry = readdir(folder))) {
         if (entry->d_name[0] == '.' || strlen(entry->d_name) >= RPS_SPEC_SIZE ||
-            fnmatch(pattern, entry->d_name, 0) != 0)
+            strcmp(entry->d_name, last) <= 0 || fnmatch(pattern, entry->d_name, 0) != 0)
             continue;
-        if (error == 0 && strcmp(entry->d_name, ret) >= 0)
+        if (found[0] && strcmp(entry->d_name, found) >= 0)
             continue;
-        memcpy(ret, entry->d_name, strlen(entry->d_name) + 1); /* its length was looked at */
-        error = 0;
+        memcpy(found, entry->d_name, strlen(entry->d_name) + 1); /* its length was looked at */
     }
     closedir(folder);
-    return error;
+    if (found[0])
+        strcpy(last, found);
+    return found[0] ? 0 : ENOENT;
 }
 
 /* True for the name of a PMU, or a pattern of one: at least one character beside *. */
@@ -296,12 +291,21 @@ static bool read_type(const struct pmu *pmu)
     return event->state == RPS_EVENT_MEASURED;
 }
 
-int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, struct rps_error *err)
+/* Such a PMU counts what no thread does: the kernel says on which CPU of each package. */
+static bool is_of_package(const struct pmu *pmu)
+{
+    char path[RPS_RESOLVE_PATH_SIZE], line[RPS_RESOLVE_VALUE_SIZE];
+
+    return pmu_path(pmu, path, "cpumask", "") && rps_resolve_read_line(path, line) == 0;
+}
+
+int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, bool takes_packages,
+                    struct rps_error *err)
 {
     char *terms = strchr(text, '/') + 1;
     char *end = strchr(terms, '/');
     struct pmu pmu = {.sys = sys, .name = text, .terms = terms, .event = event, .err = err};
-    char found[RPS_SPEC_SIZE];
+    char found[RPS_SPEC_SIZE] = "";
 
     terms[-1] = '\0';
     if (!end || end[1] != '\0' || !is_pmu_pattern(pmu.name))
@@ -310,7 +314,13 @@ int rps_resolve_pmu(struct rps_event *event, char *text, const char *sys, struct
                              "PMU/event=0x3c,umask=0x1/, with :u or :k behind it",
                              event->spec);
     *end = '\0';
-    if (strchr(text, '*') && find_pmu(sys, text, found) == 0)
+    if (strchr(text, '*') && rps_resolve_next_pmu(sys, text, found) == 0)
         pmu.name = found;
-    return read_type(&pmu) ? set_terms(&pmu, terms, false) : 0;
+    if (!read_type(&pmu))
+        return 0;
+    if (!takes_packages && is_of_package(&pmu))
+        return rps_resolve_not_here(event, RPS_EVENT_UNSUPPORTED,
+                                    "it counts the whole package, not a program: record -a reads "
+                                    "energy and memory traffic of packages beside the event sets");
+    return set_terms(&pmu, terms, false);
 }

@@ -84,20 +84,40 @@ static const struct rps_system_signal group[RPS_GROUP_SLOTS] = {
                            "What disks wrote for the control group."},
 };
 
+static const struct rps_system_signal package[RPS_PACKAGE_SLOTS] = {
+    [RPS_PACKAGE_ENERGY] = {"p_energy", "Packages: energy", "uJ", COUNTER, "power/energy-pkg/",
+                            "Energy that the processor packages took, their sum."},
+    [RPS_PACKAGE_ENERGY_RAM] = {"p_energy_ram", "Packages: energy of memory", "uJ", COUNTER,
+                                "power/energy-ram/",
+                                "Energy that the memory of the packages took, their sum."},
+    [RPS_PACKAGE_READ] = {"p_read", "Packages: read from memory", "KiB", COUNTER, "uncore_imc*",
+                          "What memory controllers read, for CPUs and devices."},
+    [RPS_PACKAGE_WRITTEN] = {"p_written", "Packages: written to memory", "KiB", COUNTER,
+                             "uncore_imc*", "What memory controllers wrote, for CPUs and devices."},
+    [RPS_PACKAGE_FREQUENCY] = {"p_frequency", "Packages: frequency", "MHz", GAUGE,
+                               "msr/aperf/, msr/mperf/",
+                               "The clock that CPUs had while they ran, on average."},
+    [RPS_PACKAGE_COUNTERS] = {"p_counters", "Packages: counters", "counters", GAUGE, "perf_event",
+                              "Counters of packages that were looked at, and CPUs' clocks."},
+};
+
 const struct rps_system_signal *const rps_system_signals[RPS_SYSTEM_SOURCES] = {
     [RPS_SYSTEM_TREE] = tree,
     [RPS_SYSTEM_MACHINE] = machine,
     [RPS_SYSTEM_GROUP] = group,
+    [RPS_SYSTEM_PACKAGE] = package,
 };
 
 const int rps_system_signal_count[RPS_SYSTEM_SOURCES] = {
     [RPS_SYSTEM_TREE] = RPS_TREE_SLOTS,
     [RPS_SYSTEM_MACHINE] = RPS_MACHINE_SLOTS,
     [RPS_SYSTEM_GROUP] = RPS_GROUP_SLOTS,
+    [RPS_SYSTEM_PACKAGE] = RPS_PACKAGE_SLOTS,
 };
 
 const char *const rps_system_sources[RPS_SYSTEM_SOURCES] = {
     [RPS_SYSTEM_TREE] = "tree",
     [RPS_SYSTEM_MACHINE] = "machine",
     [RPS_SYSTEM_GROUP] = "group",
+    [RPS_SYSTEM_PACKAGE] = "package",
 };

@@ -17,7 +17,13 @@
 
 /* Numbers of processes there; a thread's is its process's x TRACKS and which it is, since Perfetto
  * wants them to be unique. */
-enum { OF_RUN = 1, OF_MACHINE, OF_GROUP, OF_CPU }; /* the first three by enum rps_system_source */
+enum {
+    OF_RUN = 1,
+    OF_MACHINE,
+    OF_GROUP,
+    OF_PACKAGE,
+    OF_CPU
+}; /* but the last by enum rps_system_source */
 #define TRACKS    1000
 #define OF_CALLS  1 /* the others count from 2 */
 #define TEXT_SIZE 64
@@ -170,7 +176,7 @@ static void put_reading(struct rps_json *json, const struct rps_system_row *row,
 static int put_source(struct rps_export_job *job, enum rps_system_source source,
                       struct rps_error *err)
 {
-    static const char *const name[] = {NULL, "Machine", "Control group"};
+    static const char *const name[] = {NULL, "Machine", "Control group", "Packages"};
     const struct rps_export_options *options = job->options;
     struct perfetto *perfetto = job->state;
     struct rps_system_cursor *cursor;

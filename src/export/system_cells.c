@@ -31,24 +31,36 @@ static const struct {
     {"g_memory_mib", RPS_SYSTEM_GROUP, RPS_GROUP_MEMORY, KIB_PER_MIB},
     {"g_read_mib_s", RPS_SYSTEM_GROUP, RPS_GROUP_READ, KIB_PER_MIB},
     {"g_written_mib_s", RPS_SYSTEM_GROUP, RPS_GROUP_WRITTEN, KIB_PER_MIB},
+    {"power_w", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_ENERGY, 1e6},
+    {"ram_power_w", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_ENERGY_RAM, 1e6},
+    {"mem_read_gb_s", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_READ, 1e9 / 1024},
+    {"mem_written_gb_s", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_WRITTEN, 1e9 / 1024},
+    {"ghz", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_FREQUENCY, 1e3},
 };
 
 #define CELLS (sizeof(cell_of) / sizeof(cell_of[0]))
 
+/* Those of the workload and the machine are always there, where anything was read. */
 void rps_system_cells_head(struct rps_system_cells *cells, struct rps_export_job *job)
 {
     struct rps_system_state state;
     struct rps_system_row total;
     int result = rps_run_system_is_there(job->reader, job->run->run_id, &job->err);
+    int is_there = result > 0;
 
-    if (result > 0) {
-        result = rps_reader_system(job->reader, job->run->run_id, RPS_SYSTEM_GROUP, &state, &total,
-                                   &job->err);
-        cells->count = result > 0 ? CELLS : CELLS - RPS_GROUP_SLOTS;
+    for (int source = 0; source < RPS_SYSTEM_SOURCES && is_there && result >= 0; source++) {
+        result = source < RPS_SYSTEM_GROUP
+                     ? 1
+                     : rps_reader_system(job->reader, job->run->run_id,
+                                         (enum rps_system_source)source, &state, &total, &job->err);
+        cells->has[source] = result > 0;
     }
     job->result = result < 0 ? result : job->result;
-    for (size_t i = 0; i < cells->count; i++)
-        rps_csv_text(job->state, cell_of[i].name);
+    for (size_t i = 0; i < CELLS; i++) {
+        cells->count += (size_t)cells->has[cell_of[i].source];
+        if (cells->has[cell_of[i].source])
+            rps_csv_text(job->state, cell_of[i].name);
+    }
 }
 
 static void close_cursors(struct rps_system_cells *cells)
@@ -104,10 +116,11 @@ void rps_system_cells_put(struct rps_system_cells *cells, struct rps_export_job 
     cells->cpu = cpu;
     for (int source = 0; source < RPS_SYSTEM_SOURCES; source++)
         gather(cells, job, source, first, last, &system);
-    for (size_t i = 0; i < cells->count; i++)
-        rps_csv_double(job->state,
-                       rps_run_system_mean(&system, cell_of[i].source, cell_of[i].slot) /
-                           cell_of[i].divisor);
+    for (size_t i = 0; i < CELLS; i++)
+        if (cells->has[cell_of[i].source])
+            rps_csv_double(job->state,
+                           rps_run_system_mean(&system, cell_of[i].source, cell_of[i].slot) /
+                               cell_of[i].divisor);
 }
 
 void rps_system_cells_end(struct rps_system_cells *cells)

@@ -1,6 +1,6 @@
 /*
  * The cells of system signals, behind all others of a sheet's row: wait_s_per_s, threads, in_io ...,
- * rss_mib, read_mib_s ..., m_wait, and where a control group was read its own. A row has what was read in its periods: gauges their mean,
+ * rss_mib, read_mib_s ..., m_wait, and where a control group or packages were read their own. A row has what was read in its periods: gauges their mean,
  * counters what came per second; it is empty where nothing was read.
  */
 #ifndef RPISTAT_EXPORT_SYSTEM_CELLS_H
@@ -11,6 +11,7 @@
 
 struct rps_system_cells {
     size_t count;                                         /* 0: the run has no system signals */
+    int has[RPS_SYSTEM_SOURCES];                          /* cells of that source */
     int32_t cpu;                                          /* of the last row */
     struct rps_system_cursor *cursor[RPS_SYSTEM_SOURCES]; /* NULL: not open */
     struct rps_system_row next[RPS_SYSTEM_SOURCES];

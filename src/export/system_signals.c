@@ -5,10 +5,23 @@
  * where it was one reading, and where the signal was not read.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "formats.h"
 #include "rpistat/csv_writer.h"
 #include "rpistat/run_system.h"
+
+/* What stands behind a column's name. */
+static const char *unit_of(const struct rps_system_signal *signal)
+{
+    static const char *const behind[][2] = {
+        {"us", "_us"}, {"KiB", "_kib"}, {"uJ", "_uj"}, {"MHz", "_mhz"}};
+
+    for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++)
+        if (strcmp(signal->unit, behind[i][0]) == 0)
+            return behind[i][1];
+    return "";
+}
 
 static int signals_begin(struct rps_export_job *job, struct rps_error *err)
 {
@@ -27,13 +40,11 @@ static int signals_begin(struct rps_export_job *job, struct rps_error *err)
         for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
             for (int s = 0; s < rps_system_signal_count[source]; s++) {
                 const struct rps_system_signal *signal = &rps_system_signals[source][s];
-                const char *unit = signal->unit[0] == 'K' ? "_kib" : "_us";
+                const char *unit = unit_of(signal);
 
-                snprintf(name, sizeof(name), "%s%s%s", signal->name,
-                         signal->unit[0] == 't' ? "" : unit, end ? "_low" : "");
+                snprintf(name, sizeof(name), "%s%s%s", signal->name, unit, end ? "_low" : "");
                 rps_csv_text(csv, name);
-                snprintf(name, sizeof(name), "%s%s_high", signal->name,
-                         signal->unit[0] == 't' ? "" : unit);
+                snprintf(name, sizeof(name), "%s%s_high", signal->name, unit);
                 if (end)
                     rps_csv_text(csv, name);
             }

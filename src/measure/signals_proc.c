@@ -1,8 +1,8 @@
 /*
  * System signals, from /proc: when they are read, and what that may cost.
  *
- * The workload is read each period, the machine and a control group once a second. Where reading the workload takes more
- * than its part of a CPU it is read each so many periods; where one reading would make the loop late
+ * The workload and packages are read each period, the machine and a control group once a second. Where reading the workload, or
+ * packages, takes more than its part of a CPU it is read each so many periods; where one reading of the workload would make the loop late
  * it happens on a thread of its own, and is handed over at the end of the next period. What is heard
  * of threads meanwhile waits until then.
  */
@@ -40,6 +40,8 @@ struct reader {
     struct rps_signal_tree tree;
     struct rps_signal_machine machine;
     struct rps_signal_group group;
+    struct rps_signal_package package;
+    int has_package;               /* it was opened, whether there is anything of it or not */
     struct rps_system_state state; /* of the tree, when it was opened, */
     int64_t opened_ns;             /* which was then */
 
@@ -47,7 +49,7 @@ struct reader {
     size_t heard_count;
     int is_deaf; /* no more will be heard */
 
-    struct rps_signal_pace pace; /* of the tree */
+    struct rps_signal_pace pace, package_pace; /* of the tree, of packages */
     int is_too_many, machine_begun;
 
     /* The thread, while is_busy, has the tree and the cost of the reading. */
@@ -91,6 +93,8 @@ static void hand_over(struct reader *reader, enum rps_system_source source, uint
         rps_signal_tree_tell(&reader->tree, &reading);
     else if (source == RPS_SYSTEM_MACHINE)
         rps_signal_machine_tell(&reader->machine, &reading);
+    else if (source == RPS_SYSTEM_PACKAGE)
+        rps_signal_package_tell(&reader->package, &reading);
     else
         rps_signal_group_tell(&reader->group, &reading);
     *row = (struct row){1, 1, period, time_ns};
@@ -278,6 +282,24 @@ static void read_group(struct reader *reader, uint64_t period, int64_t time_ns, 
     hand_over(reader, RPS_SYSTEM_GROUP, period, time_ns, start_ns, sink);
 }
 
+static void read_package(struct reader *reader, uint64_t period, int64_t time_ns, int64_t start_ns,
+                         int force, const struct rps_system_sink *sink, char *note, size_t size)
+{
+    const int64_t before_ns = thread_cpu_ns();
+    char what[40], text[160];
+
+    if (was_read(&reader->row[RPS_SYSTEM_PACKAGE], period) ||
+        (!force && !rps_signal_pace_due(&reader->package_pace, time_ns)))
+        return;
+    rps_signal_package_read(&reader->package, time_ns, 0);
+    hand_over(reader, RPS_SYSTEM_PACKAGE, period, time_ns, start_ns, sink);
+    snprintf(what, sizeof(what), "%zu counters of packages", reader->package.count);
+    rps_signal_pace_spent(&reader->package_pace, time_ns, thread_cpu_ns() - before_ns, what, text,
+                          sizeof(text));
+    if (text[0])
+        snprintf(note, size, "%s", text);
+}
+
 static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
                         const struct rps_system_sink *sink, char *note, size_t size)
 {
@@ -290,6 +312,8 @@ static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t st
         read_machine(reader, period, time_ns, start_ns, force, sink);
     if (reader->row[RPS_SYSTEM_GROUP].is_read)
         read_group(reader, period, time_ns, start_ns, force, sink);
+    if (reader->row[RPS_SYSTEM_PACKAGE].is_read)
+        read_package(reader, period, time_ns, start_ns, force, sink, note, size);
 }
 
 static void reader_resume(void *self, int64_t time_ns)
@@ -315,6 +339,12 @@ static void reader_resume(void *self, int64_t time_ns)
         rps_signal_group_tell(&reader->group, &unused);
         reader->row[RPS_SYSTEM_GROUP].time_ns = time_ns;
     }
+    if (reader->row[RPS_SYSTEM_PACKAGE].is_read) {
+        rps_signal_package_read(&reader->package, time_ns, 1);
+        rps_signal_package_tell(&reader->package, &unused);
+        rps_signal_pace_begin(&reader->package_pace, time_ns);
+        reader->row[RPS_SYSTEM_PACKAGE].time_ns = time_ns;
+    }
 }
 
 static int reader_state(void *self, enum rps_system_source source, struct rps_system_state *ret)
@@ -322,8 +352,10 @@ static int reader_state(void *self, enum rps_system_source source, struct rps_sy
     struct reader *reader = self;
 
     *ret = (struct rps_system_state){.source = source};
-    if (!reader->row[source].is_read)
-        return 1;
+    if (source == RPS_SYSTEM_PACKAGE && reader->has_package)
+        rps_signal_package_state(&reader->package, ret);
+    if (!reader->row[source].is_read || source == RPS_SYSTEM_PACKAGE)
+        return !reader->row[source].is_read;
     if (source == RPS_SYSTEM_TREE)
         *ret = reader->state;
     else if (source == RPS_SYSTEM_MACHINE)
@@ -353,6 +385,8 @@ static void reader_close(void *self)
         rps_signal_machine_free(&reader->machine);
     if (reader->row[RPS_SYSTEM_GROUP].is_read)
         rps_signal_group_free(&reader->group);
+    if (reader->has_package)
+        rps_signal_package_free(&reader->package);
     free(reader->heard);
     free(reader);
 }
@@ -378,6 +412,11 @@ static int open_sources(struct reader *reader, const char *root, const struct rp
     }
     reader->row[RPS_SYSTEM_GROUP].is_read =
         options->tree && has_tree && rps_signal_group_init(&reader->group, root, target) == 0;
+    if (options->package && !has_tree) {
+        rps_signal_package_init(&reader->package, root, target);
+        reader->has_package = 1;
+        reader->row[RPS_SYSTEM_PACKAGE].is_read = reader->package.supported != 0;
+    }
     reader->opened_ns = rps_clock_monotonic_ns();
     return 0;
 }
@@ -387,15 +426,21 @@ int rps_signals_open(const char *root, const struct rps_system_options *options,
                      struct rps_error *err)
 {
     struct reader *reader = calloc(1, sizeof(*reader));
+    int rc;
 
     if (!reader)
         return rps_error_memory(err);
     reader->options = *options;
     rps_signal_pace_init(&reader->pace, options->period_ns, options->budget);
+    rps_signal_pace_init(&reader->package_pace, options->period_ns, options->budget);
     sem_init(&reader->go, 0, 0);
     sem_init(&reader->done, 0, 0);
     sched_getaffinity(0, sizeof(reader->cpus), &reader->cpus);
-    if (open_sources(reader, root, target, err) < 0) {
+    rc = open_sources(reader, root, target, err);
+    if (rc == 0 && reader->has_package && !options->machine && !reader->package.supported)
+        rc = rps_error_set(err, RPS_FAILED,
+                           "no PMU of this machine tells what packages take, see rpistat events");
+    if (rc < 0) {
         reader_close(reader);
         return RPS_FAILED;
     }

@@ -1,7 +1,8 @@
 /*
  * What the files that read system signals share: signals_proc.c (the reader: when, on which thread,
  * at what cost), signals_tree.c (the workload's threads and processes), signals_machine.c (the
- * machine), signals_group.c (control groups) and signals_file.c (files of /proc).
+ * machine), signals_group.c (control groups), signals_package.c (packages) and signals_file.c (files
+ * of /proc).
  */
 #ifndef RPISTAT_MEASURE_SIGNALS_PROC_H
 #define RPISTAT_MEASURE_SIGNALS_PROC_H
@@ -175,5 +176,52 @@ void rps_signal_group_free(struct rps_signal_group *group);
 void rps_signal_group_read(struct rps_signal_group *group);
 void rps_signal_group_tell(struct rps_signal_group *group, struct rps_system_reading *ret);
 void rps_signal_group_state(const struct rps_signal_group *group, struct rps_system_state *ret);
+
+/* --- signals_package.c: packages -------------------------------------------------------------- */
+
+/* Of a CPU: its cycles at the nominal clock and at that which it had, both while it ran, and the
+ * former all the time. */
+enum { RPS_PACKAGE_MPERF, RPS_PACKAGE_APERF, RPS_PACKAGE_TSC, RPS_PACKAGE_CLOCKS };
+
+struct rps_package_counter {
+    int fd;
+    int choice;   /* name that it was found by */
+    double scale; /* of a count, in nJ or bytes */
+};
+
+struct rps_package_clock {
+    int fd[RPS_PACKAGE_CLOCKS];
+    uint64_t running_ns, value[RPS_PACKAGE_CLOCKS]; /* as read last */
+};
+
+struct rps_signal_package {
+    char sys[512];
+    struct rps_package_counter *counter; /* owned */
+    size_t count;
+    struct rps_package_clock *clock; /* owned; of each CPU */
+    int clock_count;
+    int64_t clocks_ns; /* when these were read last, time of the caller's */
+    int64_t mhz;       /* what they said; -1: nothing */
+    struct rps_signal_sum sum[RPS_PACKAGE_SLOTS]; /* in nJ and bytes */
+    int64_t read_ns, length_us;      /* when the counters were read, and since the time before */
+    uint32_t supported, valid, told; /* bit of a slot: could be read at first, last, and both last
+                                        and before */
+    char reason[RPS_PACKAGE_SLOTS][80];
+};
+
+/* Open on a machine whose CPUs these are; supported 0: it has none. `root` stands before /sys. */
+void rps_signal_package_init(struct rps_signal_package *package, const char *root,
+                             const struct rps_target *target);
+void rps_signal_package_free(struct rps_signal_package *package);
+
+/* begins 1: what comes is counted from here on. What is told came in the time between two readings,
+ * as it was: a period that is handled late makes no peak. */
+void rps_signal_package_read(struct rps_signal_package *package, int64_t time_ns, int begins);
+void rps_signal_package_tell(struct rps_signal_package *package, struct rps_system_reading *ret);
+void rps_signal_package_state(const struct rps_signal_package *package,
+                              struct rps_system_state *ret);
+
+/* The clock of CPUs while they ran, in MHz, of what came in on_ns; -1: not known. */
+int64_t rps_signal_mhz(const double came[RPS_PACKAGE_CLOCKS], double on_ns);
 
 #endif

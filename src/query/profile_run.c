@@ -6,6 +6,7 @@
 #include "rpistat/profile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "profile_parts.h"
@@ -26,6 +27,9 @@ struct work {
     size_t rotation_phase; /* NOWHERE: of several */
     size_t at;             /* where the last period was found */
     double *operand;
+    size_t tallied; /* figures that are made of tallies; behind them those of packages */
+    struct rps_run_system *packages; /* the arena's; of each phase, and of all */
+    enum rps_package_figure package[RPS_PACKAGE_FIGURES];
 };
 
 /* The figure behind the metrics is the CPU use. */
@@ -47,7 +51,7 @@ static void end_rotation(struct work *work)
         size_t label = (size_t)work->phases->phase[work->rotation_phase].label;
 
         rps_tally_operands(&work->rotation.tally, work->plan, work->operand);
-        for (size_t f = 0; f < figures; f++) {
+        for (size_t f = 0; f < work->tallied; f++) {
             double value = value_of(work, f, &work->rotation.tally);
 
             rps_spread_add(&work->spreads.label[label * figures + f], value);
@@ -100,7 +104,7 @@ static void evaluate(struct work *work, const struct rps_tally *tally, double *r
                      struct rps_interval *ret_interval)
 {
     rps_tally_operands(tally, work->plan, work->operand);
-    for (size_t f = 0; f < work->profile.figure_count; f++)
+    for (size_t f = 0; f < work->tallied; f++)
         evaluate_figure(work, f, tally, &ret[f], &ret_interval[f]);
 }
 
@@ -130,18 +134,116 @@ static void evaluate_all(struct work *work)
             rps_tally_merge(&work->rest, &work->label[l]);
     }
     rps_tally_operands(&work->whole, work->plan, work->operand);
-    for (size_t f = 0; f < figures; f++)
+    for (size_t f = 0; f < work->tallied; f++)
         evaluate_figure(work, f, &work->whole, &profile->figure[f].whole,
                         &profile->figure[f].interval);
     rps_tally_operands(&work->rest, work->plan, work->operand);
-    for (size_t f = 0; f < figures; f++)
+    for (size_t f = 0; f < work->tallied; f++)
         evaluate_figure(work, f, &work->rest, &profile->figure[f].rest,
                         &profile->figure[f].rest_interval);
 }
 
+/* --- packages --------------------------------------------------------------------------------- */
+
+/* What they came to in each phase; how many figures are known. */
+static size_t read_packages(struct work *work, struct rps_reader *reader, int64_t run_id,
+                            int64_t from_ns, int64_t to_ns, struct rps_arena *arena, int *result,
+                            struct rps_error *err)
+{
+    const struct rps_phases *phases = work->phases;
+    struct rps_run_part part = {
+        phases->count, rps_arena_get(arena, phases->count, sizeof(*part.stretch)), phases->count};
+    struct rps_system_state state;
+    struct rps_system_row total;
+    size_t count = 0;
+
+    if (*result == 0)
+        *result = rps_reader_system(reader, run_id, RPS_SYSTEM_PACKAGE, &state, &total, err);
+    if (*result <= 0)
+        return 0;
+    for (size_t i = 0; i < phases->count; i++)
+        part.stretch[i] =
+            (struct rps_run_stretch){phases->phase[i].first, phases->phase[i].last, i};
+    *result =
+        rps_run_system_read(arena, reader, run_id, from_ns, to_ns, &part, &work->packages, err);
+    for (int f = 0; f < RPS_PACKAGE_FIGURES && *result == 0; f++) {
+        if (isfinite(
+                rps_run_system_package(&work->packages[phases->count], (enum rps_package_figure)f)))
+            work->package[count++] = (enum rps_package_figure)f;
+    }
+    return count;
+}
+
+/* Of the phases of a label, or a part, or of those that are not the main label's. */
+static void put_packages(const struct work *work, const struct rps_run_system *system, double *ret)
+{
+    for (size_t f = work->tallied; f < work->profile.figure_count; f++)
+        ret[f] = rps_run_system_package(system, work->package[f - work->tallied]);
+}
+
+static void evaluate_packages(struct work *work, struct rps_arena *arena)
+{
+    struct rps_profile *profile = &work->profile;
+    const size_t figures = profile->figure_count, labels = (size_t)profile->label_count;
+    const size_t parts = profile->loops.part_count;
+    struct rps_run_system *sum;
+    double *rest;
+
+    if (figures == work->tallied)
+        return;
+    sum = rps_arena_get(arena, labels + parts + 1, sizeof(*sum));
+    rest = rps_arena_get(arena, figures, sizeof(*rest));
+    for (size_t i = 0; i < work->phases->count; i++) {
+        const struct rps_run_system *of = &work->packages[i];
+        const int label = work->phases->phase[i].label;
+        size_t part = rps_loops_part(&profile->loops, &work->phases->phase[i]);
+
+        put_packages(work, of, profile->phase + i * figures);
+        rps_run_system_join(&sum[label], of);
+        if (part != NOWHERE)
+            rps_run_system_join(&sum[labels + part], of);
+        if (label != profile->main_label)
+            rps_run_system_join(&sum[labels + parts], of);
+    }
+    for (size_t l = 0; l < labels; l++)
+        put_packages(work, &sum[l], profile->mean + l * figures);
+    for (size_t k = 0; k < parts; k++)
+        put_packages(work, &sum[labels + k], profile->part + k * figures);
+    put_packages(work, &sum[labels + parts], rest);
+    for (size_t f = work->tallied; f < figures; f++) {
+        profile->figure[f].whole = rps_run_system_package(&work->packages[work->phases->count],
+                                                          work->package[f - work->tallied]);
+        profile->figure[f].rest = profile->main_label >= 0 ? rest[f] : NAN;
+    }
+}
+
+/* They are counted all the time, and what they come to is no mean of observations. */
+static void finish_packages(struct work *work)
+{
+    struct rps_profile *profile = &work->profile;
+
+    for (size_t f = work->tallied; f < profile->figure_count; f++) {
+        profile->figure[f].spread = 0;
+        for (size_t l = 0; l < (size_t)profile->label_count; l++)
+            profile->spread[l * profile->figure_count + f] = 0;
+    }
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
 static void name_figures(struct work *work)
 {
-    for (size_t f = 0; f < work->profile.figure_count; f++) {
+    for (size_t f = work->tallied; f < work->profile.figure_count; f++) {
+        const struct rps_package_figure_name *of =
+            &rps_package_figures[work->package[f - work->tallied]];
+        struct rps_figure *figure = &work->profile.figure[f];
+
+        figure->is_of_package = 1;
+        snprintf(figure->name, sizeof(figure->name), "%s", of->name);
+        snprintf(figure->label, sizeof(figure->label), "%s", of->label);
+        snprintf(figure->unit, sizeof(figure->unit), "%s", of->unit);
+    }
+    for (size_t f = 0; f < work->tallied; f++) {
         struct rps_figure *figure = &work->profile.figure[f];
 
         if (f == (size_t)work->plan->metric_count) {
@@ -156,14 +258,16 @@ static void name_figures(struct work *work)
     }
 }
 
-static int work_begin(struct work *work, struct rps_arena *arena, struct rps_error *err)
+static int work_begin(struct work *work, size_t packages, struct rps_arena *arena,
+                      struct rps_error *err)
 {
     const struct rps_plan *plan = work->plan;
     size_t phases = work->phases->count, labels = (size_t)work->phases->label_count, parts;
     int figures = plan->metric_count + (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) < 0);
     int result = 0;
 
-    work->spreads = rps_profile_init(arena, &work->profile, (size_t)figures, work->phases);
+    work->tallied = (size_t)figures;
+    work->spreads = rps_profile_init(arena, &work->profile, work->tallied + packages, work->phases);
     parts = work->profile.loops.part_count;
     work->operand =
         rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
@@ -222,20 +326,23 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     struct rps_walk walk = {.series = &cpu_series, .way = RPS_CPUS_SUM};
     struct rps_plan *plan = NULL;
     int result = rps_reader_plan(reader, run_id, &plan, err);
+    size_t packages = read_packages(&work, reader, run_id, from_ns, to_ns, arena, &result, err);
 
     work.plan = plan;
     if (result == 0)
         result = rps_cpu_series_open(&cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
-        result = work_begin(&work, arena, err);
+        result = work_begin(&work, packages, arena, err);
     }
     while (phases->count > 0 && rps_walk_next(&walk, &result, err))
         add_period(&work, walk.period);
     if (result == 0) {
         end_rotation(&work);
         evaluate_all(&work);
+        evaluate_packages(&work, arena);
         rps_profile_finish(&work.profile, &work.spreads);
+        finish_packages(&work);
         result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
     }
     work_free(&work);

@@ -97,8 +97,8 @@ static double difference(const struct pair *pair, size_t f)
     const struct rps_figure *figure = &pair->profile->figure[f];
     double value = value_of(pair, f), base = base_of(pair, f), more = matters_from(figure->unit);
 
-    if (!isfinite(value) || !isfinite(base))
-        return NAN;
+    if (!isfinite(value) || !isfinite(base) || strcmp(figure->unit, "J") == 0)
+        return NAN; /* an energy is longer phases', too */
     if (is_table(pair))
         return figure->spread > 0 ? (value - base) / figure->spread : 0;
     value = fmax(value, 0) + more;

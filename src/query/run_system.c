@@ -5,6 +5,8 @@
 
 #define US_PER_S 1e6
 
+#define ALL .9999 /* of the time of readings, within what is rounded */
+
 /* Threads on average that are one. */
 #define ONE_LEAST .9
 #define ONE_MOST  1.05
@@ -18,6 +20,19 @@ const char *const rps_sleep_words[RPS_SLEEPS] = {
     [RPS_SLEEP_MESSAGE] = "messages (pipes, sockets)",
     [RPS_SLEEP_TIMER] = "timers",
     [RPS_SLEEP_OTHER] = "other waits",
+};
+
+const struct rps_package_figure_name rps_package_figures[RPS_PACKAGE_FIGURES] = {
+    [RPS_PACKAGE_ENERGY_J] = {"energy_j", "Energy", "J", RPS_PACKAGE_ENERGY, 1e6},
+    [RPS_PACKAGE_POWER_W] = {"power_w", "Power", "W", RPS_PACKAGE_ENERGY, 1e6},
+    [RPS_PACKAGE_RAM_ENERGY_J] = {"ram_energy_j", "Memory energy", "J", RPS_PACKAGE_ENERGY_RAM,
+                                  1e6},
+    [RPS_PACKAGE_RAM_POWER_W] = {"ram_power_w", "Memory power", "W", RPS_PACKAGE_ENERGY_RAM, 1e6},
+    [RPS_PACKAGE_READ_GB_S] = {"mem_read_gb_s", "Memory read", "GB/s", RPS_PACKAGE_READ,
+                               1e9 / 1024},
+    [RPS_PACKAGE_WRITTEN_GB_S] = {"mem_written_gb_s", "Memory written", "GB/s", RPS_PACKAGE_WRITTEN,
+                                  1e9 / 1024},
+    [RPS_PACKAGE_GHZ] = {"ghz", "Frequency", "GHz", RPS_PACKAGE_FREQUENCY, 1e3},
 };
 
 static const enum rps_tree_slot sleep_slot[RPS_SLEEPS] = {
@@ -218,6 +233,17 @@ double rps_run_system_throttled_s(const struct rps_run_system *system)
     const struct rps_system_sum *sum = &system->slot[RPS_SYSTEM_GROUP][RPS_GROUP_THROTTLED];
 
     return sum->length_s > 0 ? sum->sum / US_PER_S : NAN;
+}
+
+double rps_run_system_package(const struct rps_run_system *system, enum rps_package_figure figure)
+{
+    const struct rps_package_figure_name *of = &rps_package_figures[figure];
+    const struct rps_system_sum *sum = &system->slot[RPS_SYSTEM_PACKAGE][of->slot];
+
+    if (figure != RPS_PACKAGE_ENERGY_J && figure != RPS_PACKAGE_RAM_ENERGY_J)
+        return rps_run_system_mean(system, RPS_SYSTEM_PACKAGE, of->slot) / of->divisor;
+    return sum->length_s > ALL * system->length_s[RPS_SYSTEM_PACKAGE] ? sum->sum / of->divisor
+                                                                      : NAN;
 }
 
 int rps_system_time_sleep(const struct rps_system_time *time)

@@ -1,5 +1,5 @@
 /*
- * What a report begins with: what ran, how long and how it ended; its phases; where the time went;
+ * What a report begins with: what ran, how long and how it ended; where the time went, and energy; its phases;
  * what changed most. A sentence each, as far as the run has it.
  */
 #include <math.h>
@@ -320,6 +320,8 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     say_run(&words, report);
     end_line(&words);
     say(&words, "%s", rps_report_time(report, code, sizeof(code)));
+    end_line(&words);
+    say(&words, "%s", rps_report_packages(report, code, sizeof(code)));
     end_line(&words);
     if (report->phases)
         say_phases(&words, report);

@@ -123,10 +123,11 @@ void rps_report_run(struct rps_report *report);
 /* What the report begins with: lines of a sentence each; what they say of phases is read before, as
  * far as it can be (answer.c): RPS_FAILED without memory alone. Returns ret. */
 int rps_report_read_phases(struct rps_report *report, struct rps_error *err);
-/* Where its time went, as far as it was read (system.c): read it; sentences without the last full
+/* Where its time went, and what packages took, as far as it was read (system.c): read it; sentences without the last full
  * stop, or ""; the members that programs read. Errors: the store's. */
 int rps_report_read_system(struct rps_report *report, struct rps_error *err);
 char *rps_report_time(const struct rps_report *report, char *ret, size_t size);
+char *rps_report_packages(const struct rps_report *report, char *ret, size_t size);
 void rps_report_system(struct rps_report *report);
 
 char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANSWER_SIZE]);

@@ -65,14 +65,16 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
-/* For each figure 1: it is the CPU use, or what the words of some label name. */
+/* For each figure 1: it is the CPU use, energy, power, or what the words of some label name. */
 static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profile *profile)
 {
     uint8_t *ret = rps_arena_get(arena, profile->figure_count + 1, sizeof(*ret));
     size_t told[RPS_PROFILE_TOLD];
 
     for (size_t f = 0; f < profile->figure_count; f++)
-        ret[f] = strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0;
+        ret[f] = strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0 ||
+                 strcmp(profile->figure[f].name, "energy_j") == 0 ||
+                 strcmp(profile->figure[f].name, "power_w") == 0;
     for (int l = 0; l < profile->label_count; l++) {
         for (int i = 0, count = rps_profile_told(profile, l, told); i < count; i++)
             ret[told[i]] = 1;
@@ -126,7 +128,8 @@ static void put_figures(struct rps_block *block, const struct rps_profile *profi
                         const double *spread)
 {
     for (size_t f = 0; f < profile->figure_count; f++)
-        rps_put_figure(block, value[f], &interval[f])->deviation = spread ? spread[f] : NAN;
+        rps_put_figure(block, value[f], &interval[f])->deviation =
+            spread && !profile->figure[f].is_of_package ? spread[f] : NAN;
 }
 
 /* Put how long a phase or label is: of a table how many rows. */

@@ -2,6 +2,7 @@
  * Where the time of a run went, beside what was counted: on a CPU, waiting for one, asleep. Nothing
  * is said of what was not read.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -197,6 +198,26 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     return ret;
 }
 
+char *rps_report_packages(const struct rps_report *report, char *ret, size_t size)
+{
+    struct sentences to = {.text = ret, .size = size};
+
+    ret[0] = '\0';
+    for (int f = 0; f < RPS_PACKAGE_FIGURES; f++) {
+        const struct rps_package_figure_name *of = &rps_package_figures[f];
+        const double value = rps_run_system_package(&report->system, (enum rps_package_figure)f);
+        char number[RPS_TEXT_NUMBER_SIZE];
+
+        if (!isfinite(value))
+            continue;
+        rps_text_number(number, sizeof(number), value);
+        say(&to, "%s%c%s %s%s%s",
+            to.used > 0 ? ", " : "Packages: ", tolower((unsigned char)of->label[0]), of->label + 1,
+            number, strchr(number, ' ') ? "" : " ", of->unit);
+    }
+    return ret;
+}
+
 /* --- for programs ----------------------------------------------------------------------------- */
 
 static void put_mib(struct rps_block *block, double kib)
@@ -224,13 +245,16 @@ void rps_report_system(struct rps_report *report)
     struct rps_system_time time;
 
     if (system->length_s[RPS_SYSTEM_TREE] <= 0 && system->length_s[RPS_SYSTEM_MACHINE] <= 0 &&
-        system->length_s[RPS_SYSTEM_GROUP] <= 0)
+        system->length_s[RPS_SYSTEM_GROUP] <= 0 && system->length_s[RPS_SYSTEM_PACKAGE] <= 0)
         return;
     rps_tally_operands(&report->tally, report->plan, report->operand);
     time = time_of(report);
     block = rps_document_block(report->document, "system", columns,
                                sizeof(columns) / sizeof(columns[0]));
     block->is_object = 1;
+    for (int f = 0; f < RPS_PACKAGE_FIGURES; f++)
+        rps_block_column(
+            block, (struct rps_column){rps_package_figures[f].name, .kind = RPS_VALUE_NUMBER});
     rps_put_number(block, time.elapsed_s > 0 ? time.on_s : NAN);
     rps_put_number(block, time.elapsed_s > 0 ? time.wait_s : NAN);
     rps_put_number(block, time.elapsed_s > 0 ? time.asleep_s : NAN);
@@ -247,4 +271,6 @@ void rps_report_system(struct rps_report *report)
     rps_put_number(block, rps_run_system_mean(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT));
     rps_put_number(block, rps_run_system_stolen(system, report->run.cpu_count));
     rps_put_number(block, rps_run_system_throttled_s(system));
+    for (int f = 0; f < RPS_PACKAGE_FIGURES; f++)
+        rps_put_number(block, rps_run_system_package(system, (enum rps_package_figure)f));
 }

@@ -14,6 +14,7 @@
 static const uint32_t always[RPS_SYSTEM_SOURCES] = {
     [RPS_SYSTEM_TREE] = UINT32_C(1) << RPS_TREE_THREADS,
     [RPS_SYSTEM_MACHINE] = UINT32_C(1) << RPS_MACHINE_WAIT,
+    [RPS_SYSTEM_PACKAGE] = UINT32_C(1) << RPS_PACKAGE_COUNTERS,
 };
 
 static const struct sim_phase *phase_at(const struct sim_reader *reader)
@@ -86,8 +87,11 @@ static int64_t gauge(const struct sim_signals *signals, int source, int slot)
 /* From ns or bytes to us or KiB. */
 static uint64_t in_unit(int source, int slot, uint64_t amount)
 {
-    return strcmp(rps_system_signals[source][slot].unit, "us") == 0 ? amount / RPS_NS_PER_US
-                                                                    : amount / 1024;
+    const char *unit = rps_system_signals[source][slot].unit;
+
+    return strcmp(unit, "us") == 0    ? amount / RPS_NS_PER_US
+           : strcmp(unit, "KiB") == 0 ? amount / 1024
+                                      : amount;
 }
 
 static void take_reading(struct sim_reader *reader, int source, struct rps_system_reading *reading)
@@ -114,12 +118,15 @@ static int fails(const struct sim_reader *reader)
     return 0;
 }
 
-/* As on a real machine, all but the workload each second. */
+/* As on a real machine, all but the workload and packages each second. */
 static int is_due(const struct sim_reader *reader, int source, int64_t time_ns)
 {
-    return source == RPS_SYSTEM_TREE
-               ? rps_signal_pace_due(&reader->pace, time_ns)
-               : time_ns - reader->read_ns[source] >= RPS_NS_PER_S - reader->period_ns / 2;
+    const int64_t past_ns = time_ns - reader->read_ns[source];
+
+    if (source == RPS_SYSTEM_PACKAGE)
+        return past_ns >= reader->period_ns / 2;
+    return source == RPS_SYSTEM_TREE ? rps_signal_pace_due(&reader->pace, time_ns)
+                                     : past_ns >= RPS_NS_PER_S - reader->period_ns / 2;
 }
 
 static void reader_read(void *self, uint64_t period, int64_t time_ns, int64_t start_ns, int force,
@@ -195,8 +202,9 @@ int rps_signals_sim_open(struct sim_reader *reader, const struct sim_script *scr
     reader->reads[RPS_SYSTEM_TREE] = options->tree && script->named[RPS_SYSTEM_TREE];
     reader->reads[RPS_SYSTEM_MACHINE] = options->machine && script->named[RPS_SYSTEM_MACHINE];
     reader->reads[RPS_SYSTEM_GROUP] = options->tree && script->named[RPS_SYSTEM_GROUP];
+    reader->reads[RPS_SYSTEM_PACKAGE] = options->package && script->named[RPS_SYSTEM_PACKAGE];
     if (!reader->reads[RPS_SYSTEM_TREE] && !reader->reads[RPS_SYSTEM_MACHINE] &&
-        !reader->reads[RPS_SYSTEM_GROUP])
+        !reader->reads[RPS_SYSTEM_GROUP] && !reader->reads[RPS_SYSTEM_PACKAGE])
         return rps_error_set(err, RPS_FAILED, "the script says nothing of them");
     reader->period_ns = options->period_ns;
     rps_signal_pace_init(&reader->pace, options->period_ns, options->budget);

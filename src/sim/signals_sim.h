@@ -18,7 +18,7 @@ struct sim_reader {
     int64_t read_ns[RPS_SYSTEM_SOURCES]; /* when was read last, or counting began */
     size_t order;                        /* phase that now_ns is in, or at the end of */
     int64_t phase_ns;                    /* where it begins */
-    /* Of counters, ns or bytes: of the phases before, up to now, and as read last. */
+    /* Of counters, ns, bytes or uJ: of the phases before, up to now, and as read last. */
     uint64_t before[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];
     uint64_t total[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];
     uint64_t read[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];

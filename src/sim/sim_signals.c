@@ -1,6 +1,7 @@
 /* Words of a simulation script that say what system signals are. */
 #include "sim_signals.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "rpistat/parse.h"
@@ -54,6 +55,25 @@ static int set_reasons(struct sim_signals *signals, char *text, struct rps_error
     return 0;
 }
 
+/* "85J", a second; *ret is in uJ. */
+static int set_energy(const char *name, const char *text, uint64_t *ret, struct rps_error *err)
+{
+    size_t length = strlen(text);
+    char number[32];
+    double joules;
+
+    if (length < 2 || length >= sizeof(number) || text[length - 1] != 'J')
+        return rps_error_set(err, RPS_USAGE, "%s=%.40s: write it as 12.5J", name, text);
+    memcpy(number, text, length - 1);
+    number[length - 1] = '\0';
+    if (rps_parse_double(name, number, &joules, err) < 0)
+        return RPS_USAGE;
+    if (!(joules >= 0 && joules * 1e6 <= (double)SIM_PER_S_MAX))
+        return rps_error_set(err, RPS_USAGE, "%s=%s: at most 16000J a second", name, text);
+    *ret = (uint64_t)llround(joules * 1e6);
+    return 0;
+}
+
 /* The value of any other signal, by its unit. */
 static int set_amount(const struct rps_system_signal *signal, const char *text, uint64_t *ret,
                       struct rps_error *err)
@@ -66,6 +86,8 @@ static int set_amount(const struct rps_system_signal *signal, const char *text, 
         *ret = (uint64_t)ns;
         return rc;
     }
+    if (strcmp(signal->unit, "uJ") == 0)
+        return set_energy(signal->name, text, ret, err);
     if (strcmp(signal->unit, "KiB") != 0)
         return rps_parse_uint64(signal->name, text, 0, SIM_THREADS_MAX, ret, err);
     if ((rc = rps_parse_size(signal->name, text, ret, err)) < 0)
@@ -109,6 +131,8 @@ int rps_sim_signals_word(struct sim_signals *signals, uint32_t named[RPS_SYSTEM_
             if (strcmp(signal->name, name) != 0 || strncmp(name, "in_", 3) == 0)
                 continue;
             named[source] |= BIT(s);
+            if (source == RPS_SYSTEM_PACKAGE)
+                named[source] |= BIT(RPS_PACKAGE_COUNTERS);
             if (source == RPS_SYSTEM_TREE)
                 *tree |= BIT(RPS_TREE_THREADS) | (s == RPS_TREE_UNSEEN ? SCHEDULED : 0);
             rc = set_amount(signal, value, &signals->amount[source][s], err);

@@ -13,7 +13,7 @@
 #define SIM_PPM           1000000u
 #define SIM_THREADS_MAX   1000000u
 #define SIM_RUNNERS_MAX   256u                  /* threads that want a CPU at the same time */
-#define SIM_PER_S_MAX     UINT64_C(16000000000) /* bytes or ns a second: exact in 64 bits */
+#define SIM_PER_S_MAX     UINT64_C(16000000000) /* bytes, ns or uJ a second: exact in 64 bits */
 #define SIM_REASONS       (RPS_TREE_IN_OTHER - RPS_TREE_IN_IO + 1)
 #define SIM_THREADS_UNSET UINT32_MAX
 
@@ -25,7 +25,7 @@ struct sim_signals {
     uint32_t in[SIM_REASONS]; /* of them asleep, by reason; the others want a CPU */
     int rest;                 /* the reason that the others are asleep for, too; -1: none */
     uint32_t runners;         /* threads that want a CPU */
-    /* By source and slot. Of a gauge what is read; of a counter the ns or bytes a second of elapsed
+    /* By source and slot. Of a gauge what is read; of a counter the ns, bytes or uJ a second of elapsed
      * time. Those above have their own members. */
     uint64_t amount[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];
 };

@@ -128,7 +128,7 @@ MISTAKES = [
     ("-C 3-1 true", 2, "-C: CPUs 3-1 go backwards; write 1-3"),
     ("--pmu nosuch true", 2, "--pmu nosuch", "hardware, software"),
     ("--pmu '' true", 2, "--pmu"),
-    ("--signals most ./x", 2, "--signals", "off, tree, machine, all"),
+    ("--signals most ./x", 2, "--signals", "off, tree, machine, package, all"),
     ("--signals tree -a", 2, "whole CPUs have no tree", "--signals machine"),
     ("--signals tree -C 0 ./x", 2, "whole CPUs have no tree", "--signals machine"),
     (SIM + "--signals all", 1, "no system signals can be read: the script says nothing of them"),

@@ -1414,6 +1414,111 @@ static void test_old_limit(void **state)
     test.reader.close(test.reader.self);
 }
 
+/* --- packages --------------------------------------------------------------------------------- */
+
+/* A PMU of packages over the kernel's own event of that number: 0 is the time of a CPU, and 9 never
+ * counts. */
+static void write_package(const char *pmu, const char *event, int number, const char *scale,
+                          const char *unit)
+{
+    write_file("1\n", "sys/bus/event_source/devices/%s/type", pmu);
+    write_file("0\n", "sys/bus/event_source/devices/%s/cpumask", pmu);
+    write_file("config:0-63\n", "sys/bus/event_source/devices/%s/format/event", pmu);
+    write_file(number == 0 ? "event=0\n" : "event=9\n", "sys/bus/event_source/devices/%s/events/%s",
+               pmu, event);
+    write_file(scale, "sys/bus/event_source/devices/%s/events/%s.scale", pmu, event);
+    write_file(unit, "sys/bus/event_source/devices/%s/events/%s.unit", pmu, event);
+}
+
+/* 1: opened, on CPU 0; 0: there is nothing. */
+static int open_packages(struct test *test, struct rps_system_state *ret, int machine)
+{
+    static const int cpu = 0;
+    const struct rps_system_options options = {
+        .machine = machine, .package = 1, .period_ns = PERIOD_NS, .budget = 1000};
+    const struct rps_target target = {.kind = RPS_TARGET_CPUS, .cpu = &cpu, .cpu_count = 1};
+    struct rps_error err = {""};
+
+    memset(test, 0, sizeof(*test));
+    if (rps_signals_open(root, &options, &target, &test->reader, &err) < 0) {
+        assert_string_equal(err.message,
+                            "no PMU of this machine tells what packages take, see rpistat events");
+        return 0;
+    }
+    test->time_ns = rps_clock_monotonic_ns();
+    test->reader.resume(test->reader.self, test->time_ns);
+    test->reader.state(test->reader.self, RPS_SYSTEM_PACKAGE, ret);
+    if (strncmp(ret->reason[RPS_PACKAGE_ENERGY], "not permitted", 13) == 0) {
+        test->reader.close(test->reader.self);
+        skip();
+    }
+    return 1;
+}
+
+/* A sum has all of its parts, or is none; what counts nothing says 0, and what is not there nothing. */
+static void test_packages(void **state)
+{
+    struct rps_system_state can;
+    const struct rps_system_reading *reading;
+    struct test test;
+
+    (void)state;
+    write_package("power", "energy-pkg", 0, "1e-9\n", "Joules\n");
+    write_package("power", "energy-ram", 9, "2.3283064365386962890625e-10\n", "Joules\n");
+    write_package("uncore_imc_0", "cas_count_read", 0, "6.103515625e-5\n", "MiB\n");
+    write_package("uncore_imc_0", "cas_count_write", 0, "6.103515625e-5\n", "MiB\n");
+    write_package("uncore_imc_1", "cas_count_read", 9, "6.103515625e-5\n", "MiB\n");
+    write_package("uncore_imc_1", "cas_count_write", 9, "1\n", "KiB\n");
+    assert_int_equal(open_packages(&test, &can, 0), 1);
+    assert_int_equal(can.supported, 1 << RPS_PACKAGE_ENERGY | 1 << RPS_PACKAGE_ENERGY_RAM |
+                                        1 << RPS_PACKAGE_READ | 1 << RPS_PACKAGE_COUNTERS);
+    assert_string_equal(can.reason[RPS_PACKAGE_WRITTEN],
+                        "uncore_imc_1/cas_count_write/ has not the unit MiB");
+    assert_string_equal(can.reason[RPS_PACKAGE_FREQUENCY], "no PMU here counts it");
+    assert_string_equal(can.reason[RPS_PACKAGE_ENERGY], "");
+    for (int i = 0; i < 3; i++) {
+        reading = read_next(&test);
+        assert_int_equal(reading->source, RPS_SYSTEM_PACKAGE);
+        assert_int_equal(reading->valid, can.supported);
+        assert_true(reading->length_us >= 0);
+        assert_true(reading->value[RPS_PACKAGE_ENERGY] >= 0);
+        assert_int_equal(reading->value[RPS_PACKAGE_ENERGY_RAM], 0);
+        assert_int_equal(reading->value[RPS_PACKAGE_COUNTERS], 4);
+        while (sum_of(&test, RPS_PACKAGE_READ) == 0) /* 64 bytes a ns come sooner or later */
+            read_next(&test);
+    }
+    test.reader.close(test.reader.self);
+}
+
+/* Nothing of what is not there; where the machine is read as well, that goes on. */
+static void test_no_packages(void **state)
+{
+    struct rps_system_state can;
+    struct test test;
+
+    (void)state;
+    write_machine(1, 0, "sda");
+    assert_int_equal(open_packages(&test, &can, 0), 0);
+    assert_int_equal(open_packages(&test, &can, 1), 1);
+    assert_int_equal(can.supported, 0);
+    assert_string_equal(can.reason[RPS_PACKAGE_ENERGY], "no PMU here counts it");
+    read_period(&test, 1, 1);
+    assert_int_equal(test.reader.state(test.reader.self, RPS_SYSTEM_PACKAGE, &can), 1);
+    for (int i = 0; i < test.count; i++)
+        assert_int_not_equal(test.reading[i].source, RPS_SYSTEM_PACKAGE);
+    test.reader.close(test.reader.self);
+}
+
+static void test_frequency(void **state)
+{
+    static const double half[] = {1e9, 1.5e9, 4e9}, none[] = {0, 0, 2e9};
+
+    (void)state;
+    assert_int_equal(rps_signal_mhz(half, 2e9), 3000); /* 1.5 times the nominal 2 GHz */
+    assert_int_equal(rps_signal_mhz(none, 1e9), -1);   /* they never ran */
+    assert_int_equal(rps_signal_mhz(half, 0), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1437,6 +1542,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_machine, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_delay, make_root, remove_root),
         cmocka_unit_test(test_real_machine),
+        cmocka_unit_test_setup_teardown(test_packages, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_no_packages, make_root, remove_root),
+        cmocka_unit_test(test_frequency),
         cmocka_unit_test_setup_teardown(test_group, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_limit, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_limit_above, make_root, remove_root),

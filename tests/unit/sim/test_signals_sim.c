@@ -5,7 +5,7 @@
 #include "sim/sim_script.h"
 
 static const struct rps_system_options all = {
-    .tree = 1, .machine = 1, .period_ns = 100 * MS, .budget = 0.001};
+    .tree = 1, .machine = 1, .package = 1, .period_ns = 100 * MS, .budget = 0.001};
 static const struct test_options read_all = {.signals = &all, .events = {"instructions,branches"}};
 
 #define TREE(run, i, slot) ((run).reading[i].value[RPS_TREE_##slot])
@@ -102,6 +102,34 @@ static void test_threads(void **state)
     }
     assert_int_equal(TREE(run, 5, IN_CHILD), 2);
     assert_int_equal(TREE(run, 5, THREADS), 2);
+    test_run_free(&run);
+}
+
+/* Packages: each period, in whole uJ and KiB that add up to the whole. */
+static void test_packages(void **state)
+{
+    struct test_run run;
+
+    (void)state;
+    test_simulate(
+        &run,
+        "phase a 300ms p_energy=0.000010J p_energy_ram=12.5J p_read=10000 p_frequency=3100\n"
+        "sleep 200ms p_energy=85J\n",
+        &read_all);
+    assert_int_equal(run.reading_count, 5);
+    for (int i = 0; i < 5; i++) {
+        const struct rps_system_reading *reading = reading_of(&run, RPS_SYSTEM_PACKAGE, i);
+
+        assert_int_equal(reading->length_us, 100000);
+        assert_int_equal(reading->value[RPS_PACKAGE_ENERGY], i < 3 ? 1 : 8500000);
+        assert_int_equal(reading->value[RPS_PACKAGE_ENERGY_RAM], i < 3 ? 1250000 : 0);
+        assert_int_equal(reading->value[RPS_PACKAGE_READ], i == 1 || i == 2);
+        assert_int_equal(reading->value[RPS_PACKAGE_FREQUENCY], i < 3 ? 3100 : 0);
+        assert_int_equal(reading->valid, 1 << RPS_PACKAGE_ENERGY | 1 << RPS_PACKAGE_ENERGY_RAM |
+                                             1 << RPS_PACKAGE_READ | 1 << RPS_PACKAGE_FREQUENCY |
+                                             1 << RPS_PACKAGE_COUNTERS);
+    }
+    assert_int_equal(total(&run, RPS_SYSTEM_PACKAGE, RPS_PACKAGE_ENERGY), 17000003);
     test_run_free(&run);
 }
 
@@ -308,6 +336,11 @@ static void test_wrong(void **state)
         {"phase a 1s threads=257", "at most 256 threads run at the same time: in= says what the "
                                    "others sleep in"},
         {"phase a 1s read=15G", "read=15G: at most 14G a second"},
+        {"phase a 1s p_energy=85", "p_energy=85: write it as 12.5J"},
+        {"phase a 1s p_energy=J", "p_energy=J: write it as 12.5J"},
+        {"phase a 1s p_energy=-1J", "p_energy=-1J: at most 16000J a second"},
+        {"phase a 1s p_energy_ram=16001J", "p_energy_ram=16001J: at most 16000J a second"},
+        {"phase a 1s p_energy=manyJ", "p_energy many: not a number; write one like 0.25"},
         {"phase a 1s unseen=17s", "unseen 17s: must be between 0s and 16s"},
         {"phase a 1s wait=101%", "wait must lie between 0% and 100%"},
         {"phase a 1s in_lock=3", "'in_lock' is no event of the ARM1176"},
@@ -334,11 +367,12 @@ static void test_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits),  cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_count),  cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_delay),  cmocka_unit_test(test_fails),
-        cmocka_unit_test(test_factor), cmocka_unit_test(test_counters),
-        cmocka_unit_test(test_state),  cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_waits),    cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_packages), cmocka_unit_test(test_count),
+        cmocka_unit_test(test_sums),     cmocka_unit_test(test_delay),
+        cmocka_unit_test(test_fails),    cmocka_unit_test(test_factor),
+        cmocka_unit_test(test_counters), cmocka_unit_test(test_state),
+        cmocka_unit_test(test_wrong),
     };
 
     return cmocka_run_group_tests_name("signals_sim", tests, NULL, NULL);

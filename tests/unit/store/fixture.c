@@ -301,18 +301,21 @@ void fixture_system(struct rps_writer *writer, uint64_t n)
     struct rps_system_state machine = {
         RPS_SYSTEM_MACHINE, ((1u << RPS_MACHINE_SLOTS) - 1) & ~(1u << RPS_MACHINE_STEAL), {""}};
     struct rps_system_state group = {RPS_SYSTEM_GROUP, (1u << RPS_GROUP_SLOTS) - 1, {""}};
+    struct rps_system_state package = {RPS_SYSTEM_PACKAGE, (1u << RPS_PACKAGE_SLOTS) - 1, {""}};
 
     if (n == 0) {
         snprintf(machine.reason[RPS_MACHINE_STEAL], sizeof(machine.reason[0]), "no hypervisor");
         rps_writer_system_state(writer, &tree);
         rps_writer_system_state(writer, &machine);
         rps_writer_system_state(writer, &group);
+        rps_writer_system_state(writer, &package);
     }
     read_source(writer, RPS_SYSTEM_TREE, n, 1,
                 n % 5 == 4 ? tree.supported : tree.supported & ~(1u << RPS_TREE_RSS));
     if (n % 10 == 9) {
         read_source(writer, RPS_SYSTEM_MACHINE, n, 10, machine.supported);
         read_source(writer, RPS_SYSTEM_GROUP, n, 10, group.supported);
+        read_source(writer, RPS_SYSTEM_PACKAGE, n, 10, package.supported);
     }
 }
 

@@ -240,7 +240,7 @@ static void values_are_seen_in_the_view(void **state)
 
     sound_store(path, 1, 100, 0);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM signal_value"),
-                     14 * 100 + 20 + 10 * 10 + 4 * 10);
+                     14 * 100 + 20 + 10 * 10 + 4 * 10 + 6 * 10);
     assert_int_equal(fixture_number(path,
                                     "SELECT count(*) FROM signal_value JOIN reading AS r USING"
                                     " (run_id, period) WHERE r.source = 0 AND ((name = 'rss'"

@@ -1,0 +1,100 @@
+/* Events of whole packages: what sysfs says of them beside their encoding. */
+#include "rpistat/package.h"
+
+#include "resolve.h"
+
+#include "rpistat/parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEVICES "bus/event_source/devices"
+
+/* A file of the search's last PMU; 0, or why it cannot be read. */
+static int read_file(const struct rps_package_search *search, const char *name,
+                     char ret[RPS_RESOLVE_VALUE_SIZE])
+{
+    char folder[RPS_SPEC_SIZE + sizeof(DEVICES)], path[RPS_RESOLVE_PATH_SIZE];
+
+    snprintf(folder, sizeof(folder), DEVICES "/%s", search->last);
+    return rps_resolve_path(path, search->sys, folder, name) ? rps_resolve_read_line(path, ret)
+                                                             : ENAMETOOLONG;
+}
+
+static int read_event_file(const struct rps_package_search *search, const char *ending,
+                           char ret[RPS_RESOLVE_VALUE_SIZE])
+{
+    char name[RPS_SPEC_SIZE];
+
+    snprintf(name, sizeof(name), "events/%.150s%s", search->name, ending);
+    return read_file(search, name, ret);
+}
+
+/* One number of a list of CPUs, and *text behind it. */
+static bool scan_cpu(const char **text, int *ret)
+{
+    int digits = 0;
+
+    for (*ret = 0; **text >= '0' && **text <= '9' && digits < 6; (*text)++, digits++)
+        *ret = *ret * 10 + (**text - '0');
+    return digits > 0;
+}
+
+/* "0,18", "0-1": false for what is no such list, or has none, or too many. */
+static bool parse_cpus(const char *text, struct rps_package_event *ret)
+{
+    for (ret->cpu_count = 0;; text++) {
+        int first, last;
+
+        if (!scan_cpu(&text, &first))
+            return false;
+        last = first;
+        if (*text == '-' && (text++, !scan_cpu(&text, &last)))
+            return false;
+        for (; first <= last; first++) {
+            if (ret->cpu_count == RPS_PACKAGE_CPUS_MAX)
+                return false;
+            ret->cpu[ret->cpu_count++] = first;
+        }
+        if (*text != ',')
+            return *text == '\0' && ret->cpu_count > 0;
+    }
+}
+
+static int read_meaning(const struct rps_package_search *search, struct rps_package_event *ret,
+                        struct rps_error *err)
+{
+    char line[RPS_RESOLVE_VALUE_SIZE];
+
+    if (read_file(search, "cpumask", line) != 0 || !parse_cpus(line, ret))
+        return rps_error_set(err, RPS_FAILED, "PMU %.30s has no cpumask that says where",
+                             search->last);
+    if (read_event_file(search, ".unit", line) != 0 || strcmp(line, search->unit) != 0)
+        return rps_error_set(err, RPS_FAILED, "%.30s/%.20s/ has not the unit %.10s", search->last,
+                             search->name, search->unit);
+    if (read_event_file(search, ".scale", line) != 0 ||
+        rps_parse_double("scale", line, &ret->scale, NULL) < 0 || !(ret->scale > 0))
+        return rps_error_set(err, RPS_FAILED, "%.30s/%.20s/ has no scale", search->last,
+                             search->name);
+    return 1;
+}
+
+int rps_package_next(struct rps_package_search *search, struct rps_package_event *ret,
+                     struct rps_error *err)
+{
+    char line[RPS_RESOLVE_VALUE_SIZE], text[RPS_SPEC_SIZE];
+    int result;
+
+    do {
+        if (rps_resolve_next_pmu(search->sys, search->pmu, search->last) != 0)
+            return 0;
+    } while (read_event_file(search, "", line) != 0);
+    memset(ret, 0, sizeof(*ret));
+    snprintf(text, sizeof(text), "%.100s/%.60s/", search->last, search->name);
+    strcpy(ret->event.spec, text);
+    result = rps_resolve_pmu(&ret->event, text, search->sys, true, err);
+    if (result == 0 && ret->event.state != RPS_EVENT_MEASURED)
+        result = rps_error_set(err, RPS_FAILED, "%.79s", ret->event.reason);
+    return result < 0 ? RPS_FAILED : read_meaning(search, ret, err);
+}
