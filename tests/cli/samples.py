@@ -577,7 +577,7 @@ def check_own_time():
         assert 0.6 * own < during + after < 1.2 * own, (own, during, after)
         run = json.loads(program.call("runs", "-i", "s.data", "--format", "json", cwd=folder.path).stdout)["runs"][0]
         near(run["recorder_after_s"], after, 0.001, "recorder_after_s")
-        line = "Recorder's CPU time:      %.3f s while recording (" % during
+        line = "Recorder's CPU time:      %.3f s while recording, " % during
         for text in (folder.read("s.txt").decode(), program.call("report", "-i", "s.data", cwd=folder.path).stdout):
             assert line in text and " s afterwards (names, report)\n" in text, text
 

@@ -559,7 +559,7 @@ static void test_remarks(void **state)
     add_periods(fixture, QUIET, 40, 1, NULL);
     end_run();
     must_compare(&whole_only, &comparison);
-    needs_remark(&comparison, "in the same way: mispredict_ratio, branch_miss.");
+    needs_remark(&comparison, "in the same way: Mispredict ratio, Mispredicted BR.");
     needs_remark(&comparison, "Other machines: pi (ARMv6-compatible processor rev 7 (v6l)) of run "
                               "1, pi4 (ARMv6");
     needs_remark(&comparison, "Other kernels: Linux 3.6.11+ of run 1, Linux 6.1 of run 2 (new).");

@@ -286,7 +286,7 @@ static void the_run_is_deleted(void **state)
     assert_int_equal(fixture_number(recording.saved, "SELECT count(*) FROM run"), 1);
     assert_int_equal(fixture_number(recording.saved, "SELECT sum(periods) FROM event_set"), 898);
     assert_int_equal(fixture_number(recording.saved, "SELECT count(*) FROM signal"),
-                     RPS_TREE_SLOTS + RPS_MACHINE_SLOTS + RPS_GROUP_SLOTS);
+                     RPS_TREE_SLOTS + RPS_MACHINE_SLOTS + RPS_GROUP_SLOTS + RPS_PACKAGE_SLOTS);
     assert_int_equal(fixture_number(recording.saved, "SELECT readings FROM signal"
                                                      " WHERE name = 'wait'"),
                      1);
