@@ -102,9 +102,13 @@ static void add_row(struct steps *steps, const struct rps_system_row *row)
  * a reading late: a short step at the end is part of the one before. */
 static void join_last(struct steps *steps)
 {
-    struct step *last = steps->step + steps->count - 1, *before = last - 1;
+    struct step *last, *before;
 
-    if (steps->count < 2 || last->to - last->from >= before->to - before->from)
+    if (steps->count < 2)
+        return;
+    last = steps->step + steps->count - 1;
+    before = last - 1;
+    if (last->to - last->from >= before->to - before->from)
         return;
     rps_run_system_join(&before->system, &last->system);
     before->to = last->to;

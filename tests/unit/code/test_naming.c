@@ -490,8 +490,7 @@ static void test_keeps_names(void **state)
     (void)state;
     make_code(&code, RPS_MODULE_KERNEL, "[kernel]", "", addresses, 3);
     code.location_count = 4;
-    code.location = calloc(4, sizeof(*code.location));
-    assert_non_null(code.location);
+    code.location = rps_arena_get(arena, 4, sizeof(*code.location));
     code.location[0] = (struct rps_location){0, 0, "inlined", "a.c", 3, RPS_LOCATION_DEBUG};
     code.location[1] = (struct rps_location){0, 1, "known", "b.c", 4, RPS_LOCATION_DEBUG};
     code.location[2] = (struct rps_location){2, 0, "stripped", "", 0, RPS_LOCATION_NONE};
@@ -524,8 +523,7 @@ static void test_without_file(void **state)
     expect(&code, 2, RPS_LOCATION_NONE, "its module is not known");
     make_code(&code, RPS_MODULE_SIMULATED, "simulated", "", addresses, 2);
     code.location_count = 1;
-    code.location = calloc(1, sizeof(*code.location));
-    assert_non_null(code.location);
+    code.location = rps_arena_get(arena, 1, sizeof(*code.location));
     code.location[0] = (struct rps_location){0, 0, "solve", "three.c", 12, RPS_LOCATION_MAP};
     name_code(&code, NULL);
     assert_string_equal(location_of(&code, 0, 0)->function, "solve");
