@@ -472,16 +472,16 @@ static void a_copy_that_grows(void **state)
     expect_merge(b, forged, NULL, "present 1 -> 2; ");
 }
 
-/* A leaf in the middle of `period`, whose root leads to all of them (SQLite's file format: an interior
+/* A leaf of `period`, that of a cell, whose root leads to all of them (SQLite's file format: an interior
  * page has its number of cells at 3, where they are from 12 on, and each begins with a page). */
-static unsigned char *leaf_of_periods(const char *path, unsigned char *data)
+static unsigned char *leaf_of_periods(const char *path, unsigned char *data, int part)
 {
     int64_t root = fixture_number(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'period'");
     const unsigned char *page = data + (root - 1) * 4096;
-    int middle = (page[3] << 8 | page[4]) / 2, at;
+    int cell = (page[3] << 8 | page[4]) * part / 8, at;
 
     assert_in_range(page[0], 2, 5);
-    at = page[12 + 2 * middle] << 8 | page[13 + 2 * middle];
+    at = page[12 + 2 * cell] << 8 | page[13 + 2 * cell];
     return data + ((page[at + 2] << 8 | page[at + 3]) - 1) * 4096;
 }
 
@@ -491,17 +491,19 @@ static void a_repaired_copy(void **state)
     const char *repaired = fixture_path(state, "repaired");
     struct findings findings;
     size_t size;
-    unsigned char *data, *leaf;
+    unsigned char *data, *leaf[8];
 
     sound_store(a, 1, 3000, 0);
     expect_merge(b, a, NULL, "added 1 -> 1; ");
     sound_repair(&findings, a, repaired); /* nothing was lost */
     expect_merge(b, repaired, NULL, "present 1 -> 1; ");
     data = sound_read(a, &size);
-    leaf = leaf_of_periods(a, data); /* which else is hurt by chance alone */
+    for (int part = 2; part <= 6; part++)
+        leaf[part] = leaf_of_periods(a, data, part);
     for (size_t at = 80 * 1024; at + 4096 < size; at += 80 * 1024)
         memset(data + at, 0, 4096);
-    memset(leaf, 0, 4096);
+    for (int part = 2; part <= 6; part++) /* which else are hurt by chance alone */
+        memset(leaf[part], 0, 4096);
     sound_write(a, data, size);
     free(data);
     sound_repair(&findings, a, repaired);
