@@ -472,17 +472,25 @@ static void a_copy_that_grows(void **state)
     expect_merge(b, forged, NULL, "present 1 -> 2; ");
 }
 
-/* A leaf of `period`, that of a cell, whose root leads to all of them (SQLite's file format: an interior
- * page has its number of cells at 3, where they are from 12 on, and each begins with a page). */
-static unsigned char *leaf_of_periods(const char *path, unsigned char *data, int part)
+/* SQLite's file format: of a page of a table without numbers of rows, PAGE_INNER or PAGE_LEAF. One of
+ * the first kind has its number of cells at 3, where they are from 12 on, and each begins with a page. */
+enum { PAGE_SIZE = 4096, PAGE_INNER = 2, PAGE_LEAF = 10 };
+
+/* A leaf in the middle of `period`. */
+static unsigned char *leaf_of_periods(const char *path, unsigned char *data)
 {
     int64_t root = fixture_number(path, "SELECT rootpage FROM sqlite_schema WHERE name = 'period'");
-    const unsigned char *page = data + (root - 1) * 4096;
-    int cell = (page[3] << 8 | page[4]) * part / 8, at;
+    unsigned char *page = data + (root - 1) * PAGE_SIZE;
 
-    assert_in_range(page[0], 2, 5);
-    at = page[12 + 2 * cell] << 8 | page[13 + 2 * cell];
-    return data + ((page[at + 2] << 8 | page[at + 3]) - 1) * 4096;
+    assert_int_equal(page[0], PAGE_INNER);
+    while (page[0] == PAGE_INNER) {
+        int middle = (page[3] << 8 | page[4]) / 2;
+        int at = page[12 + 2 * middle] << 8 | page[13 + 2 * middle];
+
+        page = data + ((page[at + 2] << 8 | page[at + 3]) - 1) * PAGE_SIZE;
+    }
+    assert_int_equal(page[0], PAGE_LEAF);
+    return page;
 }
 
 static void a_repaired_copy(void **state)
@@ -491,19 +499,18 @@ static void a_repaired_copy(void **state)
     const char *repaired = fixture_path(state, "repaired");
     struct findings findings;
     size_t size;
-    unsigned char *data, *leaf[8];
+    unsigned char *data, *leaf;
 
     sound_store(a, 1, 3000, 0);
     expect_merge(b, a, NULL, "added 1 -> 1; ");
     sound_repair(&findings, a, repaired); /* nothing was lost */
     expect_merge(b, repaired, NULL, "present 1 -> 1; ");
     data = sound_read(a, &size);
-    for (int part = 2; part <= 6; part++)
-        leaf[part] = leaf_of_periods(a, data, part);
-    for (size_t at = 80 * 1024; at + 4096 < size; at += 80 * 1024)
-        memset(data + at, 0, 4096);
-    for (int part = 2; part <= 6; part++) /* which else are hurt by chance alone */
-        memset(leaf[part], 0, 4096);
+    leaf = leaf_of_periods(a, data);
+    /* what else is hurt is chance, but a page above leaves: all of a table may be below it */
+    for (size_t at = 20 * PAGE_SIZE; at + PAGE_SIZE < size; at += 20 * PAGE_SIZE)
+        memset(data + at, 0, data[at] == PAGE_INNER ? 0 : PAGE_SIZE);
+    memset(leaf, 0, PAGE_SIZE);
     sound_write(a, data, size);
     free(data);
     sound_repair(&findings, a, repaired);
