@@ -36,4 +36,8 @@ int rps_parse_time_ns(const char *what, const char *text, int64_t min_ns, int64_
  * allowed behind). */
 int rps_parse_size(const char *what, const char *text, uint64_t *ret_bytes, struct rps_error *err);
 
+/* A list of CPUs, as in "0-3,8", each once; *ret is a new array for free(). */
+int rps_parse_cpus(const char *what, const char *text, int **ret, int *ret_count,
+                   struct rps_error *err);
+
 #endif

@@ -81,8 +81,8 @@ struct rps_profile {
 /*
  * The profile of a run's phases (as of rps_run_phases_get or _detect), walking its periods once.
  * The figures are the metrics of its plan, and CPU use; each is the metric over the stretch, a
- * ratio of sums; and what packages took, as far as that was read. CPUs of a recording by CPU are added up. Periods outside [from_ns, to_ns) are left
- * out. Errors: the store's.
+ * ratio of sums; and what packages took, as far as that was read. CPUs of a recording by CPU are
+ * added up. Periods outside [from_ns, to_ns) are left out. Errors: the store's.
  */
 int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                     int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,

@@ -56,9 +56,9 @@ struct rps_shares {
         *share; /* most of self first, then total, then by name; none without samples */
 };
 
-/* Shares of samples: samples[i] is how often stack i of the code was seen (or task
- * i: PROCESS and THREAD), as long as the code's stack_count (task_count). What is found, here and
- * below, lies in the arena and borrows the code's texts. */
+/* Shares of samples: samples[i] is how often stack i of the code was seen (or task i: PROCESS and
+ * THREAD), as long as the code's stack_count (task_count). What is found, here and below, lies in the
+ * arena and borrows the code's texts. */
 struct rps_shares rps_shares_find(struct rps_arena *arena, const struct rps_code *code,
                                   const uint64_t *samples, enum rps_shares_by by);
 

@@ -432,3 +432,55 @@ int rps_parse_size(const char *what, const char *text, uint64_t *ret_bytes, stru
     *ret_bytes = value;
     return 0;
 }
+
+/* --- lists of CPUs ---------------------------------------------------------------------------- */
+
+#define CPU_MAX 65535
+
+/* The numbers of one item, "8" or "0-3". */
+static int parse_cpus_item(const char *what, char *item, uint64_t *ret_first, uint64_t *ret_last,
+                           struct rps_error *err)
+{
+    char *dash = strchr(item, '-');
+    int rc;
+
+    if (dash)
+        *dash = '\0';
+    if ((rc = rps_parse_uint64(what, item, 0, CPU_MAX, ret_first, err)) < 0)
+        return rc;
+    *ret_last = *ret_first;
+    if (dash && (rc = rps_parse_uint64(what, dash + 1, 0, CPU_MAX, ret_last, err)) < 0)
+        return rc;
+    if (*ret_last < *ret_first)
+        return rps_error_set(err, RPS_USAGE, "%s: CPUs %s-%s go backwards; write %s-%s", what, item,
+                             dash + 1, dash + 1, item);
+    return 0;
+}
+
+int rps_parse_cpus(const char *what, const char *text, int **ret, int *ret_count,
+                   struct rps_error *err)
+{
+    char *copy = strdup(text), *rest = copy, *item;
+    int *list = malloc((CPU_MAX + 1) * sizeof(*list)), count = 0;
+    int rc = copy && list ? 0 : rps_error_memory(err);
+    uint8_t known[CPU_MAX + 1] = {0};
+
+    while (rc == 0 && (item = strsep(&rest, ","))) {
+        uint64_t first = 0, last = 0;
+
+        rc = parse_cpus_item(what, item, &first, &last, err);
+        for (uint64_t cpu = first; rc == 0 && cpu <= last; cpu++) {
+            if (!known[cpu])
+                list[count++] = (int)cpu;
+            known[cpu] = 1;
+        }
+    }
+    free(copy);
+    if (rc < 0) {
+        free(list);
+        return rc;
+    }
+    *ret = list;
+    *ret_count = count;
+    return 0;
+}

@@ -1,15 +1,9 @@
-/* Lists of CPUs, and the option --cpu of the reading commands. */
+/* The option --cpu of the reading commands. */
 #ifndef RPISTAT_CLI_CPUS_H
 #define RPISTAT_CLI_CPUS_H
 
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
-
-/*
- * Parse a list of CPUs ("0-3,8"); *ret is a new array for free(). RPS_USAGE quotes the list.
- */
-int rps_cpus_parse_list(const char *what, const char *text, int **ret, int *ret_count,
-                        struct rps_error *err);
 
 /*
  * Parse "each", "sum", a list of CPUs as in "0-3,8", or both as in "sum,0-3". *ret_list is a new

@@ -41,7 +41,7 @@ static int online_cpus(int **ret, int *ret_count, struct rps_error *err)
     if (file)
         fclose(file);
     text[strcspn(text, "\n")] = '\0';
-    return rps_cpus_parse_list(ONLINE_CPUS, text, ret, ret_count, err);
+    return rps_parse_cpus(ONLINE_CPUS, text, ret, ret_count, err);
 }
 
 /* Every CPU of the user's list must be online. */
@@ -71,7 +71,7 @@ static int open_cpus(const struct rps_record_settings *settings, struct rps_reco
 
     if (!settings->cpus)
         return online_cpus(&t->cpu, &t->target.cpu_count, err);
-    rc = rps_cpus_parse_list("-C", settings->cpus, &t->cpu, &t->target.cpu_count, err);
+    rc = rps_parse_cpus("-C", settings->cpus, &t->cpu, &t->target.cpu_count, err);
     if (rc == 0)
         rc = check_online(settings->cpus, t->cpu, t->target.cpu_count, err);
     return rc;

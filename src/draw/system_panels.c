@@ -1,6 +1,7 @@
 /*
  * The panels of system signals: what threads did, stacked; resident memory, and of packages power,
- * memory traffic and frequency, with their lowest and highest. Threads that wait for timers or children are left out: hundreds that idle would hide all.
+ * memory traffic and frequency, with their lowest and highest. Threads that wait for timers or
+ * children are left out: hundreds that idle would hide all.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define DEVICES "bus/event_source/devices"
@@ -31,35 +32,20 @@ static int read_event_file(const struct rps_package_search *search, const char *
     return read_file(search, name, ret);
 }
 
-/* One number of a list of CPUs, and *text behind it. */
-static bool scan_cpu(const char **text, int *ret)
+/* On which CPUs: 0, or RPS_FAILED for what is no list, or too long a one. */
+static int read_cpus(const struct rps_package_search *search, struct rps_package_event *ret)
 {
-    int digits = 0;
+    char line[RPS_RESOLVE_VALUE_SIZE];
+    int *cpu = NULL, result = RPS_FAILED;
 
-    for (*ret = 0; **text >= '0' && **text <= '9' && digits < 6; (*text)++, digits++)
-        *ret = *ret * 10 + (**text - '0');
-    return digits > 0;
-}
-
-/* "0,18", "0-1": false for what is no such list, or has none, or too many. */
-static bool parse_cpus(const char *text, struct rps_package_event *ret)
-{
-    for (ret->cpu_count = 0;; text++) {
-        int first, last;
-
-        if (!scan_cpu(&text, &first))
-            return false;
-        last = first;
-        if (*text == '-' && (text++, !scan_cpu(&text, &last)))
-            return false;
-        for (; first <= last; first++) {
-            if (ret->cpu_count == RPS_PACKAGE_CPUS_MAX)
-                return false;
-            ret->cpu[ret->cpu_count++] = first;
-        }
-        if (*text != ',')
-            return *text == '\0' && ret->cpu_count > 0;
+    if (read_file(search, "cpumask", line) == 0 &&
+        rps_parse_cpus("cpumask", line, &cpu, &ret->cpu_count, NULL) == 0 &&
+        ret->cpu_count <= RPS_PACKAGE_CPUS_MAX) {
+        memcpy(ret->cpu, cpu, (size_t)ret->cpu_count * sizeof(*cpu));
+        result = 0;
     }
+    free(cpu);
+    return result;
 }
 
 static int read_meaning(const struct rps_package_search *search, struct rps_package_event *ret,
@@ -67,7 +53,7 @@ static int read_meaning(const struct rps_package_search *search, struct rps_pack
 {
     char line[RPS_RESOLVE_VALUE_SIZE];
 
-    if (read_file(search, "cpumask", line) != 0 || !parse_cpus(line, ret))
+    if (read_cpus(search, ret) < 0)
         return rps_error_set(err, RPS_FAILED, "PMU %.30s has no cpumask that says where",
                              search->last);
     if (read_event_file(search, ".unit", line) != 0 || strcmp(line, search->unit) != 0)

@@ -1,10 +1,11 @@
 /*
  * System signals, from /proc: when they are read, and what that may cost.
  *
- * The workload and packages are read each period, the machine and a control group once a second. Where reading the workload, or
- * packages, takes more than its part of a CPU it is read each so many periods; where one reading of the workload would make the loop late
- * it happens on a thread of its own, and is handed over at the end of the next period. What is heard
- * of threads meanwhile waits until then.
+ * The workload and packages are read each period, the machine and a control group once a second.
+ * Where reading the workload, or packages, takes more than its part of a CPU it is read each so many
+ * periods; where one reading of the workload would make the loop late it happens on a thread of its
+ * own, and is handed over at the end of the next period. What is heard of threads meanwhile waits
+ * until then.
  */
 #include "signals_proc.h"
 

@@ -186,13 +186,8 @@ static void evaluate_packages(struct work *work, struct rps_arena *arena)
     struct rps_profile *profile = &work->profile;
     const size_t figures = profile->figure_count, labels = (size_t)profile->label_count;
     const size_t parts = profile->loops.part_count;
-    struct rps_run_system *sum;
-    double *rest;
-
-    if (figures == work->tallied)
-        return;
-    sum = rps_arena_get(arena, labels + parts + 1, sizeof(*sum));
-    rest = rps_arena_get(arena, figures, sizeof(*rest));
+    struct rps_run_system *sum = rps_arena_get(arena, labels + 1 + parts + 1, sizeof(*sum));
+    double *rest = rps_arena_get(arena, figures, sizeof(*rest));
     for (size_t i = 0; i < work->phases->count; i++) {
         const struct rps_run_system *of = &work->packages[i];
         const int label = work->phases->phase[i].label;
@@ -201,20 +196,22 @@ static void evaluate_packages(struct work *work, struct rps_arena *arena)
         put_packages(work, of, profile->phase + i * figures);
         rps_run_system_join(&sum[label], of);
         if (part != NOWHERE)
-            rps_run_system_join(&sum[labels + part], of);
+            rps_run_system_join(&sum[labels + 1 + part], of);
         if (label != profile->main_label)
-            rps_run_system_join(&sum[labels + parts], of);
+            rps_run_system_join(&sum[labels + 1 + parts], of);
     }
     for (size_t l = 0; l < labels; l++)
         put_packages(work, &sum[l], profile->mean + l * figures);
     for (size_t k = 0; k < parts; k++)
-        put_packages(work, &sum[labels + k], profile->part + k * figures);
-    put_packages(work, &sum[labels + parts], rest);
+        put_packages(work, &sum[labels + 1 + k], profile->part + k * figures);
+    put_packages(work, &sum[labels + 1 + parts], rest);
     for (size_t f = work->tallied; f < figures; f++) {
         profile->figure[f].whole = rps_run_system_package(&work->packages[work->phases->count],
                                                           work->package[f - work->tallied]);
         profile->figure[f].rest = profile->main_label >= 0 ? rest[f] : NAN;
     }
+    sum[labels] = work->packages[work->phases->count];
+    profile->system = sum;
 }
 
 /* They are counted all the time, and what they come to is no mean of observations. */
@@ -301,7 +298,7 @@ static void work_free(struct work *work)
     rps_rotation_free(&work->rotation);
 }
 
-/* What system signals say of the labels. */
+/* What system signals say of the labels, where phases were not asked for. */
 static int read_system(struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
                        const struct rps_phases *phases, struct rps_profile *profile,
                        struct rps_error *err)
@@ -340,10 +337,12 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     if (result == 0) {
         end_rotation(&work);
         evaluate_all(&work);
-        evaluate_packages(&work, arena);
+        if (packages > 0)
+            evaluate_packages(&work, arena);
         rps_profile_finish(&work.profile, &work.spreads);
         finish_packages(&work);
-        result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
+        if (packages == 0)
+            result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
     }
     work_free(&work);
     if (result == 0)

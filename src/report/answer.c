@@ -1,6 +1,6 @@
 /*
- * What a report begins with: what ran, how long and how it ended; where the time went, and energy; its phases;
- * what changed most. A sentence each, as far as the run has it.
+ * What a report begins with: what ran, how long and how it ended; where the time went, and energy;
+ * its phases; what changed most. A sentence each, as far as the run has it.
  */
 #include <math.h>
 #include <stdarg.h>

@@ -8,7 +8,8 @@
 #define TOLD       3   /* functions of the run in a sentence, */
 #define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */
 #define MOST       .5  /* of a phase's samples are said by so many functions that have them, */
-#define MOST_OF    2   /* but not by more */
+#define MOST_OF    2   /* but not by more, */
+#define MOST_LEAST .25 /* nor by what has less than that together */
 
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 {
@@ -155,5 +156,7 @@ char *rps_report_shares_of_label(const struct rps_report *report, int label, cha
         used += (size_t)snprintf(ret + used, size - used, "%s%.100s", t > 0 ? ", " : "",
                                  group->top[t].name.name);
     }
+    if (share < MOST_LEAST)
+        ret[0] = '\0';
     return ret;
 }

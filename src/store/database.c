@@ -189,15 +189,22 @@ int rps_statements_get(struct rps_statements *statements, const char *sql, sqlit
     return code;
 }
 
+static int get_bound(struct rps_statements *statements, const char *sql, const char *types,
+                     va_list values, sqlite3_stmt **ret)
+{
+    int code = rps_statements_get(statements, sql, ret);
+
+    return code == SQLITE_OK ? bind_values(*ret, types, values) : code;
+}
+
 int rps_statements_do(struct rps_statements *statements, const char *sql, const char *types, ...)
 {
     sqlite3_stmt *stmt;
     va_list values;
-    int code = rps_statements_get(statements, sql, &stmt);
+    int code;
 
     va_start(values, types);
-    if (code == SQLITE_OK)
-        code = bind_values(stmt, types, values);
+    code = get_bound(statements, sql, types, values, &stmt);
     va_end(values);
     return code == SQLITE_OK ? rps_database_run(stmt) : code;
 }
@@ -207,11 +214,10 @@ int rps_statements_ask(struct rps_statements *statements, int64_t *ret, const ch
 {
     sqlite3_stmt *stmt = NULL;
     va_list values;
-    int code = rps_statements_get(statements, sql, &stmt);
+    int code;
 
     va_start(values, types);
-    if (code == SQLITE_OK)
-        code = bind_values(stmt, types, values);
+    code = get_bound(statements, sql, types, values, &stmt);
     va_end(values);
     if (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
         *ret = sqlite3_column_int64(stmt, 0);

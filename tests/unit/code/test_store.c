@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "code/counts.h"
+#include "rpistat/clock.h"
 #include "rpistat/code_store.h"
 
 /* What a query of counts gives. */
@@ -325,10 +326,13 @@ static void paths(void **state)
         rps_writer_frame(writer, &frame);
     }
     fixture_code(writer, FIXTURE_STACKS); /* how it was sampled */
+    recorder_commit_each(writer, 3600 * RPS_NS_PER_S);
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
         rps_writer_stack(writer, &first[i]);
     recorder_write(writer, 1, 10);
+    recorder_commit_each(writer, 0);
     recorder_wait_committed(writer, 10);
+    recorder_commit_each(writer, 3600 * RPS_NS_PER_S);
     for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++)
         rps_writer_stack(writer, &second[i]);
     fixture_end(writer, &run);

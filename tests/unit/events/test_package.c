@@ -19,9 +19,7 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define DEVICES      "bus/event_source/devices"
 
-static const struct {
-    const char *path, *text;
-} sysfs[] = {
+static const struct tree_entry sysfs[] = {
     {DEVICES "/power/type", "24\n"},
     {DEVICES "/power/cpumask", "0,18\n"},
     {DEVICES "/power/format/event", "config:0-7\n"},
@@ -51,18 +49,7 @@ static const struct {
 
 static int set_up(void **state)
 {
-    const char *root = tree_new();
-
-    for (size_t i = 0; i < COUNT(sysfs); i++)
-        tree_file(root, sysfs[i].path, sysfs[i].text);
-    *state = (void *)(uintptr_t)root;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tree_remove(*state);
-    return 0;
+    return tree_set_up(state, sysfs, COUNT(sysfs));
 }
 
 static void test_energy(void **state)
@@ -189,11 +176,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_energy, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_pattern, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_broken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_energy, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_pattern, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_none, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_broken, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_refused, set_up, tree_tear_down),
     };
 
     return cmocka_run_group_tests_name("package", tests, NULL, NULL);

@@ -26,9 +26,7 @@
 
 #define DEVICES "bus/event_source/devices"
 
-static const struct {
-    const char *path, *text;
-} sysfs[] = {
+static const struct tree_entry sysfs[] = {
     {DEVICES "/msr/type", "9\n"},
     {DEVICES "/msr/events/tsc", "event=0x00\n"},
     {DEVICES "/msr/events/smi", "event=0x04"},
@@ -66,18 +64,7 @@ static void remove_below(const char *root, const char *path)
 
 static int set_up(void **state)
 {
-    const char *root = tree_new();
-
-    for (size_t i = 0; i < COUNT(sysfs); i++)
-        tree_file(root, sysfs[i].path, sysfs[i].text);
-    *state = (void *)(uintptr_t)root;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    tree_remove(*state);
-    return 0;
+    return tree_set_up(state, sysfs, COUNT(sysfs));
 }
 
 static int resolve(const char *sys, const char *spec, struct rps_event *ret, struct rps_error *err)
@@ -416,15 +403,15 @@ static void test_roles_that_are_not_here(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_found, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cache_events, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_not_here, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_tracefs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_not_permitted, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_wrong, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_where, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_roles, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_roles_that_are_not_here, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_found, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_cache_events, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_not_here, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_tracefs, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_not_permitted, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_wrong, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_where, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_roles, set_up, tree_tear_down),
+        cmocka_unit_test_setup_teardown(test_roles_that_are_not_here, set_up, tree_tear_down),
     };
 
     return cmocka_run_group_tests_name("resolve", tests, NULL, NULL);

@@ -69,3 +69,19 @@ void tree_remove(const char *path)
         closedir(folder);
     remove(path);
 }
+
+int tree_set_up(void **state, const struct tree_entry *entry, size_t count)
+{
+    const char *root = tree_new();
+
+    for (size_t i = 0; i < count; i++)
+        tree_file(root, entry[i].path, entry[i].text);
+    *state = (void *)(uintptr_t)root;
+    return 0;
+}
+
+int tree_tear_down(void **state)
+{
+    tree_remove(*state);
+    return 0;
+}

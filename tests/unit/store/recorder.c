@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/writer.h"
+
 static void send_notice(void *context, const char *sentence)
 {
     struct notices *notices = context;
@@ -49,6 +51,14 @@ void recorder_write(struct rps_writer *writer, uint64_t first, uint64_t end)
 
         rps_writer_period(writer, &period);
     }
+}
+
+void recorder_commit_each(struct rps_writer *writer, int64_t ns)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->options.commit_ns = ns;
+    pthread_cond_signal(&writer->wake);
+    pthread_mutex_unlock(&writer->lock);
 }
 
 void recorder_wait_committed(struct rps_writer *writer, uint64_t periods)

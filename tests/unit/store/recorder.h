@@ -19,6 +19,9 @@ void recorder_expect_notice(struct notices *notices, const char *text);
 /* Hand over fixture_period(first ... end - 1, 2). */
 void recorder_write(struct rps_writer *writer, uint64_t first, uint64_t end);
 
+/* How often the writer commits, from now on: 0, or so seldom that only the end does. */
+void recorder_commit_each(struct rps_writer *writer, int64_t ns);
+
 /* Wait until so many are committed. */
 void recorder_wait_committed(struct rps_writer *writer, uint64_t periods);
 
