@@ -120,7 +120,7 @@ char *rps_profile_words(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profi
 int rps_profile_told(const struct rps_profile *profile, int label, size_t ret[RPS_PROFILE_TOLD]);
 
 /* Room for any remark. */
-#define RPS_PHASE_REMARK_SIZE 256
+#define RPS_PHASE_REMARK_SIZE 512
 
 /* The profile of phases of what was looked at; context: the caller's. */
 typedef int rps_profile_find(const void *context, struct rps_arena *arena,

@@ -21,6 +21,9 @@
 #define FIGURES_MAX 2
 #define APART_MIN   1.3
 
+/* Of a loop's time, in odd turns: it is said. */
+#define ODD_TOLD .1
+
 /* Standard errors between the largest and the smallest of ten means of noise, at most. */
 #define ERRORS 6
 
@@ -31,6 +34,24 @@ static void say_length(double length, int is_time, char ret[RPS_TEXT_NUMBER_SIZE
         rps_text_duration(ret, RPS_TEXT_NUMBER_SIZE, (int64_t)length);
     else
         snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%.0f rows", length);
+}
+
+/* ", 2 of them odd, which take 17 min 10 s", where that is much of the loop: so long a turn may be
+ * several that were not told apart. */
+static size_t say_odd(const struct rps_loop *loop, int is_time, char *ret, size_t size)
+{
+    double odd = 0, all = 0;
+    char length[RPS_TEXT_NUMBER_SIZE];
+
+    for (size_t t = 0; t < loop->turn_count; t++) {
+        all += loop->turn[t].length;
+        odd += loop->turn[t].kind == RPS_TURN_USUAL ? 0 : loop->turn[t].length;
+    }
+    if (!(odd > ODD_TOLD * all))
+        return 0;
+    say_length(odd, is_time, length);
+    return (size_t)snprintf(ret, size, ", %zu of them odd, which take%s %s", loop->odd_count,
+                            loop->odd_count == 1 ? "s" : "", length);
 }
 
 /* Add "B C D E, 60 turns, 57.0 s each". */
@@ -45,8 +66,9 @@ static size_t say_loop(const struct rps_loop *loop, int is_time, char *ret, size
                                  rps_phase_label(loop->part[k].label, label));
     if (loop->part_count > PARTS_MAX)
         used += (size_t)snprintf(ret + used, size - used, " ... (%zu parts)", loop->part_count);
-    return used + (size_t)snprintf(ret + used, size - used, ", %zu turns, %s each",
-                                   loop->turn_count, each);
+    used +=
+        (size_t)snprintf(ret + used, size - used, ", %zu turns, %s each", loop->turn_count, each);
+    return used + say_odd(loop, is_time, ret + used, size - used);
 }
 
 /* What a repetition says, into ret; left alone where nothing repeats. */

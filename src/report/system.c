@@ -153,13 +153,18 @@ static void say_threads(struct sentences *to, const struct rps_system_time *time
         say_sleeps(to, time);
 }
 
-/* Nobody can say which of both it was. */
+/* Nobody can say which of both it was. Of one thread it is what is left of all time, also where none
+ * was seen for a moment. */
 static void say_unknown(struct sentences *to, const struct rps_system_time *time)
 {
-    if (!(time->unknown_s > UNKNOWN_TOLD * time->threads_s))
+    double unknown_s = rps_system_time_is_of_one(time)
+                           ? time->elapsed_s - time->on_s - time->wait_s - time->asleep_s
+                           : time->unknown_s;
+
+    if (!(unknown_s > UNKNOWN_TOLD * time->threads_s))
         return;
     next(to);
-    say_seconds(to, time->unknown_s);
+    say_seconds(to, unknown_s);
     say(to, " waiting or asleep, in programs or threads too short-lived to tell");
 }
 

@@ -496,6 +496,18 @@ def test_kept_levels():
         assert "is sound" in expect(folder.call("check"), 0).stdout
 
 
+def test_long_turn():
+    """an odd turn that takes much of a loop is said beside how many there are"""
+    with Folder() as folder:
+        head, turn = SCRIPT.split("phase calm 8s")
+        turn = "phase calm 8s" + turn[:turn.index("sleep")] + "phase fast 5s instructions=400M\n"
+        folder.write("loop.sim", head + 4 * turn + turn.replace("8s", "40s") + 4 * turn)
+        expect(folder.call("record", "-q", "--pmu", "sim:loop.sim"), 0)
+        text = expect(folder.call("phases"), 0).stdout
+        assert re.search(r"^It repeats: A B C, 9 turns, 19\.0 s each, 1 of them odd, which takes 5[01]\.. s\.$",
+                         text, re.M), text
+
+
 def test_loops():
     """a loop is folded in text, an odd turn named; CSV and JSON have every stretch; --from turn:12"""
     part = {"B": "phase b 4s instructions=200M\n", "C": "phase c 2s instructions=90M dc_miss=6M\n",
@@ -841,7 +853,7 @@ with FOLDER:
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
     tap.main([test_csv, test_text, test_stripped, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
-              test_variation, test_drift, test_kept, test_kept_levels, test_loops, test_read_only,
+              test_variation, test_drift, test_kept, test_kept_levels, test_long_turn, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
               test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs, test_nothing_counted])
