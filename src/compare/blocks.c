@@ -268,12 +268,8 @@ static char *choose_told(const struct rps_comparison_output *output)
     size_t figures = comparison->figure_count, said[FIGURES_MOST];
     char *told = rps_arena_get(comparison->arena, comparison->row_count * figures, 1);
 
-    for (size_t f = 0; f < figures; f++) {
-        const struct rps_change *whole = &comparison->row[0].change[f];
-
-        told[f] = output->all || ((whole->a != 0 || whole->b != 0) &&
-                                  !rps_comparison_is_said_by_total(comparison, f));
-    }
+    for (size_t f = 0; f < figures; f++)
+        told[f] = output->all || rps_comparison_is_listed(comparison, f);
     for (size_t r = 1; r < rps_comparison_shown_rows(comparison); r++) {
         if (comparison->row[r].a_times == 0 || comparison->row[r].b_times == 0)
             continue;

@@ -33,8 +33,10 @@ static const struct rps_comparison_line *standing(const struct page *page, int s
 static void put_figures(struct rps_json *json, const struct rps_comparison *comparison)
 {
     rps_json_array(json, "figures");
-    for (size_t i = 0; i < comparison->figure_count; i++)
-        rps_json_text(json, NULL, comparison->figure[i].label);
+    for (size_t i = 0; i < comparison->figure_count; i++) {
+        if (rps_comparison_is_listed(comparison, i))
+            rps_json_text(json, NULL, comparison->figure[i].label);
+    }
     rps_json_end(json);
 }
 
@@ -91,8 +93,10 @@ static void put_rows(struct rps_json *json, const struct rps_comparison *compari
         rps_json_double(json, "start", start_ns / RPS_NS_PER_S);
         rps_json_double(json, "share", rps_comparison_share_of_change(comparison, r));
         rps_json_array(json, "changes");
-        for (size_t i = 0; i < comparison->figure_count; i++)
-            put_change(comparison, json, NULL, &comparison->figure[i], &row->change[i]);
+        for (size_t i = 0; i < comparison->figure_count; i++) {
+            if (rps_comparison_is_listed(comparison, i))
+                put_change(comparison, json, NULL, &comparison->figure[i], &row->change[i]);
+        }
         rps_json_end(json);
         put_functions(json, comparison, row);
         rps_json_end(json);

@@ -282,6 +282,13 @@ int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, siz
     return 0;
 }
 
+int rps_comparison_is_listed(const struct rps_comparison *comparison, size_t figure)
+{
+    const struct rps_change *whole = &comparison->row[0].change[figure];
+
+    return (whole->a != 0 || whole->b != 0) && !rps_comparison_is_said_by_total(comparison, figure);
+}
+
 /* By how much it changed, as a logarithm; what came and went did by as much as a thousand times. */
 static double magnitude(const struct rps_change *change)
 {

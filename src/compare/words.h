@@ -36,6 +36,9 @@ int rps_comparison_is_sayable(const struct rps_change *change);
 /* 1: a rate whose events are there as a total, which says as much. */
 int rps_comparison_is_said_by_total(const struct rps_comparison *comparison, size_t figure);
 
+/* 1: people read the figure of the whole: it is not nothing on both sides, and stands once. */
+int rps_comparison_is_listed(const struct rps_comparison *comparison, size_t figure);
+
 /* Seconds that a row takes longer at side B, of which a side alone has all; NaN: not known. */
 double rps_comparison_longer(const struct rps_comparison *comparison, size_t row);
 
