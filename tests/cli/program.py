@@ -112,8 +112,8 @@ def undisturbed(function):
 
 def expect(answer, status):
     """The call ended with this status."""
-    assert answer.returncode == status, "status %d instead of %d, stderr: %s" % (
-        answer.returncode, status, answer.stderr)
+    assert answer.returncode == status, "status %d instead of %d, stderr: %s, stdout: %s" % (
+        answer.returncode, status, answer.stderr, answer.stdout)
     return answer
 
 

@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -193,15 +194,16 @@ static int leave(void)
     pthread_exit(NULL);
 }
 
+/* So long on a CPU, whatever else the machine does. */
 static void spin_for(int64_t ns)
 {
-    const int64_t until_ns = rps_clock_monotonic_ns() + ns;
+    const clock_t until = clock() + (clock_t)(ns / (RPS_NS_PER_S / CLOCKS_PER_SEC));
 
-    while (rps_clock_monotonic_ns() < until_ns)
+    while (clock() < until)
         spin_inner(1000);
 }
 
-/* Children that live for 2 ms, and as much of this process. */
+/* Children that run for 2 ms, and as much of this process. */
 static int brief(void)
 {
     for (int i = 0; i < 100; i++) {
@@ -699,7 +701,7 @@ static void test_brief(void **state)
         samples += s->kind == RPS_SAMPLE_STACK;
         children += s->kind == RPS_SAMPLE_STACK && s->pid != parent;
     }
-    if (samples < 40 || children * 3 < samples || children * 3 > samples * 2)
+    if (samples < 40 || children * 3 < samples || children * 4 > samples * 3)
         fail_msg("%zu samples, %zu of children", samples, children);
     free(r.kept);
 }
