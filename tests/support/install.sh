@@ -109,13 +109,13 @@ configure_rpistat()
 }
 
 # test_rpistat FOLDER [OPTION...]: build what these meson tests need, and run them. Fails when they
-# could not be built; what they found is in the folder's meson-logs.
+# could not be built; what they found is in the folder's meson-logs. Timeouts are those of a slow machine.
 test_rpistat()
 {
     folder=$1
     shift
     rm -f "$folder/meson-logs/"testlog*
-    meson test -C "$folder" "$@" >"$folder/test.log" 2>&1 || {
+    meson test -C "$folder" -t 5 "$@" >"$folder/test.log" 2>&1 || {
         if [ $? -eq 125 ]; then
             cat "$folder/test.log" >&2
             echo "$0: the build in $folder failed" >&2

@@ -57,7 +57,7 @@ if [ -n "$wrap" ]; then
     set -- -t 10 --setup plain --wrap "$wrap" "$@"
 else
     # many wait most of the time, and none of them is exact
-    set -- -t 5 --num-processes $((2 * $(nproc))) "$@"
+    set -- --num-processes $((2 * $(nproc))) "$@"
 fi
 test_rpistat "$build" "$@"
 [ "${RPISTAT_SUMMARY:-}" = no ] || exec python3 tests/support/summary.py "$build/meson-logs"
