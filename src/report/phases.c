@@ -389,18 +389,30 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     put_figures(block, profile, profile->phase + at, profile->phase_interval + at, NULL);
 }
 
+/* Is each phase a part of a loop's turn? Then no row has a beginning of its own. */
+static int are_all_folded(const struct rps_phases *phases)
+{
+    size_t i = 0;
+
+    while (i < phases->count && phases->phase[i].loop > 0)
+        i++;
+    return i == phases->count;
+}
+
 /* The phases for people, loops folded. */
 static void add_folded(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_run *run = output->run;
     const struct rps_phases *phases = output->phases;
     const struct rps_profile *profile = output->profile;
+    const char *first = run ? "Start" : "First", *last = run ? "End" : "Last";
+    const enum rps_value_kind at = run ? RPS_VALUE_CLOCK : RPS_VALUE_INT;
     const struct rps_column columns[] = {
         {.heading = "Phase"},
-        {.heading = run ? "Start" : "First", .kind = run ? RPS_VALUE_CLOCK : RPS_VALUE_INT},
+        {.heading = are_all_folded(phases) ? "" : first, .kind = at},
         {.heading = ""},
-        {.heading = run ? "End" : "Last", .kind = run ? RPS_VALUE_CLOCK : RPS_VALUE_INT},
-        {.heading = "Sure", .kind = RPS_VALUE_SHARE},
+        {.heading = are_all_folded(phases) ? "" : last, .kind = at},
+        {.heading = are_all_folded(phases) ? "" : "Sure", .kind = RPS_VALUE_SHARE},
         {.heading = run ? "Length" : "Rows", .kind = run ? RPS_VALUE_DURATION : RPS_VALUE_INT},
         {.heading = ""},
         {.heading = "Share", .kind = RPS_VALUE_SHARE},
