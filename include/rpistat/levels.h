@@ -18,7 +18,8 @@
 #include "rpistat/error.h"
 #include "rpistat/phase.h"
 
-/* Most rows that a person reads at once: of the level that is shown when none is asked for. */
+/* Most rows that a person reads at once. The level that is shown when none is asked for has no more,
+ * or is read as a few kinds that come often. */
 #define RPS_LEVELS_READABLE 60
 
 /* Steps of sensitivity from the usual level to one phase, and to the fine phases. */

@@ -38,6 +38,8 @@ struct sequence {
 
 struct folding {
     struct rps_phase *phase;
+    size_t all;             /* phases */
+    double *share;          /* scratch: of each label, of all phases */
     size_t table_size;      /* a power of two, more than twice the phases */
     struct sequence *table; /* scratch: open addressing */
     double *length;         /* scratch: of whole turns */
@@ -179,6 +181,31 @@ static double find_middle(double *length, size_t count)
     return middle;
 }
 
+/* Bits that a turn's labels are worth where any label but the one before may come, as often as it
+ * does. */
+static double bits_of_turn(const struct folding *f, const struct found *found)
+{
+    double bits = 0;
+
+    for (size_t k = 0; k < found->parts; k++) {
+        int label = f->phase[found->begin + k].label;
+        int before = f->phase[found->begin + (k > 0 ? k : found->parts) - 1].label;
+
+        bits -= log2(fmin(f->share[label] / (1 - f->share[before]), 1));
+    }
+    return bits;
+}
+
+/* Do the whole turns after the first say more than where the turn stands, how long it is, and what
+ * the odd ones are? Labels without any order make up a turn of many parts that comes four times, too. */
+static int is_no_chance(const struct folding *f, const struct found *found)
+{
+    double whole = (double)found->whole, odd = (double)found->odd, bits = bits_of_turn(f, found);
+
+    return (whole - 1) * bits >
+           log2((double)f->all) + log2((double)found->parts) + odd * (log2(whole + odd) + bits);
+}
+
 static int is_loop(struct folding *f, const struct found *found)
 {
     size_t whole = found->whole;
@@ -187,7 +214,7 @@ static int is_loop(struct folding *f, const struct found *found)
     if (whole < TURNS_MIN || found->odd > whole / 2)
         return 0;
     if (found->parts > FEW_PARTS)
-        return 1;
+        return is_no_chance(f, found);
     middle = find_middle(f->length, whole);
     return rps_select_rank(f->length, whole, whole * 3 / 4) <= VARIATION_MAX * middle;
 }
@@ -286,15 +313,18 @@ static void fold(struct folding *f, size_t from, size_t to, int depth)
 
 size_t rps_fold(struct rps_phases *phases, size_t from, size_t to)
 {
-    struct folding f = {.phase = phases->phase, .table_size = 2};
+    struct folding f = {.phase = phases->phase, .all = to - from, .table_size = 2};
     struct rps_arena *scratch = rps_arena_new();
 
     while (f.table_size < 2 * (to - from))
         f.table_size *= 2;
     f.table = rps_arena_get(scratch, f.table_size, sizeof(*f.table));
     f.length = rps_arena_get(scratch, to - from + 1, sizeof(*f.length));
-    for (size_t i = from; i < to; i++)
+    f.share = rps_arena_get(scratch, (size_t)phases->label_count + 1, sizeof(*f.share));
+    for (size_t i = from; i < to; i++) {
+        f.share[phases->phase[i].label] += 1 / (double)f.all;
         phases->phase[i].loop = phases->phase[i].turn = phases->phase[i].part = 0;
+    }
     fold(&f, from, to, 0);
     rps_arena_free(scratch);
     return to - from - f.saved;

@@ -19,6 +19,12 @@
 /* What one row must explain, of all that is to be explained. */
 #define PRICE .1
 
+/* Of more rows than are read at once the kinds are read instead, at the price of so many rows: so
+ * many kinds at most, that come so often each. What wanders has more kinds, or seldom comes back. */
+#define KINDS_ROWS 90
+#define KINDS_MAX  12
+#define KIND_TIMES 20
+
 void rps_levels_free(struct rps_levels *levels)
 {
     for (size_t at = 0; levels->phases && at < levels->count; at++)
@@ -81,6 +87,16 @@ static size_t finest_of(const struct rps_levels *levels, size_t stretches)
     return at;
 }
 
+/* The rows of a level, as its price counts them; 0: it was not looked at, or nobody reads it. */
+static size_t rows_of(const struct rps_levels *levels, size_t at)
+{
+    size_t rows = levels->level[at].rows, kinds = (size_t)levels->phases[at].label_count;
+
+    if (rows <= RPS_LEVELS_READABLE)
+        return rows;
+    return kinds <= KINDS_MAX && kinds * KIND_TIMES <= rows ? KINDS_ROWS : 0;
+}
+
 /*
  * The usual level: of those that can be read the one with the least lost + PRICE * sqrt(rows). The
  * root, since each further row costs a reader less.
@@ -91,10 +107,10 @@ static size_t find_usual(const struct rps_levels *levels)
     size_t best = 0;
 
     for (size_t at = 0; at < levels->count; at++) {
-        const struct rps_level *level = &levels->level[at];
-        double price = level->lost + PRICE * sqrt((double)level->rows);
+        size_t rows = rows_of(levels, at);
+        double price = levels->level[at].lost + PRICE * sqrt((double)rows);
 
-        if (level->rows > 0 && level->rows <= RPS_LEVELS_READABLE && price < least) {
+        if (rows > 0 && price < least) {
             least = price;
             best = at;
         }

@@ -79,6 +79,8 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
     output->level = found->tree;
     output->level_shown = found->tree_shown;
     output->unfolded = settings->find.level.fine;
+    output->is_chosen = settings->find.level.fine || settings->find.level.size > 0 ||
+                        settings->find.level.at_most > 0 || settings->find.level.steps != 0;
     if (output->remark && !output->remark[0])
         output->remark = NULL;
     if (output->run && cli->from_ns == 0 && cli->to_ns == INT64_MAX && !output->is_passing)

@@ -671,6 +671,14 @@ static void add_components(struct rps_document *document, const struct rps_phase
     }
 }
 
+/* Has the usual level more phases than people read at once? They read its kinds, and how to list
+ * the phases. */
+static int is_long(const struct rps_phase_output *output)
+{
+    return !output->is_chosen && output->level_count > 0 &&
+           output->level[output->level_shown].rows > RPS_LEVELS_READABLE;
+}
+
 static void say_levels(struct rps_block *block, const struct rps_phase_output *output)
 {
     size_t count = output->level_count, finest = count > 0 ? output->level[count - 1].stretches : 0;
@@ -722,6 +730,11 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
         used == 1 ? "its" : "their");
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);
+    if (is_long(output))
+        rps_block_wrap(
+            block, 0, 0, "They %sare too many to list here: --level %zu does, or --format csv.",
+            output->profile->loops.count > 0 ? "" : "come in no order that repeats, and ",
+            output->phases->count);
     if (output->remark)
         rps_block_wrap(block, 0, 0, "%c%s.", toupper((unsigned char)output->remark[0]),
                        output->remark + 1);
@@ -782,13 +795,14 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     add_settings(document, output);
     add_heading(document, output);
     is_folded = output->profile->loops.count > 0 && !output->unfolded;
-    if (is_folded)
+    if (is_folded && !is_long(output))
         add_folded(document, output);
     block = rps_phase_block(document, output->run, phases, output->profile);
-    for (size_t c = 0; (phases->count == 1 || is_folded) && c < block->column_count; c++)
+    for (size_t c = 0;
+         (phases->count == 1 || is_folded || is_long(output)) && c < block->column_count; c++)
         block->column[c].heading = NULL; /* people find all of it in the table of labels */
     add_loops(document, output);
-    if (is_doubtful)
+    if (is_doubtful && !is_long(output))
         rps_document_say(document, "?: the phase may well be of another kind.");
     rps_label_block(document, output->run, output->profile, output->shares);
     add_words(document, output);

@@ -508,6 +508,28 @@ def test_long_turn():
                          text, re.M), text
 
 
+def test_no_order():
+    """many phases of few kinds in no order: the kinds are read, and how to list the phases; report and compare take them"""
+    kinds = ["instructions=400M dc_miss=1M", "instructions=150M dc_miss=6M", "instructions=90M main_tlb_miss=900k"]
+    dice = random.Random(3)
+    order = [0]
+    while len(order) < 90:
+        order.append((order[-1] + dice.choice((1, 2))) % 3)
+    with Folder() as folder:
+        folder.write("many.sim", SCRIPT.split("phase calm 8s")[0] + "".join(
+            "phase p%d %dms %s\n" % (kind, dice.randrange(3000, 6000), kinds[kind]) for kind in order))
+        expect(folder.call("record", "-q", "--pmu", "sim:many.sim"), 0)
+        text = expect(folder.call("phases"), 0).stdout
+        rows = list(csv.DictReader(io.StringIO(expect(folder.call("phases", "--format", "csv"), 0).stdout)))
+        listed = expect(folder.call("phases", "--level", "90"), 0).stdout
+        report = expect(folder.call("report"), 0).stdout
+    assert "\nThey come in no order that repeats, and are too many to list here: --level 90 does, or --format\ncsv.\n" in text, text
+    assert re.match(r".*\n90 phases of 3 kinds, ", text) and " Start " not in text, text
+    assert [row["label"] for row in rows] == ["ABC"[sorted(set(order), key=order.index).index(kind)] for kind in order], rows
+    assert "too many" not in listed and len(re.findall(r"^  [ABC]\??  +\d\d:\d\d\.\d", listed, re.M)) == 90, listed
+    assert "90 phases of 3 kinds: A " in report, report
+
+
 def test_loops():
     """a loop is folded in text, an odd turn named; CSV and JSON have every stretch; --from turn:12"""
     part = {"B": "phase b 4s instructions=200M\n", "C": "phase c 2s instructions=90M dc_miss=6M\n",

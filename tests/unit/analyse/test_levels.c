@@ -11,6 +11,7 @@
 #include "detect_series.h"
 #include "rpistat/levels.h"
 #include "rpistat/phases.h"
+#include "rpistat/random.h"
 
 #define LENGTH 40 /* of a fine phase */
 
@@ -178,6 +179,32 @@ static void the_usual_level_can_be_read(void **state)
     assert_int_equal(levels.count, 1);
     assert_int_equal(levels.usual, 0);
     rps_levels_free(&levels);
+}
+
+/* A few kinds that come often, in no order, are read as kinds; those that do not are not. */
+static void a_few_kinds_are_read_instead(void **state)
+{
+    static const struct {
+        size_t kinds, count;
+        int are_read;
+    } cases[] = {{4, 100, 1}, {8, 100, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct rps_levels levels;
+        char many[101] = "";
+        uint64_t dice = 7;
+
+        for (size_t k = 0, last = 0; k < cases[i].count; k++) {
+            last += 1 + (size_t)(rps_random_unit(&dice) * (double)(cases[i].kinds - 1));
+            many[k] = "ABCDabcd"[last % cases[i].kinds];
+        }
+        levels = levels_of(many);
+        assert_int_equal(levels.level[levels.count - 1].stretches, cases[i].count);
+        assert_int_equal(levels.level[levels.usual].stretches > RPS_LEVELS_READABLE,
+                         cases[i].are_read);
+        rps_levels_free(&levels);
+    }
 }
 
 /* While the workload sleeps no rate is seen, and that is a phase. */
@@ -589,6 +616,7 @@ int main(void)
         cmocka_unit_test(a_level_is_what_stays_alike),
         cmocka_unit_test(levels_are_nested),
         cmocka_unit_test(the_usual_level_can_be_read),
+        cmocka_unit_test(a_few_kinds_are_read_instead),
         cmocka_unit_test(what_is_not_seen_sets_apart),
         cmocka_unit_test(outliers_alone_are_a_kind),
         cmocka_unit_test(a_long_loop_is_folded),
