@@ -231,7 +231,7 @@ class Build:
         with open(cross, "w", encoding="utf-8") as file:
             file.write(CROSS.format(triplet=self.triplet, sysroot=self.sysroot,
                                     family=self.family, folder=self.folder.name))
-        call(MESON, "setup", "--cross-file", cross, "-Dwerror=true", build, tap.root())
+        call(MESON, "setup", "--cross-file", cross, "-Dwerror=true", "-Doptimization=1", "-Ddebug=false", build, tap.root())
         library, known = "src/region/librpistat-region.a", "src/sim/libsim.a"
         call("ninja", "-C", build, "src/cli/rpistat", library, known)
         os.mkdir(self.payload)
