@@ -182,11 +182,12 @@ missing AS MATERIALIZED (
             UNION ALL SELECT cpu, NULL, NULL, NULL, from_ns, to_ns, to_ns FROM joined_gap))
     WHERE cycle IS NOT NULL AND coalesce(covered_ns, -1) + 1000 < to_ns),
 
--- A piece that is asked about, beside the one before. hole_ns: what is missing between; excess_ns:
+-- A piece that is asked about, beside the one before (LIMIT: as it stands here, or preparing a statement
+-- would write its columns out wherever they are named). hole_ns: what is missing between; excess_ns:
 -- so much longer the switch after the one before took than there was time.
 asked_piece AS (
     SELECT *, (SELECT to_ns - from_ns FROM missing AS m
             WHERE m.cpu = p.cpu AND m.cycle = p.cycle AND m.first = p.first) AS hole_ns,
         b_switch_ns - (CASE level WHEN -1 THEN b_end_ns + 1000000000
             ELSE max(end_ns, b_end_ns) END - b_start_ns) AS excess_ns
-    FROM piece_beside AS p WHERE asked)
+    FROM piece_beside AS p WHERE asked LIMIT -1)

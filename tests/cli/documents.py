@@ -47,6 +47,7 @@ CHANGED = [
     (r"--numbers 60000000\b", "--numbers 600000"),
     (r"--order compute:5s,chase-large:5s,compute:5s", "--order compute:50ms,chase-large:50ms,compute:50ms"),
     (r"--length [25]s", "--length 50ms"),
+    (r"examples/three;", "examples/three --length 50ms;"),
     (r"--length 6s --after 3s", "--length 600ms --after 300ms"),
     (r"--repeat (5|10)\b", "--repeat 2"),
     (r"elapsed>\+3%'", "elapsed>+900%' --undecided pass"),
@@ -67,14 +68,14 @@ LACKING = r"nothing can be counted|counters cannot be used|no such control group
 PROGRAM = """#!/bin/sh
 i=0
 [ ! -p ctl ] || echo mark warm >ctl
-while [ $i -lt 60000 ]; do i=$((i + 1)); done
+while [ $i -lt 30000 ]; do i=$((i + 1)); done
 sleep .2
 [ ! -p ctl ] || { sleep .2; echo mark done >ctl; sleep .2; }
 """
 
 
 def indented(text):
-    """The commands of a document, which stand indented or fenced."""
+    """The commands of a document, which stand indented or fenced, each once."""
     found, fenced = [], False
     for line in text.split("\n"):
         if found and (found[-1].count("'") % 2 or found[-1].count('"') % 2):
@@ -84,7 +85,7 @@ def indented(text):
         match = re.match(r" *(\S.*)" if fenced else r"  +(\S.*)", line)
         if match and re.match(r"(rpistat|sqlite3|sh|for|apt|cat|build/examples/\w+)( |$)(?!=)", match.group(1)):
             found.append(re.sub(r" {3,}.*", "", match.group(1)))
-    return found
+    return list(dict.fromkeys(found))
 
 
 def document(name):

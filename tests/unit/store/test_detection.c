@@ -288,7 +288,7 @@ static void one_state_of_the_store_is_read(void **state)
     add_levels(path, run_id, "{}", LEVELS, NULL);
     child = fixture_fork();
     if (child == 0) {
-        for (int i = 0; i < 300; i++)
+        for (int i = 0; i < 60; i++)
             add_levels(path, run_id, "{}", LEVELS, NULL);
         _exit(0);
     }

@@ -213,7 +213,7 @@ static void the_store_stays_small(void **state)
     struct rps_writer *writer = fixture_writer(path, &options, &run);
     uint64_t most = 0;
 
-    for (uint64_t n = 0; n < 250000; n++) {
+    for (uint64_t n = 0; n < 120000; n++) {
         struct rps_period period = next_period(&source, RPS_CPU_ALL);
 
         give(writer, &period);
@@ -232,14 +232,14 @@ static void the_store_stays_small(void **state)
     for (int resolution = 0; resolution <= RPS_LEVELS; resolution++) {
         struct sums sums = sums_at(path, resolution);
 
-        assert_int_equal(sums.periods, 250000);
-        assert_int_equal(sums.length_ns, 250000 * LENGTH_NS);
+        assert_int_equal(sums.periods, 120000);
+        assert_int_equal(sums.length_ns, 120000 * LENGTH_NS);
         assert_int_equal(sums.cycles, source.cycle);
     }
     assert_true(fixture_number(path, "SELECT count(*) FROM period") > 5000);
     assert_int_equal(fixture_number(path, "SELECT sum(samples) FROM stack_count"),
-                     FIXTURE_SAMPLES * (250000 / 4 - 1));
-    print_message("# 250,000 periods in %.2f MiB at most, %lld of them whole\n",
+                     FIXTURE_SAMPLES * (120000 / 4 - 1));
+    print_message("# 120,000 periods in %.2f MiB at most, %lld of them whole\n",
                   (double)most / (1 << 20),
                   (long long)fixture_number(path, "SELECT count(*) FROM period"));
 }
