@@ -392,15 +392,26 @@ static void draw_finer(struct drawing *drawing, int row)
     draw_band_of(drawing, row, "finer", box, count, 0);
 }
 
-/* The line that has most of a step. */
-static int most_of(const struct rps_picture_areas *code, size_t step)
+/* The line, before `end`, that has most of a step. */
+static int most_of(const struct rps_picture_areas *code, size_t step, int end)
 {
     const double *share = &code->share[step * RPS_PICTURE_AREAS_LINES];
     int most = 0;
 
-    for (int line = 1; line < code->line_count; line++)
+    for (int line = 1; line < end; line++)
         most = share[line] > share[most] ? line : most;
     return most;
+}
+
+/* The same of code: where it mostly waited for a CPU, what had most of the time it got. */
+static int most_of_code(const struct rps_picture_areas *code, size_t step)
+{
+    int most = most_of(code, step, code->line_count), first;
+
+    if (code->colour[most] != -2 || most == 0)
+        return most;
+    first = most_of(code, step, most);
+    return code->share[step * RPS_PICTURE_AREAS_LINES + (size_t)first] > 0 ? first : most;
 }
 
 static double sum_of(const struct rps_picture_areas *code, size_t step)
@@ -413,7 +424,8 @@ static double sum_of(const struct rps_picture_areas *code, size_t step)
 }
 
 /* A letter a line, for each column that of the one which has most of it; asleep a dot. Where all
- * lines have less than `least` together a dash: threads that sleep in what has no line. */
+ * lines have less than `least` together a dash: threads that sleep in what has no line. Of code, no
+ * such are. */
 static void draw_areas(struct drawing *drawing, int row, const char *heading,
                        const struct rps_picture_areas *code, double least)
 {
@@ -432,7 +444,7 @@ static void draw_areas(struct drawing *drawing, int row, const char *heading,
 
         while (step + 1 < code->step_count && code->at[step + 1] <= at)
             step++;
-        line = most_of(code, step);
+        line = least > 0 ? most_of(code, step, code->line_count) : most_of_code(code, step);
         if (at < code->at[0] || at >= code->at[code->step_count])
             continue;
         if (sum_of(code, step) < least) {
@@ -448,12 +460,10 @@ static void draw_areas(struct drawing *drawing, int row, const char *heading,
     if (sleeps)
         column = 2 + rps_raster_text(&drawing->raster, column, row + 1, "- mostly asleep",
                                      RPS_RASTER_QUIET);
-    for (int k = 0; k < 2 * code->line_count; k++) { /* those that are drawn first */
-        int line = k % code->line_count;
-
+    for (int line = 0; line < code->line_count; line++) {
         strcpy(name, code->name[line]);
         rps_picture_cut_text(name, CODE_ROOM);
-        if (is_drawn[line] != (k < code->line_count))
+        if (!is_drawn[line])
             continue;
         if (column + rps_text_width(name) + 2 > picture->width)
             break;
