@@ -180,11 +180,9 @@ static void put_own_cost(struct rps_report *report)
     if (run->recorder_cpu_ns <= 0)
         return;
     if (run->elapsed_ns >= RPS_NS_PER_S) /* less is mostly how it starts and ends */
-        snprintf(share, sizeof(share), percent < 10 ? " (%.2g %% of it)" : " (%.0f %% of it)",
-                 percent);
+        snprintf(share, sizeof(share), percent < 10 ? " (%.2g %%)" : " (%.0f %%)", percent);
     if (after_ns >= 0)
-        snprintf(after, sizeof(after), ", %.3f s afterwards (names, report)",
-                 (double)after_ns / RPS_NS_PER_S);
+        snprintf(after, sizeof(after), ", %.3f s afterwards", (double)after_ns / RPS_NS_PER_S);
     field(report, "Recorder's CPU time:", "%.3f s while recording%s%s",
           (double)run->recorder_cpu_ns / RPS_NS_PER_S, share, after);
     if (samples >= SAMPLES_TOLD && strcmp(run->pmu, "sim") != 0)

@@ -703,11 +703,12 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
         unit = rps_arena_print(document->arena, "block%s of %d rotation",
                                plural(output->observations), output->block);
     rps_block_title(block, "Phases of %s", output->title);
-    rps_block_line(
-        block, "%s, found in %" PRIu64 " %s%s%s of %zu signal%s, %zu of which var%s on %s own",
-        count, output->observations, unit, plural(output->block > 0 ? 2 : output->observations),
-        length, output->signal_count, plural(output->signal_count), used, used == 1 ? "ies" : "y",
-        used == 1 ? "its" : "their");
+    rps_block_wrap(block, 0, 0,
+                   "%s, found in %" PRIu64 " %s%s%s of %zu signal%s, %zu of which var%s on %s own",
+                   count, output->observations, unit,
+                   plural(output->block > 0 ? 2 : output->observations), length,
+                   output->signal_count, plural(output->signal_count), used,
+                   used == 1 ? "ies" : "y", used == 1 ? "its" : "their");
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);
     if (output->remark)
@@ -775,6 +776,9 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     block = rps_phase_block(document, output->run, phases, output->profile);
     for (size_t c = 0; (phases->count == 1 || is_folded) && c < block->column_count; c++)
         block->column[c].heading = NULL; /* people find all of it in the table of labels */
+    for (size_t c = 0; phases->count == (size_t)phases->label_count && c < block->column_count; c++)
+        if (block->column[c].group)
+            block->column[c].heading = NULL; /* the same: each label comes once */
     add_loops(document, output);
     if (is_doubtful)
         rps_document_say(document, "?: the phase may well be of another kind.");
