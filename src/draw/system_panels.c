@@ -118,15 +118,18 @@ static double mean_of(const struct rps_run_system *system, enum rps_tree_slot sl
     return rps_run_system_mean(system, RPS_SYSTEM_TREE, slot);
 }
 
-/* A wait counts where it ends: the threads that are not on a CPU can wait, no more. And those that do
- * not can sleep, whatever they were seen in when they were read. */
+/* What was read late is more than there was time for: threads have a CPU each at most. A wait counts
+ * where it ends: the threads that are not on a CPU can wait, no more. And those that do not can
+ * sleep, whatever they were seen in when they were read. */
 static double threads_of(const struct rps_run_system *system, int line)
 {
     const enum rps_tree_slot slot = line_of[line].slot;
     double value = mean_of(system, slot) / line_of[line].divisor, asleep = 0;
-    double most = mean_of(system, RPS_TREE_THREADS) +
-                  (mean_of(system, RPS_TREE_UNSEEN) - mean_of(system, RPS_TREE_RUNNING)) / US_PER_S;
+    double most = mean_of(system, RPS_TREE_THREADS) + mean_of(system, RPS_TREE_UNSEEN) / US_PER_S;
 
+    if (slot == RPS_TREE_RUNNING)
+        return value > most ? most : value;
+    most -= mean_of(system, RPS_TREE_RUNNING) / US_PER_S;
     if (slot == RPS_TREE_WAIT)
         return value > most ? fmax(most, 0) : value;
     if (slot < RPS_TREE_IN_IO || slot > RPS_TREE_IN_OTHER)
