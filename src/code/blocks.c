@@ -172,9 +172,12 @@ static void say_chains(const struct rps_code_filling *filling, struct rps_block 
                                         : "",
                    whole ? ""
                          : "; the callers of the others are not known: trust what functions took "
-                           "themselves (self), not totals, trees and flame graphs. Build with "
-                           "-fno-omit-frame-pointer",
-                   by_pointers && !whole ? ", or record with --stacks auto" : "");
+                           "themselves (self), not totals, trees and flame graphs. ",
+                   whole ? ""
+                   : by_pointers
+                       ? "Build with -fno-omit-frame-pointer, or record with --stacks auto"
+                       : "A short run on a busy machine may lack them, as may code that "
+                         "was built without -fno-omit-frame-pointer");
 }
 
 /* Of several processes, whose programs had most: functions do not say so where many have no

@@ -115,23 +115,6 @@ static void start_process(struct rps_unwinder *unwinder)
     setsockopt(unwinder->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 }
 
-/* The bytes of an answer, 0: it is still to come, -1: the process has died. */
-static ssize_t hear(struct rps_unwinder *unwinder, int flags, struct rps_unwind_row *ret)
-{
-    ssize_t size;
-
-    do {
-        size = recv(unwinder->fd, ret, sizeof(*ret), flags);
-    } while (size < 0 && errno == EINTR);
-    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-        return 0;
-    if (size > 0)
-        return size;
-    rps_unwinder_end(unwinder);
-    unwinder->has_died = 1;
-    return -1;
-}
-
 /* Whether there is time to wait, now. */
 static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
 {
@@ -211,13 +194,17 @@ static const struct rps_unwind_row *keep_row(struct rps_unwinder *unwinder, int6
     return rows[at].row;
 }
 
-/* The answer to the last question, or NULL: it is still to come, or makes no sense. */
-static const struct rps_unwind_row *take_answer(struct rps_unwinder *unwinder, int flags)
+/* The answer to the last question, or NULL: it is still to come, or the process has died. One that
+ * makes no sense is as good as dead. */
+static const struct rps_unwind_row *hear(struct rps_unwinder *unwinder, int flags)
 {
     struct rps_unwind_row row;
-    ssize_t size = hear(unwinder, flags, &row);
+    ssize_t size;
 
-    if (size == 0)
+    do {
+        size = recv(unwinder->fd, &row, sizeof(row), flags);
+    } while (size < 0 && errno == EINTR);
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return NULL;
     unwinder->is_late = 0;
     if (size > 0 && rps_unwind_row_is_sound(&row, (size_t)size, unwinder->offset))
@@ -253,13 +240,13 @@ const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
         return row;
     if (strlen(map->mapped->path) >= PATH_SIZE)
         return rps_cfi_find(NULL, offset, &nothing) > 0 ? &nothing : NULL;
-    if (unwinder->is_late && take_answer(unwinder, MSG_DONTWAIT) &&
+    if (unwinder->is_late && hear(unwinder, MSG_DONTWAIT) &&
         (row = find_row(unwinder, module, offset)))
         return row;
     asked_ns = rps_clock_monotonic_ns();
     if (ask(unwinder, map->mapped, offset) < 0 || !has_time(unwinder, asked_ns))
         return NULL;
-    row = take_answer(unwinder, 0);
+    row = hear(unwinder, 0);
     unwinder->waited_ns += rps_clock_monotonic_ns() - asked_ns;
     return row;
 }

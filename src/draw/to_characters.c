@@ -405,26 +405,21 @@ static void draw_finer(struct drawing *drawing, int row)
     draw_band_of(drawing, row, "finer", box, count, 0);
 }
 
-/* The line, before `end`, that has most of a step. */
-static int most_of(const struct rps_picture_areas *code, size_t step, int end)
+/* The line that has most of a step; of code, where it mostly waited for a CPU, what had most of the
+ * time that it got. */
+static int most_of(const struct rps_picture_areas *areas, size_t step, int is_code)
 {
-    const double *share = &code->share[step * RPS_PICTURE_AREAS_LINES];
-    int most = 0;
+    const double *share = &areas->share[step * RPS_PICTURE_AREAS_LINES];
+    int most = 0, before;
 
-    for (int line = 1; line < end; line++)
+    for (int line = 1; line < areas->line_count; line++)
         most = share[line] > share[most] ? line : most;
-    return most;
-}
-
-/* The same of code: where it mostly waited for a CPU, what had most of the time it got. */
-static int most_of_code(const struct rps_picture_areas *code, size_t step)
-{
-    int most = most_of(code, step, code->line_count), first;
-
-    if (code->colour[most] != -2 || most == 0)
+    if (!is_code || areas->colour[most] != -2)
         return most;
-    first = most_of(code, step, most);
-    return code->share[step * RPS_PICTURE_AREAS_LINES + (size_t)first] > 0 ? first : most;
+    before = 0;
+    for (int line = 1; line < most; line++)
+        before = share[line] > share[before] ? line : before;
+    return share[before] > 0 ? before : most;
 }
 
 static double sum_of(const struct rps_picture_areas *code, size_t step)
@@ -457,7 +452,7 @@ static void draw_areas(struct drawing *drawing, int row, int rows, const char *h
 
         while (step + 1 < code->step_count && code->at[step + 1] <= at)
             step++;
-        line = least > 0 ? most_of(code, step, code->line_count) : most_of_code(code, step);
+        line = most_of(code, step, least == 0);
         if (at < code->at[0] || at >= code->at[code->step_count])
             continue;
         if (sum_of(code, step) < least) {

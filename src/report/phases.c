@@ -690,7 +690,6 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
 {
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
     const char *length = "", *unit = output->unit, *count = "1 phase";
-    const size_t used = output->details->used_signal_count;
 
     if (output->phases->count > 1)
         count = rps_arena_print(document->arena, "%zu phases of %d kind%s", output->phases->count,
@@ -703,12 +702,9 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
         unit = rps_arena_print(document->arena, "block%s of %d rotation",
                                plural(output->observations), output->block);
     rps_block_title(block, "Phases of %s", output->title);
-    rps_block_wrap(block, 0, 0,
-                   "%s, found in %" PRIu64 " %s%s%s of %zu signal%s, %zu of which var%s on %s own",
-                   count, output->observations, unit,
-                   plural(output->block > 0 ? 2 : output->observations), length,
-                   output->signal_count, plural(output->signal_count), used,
-                   used == 1 ? "ies" : "y", used == 1 ? "its" : "their");
+    rps_block_wrap(block, 0, 0, "%s, found in %" PRIu64 " %s%s%s of %zu signal%s", count,
+                   output->observations, unit, plural(output->block > 0 ? 2 : output->observations),
+                   length, output->signal_count, plural(output->signal_count));
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);
     if (output->remark)
