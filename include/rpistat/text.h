@@ -74,6 +74,9 @@ const char *rps_text_file_name(const char *path);
  * below with the decimal sign of the locale in force, as printf has it. */
 char *rps_text_duration(char *ret, size_t size, int64_t ns);
 
+/* The same of what was measured in periods, whose ends it is known by: "0.70 s", "3.8 s". */
+char *rps_text_stretch(char *ret, size_t size, int64_t ns);
+
 /* A position on the time axis: "hh:mm:ss" or with decimals > 0 "hh:mm:ss.d...". */
 char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals);
 

@@ -18,6 +18,7 @@ struct rps_workload {
     int release_fd;      /* closed or written to let the child go on; -1 when released */
     int status_fd;       /* the time just before exec; then end of file, or the errno of exec */
     const char *command; /* argv[0], borrowed, for messages */
+    int64_t user_ns, system_ns; /* CPU time of the process before its exec, which is rpistat's */
 };
 
 /*
@@ -51,7 +52,8 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset
 int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
                          struct rps_error *err);
 
-/* How a workload ended, and what it used: of its process and of all children that were waited for. */
+/* How a workload ended, and what it used from its exec on: its process, and all children that were
+ * waited for. */
 struct rps_workload_end {
     int status, signal;         /* status >= 0, or signal > 0 */
     int64_t user_ns, system_ns; /* CPU time; exact */

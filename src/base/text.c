@@ -323,6 +323,17 @@ char *rps_text_duration(char *ret, size_t size, int64_t ns)
     return ret;
 }
 
+char *rps_text_stretch(char *ret, size_t size, int64_t ns)
+{
+    const int64_t hundredth = RPS_NS_PER_S / 100;
+
+    rps_text_duration(ret, size, ns);
+    if (ns >= 10 * hundredth && ns < 10 * RPS_NS_PER_S)
+        snprintf(ret, size, "%.*f s", ns < RPS_NS_PER_S - hundredth / 2 ? 2 : 1,
+                 (double)ns / RPS_NS_PER_S);
+    return ret;
+}
+
 char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals)
 {
     const char *sign = "";

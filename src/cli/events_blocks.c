@@ -26,13 +26,32 @@ static const char *reason_of(const struct rps_events_document *document,
     return event->reason[0] || !backend || backend->self ? event->reason : backend->err.message;
 }
 
-/* "yes, without the kernel", "no: its reason". */
-static void put_counted(struct rps_block *block, const struct rps_event *event)
+/* The reason for which no event of the document can be counted; "": they have several, or can. */
+static const char *common_reason(const struct rps_plan *plan)
+{
+    const char *reason = NULL;
+
+    for (int n = 0; n < plan->set_count; n++)
+        for (int s = 0; s < plan->set[n].event_count; s++) {
+            const struct rps_event *event = &plan->set[n].event[s];
+
+            if (event->state == RPS_EVENT_MEASURED || (reason && strcmp(event->reason, reason)))
+                return "";
+            reason = event->reason;
+        }
+    return reason ? reason : "";
+}
+
+/* "yes, without the kernel", "no: its reason", unless that was said of all. */
+static void put_counted(struct rps_block *block, const struct rps_events_document *document,
+                        const struct rps_event *event)
 {
     int is_counted = event->state == RPS_EVENT_MEASURED;
+    const char *reason =
+        document && strcmp(common_reason(document->plan), event->reason) == 0 ? "" : event->reason;
     char text[RPS_REASON_SIZE + 8];
 
-    snprintf(text, sizeof(text), "no%s%s", event->reason[0] ? ": " : "", event->reason);
+    snprintf(text, sizeof(text), "no%s%s", reason[0] ? ": " : "", reason);
     rps_put_text(block, !is_counted                          ? text
                         : strcmp(event->modifiers, "u") == 0 ? "yes, without the kernel"
                         : strcmp(event->modifiers, "k") == 0 ? "yes, only the kernel"
@@ -103,7 +122,7 @@ static void put_event(struct rps_block *block, const struct rps_events_found *fo
     rps_put_texts(block, 6, event->name, event->spec, event->label, event->role, event->unit,
                   print_encoding(encoding, event));
     rps_put_int(block, event->state == RPS_EVENT_MEASURED, 1);
-    put_counted(block, event);
+    put_counted(block, document, event);
     rps_put_texts(block, 2, event->modifiers, reason_of(document, event));
     if (found->explain)
         rps_put_text(block, event->explain);
@@ -148,12 +167,13 @@ static void put_document(struct rps_block *block, const struct rps_events_found 
 
     rps_block_title(block, "Event sets %s: %s", plan->name, plan->title);
     rps_block_wrap(block, 2, 2, "%s", plan->explain);
-    if (!backend || !backend->self)
-        rps_block_wrap(block, 2, 2, "Counted by nothing here:");
-    else if (document->is_fitted)
+    if (backend && backend->self && document->is_fitted)
         put_fitting(block, document);
-    if (backend && !backend->self)
-        rps_block_wrap(block, 4, 4, "%s", backend->err.message);
+    else if (!backend || !backend->self || common_reason(plan)[0])
+        rps_block_wrap(block, 2, 4, "Counted by nothing here%s%s", backend ? ": " : "",
+                       !backend        ? ""
+                       : backend->self ? common_reason(plan)
+                                       : backend->err.message);
     for (int n = 0; n < plan->set_count; n++) {
         const struct rps_event_set *set = &plan->set[n];
 

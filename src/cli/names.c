@@ -33,7 +33,7 @@ static const struct {
     {"--period", " -I --interval --interval-print "},
     {"--duration", " --timeout --time "},
     {"--label", " --name "},
-    {"--input", " --file --store "},
+    {"--input", " --file --store --input -i "},
     {"--format", " --csv --json --wide "},
     {"--cpu", " --cpus "},
 };

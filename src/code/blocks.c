@@ -157,7 +157,6 @@ static void say_chains(const struct rps_code_filling *filling, struct rps_block 
     const struct rps_sampling *s = &filling->output->code->sampling;
     int whole = (double)s->complete >= WHOLE_CHAINS * (double)s->samples;
     int by_pointers = strcmp(s->stacks, "fp") == 0;
-    char complete[RPS_CODE_TEXT_SIZE];
 
     if (strcmp(s->stacks, "none") == 0) {
         rps_block_wrap(head, 0, 0,
@@ -165,21 +164,20 @@ static void say_chains(const struct rps_code_filling *filling, struct rps_block 
                        "functions themselves.");
         return;
     }
-    if (s->samples >= RPS_SHARES_SAMPLES_MIN)
-        snprintf(complete, sizeof(complete), "%.0f %%",
-                 100 * rps_shares_part(s->complete, s->samples));
-    else
-        of_samples_text(complete, s->complete, s->samples);
-    rps_block_wrap(head, 0, 0, "Chains complete: %s%s%s%s.", complete,
+    rps_block_wrap(head, 0, 0, "Chains complete: %.0f %%%s%s%s.",
+                   100 * rps_shares_part(s->complete, s->samples),
                    by_pointers && whole ? ", as far as frame pointers (fp) tell: who calls a "
                                           "function that makes no frame is missing, as above many "
                                           "of the C library"
                                         : "",
                    whole ? ""
                          : "; the callers of the others are not known: trust what functions took "
-                           "themselves (self), not totals, trees and flame graphs. Build with "
-                           "-fno-omit-frame-pointer",
-                   by_pointers && !whole ? ", or record with --stacks auto" : "");
+                           "themselves (self), not totals, trees and flame graphs. ",
+                   whole ? ""
+                   : by_pointers
+                       ? "Build with -fno-omit-frame-pointer, or record with --stacks auto"
+                       : "A short run on a busy machine may lack them, as may code that "
+                         "was built without -fno-omit-frame-pointer");
 }
 
 /* Of several processes, whose programs had most: functions do not say so where many have no
@@ -219,7 +217,7 @@ static void say_head(const struct rps_code_filling *filling)
     if (output->off_cpu)
         say_waits(filling, head);
     say_sampling(filling, head);
-    if (output->by < RPS_SHARES_PROCESS && output->code->sampling.samples > 0)
+    if (output->by < RPS_SHARES_PROCESS && output->code->sampling.samples >= RPS_SHARES_SAMPLES_MIN)
         say_chains(filling, head);
     say_programs(filling, head);
 }
@@ -394,6 +392,19 @@ static void put_rest(struct rps_block *block, const char *name, double cpu_s)
     rps_put_int(block, (int64_t)(cpu_s * RPS_NS_PER_S), 1);
 }
 
+/* Rows of the table: where samples are too few for shares people find no callers, which had none
+ * themselves. */
+static size_t count_rows(const struct rps_code_output *output)
+{
+    const struct rps_shares *shares = output->shares;
+    size_t count = shares->count;
+
+    while (output->at_most > 0 && !output->off_cpu && count > 0 &&
+           shares->samples < RPS_SHARES_SAMPLES_MIN && shares->share[count - 1].self == 0)
+        count--;
+    return count;
+}
+
 static void put_shares(const struct rps_code_filling *filling)
 {
     const struct rps_code_output *output = filling->output;
@@ -402,7 +413,7 @@ static void put_shares(const struct rps_code_filling *filling)
     int is_task = output->by >= RPS_SHARES_PROCESS;
     char line[RPS_CODE_TEXT_SIZE];
 
-    for (size_t i = 0; i < rows_of(output, shares->count); i++) {
+    for (size_t i = 0; i < rows_of(output, count_rows(output)); i++) {
         const struct rps_share *share = &shares->share[i];
 
         rps_put_text(block, share->name);
@@ -437,7 +448,7 @@ static void put_shares(const struct rps_code_filling *filling)
         put_rest(block, "[not sampled]", output->unsampled->cpu_s);
     }
     if (!output->is_tree)
-        say_rest(filling, shares->count);
+        say_rest(filling, count_rows(output));
 }
 
 /* Why frames of that module have no names; NULL: nobody has looked for them. */

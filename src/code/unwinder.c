@@ -115,36 +115,7 @@ static void start_process(struct rps_unwinder *unwinder)
     setsockopt(unwinder->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
 }
 
-/* The bytes of an answer, 0: it is still to come, -1: the process has died. */
-static ssize_t hear(struct rps_unwinder *unwinder, int flags, struct rps_unwind_row *ret)
-{
-    ssize_t size;
-
-    do {
-        size = recv(unwinder->fd, ret, sizeof(*ret), flags);
-    } while (size < 0 && errno == EINTR);
-    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-        return 0;
-    if (size > 0)
-        return size;
-    rps_unwinder_end(unwinder);
-    unwinder->has_died = 1;
-    return -1;
-}
-
-/* Whether it can be asked now; starts the process if need be. */
-static int is_ready(struct rps_unwinder *unwinder)
-{
-    struct rps_unwind_row late;
-
-    if (unwinder->is_late && hear(unwinder, MSG_DONTWAIT, &late) != 0)
-        unwinder->is_late = 0;
-    if (unwinder->pid == 0 && !unwinder->has_died)
-        start_process(unwinder);
-    return unwinder->pid != 0 && !unwinder->is_late;
-}
-
-/* Whether there is time for a question, asked now. */
+/* Whether there is time to wait, now. */
 static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
 {
     unwinder->waited_ns -= (now_ns - unwinder->asked_ns) / 10;
@@ -154,38 +125,28 @@ static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
     return unwinder->waited_ns < unwinder->wait_us * RPS_NS_PER_US;
 }
 
-/* Ask for a row. Returns its bytes, 0: there is none. */
-static size_t ask(struct rps_unwinder *unwinder, const struct rps_mapped *mapped, uint64_t offset,
-                  struct rps_unwind_row *ret)
+/* Send a question; 0, or negative when that cannot be. */
+static int ask(struct rps_unwinder *unwinder, const struct rps_mapped *mapped, uint64_t offset)
 {
-    const size_t path_bytes = strlen(mapped->path);
     struct question question = {
         .module = mapped->module, .offset = offset, .kind = (uint32_t)mapped->kind};
     struct iovec part[] = {{&question, sizeof(question)},
-                           {(void *)(uintptr_t)mapped->path, path_bytes}};
+                           {(void *)(uintptr_t)mapped->path, strlen(mapped->path)}};
     struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
-    int64_t asked_ns = rps_clock_monotonic_ns();
-    ssize_t size;
 
-    if (path_bytes >= PATH_SIZE)
-        return rps_cfi_find(NULL, offset, ret);
-    if (!has_time(unwinder, asked_ns) || !is_ready(unwinder))
-        return 0;
+    if (unwinder->pid == 0 && !unwinder->has_died)
+        start_process(unwinder);
+    if (unwinder->pid == 0 || unwinder->is_late)
+        return -1;
     strcpy(question.build_id, mapped->build_id);
     unwinder->module = mapped->module;
+    unwinder->offset = offset;
     if (sendmsg(unwinder->fd, &message, MSG_NOSIGNAL) < 0) {
         rps_unwinder_end(unwinder); /* somebody else ended it */
-        return 0;
+        return -1;
     }
-    size = hear(unwinder, 0, ret);
-    unwinder->waited_ns += rps_clock_monotonic_ns() - asked_ns;
-    unwinder->is_late = size == 0;
-    if (size > 0 && !rps_unwind_row_is_sound(ret, (size_t)size, offset)) {
-        rps_unwinder_end(unwinder);
-        unwinder->has_died = 1;
-        return 0;
-    }
-    return size > 0 ? (size_t)size : 0;
+    unwinder->is_late = 1;
+    return 0;
 }
 
 /* --- rows that are known ---------------------------------------------------------------------- */
@@ -233,21 +194,61 @@ static const struct rps_unwind_row *keep_row(struct rps_unwinder *unwinder, int6
     return rows[at].row;
 }
 
+/* The answer to the last question, or NULL: it is still to come, or the process has died. One that
+ * makes no sense is as good as dead. */
+static const struct rps_unwind_row *hear(struct rps_unwinder *unwinder, int flags)
+{
+    struct rps_unwind_row row;
+    ssize_t size;
+
+    do {
+        size = recv(unwinder->fd, &row, sizeof(row), flags);
+    } while (size < 0 && errno == EINTR);
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        return NULL;
+    unwinder->is_late = 0;
+    if (size > 0 && rps_unwind_row_is_sound(&row, (size_t)size, unwinder->offset))
+        return keep_row(unwinder, unwinder->module, &row, (size_t)size);
+    rps_unwinder_end(unwinder);
+    unwinder->has_died = 1;
+    return NULL;
+}
+
+static const struct rps_unwind_row *find_row(const struct rps_unwinder *unwinder, int64_t module,
+                                             uint64_t offset)
+{
+    const struct rps_unwinder_row place = {.module = module, .end = offset};
+    size_t at = rps_array_find(unwinder->row, unwinder->row_count, sizeof(*unwinder->row),
+                               lies_before, &place);
+
+    return at < unwinder->row_count && unwinder->row[at].module == module &&
+                   unwinder->row[at].row->start <= offset
+               ? unwinder->row[at].row
+               : NULL;
+}
+
 const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
                                                const struct rps_map *map, uint64_t address)
 {
+    static struct rps_unwind_row nothing;
     const uint64_t offset = address - map->start + map->file_offset;
-    const struct rps_unwinder_row place = {.module = map->mapped->module, .end = offset};
-    size_t at = rps_array_find(unwinder->row, unwinder->row_count, sizeof(*unwinder->row),
-                               lies_before, &place);
-    struct rps_unwind_row row;
-    size_t bytes;
+    const int64_t module = map->mapped->module;
+    const struct rps_unwind_row *row = find_row(unwinder, module, offset);
+    int64_t asked_ns;
 
-    if (at < unwinder->row_count && unwinder->row[at].module == place.module &&
-        unwinder->row[at].row->start <= offset)
-        return unwinder->row[at].row;
-    bytes = ask(unwinder, map->mapped, offset, &row);
-    return bytes > 0 ? keep_row(unwinder, place.module, &row, bytes) : NULL;
+    if (row)
+        return row;
+    if (strlen(map->mapped->path) >= PATH_SIZE)
+        return rps_cfi_find(NULL, offset, &nothing) > 0 ? &nothing : NULL;
+    if (unwinder->is_late && hear(unwinder, MSG_DONTWAIT) &&
+        (row = find_row(unwinder, module, offset)))
+        return row;
+    asked_ns = rps_clock_monotonic_ns();
+    if (ask(unwinder, map->mapped, offset) < 0 || !has_time(unwinder, asked_ns))
+        return NULL;
+    row = hear(unwinder, 0);
+    unwinder->waited_ns += rps_clock_monotonic_ns() - asked_ns;
+    return row;
 }
 
 void rps_unwinder_free(struct rps_unwinder *unwinder)

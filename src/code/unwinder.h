@@ -32,16 +32,18 @@ struct rps_unwinder {
     int64_t asked_ns;    /* when it was asked last */
     pid_t pid;           /* 0: none */
     int fd;
-    int is_late;    /* an answer is still to come, which nobody waits for any more */
-    int64_t module; /* whose file it reads, or read last; -1: none */
-    int has_died;   /* of that, until the caller has taken note */
-    int64_t cpu_ns; /* of the processes that have ended */
+    int is_late;     /* an answer is still to come; who asks next takes it, and keeps it */
+    int64_t module;  /* that it was asked for last, -1: none, */
+    uint64_t offset; /* and where in its file */
+    int has_died;    /* of that, until the caller has taken note */
+    int64_t cpu_ns;  /* of the processes that have ended */
     struct rps_unwinder_row *row;
     size_t row_count;
 };
 
 /* The row of the address, which is in the map; NULL when it cannot be had now: the process is late,
- * or has died, or was waited for too long of late. Valid until the next question. */
+ * or has died, or was waited for too long of late. It is asked all the same, so that the row is
+ * there for stacks to come. Valid until the next question. */
 const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
                                                const struct rps_map *map, uint64_t address);
 

@@ -149,6 +149,17 @@ static size_t giving_column(const struct rps_grid *grid)
     return grid->column_count;
 }
 
+/* Of the columns that are not fixed, the widest with the gap before it; 0: none is left. */
+static int widest_part(const struct page *page)
+{
+    int widest = 0;
+
+    for (size_t c = page->fixed; c < page->grid->column_count; c++)
+        widest =
+            width_of_columns(page, c, c + 1) > widest ? width_of_columns(page, c, c + 1) : widest;
+    return widest;
+}
+
 /* Cut what is long, leave out what matters least. `limit` is of the columns with their gaps. */
 static void fit(struct page *page, int limit)
 {
@@ -171,6 +182,12 @@ static void fit(struct page *page, int limit)
     left = left > LAST_MIN ? left : LAST_MIN;
     if (giving < count && page->width[giving] > left)
         page->width[giving] = left;
+    if (page->fixed > 0 && !rps_column_is_right(grid->column[0])) {
+        giving = 0;
+        left = limit - width_of_columns(page, 1, page->fixed) - widest_part(page) - COLUMN_GAP;
+        left = left > LAST_MIN ? left : LAST_MIN;
+        page->width[0] = page->width[0] > left ? left : page->width[0];
+    }
     for (size_t i = 0; i < grid->row_count * count; i++) {
         size_t c = i % count;
 
@@ -179,14 +196,15 @@ static void fit(struct page *page, int limit)
     }
 }
 
-/* The end of the columns from page->first on that fit beside the fixed ones, one at least. */
+/* The end of the columns from page->first on that fit beside the fixed ones, one at least; what was
+ * left out goes with any. */
 static size_t end_of_part(const struct page *page, int limit)
 {
     size_t end = page->first, count = page->grid->column_count;
 
     limit -= width_of_columns(page, 0, page->fixed);
-    while (end < count &&
-           (end == page->first || width_of_columns(page, page->first, end + 1) <= limit))
+    while (end < count && (page->width[end] == 0 || width_of_columns(page, page->first, end) == 0 ||
+                           width_of_columns(page, page->first, end + 1) <= limit))
         end++;
     return end;
 }

@@ -21,12 +21,9 @@ static const struct {
     double divisor;
     int colour; /* as rpistat/picture.h has them */
 } line_of[] = {
-    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2},
-    {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
-    {"in block I/O", RPS_TREE_IN_IO, 1, 0},
-    {"in locks", RPS_TREE_IN_LOCK, 1, 4},
-    {"in messages", RPS_TREE_IN_MESSAGE, 1, -1},
-    {"too short-lived to tell", RPS_TREE_UNSEEN, US_PER_S, 6},
+    {"on a CPU", RPS_TREE_RUNNING, US_PER_S, 2}, {"waiting for one", RPS_TREE_WAIT, US_PER_S, -2},
+    {"in block I/O", RPS_TREE_IN_IO, 1, 0},      {"in locks", RPS_TREE_IN_LOCK, 1, 4},
+    {"in messages", RPS_TREE_IN_MESSAGE, 1, -1}, {"too short-lived", RPS_TREE_UNSEEN, US_PER_S, 6},
 };
 
 /* Lines without a name are not there. */
@@ -121,14 +118,26 @@ static double mean_of(const struct rps_run_system *system, enum rps_tree_slot sl
     return rps_run_system_mean(system, RPS_SYSTEM_TREE, slot);
 }
 
-/* A wait counts where it ends: the threads that are not on a CPU can wait, no more. */
+/* What was read late is more than there was time for: threads have a CPU each at most. A wait counts
+ * where it ends: the threads that are not on a CPU can wait, no more. And those that do not can
+ * sleep, whatever they were seen in when they were read. */
 static double threads_of(const struct rps_run_system *system, int line)
 {
-    double value = mean_of(system, line_of[line].slot) / line_of[line].divisor;
-    double most = mean_of(system, RPS_TREE_THREADS) +
-                  (mean_of(system, RPS_TREE_UNSEEN) - mean_of(system, RPS_TREE_RUNNING)) / US_PER_S;
+    const enum rps_tree_slot slot = line_of[line].slot;
+    double value = mean_of(system, slot) / line_of[line].divisor, asleep = 0;
+    double most = mean_of(system, RPS_TREE_THREADS) + mean_of(system, RPS_TREE_UNSEEN) / US_PER_S;
 
-    return line_of[line].slot == RPS_TREE_WAIT && value > most ? fmax(most, 0) : value;
+    if (slot == RPS_TREE_RUNNING)
+        return value > most ? most : value;
+    most -= mean_of(system, RPS_TREE_RUNNING) / US_PER_S;
+    if (slot == RPS_TREE_WAIT)
+        return value > most ? fmax(most, 0) : value;
+    if (slot < RPS_TREE_IN_IO || slot > RPS_TREE_IN_OTHER)
+        return value;
+    most = fmax(most - mean_of(system, RPS_TREE_WAIT) / US_PER_S, 0);
+    for (int s = RPS_TREE_IN_IO; s <= RPS_TREE_IN_OTHER; s++)
+        asleep += mean_of(system, (enum rps_tree_slot)s);
+    return asleep > most ? value * most / asleep : value;
 }
 
 static void fill_threads(struct rps_picture *picture, const struct steps *steps)

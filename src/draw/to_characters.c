@@ -33,7 +33,7 @@
 #define LABEL_COLUMNS (RPS_PICTURE_COLUMN_LEFT - 2) /* of a number beside a panel */
 #define LEGEND_LEAST  4   /* letters of a line's name that say something */
 #define NOTE_LEAST    3   /* ... of a mark's text */
-#define CODE_ROWS     2   /* letters, and their names */
+#define CODE_ROWS     2   /* letters, and their names, or one more */
 #define CODE_ROOM     24  /* columns of a name */
 #define GAUGE_MOVES   .02 /* of the most: less is one number */
 #define NUMBER_SIZE   24
@@ -84,6 +84,19 @@ static void fit_panels(struct drawing *drawing, int lines)
     rps_picture_drop_panels(picture, named >= least ? named : fit);
 }
 
+/* Rows of letters and their names; 0: there are none. */
+static int area_rows(const struct rps_picture *picture, const struct rps_picture_areas *areas)
+{
+    int width = RPS_PICTURE_COLUMN_LEFT;
+
+    for (int line = 0; line < areas->line_count; line++) {
+        int name = rps_text_width(areas->name[line]);
+
+        width += areas->colour[line] < 0 ? 0 : 4 + (name < CODE_ROOM ? name : CODE_ROOM);
+    }
+    return areas->line_count == 0 ? 0 : CODE_ROWS + (width > picture->width);
+}
+
 static void fit(struct drawing *drawing)
 {
     struct rps_picture *picture = drawing->picture;
@@ -97,8 +110,8 @@ static void fit(struct drawing *drawing)
     drawing->subtitle = grant(drawing, !drawing->options->untitled, 1);
     drawing->notes = grant(drawing, rps_picture_note_rows(picture), 1);
     drawing->zeros = grant(drawing, picture->zero_rows, 1);
-    drawing->code = grant(drawing, picture->code.line_count > 0 ? CODE_ROWS : 0, NAMED_LEAST);
-    drawing->threads = grant(drawing, picture->threads.line_count > 0 ? CODE_ROWS : 0, NAMED_LEAST);
+    drawing->code = grant(drawing, area_rows(picture, &picture->code), NAMED_LEAST);
+    drawing->threads = grant(drawing, area_rows(picture, &picture->threads), NAMED_LEAST);
     drawing->gauges = grant(drawing, picture->gauge_count, NAMED_LEAST);
     drawing->finer = grant(drawing, rps_picture_finer(picture) > 0, picture->panel_count);
     if (height > 0)
@@ -392,15 +405,21 @@ static void draw_finer(struct drawing *drawing, int row)
     draw_band_of(drawing, row, "finer", box, count, 0);
 }
 
-/* The line that has most of a step. */
-static int most_of(const struct rps_picture_areas *code, size_t step)
+/* The line that has most of a step; of code, where it mostly waited for a CPU, what had most of the
+ * time that it got. */
+static int most_of(const struct rps_picture_areas *areas, size_t step, int is_code)
 {
-    const double *share = &code->share[step * RPS_PICTURE_AREAS_LINES];
-    int most = 0;
+    const double *share = &areas->share[step * RPS_PICTURE_AREAS_LINES];
+    int most = 0, before;
 
-    for (int line = 1; line < code->line_count; line++)
+    for (int line = 1; line < areas->line_count; line++)
         most = share[line] > share[most] ? line : most;
-    return most;
+    if (!is_code || areas->colour[most] != -2)
+        return most;
+    before = 0;
+    for (int line = 1; line < most; line++)
+        before = share[line] > share[before] ? line : before;
+    return share[before] > 0 ? before : most;
 }
 
 static double sum_of(const struct rps_picture_areas *code, size_t step)
@@ -413,8 +432,9 @@ static double sum_of(const struct rps_picture_areas *code, size_t step)
 }
 
 /* A letter a line, for each column that of the one which has most of it; asleep a dot. Where all
- * lines have less than `least` together a dash: threads that sleep in what has no line. */
-static void draw_areas(struct drawing *drawing, int row, const char *heading,
+ * lines have less than `least` together a dash: threads that sleep in what has no line. Of code, no
+ * such are. */
+static void draw_areas(struct drawing *drawing, int row, int rows, const char *heading,
                        const struct rps_picture_areas *code, double least)
 {
     const struct rps_picture *picture = drawing->picture;
@@ -432,7 +452,7 @@ static void draw_areas(struct drawing *drawing, int row, const char *heading,
 
         while (step + 1 < code->step_count && code->at[step + 1] <= at)
             step++;
-        line = most_of(code, step);
+        line = most_of(code, step, least == 0);
         if (at < code->at[0] || at >= code->at[code->step_count])
             continue;
         if (sum_of(code, step) < least) {
@@ -448,15 +468,17 @@ static void draw_areas(struct drawing *drawing, int row, const char *heading,
     if (sleeps)
         column = 2 + rps_raster_text(&drawing->raster, column, row + 1, "- mostly asleep",
                                      RPS_RASTER_QUIET);
-    for (int k = 0; k < 2 * code->line_count; k++) { /* those that are drawn first */
-        int line = k % code->line_count;
-
+    for (int line = 0; line < code->line_count; line++) {
         strcpy(name, code->name[line]);
         rps_picture_cut_text(name, CODE_ROOM);
-        if (is_drawn[line] != (k < code->line_count))
+        if (!is_drawn[line])
             continue;
-        if (column + rps_text_width(name) + 2 > picture->width)
-            break;
+        if (column + rps_text_width(name) + 2 > picture->width) {
+            column = RPS_PICTURE_COLUMN_LEFT;
+            row++;
+            if (--rows < CODE_ROWS)
+                break;
+        }
         rps_raster_text(&drawing->raster, column, row + 1, letter[line], RPS_RASTER_INK + line);
         column = 2 + rps_raster_text(&drawing->raster, column + 2, row + 1, name, RPS_RASTER_PLAIN);
     }
@@ -555,12 +577,12 @@ static void draw_below(struct drawing *drawing)
     if (drawing->finer)
         draw_finer(drawing, row++);
     if (drawing->code) {
-        draw_areas(drawing, row, "Code", &picture->code, 0);
-        row += CODE_ROWS;
+        draw_areas(drawing, row, drawing->code, "Code", &picture->code, 0);
+        row += drawing->code;
     }
     if (drawing->threads) {
-        draw_areas(drawing, row, "Threads", &picture->threads, 0.5);
-        row += CODE_ROWS;
+        draw_areas(drawing, row, drawing->threads, "Threads", &picture->threads, 0.5);
+        row += drawing->threads;
     }
     for (int g = 0; g < drawing->gauges; g++)
         draw_gauge(drawing, row++, &picture->gauge[g]);

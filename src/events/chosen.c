@@ -90,7 +90,7 @@ void rps_plan_new_id(const struct rps_plan *plan, const char *text, char ret[RPS
         snprintf(ret, RPS_NAME_SIZE, "%.50s_%d", base, i);
 }
 
-/* The event that is spelled out at text, into the plan's last set. */
+/* The event that is spelled out at text, into the plan's last set; not twice. */
 static int add_event(struct rps_plan *plan, const char *group, const char *text, size_t length,
                      struct rps_error *err)
 {
@@ -108,6 +108,9 @@ static int add_event(struct rps_plan *plan, const char *group, const char *text,
         return rps_error_set(err, RPS_USAGE, "the event \"%.40s...\" is longer than %zu characters",
                              text, sizeof(event.spec) - 1);
     copy_part(event.spec, sizeof(event.spec), text, length);
+    for (int e = 0; e < set->event_count; e++)
+        if (strcmp(set->event[e].spec, event.spec) == 0)
+            return 0;
     copy_part(event.label, sizeof(event.label), text, length);
     rps_plan_new_id(plan, event.spec, event.name);
     memcpy(plain, event.spec, sizeof(plain));

@@ -373,17 +373,20 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     const struct rps_pmu *pmu = loop->o->pmu;
     int alone = loop->set_count == 1;
     int next = set_of(loop, loop->period + 1);
-    int64_t before_ns = now(loop), after_ns;
+    int64_t before_ns = now(loop), read_ns, after_ns;
     uint64_t missed = missed_until(loop, before_ns);
     int rc, lost;
 
     rps_affinity_policy_woke(&loop->policy, before_ns - loop->grid_ns - loop->period_ns);
     if (!alone && (rc = pmu->disable(loop->o->pmu_self, loop->current, err)) < 0)
         return rc;
+    read_ns = now(loop);
     if ((rc = read_all(loop, loop->reading, err)) < 0)
         return rc;
+    if (alone)
+        read_ns = now(loop); /* a busy machine may have kept us waiting to read for long */
     if ((lost = is_lost(loop))) {
-        lose(loop, before_ns);
+        lose(loop, read_ns);
         next = loop->current;
     }
     if (!alone && (rc = pmu->enable(loop->o->pmu_self, next, err)) < 0)
@@ -393,8 +396,8 @@ static int switch_set(struct loop *loop, struct rps_error *err)
         loop->grid_ns += (before_ns - loop->grid_ns) / loop->period_ns * loop->period_ns;
     if (lost)
         return 0;
-    finish_periods(loop, before_ns, after_ns - before_ns, missed);
-    consider_stretching(loop, after_ns - before_ns, before_ns);
+    finish_periods(loop, read_ns, after_ns - before_ns, missed);
+    consider_stretching(loop, after_ns - before_ns, read_ns);
     drain(loop, loop->drained_ns, loop->boundary_ns);
     read_system(loop, 0);
     return 0;

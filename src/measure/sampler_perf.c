@@ -47,7 +47,7 @@ static const size_t ring_bytes[] = {
 /* Time between two looks at the rings at most, as it should be, and at least. Rings that want more
  * than the last but one are for no copies of stacks, unless these were asked for. */
 #define DRAIN_MAX_NS    RPS_NS_PER_S
-#define DRAIN_WANTED_NS (100 * RPS_NS_PER_MS)
+#define DRAIN_WANTED_NS (500 * RPS_NS_PER_MS) /* others' programs may keep us from looking */
 #define DRAIN_COPIES_NS (25 * RPS_NS_PER_MS)
 #define DRAIN_MIN_NS    (10 * RPS_NS_PER_MS)
 
@@ -720,7 +720,7 @@ static void sampler_status(void *self, struct rps_sampling *ret)
     ret->frequency = sampler->what.options.threshold > 0 ? 0 : sampler->what.options.frequency;
     ret->threshold = sampler->what.options.threshold;
     snprintf(ret->stacks, sizeof(ret->stacks), "%s", stacks_name[sampler->what.options.stacks]);
-    ret->lost = sampler->rings.lost;
+    ret->lost = rps_perf_rings_lost(&sampler->rings);
     ret->throttled = sampler->rings.throttled;
     ret->is_wide = sampler->what.is_wide;
     ret->is_fixed = sampler->attr[RPS_PERF_SAMPLES].inherit && is_by_clock(sampler);

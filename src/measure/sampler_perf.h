@@ -181,7 +181,8 @@ struct rps_perf_rings {
     enum rps_stacks stacks;           /* what samples hold */
     uint64_t registers;               /* of the workload's that they hold, with its stack */
     size_t depth_max;                 /* addresses that the kernel has room for in a chain */
-    uint64_t lost, throttled;         /* samples, and times that these were; so far */
+    uint64_t lost, throttled;         /* samples, of whomever, and times that these were; so far */
+    uint64_t own, foreign;            /* samples of the target, and others that were passed over */
     uint64_t switches, switches_lost; /* of threads that left their CPU, so far */
     const struct rps_perf_wall *wall; /* what their stacks stand for; NULL: none are taken */
     int64_t
@@ -214,5 +215,9 @@ size_t rps_perf_sample_bytes(enum rps_stacks stacks, uint64_t registers, size_t 
  */
 void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
                           const struct rps_sample_sink *sink);
+
+/* The samples of the target that were lost so far: where others' were passed over as large a part of
+ * all that were lost as the target's are of those that were read. */
+uint64_t rps_perf_rings_lost(const struct rps_perf_rings *rings);
 
 #endif

@@ -6,6 +6,7 @@
 #include "sampler_perf.h"
 
 #include <linux/perf_event.h>
+#include <math.h>
 #include <string.h>
 
 #include "rpistat/array.h"
@@ -425,6 +426,7 @@ static void hand_over_record(struct rps_perf_rings *rings, const struct rps_perf
     rings->lost += rc < 0;
     if (rc <= 0)
         return;
+    rings->own += header.type == PERF_RECORD_SAMPLE && ring->kind == RPS_PERF_SAMPLES;
     /* a sample in an interrupt stands before the record that it interrupted, and is younger */
     if (rings->last_ns < ring->time_ns)
         rings->last_ns = ring->time_ns;
@@ -558,7 +560,9 @@ void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
     }
     while ((ring = oldest(rings)) && ring->time_ns < until_ns) {
         tell_deaf(rings, ring->time_ns, sink);
-        if (!is_foreign(rings, ring))
+        if (is_foreign(rings, ring))
+            rings->foreign++;
+        else
             hand_over_record(rings, ring, sink);
         ring->tail += ring->size;
         look_at_first_record(rings, ring);
@@ -566,4 +570,11 @@ void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
     tell_deaf(rings, until_ns, sink);
     for (int i = 0; i < rings->count; i++)
         store_tail(rings->ring[i].page, rings->ring[i].tail);
+}
+
+uint64_t rps_perf_rings_lost(const struct rps_perf_rings *rings)
+{
+    double own = (double)rings->own, all = own + (double)rings->foreign;
+
+    return rings->foreign > 0 ? (uint64_t)llround((double)rings->lost * own / all) : rings->lost;
 }

@@ -573,6 +573,7 @@ static void read_rss(struct rps_signal_tree *tree, struct rps_signal_process *pr
     const int64_t now_ns = rps_clock_monotonic_ns();
     char text[128];
     const char *at = text;
+    int64_t kib;
 
     if (process->has_run || now_ns - process->rss_ns >= RSS_AGAIN_NS) {
         if (rps_signal_task_read(&tree->files, &process->statm_fd, process->pid, 0, "statm", text,
@@ -582,7 +583,11 @@ static void read_rss(struct rps_signal_tree *tree, struct rps_signal_process *pr
             return;
         }
         rps_signal_number(&at);
-        process->rss_kib = (int64_t)rps_signal_number(&at) * (sysconf(_SC_PAGESIZE) / 1024);
+        kib = (int64_t)rps_signal_number(&at) * (sysconf(_SC_PAGESIZE) / 1024);
+        if (kib > 0) /* else it ends, and has given all back: that is no level of it */
+            process->rss_kib = kib;
+        else if (process->rss_kib == 0)
+            tree->missing |= BIT(RPS_TREE_RSS);
         process->rss_ns = now_ns;
     }
     tree->gauge[RPS_TREE_RSS] += process->rss_kib;

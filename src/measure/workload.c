@@ -148,11 +148,22 @@ int rps_workload_drops_counters(const char *path)
     return may_give_rights(path);
 }
 
+/* What the child says just before its exec. */
+struct start {
+    int64_t time_ns, user_ns, system_ns;
+};
+
+static int64_t nanoseconds(const struct timeval *time)
+{
+    return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
+}
+
 /* The child's life until exec; never returns. */
 static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
                                  const sigset_t *mask)
 {
-    int64_t start_ns;
+    struct start start;
+    struct rusage used = {0};
     char byte;
     ssize_t got, put;
     int number;
@@ -163,8 +174,10 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     } while (got < 0 && errno == EINTR);
     if (got != 1)
         _exit(127); /* the recorder gave up */
-    start_ns = rps_clock_monotonic_ns();
-    put = write(report_fd, &start_ns, sizeof(start_ns));
+    getrusage(RUSAGE_SELF, &used);
+    start = (struct start){rps_clock_monotonic_ns(), nanoseconds(&used.ru_utime),
+                           nanoseconds(&used.ru_stime)};
+    put = write(report_fd, &start, sizeof(start));
     (void)put;
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(argv[0], argv);
@@ -196,7 +209,11 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset
     close(release[0]);
     close(status[1]);
     fcntl(pidfd, F_SETFD, FD_CLOEXEC);
-    *ret = (struct rps_workload){pid, pidfd, release[1], status[0], argv[0]};
+    *ret = (struct rps_workload){.pid = pid,
+                                 .pidfd = pidfd,
+                                 .release_fd = release[1],
+                                 .status_fd = status[0],
+                                 .command = argv[0]};
     return 0;
 fail:
     rps_error_set(err, RPS_FAILED, "cannot create the workload's process: %s",
@@ -229,7 +246,7 @@ int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
 {
     char byte = 1;
     int number = 0;
-    int64_t start_ns = 0;
+    struct start start;
     ssize_t got;
 
     do {
@@ -237,18 +254,15 @@ int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
     } while (got < 0 && errno == EINTR);
     close(workload->release_fd);
     workload->release_fd = -1;
-    if (read_fully(workload->status_fd, &start_ns, sizeof(start_ns)) != sizeof(start_ns))
-        start_ns = rps_clock_monotonic_ns(); /* it was killed before */
+    if (read_fully(workload->status_fd, &start, sizeof(start)) != sizeof(start))
+        start = (struct start){.time_ns = rps_clock_monotonic_ns()}; /* it was killed before */
     got = read_fully(workload->status_fd, &number, sizeof(number));
-    *ret_start_ns = start_ns;
+    *ret_start_ns = start.time_ns;
+    workload->user_ns = start.user_ns;
+    workload->system_ns = start.system_ns;
     if (got == 0)
         return 0;
     return exec_error(err, workload->command, got == (ssize_t)sizeof(number) ? number : EIO);
-}
-
-static int64_t nanoseconds(const struct timeval *time)
-{
-    return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
 }
 
 int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *ret,
@@ -266,8 +280,8 @@ int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *re
     *ret = (struct rps_workload_end){
         .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
         .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
-        .user_ns = nanoseconds(&used.ru_utime),
-        .system_ns = nanoseconds(&used.ru_stime),
+        .user_ns = nanoseconds(&used.ru_utime) - workload->user_ns,
+        .system_ns = nanoseconds(&used.ru_stime) - workload->system_ns,
         .memory_bytes = (int64_t)used.ru_maxrss * 1024,
     };
     return 0;

@@ -31,7 +31,7 @@
 static void say_length(double length, int is_time, char ret[RPS_TEXT_NUMBER_SIZE])
 {
     if (is_time)
-        rps_text_duration(ret, RPS_TEXT_NUMBER_SIZE, (int64_t)length);
+        rps_text_stretch(ret, RPS_TEXT_NUMBER_SIZE, (int64_t)length);
     else
         snprintf(ret, RPS_TEXT_NUMBER_SIZE, "%.0f rows", length);
 }

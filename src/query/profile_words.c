@@ -308,16 +308,18 @@ static double mib_of(const struct rps_profile *profile, int label, enum rps_tree
     return rps_run_system_mean(&profile->system[label], RPS_SYSTEM_TREE, slot) / KIB_PER_MIB;
 }
 
-/* Do labels differ in it, by more than MIB_TOLD and by `apart`? */
-static int differs(const struct rps_profile *profile, enum rps_tree_slot slot, double apart)
+/* Does the label differ from all together in it, by more than MIB_TOLD and by `apart`? */
+static int differs(const struct rps_profile *profile, int label, enum rps_tree_slot slot,
+                   double apart)
 {
-    double low = INFINITY, high = -INFINITY;
+    double value = mib_of(profile, label, slot), sum = 0, length_s = 0, mean;
 
     for (int l = 0; l < profile->label_count; l++) {
-        low = fmin(low, mib_of(profile, l, slot));
-        high = fmax(high, mib_of(profile, l, slot));
+        sum += profile->system[l].slot[RPS_SYSTEM_TREE][slot].sum;
+        length_s += profile->system[l].slot[RPS_SYSTEM_TREE][slot].length_s;
     }
-    return high - low > MIB_TOLD && high > low * exp(apart);
+    mean = sum / length_s / KIB_PER_MIB;
+    return fabs(value - mean) > MIB_TOLD && fmax(value, mean) > fmin(value, mean) * exp(apart);
 }
 
 static struct rps_system_time time_of(const struct rps_profile *profile, int label)
@@ -325,18 +327,21 @@ static struct rps_system_time time_of(const struct rps_profile *profile, int lab
     return rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
 }
 
-/* Does it wait for a CPU, and labels not all alike? */
+/* Does it wait for a CPU, and more or less than all together do? */
 static int waits(const struct rps_profile *profile, const struct rps_system_time *time)
 {
-    double waited = rps_system_time_waited(time), apart = 0;
+    double waited = rps_system_time_waited(time), wait_s = 0, wanted_s = 0;
 
     for (int l = 0; l < profile->label_count; l++) {
         const struct rps_system_time other = time_of(profile, l);
 
-        apart = fmax(apart, fabs(rps_system_time_waited(&other) - waited));
+        if (isfinite(other.on_s + other.wait_s)) {
+            wait_s += other.wait_s;
+            wanted_s += other.on_s + other.wait_s;
+        }
     }
     return waited > WAITED_TOLD && time->wait_s > WAITED_TOLD * time->threads_s &&
-           apart > WAITED_TOLD;
+           fabs(waited - wait_s / wanted_s) > WAITED_TOLD;
 }
 
 /* The clauses of a label, what others did to it last; how many. */
@@ -363,7 +368,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
     for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
         double value = mib_of(profile, label, told[i].slot);
 
-        if (!(value > told[i].least) || !differs(profile, told[i].slot, told[i].apart))
+        if (!(value > told[i].least) || !differs(profile, label, told[i].slot, told[i].apart))
             continue;
         write_number(number, sizeof(number), value, 0, value < 100 ? 0 : 1);
         snprintf(ret[count++], TEXT_SIZE, "%s %s %s", told[i].before, number, told[i].behind);

@@ -215,7 +215,7 @@ static void say_kind(struct words *words, const struct rps_report *report, int l
         say(words, "(%s) ", off_cpu(report, label, code, sizeof(code)) ? code : "hardly on a CPU");
     else if (rps_report_shares_of_label(report, label, code, sizeof(code))[0])
         say(words, "(%s) ", code);
-    say(words, "%s", rps_text_duration(time, sizeof(time), length_ns));
+    say(words, "%s", rps_text_stretch(time, sizeof(time), length_ns));
 }
 
 static void say_phases(struct words *words, const struct rps_report *report)

@@ -710,7 +710,6 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
 {
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
     const char *length = "", *unit = output->unit, *count = "1 phase";
-    const size_t used = output->details->used_signal_count;
 
     if (output->phases->count > 1)
         count = rps_arena_print(document->arena, "%zu phases of %d kind%s", output->phases->count,
@@ -723,11 +722,9 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
         unit = rps_arena_print(document->arena, "block%s of %d rotation",
                                plural(output->observations), output->block);
     rps_block_title(block, "Phases of %s", output->title);
-    rps_block_line(
-        block, "%s, found in %" PRIu64 " %s%s%s of %zu signal%s, %zu of which var%s on %s own",
-        count, output->observations, unit, plural(output->block > 0 ? 2 : output->observations),
-        length, output->signal_count, plural(output->signal_count), used, used == 1 ? "ies" : "y",
-        used == 1 ? "its" : "their");
+    rps_block_wrap(block, 0, 0, "%s, found in %" PRIu64 " %s%s%s of %zu signal%s", count,
+                   output->observations, unit, plural(output->block > 0 ? 2 : output->observations),
+                   length, output->signal_count, plural(output->signal_count));
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);
     if (is_long(output))
@@ -801,6 +798,9 @@ void rps_phase_document(struct rps_document *document, const struct rps_phase_ou
     for (size_t c = 0;
          (phases->count == 1 || is_folded || is_long(output)) && c < block->column_count; c++)
         block->column[c].heading = NULL; /* people find all of it in the table of labels */
+    for (size_t c = 0; phases->count == (size_t)phases->label_count && c < block->column_count; c++)
+        if (block->column[c].group)
+            block->column[c].heading = NULL; /* the same: each label comes once */
     add_loops(document, output);
     if (is_doubtful && !is_long(output))
         rps_document_say(document, "?: the phase may well be of another kind.");

@@ -12,6 +12,7 @@
 
 /* A set on counters for less than this share of its time is worth a word. */
 #define REMARK_COVERAGE 0.98
+#define MISSED_TOLD     .01 /* of the periods */
 
 static void remark(struct rps_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -355,11 +356,9 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
         if (report->item[i].event)
             remark_cost(report, &report->item[i]);
     remark_gaps(report);
-    if (tally->missed > 0)
-        remark(report,
-               "rpistat woke up late: %s timer %s passed meanwhile, and as many "
-               "periods became part of longer ones.",
-               rps_report_count(number, tally->missed), tally->missed == 1 ? "expiry" : "expiries");
+    if ((double)tally->missed > MISSED_TOLD * (double)tally->periods)
+        remark(report, "rpistat woke up late: %s period%s became part of longer ones.",
+               rps_report_count(number, tally->missed), tally->missed == 1 ? "" : "s");
     remark_stretched(report);
     remark_thinned(report);
     remark_blocks(report);

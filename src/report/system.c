@@ -120,6 +120,20 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
     }
 }
 
+/* Nobody can say which of both it was. Of one thread it is what is left of all time, also where none
+ * was seen for a moment. */
+static double unknown_of(const struct rps_system_time *time)
+{
+    return rps_system_time_is_of_one(time)
+               ? time->elapsed_s - time->on_s - time->wait_s - time->asleep_s
+               : time->unknown_s;
+}
+
+static int tells_unknown(const struct rps_system_time *time)
+{
+    return unknown_of(time) > UNKNOWN_TOLD * time->threads_s;
+}
+
 static void say_one_thread(struct sentences *to, const struct rps_system_time *time, int is_limited)
 {
     int sleep = rps_system_time_sleep(time);
@@ -133,7 +147,7 @@ static void say_one_thread(struct sentences *to, const struct rps_system_time *t
     say(to, " on a CPU, ");
     say_seconds(to, time->wait_s);
     say(to, " waiting for one%s, ", others_had_it ? " (others had it)" : "");
-    say_seconds(to, time->asleep_s);
+    say_seconds(to, time->asleep_s + (tells_unknown(time) ? 0 : fmax(0, unknown_of(time))));
     say(to, " asleep");
     if (sleep >= 0)
         say(to, " (in %s)", rps_sleep_words[sleep]);
@@ -153,18 +167,12 @@ static void say_threads(struct sentences *to, const struct rps_system_time *time
         say_sleeps(to, time);
 }
 
-/* Nobody can say which of both it was. Of one thread it is what is left of all time, also where none
- * was seen for a moment. */
 static void say_unknown(struct sentences *to, const struct rps_system_time *time)
 {
-    double unknown_s = rps_system_time_is_of_one(time)
-                           ? time->elapsed_s - time->on_s - time->wait_s - time->asleep_s
-                           : time->unknown_s;
-
-    if (!(unknown_s > UNKNOWN_TOLD * time->threads_s))
+    if (!tells_unknown(time))
         return;
     next(to);
-    say_seconds(to, unknown_s);
+    say_seconds(to, unknown_of(time));
     say(to, " waiting or asleep, in programs or threads too short-lived to tell");
 }
 

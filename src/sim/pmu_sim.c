@@ -442,6 +442,8 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
 
     (void)track;
     (void)err;
+    if (sim->plan->set_count == 1 && sim->enabled_set >= 0)
+        advance(sim, sim->now_ns + switch_cost(sim));
     memset(ret, 0, sizeof(*ret));
     ret->clock = wrapped(sim, sim->clock);
     ret->enabled_ns = sim->enabled_ns;
@@ -451,8 +453,6 @@ static int sim_read(void *self, int track, int set, struct rps_reading *ret, str
     for (int s = 0; s < sim->plan->set[set].event_count; s++)
         ret->value[s] = wrapped(sim, sim->set[set].value[s]);
     ret->valid = read_fails(sim) ? 0 : ~UINT32_C(0);
-    if (sim->plan->set_count == 1 && sim->enabled_set >= 0)
-        advance(sim, sim->now_ns + switch_cost(sim));
     return 0;
 }
 

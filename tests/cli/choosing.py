@@ -121,6 +121,15 @@ def test_refusals():
         assert sorted(os.listdir(folder.path)) == ["own.ini", "script.sim"], sorted(os.listdir(folder.path))
 
 
+def test_one_reason():
+    """events: why nothing of a document can be counted is said once, and not of each event"""
+    documents = expect(call("events"), 0).stdout.split("\nEvent sets ")[1:]
+    assert len(documents) > 1, documents
+    for document in documents:
+        rows = re.findall(r"^    \w+ +\S+ .*? (?:yes|no)\b(.*)$", document, re.M)
+        assert len(rows) < 3 or len(set(rows)) > 1 or not rows[0].startswith(": "), document
+
+
 def test_other_processor():
     """sets of another processor are not used on the machine's own counters"""
     if expect(call("events"), 0).stdout.split("\n")[1].split()[1] != "yes":
@@ -133,4 +142,4 @@ def test_other_processor():
 
 
 tap.main([test_events, test_counts_do_not_depend_on_sets, test_cycles, test_many_events, test_metric, test_division_by_nothing,
-          test_scenario, test_refusals, test_other_processor])
+          test_scenario, test_refusals, test_one_reason, test_other_processor])

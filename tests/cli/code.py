@@ -153,11 +153,11 @@ def test_labels():
 def test_text():
     """text says what was sampled and how far it can be trusted; it is as wide as asked for"""
     text = code().stdout
-    assert "2800 of 2772 expected samples of cpu-clock, 99 a second" in text and "12.5 % of the time off" in text, text
+    assert "2800 samples of cpu-clock, 99 a second" in text and "12.5 % of the time off" in text, text
     assert "Chains complete: 10 %;" in text and "-fno-omit-frame-pointer" in text, text
     assert "Lost: 50.0 % of the run's samples" in text, text
     assert re.search(r"^ +27\.1 % +50\.0 % +760 +work +load\.c:7 +load$", text, re.M), text
-    assert re.search(r"^ +A +1600 of 1584 +0\.0 % +load \(load\.c:7\) 80 %", text, re.M), text
+    assert re.search(r"^ +A +1600 +0\.0 % +load \(load\.c:7\) 80 %", text, re.M), text
     assert "5.7 % of the samples are in code without names" in text and "--resolve" in text, text
     assert "\x1b" not in text, text
     few = code("--at-most", "2").stdout
@@ -208,7 +208,7 @@ def test_tree():
     sheet = list(csv.DictReader(io.StringIO(code("--tree", "--format", "csv").stdout)))
     assert [row["call"] for row in sheet] == [str(row["call"]) for row in calls], sheet
     part = code("--tree", "--from", "7.9s", "--to", "9.5s").stdout  # 1 of 160 samples is too few
-    assert "160 of 158 expected samples" in part and "load" in part and "libz" not in part, part
+    assert "160 samples" in part and "load" in part and "libz" not in part, part
 
 
 # --- other formats ----------------------------------------------------------------------------
@@ -346,9 +346,9 @@ def test_phases():
 def test_report():
     """the report says where the time went, of a part too; not in the layout of 2013"""
     text = expect(FOLDER.call("report", "-r", "1"), 0).stdout
-    assert re.search(r"Where the time went \(2800 of 2772 expected samples.*\n  load \(load\.c:\d\) 50\.0 %, solve", text), text
+    assert re.search(r"Where the time went \(2800 samples.*\n  load \(load\.c:\d\) 50\.0 %, solve", text), text
     part = expect(FOLDER.call("report", "-r", "1", "--from", "8s", "--to", "10s"), 0).stdout
-    assert re.search(r"Where the time went \(200 of 198 expected samples.*\n  solve.* 90\.0 %", part), part
+    assert re.search(r"Where the time went \(200 samples.*\n  solve.* 90\.0 %", part), part
     assert "time went" not in FOLDER.call("report", "-r", "1", "--format", "2013").stdout
     assert "time went" not in FOLDER.call("report", "-r", "bare").stdout
     top = json.loads(FOLDER.call("report", "-r", "1", "--format", "json").stdout)["top"]
@@ -364,7 +364,7 @@ def test_answer():
         return found.splitlines()
     assert answer("-r", "1") == [
         "sim:script.sim ran for 32.0 s, 28.0 s of it on a CPU (88 %), exit status 0.",
-        "5 phases of 3 kinds: A (load) 16.0 s, B (solve;\\x1b[31m) 12.0 s, C (hardly on a CPU) 4.000 s.",
+        "5 phases of 3 kinds: A (load) 16.0 s, B (solve;\\x1b[31m) 12.0 s, C (hardly on a CPU) 4.0 s.",
         "Its time on a CPU: load 50 %, solve;\\x1b[31m 39 %, main 6 % (2800 samples).",
         "Changed most: main miss rate, 4.45 PTI in B, 0.50 PTI in A (run: 2.20 PTI)."], answer("-r", "1")
     assert answer("-r", "1", "--from", "8s", "--to", "10s") == [
@@ -417,7 +417,7 @@ def test_programs():
         assert [(row["name"], row["self"], row["pid"]) for row in found["code"]] == [
             ("cc1", 2560, None), ("as", 640, None)], found
         panel = expect(folder.call("plot", "-r", "1", "-o", "-"), 0).stdout
-        assert "a cc1  b as" in panel, panel
+        assert "a cc1\n" in panel, panel
         assert "[libc" in expect(folder.call("plot", "-r", "1", "--code", "function", "-o", "-"), 0).stdout
         report = expect(folder.call("report", "-r", "2"), 0).stdout
         assert re.search(r"\n  \[libc\.so\.6\] 50\.0 %, \[cc1\] 30\.0 %", report), report
@@ -469,7 +469,7 @@ def test_machine():
             assert "Cgroup" not in report, report
             assert ("cc1 60 %, as 40 %; main (work.c:10) 60 %" in code) == programs, code
             assert (", in cc1 (16 processes), 60 % in main (work.c:10) B: " in words) == programs, words
-            assert ("a cc1  b as" in panel) == programs, panel
+            assert ("a cc1\n" in panel) == programs, panel
             assert not re.search(r"\b50[0-3]\d\b", words + report), (words, report)
         folder.record("-q")
         seen = Code(folder / "rpistat.data", run=2)
@@ -518,7 +518,7 @@ def test_cgroups():
         assert "Share Processes Cgroup 70.0 % 33 make.service 20.0 % 1 0123456789ab 10.0 % 1 [unknown]" in text, text
         text = expect(folder.call("code", "--by", "cgroup", "A", "--at-most", "1"), 0).stdout
         assert "make.service" in text and "and 2 more" in text and "0123456789ab" not in text, text
-        assert "a make.service  b 0123456789ab" in expect(folder.call("plot", "-o", "-", "--code", "cgroup"), 0).stdout
+        assert "a make.service\n" in expect(folder.call("plot", "-o", "-", "--code", "cgroup"), 0).stdout
         for what in ("cgroup", "program", "function"):
             expect(folder.call("plot", "--kind", "heat", "--code", what, "--keep", what, "-o", what + ".svg"), 0)
             names = re.findall(r">([^<>]+)</text>", folder.read(what + ".svg").decode())

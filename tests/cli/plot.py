@@ -219,7 +219,7 @@ def test_shares():
     assert [phase["share"] for phase in found["phases"]] == [
         label["share"] for label in found["labels"]], found
     text = expect(FOLDER.call("phases", "-i", "shares.data"), 0).stdout
-    told = re.findall(r"^ +([A-C]) .*? s +(\d+\.\d %) ", text, re.M)
+    told = re.findall(r"^ +([A-C]) .*? s +(\d+\.\d %)(?: |$)", text, re.M)
     assert told == 2 * list(shares.items()), (told, shares)
     texts = svg("-i", "shares.data", "--kind", "phases")
     assert ["%s · 1×" % share for share in shares.values()] == [

@@ -159,8 +159,8 @@ def test_phases():
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
     assert "80 % waiting for a CPU" in text and "rss 100 MiB" in text and "rss 10.0 MiB" in text, text
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
-    assert "B (waiting for a CPU) 8.000 s" in report("starved.data"), report("starved.data")
-    assert "B (asleep in locks) 8.000 s" in report("locked.data"), report("locked.data")
+    assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
+    assert "B (asleep in locks) 8.0 s" in report("locked.data"), report("locked.data")
     text = words(expect(FOLDER.call("phases", "-i", "locked.data"), 0).stdout)
     assert "asleep in locks" in text and "rss" not in text, text
 
@@ -195,7 +195,7 @@ def test_drawn():
 def test_answer():
     """report: words of a phase in one pair of brackets; of a short run no phase; a rate stands once"""
     record("talk.data", "default threads=1 in=io:0 wait=0%\nphase work 3s\nsleep 4s in=message:1\nphase work 3s\n")
-    assert "B (asleep in messages) 4.000 s" in report("talk.data"), report("talk.data")
+    assert "B (asleep in messages) 4.0 s" in report("talk.data"), report("talk.data")
     assert "One phase: " in report("flat.data"), report("flat.data")
     record("brief.data", "phase work 500ms\n")
     assert "One phase" not in report("brief.data"), report("brief.data")

@@ -1,5 +1,6 @@
 """Phases by system signals, of simulated recordings: what the workload does cuts, not how it was read, nor what others do."""
 import json
+import re
 
 from program import Folder, expect, tap
 
@@ -70,15 +71,20 @@ def test_thinned():
 
 
 def test_three_words():
-    """plot: what is off the CPU is waiting, asleep or not sampled; without readings it is one"""
+    """plot: what is off the CPU is waiting, asleep or not sampled; without readings it is one. In the terminal
+    the code stands where it mostly waited, and what is named is drawn"""
     script = "function work 0x1000 64\nphase one 10s code=work%s\nsleep 10s\n"
-    for more, system, words in ((" wait=60%", "default threads=1\n", [" waiting for a CPU", ". asleep"]),
-                                ("", "default threads=1 wait=0%\n", [". asleep"]), ("", "", [". off the CPU or not samp"])):
+    for more, system, words in ((" wait=60%", "default threads=1\n", ["waiting for a CPU", "asleep"]),
+                                ("", "default threads=1 wait=0%\n", ["asleep"]), ("", "", ["off the CPU or not sampled"])):
         record("code.data", script % more, system=system)
+        expect(FOLDER.call("plot", "-i", "code.data", "-o", "code.html"), 0)
+        panel = FOLDER.read("code.html").decode().split('"codePanel":')[1]
+        names = re.findall(r'"name": ?"([^"]+)", ?"colour"', panel)
+        for word in ("waiting for a CPU", "asleep", "off the CPU or not sampled"):
+            assert (word in names) == (word in words), names
         drawn = expect(FOLDER.call("plot", "-i", "code.data", "-o", "-"), 0).stdout
-        code = drawn[drawn.index("\nCode "):].splitlines()[2]
-        for word in (" waiting for a CPU", ". asleep", ". off the CPU or not samp"):
-            assert (word in code) == (word in words), drawn
+        code, names = drawn[drawn.index("\nCode "):].splitlines()[1:3]
+        assert re.fullmatch(r"Code +a+\.+", code) and names.split()[:3] == ["a", "work", "."], drawn
 
 
 def test_machine_alone():

@@ -52,6 +52,7 @@ MISTAKES = [
     ("--timeout 5 ./x", 2, "did you mean --duration?"),
     ("record --name x ./x", 2, "did you mean --label?"),
     ("record --store x ./x", 2, "did you mean --output?"),
+    ("record -i x ./x", 2, "did you mean --output?"),
     ("report --store x", 2, "did you mean --input?"),
     ("report --rates", 2, "'--rates'", "'rpistat export' has it"),
     ("runs --explain", 2, "has it; 'rpistat runs --help'"),

@@ -200,6 +200,12 @@ static void test_duration(void **state)
         assert_string_equal(rps_text_duration(text, sizeof(text), durations[i].ns),
                             durations[i].text);
     assert_string_equal(rps_text_duration(text, 4, 16900000000), "16.");
+    assert_string_equal(rps_text_stretch(text, sizeof(text), 99000000), "0.099 s");
+    assert_string_equal(rps_text_stretch(text, sizeof(text), 704000000), "0.70 s");
+    assert_string_equal(rps_text_stretch(text, sizeof(text), 999000000), "1.0 s");
+    assert_string_equal(rps_text_stretch(text, sizeof(text), 3800000000), "3.8 s");
+    assert_string_equal(rps_text_stretch(text, sizeof(text), 9960000000), "10.0 s");
+    assert_string_equal(rps_text_stretch(text, sizeof(text), 14600000000), "14.6 s");
 }
 
 static void test_clock(void **state)

@@ -258,6 +258,31 @@ static void put_phases(struct rps_document *document)
     rps_block_line(block, "Below.");
 }
 
+/* Where the fixed columns are too wide the first is cut; a column that was left out makes no further
+ * part. */
+static void test_narrow(void **state)
+{
+    static const struct rps_column narrow[] = {
+        {"label", "Phase", .place = 1},
+        {"length_s", "Length", RPS_VALUE_DURATION, .place = 2},
+        {"cpi", "CPI", RPS_VALUE_FIGURE, .group = "figures", .place = 3, .drop = 2},
+        {"faults", "Faults", RPS_VALUE_FIGURE, .group = "figures", .place = 4, .drop = 1},
+    };
+    struct rps_document document = {.arena = rps_arena_new()};
+    struct rps_block *block = rps_document_block(&document, "phases", narrow, 4);
+
+    (void)state;
+    block->indent = 2;
+    block->fixed = 2;
+    rps_put_text(block, "A with_a_name_that_is_longer_than_a_line");
+    rps_put_int(block, 5 * S, 1);
+    rps_put_figure(block, 2, &exactly);
+    rps_put_figure(block, 2, &exactly);
+    assert_written(&document, RPS_FORMAT_TEXT, 36,
+                   "  Phase                       Length\n"
+                   "  A with_a_name_that_is_...  5.000 s\n");
+}
+
 static void test_figures(void **state)
 {
     struct rps_document document = {.arena = rps_arena_new()};
@@ -525,10 +550,10 @@ int main(void)
         cmocka_unit_test(test_people),   cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_terminal), cmocka_unit_test(test_json),
         cmocka_unit_test(test_csv),      cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_sorting),  cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_groups),   cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_markup),   cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_outwards),
+        cmocka_unit_test(test_sorting),  cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_figures),  cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_nested),   cmocka_unit_test(test_markup),
+        cmocka_unit_test(test_unknown),  cmocka_unit_test(test_outwards),
     };
 
     setlocale(LC_CTYPE, "C.UTF-8");

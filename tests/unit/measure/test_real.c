@@ -359,6 +359,38 @@ static void test_exec_fails(void **state)
     unlink(path);
 }
 
+static int burns_after_fork;
+
+static void burn_after_fork(void)
+{
+    struct timespec used = {0};
+
+    while (burns_after_fork && used.tv_nsec < 500 * MS)
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+}
+
+/* What the child does before its exec is no time of the command's. */
+static void test_before_exec(void **state)
+{
+    char wrong[] = "wrong-task", *argv[] = {self_path, wrong, NULL};
+    struct rps_workload_end end;
+    struct rps_workload workload;
+    struct rps_error err = {""};
+    int64_t start_ns;
+    sigset_t mask;
+
+    (void)state;
+    sigemptyset(&mask);
+    pthread_atfork(NULL, NULL, burn_after_fork);
+    burns_after_fork = 1;
+    assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
+    burns_after_fork = 0;
+    assert_int_equal(rps_workload_release(&workload, &start_ns, &err), 0);
+    assert_int_equal(rps_workload_wait(&workload, &end, &err), 0);
+    assert_in_range(end.user_ns + end.system_ns, 0, 500 * MS);
+    rps_workload_close(&workload);
+}
+
 /* A process that computes on that CPU, or waits while one below it does; both end with the test. */
 static pid_t start_busy(int cpu, int below, int ready)
 {
@@ -422,7 +454,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_children),       cmocka_unit_test(test_streams_and_status),
         cmocka_unit_test(test_instructions),   cmocka_unit_test(test_check),
         cmocka_unit_test(test_never_released), cmocka_unit_test(test_exec_fails),
-        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_near),           cmocka_unit_test(test_before_exec),
     };
 
     if (argc > 1)

@@ -404,6 +404,8 @@ static void test_foreign(void **state)
         rps_perf_tree_free(&tree);
     }
     assert_int_equal(r.all.lost, 0);
+    r.all.lost = 12; /* of whomever: one sample of six was the target's */
+    assert_int_equal(rps_perf_rings_lost(&r.all), 2);
 }
 
 /* CPU times are those of the ring's CPU, wherever the thread ended; those of none are left out. */

@@ -538,6 +538,12 @@ static void test_reading(void **state)
     assert_int_equal(run.mark_count, 1);
     assert_non_null(strstr(run.mark, "reading the counters takes 251.0 us"));
     test_run_free(&run);
+    /* A busy machine lets it wait to read: the period ends when it was read. */
+    test_simulate(&run, "switch 800us 450ms\nswitch 20us 455ms\nphase work 1s instructions=1G\n",
+                  &quick);
+    for (size_t i = 0; i < run.count; i++)
+        assert_int_equal(run.period[i].count[0], run.period[i].length_ns);
+    test_run_free(&run);
 }
 
 /* Switches that take a large part of the period, as with thousands of threads, are not suffered for
