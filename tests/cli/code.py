@@ -153,11 +153,11 @@ def test_labels():
 def test_text():
     """text says what was sampled and how far it can be trusted; it is as wide as asked for"""
     text = code().stdout
-    assert "2800 of 2772 expected samples of cpu-clock, 99 a second" in text and "12.5 % of the time off" in text, text
+    assert "\n2800 samples of cpu-clock, 99 a second" in text and "12.5 % of the time off" in text, text
     assert "Chains complete: 10 %;" in text and "-fno-omit-frame-pointer" in text, text
     assert "Lost: 50.0 % of the run's samples" in text, text
     assert re.search(r"^ +27\.1 % +50\.0 % +760 +work +load\.c:7 +load$", text, re.M), text
-    assert re.search(r"^ +A +1600 of 1584 +0\.0 % +load \(load\.c:7\) 80 %", text, re.M), text
+    assert re.search(r"^ +A +1600 +0\.0 % +load \(load\.c:7\) 80 %", text, re.M), text
     assert "5.7 % of the samples are in code without names" in text and "--resolve" in text, text
     assert "\x1b" not in text, text
     few = code("--at-most", "2").stdout
@@ -208,7 +208,7 @@ def test_tree():
     sheet = list(csv.DictReader(io.StringIO(code("--tree", "--format", "csv").stdout)))
     assert [row["call"] for row in sheet] == [str(row["call"]) for row in calls], sheet
     part = code("--tree", "--from", "7.9s", "--to", "9.5s").stdout  # 1 of 160 samples is too few
-    assert "160 of 158 expected samples" in part and "load" in part and "libz" not in part, part
+    assert "\n160 samples" in part and "load" in part and "libz" not in part, part
 
 
 # --- other formats ----------------------------------------------------------------------------
@@ -346,9 +346,9 @@ def test_phases():
 def test_report():
     """the report says where the time went, of a part too; not in the layout of 2013"""
     text = expect(FOLDER.call("report", "-r", "1"), 0).stdout
-    assert re.search(r"Where the time went \(2800 of 2772 expected samples.*\n  load \(load\.c:\d\) 50\.0 %, solve", text), text
+    assert re.search(r"Where the time went \(2800 samples.*\n  load \(load\.c:\d\) 50\.0 %, solve", text), text
     part = expect(FOLDER.call("report", "-r", "1", "--from", "8s", "--to", "10s"), 0).stdout
-    assert re.search(r"Where the time went \(200 of 198 expected samples.*\n  solve.* 90\.0 %", part), part
+    assert re.search(r"Where the time went \(200 samples.*\n  solve.* 90\.0 %", part), part
     assert "time went" not in FOLDER.call("report", "-r", "1", "--format", "2013").stdout
     assert "time went" not in FOLDER.call("report", "-r", "bare").stdout
     top = json.loads(FOLDER.call("report", "-r", "1", "--format", "json").stdout)["top"]

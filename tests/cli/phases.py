@@ -153,7 +153,7 @@ def test_stripped():
 
 
 def test_outliers():
-    """a mix of both sides where phases meet is not listed; of very many the first are named"""
+    """a mix of both sides where phases meet is not listed; of many the first are named, of very many none"""
     def found(name, spikes):
         draw = random.Random(4)
         rows = [(10 if i < 150 else 50) + draw.gauss(0, 1) for i in range(400)]
@@ -167,8 +167,10 @@ def test_outliers():
     assert edges == [40, 113, 290] and "3 outliers, rows like none around them: 40, 113, 290." in text, text
     many = sorted(random.Random(5).sample(range(5, 395), 30))
     text = found("many.csv", many)[1]
-    [said] = re.findall(r"\d+ outliers, rows like none around them: (.*), and \d+ more \([67]\.\d % of all\): --format json", text)
+    [said] = re.findall(r"\d+ outliers, rows like none around them: (.*), and \d+ more: --format json", text)
     assert len(said.split(", ")) == 10, text
+    text = found("most.csv", range(5, 395, 7))[1]
+    assert re.search(r"1\d % of the rows are like none around them \(outliers\): --format json lists them", text), text
 
 
 def test_json():
