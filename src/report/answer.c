@@ -13,11 +13,12 @@
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 
-#define COMMAND_MOST  56  /* characters of a command and what behind it says how it ran, */
-#define COMMAND_LEAST 32  /* and at least of the command */
-#define PERIODS_MIN   4   /* fewer have no phases */
-#define PERIODS_TOLD  10  /* fewer do not tell that there is but one */
-#define KINDS_MOST    6   /* of phases that are named */
+#define COMMAND_MOST  56 /* characters of a command and what behind it says how it ran, */
+#define COMMAND_LEAST 32 /* and at least of the command */
+#define PERIODS_MIN   4  /* fewer have no phases */
+#define PERIODS_TOLD  10 /* fewer do not tell that there is but one */
+#define KINDS_MOST    6  /* of phases that are named */
+#define TENTH_NS      (RPS_NS_PER_S / 10)
 #define OFF_CPU       .02 /* of its time on a CPU: a phase that waited */
 #define APART         .1  /* a figure that tells the phases apart by less has not changed */
 
@@ -215,7 +216,10 @@ static void say_kind(struct words *words, const struct rps_report *report, int l
         say(words, "(%s) ", off_cpu(report, label, code, sizeof(code)) ? code : "hardly on a CPU");
     else if (rps_report_shares_of_label(report, label, code, sizeof(code))[0])
         say(words, "(%s) ", code);
-    say(words, "%s", rps_text_duration(time, sizeof(time), length_ns));
+    if (report->run.period_ns >= TENTH_NS && length_ns < 100 * TENTH_NS)
+        say(words, "%.1f s", (double)length_ns / RPS_NS_PER_S); /* ends are known no better */
+    else
+        say(words, "%s", rps_text_duration(time, sizeof(time), length_ns));
 }
 
 static void say_phases(struct words *words, const struct rps_report *report)

@@ -233,6 +233,8 @@ def test_folded():
                          "main;%s;%s" % (solve, solve): 120}, all_of_it
     assert folded(expect(FOLDER.call("export", "-r", "1", "--format", "folded"), 0).stdout) == all_of_it
     assert folded(code("B", "--format", "folded").stdout)["main;load"] == 120
+    assert ", phase B\n" in code("b").stdout
+    refused(FOLDER.call("code", "-r", "1", "Z"), 1, "has no phase 'Z'; it has A to C, and ")
     refused(FOLDER.call("code", "-r", "1", "--format", "folded", "-o", "/dev/full"), 1,
             "could not be written: No space left")
     part = expect(FOLDER.call("export", "-r", "1", "--format", "folded", "--from", "phase:B", "--to",
@@ -364,7 +366,7 @@ def test_answer():
         return found.splitlines()
     assert answer("-r", "1") == [
         "sim:script.sim ran for 32.0 s, 28.0 s of it on a CPU (88 %), exit status 0.",
-        "5 phases of 3 kinds: A (load) 16.0 s, B (solve;\\x1b[31m) 12.0 s, C (hardly on a CPU) 4.000 s.",
+        "5 phases of 3 kinds: A (load) 16.0 s, B (solve;\\x1b[31m) 12.0 s, C (hardly on a CPU) 4.0 s.",
         "Its time on a CPU: load 50 %, solve;\\x1b[31m 39 %, main 6 % (2800 samples).",
         "Changed most: main miss rate, 4.45 PTI in B, 0.50 PTI in A (run: 2.20 PTI)."], answer("-r", "1")
     assert answer("-r", "1", "--from", "8s", "--to", "10s") == [
