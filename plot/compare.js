@@ -7,6 +7,8 @@
 const { data, element, table, addTable, cell, rowHead, swatch, labelAt } = page;
 const part = name => document.getElementById(name);
 const NAMES = data.sides.map(side => side.name), SHORT = NAMES.map(name => name.length > 9 ? name.slice(0, 8) + "\u2026" : name);
+const VERDICT = data.rows.some(row => row.changes.some(change => change[4] !== "-")) ? ["Verdict"] : []; // none with one run a side
+const SHARE = data.rows.some(row => row.share !== null) ? ["Share of change"] : [];
 let chosen = 0;
 
 /* --- words ---------------------------------------------------------------------------------- */
@@ -14,11 +16,12 @@ let chosen = 0;
 const labelOf = row => data.labels[row.label];
 page.rowName = row => labelOf(row) ? "phase " + labelOf(row).name : "the whole";
 
-/* A row of a table: what it is of, then what was made of its change: both sides, the change, its interval, the
- * verdict. */
+/* A row of a table: what it is of, then what was made of its change: both sides, the change, its interval, and the
+ * verdict where the table has one. */
 function changeRow(head, [a, b, change, interval, verdict]) {
     return element("tr", {}, rowHead(head), cell(a, "number"), cell(b, "number"),
-        element("td", { className: "number" }, change, element("span", { className: "spread" }, interval)), cell(verdict, "text"));
+        element("td", { className: "number" }, change, element("span", { className: "spread" }, interval)),
+        ...VERDICT.map(() => cell(verdict, "text")));
 }
 
 /* --- rows ----------------------------------------------------------------------------------- */
@@ -46,11 +49,11 @@ function fillRows() {
     const rows = data.rows.map((row, r) => {
         const made = changeRow(buttons[r], row.changes[0]);
         made.firstChild.after(...[timesText(row), page.place(row.start, 1)].map(text => cell(labelOf(row) ? text : "", "number")));
-        made.lastChild.before(cell(row.share === null ? "" : Math.round(100 * row.share) + " %", "number"));
+        made.children[5].after(...SHARE.map(() => cell(row.share === null ? "" : Math.round(100 * row.share) + " %", "number")));
         made.addEventListener("click", () => choose(r));
         return made;
     });
-    part("rows").append(table("The whole and its phases: " + data.figures[0], ["Row", "Times", "Start", ...NAMES, "Change", "Share of change", "Verdict"], rows));
+    part("rows").append(table("The whole and its phases: " + data.figures[0], ["Row", "Times", "Start", ...NAMES, "Change", ...SHARE, ...VERDICT], rows));
 }
 
 function mark() {
@@ -64,9 +67,9 @@ function mark() {
 function fillTables() {
     const row = data.rows[chosen], name = page.rowName(row);
     part("tables").replaceChildren();
-    addTable("Figures of " + name, ["Figure", ...NAMES, "Change", "Verdict"], row.changes.map((change, i) =>
+    addTable("Figures of " + name, ["Figure", ...NAMES, "Change", ...VERDICT], row.changes.map((change, i) =>
         changeRow(data.figures[i], change)));
-    addTable("Functions of " + name + ", CPU time", ["Function", ...NAMES, "Change", "Verdict"], row.functions.map(each => {
+    addTable("Functions of " + name + ", CPU time", ["Function", ...NAMES, "Change", ...VERDICT], row.functions.map(each => {
         const button = element("button", { type: "button", className: "link", title: "Show it in the graph" }, each.name);
         button.addEventListener("click", () => page.search && page.search(each.name));
         return changeRow(button, each.seconds);

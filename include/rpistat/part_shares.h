@@ -120,8 +120,7 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
  * threshold. */
 double rps_samples_expected(const struct rps_sampling *sampling, double cpu_s, int is_whole);
 
-/* "120 of 400 expected samples", "7 of at most 53 samples", "9 samples" where these are as many as
- * expected, or that is not known; returns ret. */
+/* "7 of at most 53 samples", "9 samples"; returns ret. */
 char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sampling,
                            uint64_t samples, double cpu_s, int is_whole);
 

@@ -31,6 +31,9 @@
 /* Correlation above this is taken for this: a random walk. */
 #define CORRELATION_MAX 0.99
 
+/* Of fewer observations none is an outlier: what the others are like is not known. */
+#define OUTLIERS_FROM 20
+
 /* A level is so many values that are alike. */
 #define LEVEL 3
 
@@ -346,7 +349,7 @@ static void find_outliers(struct rps_arena *arena, struct preparation *job)
 {
     struct rps_observed *out = job->out;
 
-    for (size_t i = 0; i < out->count; i++) {
+    for (size_t i = 0; out->count >= OUTLIERS_FROM && i < out->count; i++) {
         if (!job->clipped[i])
             continue;
         out->outlier =

@@ -1,4 +1,5 @@
 /* `rpistat code`: which code ran in a run, in a part of it, and in each phase. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -289,6 +290,8 @@ static const char *part_text(const struct job *job, char *ret, size_t size)
     ret[0] = '\0';
     if (choice->phase)
         used += (size_t)snprintf(ret, size, "phase %s", choice->phase);
+    for (size_t i = strlen("phase "); i < used && i < size; i++)
+        ret[i] = (char)toupper((unsigned char)ret[i]); /* it may be given as b */
     if (choice->region && used < size)
         used += (size_t)snprintf(ret + used, size - used, "%sregion %s", used ? ", " : "",
                                  choice->region);

@@ -14,11 +14,13 @@
 
 #include "cli.h"
 #include "config.h"
+#include "rpistat/document.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"
 
-#define MESSAGE_SIZE 4096
-#define TERMINAL_MAX 4096 /* columns or lines that anybody could mean */
+#define MESSAGE_SIZE  4096
+#define TERMINAL_MAX  4096 /* columns or lines that anybody could mean */
+#define COLUMNS_LEAST 20   /* of a terminal that sentences are broken for */
 
 static int is_standard_output(const char *path)
 {
@@ -104,10 +106,24 @@ void rps_output_guard_streams(void)
 
 void rps_output_message(const char *sentence)
 {
-    char text[MESSAGE_SIZE];
+    char text[MESSAGE_SIZE], whole[MESSAGE_SIZE + 16], lines[2 * MESSAGE_SIZE] = "";
+    struct winsize size = {0};
+    FILE *out = NULL;
 
+    snprintf(whole, sizeof(whole), "rpistat: %s\n",
+             rps_text_printable(text, sizeof(text), sentence));
+    /* A command to be copied stays whole. */
+    if (strncmp(sentence, "next: ", 6) != 0 && isatty(STDERR_FILENO) &&
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= COLUMNS_LEAST &&
+        strlen(whole) > size.ws_col)
+        out = fmemopen(lines, sizeof(lines), "w");
+    if (out) {
+        whole[strlen(whole) - 1] = '\0';
+        rps_document_break(out, whole, size.ws_col, 0, 2);
+        fclose(out);
+    }
     /* In one piece: standard error is not buffered, and the workload's too. */
-    fprintf(stderr, "rpistat: %s\n", rps_text_printable(text, sizeof(text), sentence));
+    fputs(lines[0] ? lines : whole, stderr);
 }
 
 void rps_output_say(const char *format, ...)

@@ -350,7 +350,7 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
          !is_table                  ? NULL
          : filling->output->off_cpu ? "Time"
                                     : "Samples",
-         RPS_VALUE_INT, .place = 3},
+         RPS_VALUE_INT, .place = 3, .drop = !filling->output->off_cpu},
         {"self_share",
          !is_table ? NULL
          : is_task ? "Share"

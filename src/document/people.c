@@ -104,6 +104,8 @@ static void write_figure(char *ret, const struct rps_value *value)
 
     if (has_ends && decimals > 0 && rps_interval_half(sure) >= pow(10, 1 - decimals))
         decimals--; /* the last one says nothing */
+    if (value->deviation > 0 && isfinite(value->deviation))
+        decimals = (int)fmin(decimals, fmax(0, 1 - floor(log10(value->deviation))));
     used = (size_t)snprintf(ret, CELL_SIZE, "%.30s", decimal_text(number, value->real, decimals));
     if (has_ends && rps_interval_is_narrow(sure))
         used += (size_t)snprintf(
@@ -118,7 +120,7 @@ static void write_figure(char *ret, const struct rps_value *value)
         used += (size_t)snprintf(ret + used, CELL_SIZE - used, " *");
     if (isfinite(value->deviation))
         snprintf(ret + used, CELL_SIZE - used, " sd %.28s",
-                 off_text(number, value->deviation, value->real, decimals_for(value->real)));
+                 off_text(number, value->deviation, value->real, decimals));
 }
 
 /* "a=1 b=2" */

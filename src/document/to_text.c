@@ -20,7 +20,8 @@
 struct page {
     FILE *out;
     const struct rps_grid *grid;
-    int line_limit;    /* of lines that are broken */
+    int line_limit;    /* of lines that are broken, */
+    int columns;       /* and of the terminal; 0: there is none */
     int *width;        /* of each column; 0: it is left out */
     char **head;       /* head[line * column_count + column]; NULL: nothing */
     size_t fixed;      /* columns that are printed in each part, */
@@ -217,28 +218,6 @@ static int is_printed(const struct page *page, size_t c)
     return page->width[c] > 0 && c < page->end && (c < page->fixed || c >= page->first);
 }
 
-/* A line of cells, without blanks at its end. */
-static void print_cells(const struct page *page, char *const *cell)
-{
-    int pending = page->grid->block->indent;
-
-    for (size_t c = 0; c < page->grid->column_count; c++) {
-        const char *text = cell[c] ? cell[c] : "";
-        int is_right = rps_column_is_right(page->grid->column[c]);
-        int padding = page->width[c] - width_of(text);
-
-        if (!is_printed(page, c))
-            continue;
-        pending += is_right ? padding : 0;
-        if (text[0]) {
-            fprintf(page->out, "%*s%s", pending, "", text);
-            pending = 0;
-        }
-        pending += COLUMN_GAP + (is_right ? 0 : padding);
-    }
-    fputc('\n', page->out);
-}
-
 /* Is the word of so many bytes a unit, with or without a mark behind it? */
 static int is_unit(const char *word, size_t length)
 {
@@ -262,9 +241,10 @@ static size_t word_length(const char *text)
     return is_number && is_unit(text + length + 1, unit) ? length + 1 + unit : length;
 }
 
-void rps_document_break(FILE *out, const char *text, int width, int indent, int hang)
+/* Words from a column on; further lines begin behind `hang` blanks. */
+static void break_from(FILE *out, const char *text, int width, int column, int hang)
 {
-    int column = 0;
+    int is_first = 1;
 
     for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
         size_t length = word_length(text);
@@ -272,25 +252,68 @@ void rps_document_break(FILE *out, const char *text, int width, int indent, int 
         int needed = word ? width_of(word) : (int)length;
 
         free(word);
-        if (column > 0 && column + 1 + needed > width) {
-            fputc('\n', out);
-            column = 0;
-            indent = hang;
+        if (!is_first && column + 1 + needed > width) {
+            fprintf(out, "\n%*s", hang, "");
+            column = hang;
+            is_first = 1;
         }
-        fprintf(out, "%*s%.*s", column == 0 ? indent : 1, "", (int)length, text);
-        column += (column == 0 ? indent : 1) + needed;
+        fprintf(out, "%s%.*s", is_first ? "" : " ", (int)length, text);
+        column += !is_first + needed;
+        is_first = 0;
         text += length;
     }
-    if (column > 0)
-        fputc('\n', out);
+    fputc('\n', out);
+}
+
+void rps_document_break(FILE *out, const char *text, int width, int indent, int hang)
+{
+    if (text[strspn(text, " ")] == '\0')
+        return;
+    fprintf(out, "%*s", indent, "");
+    break_from(out, text, width, indent, hang);
+}
+
+/* A line of cells, without blanks at its end. On a terminal the last one of a list without headings
+ * is broken. */
+static void print_cells(const struct page *page, char *const *cell)
+{
+    int pending = page->grid->block->indent, column = 0;
+    size_t breaking =
+        page->columns > 0 && !page->grid->has_head ? page->grid->column_count - 1 : SIZE_MAX;
+
+    for (size_t c = 0; c < page->grid->column_count; c++) {
+        const char *text = cell[c] ? cell[c] : "";
+        int is_right = rps_column_is_right(page->grid->column[c]);
+        int padding = page->width[c] - width_of(text);
+
+        if (!is_printed(page, c))
+            continue;
+        pending += is_right ? padding : 0;
+        if (text[0]) {
+            column += pending + width_of(text);
+            if (c == breaking && column > page->columns) {
+                column -= width_of(text);
+                fprintf(page->out, "%*s", pending, "");
+                break_from(page->out, text, page->columns, column, column);
+                return;
+            }
+            fprintf(page->out, "%*s%s", pending, "", text);
+            pending = 0;
+        }
+        pending += COLUMN_GAP + (is_right ? 0 : padding);
+    }
+    fputc('\n', page->out);
 }
 
 static void print_line(const struct page *page, const struct rps_line *line)
 {
     const char *text = rps_document_printable(page->grid->block->document, line->text);
+    int indent = (int)strspn(text, " ");
 
     if (line->hang >= 0)
         rps_document_break(page->out, text, page->line_limit, line->indent, line->hang);
+    else if (page->columns > 0 && width_of(text) > page->columns)
+        rps_document_break(page->out, text, page->columns, indent, indent + 2);
     else
         fprintf(page->out, "%s\n", text);
 }
@@ -346,6 +369,7 @@ static void print_grid(struct page *page, int columns)
     int limit = (columns > 0 ? columns : document->width) - block->indent + COLUMN_GAP;
     int has_limit = (columns > 0 || document->width > 0) && grid->has_head;
 
+    page->columns = columns;
     page->line_limit = columns > 0 && columns < LINE_WIDTH ? columns : LINE_WIDTH;
     page->width = rps_arena_get(document->arena, grid->column_count + 1, sizeof(*page->width));
     page->head =

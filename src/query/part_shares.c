@@ -161,8 +161,6 @@ char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sa
 
     if (isfinite(expected) && rps_samples_at_most(sampling, is_whole))
         snprintf(ret, size, "%" PRIu64 " of at most %.0f samples", samples, expected);
-    else if ((double)samples < round(expected))
-        snprintf(ret, size, "%" PRIu64 " of %.0f expected samples", samples, expected);
     else
         snprintf(ret, size, "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
     return ret;

@@ -194,26 +194,35 @@ static void name_figure(const struct rps_profile *tenths, const struct drift *dr
              drift->drifts ? drift->to : drift->high, figure->unit[0] ? " " : "", figure->unit);
 }
 
+/* Figures that go by more than `least`, as apart() has it, those first that go furthest. */
+static size_t choose_drifts(const struct rps_profile *tenths, double least, struct drift *ret)
+{
+    size_t count = 0;
+
+    for (size_t f = 0; f < tenths->figure_count; f++) {
+        ret[count] = drift_of(tenths, f);
+        count += ret[count].by > least;
+    }
+    qsort(ret, count, sizeof(*ret), compare_drifts);
+    return count;
+}
+
 /* Add to a remark, "" or that of a wave, how far the run drifts, from the profile of its tenths:
- * the figures that change most, those first that go from one end to the other. */
+ * the figures that change most, those first that go from one end to the other; where none changes
+ * much, the first that changes by more than its noise. */
 static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMARK_SIZE])
 {
     struct drift *drift = rps_arena_get(tenths->arena, tenths->figure_count + 1, sizeof(*drift));
-    size_t length = strlen(ret), count = 0;
+    size_t length = strlen(ret), count = choose_drifts(tenths, APART_MIN, drift);
     char text[96];
 
-    for (size_t f = 0; f < tenths->figure_count; f++) {
-        drift[count] = drift_of(tenths, f);
-        count += drift[count].by > APART_MIN;
-    }
-    qsort(drift, count, sizeof(*drift), compare_drifts);
-    if (length == 0)
-        length = (size_t)snprintf(ret, RPS_PHASE_REMARK_SIZE, "it %s",
-                                  count == 0 || drift[0].drifts ? "drifts" : "wanders");
-    else if (count > 0 && drift[0].drifts)
-        length += (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, ", and drifts");
-    else
-        count = 0; /* a wave wanders */
+    if (count == 0 && length == 0)
+        count = choose_drifts(tenths, 1, drift) > 0;
+    if (count == 0 || (length > 0 && !drift[0].drifts)) /* a wave wanders */
+        return;
+    length +=
+        (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s",
+                         length > 0 ? ", and " : "it ", drift[0].drifts ? "drifts" : "wanders");
     for (size_t k = 0; k < count && k < FIGURES_MAX; k++) {
         name_figure(tenths, &drift[k], text, sizeof(text));
         length += (size_t)snprintf(ret + length, RPS_PHASE_REMARK_SIZE - length, "%s%s",

@@ -122,9 +122,8 @@ static int choose_phases(struct rps_arena *arena, const struct rps_phases *phase
         return result;
     return rps_error_set(
         err, RPS_FAILED,
-        "run %" PRId64 " has no phase '%s'; it has %zu, A to %s, and `rpistat "
-        "phases` lists them",
-        run_id, text, phases->count,
+        "run %" PRId64 " has no phase '%s'; it has %s%s, and `rpistat phases` lists them", run_id,
+        text, phases->label_count > 1 ? "A to " : "",
         rps_phase_label(phases->label_count > 0 ? phases->label_count - 1 : 0, last));
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #define OUTLIERS_MAX 10 /* stretches that are named; of more their number is said */
+#define MANY_PERCENT 10 /* of all that are too many to be named */
 
 /* "00:03.2", of more than one observation "00:03.2-00:03.5", of a table "32", "32-35" */
 static char *stretch_text(struct rps_document *document, const struct rps_phase_output *output,
@@ -81,16 +82,24 @@ static size_t listed_outliers(const struct rps_phase_output *output, uint64_t *r
     return count;
 }
 
-/* For people: `alone` outliers, in so many stretches, are of no burst; `text` names the first. */
+/* For people: `alone` outliers, in so many stretches, are of no burst; `text` names the first. Where
+ * they are many they are not told one by one. */
 static void say_outliers(struct rps_document *document, const struct rps_phase_output *output,
                          size_t alone, size_t stretches, const char *text)
 {
     const char *unit = output->block > 0 ? "block" : output->unit, *more = "";
+    double percent = 100 * (double)alone / (double)output->observations;
 
+    if (stretches > OUTLIERS_MAX && percent >= MANY_PERCENT) {
+        rps_document_say(document,
+                         "%.0f %% of the %ss are like none around them (outliers): "
+                         "--format json lists them.",
+                         percent, unit);
+        return;
+    }
     if (stretches > OUTLIERS_MAX)
-        more = rps_arena_print(document->arena, ", and %zu more (%.2g %% of all): --format json",
-                               stretches - OUTLIERS_MAX,
-                               100 * (double)alone / (double)output->observations);
+        more = rps_arena_print(document->arena, ", and %zu more: --format json",
+                               stretches - OUTLIERS_MAX);
     if (alone > 0)
         rps_document_say(document, "%zu outlier%s, %s%s%s like none around %s: %s%s.", alone,
                          alone == 1 ? "" : "s", alone == 1 ? "a " : "", unit, alone == 1 ? "" : "s",

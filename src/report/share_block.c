@@ -40,7 +40,8 @@ void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sam
     double expected = rps_samples_expected(sampling, cpu_s, 0);
 
     rps_put_int(block, (int64_t)group->samples, 1);
-    if ((double)group->samples < round(expected))
+    if (isfinite(expected) &&
+        (rps_samples_at_most(sampling, 0) || rps_samples_are_short(group->samples, expected)))
         rps_put_words(block, "%" PRIu64 " of %s%.0f", group->samples,
                       rps_samples_at_most(sampling, 0) ? "at most " : "", expected);
     rps_put_number(block, expected);

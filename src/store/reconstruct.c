@@ -298,19 +298,23 @@ static void rebuild_periods(struct reconstruct *r, int64_t sets)
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-static void report_periods(const struct reconstruct *r, struct rps_findings *findings)
+static void report_periods(struct reconstruct *r, struct rps_findings *findings)
 {
     const char *together = r->sums.periods > r->sums.most ? ", all CPUs together" : "";
-    char of[64] = "", lost[160] = ", no time is missing", time[RPS_TEXT_NUMBER_SIZE];
+    int64_t fine = number_of(r, "SELECT count(*) FROM period WHERE run_id = ?1", 0);
+    char of[64] = "", sums[64] = "", lost[160] = ", no time is missing", time[RPS_TEXT_NUMBER_SIZE];
 
     if (r->expected > (int64_t)r->sums.periods)
         snprintf(of, sizeof(of), " of %" PRId64, r->expected);
+    if (fine < (int64_t)r->sums.periods)
+        snprintf(sums, sizeof(sums), ", %" PRId64 " of them as sums of blocks",
+                 (int64_t)r->sums.periods - fine);
     if (r->lost_stretches > 0)
         snprintf(lost, sizeof(lost), "; %s is missing (stretches: %" PRIu64 "): gap rows say where",
                  rps_text_duration(time, sizeof(time), r->lost_ns), r->lost_stretches);
     rps_findings_add(findings, RPS_FINDING_NOTE,
-                     "run %" PRId64 ": %" PRIu64 " period%s%s saved%s%s", r->run_id,
-                     r->sums.periods, r->sums.periods == 1 ? "" : "s", of, together, lost);
+                     "run %" PRId64 ": %" PRIu64 " period%s%s saved%s%s%s", r->run_id,
+                     r->sums.periods, r->sums.periods == 1 ? "" : "s", of, together, sums, lost);
 }
 
 static void report_count(const struct reconstruct *r, const char *what, uint64_t count,
@@ -321,7 +325,7 @@ static void report_count(const struct reconstruct *r, const char *what, uint64_t
                          what, count);
 }
 
-static void report_what_was_done(const struct reconstruct *r, struct rps_findings *findings)
+static void report_what_was_done(struct reconstruct *r, struct rps_findings *findings)
 {
     report_periods(r, findings);
     report_count(r, "rows that could be read but not believed, and were left out", r->dropped,

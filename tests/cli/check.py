@@ -114,6 +114,17 @@ def test_damaged_page():
                    "new.data") == 2
 
 
+def test_only_blocks():
+    """periods of which only their sums in blocks are left are told apart"""
+    with Folder(1) as folder:
+        change(folder, "DELETE FROM period WHERE period < 160")
+        said = repair(folder)
+        saved, fine = [one(folder, "SELECT %s" % what, "new.data") for what in
+                       ("sum(merged) FROM finest", "count(*) FROM period")]
+        assert 0 < fine < saved <= 250, (fine, saved)
+        assert "run 1: %d periods" % saved in said and " saved, %d of them as sums of blocks" % (saved - fine) in said, said
+
+
 def test_damaged_head():
     """the first page, and all that says what the tables are, can be lost: they are given back"""
     for sql, least in ("", 250), ("VACUUM", 150):  # which puts views behind the rows
@@ -215,5 +226,5 @@ def test_live():
             assert "odd" not in answer.stdout and "sound: 3 runs" in answer.stdout, answer.stdout
 
 
-tap.main([test_sound, test_wrong, test_damaged_page, test_damaged_head, test_truncated,
+tap.main([test_sound, test_wrong, test_damaged_page, test_only_blocks, test_damaged_head, test_truncated,
           test_where_to, test_read_only, test_escapes, test_live])

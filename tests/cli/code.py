@@ -153,7 +153,7 @@ def test_labels():
 def test_text():
     """text says what was sampled and how far it can be trusted; it is as wide as asked for"""
     text = code().stdout
-    assert "2800 samples of cpu-clock, 99 a second" in text and "12.5 % of the time off" in text, text
+    assert "\n2800 samples of cpu-clock, 99 a second" in text and "12.5 % of the time off" in text, text
     assert "Chains complete: 10 %;" in text and "-fno-omit-frame-pointer" in text, text
     assert "Lost: 50.0 % of the run's samples" in text, text
     assert re.search(r"^ +27\.1 % +50\.0 % +760 +work +load\.c:7 +load$", text, re.M), text
@@ -208,7 +208,7 @@ def test_tree():
     sheet = list(csv.DictReader(io.StringIO(code("--tree", "--format", "csv").stdout)))
     assert [row["call"] for row in sheet] == [str(row["call"]) for row in calls], sheet
     part = code("--tree", "--from", "7.9s", "--to", "9.5s").stdout  # 1 of 160 samples is too few
-    assert "160 samples" in part and "load" in part and "libz" not in part, part
+    assert "\n160 samples" in part and "load" in part and "libz" not in part, part
 
 
 # --- other formats ----------------------------------------------------------------------------
@@ -233,6 +233,8 @@ def test_folded():
                          "main;%s;%s" % (solve, solve): 120}, all_of_it
     assert folded(expect(FOLDER.call("export", "-r", "1", "--format", "folded"), 0).stdout) == all_of_it
     assert folded(code("B", "--format", "folded").stdout)["main;load"] == 120
+    assert ", phase B\n" in code("b").stdout
+    refused(FOLDER.call("code", "-r", "1", "Z"), 1, "has no phase 'Z'; it has A to C, and ")
     refused(FOLDER.call("code", "-r", "1", "--format", "folded", "-o", "/dev/full"), 1,
             "could not be written: No space left")
     part = expect(FOLDER.call("export", "-r", "1", "--format", "folded", "--from", "phase:B", "--to",

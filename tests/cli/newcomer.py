@@ -20,7 +20,7 @@ STEPS = [
     ("ls", [r"rpistat\.data +rpistat\.txt"]),
     ("rpistat report", [r"^sh -c '.* ran for ", r"Measurement period: +0\.100 s", r"Exit status: +0", r"CPU use"]),
     ("rpistat phases --level fine", [r"^Phases of run 1, sh -c ", r"^  A +\S"]),
-    ("rpistat code", [r"^Code of run 1, sh -c ", r"\d (of \d+ expected )?samples of \S+, \d+ a second and CPU", r"^ +Self +Total +Samples "]),
+    ("rpistat code", [r"^Code of run 1, sh -c ", r"\d samples of \S+, \d+ a second and CPU", r"^ +Self +Total +Module "]),
     ("rpistat plot -o first.png", [r"status 0"]),
     ("rpistat plot -o first.html", [r"status 0"]),
     ("file first.png first.html", [r"PNG image data, 1200 x", r"HTML document"]),

@@ -153,7 +153,7 @@ def test_stripped():
 
 
 def test_outliers():
-    """a mix of both sides where phases meet is not listed; of very many the first are named"""
+    """a mix of both sides where phases meet is not listed; of many the first are named, of very many none"""
     def found(name, spikes):
         draw = random.Random(4)
         rows = [(10 if i < 150 else 50) + draw.gauss(0, 1) for i in range(400)]
@@ -167,8 +167,10 @@ def test_outliers():
     assert edges == [40, 113, 290] and "3 outliers, rows like none around them: 40, 113, 290." in text, text
     many = sorted(random.Random(5).sample(range(5, 395), 30))
     text = found("many.csv", many)[1]
-    [said] = re.findall(r"\d+ outliers, rows like none around them: (.*), and \d+ more \([67]\.\d % of all\): --format json", text)
+    [said] = re.findall(r"\d+ outliers, rows like none around them: (.*), and \d+ more: --format json", text)
     assert len(said.split(", ")) == 10, text
+    text = found("most.csv", range(5, 395, 7))[1]
+    assert re.search(r"1\d % of the rows are like none around them \(outliers\): --format json lists them", text), text
 
 
 def test_json():
@@ -441,6 +443,19 @@ def test_drift():
         folder.write("t.csv", "\n".join(rows) + "\n")
         answer = expect(folder.call("phases", "--csv", "t.csv"), 0).stdout
         assert re.search(r"^It repeats every 30 rows, and drifts: load from \S+ to \S+,", answer, re.M), answer
+        folder.write("t.csv", "t,load\n" + "".join("%d,%.3f\n" % (row, 10 + (load - 10) / 15) for row, load in enumerate(rising)))
+        expect(folder.call("import", "t.csv"), 0)
+        answer = expect(folder.call("phases"), 0).stdout
+        assert re.search(r"^It drifts: load from 10\S* to 11\S*\.$", answer, re.M), answer  # however little
+
+
+def test_few_rows():
+    """of a few rows none is an outlier: what the others are like is not known"""
+    with Folder() as folder:
+        folder.write("t.csv", "t,a,b\n0,8,61\n1,8,61\n2,9,4500\n3,8,61\n4,8,60\n5,8,61\n")
+        for command in ["phases", "--csv", "t.csv", "--format", "json"], ["import", "t.csv"], ["phases", "--format", "json"]:
+            answer = expect(folder.call(*command), 0).stdout
+            assert command[0] == "import" or json.loads(answer)["outliers"] == [], answer
 
 
 # --- kept with the run ------------------------------------------------------------------------
@@ -875,7 +890,7 @@ with FOLDER:
     expect(FOLDER.call("record", "-q", "--pmu", "sim:phases.sim"), 0)
     tap.main([test_csv, test_text, test_stripped, test_outliers, test_json, test_bursts, test_words,
               test_formats_are_the_c_locales, test_components, test_options, test_levels, test_small_steps, test_thinned, test_exports,
-              test_variation, test_drift, test_kept, test_kept_levels, test_long_turn, test_loops, test_read_only,
+              test_variation, test_drift, test_few_rows, test_kept, test_kept_levels, test_long_turn, test_loops, test_read_only,
               test_by_phase, test_by_phase_found_now, test_by_phase_wrong, test_tables,
               test_skewed_columns, test_tables_need_no_store, test_own_exports, test_short_tables, test_bad_tables,
               test_odd_tables, test_wrong_usage, test_samples, test_code_without_names, test_naming, test_short_runs, test_nothing_counted])

@@ -259,14 +259,18 @@ def look_on(*scenes):
             scene.read(.02)
 
 
+NAMES = re.compile(rb"(\rrpistat: finding the names of functions[^\r]*\x1b\[K)+\r\x1b\[K")  # half a second and more
+
+
 def recorded(scene, shown, status=0):
     """The scene of a recording ends so, and showed that and the two lines: nothing else."""
     left = scene.end()
-    end = re.search(rb"rpistat: (run \d+: )?[^\r]+( ran|, recorded) for [^\r]+\r\n"
-                    rb"rpistat: next: .+; .+\r\n$", scene.shown)
+    at = scene.shown.rfind(b"rpistat: ", 0, scene.shown.rfind(b"rpistat: next: "))
+    end = re.match(rb"rpistat: (run \d+: )?[^\r]+( ran|, recorded) for [^\r]+\r\n"
+                   rb"rpistat: next: .+; .+\r\n$", scene.shown[at:].replace(b"\r\n  ", b" "))
     assert left == status and end, (left, scene.shown)
     # names that take half a second, as on a slow machine, are a line of their own
-    before = re.sub(rb"\rrpistat: finding the names of functions[^\r]*\x1b\[K\r\x1b\[K", b"", scene.shown[:end.start()])
+    before = NAMES.sub(b"", scene.shown[:at])
     assert before == shown if isinstance(shown, bytes) else re.fullmatch(shown, before), before
 
 
@@ -300,7 +304,7 @@ def test_terminal_job():
         assert re.fullmatch(
             rb"ready\r\n\^Z(\[1\][^\r]+Stopped[^\r]+\r\n)?stopped 148\r\n\r\n"
             rb"\^Crpistat: wait[^\r]* for [^\r]+\r\nrpistat: next: \S+ report -i job.data; \S+ plot -i job.data -o job.html\r\n"
-            rb"left 130\r\n", scene.shown), scene.shown
+            rb"left 130\r\n", NAMES.sub(b"", scene.shown).replace(b"\r\n  ", b" ")), scene.shown
 
 
 def test_terminal_background():
@@ -437,14 +441,26 @@ def test_end_note():
         raise tap.Skip("CPUs 0 and 1 cannot be counted")
     for what in [two, ["--", "sleep", "0.2"]]:
         status, shown = on_terminal(*record, *what, stdout=False, stderr=True)
-        said = re.search(r"rpistat: run \d+: (.+?)\r?\n", shown)
+        said = re.search(r"rpistat: run \d+: (.+?)\r?\n", re.sub(r"\r?\n  ", " ", shown))
         assert status == 0 and said, shown
         report = json.loads(FOLDER.call("report", "-i", "cpus.data", "--format", "json").stdout)
         assert said.group(1) + "." == report["answer"].splitlines()[0], (shown, report["answer"])
 
 
+def test_long_lines():
+    """what a terminal would break within a word is broken between words: a message, a line, a field of the report"""
+    command = ["sh", "-c", "true " + "word " * 40]
+    status, shown = on_terminal(*program.counting(), "-o", "wide.data", *command, stdout=False, stderr=True)
+    assert status == 0 and "ran for" in re.sub(r"\r?\n  ", " ", shown), shown
+    for text in (shown, on_terminal("report", "-i", "wide.data")[1]):
+        lines = [line for line in text.splitlines() if not line.startswith("rpistat: next: ")]
+        assert max(map(len, lines)) <= 80, max(lines, key=len)
+    status, shown = on_terminal("report", "-r", "nosuch", "-i", "wide.data", "--from", "x" * 9 + " y" * 40, stderr=True)
+    assert status == 2 and all(len(line) <= 80 for line in shown.splitlines()), shown
+
+
 with FOLDER:
-    tap.main([test_runs_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
+    tap.main([test_long_lines, test_runs_width, test_runs_wide_characters, test_drawing_size, test_drawing_of_nine,
               test_small, test_no_color, test_characters, test_sixel, test_plot_note,
               test_terminal_workload, test_terminal_job,
               test_terminal_background,

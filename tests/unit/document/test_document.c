@@ -202,7 +202,7 @@ static void test_lines(void **state)
     rps_block_wrap(block, 4, 4, "%s", "  what a row  means, in 20 columns (1,153 %) all 3 s ");
     rps_put_text(block, "a");
     rps_put_int(block, 0, 1);
-    rps_block_line(block, "As long as it is, whatever the terminal.");
+    rps_block_line(block, "As long as it is, but on a terminal.");
     block = rps_document_block(&document, "first", bare, 2);
     rps_block_title(block, "First");
     assert_written(&document, RPS_FORMAT_TEXT, 20,
@@ -210,7 +210,7 @@ static void test_lines(void **state)
                    "  cycles  yes\n"
                    "    what a row\n    means, in 20\n    columns\n    (1,153 %) all\n    3 s\n"
                    "  a       no\n"
-                   "As long as it is, whatever the terminal.\n");
+                   "As long as it is,\n  but on a terminal.\n");
 }
 
 static const struct rps_interval surely = {RPS_CERTAINTY_INTERVAL, 2, 1.96, 2.04, .5};
