@@ -477,6 +477,7 @@ static void test_sum_of_thinned(void **state)
     struct rps_cpu_series series;
     struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
     struct fixture fixture;
+    struct rps_arena *arena;
     struct rps_tally tally;
     struct rps_error err;
     int result = 0;
@@ -490,7 +491,8 @@ static void test_sum_of_thinned(void **state)
             fixture_period(&fixture, 5000, count);
     }
     fixture_read(&fixture);
-    assert_int_equal(rps_tally_init(&tally, fixture.plan, &err), 0);
+    arena = rps_arena_new();
+    tally = rps_tally_new(arena, fixture.plan);
     assert_int_equal(rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX,
                                          &as_chosen, &err),
                      0);
@@ -502,8 +504,8 @@ static void test_sum_of_thinned(void **state)
     assert_int_equal(tally.set[3].periods, 160);
     assert_int_equal(tally.set[3].count[0], 2 * 160 * 1000);
     assert_int_equal(tally.end_ns, 640 * FIXTURE_PERIOD_NS);
+    rps_arena_free(arena);
     rps_cpu_series_free(&series);
-    rps_tally_free(&tally);
     fixture_end(&fixture);
 }
 
