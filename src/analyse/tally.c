@@ -11,7 +11,6 @@
 #include "rpistat/tally.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/clock.h"

@@ -7,7 +7,6 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
-#include "rpistat/text.h"
 #include "verify.h"
 
 /* The rotation: short periods, so that it takes seconds, and enough of them. */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "rpistat/fold.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"

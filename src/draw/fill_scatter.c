@@ -6,11 +6,9 @@
  * that the second metric is one that separates what the first one does not.
  */
 #include <math.h>
-#include <string.h>
 
 #include "cloud.h"
 #include "rpistat/picture_kinds.h"
-#include "rpistat/run_phases.h"
 #include "rpistat/rotation.h"
 
 #define SCATTER_SHAPE 0.68 /* height of a picture of which only the width is known */

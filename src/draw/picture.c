@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "rpistat/rotation.h"
 #include "rpistat/text.h"

@@ -13,7 +13,6 @@
 #include <math.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/run_system.h"
 
 #define RSS_MIB       4.
 #define BYTES_MIB     .25

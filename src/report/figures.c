@@ -4,7 +4,6 @@
  * and the report must read the same.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"

@@ -5,12 +5,10 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"
 #include "rpistat/text.h"
-#include "rpistat/words.h"
 
 #define LABEL_WIDTH 20 /* of "Label:" */
 #define TEXT_WIDTH  78

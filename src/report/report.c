@@ -5,7 +5,6 @@
 #include "rpistat/report.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"
