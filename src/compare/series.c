@@ -161,7 +161,8 @@ static int bin_run(const struct rps_comparison *comparison, struct rps_compariso
     struct rps_walk walk = {.series = &cpus, .way = RPS_CPUS_SUM};
     struct rps_bins *bins;
     size_t count = (size_t)ceil((double)bin_count * line->length / series->length);
-    int result = rps_cpu_series_open(&cpus, from->reader, from->run_id, 0, INT64_MAX, &all, err);
+    int result = rps_cpu_series_open(comparison->arena, &cpus, from->reader, from->run_id, 0,
+                                     INT64_MAX, &all, err);
 
     rps_cpu_series_choose_bins(&cpus, count);
     bins = rps_bins_new(plan, RPS_AXIS_TIME, 0, line->length, count);
@@ -174,7 +175,6 @@ static int bin_run(const struct rps_comparison *comparison, struct rps_compariso
             line->series[f] = rps_bins_series(bins, metric, comparison->arena);
     }
     rps_bins_free(bins);
-    rps_cpu_series_free(&cpus);
     return result;
 }
 

@@ -276,7 +276,8 @@ static int walk(struct measuring *measuring, struct rps_error *err)
     const struct rps_plan *plan = measuring->compared->plan;
     struct rps_cpu_series series = {0};
     struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
-    int result = rps_cpu_series_open(&series, run->reader, run->run_id, 0, INT64_MAX, &all, err);
+    int result = rps_cpu_series_open(measuring->comparison->arena, &series, run->reader,
+                                     run->run_id, 0, INT64_MAX, &all, err);
 
     if (result == 0) {
         rps_cpu_series_choose_signals(&series, plan->metric_count + 1);
@@ -286,7 +287,6 @@ static int walk(struct measuring *measuring, struct rps_error *err)
     }
     while (rps_walk_next(&walk, &result, err))
         add_period(measuring, walk.period);
-    rps_cpu_series_free(&series);
     return result;
 }
 

@@ -209,8 +209,8 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     if (result == 0)
         result = choose_metrics(picture, options, err);
     if (result == 0)
-        result = rps_cpu_series_open(&picture->cpu_series, reader, run_id, options->from_ns,
-                                     options->to_ns, &options->cpus, err);
+        result = rps_cpu_series_open(picture->arena, &picture->cpu_series, reader, run_id,
+                                     options->from_ns, options->to_ns, &options->cpus, err);
     if (result == 0 && picture->cpu_series.count == 0)
         result = rps_cpu_series_none(&picture->cpu_series, err);
     if (result == 0) {
@@ -520,7 +520,6 @@ void rps_picture_free(struct rps_picture *picture)
     rps_phase_levels_free(&picture->levels);
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
-    rps_cpu_series_free(&picture->cpu_series);
     rps_plan_free(picture->plan);
     rps_run_free(&picture->run);
     rps_arena_free(picture->arena);

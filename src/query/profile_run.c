@@ -312,7 +312,7 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
 
     work.plan = plan;
     if (result == 0)
-        result = rps_cpu_series_open(&cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
+        result = rps_cpu_series_open(arena, &cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
         work_begin(&work, packages, arena);
@@ -331,7 +331,6 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
     }
     if (result == 0)
         *ret = work.profile;
-    rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
     return result;
 }

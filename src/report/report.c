@@ -169,8 +169,9 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
     report->regions = rps_run_regions_find(report->arena, &report->marks, report->options->from_ns,
                                            report->options->to_ns);
     report->tally = rps_tally_new(report->arena, report->plan);
-    if (rps_cpu_series_open(&report->cpu_series, reader, run_id, report->options->from_ns,
-                            report->options->to_ns, &report->options->cpus, err) < 0 ||
+    if (rps_cpu_series_open(report->arena, &report->cpu_series, reader, run_id,
+                            report->options->from_ns, report->options->to_ns,
+                            &report->options->cpus, err) < 0 ||
         keep_region(report, err) < 0 ||
         rps_reader_thinned(reader, run_id, &report->thinned_ns, err) < 0)
         return RPS_FAILED;
@@ -196,7 +197,6 @@ static void report_free(struct rps_report *report)
     rps_phase_levels_free(&report->levels);
     rps_notes_free(&report->marks);
     rps_notes_free(&report->gaps);
-    rps_cpu_series_free(&report->cpu_series);
     rps_plan_free(report->plan);
     rps_run_free(&report->run);
     rps_arena_free(report->arena);

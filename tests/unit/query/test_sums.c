@@ -165,8 +165,8 @@ static struct rows read_rows(const struct random_run *run, int resolution, bool 
     struct rps_error err;
     int result = 0;
 
-    must(rps_cpu_series_open(&series, run->fixture.reader, run->fixture.run_id, 0, INT64_MAX, &all,
-                             &err),
+    must(rps_cpu_series_open(arena, &series, run->fixture.reader, run->fixture.run_id, 0, INT64_MAX,
+                             &all, &err),
          &err);
     series.resolution = resolution;
     while (rps_walk_next(&walk, &result, &err)) {
@@ -176,7 +176,6 @@ static struct rows read_rows(const struct random_run *run, int resolution, bool 
     must(result, &err);
     for (size_t i = 0; i < ret.count; i++)
         ret.row[i].scatter = ret.row[i].scatter ? &ret.scatter[i] : NULL;
-    rps_cpu_series_free(&series);
     return ret;
 }
 
