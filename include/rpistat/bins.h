@@ -28,26 +28,25 @@ struct rps_bins;
  * Bins over [from, to) of the axis (s or clock ticks), all metrics of the plan (kept by reference).
  * bin_count >= 1. A run with fewer rotations than bins gets one bin a rotation.
  */
-int rps_bins_new(struct rps_bins **ret, const struct rps_plan *plan, enum rps_axis axis,
-                 double from, double to, size_t bin_count, struct rps_error *err);
+struct rps_bins *rps_bins_new(const struct rps_plan *plan, enum rps_axis axis, double from,
+                              double to, size_t bin_count);
 void rps_bins_free(struct rps_bins *bins);
 
 /* Add the next period; of one CPU, in their order. */
 void rps_bins_add(struct rps_bins *bins, const struct rps_period *period);
 
 /*
- * End the adding, and give the series of metric m (index into plan->metric) to the caller: one
+ * End the adding, and give the series of metric m (index into plan->metric), the arena's: one
  * point a bin that holds a rotation, position in the middle of what it holds; bins in which nothing
- * was recorded (gaps) give one point with NaN. Free with rps_series_free.
+ * was recorded (gaps) give one point with NaN.
  */
-int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
-                    struct rps_error *err);
+struct rps_series rps_bins_series(struct rps_bins *bins, int metric, struct rps_arena *arena);
 
 /*
  * The same for the share of the time, 0 ... 1, in which an event set was counted: value is the mean
  * over the sets, min and max are the least and the most counted one. NaN where the workload did not
  * run.
  */
-int rps_bins_duty(struct rps_bins *bins, struct rps_series *ret, struct rps_error *err);
+struct rps_series rps_bins_duty(struct rps_bins *bins, struct rps_arena *arena);
 
 #endif

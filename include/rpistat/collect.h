@@ -112,14 +112,12 @@ int rps_collect_lacks(const struct rps_collect *collect, const struct rps_collec
                       const char **ret);
 
 /* Add a signal, transformed, of as many observations; copied. Its noise is a quarter of its
- * resolution at least. RPS_FAILED without memory. */
-int rps_collected_add_signal(struct rps_collected *collected, const char *name, const double *value,
-                             const float *weight, double resolution, struct rps_error *err);
+ * resolution at least. */
+void rps_collected_add_signal(struct rps_collected *collected, const char *name,
+                              const double *value, const float *weight, double resolution);
 
-/* Give a table of counts, which becomes the collected signals', of as many observations. RPS_FAILED
- * without memory; it is released then. */
-int rps_collected_add_table(struct rps_collected *collected, struct rps_count_table *table,
-                            struct rps_error *err);
+/* Give a table of counts, which becomes the collected signals', of as many observations. */
+void rps_collected_add_table(struct rps_collected *collected, const struct rps_count_table *table);
 
 /* Release what the struct points to and zero it. */
 void rps_collected_free(struct rps_collected *collected);

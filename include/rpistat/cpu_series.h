@@ -5,6 +5,7 @@
 #ifndef RPISTAT_CPU_SERIES_H
 #define RPISTAT_CPU_SERIES_H
 
+#include "rpistat/arena.h"
 #include "rpistat/cpus.h"
 #include "rpistat/store.h"
 
@@ -44,18 +45,15 @@ struct rps_cpu_series {
 /*
  * Find the CPUs of the part [from_ns, to_ns) of a run, and how many periods they have. Reads the
  * coarsest level. RPS_FAILED: the store's errors; CPUs that are asked for and were not recorded; a
- * part of the run (not all of it) without a period. Free in both cases.
+ * part of the run (not all of it) without a period.
  */
-int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader, int64_t run_id,
-                        int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
-                        struct rps_error *err);
+int rps_cpu_series_open(struct rps_arena *arena, struct rps_cpu_series *series,
+                        struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                        const struct rps_cpus *cpus, struct rps_error *err);
 
 /* RPS_FAILED, and the sentence that the series has no period: for those who need one in all of a
  * run too. */
 int rps_cpu_series_none(const struct rps_cpu_series *series, struct rps_error *err);
-
-/* An all-zero struct is harmless. */
-void rps_cpu_series_free(struct rps_cpu_series *series);
 
 /*
  * Choose the resolution for a picture of so many bins: 0 for up to RPS_CPU_SERIES_FINE_PERIODS,

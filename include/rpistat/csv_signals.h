@@ -44,10 +44,9 @@ int rps_csv_signals_read(struct rps_arena *arena, FILE *in, const struct rps_csv
  * The signals as the detector is to see them, for rps_signals_free: columns of positive values
  * whose noise grows with their level (the median step between rows is more than twice as large in
  * the highest third as in the lowest, and less uneven in logarithms) as their logarithms; noise
- * floors are set (rps_signals_floor_noise). RPS_FAILED without memory.
+ * floors are set (rps_signals_floor_noise).
  */
-int rps_csv_signals_even(const struct rps_csv_signals *table, struct rps_signals *ret,
-                         struct rps_error *err);
+struct rps_signals rps_csv_signals_even(const struct rps_csv_signals *table);
 
 /* What separates the cells and marks decimals in a file that begins with text; a mark that is given
  * (not 0) is left. */

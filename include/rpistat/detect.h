@@ -40,8 +40,8 @@ struct rps_signals {
 void rps_signals_free(struct rps_signals *signals);
 
 /* Set the noise floors of signals whose resolution nobody knows, as of a table's columns: a tenth
- * of the standard deviation. RPS_FAILED without memory. */
-int rps_signals_floor_noise(struct rps_signals *signals, struct rps_error *err);
+ * of the standard deviation. */
+void rps_signals_floor_noise(struct rps_signals *signals);
 
 struct rps_detect_options {
     size_t min_length; /* shortest phase, in observations; 0: chosen */

@@ -210,9 +210,9 @@ int rps_picture_choose_look(struct rps_picture *picture, enum rps_cpus_way way,
                             struct rps_error *err);
 
 /* From `count` series of each metric, one after another, to one of their median and band. The
- * series given are freed, the picture gets the new ones. */
-int rps_picture_merge_lines(struct rps_picture *picture, struct rps_series *series, int count,
-                            struct rps_error *err);
+ * picture gets these. */
+void rps_picture_merge_lines(struct rps_picture *picture, const struct rps_series *series,
+                             int count);
 
 /* The bands of many lines lie on one another and hide the lines. */
 void rps_picture_drop_bands(struct rps_picture *picture);

@@ -16,7 +16,6 @@
 
 #include <stdint.h>
 
-#include "rpistat/error.h"
 #include "rpistat/period.h"
 #include "rpistat/plan.h"
 #include "rpistat/tally.h"
@@ -37,16 +36,13 @@ struct rps_rotation {
     uint64_t from_cycle, to_cycle; /* cycle timestamps */
 
     /* Of the rotations in a block: */
-    int has_ranges;       /* 1: they are known */
-    struct rps_range use; /* CPU time per elapsed time */
-    struct rps_range
-        *range; /* owned; events per second, of slot s of set n at n * RPS_SLOT_MAX + s */
+    int has_ranges;          /* 1: they are known */
+    struct rps_range use;    /* CPU time per elapsed time */
+    struct rps_range *range; /* events per second, of slot s of set n at n * RPS_SLOT_MAX + s */
 };
 
-/* A rotation of the plan's sets, nothing added. Returns RPS_FAILED without memory. */
-int rps_rotation_init(struct rps_rotation *rotation, const struct rps_plan *plan,
-                      struct rps_error *err);
-void rps_rotation_free(struct rps_rotation *rotation);
+/* A rotation of the plan's sets, nothing added. */
+struct rps_rotation rps_rotation_new(struct rps_arena *arena, const struct rps_plan *plan);
 void rps_rotation_reset(struct rps_rotation *rotation);
 
 /* 1: something was added, and the period belongs to another rotation, CPU or level. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rpistat/error.h"
+#include "rpistat/arena.h"
 
 struct rps_series {
     size_t count;       /* points */
@@ -17,8 +17,8 @@ struct rps_series {
     double *low, *high; /* 95 % interval of the value; NaN where there is none */
 };
 
-/* Room for so many points in an empty series, all 0; count stays 0. RPS_FAILED without memory. */
-int rps_series_reserve(struct rps_series *series, size_t points, struct rps_error *err);
+/* A series without points, and room for so many. */
+struct rps_series rps_series_new(struct rps_arena *arena, size_t points);
 
 /* Append a point, for which there must be room. min and max are widened to hold value; there is no
  * interval. */
@@ -27,8 +27,5 @@ void rps_series_add(struct rps_series *series, double position, double value, do
 
 /* 1 when neither neighbour of a point has a value, so that no line can show it. */
 int rps_series_is_lone(const struct rps_series *series, size_t i);
-
-/* Release what the series points to and zero it; the struct itself is the caller's. */
-void rps_series_free(struct rps_series *series);
 
 #endif

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "rpistat/error.h"
+#include "rpistat/arena.h"
 #include "rpistat/interval.h"
 #include "rpistat/moments.h"
 #include "rpistat/period.h"
@@ -50,15 +50,13 @@ struct rps_tally {
     uint64_t rotation, turn_ns; /* the last rotation, and the enabled time before it */
     int set_count;
     const struct rps_plan *plan; /* borrowed */
-    double
-        *scaled; /* owned; NULL: none is. Of slot s of set n, at n * RPS_SLOT_MAX + s: the share of
+    double *scaled; /* NULL: none is. Of slot s of set n, at n * RPS_SLOT_MAX + s: the share of
                        the time in which an import's recorder counted what it scaled; 1: all */
-    struct rps_set_tally *set; /* owned */
+    struct rps_set_tally *set;
 };
 
-/* A tally over the sets of the plan, which must outlive it, all zero. Returns RPS_FAILED without memory. */
-int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct rps_error *err);
-void rps_tally_free(struct rps_tally *tally);
+/* A tally over the sets of the plan, which must outlive it, all zero. */
+struct rps_tally rps_tally_new(struct rps_arena *arena, const struct rps_plan *plan);
 void rps_tally_reset(struct rps_tally *tally);
 
 /* Add one period; periods of an unknown set are counted in the totals only. */

@@ -14,9 +14,9 @@ struct rps_wave {
  * Look for a wave: a signal whose autocorrelation has peaks at a lag and at its multiples, so high
  * above the valleys between them that .35 of its variance at least comes again, deviating by half
  * of the signal's resolution at least. Looked for in means of 1, 4, 16 ... observations, at most
- * 2,048 of them at the beginning, in the middle and at the end, with 4 turns at least. RPS_FAILED
- * without memory.
+ * 2,048 of them at the beginning, in the middle and at the end, with 4 turns at least. All 0: there is
+ * none.
  */
-int rps_wave_find(const struct rps_signals *signals, struct rps_wave *ret, struct rps_error *err);
+struct rps_wave rps_wave_find(const struct rps_signals *signals);
 
 #endif

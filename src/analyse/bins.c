@@ -21,8 +21,6 @@
 #include "rpistat/rotation.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A last rotation shorter than this share of the one before it joins that one's bin: the rate of
  * a sliver of time, when the workload exits, is noise, and would set the scale of the picture. */
@@ -38,14 +36,14 @@ struct bin {
 };
 
 struct rps_bins {
+    struct rps_arena *arena; /* owned; of all that is pointed to */
     const struct rps_plan *plan;
     enum rps_axis axis;
     double from, to;
     size_t room, count;
     int gridded, ended;
-    struct bin *bin;             /* owned, `room` of them; `count` in use */
-    double *extremes;            /* owned; what min, max, low and high of the bins point into */
-    double *operand;             /* owned; scratch */
+    struct bin *bin;             /* `room` of them; `count` in use */
+    double *operand;             /* scratch */
     struct rps_rotation current; /* that periods are being added to */
     int current_after_gap;
     int64_t last_end_ns;    /* of what was added so far */
@@ -53,57 +51,39 @@ struct rps_bins {
     double whole_ns;        /* length of the rotation before, or of one in the block before */
 };
 
-static int bins_allocate(struct rps_bins *bins, struct rps_error *err)
+struct rps_bins *rps_bins_new(const struct rps_plan *plan, enum rps_axis axis, double from,
+                              double to, size_t bin_count)
 {
-    size_t metrics = bins->plan->metric_count > 0 ? (size_t)bins->plan->metric_count : 1;
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_bins *bins = rps_arena_get(arena, 1, sizeof(*bins));
+    size_t metrics = (size_t)plan->metric_count;
 
-    bins->bin = calloc(bins->room, sizeof(*bins->bin));
-    bins->extremes = calloc(bins->room, 4 * metrics * sizeof(*bins->extremes));
-    bins->operand = calloc((size_t)rps_plan_operand_count(bins->plan), sizeof(*bins->operand));
-    if (!bins->bin || !bins->extremes || !bins->operand)
-        return rps_error_memory(err);
+    *bins = (struct rps_bins){.arena = arena,
+                              .plan = plan,
+                              .axis = axis,
+                              .from = from,
+                              .to = to,
+                              .room = bin_count > 0 ? bin_count : 1,
+                              .current = rps_rotation_new(arena, plan)};
+    bins->operand =
+        rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*bins->operand));
+    bins->bin = rps_arena_get(arena, bins->room, sizeof(*bins->bin));
     for (size_t i = 0; i < bins->room; i++) {
-        bins->bin[i].min = &bins->extremes[4 * metrics * i];
-        bins->bin[i].max = bins->bin[i].min + metrics;
-        bins->bin[i].low = bins->bin[i].max + metrics;
-        bins->bin[i].high = bins->bin[i].low + metrics;
-        if (rps_tally_init(&bins->bin[i].tally, bins->plan, err) < 0)
-            return RPS_FAILED;
-    }
-    return rps_rotation_init(&bins->current, bins->plan, err);
-}
+        struct bin *bin = &bins->bin[i];
 
-int rps_bins_new(struct rps_bins **ret, const struct rps_plan *plan, enum rps_axis axis,
-                 double from, double to, size_t bin_count, struct rps_error *err)
-{
-    struct rps_bins *bins = calloc(1, sizeof(*bins));
-
-    if (!bins)
-        return rps_error_memory(err);
-    bins->plan = plan;
-    bins->axis = axis;
-    bins->from = from;
-    bins->to = to;
-    bins->room = bin_count > 0 ? bin_count : 1;
-    if (bins_allocate(bins, err) < 0) {
-        rps_bins_free(bins);
-        return RPS_FAILED;
+        bin->min = rps_arena_get(arena, 4 * metrics, sizeof(*bin->min));
+        bin->max = bin->min + metrics;
+        bin->low = bin->max + metrics;
+        bin->high = bin->low + metrics;
+        bin->tally = rps_tally_new(arena, plan);
     }
-    *ret = bins;
-    return 0;
+    return bins;
 }
 
 void rps_bins_free(struct rps_bins *bins)
 {
-    if (!bins)
-        return;
-    rps_rotation_free(&bins->current);
-    for (size_t i = 0; bins->bin && i < bins->room; i++)
-        rps_tally_free(&bins->bin[i].tally);
-    free(bins->operand);
-    free(bins->extremes);
-    free(bins->bin);
-    free(bins);
+    if (bins)
+        rps_arena_free(bins->arena);
 }
 
 static size_t cell_of(const struct rps_bins *bins, double from, double to)
@@ -277,22 +257,12 @@ static void find_intervals(struct rps_bins *bins, int m, double *value)
     }
 }
 
-static int find_all_intervals(struct rps_bins *bins, struct rps_error *err)
+static void end_adding(struct rps_bins *bins)
 {
-    double *value = calloc(bins->count + 1, sizeof(*value));
+    double *value;
 
-    if (!value)
-        return rps_error_memory(err);
-    for (int m = 0; m < bins->plan->metric_count; m++)
-        find_intervals(bins, m, value);
-    free(value);
-    return 0;
-}
-
-static int end_adding(struct rps_bins *bins, struct rps_error *err)
-{
     if (bins->ended)
-        return 0;
+        return;
     bins->ended = 1;
     if (bins->count > 0 && bins->current.tally.periods > 0 && !bins->current_after_gap &&
         whole_ns(bins) < BINS_SLIVER * bins->whole_ns) {
@@ -303,16 +273,22 @@ static int end_adding(struct rps_bins *bins, struct rps_error *err)
         rps_rotation_reset(&bins->current);
     }
     end_rotation(bins);
-    return find_all_intervals(bins, err);
+    value = rps_arena_get(bins->arena, bins->count, sizeof(*value));
+    for (int m = 0; m < bins->plan->metric_count; m++)
+        find_intervals(bins, m, value);
 }
 
-int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
-                    struct rps_error *err)
+/* A series with room for a point each bin, and each gap. */
+static struct rps_series begin_series(struct rps_bins *bins, struct rps_arena *arena)
 {
-    struct rps_series series;
+    end_adding(bins);
+    return rps_series_new(arena, 2 * bins->count);
+}
 
-    if (end_adding(bins, err) < 0 || rps_series_reserve(&series, 2 * bins->count, err) < 0)
-        return RPS_FAILED;
+struct rps_series rps_bins_series(struct rps_bins *bins, int metric, struct rps_arena *arena)
+{
+    struct rps_series series = begin_series(bins, arena);
+
     for (size_t i = 0; i < bins->count; i++) {
         const struct bin *bin = &bins->bin[i];
 
@@ -326,17 +302,14 @@ int rps_bins_series(struct rps_bins *bins, int metric, struct rps_series *ret,
             series.high[series.count - 1] = bin->high[metric];
         }
     }
-    *ret = series;
-    return 0;
+    return series;
 }
 
-int rps_bins_duty(struct rps_bins *bins, struct rps_series *ret, struct rps_error *err)
+struct rps_series rps_bins_duty(struct rps_bins *bins, struct rps_arena *arena)
 {
+    struct rps_series series = begin_series(bins, arena);
     int sets = bins->plan->set_count;
-    struct rps_series series;
 
-    if (end_adding(bins, err) < 0 || rps_series_reserve(&series, 2 * bins->count, err) < 0)
-        return RPS_FAILED;
     for (size_t i = 0; i < bins->count; i++) {
         const struct bin *bin = &bins->bin[i];
         double sum = 0, least = NAN, most = NAN;
@@ -352,6 +325,5 @@ int rps_bins_duty(struct rps_bins *bins, struct rps_series *ret, struct rps_erro
             rps_series_add(&series, (bins->bin[i - 1].to + bin->from) / 2, NAN, NAN, NAN);
         rps_series_add(&series, (bin->from + bin->to) / 2, sum / sets, least, most);
     }
-    *ret = series;
-    return 0;
+    return series;
 }

@@ -248,14 +248,11 @@ int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *
     collect->signal_count = collect->sources.count * collect->track_count;
     if (options->level > 0 && options->name_count == 0 && !options->as_shown)
         collect->reach_count = rps_sources_events(options->plan) + 1;
-    collect->operand =
-        calloc((size_t)rps_plan_operand_count(options->plan), sizeof(*collect->operand));
-    if (result == 0 && !collect->operand)
-        result = rps_error_memory(err);
-    if (result == 0)
-        result = rps_tally_init(&collect->one, options->plan, err);
-    if (result == 0)
-        result = rps_rotation_init(&collect->rotation, options->plan, err);
+    collect->arena = rps_arena_new();
+    collect->operand = rps_arena_get(collect->arena, (size_t)rps_plan_operand_count(options->plan),
+                                     sizeof(*collect->operand));
+    collect->one = rps_tally_new(collect->arena, options->plan);
+    collect->rotation = rps_rotation_new(collect->arena, options->plan);
     if (result == 0)
         result =
             grow(collect,
@@ -272,9 +269,7 @@ void rps_collect_free(struct rps_collect *collect)
 {
     if (!collect)
         return;
-    rps_rotation_free(&collect->rotation);
-    rps_tally_free(&collect->one);
-    free(collect->operand);
+    rps_arena_free(collect->arena);
     free(collect->weight);
     free(collect->value);
     free(collect->row);

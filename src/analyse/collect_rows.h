@@ -25,7 +25,8 @@ struct rps_collect {
     struct rps_collect_row *row;       /* owned */
     double *value;                     /* owned; value[signal * room + row] */
     float *weight;                     /* owned; same places */
-    double *operand;                   /* owned; scratch */
+    struct rps_arena *arena;           /* owned; of these: */
+    double *operand;                   /* scratch */
     struct rps_tally one;              /* of the period that is being added */
     struct rps_rotation rotation;      /* that is being added up */
     size_t rotation_row, rotation_end; /* its first and last row */

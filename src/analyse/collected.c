@@ -3,49 +3,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
+#include "rpistat/arena.h"
 #include "rpistat/collect.h"
 
 /* Of a signal that is added: its noise is so much of its resolution at least. */
 #define NOISE_OF_RESOLUTION .25
 
-/* Room for one more signal; weights, which are all 1 where there are none. */
-static int make_room(struct rps_collected *collected, struct rps_error *err)
+static void *enlarged(void *array, size_t count, size_t size)
 {
-    struct rps_signals *signals = &collected->signals;
-    size_t room = signals->signal_count + 1, cells = room * signals->count + 1;
-    int is_weighted = signals->weight != NULL;
-    void *signal = realloc(collected->signal, room * sizeof(*collected->signal));
-    void *value = realloc(signals->value, cells * sizeof(*signals->value));
-    void *weight = realloc(signals->weight, cells * sizeof(*signals->weight));
-    void *resolution = realloc(signals->resolution, room * sizeof(*signals->resolution));
-    double *noise_floor = calloc(room, sizeof(*noise_floor));
+    void *ret = realloc(array, (count + 1) * size);
 
-    collected->signal = signal ? signal : collected->signal;
-    signals->value = value ? value : signals->value;
-    signals->weight = weight ? weight : signals->weight;
-    signals->resolution = resolution ? resolution : signals->resolution;
-    if (!signal || !value || !weight || !resolution || !noise_floor) {
-        free(noise_floor);
-        return rps_error_memory(err);
-    }
-    for (size_t i = 0; i < signals->signal_count * signals->count && !is_weighted; i++)
-        signals->weight[i] = 1;
-    if (signals->noise_floor)
-        memcpy(noise_floor, signals->noise_floor, (room - 1) * sizeof(*noise_floor));
-    free(signals->noise_floor);
-    signals->noise_floor = noise_floor;
-    return 0;
+    if (!ret)
+        rps_arena_exhausted();
+    return ret;
 }
 
-int rps_collected_add_signal(struct rps_collected *collected, const char *name, const double *value,
-                             const float *weight, double resolution, struct rps_error *err)
+/* Room for one more signal; weights, which are all 1 where there are none. */
+static void make_room(struct rps_collected *collected)
+{
+    struct rps_signals *signals = &collected->signals;
+    size_t had = signals->signal_count, room = had + 1, cells = room * signals->count;
+    int is_weighted = signals->weight != NULL, has_floor = signals->noise_floor != NULL;
+
+    collected->signal = enlarged(collected->signal, room, sizeof(*collected->signal));
+    signals->value = enlarged(signals->value, cells, sizeof(*signals->value));
+    signals->weight = enlarged(signals->weight, cells, sizeof(*signals->weight));
+    signals->resolution = enlarged(signals->resolution, room, sizeof(*signals->resolution));
+    signals->noise_floor = enlarged(signals->noise_floor, room, sizeof(*signals->noise_floor));
+    for (size_t i = 0; i < had * signals->count && !is_weighted; i++)
+        signals->weight[i] = 1;
+    for (size_t s = 0; s < had && !has_floor; s++)
+        signals->noise_floor[s] = 0;
+}
+
+void rps_collected_add_signal(struct rps_collected *collected, const char *name,
+                              const double *value, const float *weight, double resolution)
 {
     struct rps_signals *signals = &collected->signals;
     size_t s = signals->signal_count, at = s * signals->count;
 
-    if (make_room(collected, err) < 0)
-        return RPS_FAILED;
+    make_room(collected);
     memcpy(signals->value + at, value, signals->count * sizeof(*value));
     memcpy(signals->weight + at, weight, signals->count * sizeof(*weight));
     signals->resolution[s] = resolution;
@@ -53,23 +50,14 @@ int rps_collected_add_signal(struct rps_collected *collected, const char *name, 
     collected->signal[s] = (struct rps_collected_signal){.metric = -1, .cpu = RPS_CPU_ALL};
     snprintf(collected->signal[s].name, sizeof(collected->signal[s].name), "%s", name);
     signals->signal_count++;
-    return 0;
 }
 
-int rps_collected_add_table(struct rps_collected *collected, struct rps_count_table *table,
-                            struct rps_error *err)
+void rps_collected_add_table(struct rps_collected *collected, const struct rps_count_table *table)
 {
     struct rps_signals *signals = &collected->signals;
-    struct rps_count_table *grown =
-        rps_array_grow(signals->table, signals->table_count, sizeof(*grown));
 
-    if (!grown) {
-        rps_count_table_free(table);
-        return rps_error_memory(err);
-    }
-    signals->table = grown;
+    signals->table = enlarged(signals->table, signals->table_count, sizeof(*table));
     signals->table[signals->table_count++] = *table;
-    return 0;
 }
 
 void rps_collected_free(struct rps_collected *collected)

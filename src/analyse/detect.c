@@ -50,18 +50,15 @@ static double standard_deviation(const double *value, size_t count)
     return seen > 0 ? largest * sqrt(squares / seen) : 0;
 }
 
-int rps_signals_floor_noise(struct rps_signals *signals, struct rps_error *err)
+void rps_signals_floor_noise(struct rps_signals *signals)
 {
-    double *floor = calloc(signals->signal_count + 1, sizeof(*floor));
+    double *floor = rps_arena_loose(signals->signal_count, sizeof(*floor));
 
-    if (!floor)
-        return rps_error_memory(err);
     for (size_t s = 0; s < signals->signal_count; s++)
         floor[s] =
             NOISE_FLOOR * standard_deviation(signals->value + s * signals->count, signals->count);
     free(signals->noise_floor);
     signals->noise_floor = floor;
-    return 0;
 }
 
 /* Values that are shown are rounded, so that the last digits of exp() do not matter. */

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "detect_choose.h"
-#include "detect_math.h"
 
 /* Correlation above this is taken for this: a random walk. */
 #define AUTOCORRELATION_MAX 0.9999

@@ -8,7 +8,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "detect_clip.h"
 #include "detect_math.h"

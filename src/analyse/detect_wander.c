@@ -7,7 +7,6 @@
  * for a while and then jump are predicted badly by such means.
  */
 #include <math.h>
-#include <string.h>
 
 #include "detect_choose.h"
 

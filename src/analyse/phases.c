@@ -65,7 +65,7 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
         fine->outlier = NULL;
         if (!rps_phases_repeat(shown)) {
             found->drifts = drifts(&levels, &found->details);
-            result = rps_wave_find(signals, &found->wave, err);
+            found->wave = rps_wave_find(signals);
         }
     }
     rps_levels_free(&levels);

@@ -2,25 +2,14 @@
 #include "rpistat/rotation.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "rpistat/moments.h"
 
-int rps_rotation_init(struct rps_rotation *rotation, const struct rps_plan *plan,
-                      struct rps_error *err)
+struct rps_rotation rps_rotation_new(struct rps_arena *arena, const struct rps_plan *plan)
 {
-    *rotation = (struct rps_rotation){.number = 0};
-    rotation->range = calloc((size_t)plan->set_count * RPS_SLOT_MAX + 1, sizeof(*rotation->range));
-    if (!rotation->range)
-        return rps_error_memory(err);
-    return rps_tally_init(&rotation->tally, plan, err);
-}
-
-void rps_rotation_free(struct rps_rotation *rotation)
-{
-    rps_tally_free(&rotation->tally);
-    free(rotation->range);
-    rotation->range = NULL;
+    return (struct rps_rotation){.tally = rps_tally_new(arena, plan),
+                                 .range = rps_arena_get(arena, (size_t)plan->set_count,
+                                                        RPS_SLOT_MAX * sizeof(struct rps_range))};
 }
 
 void rps_rotation_reset(struct rps_rotation *rotation)

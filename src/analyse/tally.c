@@ -11,7 +11,6 @@
 #include "rpistat/tally.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/clock.h"
@@ -21,67 +20,39 @@
 #define TALLY_LEAST_USE 0.01
 
 /* Of an import's event that its recorder scaled the rows do not tell how long it was counted. */
-static int note_scaled(struct rps_tally *tally, int slot, const struct rps_interval *whole,
-                       struct rps_error *err)
+static void note_scaled(struct rps_arena *arena, struct rps_tally *tally, int slot,
+                        const struct rps_interval *whole)
 {
     int slots = tally->set_count * RPS_SLOT_MAX;
 
     if (whole->certainty != RPS_CERTAINTY_SCALED || !(whole->share > 0 && whole->share < 1))
-        return 0;
+        return;
     if (!tally->scaled) {
-        tally->scaled = calloc((size_t)slots, sizeof(*tally->scaled));
-        if (!tally->scaled) {
-            rps_tally_free(tally);
-            return rps_error_memory(err);
-        }
+        tally->scaled = rps_arena_get(arena, (size_t)slots, sizeof(*tally->scaled));
         for (int i = 0; i < slots; i++)
             tally->scaled[i] = 1;
     }
     tally->scaled[slot] = whole->share;
-    return 0;
 }
 
-int rps_tally_init(struct rps_tally *tally, const struct rps_plan *plan, struct rps_error *err)
+struct rps_tally rps_tally_new(struct rps_arena *arena, const struct rps_plan *plan)
 {
-    size_t sets = plan->set_count > 0 ? (size_t)plan->set_count : 1;
+    struct rps_tally tally = {.plan = plan, .set_count = plan->set_count};
 
-    memset(tally, 0, sizeof(*tally));
-    tally->set = calloc(sets, sizeof(*tally->set));
-    if (!tally->set)
-        return rps_error_memory(err);
-    tally->set_count = plan->set_count;
-    tally->plan = plan;
-    for (int n = 0; n < plan->set_count; n++) {
-        for (int s = 0; s < plan->set[n].event_count; s++) {
-            if (note_scaled(tally, n * RPS_SLOT_MAX + s, &plan->set[n].event[s].whole, err) < 0)
-                return RPS_FAILED;
-        }
-    }
-    return 0;
-}
-
-void rps_tally_free(struct rps_tally *tally)
-{
-    if (!tally)
-        return;
-    free(tally->set);
-    free(tally->scaled);
-    memset(tally, 0, sizeof(*tally));
+    tally.set = rps_arena_get(arena, (size_t)plan->set_count, sizeof(*tally.set));
+    for (int n = 0; n < plan->set_count; n++)
+        for (int s = 0; s < plan->set[n].event_count; s++)
+            note_scaled(arena, &tally, n * RPS_SLOT_MAX + s, &plan->set[n].event[s].whole);
+    return tally;
 }
 
 void rps_tally_reset(struct rps_tally *tally)
 {
-    struct rps_set_tally *set = tally->set;
-    int set_count = tally->set_count;
-    double *scaled = tally->scaled;
-    const struct rps_plan *plan = tally->plan;
-
-    memset(tally, 0, sizeof(*tally));
-    tally->scaled = scaled;
-    tally->plan = plan;
-    tally->set = set;
-    tally->set_count = set_count;
-    memset(set, 0, (size_t)set_count * sizeof(*set));
+    *tally = (struct rps_tally){.scaled = tally->scaled,
+                                .plan = tally->plan,
+                                .set = tally->set,
+                                .set_count = tally->set_count};
+    memset(tally->set, 0, (size_t)tally->set_count * sizeof(*tally->set));
 }
 
 static void add_span(struct rps_tally *tally, int64_t start_ns, int64_t end_ns)

@@ -6,7 +6,6 @@
  * A phase that comes back once has one peak; noise has none.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "rpistat/wave.h"
 
@@ -29,8 +28,8 @@
 
 struct wave {
     size_t count;        /* points */
-    double *point;       /* owned; means of observations, less their mean; 0: not seen */
-    double *correlation; /* owned; by lag */
+    double *point;       /* means of observations, less their mean; 0: not seen */
+    double *correlation; /* by lag */
 };
 
 /* Means of `width` observations of a signal from `first` on; 1 when nearly all were seen. */
@@ -155,23 +154,15 @@ static void look(struct wave *wave, const struct rps_signals *signals, size_t wi
     }
 }
 
-int rps_wave_find(const struct rps_signals *signals, struct rps_wave *ret, struct rps_error *err)
+struct rps_wave rps_wave_find(const struct rps_signals *signals)
 {
-    struct wave wave = {0};
-    double most = 0;
-    int result = 0;
+    double point[POINTS_MAX], correlation[POINTS_MAX], most = 0;
+    struct wave wave = {.point = point, .correlation = correlation};
+    struct rps_wave ret = {0};
+    size_t width = 1;
 
-    *ret = (struct rps_wave){0};
-    wave.point = calloc(POINTS_MAX, sizeof(*wave.point));
-    wave.correlation = calloc(POINTS_MAX, sizeof(*wave.correlation));
-    if (!wave.point || !wave.correlation)
-        result = rps_error_memory(err);
-    for (size_t width = 1; result == 0; width *= STEP) {
-        look(&wave, signals, width, &most, ret);
-        if (signals->count / width <= POINTS_MAX)
-            break;
-    }
-    free(wave.correlation);
-    free(wave.point);
-    return result;
+    look(&wave, signals, width, &most, &ret);
+    while (signals->count / width > POINTS_MAX)
+        look(&wave, signals, width *= STEP, &most, &ret);
+    return ret;
 }

@@ -2,24 +2,17 @@
 #include "rpistat/series.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-int rps_series_reserve(struct rps_series *series, size_t points, struct rps_error *err)
+struct rps_series rps_series_new(struct rps_arena *arena, size_t points)
 {
-    points = points > 0 ? points : 1;
-    *series = (struct rps_series){
-        .position = calloc(points, sizeof(double)),
-        .value = calloc(points, sizeof(double)),
-        .min = calloc(points, sizeof(double)),
-        .max = calloc(points, sizeof(double)),
-        .low = calloc(points, sizeof(double)),
-        .high = calloc(points, sizeof(double)),
-    };
-    if (series->position && series->value && series->min && series->max && series->low &&
-        series->high)
-        return 0;
-    rps_series_free(series);
-    return rps_error_memory(err);
+    double *room = rps_arena_get(arena, points, 6 * sizeof(*room));
+
+    return (struct rps_series){.position = room,
+                               .value = room + points,
+                               .min = room + 2 * points,
+                               .max = room + 3 * points,
+                               .low = room + 4 * points,
+                               .high = room + 5 * points};
 }
 
 void rps_series_add(struct rps_series *series, double position, double value, double min,
@@ -38,17 +31,4 @@ int rps_series_is_lone(const struct rps_series *series, size_t i)
 {
     return (i == 0 || !isfinite(series->value[i - 1])) &&
            (i + 1 == series->count || !isfinite(series->value[i + 1]));
-}
-
-void rps_series_free(struct rps_series *series)
-{
-    if (!series)
-        return;
-    free(series->high);
-    free(series->low);
-    free(series->max);
-    free(series->min);
-    free(series->value);
-    free(series->position);
-    *series = (struct rps_series){0};
 }

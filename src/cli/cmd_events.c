@@ -3,7 +3,6 @@
  * would count it; a table of what a processor should have would be wrong in virtual machines and
  * containers.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "events.h"

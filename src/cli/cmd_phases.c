@@ -240,11 +240,9 @@ static int read_table(struct rps_cli *cli, struct table_job *job)
 static int find_in_table(struct rps_cli *cli, struct table_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    struct rps_signals even = {0};
-    int result = rps_csv_signals_even(&job->table, &even, &cli->err);
+    struct rps_signals even = rps_csv_signals_even(&job->table);
+    int result = rps_phases_find(&even, &settings->find, &job->found, &cli->err);
 
-    if (result == 0)
-        result = rps_phases_find(&even, &settings->find, &job->found, &cli->err);
     rps_signals_free(&even);
     return result;
 }

@@ -19,7 +19,6 @@
 #include "names.h"
 #include "record.h"
 #include "record_plan.h"
-#include "record_series.h"
 #include "rpistat/clock.h"
 #include "rpistat/host.h"
 #include "rpistat/parse.h"

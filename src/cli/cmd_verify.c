@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "format.h"
-#include "rpistat/text.h"
 #include "verify.h"
 
 struct settings {

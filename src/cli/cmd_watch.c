@@ -6,7 +6,6 @@
  * terminal cannot be a screen (a pipe, a file, a dumb terminal), it draws once and ends: drawings
  * one below the other are of no use to anybody.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

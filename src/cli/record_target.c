@@ -12,7 +12,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "cpus.h"
 #include "rpistat/array.h"
 #include "rpistat/parse.h"
 #include "rpistat/text.h"

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "terminal_line.h"
@@ -17,11 +16,12 @@ struct view {
     uint64_t periods;
     int64_t elapsed_ns;
     double duty;     /* lowest duty cycle of a set, over the run */
-    double *operand; /* of the last whole rotation; owned */
+    double *operand; /* of the last whole rotation */
     int have_operand;
 };
 
 struct rps_status {
+    struct rps_arena *arena; /* owned; of itself, too */
     const struct rps_plan *plan;
     struct rps_writer *writer;
     struct rps_terminal_line *line;
@@ -76,36 +76,28 @@ static void compose(void *context, struct rps_status_text *line)
 
 static void status_free(struct rps_status *status)
 {
-    rps_rotation_free(&status->latest);
-    rps_tally_free(&status->run);
-    free(status->drawn.operand);
-    free(status->view.operand);
     pthread_mutex_destroy(&status->lock);
-    free(status);
+    rps_arena_free(status->arena);
 }
 
 int rps_status_start(struct rps_status **ret, int fd, const struct rps_plan *plan,
                      struct rps_writer *writer, struct rps_error *err)
 {
     size_t operands = (size_t)rps_plan_operand_count(plan);
-    struct rps_status *status = calloc(1, sizeof(*status));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_status *status = rps_arena_get(arena, 1, sizeof(*status));
     int rc;
 
-    if (!status)
-        return rps_error_memory(err);
+    status->arena = arena;
     pthread_mutex_init(&status->lock, NULL);
     status->plan = plan;
     status->writer = writer;
     status->view.duty = NAN;
-    status->view.operand = calloc(operands, sizeof(double));
-    status->drawn.operand = calloc(operands, sizeof(double));
-    rc = status->view.operand && status->drawn.operand ? 0 : rps_error_memory(err);
-    if (rc == 0)
-        rc = rps_tally_init(&status->run, plan, err);
-    if (rc == 0)
-        rc = rps_rotation_init(&status->latest, plan, err);
-    if (rc == 0)
-        rc = rps_terminal_line_start(&status->line, fd, compose, status, err);
+    status->view.operand = rps_arena_get(arena, operands, sizeof(double));
+    status->drawn.operand = rps_arena_get(arena, operands, sizeof(double));
+    status->run = rps_tally_new(arena, plan);
+    status->latest = rps_rotation_new(arena, plan);
+    rc = rps_terminal_line_start(&status->line, fd, compose, status, err);
     if (rc < 0) {
         status_free(status);
         return rc;

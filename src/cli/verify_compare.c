@@ -7,7 +7,6 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
-#include "rpistat/text.h"
 #include "verify.h"
 
 /* The rotation: short periods, so that it takes seconds, and enough of them. */
@@ -195,11 +194,9 @@ static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, 
 {
     struct rps_verify_comparison comparison[RPS_MICRO_PREDICTION_MAX];
     struct rps_micro_result result;
-    struct rps_tally tally;
-    int count = 0, wrong = 1, rc;
+    struct rps_tally tally = rps_tally_new(verify->cli->arena, plan);
+    int count = 0, wrong = 1, rc = 0;
 
-    if ((rc = rps_tally_init(&tally, plan, err)) < 0)
-        return rc;
     for (int i = 0; rc == 0 && wrong && i < ATTEMPTS; i++) {
         rps_tally_reset(&tally);
         rc = rps_verify_count_run(verify->pmu, plan, micro, micro->turns, RPS_PERIOD_DEFAULT_NS,
@@ -214,7 +211,6 @@ static int verify_micro(struct rps_verify *verify, const struct rps_plan *plan, 
         add_verify_row(verify, micro->name, &plan->set[0].event[comparison[c].slot],
                        &comparison[c]);
     }
-    rps_tally_free(&tally);
     return rc < 0 ? rc : 0;
 }
 
@@ -312,17 +308,16 @@ static int compare_rotation(struct rps_verify *verify, const struct rps_plan *on
                             struct rps_verify_comparison *ret, struct rps_error *err)
 {
     const struct rps_micro *micro = rps_micro_find(ROTATION_MICRO);
-    struct rps_tally full = {0}, rotated = {0};
+    struct rps_tally full = rps_tally_new(verify->cli->arena, one);
+    struct rps_tally rotated = rps_tally_new(verify->cli->arena, in_turns);
     struct rps_micro_result result;
     int compared = 0, rc;
 
-    if ((rc = rps_tally_init(&full, one, err)) < 0 ||
-        (rc = rps_tally_init(&rotated, in_turns, err)) < 0 ||
-        (rc = rps_verify_count_run(verify->pmu, one, micro, turns, ROTATION_PERIOD_NS, &full,
+    if ((rc = rps_verify_count_run(verify->pmu, one, micro, turns, ROTATION_PERIOD_NS, &full,
                                    &result, err)) != 0 ||
         (rc = rps_verify_count_run(verify->pmu, in_turns, micro, turns, ROTATION_PERIOD_NS,
                                    &rotated, &result, err)) != 0)
-        goto out;
+        return rc;
     for (int s = 0, n = 0; s < one->set[0].event_count; s++) {
         struct rps_interval estimate;
         double counted;
@@ -342,10 +337,7 @@ static int compare_rotation(struct rps_verify *verify, const struct rps_plan *on
                 .interval = estimate,
             };
     }
-out:
-    rps_tally_free(&rotated);
-    rps_tally_free(&full);
-    return rc < 0 ? rc : compared;
+    return compared;
 }
 
 /* Compare all events of a set; `one` has only this set. */

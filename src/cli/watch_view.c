@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
 #include "rpistat/fold.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
@@ -22,16 +21,15 @@
 
 void rps_watch_view_init(struct rps_watch_view *view)
 {
-    memset(view, 0, sizeof(*view));
+    *view = (struct rps_watch_view){.arena = rps_arena_new()};
     rps_run_init(&view->run);
 }
 
 void rps_watch_view_free(struct rps_watch_view *view)
 {
     rps_phases_free(&view->phases);
-    rps_tally_free(&view->recent);
-    free(view->operand);
     rps_plan_free(view->plan);
+    rps_arena_free(view->arena);
     rps_run_free(&view->run);
     memset(view, 0, sizeof(*view));
 }
@@ -57,8 +55,10 @@ static int look_at_run(struct rps_watch_view *view, struct rps_reader *reader, i
     result = rps_reader_plan(reader, run_id, &view->plan, err);
     if (result < 0)
         return result;
-    view->operand = calloc((size_t)rps_plan_operand_count(view->plan), sizeof(*view->operand));
-    return view->operand ? rps_tally_init(&view->recent, view->plan, err) : rps_error_memory(err);
+    view->operand = rps_arena_get(view->arena, (size_t)rps_plan_operand_count(view->plan),
+                                  sizeof(*view->operand));
+    view->recent = rps_tally_new(view->arena, view->plan);
+    return 0;
 }
 
 /* Periods come CPU by CPU. */

@@ -21,6 +21,7 @@ struct rps_watch_view {
     int have_rates;               /* 1: `recent` holds periods */
     struct rps_tally recent;      /* the last seconds, of all CPUs; its length that of one */
     double *operand;              /* of formulas, of these */
+    struct rps_arena *arena;      /* owned; of both */
     int recent_periods;           /* that they are at least; set by the caller */
     struct rps_run_system system; /* of them: what was read beside */
     int have_phases;

@@ -11,7 +11,6 @@
 
 #include "export.h"
 #include "rpistat/clock.h"
-#include "rpistat/code_wing.h"
 #include "rpistat/protobuf.h"
 #include "rpistat/text.h"
 

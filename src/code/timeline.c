@@ -28,14 +28,13 @@ int rps_timeline_cpus(const struct rps_export_job *job, const struct rps_export_
                       int32_t **ret, size_t *ret_count, struct rps_error *err)
 {
     struct rps_cpu_series series;
-    int result = rps_cpu_series_open(&series, job->reader, job->run->run_id, of->choice->from_ns,
-                                     of->choice->to_ns, of->cpus, err);
+    int result = rps_cpu_series_open(job->arena, &series, job->reader, job->run->run_id,
+                                     of->choice->from_ns, of->choice->to_ns, of->cpus, err);
 
     *ret_count = result < 0 ? 0 : (size_t)series.count;
     *ret = rps_arena_get(job->arena, *ret_count, sizeof(**ret));
     for (size_t i = 0; i < *ret_count; i++)
         (*ret)[i] = series.cpu[i];
-    rps_cpu_series_free(&series);
     return result;
 }
 
@@ -205,7 +204,7 @@ int rps_timeline_walk(const struct rps_timeline *timeline,
     struct walking walking = {.timeline = timeline, .put = put, .context = context};
     struct rps_code_count_query query = {
         .what = RPS_COUNT_STACKS, .cpu = timeline->cpu, .count = take_count, .context = &walking};
-    int result = rps_cpu_series_open(&walking.series, timeline->reader, timeline->run_id,
+    int result = rps_cpu_series_open(scratch, &walking.series, timeline->reader, timeline->run_id,
                                      choice->from_ns, choice->to_ns, &cpus, err);
 
     walking.place = rps_arena_get(scratch, timeline->calls.count, sizeof(*walking.place));
@@ -219,7 +218,6 @@ int rps_timeline_walk(const struct rps_timeline *timeline,
     if (result == 0)
         end_row(&walking);
     end_walk(&walking);
-    rps_cpu_series_free(&walking.series);
     rps_arena_free(scratch);
     return result;
 }

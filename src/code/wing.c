@@ -1,7 +1,6 @@
 /* What the code wing gives the core. */
 #include "wing.h"
 
-#include "export.h"
 #include "rpistat/code_wing.h"
 #include "rpistat/off_cpu.h"
 #include "timeline.h"

@@ -159,23 +159,22 @@ static int bin_run(const struct rps_comparison *comparison, struct rps_compariso
     struct rps_cpus all = {0};
     struct rps_cpu_series cpus = {0};
     struct rps_walk walk = {.series = &cpus, .way = RPS_CPUS_SUM};
-    struct rps_bins *bins = NULL;
+    struct rps_bins *bins;
     size_t count = (size_t)ceil((double)bin_count * line->length / series->length);
-    int result = rps_cpu_series_open(&cpus, from->reader, from->run_id, 0, INT64_MAX, &all, err);
+    int result = rps_cpu_series_open(comparison->arena, &cpus, from->reader, from->run_id, 0,
+                                     INT64_MAX, &all, err);
 
     rps_cpu_series_choose_bins(&cpus, count);
-    if (result == 0)
-        result = rps_bins_new(&bins, plan, RPS_AXIS_TIME, 0, line->length, count, err);
+    bins = rps_bins_new(plan, RPS_AXIS_TIME, 0, line->length, count);
     while (rps_walk_next(&walk, &result, err))
         rps_bins_add(bins, walk.period);
     for (size_t f = 0; f < series->figure_count && result == 0; f++) {
         int metric = rps_plan_metric(plan, comparison->figure[series->figure[f]].name);
 
         if (metric >= 0)
-            result = rps_bins_series(bins, metric, &line->series[f], err);
+            line->series[f] = rps_bins_series(bins, metric, comparison->arena);
     }
     rps_bins_free(bins);
-    rps_cpu_series_free(&cpus);
     return result;
 }
 
@@ -374,10 +373,6 @@ int rps_comparison_series_read(const struct rps_comparison_plot *plot, size_t mo
 
 void rps_comparison_series_free(struct rps_comparison_series *series)
 {
-    for (size_t r = 0; r < series->run_count; r++) {
-        for (size_t f = 0; series->run[r].series && f < series->figure_count; f++)
-            rps_series_free(&series->run[r].series[f]);
-    }
     rps_plan_free(series->plan);
     *series = (struct rps_comparison_series){0};
 }

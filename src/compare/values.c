@@ -16,7 +16,7 @@
 /* How sure the end of a run is. */
 #define END_S 1e-3
 
-/* All but what tallies own lies in the comparison's arena. */
+/* All lies in the comparison's arena. */
 struct measuring {
     const struct rps_comparison *comparison;
     const struct rps_comparison_run *run;
@@ -251,11 +251,10 @@ static void count_phases(struct measuring *measuring)
     }
 }
 
-static int begin(struct measuring *measuring, struct rps_error *err)
+static void begin(struct measuring *measuring)
 {
     struct rps_arena *arena = measuring->comparison->arena;
     size_t rows = measuring->comparison->row_count;
-    int result = 0;
 
     measuring->tally = rps_arena_get(arena, rows, sizeof(*measuring->tally));
     measuring->times = rps_arena_get(arena, rows, sizeof(*measuring->times));
@@ -266,9 +265,8 @@ static int begin(struct measuring *measuring, struct rps_error *err)
         rps_arena_get(arena, (size_t)rps_plan_operand_count(measuring->compared->plan) + 1,
                       sizeof(*measuring->operand));
     count_phases(measuring);
-    for (size_t row = 0; row < rows && result == 0; row++)
-        result = rps_tally_init(&measuring->tally[row], measuring->compared->plan, err);
-    return result;
+    for (size_t row = 0; row < rows; row++)
+        measuring->tally[row] = rps_tally_new(arena, measuring->compared->plan);
 }
 
 static int walk(struct measuring *measuring, struct rps_error *err)
@@ -278,7 +276,8 @@ static int walk(struct measuring *measuring, struct rps_error *err)
     const struct rps_plan *plan = measuring->compared->plan;
     struct rps_cpu_series series = {0};
     struct rps_walk walk = {.series = &series, .way = RPS_CPUS_SUM};
-    int result = rps_cpu_series_open(&series, run->reader, run->run_id, 0, INT64_MAX, &all, err);
+    int result = rps_cpu_series_open(measuring->comparison->arena, &series, run->reader,
+                                     run->run_id, 0, INT64_MAX, &all, err);
 
     if (result == 0) {
         rps_cpu_series_choose_signals(&series, plan->metric_count + 1);
@@ -288,7 +287,6 @@ static int walk(struct measuring *measuring, struct rps_error *err)
     }
     while (rps_walk_next(&walk, &result, err))
         add_period(measuring, walk.period);
-    rps_cpu_series_free(&series);
     return result;
 }
 
@@ -297,17 +295,15 @@ int rps_comparison_measure(struct rps_comparison_work *work, size_t run, struct 
     struct measuring measuring = {.comparison = &work->comparison,
                                   .run = &work->comparison.run[run],
                                   .compared = &work->run[run]};
-    int result = begin(&measuring, err);
+    int result;
 
-    if (result == 0)
-        result = walk(&measuring, err);
+    begin(&measuring);
+    result = walk(&measuring, err);
     if (result == 0)
         result = read_system(&measuring, err);
     if (result == 0) {
         evaluate(&measuring);
         look_back(&measuring);
     }
-    for (size_t row = 0; row < work->comparison.row_count; row++)
-        rps_tally_free(&measuring.tally[row]);
     return result;
 }

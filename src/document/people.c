@@ -1,7 +1,6 @@
 /* What people read of a block, in all forms for them: which columns, and the words of each value. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 

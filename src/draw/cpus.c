@@ -100,13 +100,13 @@ static void add_column(struct rps_series *series, const struct sample *sample, s
 }
 
 /* One series of many: the points of all of them, column by column. */
-static int merge_series(const struct rps_picture *picture, const struct rps_series *series,
-                        int count, struct rps_series *ret, struct rps_error *err)
+static struct rps_series merge_series(const struct rps_picture *picture,
+                                      const struct rps_series *series, int count)
 {
     double columns = (double)picture->bin_count;
     size_t total = 0, used = 0, begin = 0;
+    struct rps_series ret;
     struct sample *sample;
-    int result;
 
     for (int i = 0; i < count; i++)
         total += series[i].count;
@@ -121,28 +121,24 @@ static int merge_series(const struct rps_picture *picture, const struct rps_seri
         }
     }
     qsort(sample, total, sizeof(*sample), compare_samples);
-    result = rps_series_reserve(ret, total, err);
-    for (size_t end = 1; result == 0 && end <= total; end++) {
+    ret = rps_series_new(picture->arena, total);
+    for (size_t end = 1; end <= total; end++) {
         if (end < total && sample[end].column == sample[begin].column)
             continue;
-        add_column(ret, &sample[begin], end - begin);
+        add_column(&ret, &sample[begin], end - begin);
         begin = end;
     }
-    return result;
+    return ret;
 }
 
-int rps_picture_merge_lines(struct rps_picture *picture, struct rps_series *series, int count,
-                            struct rps_error *err)
+void rps_picture_merge_lines(struct rps_picture *picture, const struct rps_series *series,
+                             int count)
 {
     size_t metrics = (size_t)picture->plan->metric_count;
     struct rps_series *merged = rps_arena_get(picture->arena, metrics, sizeof(*merged));
-    int result = 0;
 
-    for (size_t m = 0; m < metrics && result == 0; m++)
-        result = merge_series(picture, &series[m * (size_t)count], count, &merged[m], err);
-    for (size_t i = 0; i < metrics * (size_t)count; i++)
-        rps_series_free(&series[i]);
+    for (size_t m = 0; m < metrics; m++)
+        merged[m] = merge_series(picture, &series[m * (size_t)count], count);
     picture->series = merged;
     picture->line_count = 1;
-    return result;
 }

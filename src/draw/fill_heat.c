@@ -103,8 +103,8 @@ static int read_figures(const struct rps_picture *picture, double *figure, struc
     struct rps_walk walk = {.series = &cpu_series, .way = RPS_CPUS_SUM};
     double *operand =
         rps_arena_get(picture->arena, (size_t)rps_plan_operand_count(plan), sizeof(*operand));
-    struct rps_tally tally = {0};
-    int result = rps_tally_init(&tally, plan, err);
+    struct rps_tally tally = rps_tally_new(picture->arena, plan);
+    int result = 0;
 
     cpu_series.resolution = RPS_LEVELS; /* sums are the same at every level */
     while (rps_walk_next(&walk, &result, err))
@@ -113,7 +113,6 @@ static int read_figures(const struct rps_picture *picture, double *figure, struc
         rps_tally_operands(&tally, plan, operand);
     for (int m = 0; m < plan->metric_count && result == 0; m++)
         figure[m] = rps_formula_value(&plan->metric[m].formula, operand);
-    rps_tally_free(&tally);
     return result;
 }
 

@@ -6,11 +6,9 @@
  * that the second metric is one that separates what the first one does not.
  */
 #include <math.h>
-#include <string.h>
 
 #include "cloud.h"
 #include "rpistat/picture_kinds.h"
-#include "rpistat/run_phases.h"
 #include "rpistat/rotation.h"
 
 #define SCATTER_SHAPE 0.68 /* height of a picture of which only the width is known */
@@ -167,8 +165,9 @@ static int gather_points(const struct rps_picture *picture, const int metric[2],
 {
     struct gathering gathering = {.picture = picture, .metric = {metric[0], metric[1]}};
     struct rps_walk walk = rps_picture_walk(picture);
-    int result = rps_rotation_init(&gathering.rotation, picture->plan, err);
+    int result = 0;
 
+    gathering.rotation = rps_rotation_new(picture->arena, picture->plan);
     gathering.operand = rps_arena_get(picture->arena, (size_t)rps_plan_operand_count(picture->plan),
                                       sizeof(*gathering.operand));
     while (rps_walk_next(&walk, &result, err)) {
@@ -179,7 +178,6 @@ static int gather_points(const struct rps_picture *picture, const int metric[2],
     if (result == 0)
         end_rotation(&gathering);
     *ret = gathering.cloud;
-    rps_rotation_free(&gathering.rotation);
     return result;
 }
 

@@ -4,7 +4,6 @@
  * at the top. Below: which code had the time, and the share of it that was counted.
  */
 #include <math.h>
-#include <string.h>
 
 #include "rpistat/picture_kinds.h"
 

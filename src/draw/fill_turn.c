@@ -56,7 +56,7 @@ static void take_turn(struct rps_picture *picture)
     picture->phases.count = loop->part_count;
     picture->phases.phase = part;
     picture->levels.shown = picture->levels.count > 0 ? picture->levels.count - 1 : 0;
-    rps_series_free(&picture->duty);
+    picture->duty.count = 0;
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
     picture->regions.count = 0;

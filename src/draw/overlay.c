@@ -4,7 +4,6 @@
  * labels, the strip of phases, the band of finer ones.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rpistat/picture_kinds.h"

@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "rpistat/rotation.h"
 #include "rpistat/text.h"
@@ -81,14 +80,13 @@ static void widen_by_period(struct rps_picture *picture, const struct rps_period
 static int walk_range(struct rps_picture *picture, struct rps_error *err)
 {
     struct rps_walk walk = rps_picture_walk(picture);
-    struct rps_rotation block;
-    int result = rps_rotation_init(&block, picture->plan, err);
+    struct rps_rotation block = rps_rotation_new(picture->arena, picture->plan);
+    int result = 0;
 
     while (rps_walk_next(&walk, &result, err))
         widen_by_period(picture, walk.period, &block);
     if (result == 0)
         widen_by_block(picture, &block);
-    rps_rotation_free(&block);
     return result;
 }
 
@@ -211,8 +209,8 @@ int rps_picture_open(struct rps_picture *picture, struct rps_reader *reader, int
     if (result == 0)
         result = choose_metrics(picture, options, err);
     if (result == 0)
-        result = rps_cpu_series_open(&picture->cpu_series, reader, run_id, options->from_ns,
-                                     options->to_ns, &options->cpus, err);
+        result = rps_cpu_series_open(picture->arena, &picture->cpu_series, reader, run_id,
+                                     options->from_ns, options->to_ns, &options->cpus, err);
     if (result == 0 && picture->cpu_series.count == 0)
         result = rps_cpu_series_none(&picture->cpu_series, err);
     if (result == 0) {
@@ -250,50 +248,46 @@ struct binning {
     size_t hint; /* of rps_picture_place_in_turn */
 };
 
-static int end_cpu(struct binning *binning, struct rps_error *err)
+static void end_cpu(struct binning *binning)
 {
-    const struct rps_picture *picture = binning->picture;
-    int result = 0;
+    struct rps_picture *picture = binning->picture;
 
     if (!binning->bins)
-        return 0;
-    for (int m = 0; m < picture->plan->metric_count && result == 0; m++) {
+        return;
+    for (int m = 0; m < picture->plan->metric_count; m++) {
         if (picture->chosen[m])
-            result = rps_bins_series(binning->bins, m,
-                                     &binning->series[m * binning->lines + binning->line], err);
+            binning->series[m * binning->lines + binning->line] =
+                rps_bins_series(binning->bins, m, picture->arena);
     }
-    if (result == 0 && binning->line == 0 && binning->multiplexed)
-        result = rps_bins_duty(binning->bins, &binning->picture->duty, err);
+    if (binning->line == 0 && binning->multiplexed)
+        picture->duty = rps_bins_duty(binning->bins, picture->arena);
     rps_bins_free(binning->bins);
     binning->bins = NULL;
     binning->line++;
-    return result;
 }
 
-static int bin_period(struct binning *binning, const struct rps_period *period,
-                      struct rps_error *err)
+static void bin_period(struct binning *binning, const struct rps_period *period)
 {
     const struct rps_picture *picture = binning->picture;
     struct rps_period in_turn;
 
     if (picture->turn) { /* turns stand side by side as CPUs do */
         if (!rps_picture_place_in_turn(picture, &binning->hint, period, &in_turn))
-            return 0;
+            return;
         period = &in_turn;
     }
-    if (binning->bins && period->cpu != binning->cpu && end_cpu(binning, err) < 0)
-        return RPS_FAILED;
+    if (period->cpu != binning->cpu)
+        end_cpu(binning);
     if (binning->line >= binning->lines)
-        return 0; /* a CPU that came while the CPUs were counted: not in this picture */
-    if (!binning->bins && rps_bins_new(&binning->bins, picture->plan, picture->axis, picture->from,
-                                       picture->to, picture->bin_count, err) < 0)
-        return RPS_FAILED;
+        return; /* a CPU that came while the CPUs were counted: not in this picture */
+    if (!binning->bins)
+        binning->bins = rps_bins_new(picture->plan, picture->axis, picture->from, picture->to,
+                                     picture->bin_count);
     binning->cpu = period->cpu;
     binning->multiplexed |=
         !rps_run_is_import(&picture->run) &&
         (double)period->running_ns < PICTURE_WHOLE_DUTY * (double)period->enabled_ns;
     rps_bins_add(binning->bins, period);
-    return 0;
 }
 
 static int read_series(struct rps_picture *picture, struct rps_error *err)
@@ -310,14 +304,12 @@ static int read_series(struct rps_picture *picture, struct rps_error *err)
     binning.series =
         rps_arena_get(picture->arena, metrics * (size_t)binning.lines, sizeof(*binning.series));
     while (rps_walk_next(&walk, &result, err))
-        result = bin_period(&binning, walk.period, err);
-    if (result == 0)
-        result = end_cpu(&binning, err);
-    rps_bins_free(binning.bins);
-    if (result == 0 && (picture->quantile || picture->turn))
-        return rps_picture_merge_lines(picture, binning.series, binning.lines, err);
+        bin_period(&binning, walk.period);
+    end_cpu(&binning);
     picture->series = binning.series;
     picture->line_count = binning.lines;
+    if (picture->quantile || picture->turn)
+        rps_picture_merge_lines(picture, binning.series, binning.lines);
     return result;
 }
 
@@ -505,7 +497,7 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
     if (picture->duty.count > 0 &&
         picture->height <
             (frame + (double)PICTURE_PANEL_LEAST * picture->panel_count) * picture->scale)
-        rps_series_free(&picture->duty);
+        picture->duty.count = 0;
     if (picture->height <
         (frame_height(picture) + (double)PICTURE_PANEL_LEAST * picture->panel_count) *
             picture->scale) {
@@ -525,13 +517,9 @@ void rps_picture_fit(struct rps_picture *picture, const struct rps_plot_options 
 
 void rps_picture_free(struct rps_picture *picture)
 {
-    for (int i = 0; picture->plan && i < picture->plan->metric_count * picture->line_count; i++)
-        rps_series_free(&picture->series[i]);
-    rps_series_free(&picture->duty);
     rps_phase_levels_free(&picture->levels);
     rps_notes_free(&picture->marks);
     rps_notes_free(&picture->gaps);
-    rps_cpu_series_free(&picture->cpu_series);
     rps_plan_free(picture->plan);
     rps_run_free(&picture->run);
     rps_arena_free(picture->arena);

@@ -1,5 +1,4 @@
 /* The words of a picture: title, second line, names of axes and panels. */
-#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Copy at most size - 1 bytes of the `length` at text. */

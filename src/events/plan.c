@@ -7,10 +7,7 @@
 #include "rpistat/array.h"
 #include "rpistat/text.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -15,7 +15,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const *rps_plan_scenarios(void)

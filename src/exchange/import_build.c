@@ -9,7 +9,6 @@
  * runs.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "import_parts.h"

@@ -1,7 +1,6 @@
 /* Cells of other tools' tables. */
 #include "import_cells.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "rpistat/clock.h"

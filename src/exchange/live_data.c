@@ -10,7 +10,6 @@
 #include <math.h>
 
 #include "rpistat/page_parts.h"
-#include "rpistat/cpus.h"
 
 #define ROTATIONS_BACK 64 /* in which a whole one is looked for */
 

@@ -10,7 +10,6 @@
 #include "push_parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "rpistat/array.h"
 #include "rpistat/clock.h"

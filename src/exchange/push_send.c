@@ -1,7 +1,6 @@
 /* Sending batches: what is tried again, what is left out, and what ends it all. */
 #include "push_parts.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -146,8 +146,8 @@ static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_er
     const struct rps_export_options *options = walk->job->options;
     struct rps_cpu_series cpu_series;
     struct rps_walk periods = {.series = &cpu_series, .way = options->cpus.way};
-    int result = rps_cpu_series_open(&cpu_series, reader, walk->job->run->run_id, options->from_ns,
-                                     options->to_ns, &options->cpus, err);
+    int result = rps_cpu_series_open(walk->job->arena, &cpu_series, reader, walk->job->run->run_id,
+                                     options->from_ns, options->to_ns, &options->cpus, err);
 
     if (result == 0)
         result = keep_region(&cpu_series, walk->job, err);
@@ -156,7 +156,6 @@ static int walk_once(struct walk *walk, struct rps_reader *reader, struct rps_er
     while (rps_walk_next(&periods, &result, err))
         result = write_period(walk, periods.period);
     result = end_periods(walk, result, err);
-    rps_cpu_series_free(&cpu_series);
     return result;
 }
 
@@ -225,6 +224,7 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
     struct rps_cpus cpus = job->options->cpus;
     struct rps_cpu_series cpu_series = {0};
     struct rps_walk periods = {.series = &cpu_series, .way = cpus.way};
+    struct rps_arena *scratch;
     struct rps_run run;
 
     /* Before its periods are read: a run that has ended gets no more. */
@@ -237,16 +237,17 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
     if ((result = rps_run_system_is_there(reader, job->run->run_id, err)) < 0)
         return result;
     whole |= result;
+    scratch = rps_arena_new();
     cpus.if_there = *ret_goes_on || follow->seen_count > 0; /* a CPU may come, or go away */
-    result = rps_cpu_series_open(&cpu_series, reader, job->run->run_id, follow->from_ns, INT64_MAX,
-                                 &cpus, err);
+    result = rps_cpu_series_open(scratch, &cpu_series, reader, job->run->run_id, follow->from_ns,
+                                 INT64_MAX, &cpus, err);
     follow->later_rotation = whole && *ret_goes_on ? cpu_series.last_rotation : UINT64_MAX;
     for (size_t i = 0; i < follow->seen_count; i++)
         follow->seen[i].before = follow->seen[i].next;
     while (rps_walk_next(&periods, &result, err))
         result = follow_period(follow, periods.period, err);
     result = end_periods(&follow->walk, result, err);
-    rps_cpu_series_free(&cpu_series);
+    rps_arena_free(scratch);
     return result;
 }
 

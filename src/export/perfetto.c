@@ -94,9 +94,9 @@ static int perfetto_begin(struct rps_export_job *job, struct rps_error *err)
     char title[RPS_RUN_TEXT_SIZE];
     struct rps_json *json = &perfetto->json;
 
+    (void)err;
     job->state = perfetto;
-    if (rps_rotation_init(&perfetto->rotation, job->plan, err) < 0)
-        return RPS_FAILED;
+    perfetto->rotation = rps_rotation_new(job->arena, job->plan);
     perfetto->operand = rps_arena_get(job->arena, (size_t)rps_plan_operand_count(job->plan),
                                       sizeof(*perfetto->operand));
     perfetto->last =
@@ -284,15 +284,6 @@ static void perfetto_end(struct rps_export_job *job)
     rps_json_end(&perfetto->json);
 }
 
-static void perfetto_release(struct rps_export_job *job)
-{
-    struct perfetto *perfetto = job->state;
-
-    if (perfetto)
-        rps_rotation_free(&perfetto->rotation);
-    job->state = NULL;
-}
-
 const struct rps_export_format rps_export_perfetto = {
     .name = "perfetto",
     .summary = "a trace for ui.perfetto.dev: figures, phases, regions and calls over time",
@@ -301,5 +292,4 @@ const struct rps_export_format rps_export_perfetto = {
     .begin = perfetto_begin,
     .period = perfetto_period,
     .end = perfetto_end,
-    .release = perfetto_release,
 };

@@ -29,15 +29,6 @@ struct periods {
     struct rps_tally tally;   /* long: scratch */
 };
 
-static void periods_release(struct rps_export_job *job)
-{
-    struct periods *periods = job->state;
-
-    if (periods)
-        rps_tally_free(&periods->tally);
-    rps_sheet_release(job);
-}
-
 static struct rps_sheet_row row_of(const struct rps_export_job *job,
                                    const struct rps_period *period)
 {
@@ -168,7 +159,7 @@ const struct rps_export_format rps_export_wide = {
     .begin = wide_begin,
     .period = wide_period,
     .end = rps_sheet_end,
-    .release = periods_release,
+    .release = rps_sheet_release,
 };
 
 /* --- table ------------------------------------------------------------------------------------ */
@@ -218,7 +209,7 @@ const struct rps_export_format rps_export_table = {
     .begin = table_begin,
     .period = table_period,
     .end = table_end,
-    .release = periods_release,
+    .release = rps_sheet_release,
 };
 
 /* --- long ------------------------------------------------------------------------------------- */
@@ -230,8 +221,7 @@ static int long_begin(struct rps_export_job *job, struct rps_error *err)
 
     periods = job->state;
     periods->gauges = rps_gauges_find(job->arena, job->plan);
-    if (result == 0)
-        result = rps_tally_init(&periods->tally, job->plan, err);
+    periods->tally = rps_tally_new(job->arena, job->plan);
     return result < 0 ? result : rps_sheet_end_head(job, err);
 }
 
@@ -270,5 +260,5 @@ const struct rps_export_format rps_export_long = {
     .begin = long_begin,
     .period = long_period,
     .end = rps_sheet_end,
-    .release = periods_release,
+    .release = rps_sheet_release,
 };

@@ -52,19 +52,6 @@ struct rotations {
     int *is_unknown;          /* 1: a block in the stretch does not tell */
 };
 
-static void rotations_release(struct rps_export_job *job)
-{
-    struct rotations *rotations = job->state;
-
-    if (rotations) {
-        rps_rotation_free(&rotations->rotation);
-        for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++)
-            rps_rotation_free(&rotations->gathered[i]);
-        rps_tally_free(&rotations->stretch);
-    }
-    rps_sheet_release(job);
-}
-
 /* All metrics, and behind them two of each; gauges have the names of the file they are from. */
 static void head_metrics(struct rps_export_job *job, const char *lower, const char *upper)
 {
@@ -91,11 +78,10 @@ static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format for
     struct rotations *rotations;
     int result = rps_sheet_begin(job, sizeof(*rotations), format, cells, err);
 
-    rotations = job->state;
-    if (result == 0)
-        result = rps_rotation_init(&rotations->rotation, job->plan, err);
     if (result < 0)
         return result;
+    rotations = job->state;
+    rotations->rotation = rps_rotation_new(job->arena, job->plan);
     rotations->operand = rps_arena_get(job->arena, (size_t)rps_plan_operand_count(job->plan),
                                        sizeof(*rotations->operand));
     rotations->sheet.cell_count = cells;
@@ -106,32 +92,33 @@ static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format for
 
 /* --- rates ------------------------------------------------------------------------------------ */
 
-static int rates_open(struct rps_export_job *job, struct rps_error *err)
+static void rates_open(struct rps_export_job *job)
 {
     size_t metrics = (size_t)job->plan->metric_count;
     struct rotations *rates = job->state;
 
     rates->value = rps_arena_get(job->arena, metrics, VALUES * sizeof(*rates->value));
     rates->step = rps_arena_get(job->arena, metrics, sizeof(*rates->step));
-    for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++) {
-        if (rps_rotation_init(&rates->gathered[i], job->plan, err) < 0)
-            return RPS_FAILED;
-    }
-    return 0;
+    for (size_t i = 0; i < RPS_TALLY_NEIGHBOURS; i++)
+        rates->gathered[i] = rps_rotation_new(job->arena, job->plan);
 }
 
 static int rates_begin(struct rps_export_job *job, struct rps_error *err)
 {
     int result = rotations_begin(job, RPS_SHEET_RATES, "low", "high", err);
 
-    return result < 0 ? result : rates_open(job, err);
+    if (result == 0)
+        rates_open(job);
+    return result;
 }
 
 static int long_begin(struct rps_export_job *job, struct rps_error *err)
 {
     int result = rotations_begin(job, RPS_SHEET_LONG_RATES, NULL, NULL, err);
 
-    return result < 0 ? result : rates_open(job, err);
+    if (result == 0)
+        rates_open(job);
+    return result;
 }
 
 static double *values_of(const struct rotations *rates, int metric)
@@ -249,7 +236,7 @@ const struct rps_export_format rps_export_rates = {
     .begin = rates_begin,
     .period = rates_period,
     .end = rates_end,
-    .release = rotations_release,
+    .release = rps_sheet_release,
 };
 
 const struct rps_export_format rps_export_long_rates = {
@@ -260,7 +247,7 @@ const struct rps_export_format rps_export_long_rates = {
     .begin = long_begin,
     .period = rates_period,
     .end = rates_end,
-    .release = rotations_release,
+    .release = rps_sheet_release,
 };
 
 /* --- every ------------------------------------------------------------------------------------ */
@@ -279,7 +266,8 @@ static int every_begin(struct rps_export_job *job, struct rps_error *err)
     every = job->state;
     every->range = rps_arena_get(job->arena, metrics, sizeof(*every->range));
     every->is_unknown = rps_arena_get(job->arena, metrics, sizeof(*every->is_unknown));
-    return rps_tally_init(&every->stretch, job->plan, err);
+    every->stretch = rps_tally_new(job->arena, job->plan);
+    return 0;
 }
 
 /* Where the stretch of a time of the run begins and ends. */
@@ -407,5 +395,5 @@ const struct rps_export_format rps_export_every = {
     .begin = every_begin,
     .period = every_period,
     .end = every_end,
-    .release = rotations_release,
+    .release = rps_sheet_release,
 };

@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct rps_pmu *const rps_pmus[] = {&rps_pmu_hardware, &rps_pmu_software, NULL};

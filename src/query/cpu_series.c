@@ -4,8 +4,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "rpistat/array.h"
 #include "rpistat/text.h"
@@ -27,19 +25,8 @@ static int is_asked(const struct rps_cpus *cpus, int32_t cpu)
     return cpus->count == 0;
 }
 
-static int add_cpu(struct rps_cpu_series *series, int32_t cpu, struct rps_error *err)
-{
-    int32_t *grown = rps_array_grow(series->cpu, (size_t)series->count, sizeof(*grown));
-
-    if (!grown)
-        return rps_error_memory(err);
-    series->cpu = grown;
-    grown[series->count++] = cpu;
-    return 0;
-}
-
-static int find_cpus(struct rps_cpu_series *series, struct rps_cursor *cursor,
-                     const struct rps_cpus *cpus, struct rps_error *err)
+static int find_cpus(struct rps_arena *arena, struct rps_cpu_series *series,
+                     struct rps_cursor *cursor, const struct rps_cpus *cpus, struct rps_error *err)
 {
     struct rps_period period;
     int got;
@@ -52,8 +39,11 @@ static int find_cpus(struct rps_cpu_series *series, struct rps_cursor *cursor,
         series->by_cpu |= period.cpu != RPS_CPU_ALL;
         if (series->by_cpu && !is_asked(cpus, period.cpu))
             continue;
-        if (!known && add_cpu(series, period.cpu, err) < 0)
-            return RPS_FAILED;
+        if (!known) {
+            series->cpu =
+                rps_arena_grow(arena, series->cpu, (size_t)series->count, sizeof(*series->cpu));
+            series->cpu[series->count++] = period.cpu;
+        }
         if (series->periods == 0) {
             series->first = series->last = period.period;
             series->first_rotation = series->last_rotation = period.rotation;
@@ -71,8 +61,8 @@ static int find_cpus(struct rps_cpu_series *series, struct rps_cursor *cursor,
     return got;
 }
 
-static int check_asked(const struct rps_cpu_series *series, const struct rps_cpus *cpus,
-                       struct rps_error *err)
+static int check_asked(struct rps_arena *arena, const struct rps_cpu_series *series,
+                       const struct rps_cpus *cpus, struct rps_error *err)
 {
     const struct rps_cpus all = {.count = 0};
     char name[RPS_CPU_SERIES_TEXT_SIZE];
@@ -94,13 +84,12 @@ static int check_asked(const struct rps_cpu_series *series, const struct rps_cpu
             found |= series->cpu[k] == cpus->cpu[i];
         if (found)
             continue;
-        result = rps_cpu_series_open(&whole, series->reader, series->run_id, series->from_ns,
+        result = rps_cpu_series_open(arena, &whole, series->reader, series->run_id, series->from_ns,
                                      series->to_ns, &all, err);
         if (result == 0)
             result = rps_error_set(err, RPS_FAILED,
                                    "run %" PRId64 " has nothing of CPU %d there; it holds %s",
                                    series->run_id, cpus->cpu[i], rps_cpu_series_name(name, &whole));
-        rps_cpu_series_free(&whole);
         return result;
     }
     return 0;
@@ -133,9 +122,9 @@ static int check_part(const struct rps_cpu_series *series, struct rps_error *err
     return is_part && series->count == 0 ? rps_cpu_series_none(series, err) : 0;
 }
 
-int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader, int64_t run_id,
-                        int64_t from_ns, int64_t to_ns, const struct rps_cpus *cpus,
-                        struct rps_error *err)
+int rps_cpu_series_open(struct rps_arena *arena, struct rps_cpu_series *series,
+                        struct rps_reader *reader, int64_t run_id, int64_t from_ns, int64_t to_ns,
+                        const struct rps_cpus *cpus, struct rps_error *err)
 {
     struct rps_cursor *cursor = NULL;
     int result;
@@ -144,20 +133,14 @@ int rps_cpu_series_open(struct rps_cpu_series *series, struct rps_reader *reader
         .reader = reader, .run_id = run_id, .from_ns = from_ns, .to_ns = to_ns};
     result = rps_cursor_open(&cursor, reader, run_id, from_ns, to_ns, RPS_LEVELS, err);
     if (result == 0)
-        result = find_cpus(series, cursor, cpus, err);
+        result = find_cpus(arena, series, cursor, cpus, err);
     if (result == 0)
         series->widened =
             rps_cursor_widened(cursor, &series->widened_from_ns, &series->widened_to_ns);
     rps_cursor_close(cursor);
     if (result == 0)
-        result = check_asked(series, cpus, err);
+        result = check_asked(arena, series, cpus, err);
     return result == 0 ? check_part(series, err) : result;
-}
-
-void rps_cpu_series_free(struct rps_cpu_series *series)
-{
-    free(series->cpu);
-    memset(series, 0, sizeof(*series));
 }
 
 /* --- the resolution --------------------------------------------------------------------------- */

@@ -98,34 +98,24 @@ static void take_log(double *value, size_t count)
         value[i] = log(value[i]);
 }
 
-int rps_csv_signals_even(const struct rps_csv_signals *table, struct rps_signals *ret,
-                         struct rps_error *err)
+struct rps_signals rps_csv_signals_even(const struct rps_csv_signals *table)
 {
     const struct rps_signals *plain = &table->signals;
-    size_t count = plain->count;
+    size_t count = plain->count, cells = count * plain->signal_count;
     struct rps_signals out = {.count = count, .signal_count = plain->signal_count};
-    struct step *step = malloc(STEPS_MAX * sizeof(*step));
+    struct step *step = rps_arena_loose(STEPS_MAX, sizeof(*step));
 
-    out.value = calloc(count, plain->signal_count * sizeof(*out.value));
-    if (plain->broken)
-        out.broken = calloc(count, sizeof(*out.broken));
-    if (!step || !out.value || (plain->broken && !out.broken)) {
-        free(step);
-        rps_signals_free(&out);
-        return rps_error_memory(err);
-    }
-    memcpy(out.value, plain->value, count * plain->signal_count * sizeof(*out.value));
-    if (plain->broken)
+    out.value = rps_arena_loose(cells, sizeof(*out.value));
+    memcpy(out.value, plain->value, cells * sizeof(*out.value));
+    if (plain->broken) {
+        out.broken = rps_arena_loose(count, sizeof(*out.broken));
         memcpy(out.broken, plain->broken, count * sizeof(*out.broken));
+    }
     for (size_t s = 0; s < plain->signal_count; s++) {
         if (asks_for_log(out.value + s * count, count, step))
             take_log(out.value + s * count, count);
     }
     free(step);
-    if (rps_signals_floor_noise(&out, err) < 0) {
-        rps_signals_free(&out);
-        return RPS_FAILED;
-    }
-    *ret = out;
-    return 0;
+    rps_signals_floor_noise(&out);
+    return out;
 }

@@ -255,47 +255,32 @@ static void name_figures(struct work *work)
     }
 }
 
-static int work_begin(struct work *work, size_t packages, struct rps_arena *arena,
-                      struct rps_error *err)
+static struct rps_tally *make_tallies(const struct work *work, size_t count,
+                                      struct rps_arena *arena)
+{
+    struct rps_tally *tally = rps_arena_get(arena, count, sizeof(*tally));
+
+    for (size_t i = 0; i < count; i++)
+        tally[i] = rps_tally_new(arena, work->plan);
+    return tally;
+}
+
+static void work_begin(struct work *work, size_t packages, struct rps_arena *arena)
 {
     const struct rps_plan *plan = work->plan;
-    size_t phases = work->phases->count, labels = (size_t)work->phases->label_count, parts;
     int figures = plan->metric_count + (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) < 0);
-    int result = 0;
 
     work->tallied = (size_t)figures;
     work->spreads = rps_profile_init(arena, &work->profile, work->tallied + packages, work->phases);
-    parts = work->profile.loops.part_count;
     work->operand =
         rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
-    work->phase = rps_arena_get(arena, phases, sizeof(*work->phase));
-    work->label = rps_arena_get(arena, labels, sizeof(*work->label));
-    work->part = rps_arena_get(arena, parts, sizeof(*work->part));
+    work->phase = make_tallies(work, work->phases->count, arena);
+    work->label = make_tallies(work, (size_t)work->phases->label_count, arena);
+    work->part = make_tallies(work, work->profile.loops.part_count, arena);
+    work->whole = rps_tally_new(arena, plan);
+    work->rest = rps_tally_new(arena, plan);
+    work->rotation = rps_rotation_new(arena, plan);
     name_figures(work);
-    for (size_t i = 0; i < phases && result == 0; i++)
-        result = rps_tally_init(&work->phase[i], plan, err);
-    for (size_t l = 0; l < labels && result == 0; l++)
-        result = rps_tally_init(&work->label[l], plan, err);
-    for (size_t k = 0; k < parts && result == 0; k++)
-        result = rps_tally_init(&work->part[k], plan, err);
-    if (result == 0)
-        result = rps_tally_init(&work->whole, plan, err);
-    if (result == 0)
-        result = rps_tally_init(&work->rest, plan, err);
-    return result == 0 ? rps_rotation_init(&work->rotation, plan, err) : result;
-}
-
-static void work_free(struct work *work)
-{
-    for (size_t i = 0; work->phase && i < work->phases->count; i++)
-        rps_tally_free(&work->phase[i]);
-    for (int l = 0; work->label && l < work->phases->label_count; l++)
-        rps_tally_free(&work->label[l]);
-    for (size_t k = 0; work->part && k < work->profile.loops.part_count; k++)
-        rps_tally_free(&work->part[k]);
-    rps_tally_free(&work->whole);
-    rps_tally_free(&work->rest);
-    rps_rotation_free(&work->rotation);
 }
 
 /* What system signals say of the labels, where phases were not asked for. */
@@ -327,10 +312,10 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
 
     work.plan = plan;
     if (result == 0)
-        result = rps_cpu_series_open(&cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
+        result = rps_cpu_series_open(arena, &cpu_series, reader, run_id, from_ns, to_ns, cpus, err);
     if (result == 0) {
         rps_cpu_series_choose_signals(&cpu_series, plan->metric_count + 1);
-        result = work_begin(&work, packages, arena, err);
+        work_begin(&work, packages, arena);
     }
     while (phases->count > 0 && rps_walk_next(&walk, &result, err))
         add_period(&work, walk.period);
@@ -344,10 +329,8 @@ int rps_profile_run(struct rps_arena *arena, struct rps_reader *reader, int64_t 
         if (packages == 0)
             result = read_system(reader, run_id, from_ns, to_ns, phases, &work.profile, err);
     }
-    work_free(&work);
     if (result == 0)
         *ret = work.profile;
-    rps_cpu_series_free(&cpu_series);
     rps_plan_free(plan);
     return result;
 }

@@ -199,8 +199,8 @@ static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64
     struct rps_walk walk = {.series = &series, .way = RPS_CPUS_EACH};
     struct rps_run_part chosen = {0};
     struct rps_notes marks = {0};
-    int result =
-        rps_cpu_series_open(&series, reader, run_id, choice->from_ns, choice->to_ns, &all, err);
+    int result = rps_cpu_series_open(arena, &series, reader, run_id, choice->from_ns, choice->to_ns,
+                                     &all, err);
 
     if (result == 0)
         result = rps_reader_marks(reader, run_id, &marks, err);
@@ -214,7 +214,6 @@ static int keep_region(struct rps_arena *arena, struct rps_reader *reader, int64
     put_in_order(&chosen);
     *part = rps_run_part_both(arena, part, &chosen);
     rps_notes_free(&marks);
-    rps_cpu_series_free(&series);
     return result;
 }
 
@@ -251,8 +250,8 @@ static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t
     struct rps_cpus sum = {.way = RPS_CPUS_SUM, .cpu = cpus->cpu, .count = cpus->count};
     struct rps_cpu_series series = {0};
     struct rps_profile profile = {0};
-    int result =
-        rps_cpu_series_open(&series, reader, run_id, choice->from_ns, choice->to_ns, &sum, err);
+    int result = rps_cpu_series_open(arena, &series, reader, run_id, choice->from_ns, choice->to_ns,
+                                     &sum, err);
 
     if (result == 0)
         result = rps_profile_run(arena, reader, run_id, choice->from_ns, choice->to_ns, &sum,
@@ -265,7 +264,6 @@ static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t
                 fmax(0, 1 - label->cpu_s / label->seconds / (series.by_cpu ? series.count : 1)),
                 label->cpu_s};
     }
-    rps_cpu_series_free(&series);
     return result;
 }
 

@@ -42,14 +42,11 @@ static void place(struct rps_phases *phases, const struct rps_collected *collect
 }
 
 /* Blocks with a rotation that is unlike the others are outliers, too. */
-static int add_wild(struct rps_phases *phases, const struct rps_collected *collected,
-                    struct rps_error *err)
+static void add_wild(struct rps_phases *phases, const struct rps_collected *collected)
 {
-    uint64_t *outlier = calloc(collected->signals.count + 1, sizeof(*outlier));
+    uint64_t *outlier = rps_arena_loose(collected->signals.count, sizeof(*outlier));
     size_t count = 0, at = 0;
 
-    if (!outlier)
-        return rps_error_memory(err);
     for (size_t i = 0; i < collected->signals.count; i++) {
         int is_outlier = at < phases->outlier_count && phases->outlier[at] == i;
 
@@ -60,7 +57,6 @@ static int add_wild(struct rps_phases *phases, const struct rps_collected *colle
     free(phases->outlier);
     phases->outlier = outlier;
     phases->outlier_count = count;
-    return 0;
 }
 
 static void place_all(struct rps_run_phases *found, const struct rps_run_signals *signals)
@@ -209,7 +205,7 @@ int rps_run_phases_detect(const struct rps_run_at *run, size_t count,
     if (result == 0)
         result = find_phases(&signals, options, &found, err);
     if (result == 0 && count == 1 && signals.collected[0].wild)
-        result = add_wild(rps_phase_levels_shown(&found.found.levels), &signals.collected[0], err);
+        add_wild(rps_phase_levels_shown(&found.found.levels), &signals.collected[0]);
     if (result == 0) {
         place_all(&found, &signals);
         found.resolution = signals.collected[0].level;

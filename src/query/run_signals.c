@@ -39,7 +39,7 @@ static void split_names(struct rps_arena *arena, const struct rps_signal_provide
     }
 }
 
-static int open_run(const struct work *work, const struct rps_run_at *run,
+static int open_run(struct rps_arena *arena, const struct work *work, const struct rps_run_at *run,
                     struct rps_run_member *member, struct rps_error *err)
 {
     const struct rps_run_phases_options *options = work->options;
@@ -49,7 +49,7 @@ static int open_run(const struct work *work, const struct rps_run_at *run,
     if (result == 0)
         result = rps_reader_plan(run->reader, run->run_id, &member->plan, err);
     if (result == 0)
-        result = rps_cpu_series_open(&member->cpu_series, run->reader, run->run_id,
+        result = rps_cpu_series_open(arena, &member->cpu_series, run->reader, run->run_id,
                                      options->from_ns, options->to_ns, &options->cpus, err);
     if (result == 0 && member->cpu_series.count == 0)
         result = rps_cpu_series_none(&member->cpu_series, err);
@@ -190,7 +190,7 @@ int rps_run_signals_collect(struct rps_arena *arena, const struct rps_run_at *ru
     ret->provider = wing ? wing->signals : NULL;
     split_names(arena, ret->provider, &work);
     for (size_t r = 0; r < count && result == 0; r++)
-        result = open_run(&work, &run[r], &ret->member[r], err);
+        result = open_run(arena, &work, &run[r], &ret->member[r], err);
     if (result == 0)
         result = find_samples(arena, &work, ret, err);
     if (result == 0)
@@ -213,7 +213,6 @@ void rps_run_signals_free(struct rps_run_signals *signals)
 
         rps_collected_free(&signals->collected[r]);
         rps_collect_free(member->collect);
-        rps_cpu_series_free(&member->cpu_series);
         rps_plan_free(member->plan);
         rps_run_free(&member->run);
     }

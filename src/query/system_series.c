@@ -13,7 +13,6 @@
 #include <math.h>
 
 #include "rpistat/clock.h"
-#include "rpistat/run_system.h"
 
 #define RSS_MIB       4.
 #define BYTES_MIB     .25
@@ -169,12 +168,11 @@ static void drop_mixes(double *value, size_t count, double resolution)
     }
 }
 
-static int add_series(struct rps_arena *arena, struct rps_run_signals *signals,
-                      const struct run_series *run, enum series s, struct rps_error *err)
+static void add_series(struct rps_arena *arena, struct rps_run_signals *signals,
+                       const struct run_series *run, enum series s)
 {
     const char *name = rps_system_signals[RPS_SYSTEM_TREE][series_of[s].slot].name;
     double low = INFINITY, high = -INFINITY;
-    int result = 0;
 
     for (size_t r = 0; r < signals->count; r++) {
         for (size_t i = 0; i < run[r].count; i++) {
@@ -185,9 +183,7 @@ static int add_series(struct rps_arena *arena, struct rps_run_signals *signals,
             high = fmax(high, value);
         }
     }
-    if (!(high - low > series_of[s].resolution))
-        return 0;
-    for (size_t r = 0; r < signals->count && result == 0; r++) {
+    for (size_t r = 0; r < signals->count && high - low > series_of[s].resolution; r++) {
         double *value = rps_arena_get(arena, run[r].count, sizeof(*value));
         float *weight = rps_arena_get(arena, run[r].count, sizeof(*weight));
 
@@ -195,10 +191,9 @@ static int add_series(struct rps_arena *arena, struct rps_run_signals *signals,
             value[i] = value_of(&run[r].seen[i], s, &weight[i]);
         if (s >= READ)
             drop_mixes(value, run[r].count, series_of[s].resolution);
-        result = rps_collected_add_signal(&signals->collected[r], name, value, weight,
-                                          series_of[s].resolution, err);
+        rps_collected_add_signal(&signals->collected[r], name, value, weight,
+                                 series_of[s].resolution);
     }
-    return result;
 }
 
 /* --- reasons ---------------------------------------------------------------------------------- */
@@ -223,8 +218,8 @@ static size_t choose_symbols(const struct rps_run_signals *signals, const struct
     return width + 1;
 }
 
-static int add_table(const struct run_series *run, const uint32_t symbol[REASONS], size_t width,
-                     struct rps_collected *collected, struct rps_error *err)
+static void add_table(const struct run_series *run, const uint32_t symbol[REASONS], size_t width,
+                      struct rps_collected *collected)
 {
     struct rps_count *count = rps_arena_loose(run->count * REASONS, sizeof(*count));
     struct rps_count_table table;
@@ -238,7 +233,7 @@ static int add_table(const struct run_series *run, const uint32_t symbol[REASONS
     }
     table = rps_count_table_make(run->count, width, REASON_COUNTS, count, used);
     table.is_read = 1;
-    return rps_collected_add_table(collected, &table, err);
+    rps_collected_add_table(collected, &table);
 }
 
 /* Is the mix another one somewhere? One that never is tells no phases, and counts are not looked at
@@ -262,23 +257,20 @@ static int mix_varies(const struct rps_run_signals *signals, const struct run_se
     return 0;
 }
 
-static int add_reasons_of_all(struct rps_run_signals *signals, const struct run_series *run,
-                              struct rps_error *err)
+static void add_reasons_of_all(struct rps_run_signals *signals, const struct run_series *run)
 {
     uint32_t symbol[REASONS];
     size_t width = choose_symbols(signals, run, symbol);
-    int result = 0;
 
     for (size_t r = 0; r < signals->count; r++) {
         if (!run[r].has_reasons)
-            return 0;
+            return;
     }
     if (width < 3 || !mix_varies(signals, run))
-        return 0; /* one reason, and what is rare */
-    for (size_t r = 0; r < signals->count && result == 0; r++)
-        result = add_table(&run[r], symbol, width, &signals->collected[r], err);
+        return; /* one reason, and what is rare */
+    for (size_t r = 0; r < signals->count; r++)
+        add_table(&run[r], symbol, width, &signals->collected[r]);
     signals->has_sleep = 1;
-    return result;
 }
 
 static int add_all(struct rps_arena *arena, struct rps_run_signals *signals, struct rps_error *err)
@@ -290,10 +282,10 @@ static int add_all(struct rps_arena *arena, struct rps_run_signals *signals, str
         result = read_run(arena, &signals->member[r], &signals->collected[r], &run[r], err);
     if (result <= 0)
         return result;
-    result = 0;
-    for (int s = 0; s < SERIES && result == 0; s++)
-        result = add_series(arena, signals, run, (enum series)s, err);
-    return result == 0 ? add_reasons_of_all(signals, run, err) : result;
+    for (int s = 0; s < SERIES; s++)
+        add_series(arena, signals, run, (enum series)s);
+    add_reasons_of_all(signals, run);
+    return 0;
 }
 
 int rps_system_series_add(struct rps_run_signals *signals, struct rps_error *err)

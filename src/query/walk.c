@@ -14,6 +14,7 @@
 
 #include <stdlib.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/array.h"
 #include "rpistat/moments.h"
 
@@ -26,15 +27,16 @@ struct source {
 };
 
 struct rps_walk_state {
+    struct rps_arena *arena; /* owned; of all that is pointed to */
     const struct rps_cpu_series *series;
-    struct source *source; /* owned; one, or where they are added up of each CPU */
+    struct source *source; /* one, or where they are added up of each CPU */
     int source_count;
 
     /* Where they are added up: */
     struct rps_notes gaps;       /* owned */
-    struct rps_period *whole;    /* owned; by event set; `cpu` is RPS_CPU_ALL where there is one */
-    struct rps_period *of_cpu;   /* owned; by event set, of the CPU that is being added */
-    struct rps_scatter *scatter; /* owned; of the rows of `whole`, then of those of `of_cpu` */
+    struct rps_period *whole;    /* by event set; `cpu` is RPS_CPU_ALL where there is one */
+    struct rps_period *of_cpu;   /* by event set, of the CPU that is being added */
+    struct rps_scatter *scatter; /* of the rows of `whole`, then of those of `of_cpu` */
     size_t sets;
     size_t handed;  /* of `whole`, those that were handed out */
     uint64_t cycle; /* the last cycle timestamp that was handed out */
@@ -321,11 +323,9 @@ static int begin_sum(struct rps_walk_state *state, struct rps_error *err)
     const struct rps_cpu_series *series = state->series;
 
     state->sets = state->handed = series->resolution > 0 ? (size_t)series->set_count : 1;
-    state->whole = calloc(state->sets + 1, sizeof(*state->whole));
-    state->of_cpu = calloc(state->sets + 1, sizeof(*state->of_cpu));
-    state->scatter = calloc(2 * state->sets + 1, sizeof(*state->scatter));
-    if (!state->whole || !state->of_cpu || !state->scatter)
-        return rps_error_memory(err);
+    state->whole = rps_arena_get(state->arena, state->sets, sizeof(*state->whole));
+    state->of_cpu = rps_arena_get(state->arena, state->sets, sizeof(*state->of_cpu));
+    state->scatter = rps_arena_get(state->arena, 2 * state->sets, sizeof(*state->scatter));
     if (series->resolution > 0 && read_gaps(state, err) < 0)
         return RPS_FAILED;
     for (int i = 0; i < state->source_count; i++) {
@@ -346,16 +346,14 @@ static int is_sum(const struct rps_walk *walk)
 static int begin(struct rps_walk *walk, struct rps_error *err)
 {
     const struct rps_cpu_series *series = walk->series;
-    struct rps_walk_state *state = calloc(1, sizeof(*state));
+    struct rps_arena *arena = rps_arena_new();
+    struct rps_walk_state *state = rps_arena_get(arena, 1, sizeof(*state));
 
     walk->state = state;
-    if (!state)
-        return rps_error_memory(err);
+    state->arena = arena;
     state->series = series;
     state->source_count = is_sum(walk) ? series->count : 1;
-    state->source = calloc((size_t)state->source_count + 1, sizeof(*state->source));
-    if (!state->source)
-        return rps_error_memory(err);
+    state->source = rps_arena_get(arena, (size_t)state->source_count, sizeof(*state->source));
     for (int i = 0; i < state->source_count; i++) {
         if (rps_cursor_open(&state->source[i].cursor, series->reader, series->run_id,
                             series->from_ns, series->to_ns, series->resolution, err) < 0)
@@ -368,14 +366,10 @@ static void end(struct rps_walk *walk)
 {
     struct rps_walk_state *state = walk->state;
 
-    for (int i = 0; state->source && i < state->source_count; i++)
+    for (int i = 0; i < state->source_count; i++)
         rps_cursor_close(state->source[i].cursor);
-    free(state->source);
-    free(state->whole);
-    free(state->of_cpu);
-    free(state->scatter);
     rps_notes_free(&state->gaps);
-    free(state);
+    rps_arena_free(state->arena);
     walk->state = NULL;
 }
 

@@ -8,7 +8,6 @@
 
 #include "parts.h"
 #include "rpistat/clock.h"
-#include "rpistat/collect.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"

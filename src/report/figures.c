@@ -4,7 +4,6 @@
  * and the report must read the same.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"
@@ -53,14 +52,12 @@ static void add_family(struct rps_report *report, const char *family)
     }
 }
 
-int rps_report_list(struct rps_report *report, struct rps_error *err)
+void rps_report_list(struct rps_report *report)
 {
     const struct rps_plan *plan = report->plan;
     size_t room = 1 + (size_t)plan->set_count * RPS_SLOT_MAX + (size_t)plan->metric_count;
 
-    report->item = calloc(room, sizeof(*report->item));
-    if (!report->item)
-        return rps_error_memory(err);
+    report->item = rps_arena_get(report->arena, room, sizeof(*report->item));
     report->item[report->item_count++] =
         (struct rps_report_item){.event = &plan->clock,
                                  .set = -1,
@@ -77,7 +74,6 @@ int rps_report_list(struct rps_report *report, struct rps_error *err)
         if (is_new(plan, plan->metric[m].family, plan->set_count, 0, m))
             add_family(report, plan->metric[m].family);
     }
-    return 0;
 }
 
 struct rps_report_value rps_report_value(const struct rps_report *report,

@@ -5,12 +5,10 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"
 #include "rpistat/text.h"
-#include "rpistat/words.h"
 
 #define LABEL_WIDTH 20 /* of "Label:" */
 #define TEXT_WIDTH  78
@@ -162,19 +160,15 @@ static void print_rows(struct rps_report *report, cell (*row)[CELLS], size_t cou
     }
 }
 
-static int print_table(struct rps_report *report, size_t first, size_t end, struct rps_error *err)
+static void print_table(struct rps_report *report, size_t first, size_t end)
 {
-    cell(*row)[CELLS] = calloc(end - first + 1, sizeof(*row));
+    cell(*row)[CELLS] = rps_arena_get(report->arena, end - first + 1, sizeof(*row));
     size_t count = 1;
 
-    if (!row)
-        return rps_error_memory(err);
     fill_head(report, row[0], report->item[first].family);
     for (size_t i = first; i < end && report->item[i].event; i++)
         fill_row(report, &report->item[i], row[count++]);
     print_rows(report, row, count);
-    free(row);
-    return 0;
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -221,17 +215,17 @@ static void print_explanations(struct rps_report *report, size_t first, size_t e
         print_words(report, rps_report_explain(report, &report->item[i], text), 4, 6);
 }
 
-static int print_family(struct rps_report *report, size_t first, size_t end, struct rps_error *err)
+static void print_family(struct rps_report *report, size_t first, size_t end)
 {
     int software = is_software(report, first, end);
     size_t i = first;
 
     if (first > 1 || software)
         fputc('\n', report->out);
-    if (software && print_table(report, first, end, err) < 0)
-        return RPS_FAILED;
-    if (software)
+    if (software) {
+        print_table(report, first, end);
         fputc('\n', report->out);
+    }
     for (; i < end && report->item[i].event; i++) {
         if (!software)
             print_event(report, &report->item[i]);
@@ -241,7 +235,6 @@ static int print_family(struct rps_report *report, size_t first, size_t end, str
     for (; i < end; i++)
         print_metric(report, &report->item[i]);
     print_explanations(report, first, end);
-    return 0;
 }
 
 /* What the symbols mean that the blocks use. */
@@ -273,35 +266,30 @@ static void print_remark(struct rps_report *report, const char *remark)
     print_words(report, remark, 2, 4);
 }
 
-static int print_events(struct rps_report *report, struct rps_error *err)
+static void print_events(struct rps_report *report)
 {
     char number[RPS_REPORT_NUMBER_SIZE];
-    int result = 0;
 
     fputs("\nPerformance events\n", report->out);
     print_legend(report);
     print_label(report, "Total periods");
     fprintf(report->out, "%s\n", rps_report_count(number, report->tally.periods));
     print_clock(report);
-    for (size_t first = 1, end; first < report->item_count && result == 0; first = end) {
+    for (size_t first = 1, end; first < report->item_count; first = end) {
         end = rps_report_family_end(report, first);
-        result = print_family(report, first, end, err);
+        print_family(report, first, end);
     }
-    return result;
 }
 
-/* As a document of its own: there are none in what a recorder writes, which has no arena. */
 static void print_cpus(struct rps_report *report)
 {
-    struct rps_document document = {.width = TEXT_WIDTH};
+    struct rps_document document = {.width = TEXT_WIDTH, .arena = report->arena};
 
     if (!report->cpu_tally)
         return;
-    document.arena = rps_arena_new();
     rps_report_cpus(report, &document);
     fputc('\n', report->out);
     rps_document_write(&document, report->out, RPS_FORMAT_TEXT, 0);
-    rps_arena_free(document.arena);
 }
 
 int rps_report_print(struct rps_report *report, struct rps_error *err)
@@ -309,8 +297,7 @@ int rps_report_print(struct rps_report *report, struct rps_error *err)
     print_head(report);
     rps_report_machine(report);
     rps_report_run(report);
-    if (print_events(report, err) < 0)
-        return RPS_FAILED;
+    print_events(report);
     print_cpus(report);
     rps_report_remarks(report, print_remark);
     if (fflush(report->out) != 0 || ferror(report->out))

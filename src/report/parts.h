@@ -39,22 +39,22 @@ struct rps_report_value {
 typedef void rps_report_tell(struct rps_report *report, const char *remark);
 
 struct rps_report {
-    struct rps_arena *arena; /* owned; NULL where a recorder concludes, which must not end for it */
+    struct rps_arena *arena;       /* owned */
     struct rps_document *document; /* or NULL, and: */
     FILE *out;                     /* of the layout of 2013 */
     int plain;                     /* 1: it is that layout, without intervals */
     const struct rps_report_options *options;
     struct rps_run run;
     struct rps_plan *plan;
-    struct rps_report_item *item; /* owned; the clock event, then family by family */
+    struct rps_report_item *item; /* the clock event, then family by family */
     size_t item_count;
     struct rps_cpu_series cpu_series;
     struct rps_tally tally;      /* of all CPUs added up */
-    struct rps_tally *cpu_tally; /* owned; of each CPU, or NULL: not asked for */
+    struct rps_tally *cpu_tally; /* of each CPU, or NULL: not asked for */
     int64_t thinned_ns;          /* before it periods were thinned to their sums; -1: nowhere */
     struct rps_notes gaps, marks;
     struct rps_run_regions regions;
-    struct rps_tally *region_tally; /* owned; of the periods that lie wholly inside each */
+    struct rps_tally *region_tally; /* of the periods that lie wholly inside each */
     struct rps_run_summary summary;
     struct rps_part_shares shares; /* a group, the part that is reported; none without samples */
     double cpu_s;                  /* of that part, of which samples may be */
@@ -73,8 +73,8 @@ struct rps_report {
 
 /* --- what is reported (figures.c) ------------------------------------------------------------- */
 
-/* List the items. RPS_FAILED without memory. */
-int rps_report_list(struct rps_report *report, struct rps_error *err);
+/* List the items. */
+void rps_report_list(struct rps_report *report);
 
 /* What one came to; report->operand has the tally's operands, for metrics. */
 struct rps_report_value rps_report_value(const struct rps_report *report,

@@ -5,12 +5,20 @@
 #include "rpistat/report.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"
 
 /* --- reading ---------------------------------------------------------------------------------- */
+
+static struct rps_tally *make_tallies(const struct rps_report *report, size_t count)
+{
+    struct rps_tally *tally = rps_arena_get(report->arena, count, sizeof(*tally));
+
+    for (size_t i = 0; i < count; i++)
+        tally[i] = rps_tally_new(report->arena, report->plan);
+    return tally;
+}
 
 /* The tallies of the single CPUs, where they are to be shown. */
 static int read_cpus(struct rps_report *report, struct rps_error *err)
@@ -20,13 +28,7 @@ static int read_cpus(struct rps_report *report, struct rps_error *err)
 
     if (report->options->cpus.way != RPS_CPUS_EACH || !report->cpu_series.by_cpu)
         return 0;
-    report->cpu_tally = calloc((size_t)report->cpu_series.count + 1, sizeof(*report->cpu_tally));
-    if (!report->cpu_tally)
-        return rps_error_memory(err);
-    for (int i = 0; i < report->cpu_series.count; i++) {
-        if (rps_tally_init(&report->cpu_tally[i], report->plan, err) < 0)
-            return RPS_FAILED;
-    }
+    report->cpu_tally = make_tallies(report, (size_t)report->cpu_series.count);
     while (rps_walk_next(&walk, &result, err))
         rps_tally_add(&report->cpu_tally[walk.track], walk.period);
     return result;
@@ -66,12 +68,13 @@ static int read_span(struct rps_report *report, size_t number, const struct rps_
 }
 
 /* Span by span, or all periods once, whichever is less. */
-static int read_insides(struct rps_report *report, struct rps_error *err)
+static int read_regions(struct rps_report *report, struct rps_error *err)
 {
     struct rps_cpu_series whole = report->cpu_series;
     uint64_t spans = 0;
     int result = 0;
 
+    report->region_tally = make_tallies(report, report->regions.count);
     for (size_t i = 0; i < report->regions.count; i++)
         spans += report->regions.region[i].spans.count;
     whole.resolution = 0;
@@ -84,17 +87,6 @@ static int read_insides(struct rps_report *report, struct rps_error *err)
             result = read_span(report, i, &region->spans.span[k], err);
     }
     return result;
-}
-
-static int read_regions(struct rps_report *report, struct rps_error *err)
-{
-    report->region_tally =
-        rps_arena_get(report->arena, report->regions.count, sizeof(*report->region_tally));
-    for (size_t i = 0; i < report->regions.count; i++) {
-        if (rps_tally_init(&report->region_tally[i], report->plan, err) < 0)
-            return RPS_FAILED;
-    }
-    return read_insides(report, err);
 }
 
 /* Has the run's end left the intervals in the store? */
@@ -169,24 +161,22 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
 {
     if (rps_reader_run(reader, run_id, &report->run, err) < 0 ||
         rps_reader_plan(reader, run_id, &report->plan, err) < 0 ||
-        rps_report_list(report, err) < 0 ||
         rps_reader_gaps(reader, run_id, &report->gaps, err) < 0 ||
         rps_reader_marks(reader, run_id, &report->marks, err) < 0 ||
         rps_reader_summary(reader, run_id, &report->summary, err) < 0)
         return RPS_FAILED;
-    if (report->arena)
-        report->regions = rps_run_regions_find(report->arena, &report->marks,
-                                               report->options->from_ns, report->options->to_ns);
-    if (rps_tally_init(&report->tally, report->plan, err) < 0 ||
-        rps_cpu_series_open(&report->cpu_series, reader, run_id, report->options->from_ns,
-                            report->options->to_ns, &report->options->cpus, err) < 0 ||
+    rps_report_list(report);
+    report->regions = rps_run_regions_find(report->arena, &report->marks, report->options->from_ns,
+                                           report->options->to_ns);
+    report->tally = rps_tally_new(report->arena, report->plan);
+    if (rps_cpu_series_open(report->arena, &report->cpu_series, reader, run_id,
+                            report->options->from_ns, report->options->to_ns,
+                            &report->options->cpus, err) < 0 ||
         keep_region(report, err) < 0 ||
         rps_reader_thinned(reader, run_id, &report->thinned_ns, err) < 0)
         return RPS_FAILED;
-    report->operand =
-        calloc((size_t)rps_plan_operand_count(report->plan), sizeof(*report->operand));
-    if (!report->operand)
-        return rps_error_memory(err);
+    report->operand = rps_arena_get(report->arena, (size_t)rps_plan_operand_count(report->plan),
+                                    sizeof(*report->operand));
     choose_resolution(report);
     if (read_sums(report, err) < 0 || read_cpus(report, err) < 0)
         return RPS_FAILED;
@@ -204,18 +194,9 @@ static int read_run(struct rps_report *report, struct rps_reader *reader, int64_
 
 static void report_free(struct rps_report *report)
 {
-    free(report->operand);
-    free(report->item);
     rps_phase_levels_free(&report->levels);
-    for (size_t i = 0; report->region_tally && i < report->regions.count; i++)
-        rps_tally_free(&report->region_tally[i]);
     rps_notes_free(&report->marks);
     rps_notes_free(&report->gaps);
-    for (int i = 0; report->cpu_tally && i < report->cpu_series.count; i++)
-        rps_tally_free(&report->cpu_tally[i]);
-    free(report->cpu_tally);
-    rps_tally_free(&report->tally);
-    rps_cpu_series_free(&report->cpu_series);
     rps_plan_free(report->plan);
     rps_run_free(&report->run);
     rps_arena_free(report->arena);
@@ -316,7 +297,7 @@ int rps_report_conclude(struct rps_reader *reader, int64_t run_id, struct rps_pl
                         struct rps_error *err)
 {
     const struct rps_report_options options = {.to_ns = INT64_MAX};
-    struct rps_report report = {.options = &options};
+    struct rps_report report = {.options = &options, .arena = rps_arena_new()};
     int result;
 
     rps_run_init(&report.run);

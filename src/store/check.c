@@ -8,7 +8,6 @@
 #include "rpistat/check.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "database.h"
-#include "period.h"
 #include "reader.h"
 
 #include "rpistat/array.h"

@@ -18,7 +18,6 @@
 #include "embed.h"
 #include "tables.h"
 #include "rpistat/clock.h"
-#include "rpistat/period.h"
 
 extern const struct rps_embedded rps_embedded_questions[];
 

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "database.h"
 #include "reader.h"
 #include "rpistat/clock.h"
 

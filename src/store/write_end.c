@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "columns.h"
 #include "database.h"
 #include "reader.h"
 #include "rpistat/clock.h"

@@ -4,11 +4,9 @@
  */
 #include "writer.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "database.h"
-#include "fields.h"
 #include "period.h"
 #include "tables.h"
 

@@ -186,6 +186,7 @@ static void print_row(const char *name, int sets, struct score *score, int lengt
 
 /* One series of several events, read again and again. */
 struct bench {
+    struct rps_arena *arena;              /* of the tallies */
     struct rps_plan *plan[SETS_MOST + 1]; /* by the number of sets, of which each has all events */
     struct rps_tally tally[SETS_MOST + 1];
     double *operand;
@@ -193,9 +194,8 @@ struct bench {
 
 static void init_bench(struct bench *bench, int slots)
 {
-    struct rps_error err;
-
     memset(bench, 0, sizeof(*bench));
+    bench->arena = rps_arena_new();
     for (int sets = 1; sets <= SETS_MOST; sets++) {
         bench->plan[sets] = must(rps_plan_new());
         for (int n = 0; n < sets; n++) {
@@ -203,7 +203,7 @@ static void init_bench(struct bench *bench, int slots)
 
             set->event_count = slots;
         }
-        must_do(rps_tally_init(&bench->tally[sets], bench->plan[sets], &err), &err);
+        bench->tally[sets] = rps_tally_new(bench->arena, bench->plan[sets]);
     }
     bench->operand = must(
         calloc((size_t)rps_plan_operand_count(bench->plan[SETS_MOST]), sizeof(*bench->operand)));
@@ -211,10 +211,9 @@ static void init_bench(struct bench *bench, int slots)
 
 static void free_bench(struct bench *bench)
 {
-    for (int sets = 1; sets <= SETS_MOST; sets++) {
-        rps_tally_free(&bench->tally[sets]);
+    for (int sets = 1; sets <= SETS_MOST; sets++)
         rps_plan_free(bench->plan[sets]);
-    }
+    rps_arena_free(bench->arena);
     free(bench->operand);
 }
 

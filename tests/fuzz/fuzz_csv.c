@@ -32,14 +32,13 @@ static void detect(const struct rps_csv_signals *table)
                                       .profile = &profile,
                                       .component_signal = name};
     struct rps_document document = {.arena = rps_arena_new()};
-    struct rps_signals even = {0};
+    struct rps_signals even = rps_csv_signals_even(table);
     struct rps_error err;
 
     fuzz_expect(name != NULL, "out of memory");
     for (size_t i = 0; i < table->signals.signal_count; i++)
         name[i] = table->name[i];
-    if (rps_csv_signals_even(table, &even, &err) == 0 &&
-        rps_detect(&even, &options, &phases, &details, &err) == 0) {
+    if (rps_detect(&even, &options, &phases, &details, &err) == 0) {
         profile = rps_profile_signals(document.arena, &table->signals, name, &phases);
         if (rps_components_find(document.arena, &table->signals, 3, &components, &err) == 0)
             output.components = &components;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "support/arena.h"
 #include "rpistat/bins.h"
 
 #define PERIOD_NS INT64_C(100000000)
@@ -74,16 +75,13 @@ static struct source begin(int sets, enum rps_axis axis, double to, size_t count
     struct source source = {0};
 
     source.plan = make_plan(sets);
-    assert_int_equal(rps_bins_new(&source.bins, source.plan, axis, 0, to, count, NULL), 0);
+    source.bins = rps_bins_new(source.plan, axis, 0, to, count);
     return source;
 }
 
 static struct rps_series series_of(struct source *source, int metric)
 {
-    struct rps_series series;
-
-    assert_int_equal(rps_bins_series(source->bins, metric, &series, NULL), 0);
-    return series;
+    return rps_bins_series(source->bins, metric, arena);
 }
 
 static void end(struct source *source)
@@ -115,7 +113,6 @@ static void test_few_rotations(void **state)
         assert_near(series.min[i], series.value[i]);
         assert_near(series.max[i], series.value[i]);
     }
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -126,7 +123,6 @@ static void test_empty(void **state)
 
     (void)state;
     assert_int_equal(series.count, 0);
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -151,7 +147,6 @@ static void test_ratio_of_sums(void **state)
     assert_near(series.value[1], 1000.0 / 625);
     assert_near(series.min[1], 1);
     assert_near(series.max[1], 4);
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -178,7 +173,6 @@ static void check_spike(int at)
     }
     assert_int_equal(tall, 1);
     assert_int_equal(low, 1);
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -211,7 +205,6 @@ static void test_nothing_is_lost(void **state)
                 last = series.position[i];
                 assert_near(series.value[i], 5000);
             }
-            rps_series_free(&series);
             end(&source);
         }
     }
@@ -235,7 +228,6 @@ static void test_gap(void **state)
     assert_true(isnan(series.value[2]) && isnan(series.min[2]) && isnan(series.max[2]));
     assert_near(series.position[2], 0.25 + 1.0);
     assert_false(isnan(series.value[3]));
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -257,7 +249,6 @@ static void test_gap_in_grid(void **state)
     for (size_t i = 0; i < series.count; i++)
         assert_true(isnan(series.value[i]) == (i == 3));
     assert_near(series.position[3], 50);
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -274,7 +265,6 @@ static void test_rotation_is_not_joined_across_gap(void **state)
     assert_int_equal(series.count, 3);
     assert_near(series.value[0], 1000);
     assert_true(isnan(series.value[1]) && isnan(series.value[2]));
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -292,8 +282,6 @@ static void test_idle_is_not_known(void **state)
     assert_int_equal(cpi.count, 3);
     assert_true(isnan(cpi.value[1]));
     assert_near(rate.value[1], 0);
-    rps_series_free(&cpi);
-    rps_series_free(&rate);
     end(&source);
 }
 
@@ -313,7 +301,6 @@ static void test_cycle_axis(void **state)
     assert_near(series.value[0], 10);
     assert_near(series.position[1], 2000);
     assert_near(series.value[1], 20);
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -331,7 +318,6 @@ static void test_last_sliver(void **state)
     assert_near(series.value[1], 1000 / 0.101);
     assert_near(series.max[1], 1000 / 0.101);
     assert_near(series.position[1], (0.1 + 0.201) / 2);
-    rps_series_free(&series);
     end(&source);
 }
 
@@ -355,8 +341,6 @@ static void test_unsound_rotations(void **state)
     assert_true(isnan(cpi.value[1]) && isnan(cpi.max[1]));
     assert_near(cpi.value[2], 2);
     assert_true(isnan(rate.value[1]));
-    rps_series_free(&cpi);
-    rps_series_free(&rate);
     end(&source);
 }
 
@@ -380,8 +364,6 @@ static void test_hardly_ran(void **state)
     rate = series_of(&source, 1);
     assert_true(isnan(cpi.value[0]));
     assert_near(rate.value[0], 500);
-    rps_series_free(&cpi);
-    rps_series_free(&rate);
     end(&source);
 }
 
@@ -447,7 +429,6 @@ static void test_blocks(void **state)
         assert_near(series.value[4], 2); /* a rotation is no sliver behind a block */
         if (axis == RPS_AXIS_TIME)
             assert_near(series.position[2], 5.35);
-        rps_series_free(&series);
         end(&source);
     }
 }
@@ -455,20 +436,21 @@ static void test_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_rotations),
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_ratio_of_sums),
-        cmocka_unit_test(test_spike_stays),
-        cmocka_unit_test(test_nothing_is_lost),
-        cmocka_unit_test(test_gap),
-        cmocka_unit_test(test_gap_in_grid),
-        cmocka_unit_test(test_rotation_is_not_joined_across_gap),
-        cmocka_unit_test(test_idle_is_not_known),
-        cmocka_unit_test(test_cycle_axis),
-        cmocka_unit_test(test_last_sliver),
-        cmocka_unit_test(test_unsound_rotations),
-        cmocka_unit_test(test_hardly_ran),
-        cmocka_unit_test(test_blocks),
+        cmocka_unit_test_setup_teardown(test_few_rotations, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_empty, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_ratio_of_sums, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_spike_stays, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_nothing_is_lost, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_gap, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_gap_in_grid, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_rotation_is_not_joined_across_gap, open_arena,
+                                        close_arena),
+        cmocka_unit_test_setup_teardown(test_idle_is_not_known, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_cycle_axis, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_last_sliver, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_unsound_rotations, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_hardly_ran, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_blocks, open_arena, close_arena),
     };
 
     return cmocka_run_group_tests_name("analyse/bins", tests, NULL, NULL);

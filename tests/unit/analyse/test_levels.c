@@ -494,7 +494,6 @@ static struct rps_wave wave_at(size_t count, double length, int every, double re
 {
     struct rps_signals signals = series_make(count, 2);
     struct rps_wave wave;
-    struct rps_error err;
     uint64_t state = 7;
 
     signals.resolution = calloc(2, sizeof(*signals.resolution));
@@ -511,7 +510,7 @@ static struct rps_wave wave_at(size_t count, double length, int every, double re
         if ((int)(i % (size_t)every) != 0)
             signals.value[i] = NAN;
     }
-    assert_int_equal(rps_wave_find(&signals, &wave, &err), 0);
+    wave = rps_wave_find(&signals);
     rps_signals_free(&signals);
     return wave;
 }
@@ -527,13 +526,12 @@ static void a_turn_may_have_halves(void **state)
     static const double part[] = {2.3, 7, 3.5, 14};
     struct rps_signals signals = series_make(600, 1);
     struct rps_wave wave;
-    struct rps_error err;
     uint64_t random = 7;
 
     (void)state;
     for (size_t i = 0; i < 600; i++)
         signals.value[i] = part[i / 3 % 4] + .3 * series_normal(&random);
-    assert_int_equal(rps_wave_find(&signals, &wave, &err), 0);
+    wave = rps_wave_find(&signals);
     assert_true(fabs(wave.length - 12) < .5);
     rps_signals_free(&signals);
 }

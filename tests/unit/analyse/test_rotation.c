@@ -7,13 +7,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/arena.h"
+
 #define PERIOD_NS INT64_C(100000000)
 #define SETS      2
 
 static struct rps_rotation begin(struct rps_plan **ret_plan)
 {
     struct rps_plan *plan = rps_plan_new();
-    struct rps_rotation rotation;
 
     assert_non_null(plan);
     for (int n = 0; n < SETS; n++) {
@@ -22,9 +23,8 @@ static struct rps_rotation begin(struct rps_plan **ret_plan)
         assert_non_null(set);
         set->event_count = 1;
     }
-    assert_int_equal(rps_rotation_init(&rotation, plan, NULL), 0);
     *ret_plan = plan;
-    return rotation;
+    return rps_rotation_new(arena, plan);
 }
 
 /* The row of set `set` for `merged` rotations from `first` on; of level 0 when that is 1. */
@@ -79,7 +79,6 @@ static void test_periods_of_one_rotation(void **state)
     assert_int_equal(rotation.first, 8);
     assert_int_equal(rotation.from_cycle, 8000);
     assert_int_equal(rotation.tally.periods, 1);
-    rps_rotation_free(&rotation);
     rps_plan_free(plan);
 }
 
@@ -94,7 +93,6 @@ static void test_what_ends_one(void **state)
     rps_rotation_add(&rotation, &one);
     assert_int_equal(rps_rotation_ends(&rotation, &other_cpu), 1);
     assert_int_equal(rps_rotation_ends(&rotation, &coarser), 1);
-    rps_rotation_free(&rotation);
     rps_plan_free(plan);
 }
 
@@ -111,7 +109,6 @@ static void test_the_number_of_a_rotation(void **state)
     rps_rotation_add(&rotation, &one);
     assert_int_equal(rps_rotation_ends(&rotation, &next), 1);
     assert_int_equal(rps_rotation_ends(&rotation, &same), 0);
-    rps_rotation_free(&rotation);
     rps_plan_free(plan);
 }
 
@@ -137,17 +134,16 @@ static void test_a_block(void **state)
     assert_int_equal(rotation.tally.end_ns, 52 * PERIOD_NS);
     assert_int_equal(rotation.tally.length_ns, 20 * PERIOD_NS);
     assert_int_equal(rotation.tally.set[1].count[0], 70);
-    rps_rotation_free(&rotation);
     rps_plan_free(plan);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_periods_of_one_rotation),
-        cmocka_unit_test(test_what_ends_one),
-        cmocka_unit_test(test_the_number_of_a_rotation),
-        cmocka_unit_test(test_a_block),
+        cmocka_unit_test_setup_teardown(test_periods_of_one_rotation, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_what_ends_one, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_the_number_of_a_rotation, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_a_block, open_arena, close_arena),
     };
 
     return cmocka_run_group_tests_name("analyse/rotation", tests, NULL, NULL);

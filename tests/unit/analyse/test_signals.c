@@ -412,8 +412,8 @@ static struct rps_phases detect_sampled(struct sampled *sampled)
 
     table = rps_count_table_make(count, FUNCTIONS + 1, RPS_COUNT_SAMPLE_DIVISOR, sampled->count,
                                  sampled->count_count);
-    if (rps_collected_add_table(&collected, &table, &err) < 0 ||
-        rps_phases_find(&collected.signals, &usual_options, &found, &err) < 0)
+    rps_collected_add_table(&collected, &table);
+    if (rps_phases_find(&collected.signals, &usual_options, &found, &err) < 0)
         fail_msg("%s", err.message);
     phases = *rps_phase_levels_shown(&found.levels);
     *rps_phase_levels_shown(&found.levels) = (struct rps_phases){0};

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "support/arena.h"
 #include "rpistat/moments.h"
 #include "rpistat/random.h"
 #include "rpistat/tally.h"
@@ -67,7 +68,7 @@ static void test_sums(void **state)
     struct rps_tally tally;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (uint64_t i = 1; i < 4; i++) {
         period = make_period(i, 100, 90, i, 10 * i);
         rps_tally_add(&tally, &period);
@@ -90,7 +91,6 @@ static void test_sums(void **state)
     rps_tally_reset(&tally);
     assert_int_equal(tally.periods, 0);
     assert_int_equal(tally.set[1].count[1], 0);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -102,13 +102,12 @@ static void test_unknown_set(void **state)
 
     (void)state;
     period.set_no = 2;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     rps_tally_add(&tally, &period);
     assert_int_equal(tally.periods, 1);
     assert_int_equal(tally.set[0].periods + tally.set[1].periods, 0);
     assert_true(isnan(rps_tally_estimate(&tally, 2, 0)));
     assert_true(isnan(rps_tally_estimate(&tally, -1, 0)));
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -118,9 +117,9 @@ static void test_merge_is_adding(void **state)
     struct rps_tally all, part[2];
 
     (void)state;
-    assert_int_equal(rps_tally_init(&all, plan, NULL), 0);
-    assert_int_equal(rps_tally_init(&part[0], plan, NULL), 0);
-    assert_int_equal(rps_tally_init(&part[1], plan, NULL), 0);
+    all = rps_tally_new(arena, plan);
+    part[0] = rps_tally_new(arena, plan);
+    part[1] = rps_tally_new(arena, plan);
     for (uint64_t i = 0; i < 9; i++) {
         struct rps_period period = make_period(i, 100 + i, 80 + i, i * i, 7 * i);
 
@@ -129,14 +128,11 @@ static void test_merge_is_adding(void **state)
     }
     rps_tally_merge(&part[1], &part[0]); /* the later one first: the span must still be right */
     assert_memory_equal(all.set, part[1].set, 2 * sizeof(*all.set));
-    free(all.set);
     all.set = part[1].set;
     assert_memory_equal(&all, &part[1], sizeof(all));
     rps_tally_reset(&part[0]);
     rps_tally_merge(&part[1], &part[0]); /* an empty one changes nothing */
     assert_memory_equal(&all, &part[1], sizeof(all));
-    rps_tally_free(&part[0]);
-    rps_tally_free(&part[1]);
     rps_plan_free(plan);
 }
 
@@ -148,7 +144,7 @@ static void test_estimate_rules(void **state)
     uint64_t whole = 99;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     assert_true(isnan(rps_tally_estimate(&tally, 0, 0))); /* nothing was counted yet */
     assert_int_equal(rps_tally_estimate_u64(&tally, 0, 0, &whole), 0);
     assert_int_equal(whole, 99);
@@ -168,7 +164,6 @@ static void test_estimate_rules(void **state)
 
     /* Set 1 was on only while the workload slept, and the workload ran since: unknown. */
     assert_true(isnan(rps_tally_estimate(&tally, 1, 0)));
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -204,11 +199,10 @@ static void test_exact(void **state)
         struct rps_tally tally;
         uint64_t estimate = 0;
 
-        assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+        tally = rps_tally_new(arena, plan);
         rps_tally_add(&tally, &period);
         assert_int_equal(rps_tally_estimate_u64(&tally, 0, 0, &estimate), 1);
         assert_true(estimate == cases[i].estimate);
-        rps_tally_free(&tally);
     }
     rps_plan_free(plan);
 }
@@ -220,7 +214,7 @@ static void test_duty_and_coverage(void **state)
     struct rps_tally tally;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     assert_true(isnan(rps_tally_duty(&tally, 0)));
     assert_true(isnan(rps_tally_coverage(&tally, 0)));
     rps_tally_add(&tally, &a);
@@ -230,7 +224,6 @@ static void test_duty_and_coverage(void **state)
     assert_true(rps_tally_coverage(&tally, 0) == 1);
     assert_true(rps_tally_coverage(&tally, 1) == 0.5);
     assert_true(isnan(rps_tally_duty(&tally, 7)));
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -243,7 +236,7 @@ static void test_operands(void **state)
 
     (void)state;
     assert_non_null(operand);
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     rps_tally_add(&tally, &a);
     rps_tally_operands(&tally, plan, operand);
     assert_true(isnan(rps_formula_value(&plan->metric[0].formula, operand)));
@@ -254,7 +247,6 @@ static void test_operands(void **state)
     assert_true(fabs(operand[RPS_OPERAND_CPU_SECONDS] - 200e-9) < 1e-18);
     assert_true(operand[rps_plan_operand(plan, "a")] == 16);
     assert_true(rps_formula_value(&plan->metric[0].formula, operand) == 0.5);
-    rps_tally_free(&tally);
     free(operand);
     rps_plan_free(plan);
 }
@@ -269,8 +261,8 @@ static void test_idle(void **state)
 
     (void)state;
     assert_non_null(operand);
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
-    assert_int_equal(rps_tally_init(&sum, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
+    sum = rps_tally_new(arena, plan);
     a.idle_ns = 700;
     b.idle_ns = 100;
     rps_tally_add(&tally, &a);
@@ -285,8 +277,6 @@ static void test_idle(void **state)
     rps_tally_merge(&sum, &tally);
     rps_tally_operands(&sum, plan, operand);
     assert_true(isnan(operand[RPS_OPERAND_CPU_SECONDS]));
-    rps_tally_free(&sum);
-    rps_tally_free(&tally);
     free(operand);
     rps_plan_free(plan);
 }
@@ -300,7 +290,7 @@ static void test_failed_reading(void **state)
     struct rps_tally tally;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (uint64_t i = 0; i < 4; i++) {
         struct rps_period period = make_period(2 * i, 100, 100, 10, 20);
 
@@ -310,7 +300,6 @@ static void test_failed_reading(void **state)
     }
     assert_true(rps_tally_estimate(&tally, 0, 0) == 40); /* 30 x 400 / 300 */
     assert_true(rps_tally_estimate(&tally, 0, 1) == 80);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -323,7 +312,7 @@ static void test_clock_without_counter(void **state)
 
     (void)state;
     assert_non_null(operand);
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (uint64_t i = 0; i < 4; i++) {
         struct rps_period period = make_period(i, 1000000, 1000000, 10, 20);
 
@@ -350,7 +339,6 @@ static void test_clock_without_counter(void **state)
     assert_int_equal(rps_tally_clock_u64(&tally, &clock), 0);
     assert_int_equal(clock, 4000);
     free(operand);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -364,7 +352,7 @@ static void test_hardly(void **state)
 
     (void)state;
     a.cycles = 99000;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     rps_tally_add(&tally, &a);
     rps_tally_add(&tally, &b);
     assert_false(rps_tally_hardly(&tally, 0));
@@ -375,7 +363,6 @@ static void test_hardly(void **state)
     assert_false(rps_tally_hardly(&tally, 1));
     tally.set[1].clock = 4999; /* the processor stood still meanwhile */
     assert_true(rps_tally_hardly(&tally, 1));
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -399,7 +386,7 @@ static void make_readings(struct readings *readings, const struct rps_plan *plan
 {
     uint64_t random = 11;
 
-    assert_int_equal(rps_tally_init(&readings->tally, plan, NULL), 0);
+    readings->tally = rps_tally_new(arena, plan);
     for (uint64_t i = 0; i < READINGS; i++) {
         uint64_t r = 900000 + random_next(&random) % 100000;
         uint64_t a = 5000 + random_next(&random) % 2000, b = a / 3 + random_next(&random) % 300;
@@ -490,7 +477,6 @@ static void test_interval(void **state)
     interval = rps_tally_formula_interval(&all.tally, &both, operand);
     assert_spread(&all, 0, interval.value / b, &interval); /* c does not vary */
     free(operand);
-    rps_tally_free(&all.tally);
     rps_plan_free(plan);
 }
 
@@ -523,7 +509,7 @@ static void test_interval_holds(void **state)
     int held = 0;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (int run = 0; run < 400; run++) {
         double total = noisy_run(&tally, &random);
         struct rps_interval interval = rps_tally_interval(&tally, 0, 0);
@@ -532,7 +518,6 @@ static void test_interval_holds(void **state)
         held += interval.low <= total && total <= interval.high;
     }
     assert_in_range(held, 360, 396);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -544,7 +529,7 @@ static double t_of(const uint64_t *count, size_t readings)
     struct rps_tally tally;
     double squares = 0, m = (double)readings;
 
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (size_t i = 0; i < readings; i++) {
         struct rps_period on = make_period(2 * i, 1000, 1000, count[i], 0);
         struct rps_period other = make_period(2 * i + 1, 1000, 1000, 1, 1);
@@ -556,7 +541,6 @@ static double t_of(const uint64_t *count, size_t readings)
     }
     interval = rps_tally_interval(&tally, 0, 0);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
     return spread_of(&interval) * interval.value / sqrt(4 * .5 * m / (2 * (m - 1)) * squares);
 }
@@ -585,7 +569,7 @@ static enum rps_certainty certainty_of(const uint64_t *count, size_t readings)
     struct rps_tally tally;
     enum rps_certainty ret;
 
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (size_t i = 0; i < readings; i++) {
         struct rps_period on = make_period(2 * i, 1000, 1000, count[i], 0);
         struct rps_period other = make_period(2 * i + 1, 1000, 1000, 1, 1);
@@ -594,7 +578,6 @@ static enum rps_certainty certainty_of(const uint64_t *count, size_t readings)
         rps_tally_add(&tally, &other);
     }
     ret = rps_tally_interval(&tally, 0, 0).certainty;
-    rps_tally_free(&tally);
     rps_plan_free(plan);
     return ret;
 }
@@ -612,11 +595,10 @@ static void test_certainties(void **state)
     assert_int_equal(certainty_of(four, 8), RPS_CERTAINTY_INTERVAL);
     assert_int_equal(certainty_of(none, 4), RPS_CERTAINTY_UNSEEN);
     assert_int_equal(certainty_of(four, 2), RPS_CERTAINTY_ONCE);
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     assert_int_equal(rps_tally_interval(&tally, 0, 0).certainty, RPS_CERTAINTY_NONE);
     rps_tally_add(&tally, &alone);
     assert_int_equal(rps_tally_interval(&tally, 0, 0).certainty, RPS_CERTAINTY_COUNTED);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -656,7 +638,7 @@ static void test_trend(void **state)
     double c[300], total;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (int i = 0; i < 300; i++)
         c[i] = 1000 + 10 * i;
     for (uint64_t count = 299; count <= 300; count++) {
@@ -677,7 +659,6 @@ static void test_trend(void **state)
     interval = rps_tally_interval(&tally, 1, 0);
     assert_float_equal(interval.value - interval.low - 1500,
                        interval.value - interval.value * interval.value / interval.high, 30);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -695,7 +676,7 @@ static void test_formulas(void **state)
     assert_non_null(operand);
     assert_int_equal(rps_formula_compile("b / a", rps_plan_operand, plan, &within, NULL), 0);
     assert_int_equal(rps_formula_compile("c / a", rps_plan_operand, plan, &across, NULL), 0);
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (uint64_t i = 0; i < 300; i++) {
         struct rps_period period = make_period(i, 1000, 1000, 1000 + 10 * i, 3000 + 30 * i);
 
@@ -720,7 +701,6 @@ static void test_formulas(void **state)
     assert_float_equal(interval.high, 3 * 1.33, 1e-6);
     assert_float_equal(interval.low, 3 * .67, 1e-6);
     free(operand);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -744,7 +724,7 @@ static void test_start(void **state)
     double total;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     total = add_start(&tally, 100000);
     interval = rps_tally_interval(&tally, 1, 0);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_START);
@@ -761,7 +741,6 @@ static void test_start(void **state)
     interval = rps_tally_interval(&tally, 1, 0);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
     assert_float_equal(interval.high, total, 1e-6 * total);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -779,7 +758,7 @@ static void test_start_of_none(void **state)
     assert_non_null(operand);
     assert_int_equal(rps_formula_compile("c + a", rps_plan_operand, plan, &sum, NULL), 0);
     assert_int_equal(rps_formula_compile("a / c", rps_plan_operand, plan, &quotient, NULL), 0);
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (int i = 2; i < 300; i += 2)
         c[i] = 1000;
     add_series(&tally, c, 300, 0);
@@ -802,7 +781,6 @@ static void test_start_of_none(void **state)
     assert_int_equal(interval.certainty, RPS_CERTAINTY_START);
     assert_true(interval.low == 0 && interval.high > interval.value);
     free(operand);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -814,7 +792,7 @@ static void test_start_elsewhere(void **state)
     struct rps_tally tally;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (int level = -1; level <= 1; level++) {
         rps_tally_reset(&tally);
         for (uint64_t i = 0; i < 300; i++) {
@@ -833,7 +811,6 @@ static void test_start_elsewhere(void **state)
             assert_int_equal(interval.high * interval.low < .9999 * interval.value * interval.value,
                              level < 0);
     }
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -846,7 +823,7 @@ static void test_sliver(void **state)
     struct rps_period period;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (uint64_t i = 0; i < 300; i++) {
         period = make_period(i, 100000, 100000, 1000, 0);
         rps_tally_add(&tally, &period);
@@ -856,7 +833,6 @@ static void test_sliver(void **state)
     interval = rps_tally_interval(&tally, 0, 0);
     assert_int_equal(interval.certainty, RPS_CERTAINTY_INTERVAL);
     assert_true(interval.high < 1.01 * interval.value && interval.low > .99 * interval.value);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -982,7 +958,7 @@ static void test_thinned(void **state)
     uint64_t random = 11;
 
     (void)state;
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
     for (enum series kind = NOISE; kind < SERIES_KINDS; kind++) {
         struct judged full = {.held = {0}}, blocks = full, older = full;
 
@@ -1015,7 +991,6 @@ static void test_thinned(void **state)
         else
             assert_true(older.width[0] > 1.2 * full.width[0]);
     }
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
@@ -1030,8 +1005,8 @@ static void test_half_thinned(void **state)
 
     (void)state;
     make_series(STEPS, &random, period);
-    assert_int_equal(rps_tally_init(&tally, plan, NULL), 0);
-    assert_int_equal(rps_tally_init(&blocks, plan, NULL), 0);
+    tally = rps_tally_new(arena, plan);
+    blocks = rps_tally_new(arena, plan);
     for (size_t i = 0; i < SERIES; i++)
         rps_tally_add(&tally, &period[i]);
     full = rps_tally_interval(&tally, 0, 1);
@@ -1048,37 +1023,35 @@ static void test_half_thinned(void **state)
     assert_int_equal(half.certainty, RPS_CERTAINTY_INTERVAL);
     assert_float_equal(half.value, 2 * full.value, 1e-6 * full.value);
     assert_float_equal((half.high - half.low) / (full.high - full.low), sqrt(2), .1);
-    rps_tally_free(&blocks);
-    rps_tally_free(&tally);
     rps_plan_free(plan);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_unknown_set),
-        cmocka_unit_test(test_merge_is_adding),
-        cmocka_unit_test(test_estimate_rules),
-        cmocka_unit_test(test_exact),
-        cmocka_unit_test(test_duty_and_coverage),
-        cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_idle),
-        cmocka_unit_test(test_failed_reading),
-        cmocka_unit_test(test_clock_without_counter),
-        cmocka_unit_test(test_hardly),
-        cmocka_unit_test(test_interval),
-        cmocka_unit_test(test_interval_holds),
-        cmocka_unit_test(test_freedom),
-        cmocka_unit_test(test_certainties),
-        cmocka_unit_test(test_trend),
-        cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_start),
-        cmocka_unit_test(test_start_of_none),
-        cmocka_unit_test(test_start_elsewhere),
-        cmocka_unit_test(test_sliver),
-        cmocka_unit_test(test_thinned),
-        cmocka_unit_test(test_half_thinned),
+        cmocka_unit_test_setup_teardown(test_sums, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_unknown_set, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_merge_is_adding, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_estimate_rules, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_exact, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_duty_and_coverage, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_operands, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_idle, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_failed_reading, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_clock_without_counter, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_hardly, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_interval, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_interval_holds, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_freedom, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_certainties, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_trend, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_formulas, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_start, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_start_of_none, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_start_elsewhere, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_sliver, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_thinned, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_half_thinned, open_arena, close_arena),
     };
 
     return cmocka_run_group_tests_name("analyse/tally", tests, NULL, NULL);

@@ -94,23 +94,6 @@ static void test_free_releases_all(void **state)
     rps_run_free(NULL);
 }
 
-static void test_series_free(void **state)
-{
-    struct rps_series series = {.count = 3};
-
-    (void)state;
-    series.position = calloc(3, sizeof(double));
-    series.value = calloc(3, sizeof(double));
-    series.min = calloc(3, sizeof(double));
-    series.max = calloc(3, sizeof(double));
-    rps_series_free(&series);
-    assert_int_equal(series.count, 0);
-    assert_null(series.position);
-    assert_null(series.max);
-    rps_series_free(&series);
-    rps_series_free(NULL);
-}
-
 /* Every window of so many periods has each set so often, and none that is shorter does. */
 static void test_periods_with(void **state)
 {
@@ -136,9 +119,9 @@ static void test_periods_with(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_init),        cmocka_unit_test(test_command_is_copied),
-        cmocka_unit_test(test_tags),        cmocka_unit_test(test_free_releases_all),
-        cmocka_unit_test(test_series_free), cmocka_unit_test(test_periods_with),
+        cmocka_unit_test(test_init),         cmocka_unit_test(test_command_is_copied),
+        cmocka_unit_test(test_tags),         cmocka_unit_test(test_free_releases_all),
+        cmocka_unit_test(test_periods_with),
     };
 
     return cmocka_run_group_tests_name("run", tests, NULL, NULL);

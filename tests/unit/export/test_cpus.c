@@ -8,6 +8,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "support/arena.h"
 #include "support/fixture.h"
 #include "rpistat/export.h"
 #include "rpistat/plot.h"
@@ -448,8 +449,8 @@ static void test_sum_of_blocks(void **state)
     (void)state;
     assert_non_null(periods);
     write_series(&fixture);
-    assert_int_equal(rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX,
-                                         &as_chosen, &err),
+    assert_int_equal(rps_cpu_series_open(arena, &series, fixture.reader, fixture.run_id, 0,
+                                         INT64_MAX, &as_chosen, &err),
                      0);
     assert_int_equal(series.count, 3);
     assert_int_equal(series.set_count, 4);
@@ -462,7 +463,6 @@ static void test_sum_of_blocks(void **state)
     assert_int_equal(periods->count, series.periods);
     for (int level = 1; level <= RPS_LEVELS; level++)
         assert_sums(&series, periods, level);
-    rps_cpu_series_free(&series);
     free(periods);
     fixture_end(&fixture);
 }
@@ -490,9 +490,9 @@ static void test_sum_of_thinned(void **state)
             fixture_period(&fixture, 5000, count);
     }
     fixture_read(&fixture);
-    assert_int_equal(rps_tally_init(&tally, fixture.plan, &err), 0);
-    assert_int_equal(rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX,
-                                         &as_chosen, &err),
+    tally = rps_tally_new(arena, fixture.plan);
+    assert_int_equal(rps_cpu_series_open(arena, &series, fixture.reader, fixture.run_id, 0,
+                                         INT64_MAX, &as_chosen, &err),
                      0);
     while (rps_walk_next(&walk, &result, &err))
         rps_tally_add(&tally, walk.period);
@@ -502,8 +502,6 @@ static void test_sum_of_thinned(void **state)
     assert_int_equal(tally.set[3].periods, 160);
     assert_int_equal(tally.set[3].count[0], 2 * 160 * 1000);
     assert_int_equal(tally.end_ns, 640 * FIXTURE_PERIOD_NS);
-    rps_cpu_series_free(&series);
-    rps_tally_free(&tally);
     fixture_end(&fixture);
 }
 
@@ -765,13 +763,19 @@ static void test_bands(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_export),         cmocka_unit_test(test_cpu_goes_away),
-        cmocka_unit_test(test_long_run),       cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_whole_workload), cmocka_unit_test(test_name),
-        cmocka_unit_test(test_sum_of_blocks),  cmocka_unit_test(test_sum_of_thinned),
-        cmocka_unit_test(test_resolution),     cmocka_unit_test(test_report),
-        cmocka_unit_test(test_side_by_side),   cmocka_unit_test(test_many_cpus),
-        cmocka_unit_test(test_bands),
+        cmocka_unit_test_setup_teardown(test_export, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_cpu_goes_away, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_long_run, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_refusals, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_whole_workload, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_name, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_sum_of_blocks, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_sum_of_thinned, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_resolution, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_report, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_side_by_side, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_many_cpus, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_bands, open_arena, close_arena),
     };
 
     setenv("TZ", "UTC0", 1);

@@ -305,16 +305,6 @@ static struct rps_csv_signals make_shapes(size_t rows, uint64_t seed)
     return table;
 }
 
-static struct rps_signals even_out(const struct rps_csv_signals *table)
-{
-    struct rps_signals even;
-    struct rps_error err;
-
-    if (rps_csv_signals_even(table, &even, &err) < 0)
-        fail_msg("%s", err.message);
-    return even;
-}
-
 /* Noise that grows with the level asks for a logarithm; nothing else does. */
 static void test_logarithms(void **state)
 {
@@ -323,7 +313,7 @@ static void test_logarithms(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct rps_csv_signals table = make_shapes(400, seed);
-        struct rps_signals even = even_out(&table);
+        struct rps_signals even = rps_csv_signals_even(&table);
 
         for (size_t s = 0; s < SHAPES; s++) {
             int is_log = even.value[s * 400] != table.signals.value[s * 400];
@@ -348,7 +338,7 @@ static void test_logarithms(void **state)
 static void test_logarithms_of_little(void **state)
 {
     struct rps_csv_signals table = make_shapes(50, 3);
-    struct rps_signals even = even_out(&table);
+    struct rps_signals even = rps_csv_signals_even(&table);
 
     (void)state;
     assert_memory_equal(even.value, table.signals.value, 50 * SHAPES * sizeof(*even.value));
@@ -359,7 +349,7 @@ static void test_logarithms_of_little(void **state)
     table.signals.value[LOGNORMAL * 400 + 17] = NAN;
     table.signals.broken = rps_arena_get(arena, 400, 1);
     table.signals.broken[200] = 1;
-    even = even_out(&table);
+    even = rps_csv_signals_even(&table);
     assert_true(isnan(even.value[LOGNORMAL * 400 + 17]));
     assert_true(even.value[LOGNORMAL * 400 + 18] == log(table.signals.value[LOGNORMAL * 400 + 18]));
     assert_memory_equal(even.broken, table.signals.broken, 400);

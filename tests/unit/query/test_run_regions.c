@@ -231,8 +231,9 @@ static void test_by_cpu(void **state)
             fixture_period(&fixture, 1000, count);
     }
     fixture_read(&fixture);
-    assert_int_equal(
-        rps_cpu_series_open(&series, fixture.reader, fixture.run_id, 0, INT64_MAX, &all, &err), 0);
+    assert_int_equal(rps_cpu_series_open(arena, &series, fixture.reader, fixture.run_id, 0,
+                                         INT64_MAX, &all, &err),
+                     0);
     assert_int_equal(rps_run_region_keep(&series, &found.regions.region[0], &err), 0);
     count_rows(&series, RPS_CPUS_EACH, each);
     count_rows(&series, RPS_CPUS_SUM, sum);
@@ -242,7 +243,6 @@ static void test_by_cpu(void **state)
     assert_int_equal(sum[0], 5);
     assert_int_equal(each[1], 10000);
     assert_int_equal(sum[1], 10000);
-    rps_cpu_series_free(&series);
     fixture_end(&fixture);
 }
 

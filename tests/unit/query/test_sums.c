@@ -112,11 +112,7 @@ static void expect_all(const struct rps_tally *tally, const struct sums *sums)
 
 static struct rps_tally new_tally(const struct random_run *run)
 {
-    struct rps_tally ret;
-    struct rps_error err;
-
-    must(rps_tally_init(&ret, run->fixture.plan, &err), &err);
-    return ret;
+    return rps_tally_new(arena, run->fixture.plan);
 }
 
 /* Add what a cursor gives of a part; returns whether it was widened. */
@@ -169,8 +165,8 @@ static struct rows read_rows(const struct random_run *run, int resolution, bool 
     struct rps_error err;
     int result = 0;
 
-    must(rps_cpu_series_open(&series, run->fixture.reader, run->fixture.run_id, 0, INT64_MAX, &all,
-                             &err),
+    must(rps_cpu_series_open(arena, &series, run->fixture.reader, run->fixture.run_id, 0, INT64_MAX,
+                             &all, &err),
          &err);
     series.resolution = resolution;
     while (rps_walk_next(&walk, &result, &err)) {
@@ -180,7 +176,6 @@ static struct rows read_rows(const struct random_run *run, int resolution, bool 
     must(result, &err);
     for (size_t i = 0; i < ret.count; i++)
         ret.row[i].scatter = ret.row[i].scatter ? &ret.scatter[i] : NULL;
-    rps_cpu_series_free(&series);
     return ret;
 }
 
@@ -206,7 +201,6 @@ static void whole_is_what_was_written(const struct random_run *run, const struct
         for (int n = 0; n < tally.set_count && resolution == 0 && !run->options.thinned; n++)
             assert_memory_equal(tally.set[n].counted, sums->set[n].counted,
                                 sizeof(sums->set[n].counted));
-        rps_tally_free(&tally);
     }
 }
 
@@ -264,8 +258,6 @@ static void whole_is_its_parts(const struct random_run *run, const struct sums *
             from_ns = to_ns;
         }
         expect_all(&all, sums);
-        rps_tally_free(&part);
-        rps_tally_free(&all);
     }
     free(finest.row);
     free(finest.scatter);
@@ -279,7 +271,6 @@ static void whole_is_its_cpus(const struct random_run *run, const struct sums *s
     struct rps_tally all = tally_of(run, &each, 0, each.count);
 
     expect_all(&all, sums);
-    rps_tally_free(&all);
     free(each.row);
     free(each.scatter);
     for (int resolution = 0; resolution <= RPS_LEVELS; resolution++) {
@@ -289,7 +280,6 @@ static void whole_is_its_cpus(const struct random_run *run, const struct sums *s
         expect_counts(&added, sums);
         if (run->options.cpus < 2)
             expect_all(&added, sums);
-        rps_tally_free(&added);
         free(sum.row);
         free(sum.scatter);
     }
@@ -326,10 +316,8 @@ static void whole_is_its_rotations(const struct random_run *run, const struct ro
                                    const struct sums *sums)
 {
     struct rps_tally all = new_tally(run);
-    struct rps_rotation rotation;
-    struct rps_error err;
+    struct rps_rotation rotation = rps_rotation_new(arena, run->fixture.plan);
 
-    must(rps_rotation_init(&rotation, run->fixture.plan, &err), &err);
     for (size_t i = 0; i <= rows->count; i++) {
         if (i == rows->count || rps_rotation_ends(&rotation, &rows->row[i])) {
             rps_tally_merge(&all, &rotation.tally);
@@ -339,8 +327,6 @@ static void whole_is_its_rotations(const struct random_run *run, const struct ro
             rps_rotation_add(&rotation, &rows->row[i]);
     }
     expect_counts(&all, sums);
-    rps_rotation_free(&rotation);
-    rps_tally_free(&all);
 }
 
 static void whole_is_its_bins(const struct random_run *run, const struct rows *rows,
@@ -349,17 +335,14 @@ static void whole_is_its_bins(const struct random_run *run, const struct rows *r
     const struct rps_plan *plan = run->fixture.plan;
     struct rps_tally whole = tally_of(run, rows, 0, rows->count);
     double to = axis == RPS_AXIS_CYCLE ? (double)sums->cycles + 1 : (double)run->end_ns / 1e9;
-    struct rps_bins *bins = NULL;
-    struct rps_error err;
+    struct rps_bins *bins = rps_bins_new(plan, axis, 0, to, 1 + random_below(state, 60));
 
-    must(rps_bins_new(&bins, plan, axis, 0, to, 1 + random_below(state, 60), &err), &err);
     for (size_t i = 0; i < rows->count; i++)
         rps_bins_add(bins, &rows->row[i]);
     for (int m = 0; m < plan->metric_count; m++) {
-        struct rps_series series;
+        struct rps_series series = rps_bins_series(bins, m, arena);
         double sum = 0;
 
-        must(rps_bins_series(bins, m, &series, &err), &err);
         for (size_t i = 0; i < series.count; i++) {
             if (!isnan(series.value[i]))
                 sum += series.value[i];
@@ -368,10 +351,8 @@ static void whole_is_its_bins(const struct random_run *run, const struct rows *r
         }
         if (adds_up(run, sums, m))
             expect_sum(sum, metric_of(run, &whole, m));
-        rps_series_free(&series);
     }
     rps_bins_free(bins);
-    rps_tally_free(&whole);
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
@@ -423,7 +404,6 @@ static void whole_is_its_phases(const struct random_run *run, const struct rows 
         expect_sum(labels, value);
     }
     rps_phases_free(&phases);
-    rps_tally_free(&whole);
 }
 
 /* --- SQL and the report ----------------------------------------------------------------------- */
@@ -686,13 +666,10 @@ static void joining_is_adding(const struct random_run *run, const struct rows *r
         size_t into = at + random_below(state, 2), other = 2 * at + 1 - into;
 
         rps_tally_merge(&part[into], &part[other]);
-        rps_tally_free(&part[other]);
         memmove(&part[other], &part[other + 1], (count - other - 1) * sizeof(part[0]));
         count--;
     }
     expect_joined(run, &part[0], &whole);
-    rps_tally_free(&part[0]);
-    rps_tally_free(&whole);
 }
 
 /* --- rules ------------------------------------------------------------------------------------ */
@@ -748,7 +725,6 @@ static void check(uint64_t seed)
                 struct rps_tally tally = tally_of(&run, &rows, 0, rows.count / (1 + (size_t)i));
 
                 estimates_keep_the_rules(&run, &tally);
-                rps_tally_free(&tally);
                 joining_is_adding(&run, &rows, &state);
             }
             free(rows.row);
