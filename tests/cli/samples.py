@@ -578,9 +578,10 @@ def check_own_time():
         assert 0.6 * own < during + after < 1.2 * own, (own, during, after)
         run = json.loads(program.call("runs", "-i", "s.data", "--format", "json", cwd=folder.path).stdout)["runs"][0]
         near(run["recorder_after_s"], after, 0.001, "recorder_after_s")
-        line = "Recorder's CPU time:      %.3f s while recording, " % during
+        # its share of a run that lasts a second or longer is told, as on a slow machine
+        line = r"Recorder's CPU time:      %.3f s while recording( \([\d.]+ %% of it\))?, \S+ s afterwards \(names, report\)\n" % during
         for text in (folder.read("s.txt").decode(), program.call("report", "-i", "s.data", cwd=folder.path).stdout):
-            assert line in text and " s afterwards (names, report)\n" in text, text
+            assert re.search(line, text), text
 
 
 tap.main([check_phases, check_killed, check_told_apart, check_stripped, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
