@@ -88,6 +88,7 @@ def check_killed():
                     if periods > 0 and sampled == 0:
                         recorder.terminate()
                         raise tap.Skip("no samples here")
+                time.sleep(0.05)
             live = {command: expect(program.call(command, "-i", "s.data", cwd=folder.path), 0).stdout
                     for command in ("code", "report", "phases")}
             (workload,) = os.popen("pgrep -P %d known" % recorder.pid).read().split()
@@ -212,7 +213,7 @@ def check_hostile():
         sound = file.read()
     first, last = section(sound, b".eh_frame")
     with Folder() as folder:
-        for seed in range(6):
+        for seed in range(4):
             chance, damaged = random.Random(seed), bytearray(sound)
             for _ in range(1 + 20 * seed):
                 damaged[chance.randrange(first, last)] = chance.choice((0, 0x7f, 0x80, 0xff, chance.randrange(256)))
@@ -413,7 +414,7 @@ def check_stripped():
         assert all(one["name"].startswith("stripped+0x") and one["self_share"] > 0.2 for one in top), top
 
 
-MANY = "i=0; while [ $i -lt 500 ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done"
+MANY = "i=0; while [ $i -lt 200 ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done"
 IN_TASKS = ["record", "--pmu", "software", "-o", "s.data", "--sample-on", "tasks", "sh", "-c", MANY]
 
 
@@ -431,7 +432,7 @@ def check_sums(folder):
     found = json.loads(code["json"])
     programs = {row["name"]: row for row in found["not_sampled"]}
     assert report["not_sampled"] == found["not_sampled"] and {"true", "sleep"} <= set(programs), (report, programs)
-    assert 480 <= programs["true"]["processes"] <= 500, programs
+    assert 190 <= programs["true"]["processes"] <= 200, programs
     # got, in the kernel, and not sampled are all of the time
     kernel = clock * system / (user + system) if event.endswith(":u") else 0
     near(found["kernel_not_sampled_s"] or 0, kernel, clock, "time in the kernel")
@@ -474,7 +475,7 @@ def check_tiny_of_others():
 def check_on_cpus():
     """on whole CPUs processes that end within an interval have their share"""
     with Folder() as folder:
-        script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done"
+        script = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done"
         answer = program.call("record", "--pmu", "software", "--frequency", "499", "--sample-on", "cpus", "-o", "s.data",
                               "sh", "-c", script, cwd=folder.path)
         if "cannot sample" in answer.stderr:
@@ -577,9 +578,10 @@ def check_own_time():
         assert 0.6 * own < during + after < 1.2 * own, (own, during, after)
         run = json.loads(program.call("runs", "-i", "s.data", "--format", "json", cwd=folder.path).stdout)["runs"][0]
         near(run["recorder_after_s"], after, 0.001, "recorder_after_s")
-        line = "Recorder's CPU time:      %.3f s while recording, " % during
+        # its share of a run that lasts a second or longer is told, as on a slow machine
+        line = r"Recorder's CPU time:      %.3f s while recording( \([\d.]+ %% of it\))?, \S+ s afterwards\n" % during
         for text in (folder.read("s.txt").decode(), program.call("report", "-i", "s.data", cwd=folder.path).stdout):
-            assert line in text and " s afterwards\n" in text, text
+            assert re.search(line, text), text
 
 
 tap.main([check_phases, check_killed, check_told_apart, check_stripped, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from program import Folder, counting, environment, expect, tap  # noqa: E402
 
 LIBRARY = os.path.abspath(sys.argv[2])
-CASES = int(sys.argv[3]) if len(sys.argv) > 3 else 30
+CASES = int(sys.argv[3]) if len(sys.argv) > 3 else 20
 RECORD = ["record", "-q", "--pmu", "sim:script.sim", "-o", "NAME.data"]
 SAMPLES = """\
 task main 100

@@ -12,7 +12,8 @@ struct rps_period sound_period(uint64_t n)
     period.rotation = n / 2;
     period.set_no ^= period.rotation % 5 == 4;
     period.cycles = 70000000 + n % 7;
-    period.cycle = 70000000 * (n + 1) + (n + 1) / 7 * 21 + (n + 1) % 7 * (n % 7) / 2; /* of all so far */
+    period.cycle =
+        70000000 * (n + 1) + (n + 1) / 7 * 21 + (n + 1) % 7 * (n % 7) / 2; /* of all so far */
     period.start_ns = (int64_t)n * SOUND_LENGTH_NS;
     period.length_ns = SOUND_LENGTH_NS;
     period.enabled_ns = (uint64_t)SOUND_LENGTH_NS - 500;
