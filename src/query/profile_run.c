@@ -22,7 +22,7 @@ struct work {
     const struct rps_phases *phases;
     struct rps_profile profile;
     struct rps_spreads spreads;
-    struct rps_tally whole, rest, *phase, *label, *part; /* rest: see rps_figure */
+    struct rps_tally whole, rest, *phase, *label; /* rest: see rps_figure */
     struct rps_rotation rotation;
     size_t rotation_phase; /* NOWHERE: of several */
     size_t at;             /* where the last period was found */
@@ -114,17 +114,10 @@ static void evaluate_all(struct work *work)
     size_t figures = profile->figure_count;
 
     for (size_t i = 0; i < work->phases->count; i++) {
-        size_t part = rps_loops_part(&profile->loops, &work->phases->phase[i]);
-
         rps_tally_merge(&work->label[work->phases->phase[i].label], &work->phase[i]);
-        if (part != NOWHERE)
-            rps_tally_merge(&work->part[part], &work->phase[i]);
         evaluate(work, &work->phase[i], profile->phase + i * figures,
                  profile->phase_interval + i * figures);
     }
-    for (size_t k = 0; k < profile->loops.part_count; k++)
-        evaluate(work, &work->part[k], profile->part + k * figures,
-                 profile->part_interval + k * figures);
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
         evaluate(work, &work->label[l], profile->mean + l * figures,
                  profile->mean_interval + l * figures);
@@ -174,7 +167,7 @@ static size_t read_packages(struct work *work, struct rps_reader *reader, int64_
     return count;
 }
 
-/* Of the phases of a label, or a part, or of those that are not the main label's. */
+/* Of the phases of a label, or of those that are not the main label's. */
 static void put_packages(const struct work *work, const struct rps_run_system *system, double *ret)
 {
     for (size_t f = work->tallied; f < work->profile.figure_count; f++)
@@ -185,26 +178,20 @@ static void evaluate_packages(struct work *work, struct rps_arena *arena)
 {
     struct rps_profile *profile = &work->profile;
     const size_t figures = profile->figure_count, labels = (size_t)profile->label_count;
-    const size_t parts = profile->loops.part_count;
-    struct rps_run_system *sum = rps_arena_get(arena, labels + 1 + parts + 1, sizeof(*sum));
+    struct rps_run_system *sum = rps_arena_get(arena, labels + 2, sizeof(*sum));
     double *rest = rps_arena_get(arena, figures, sizeof(*rest));
     for (size_t i = 0; i < work->phases->count; i++) {
         const struct rps_run_system *of = &work->packages[i];
         const int label = work->phases->phase[i].label;
-        size_t part = rps_loops_part(&profile->loops, &work->phases->phase[i]);
 
         put_packages(work, of, profile->phase + i * figures);
         rps_run_system_join(&sum[label], of);
-        if (part != NOWHERE)
-            rps_run_system_join(&sum[labels + 1 + part], of);
         if (label != profile->main_label)
-            rps_run_system_join(&sum[labels + 1 + parts], of);
+            rps_run_system_join(&sum[labels + 1], of);
     }
     for (size_t l = 0; l < labels; l++)
         put_packages(work, &sum[l], profile->mean + l * figures);
-    for (size_t k = 0; k < parts; k++)
-        put_packages(work, &sum[labels + 1 + k], profile->part + k * figures);
-    put_packages(work, &sum[labels + 1 + parts], rest);
+    put_packages(work, &sum[labels + 1], rest);
     for (size_t f = work->tallied; f < figures; f++) {
         profile->figure[f].whole = rps_run_system_package(&work->packages[work->phases->count],
                                                           work->package[f - work->tallied]);
@@ -259,25 +246,21 @@ static int work_begin(struct work *work, size_t packages, struct rps_arena *aren
                       struct rps_error *err)
 {
     const struct rps_plan *plan = work->plan;
-    size_t phases = work->phases->count, labels = (size_t)work->phases->label_count, parts;
+    size_t phases = work->phases->count, labels = (size_t)work->phases->label_count;
     int figures = plan->metric_count + (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) < 0);
     int result = 0;
 
     work->tallied = (size_t)figures;
     work->spreads = rps_profile_init(arena, &work->profile, work->tallied + packages, work->phases);
-    parts = work->profile.loops.part_count;
     work->operand =
         rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
     work->phase = rps_arena_get(arena, phases, sizeof(*work->phase));
     work->label = rps_arena_get(arena, labels, sizeof(*work->label));
-    work->part = rps_arena_get(arena, parts, sizeof(*work->part));
     name_figures(work);
     for (size_t i = 0; i < phases && result == 0; i++)
         result = rps_tally_init(&work->phase[i], plan, err);
     for (size_t l = 0; l < labels && result == 0; l++)
         result = rps_tally_init(&work->label[l], plan, err);
-    for (size_t k = 0; k < parts && result == 0; k++)
-        result = rps_tally_init(&work->part[k], plan, err);
     if (result == 0)
         result = rps_tally_init(&work->whole, plan, err);
     if (result == 0)
@@ -291,8 +274,6 @@ static void work_free(struct work *work)
         rps_tally_free(&work->phase[i]);
     for (int l = 0; work->label && l < work->phases->label_count; l++)
         rps_tally_free(&work->label[l]);
-    for (size_t k = 0; work->part && k < work->profile.loops.part_count; k++)
-        rps_tally_free(&work->part[k]);
     rps_tally_free(&work->whole);
     rps_tally_free(&work->rest);
     rps_rotation_free(&work->rotation);
