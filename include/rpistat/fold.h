@@ -51,7 +51,7 @@ struct rps_loop {
     size_t first, count; /* phases */
     size_t turn_count, odd_count;
     struct rps_turn *turn;
-    size_t part_count, part_first; /* the number of its first part, among those of all loops */
+    size_t part_count;
     struct rps_loop_part *part;
     double length, deviation; /* of a turn */
 };
@@ -59,7 +59,6 @@ struct rps_loop {
 struct rps_loops {
     size_t count;
     struct rps_loop *loop; /* in order of time */
-    size_t part_count;     /* of all */
 };
 
 /* The loops that phases are said to be in, in the arena. */
@@ -70,8 +69,5 @@ struct rps_loops rps_loops_of(struct rps_arena *arena, const struct rps_phases *
  * as all others do. Returns ret. */
 #define RPS_LOOPS_TURN_SIZE 64
 char *rps_loops_turn_text(const struct rps_phases *phases, char ret[RPS_LOOPS_TURN_SIZE]);
-
-/* The number of a phase's part among those of all loops; SIZE_MAX: it is none. */
-size_t rps_loops_part(const struct rps_loops *loops, const struct rps_phase *phase);
 
 #endif

@@ -74,8 +74,6 @@ struct rps_profile {
     struct rps_run_system *system;      /* of each label, and of all: rpistat/run_system.h; NULL:
                                            nothing was read, as of a table */
     struct rps_loops loops;             /* of the phases */
-    double *part; /* of a part over all turns: part[part * figure_count + figure] */
-    struct rps_interval *part_interval; /* same places */
 };
 
 /*

@@ -445,19 +445,9 @@ struct rps_loops rps_loops_of(struct rps_arena *arena, const struct rps_phases *
         }
         add_phase(arena, phases, i, &loops.loop[loops.count - 1]);
     }
-    for (size_t k = 0; k < loops.count; k++) {
+    for (size_t k = 0; k < loops.count; k++)
         describe(arena, phases, &loops.loop[k]);
-        loops.loop[k].part_first = loops.part_count;
-        loops.part_count += loops.loop[k].part_count;
-    }
     return loops;
-}
-
-size_t rps_loops_part(const struct rps_loops *loops, const struct rps_phase *phase)
-{
-    if (phase->part <= 0 || phase->loop <= 0 || (size_t)phase->loop > loops->count)
-        return SIZE_MAX;
-    return loops->loop[phase->loop - 1].part_first + (size_t)phase->part - 1;
 }
 
 /* The turn that the last phase is in; 0: none. */

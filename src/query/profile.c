@@ -93,14 +93,10 @@ struct rps_spreads rps_profile_init(struct rps_arena *arena, struct rps_profile 
         rps_arena_get(arena, labels * figure_count + 1, sizeof(*profile->mean_interval));
     profile->spread = not_known(arena, labels * figure_count);
     profile->loops = rps_loops_of(arena, phases);
-    profile->part = not_known(arena, profile->loops.part_count * figure_count);
-    profile->part_interval = rps_arena_get(arena, profile->loops.part_count * figure_count + 1,
-                                           sizeof(*profile->part_interval));
     count_labels(profile, phases);
     return (struct rps_spreads){
         .label = rps_arena_get(arena, labels * figure_count + 1, sizeof(struct rps_spread)),
         .whole = rps_arena_get(arena, figure_count + 1, sizeof(struct rps_spread)),
-        .part = rps_arena_get(arena, profile->loops.part_count + 1, sizeof(struct rps_spread)),
     };
 }
 
@@ -216,26 +212,20 @@ static double mean_of(const struct rps_spread *spread)
 static void profile_column(struct rps_profile *profile, const struct rps_spreads *spreads,
                            const struct rps_phases *phases, const double *value, size_t f)
 {
-    struct rps_spread rest = {0}, *part = spreads->part;
+    struct rps_spread rest = {0};
 
-    memset(part, 0, profile->loops.part_count * sizeof(*part));
     for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
-        size_t of_loop = rps_loops_part(&profile->loops, phase);
         struct rps_spread own = {0};
 
         for (uint64_t row = phase->first; row <= phase->last; row++) {
             rps_spread_add(&own, value[row]);
-            if (of_loop != SIZE_MAX)
-                rps_spread_add(&part[of_loop], value[row]);
             rps_spread_add(&spreads->whole[f], value[row]);
             rps_spread_add(&spreads->label[(size_t)phase->label * profile->figure_count + f],
                            value[row]);
         }
         profile->phase[i * profile->figure_count + f] = mean_of(&own);
     }
-    for (size_t k = 0; k < profile->loops.part_count; k++)
-        profile->part[k * profile->figure_count + f] = mean_of(&part[k]);
     profile->figure[f].whole = mean_of(&spreads->whole[f]);
     for (int l = 0; l < profile->label_count; l++) {
         size_t at = (size_t)l * profile->figure_count + f;

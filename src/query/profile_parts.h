@@ -13,7 +13,6 @@ struct rps_spread {
 struct rps_spreads {
     struct rps_spread *label; /* label[label * figure_count + figure] */
     struct rps_spread *whole; /* of each figure */
-    struct rps_spread *part;  /* of each part of loops; scratch, of one figure */
 };
 
 void rps_spread_add(struct rps_spread *spread, double value);

@@ -22,7 +22,7 @@ struct work {
     const struct rps_phases *phases;
     struct rps_profile profile;
     struct rps_spreads spreads;
-    struct rps_tally whole, rest, *phase, *label, *part; /* rest: see rps_figure */
+    struct rps_tally whole, rest, *phase, *label; /* rest: see rps_figure */
     struct rps_rotation rotation;
     size_t rotation_phase; /* NOWHERE: of several */
     size_t at;             /* where the last period was found */
@@ -114,17 +114,10 @@ static void evaluate_all(struct work *work)
     size_t figures = profile->figure_count;
 
     for (size_t i = 0; i < work->phases->count; i++) {
-        size_t part = rps_loops_part(&profile->loops, &work->phases->phase[i]);
-
         rps_tally_merge(&work->label[work->phases->phase[i].label], &work->phase[i]);
-        if (part != NOWHERE)
-            rps_tally_merge(&work->part[part], &work->phase[i]);
         evaluate(work, &work->phase[i], profile->phase + i * figures,
                  profile->phase_interval + i * figures);
     }
-    for (size_t k = 0; k < profile->loops.part_count; k++)
-        evaluate(work, &work->part[k], profile->part + k * figures,
-                 profile->part_interval + k * figures);
     for (size_t l = 0; l < (size_t)profile->label_count; l++) {
         evaluate(work, &work->label[l], profile->mean + l * figures,
                  profile->mean_interval + l * figures);
@@ -174,7 +167,7 @@ static size_t read_packages(struct work *work, struct rps_reader *reader, int64_
     return count;
 }
 
-/* Of the phases of a label, or a part, or of those that are not the main label's. */
+/* Of the phases of a label, or of those that are not the main label's. */
 static void put_packages(const struct work *work, const struct rps_run_system *system, double *ret)
 {
     for (size_t f = work->tallied; f < work->profile.figure_count; f++)
@@ -185,26 +178,20 @@ static void evaluate_packages(struct work *work, struct rps_arena *arena)
 {
     struct rps_profile *profile = &work->profile;
     const size_t figures = profile->figure_count, labels = (size_t)profile->label_count;
-    const size_t parts = profile->loops.part_count;
-    struct rps_run_system *sum = rps_arena_get(arena, labels + 1 + parts + 1, sizeof(*sum));
+    struct rps_run_system *sum = rps_arena_get(arena, labels + 2, sizeof(*sum));
     double *rest = rps_arena_get(arena, figures, sizeof(*rest));
     for (size_t i = 0; i < work->phases->count; i++) {
         const struct rps_run_system *of = &work->packages[i];
         const int label = work->phases->phase[i].label;
-        size_t part = rps_loops_part(&profile->loops, &work->phases->phase[i]);
 
         put_packages(work, of, profile->phase + i * figures);
         rps_run_system_join(&sum[label], of);
-        if (part != NOWHERE)
-            rps_run_system_join(&sum[labels + 1 + part], of);
         if (label != profile->main_label)
-            rps_run_system_join(&sum[labels + 1 + parts], of);
+            rps_run_system_join(&sum[labels + 1], of);
     }
     for (size_t l = 0; l < labels; l++)
         put_packages(work, &sum[l], profile->mean + l * figures);
-    for (size_t k = 0; k < parts; k++)
-        put_packages(work, &sum[labels + 1 + k], profile->part + k * figures);
-    put_packages(work, &sum[labels + 1 + parts], rest);
+    put_packages(work, &sum[labels + 1], rest);
     for (size_t f = work->tallied; f < figures; f++) {
         profile->figure[f].whole = rps_run_system_package(&work->packages[work->phases->count],
                                                           work->package[f - work->tallied]);
@@ -276,7 +263,6 @@ static void work_begin(struct work *work, size_t packages, struct rps_arena *are
         rps_arena_get(arena, (size_t)rps_plan_operand_count(plan), sizeof(*work->operand));
     work->phase = make_tallies(work, work->phases->count, arena);
     work->label = make_tallies(work, (size_t)work->phases->label_count, arena);
-    work->part = make_tallies(work, work->profile.loops.part_count, arena);
     work->whole = rps_tally_new(arena, plan);
     work->rest = rps_tally_new(arena, plan);
     work->rotation = rps_rotation_new(arena, plan);

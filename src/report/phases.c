@@ -91,8 +91,8 @@ static int is_seen(const struct rps_profile *profile, const struct rps_figure *f
              figure->spread > fabs(figure->whole));
 }
 
-/* A column each, for people behind those that stand; group NULL: for them alone. `keeps_told`:
- * those that are told are never left out. */
+/* A column each, for people behind those that stand. `keeps_told`: those that are told are never left
+ * out. */
 static void add_figures(struct rps_block *block, const struct rps_profile *profile,
                         const char *group, int keeps_told)
 {
@@ -106,14 +106,14 @@ static void add_figures(struct rps_block *block, const struct rps_profile *profi
         const struct rps_figure *figure = &profile->figure[f];
 
         rps_block_column(block, (struct rps_column){
-                                    .name = group ? figure->name : NULL,
+                                    .name = figure->name,
                                     .heading = !told[f] && !is_seen(profile, figure) ? NULL
                                                : figure->label[0]                    ? figure->label
                                                                                      : figure->name,
                                     .kind = RPS_VALUE_FIGURE,
                                     .unit = figure->unit,
                                     .group = group,
-                                    .has_interval = group != NULL,
+                                    .has_interval = 1,
                                     .has_deviation = keeps_told,
                                     .place = place + rank[f],
                                     .shown = RPS_SHOWN_IF_KNOWN,
@@ -353,7 +353,6 @@ static void put_loop(struct rps_block *block, const struct rps_run *run,
         length_text(document, run, loop->length), deviation_text(document, run, loop->deviation));
     for (size_t k = 0; k < loop->part_count; k++) {
         const struct rps_loop_part *part = &loop->part[k];
-        size_t at = (loop->part_first + k) * profile->figure_count;
 
         rps_put_text(block, rps_arena_print(document->arena, "  %s %s",
                                             rps_phase_label(part->label, label),
@@ -363,7 +362,6 @@ static void put_loop(struct rps_block *block, const struct rps_run *run,
         rps_put_text(block, deviation_text(document, run, part->deviation));
         rps_put_number(block,
                        rps_profile_share(profile, (int64_t)part->total, (uint64_t)part->total));
-        put_figures(block, profile, profile->part + at, profile->part_interval + at, NULL);
     }
     say_odd(block, run, phases, loop);
 }
@@ -376,7 +374,6 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     const struct rps_phase *phase = &phases->phase[i];
     int64_t length_ns = phase->end_ns - phase->start_ns;
     uint64_t rows = phase->last - phase->first + 1;
-    size_t at = i * profile->figure_count;
 
     put_label(block, profile, phase->label, phase->label_confidence < LABEL_SURE);
     rps_put_int(block, run ? phase->start_ns : (int64_t)phase->first, 1);
@@ -386,7 +383,6 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     put_length(block, run, length_ns, rows);
     rps_put_blanks(block, 1);
     rps_put_number(block, rps_profile_share(profile, length_ns, rows));
-    put_figures(block, profile, profile->phase + at, profile->phase_interval + at, NULL);
 }
 
 /* Is each phase a part of a loop's turn? Then no row has a beginning of its own. */
@@ -399,7 +395,7 @@ static int are_all_folded(const struct rps_phases *phases)
     return i == phases->count;
 }
 
-/* The phases for people, loops folded. */
+/* The phases for people, loops folded; their figures stand in the table of labels. */
 static void add_folded(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_run *run = output->run;
@@ -423,7 +419,6 @@ static void add_folded(struct rps_document *document, const struct rps_phase_out
     block->indent = 2;
     block->fixed = 8;
     block->head_first = 1;
-    add_figures(block, profile, NULL, 0);
     for (size_t i = 0; i < phases->count;) {
         const struct rps_phase *phase = &phases->phase[i];
 
