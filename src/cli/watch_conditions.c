@@ -87,8 +87,10 @@ static const struct rps_phase *find_phase(const struct rps_watch_condition *cond
 }
 
 /* When the last loop ended, two turns ago at least: a turn that has only begun, or is an odd one,
- * looks like no turn until it and the next are whole. -1: there is none, or it may go on. */
-static int64_t find_loop_end(const struct rps_watch_view *view)
+ * looks like no turn until it and the next are whole. -1: there is none, it may go on, or it is the one
+ * that was seen, whose end is another now: it began before that. */
+static int64_t find_loop_end(const struct rps_watch_condition *condition,
+                             const struct rps_watch_view *view)
 {
     struct rps_arena *arena = rps_arena_new();
     const struct rps_loops loops = rps_loops_of(arena, &view->phases);
@@ -99,7 +101,10 @@ static int64_t find_loop_end(const struct rps_watch_view *view)
         const struct rps_loop *loop = &loops.loop[loops.count - 1];
 
         end_ns = view->phases.phase[loop->first + loop->count - 1].end_ns;
-        if ((double)(view->to_ns - end_ns) < LOOP_END_TURNS * loop->length)
+        if ((double)(view->to_ns - end_ns) < LOOP_END_TURNS * loop->length ||
+            (condition->seen_ns >= 0 &&
+             (double)(condition->start_ns - view->phases.phase[loop->first].start_ns) >
+                 loop->length))
             end_ns = -1;
     }
     rps_arena_free(arena);
@@ -158,8 +163,8 @@ int rps_watch_condition_look(struct rps_watch_condition *condition,
         start_ns = phase->start_ns;
         result = found != NULL;
     } else if (phase) {
-        start_ns = find_loop_end(view);
-        result = start_ns > condition->seen_ns && view->to_ns - start_ns >= least_ns;
+        start_ns = find_loop_end(condition, view);
+        result = start_ns >= 0 && view->to_ns - start_ns >= least_ns;
     }
     condition->looked_ns = view->to_ns;
     if (result > 0) {

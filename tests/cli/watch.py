@@ -107,8 +107,12 @@ class Acting(Running):
                                         stderr=subprocess.PIPE, env=environment(), text=True)
 
     def line(self):
-        assert select.select([self.process.stdout], [], [], program.TIMEOUT)[0], "no command was run"
-        return self.process.stdout.readline().split()
+        text = byte = b" "
+        while byte not in (b"", b"\n"):  # one by one, so that no line is read and not seen by select
+            assert select.select([self.process.stdout], [], [], program.TIMEOUT)[0], "no command was run"
+            byte = os.read(self.process.stdout.fileno(), 1)
+            text += byte
+        return text.decode().split()
 
     def end(self):
         """The status, the rest of the lines, and what was said."""
@@ -195,6 +199,26 @@ def test_loop_end():
         assert acting.end() == (0, "", "")
     expect(FOLDER.call("watch", "-i", "grow.data", "--until", "loop-end"), 0)
     expect(FOLDER.call("watch", "-i", "loop.data", "--until", "loop-end"), 5)
+
+
+def test_loop_end_once():
+    """a loop that ended, and has one more turn later, ends once; another one ends, too"""
+    turn = "phase b 6s instructions=200M\nphase c 5s instructions=400M dc_miss=6M\n"
+    growing = Growing("phase a 9s instructions=30M\nrepeat 7\n" + turn + "end\nphase b 40s instructions=200M\n"
+                      "phase d 20s instructions=80M\n" + turn + "phase d 60s instructions=80M\nrepeat 7\n"
+                      "phase e 4s instructions=500M\nphase f 5s instructions=20M\nend\nphase d 60s instructions=80M\n", 80)
+    with Acting("-q", "--on", "loop-end", "--on", "phase", *Acting.ECHO) as acting:
+        ends = []
+
+        def follow(seconds, condition, since):
+            growing.grow(seconds)
+            while not (line := acting.line())[0] == condition or float(line[3]) < since - 1:
+                ends.extend([float(line[3])] * (line[0] == "loop-end"))
+        follow(144, "phase", 126)
+        follow(200, "phase", 157)  # by then the loop has its other end
+        follow(330, "loop-end", 280)
+        growing.end()
+        assert len(ends) == 1 and abs(ends[0] - 86) < .5 and "loop-end" not in acting.end()[1], ends
 
 
 def test_odd_turn():
@@ -446,7 +470,7 @@ def test_dumb():
 
 
 with FOLDER:
-    tap.main([test_turn, test_on_phase, test_on_letter, test_on_metric, test_busy, test_loop_end, test_odd_turn,
+    tap.main([test_turn, test_on_phase, test_on_letter, test_on_metric, test_busy, test_loop_end, test_loop_end_once, test_odd_turn,
               test_until, test_conditions_on_terminal, test_no_command, test_complete, test_not_counted, test_figures, test_last, test_refused,
               test_live_once, test_newest_recording, test_end, test_killed, test_keys,
               test_stopped, test_sizes, test_picture, test_dumb])
