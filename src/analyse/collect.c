@@ -244,11 +244,11 @@ int rps_collect_new(struct rps_collect **ret, const struct rps_collect_options *
     collect->track_count = options->cpu_count > 1 ? (size_t)options->cpu_count : 1;
     collect->period_s =
         (double)(options->period_ns > 0 ? options->period_ns : PERIOD_NS_DEFAULT) / RPS_NS_PER_S;
-    result = rps_sources_choose(options, &collect->sources, err);
+    collect->arena = rps_arena_new();
+    result = rps_sources_choose(collect->arena, options, &collect->sources, err);
     collect->signal_count = collect->sources.count * collect->track_count;
     if (options->level > 0 && options->name_count == 0 && !options->as_shown)
         collect->reach_count = rps_sources_events(options->plan) + 1;
-    collect->arena = rps_arena_new();
     collect->operand = rps_arena_get(collect->arena, (size_t)rps_plan_operand_count(options->plan),
                                      sizeof(*collect->operand));
     collect->one = rps_tally_new(collect->arena, options->plan);
@@ -273,6 +273,5 @@ void rps_collect_free(struct rps_collect *collect)
     free(collect->weight);
     free(collect->value);
     free(collect->row);
-    rps_sources_free(&collect->sources);
     free(collect);
 }

@@ -43,8 +43,8 @@ static void drop_rows(struct rps_collect *collect)
 struct ending {
     struct rps_collect *const *collect;
     size_t count;
-    size_t *place;  /* owned; place[signal of the first * count + collect]: its number there */
-    uint8_t **keep; /* owned; of each collect, a signal each: it is one of those that are given */
+    size_t *place;  /* place[signal of the first * count + collect]: its number there */
+    uint8_t **keep; /* of each collect, a signal each: it is one of those that are given */
 };
 
 /* What a source is made of: of a gauge the unit of its event, which is no formula. */
@@ -249,21 +249,18 @@ static void mark_gaps(const struct rps_collect *collect, uint8_t *broken)
     }
 }
 
-static int give_rows(const struct rps_collect *collect, struct rps_collected *out)
+static void give_rows(const struct rps_collect *collect, struct rps_collected *out)
 {
-    size_t count = collect->count > 0 ? collect->count : 1;
+    size_t count = collect->count;
 
-    out->first = calloc(count, sizeof(*out->first));
-    out->last = calloc(count, sizeof(*out->last));
-    out->start_ns = calloc(count, sizeof(*out->start_ns));
-    out->end_ns = calloc(count, sizeof(*out->end_ns));
-    out->cycle = calloc(count, sizeof(*out->cycle));
-    out->cpu_s = calloc(count, sizeof(*out->cpu_s));
-    out->signals.broken = calloc(count, sizeof(*out->signals.broken));
-    if (!out->first || !out->last || !out->start_ns || !out->end_ns || !out->cycle || !out->cpu_s ||
-        !out->signals.broken)
-        return -1;
-    for (size_t i = 0; i < collect->count; i++) {
+    out->first = rps_arena_loose(count, sizeof(*out->first));
+    out->last = rps_arena_loose(count, sizeof(*out->last));
+    out->start_ns = rps_arena_loose(count, sizeof(*out->start_ns));
+    out->end_ns = rps_arena_loose(count, sizeof(*out->end_ns));
+    out->cycle = rps_arena_loose(count, sizeof(*out->cycle));
+    out->cpu_s = rps_arena_loose(count, sizeof(*out->cpu_s));
+    out->signals.broken = rps_arena_loose(count, sizeof(*out->signals.broken));
+    for (size_t i = 0; i < count; i++) {
         out->first[i] = collect->row[i].first;
         out->last[i] = collect->row[i].last;
         out->start_ns[i] = collect->row[i].start_ns;
@@ -272,7 +269,6 @@ static int give_rows(const struct rps_collect *collect, struct rps_collected *ou
         out->cpu_s[i] = collect->row[i].cpu_s;
     }
     mark_gaps(collect, out->signals.broken);
-    return 0;
 }
 
 /* Mark the blocks in which a value was WILD_TIMES as far from its mean as is usual, where they are
@@ -295,79 +291,58 @@ static void mark_wild(const double *reach, size_t count, double *scratch, uint8_
         wild[i] |= reach[i] > least;
 }
 
-static int give_wild(const struct rps_collect *collect, struct rps_collected *out)
+static void give_wild(const struct rps_collect *collect, struct rps_collected *out)
 {
-    double *scratch = calloc(collect->count + 1, sizeof(*scratch));
+    double *scratch = rps_arena_loose(collect->count, sizeof(*scratch));
 
-    out->wild = calloc(collect->count + 1, sizeof(*out->wild));
-    for (size_t s = 0; s < collect->reach_count && scratch && out->wild; s++)
+    out->wild = rps_arena_loose(collect->count, sizeof(*out->wild));
+    for (size_t s = 0; s < collect->reach_count; s++)
         mark_wild(collect->value + (collect->signal_count + s) * collect->room, collect->count,
                   scratch, out->wild);
     free(scratch);
-    return scratch && out->wild ? 0 : -1;
 }
 
-static int give(struct rps_collect *collect, const uint8_t *keep, struct rps_collected *out,
-                struct rps_error *err)
+static void give(struct rps_collect *collect, const uint8_t *keep, struct rps_collected *out)
 {
     out->set_count = collect->options.plan->set_count;
     out->level = collect->options.level;
     out->by_rotation = collect->options.by_rotation;
     out->signals.in_blocks = out->level > 0;
-    out->signal = calloc(collect->signal_count, sizeof(*out->signal));
-    out->signals.resolution = calloc(collect->signal_count, sizeof(*out->signals.resolution));
-    if (!out->signal || !out->signals.resolution || give_rows(collect, out) < 0 ||
-        (collect->reach_count > 0 && give_wild(collect, out) < 0))
-        return rps_error_memory(err);
+    out->signal = rps_arena_loose(collect->signal_count, sizeof(*out->signal));
+    out->signals.resolution =
+        rps_arena_loose(collect->signal_count, sizeof(*out->signals.resolution));
+    give_rows(collect, out);
+    if (collect->reach_count > 0)
+        give_wild(collect, out);
     if (compact(collect, keep, out) && out->level == 0) { /* a block is seen well enough */
         out->signals.weight = collect->weight;
         collect->weight = NULL;
     }
     out->signals.value = collect->value;
     collect->value = NULL;
-    return 0;
-}
-
-static int ending_make(struct ending *ending, struct rps_error *err)
-{
-    size_t signals = ending->collect[0]->signal_count;
-
-    ending->place = calloc(signals * ending->count + 1, sizeof(*ending->place));
-    ending->keep = calloc(ending->count + 1, sizeof(*ending->keep));
-    for (size_t r = 0; r < ending->count && ending->keep; r++) {
-        ending->keep[r] = calloc(ending->collect[r]->signal_count + 1, 1);
-        if (!ending->keep[r])
-            return rps_error_memory(err);
-    }
-    return ending->place && ending->keep ? 0 : rps_error_memory(err);
-}
-
-static void ending_free(struct ending *ending)
-{
-    for (size_t r = 0; ending->keep && r < ending->count; r++)
-        free(ending->keep[r]);
-    free(ending->keep);
-    free(ending->place);
 }
 
 int rps_collect_end_together(struct rps_collect *const *collect, size_t count,
                              struct rps_collected *ret, struct rps_error *err)
 {
-    struct ending ending = {.collect = collect, .count = count};
-    int result = ending_make(&ending, err);
+    struct rps_arena *arena = rps_arena_new();
+    struct ending ending = {
+        collect, count,
+        rps_arena_get(arena, collect[0]->signal_count * count, sizeof(*ending.place)),
+        rps_arena_get(arena, count, sizeof(*ending.keep))};
+    int result = 0;
 
     memset(ret, 0, count * sizeof(*ret));
     for (size_t r = 0; r < count && result == 0; r++) {
+        ending.keep[r] = rps_arena_get(arena, collect[r]->signal_count, 1);
         result = rps_collect_end_rotation(collect[r], err);
         drop_rows(collect[r]);
     }
     if (result == 0)
         result = choose_signals(&ending, err);
     for (size_t r = 0; r < count && result == 0; r++)
-        result = give(collect[r], ending.keep[r], &ret[r], err);
-    for (size_t r = 0; r < count && result < 0; r++)
-        rps_collected_free(&ret[r]);
-    ending_free(&ending);
+        give(collect[r], ending.keep[r], &ret[r]);
+    rps_arena_free(arena);
     return result;
 }
 

@@ -41,13 +41,12 @@ struct rps_source {
 
 struct rps_sources {
     size_t count;
-    struct rps_source *source; /* owned */
+    struct rps_source *source;
 };
 
-/* The sources that options ask for. RPS_USAGE for an unknown name; RPS_FAILED without memory. */
-int rps_sources_choose(const struct rps_collect_options *options, struct rps_sources *ret,
-                       struct rps_error *err);
-void rps_sources_free(struct rps_sources *sources);
+/* The sources that options ask for, the arena's. RPS_USAGE for an unknown name. */
+int rps_sources_choose(struct rps_arena *arena, const struct rps_collect_options *options,
+                       struct rps_sources *ret, struct rps_error *err);
 
 /* Events of all sets. */
 size_t rps_sources_events(const struct rps_plan *plan);

@@ -14,12 +14,6 @@
 
 #define NAMES_SIZE 512
 
-void rps_sources_free(struct rps_sources *sources)
-{
-    free(sources->source);
-    *sources = (struct rps_sources){0};
-}
-
 /* --- what a source is ------------------------------------------------------------------------- */
 
 /* Does the count of the event depend on what other programs do? */
@@ -174,17 +168,13 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const struct rps_source *)a)->name, ((const struct rps_source *)b)->name);
 }
 
-int rps_sources_choose(const struct rps_collect_options *options, struct rps_sources *ret,
-                       struct rps_error *err)
+int rps_sources_choose(struct rps_arena *arena, const struct rps_collect_options *options,
+                       struct rps_sources *ret, struct rps_error *err)
 {
-    struct rps_sources sources = {0};
+    size_t room = rps_sources_events(options->plan) + (size_t)options->plan->metric_count + 1;
+    struct rps_sources sources = {.source = rps_arena_get(arena, room, sizeof(*sources.source))};
     int result = 0;
 
-    sources.source =
-        calloc(rps_sources_events(options->plan) + (size_t)options->plan->metric_count + 1,
-               sizeof(*sources.source));
-    if (!sources.source)
-        return rps_error_memory(err);
     for (size_t i = 0; i < options->name_count && result == 0; i++)
         result = choose_name(&sources, options->plan, options->name[i], err);
     if (options->name_count == 0)
@@ -196,9 +186,6 @@ int rps_sources_choose(const struct rps_collect_options *options, struct rps_sou
         sources.source[i].elapsed |= (options->name_count > 0 || options->as_shown) &&
                                      sources.source[i].kind == RPS_SOURCE_RATE;
     }
-    if (result < 0)
-        rps_sources_free(&sources);
-    else
-        *ret = sources;
+    *ret = sources;
     return result;
 }

@@ -148,12 +148,6 @@ struct job {
     struct rps_part_time *time, *groups_time;
 };
 
-static void job_free(struct job *job)
-{
-    rps_phase_levels_free(&job->levels);
-    rps_run_free(&job->run);
-}
-
 /* How often each stack, or task, was seen in the part. */
 static int count(struct rps_cli *cli, const struct job *job, int tasks, uint64_t **ret)
 {
@@ -383,7 +377,8 @@ static int run_code(struct rps_cli *cli)
             result = write_job(cli, &job);
     }
 out:
-    job_free(&job);
+    rps_phase_levels_free(&job.levels);
+    rps_run_free(&job.run);
     return result;
 }
 

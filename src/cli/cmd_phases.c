@@ -105,12 +105,6 @@ struct run_job {
     const char **signal, **component_signal; /* into the names of the above */
 };
 
-static void run_job_free(struct run_job *job)
-{
-    rps_run_phases_free(&job->found);
-    rps_run_free(&job->run);
-}
-
 static int detect_run(struct rps_cli *cli, struct run_job *job)
 {
     const struct rps_phases_settings *settings = cli->settings;
@@ -200,7 +194,8 @@ static int phases_of_run(struct rps_cli *cli)
     result = detect_run(cli, &job);
     if (result == 0)
         result = write_run(cli, &job);
-    run_job_free(&job);
+    rps_run_phases_free(&job.found);
+    rps_run_free(&job.run);
     return result;
 }
 

@@ -198,13 +198,6 @@ static void print_line(struct rps_cli *cli, const struct one *one, int is_stoppe
     fflush(cli->out);
 }
 
-static void end_push(struct one *one)
-{
-    one->is_over = 1;
-    rps_push_close(one->push);
-    one->push = NULL;
-}
-
 /* The end of the push of a run: 0, or the error of samples that the server refused. */
 static int conclude_push(struct rps_cli *cli, struct one *one, int is_stopped,
                          struct rps_error *err)
@@ -224,7 +217,9 @@ static int conclude_push(struct rps_cli *cli, struct one *one, int is_stopped,
                                (unsigned long long)outcome->skipped, (long long)one->run_id,
                                outcome->target);
     one->is_there = outcome->present;
-    end_push(one);
+    one->is_over = 1;
+    rps_push_close(one->push);
+    one->push = NULL;
     return result;
 }
 

@@ -83,11 +83,6 @@ static int write_drawing(struct plot *plot, struct rps_error *err)
     return 0;
 }
 
-static int finish(struct plot *plot, struct rps_error *err)
-{
-    return plot->file.path ? rps_output_file_finish(&plot->file, err) : write_drawing(plot, err);
-}
-
 static void plot_close(struct plot *plot)
 {
     if (strcmp(plot->options->output, "-") == 0 && plot->drawing_fd >= 0)
@@ -185,7 +180,8 @@ int rps_plot_draw(struct rps_reader *reader, int64_t run_id, const struct rps_pl
                      ? rps_picture_draw_characters(&plot.picture, options, options->out, err)
                      : draw_picture(&plot, reader, err);
     if (result == 0)
-        result = finish(&plot, err);
+        result =
+            plot.file.path ? rps_output_file_finish(&plot.file, err) : write_drawing(&plot, err);
     plot_close(&plot);
     return result;
 }

@@ -79,24 +79,18 @@ static void add_period(struct work *work, const struct rps_period *period)
     rps_tally_add(&work->whole, period);
 }
 
-/* How sure the metric is over the tally that the operands were filled from. CPU use is counted. */
-static struct rps_interval interval_of(const struct work *work, size_t figure,
-                                       const struct rps_tally *tally)
-{
-    if (figure == (size_t)work->plan->metric_count)
-        return (struct rps_interval){.certainty = RPS_CERTAINTY_COUNTED};
-    return rps_tally_formula_interval(tally, &work->plan->metric[figure].formula, work->operand);
-}
-
-/* A figure of the tally that the operands were filled from. */
+/* A figure of the tally that the operands were filled from, and how sure it is: CPU use is counted. */
 static void evaluate_figure(const struct work *work, size_t figure, const struct rps_tally *tally,
                             double *ret, struct rps_interval *ret_interval)
 {
     double value = tally->periods > 0 ? value_of(work, figure, tally) : NAN;
 
     *ret = isfinite(value) ? value : NAN;
-    if (isfinite(value))
-        *ret_interval = interval_of(work, figure, tally);
+    if (isfinite(value) && figure == (size_t)work->plan->metric_count)
+        *ret_interval = (struct rps_interval){.certainty = RPS_CERTAINTY_COUNTED};
+    else if (isfinite(value))
+        *ret_interval =
+            rps_tally_formula_interval(tally, &work->plan->metric[figure].formula, work->operand);
 }
 
 /* The figures of a tally, and how sure they are. */

@@ -203,19 +203,11 @@ static int check_table(void *context, sqlite3_stmt *stmt)
     return SQLITE_OK;
 }
 
-/* Of the schema that the store should have: trusted text. */
-static void check_constraints(struct check *check)
-{
-    if (check->expected)
-        rps_database_each(check->expected, "SELECT name, sql FROM sqlite_schema", 0, check_table,
-                          check);
-}
-
 /* --- rows of runs that are not there -----------------------------------------------------------
  */
 
 /* Rows of a table whose runs are not there. */
-static void check_orphans_of(struct check *check, const char *table)
+static void check_orphans(struct check *check, const char *table)
 {
     char *sql = sqlite3_mprintf(
         RPS_SQL_RUN_IDS("%s") " SELECT count(*), min(n) FROM id"
@@ -231,12 +223,6 @@ static void check_orphans_of(struct check *check, const char *table)
                          "%s has rows of %" PRId64 " run%s not in the store, run %" PRId64
                          " the first",
                          what, found[0], found[0] == 1 ? " that is" : "s that are", found[1]);
-}
-
-static void check_orphans(struct check *check)
-{
-    for (size_t i = 1; i < RPS_TABLE_COUNT; i++)
-        check_orphans_of(check, rps_tables[i].name);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------
@@ -279,8 +265,11 @@ int rps_store_check(const char *path, const struct rps_finding_sink *sink,
     if (result == 0)
         result = check_schema(&check, err);
     if (result == 0) {
-        check_constraints(&check);
-        check_orphans(&check);
+        if (check.expected) /* of the schema that the store should have: trusted text */
+            rps_database_each(check.expected, "SELECT name, sql FROM sqlite_schema", 0, check_table,
+                              &check);
+        for (size_t i = 1; i < RPS_TABLE_COUNT; i++)
+            check_orphans(&check, rps_tables[i].name);
         check_runs(&check);
         rps_findings_end(&check.findings);
     }
