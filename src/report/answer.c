@@ -220,6 +220,8 @@ static void say_kind(struct words *words, const struct rps_report *report, int l
 static void say_phases(struct words *words, const struct rps_report *report)
 {
     struct words named = {.used = 0};
+    uint64_t row_periods =
+        (uint64_t)rps_run_row_periods(&report->run, report->plan->set_count); /* of an import */
     size_t times = 0;
     int kinds = 0;
 
@@ -231,7 +233,7 @@ static void say_phases(struct words *words, const struct rps_report *report)
         say(&named, "%s", kinds > 1 ? ", " : "");
         say_kind(&named, report, label, length_ns);
     }
-    if (times == 1 && (report->remark[0] || report->tally.periods >= PERIODS_TOLD))
+    if (times == 1 && (report->remark[0] || report->tally.periods >= PERIODS_TOLD * row_periods))
         say(words, "One phase: %s",
             report->remark[0] ? report->remark : "what was counted stays alike throughout");
     if (times <= 1)

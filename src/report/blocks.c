@@ -79,16 +79,21 @@ static const struct rps_column figure_columns[] = {
     {.name = "family"},
     {.name = "set"},
     {.name = "unit"},
-    {"count", "Counted", RPS_VALUE_INT, .place = 2},
+    {"count", "Counted", RPS_VALUE_INT, .place = 2, .shown = RPS_SHOWN_IF_KNOWN},
     {"value", "Value", RPS_VALUE_FIGURE, .has_interval = 1, .place = 3},
     {.place = 4}, /* how sure that is, where something is not */
     {"periods", .kind = RPS_VALUE_INT},
-    {"per_s", "Per second", RPS_VALUE_NUMBER, .place = 5},
-    {.kind = RPS_VALUE_NUMBER, .place = 6, .drop = 1}, /* rps_report_per_clock */
+    {"per_s", "Per second", RPS_VALUE_NUMBER, .place = 5, .shown = RPS_SHOWN_IF_KNOWN},
+    {.kind = RPS_VALUE_NUMBER,
+     .place = 6,
+     .shown = RPS_SHOWN_IF_KNOWN,
+     .drop = 1}, /* rps_report_per_clock */
     {.name = "state"},
     {.name = "reason"},
     {.name = NULL}, /* explain */
 };
+
+#define LARGE 1e5 /* a value that needs no decimals */
 
 #define SURE      11
 #define PER_CLOCK 14
@@ -125,7 +130,8 @@ static void put_value(struct rps_block *block, const struct rps_report_item *ite
                       isnan(value->sure.value) && (item->metric || item->set < 0) ? "not known"
                                                                                   : "");
     else if (item->metric)
-        rps_put_words(block, "%s%s%s", rps_report_figure(number, 3, value->number),
+        rps_put_words(block, "%s%s%s",
+                      rps_report_figure(number, fabs(value->number) < LARGE ? 3 : 0, value->number),
                       item->unit[0] ? " " : "", item->unit);
     else
         rps_put_words(block, "%s", is_count ? "" : rps_report_count(number, value->estimate));
@@ -192,8 +198,9 @@ static void put_figures(struct rps_report *report, struct rps_block *block,
         put_figure(report, block, &report->item[i], tally, cpu);
 }
 
-/* 1: a rate of events that are counted in its family, which people read beside their count. */
-static int is_said_by_count(const struct rps_report *report, const struct rps_report_item *rate)
+/* 1: a rate of events that are counted in its family, which people read beside their count, or the
+ * time as the clock event of an import. */
+static int is_said_elsewhere(const struct rps_report *report, const struct rps_report_item *rate)
 {
     for (size_t i = 0; rate->metric && strcmp(rate->unit, "/s") == 0 && i < report->item_count;
          i++) {
@@ -203,7 +210,8 @@ static int is_said_by_count(const struct rps_report *report, const struct rps_re
             strcmp(item->label, rate->label) == 0 && strcmp(item->family, rate->family) == 0)
             return 1;
     }
-    return 0;
+    return rate->event && rate->set < 0 && rps_run_is_import(&report->run) &&
+           rate->event->role[0] == '\0';
 }
 
 static void put_family(struct rps_report *report, struct rps_block *block, size_t first)
@@ -222,7 +230,7 @@ static void put_family(struct rps_report *report, struct rps_block *block, size_
                        : report->item[first].event ? "Events"
                                                    : "Figures");
     for (size_t i = first; i < end; i++) {
-        if (!is_said_by_count(report, &report->item[i]))
+        if (!is_said_elsewhere(report, &report->item[i]))
             put_figure(report, block, &report->item[i], &report->tally, RPS_CPU_ALL);
     }
     for (size_t i = first; i < end; i++) {
@@ -271,7 +279,9 @@ void rps_report_figures(struct rps_report *report)
     block->fixed = 1;
     put_legend(report, block);
     rps_tally_operands(&report->tally, report->plan, report->operand);
-    put_figure(report, block, &report->item[0], &report->tally, RPS_CPU_ALL);
+    block->head_first = is_said_elsewhere(report, &report->item[0]);
+    if (!block->head_first)
+        put_figure(report, block, &report->item[0], &report->tally, RPS_CPU_ALL);
     for (size_t first = 1; first < report->item_count; first = rps_report_family_end(report, first))
         put_family(report, block, first);
     block =
@@ -280,7 +290,7 @@ void rps_report_figures(struct rps_report *report)
         block->column[c].heading = NULL;
     block->column[EXPLAIN].name = report->options->explain ? "explain" : NULL;
     for (size_t i = 0; i < report->item_count; i++) {
-        if (is_said_by_count(report, &report->item[i]))
+        if (is_said_elsewhere(report, &report->item[i]))
             put_figure(report, block, &report->item[i], &report->tally, RPS_CPU_ALL);
     }
     for (int i = 0; report->cpu_tally && i < report->cpu_series.count; i++)

@@ -271,7 +271,20 @@ def test_hostile():
     assert "\x1b" not in said("report", "-i", "names.data")
 
 
+def test_few():
+    """of a table of values the report has these, without decimals where they are large, and no columns without any"""
+    with Folder() as folder:
+        row = "%d," + ",".join(["7", "2997672", "0.25"] + ["1"] * 8)
+        folder.write("t.csv", "t,a,b,c," + ",".join("defghijk") + "\n" + "".join(row % n + "\n" for n in range(6)))
+        expect(folder.call("import", "t.csv"), 0)
+        text = expect(folder.call("report"), 0).stdout
+        assert re.search(r"\n +Value\n  Figures\n    a +7\.000\n    b +2997672\n    c +0\.250\n", text), text
+        assert "Elapsed time (ns)" not in text.split("Performance")[1] and "Per second" not in text and "One phase" not in text, text
+        found = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
+        assert [each["count"] for each in found["figures"] if each["kind"] == "clock"] == [6 * 10**9], found["figures"]
+
+
 with FOLDER:
     FOLDER.record("--label", "=one", "--tag", "host=\u00e4,\"1\"", "--tag", "b=")
-    tap.main([test_exports, test_table, test_cpus, test_piped, test_unsound, test_spreadsheet, test_fine_times, test_many, test_compared, test_no_cpu_time,
+    tap.main([test_exports, test_few, test_table, test_cpus, test_piped, test_unsound, test_spreadsheet, test_fine_times, test_many, test_compared, test_no_cpu_time,
               test_hostile])
