@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "rpistat/arena.h"
 #include "rpistat/error.h"
 #include "rpistat/json.h"
 
@@ -32,21 +33,22 @@ struct rps_csv_writer {
     int crlf;
     int row_begun; /* a cell was written in this row */
 
-    struct rps_json json;         /* its stream is NULL: CSV */
-    char *names;                  /* owned; of the columns, one behind the other, each terminated */
-    size_t names_size, next_name; /* next_name: where that of the next cell begins */
-    int head_done, no_memory;
+    struct rps_json json; /* its stream is NULL: CSV */
+    struct rps_arena *arena;
+    const char **name;            /* of the columns */
+    size_t name_count, next_name; /* next_name: that of the next cell */
+    int head_done;
 
     size_t used;
     char buffer[RPS_CSV_WRITER_BUFFER_SIZE];
 };
 
 /*
- * Begin a file on `out`. RPS_USAGE for a separator or decimal sign that would make the numbers
+ * Begin a file on `out`; names of columns lie in the arena. RPS_USAGE for a separator or decimal sign that would make the numbers
  * unreadable (a digit, a quote, a sign, a line end, or both the same).
  */
-int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_csv_dialect *dialect,
-                  struct rps_error *err);
+int rps_csv_begin(struct rps_arena *arena, struct rps_csv_writer *csv, FILE *out,
+                  const struct rps_csv_dialect *dialect, struct rps_error *err);
 
 void rps_csv_uint64(struct rps_csv_writer *csv, uint64_t value);
 void rps_csv_int64(struct rps_csv_writer *csv, int64_t value);
@@ -69,13 +71,10 @@ void rps_csv_text(struct rps_csv_writer *csv, const char *text);
 
 void rps_csv_end_row(struct rps_csv_writer *csv);
 
-/* End the first row. RPS_FAILED without memory. */
-int rps_csv_end_head(struct rps_csv_writer *csv, struct rps_error *err);
+/* End the first row. */
+void rps_csv_end_head(struct rps_csv_writer *csv);
 
 /* Hand what is left to the stream. */
 void rps_csv_flush(struct rps_csv_writer *csv);
-
-/* Release what the writer owns; an all-zero one is harmless. */
-void rps_csv_free(struct rps_csv_writer *csv);
 
 #endif

@@ -9,10 +9,8 @@
 #include <csv.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "rpistat/array.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
@@ -46,29 +44,18 @@ static void begin_cell(struct rps_csv_writer *csv)
 /* The name of the next cell. */
 static const char *next_name(struct rps_csv_writer *csv)
 {
-    const char *name = csv->names + csv->next_name;
-
-    if (csv->next_name == csv->names_size)
+    if (csv->next_name == csv->name_count)
         return "";
     if (!csv->row_begun)
         rps_json_object(&csv->json, NULL);
     csv->row_begun = 1;
-    csv->next_name += strlen(name) + 1;
-    return name;
+    return csv->name[csv->next_name++];
 }
 
 static void keep_name(struct rps_csv_writer *csv, const char *text)
 {
-    size_t size = strlen(text) + 1;
-    char *grown = rps_array_grow_by(csv->names, csv->names_size, size, 1);
-
-    if (!grown) {
-        csv->no_memory = 1;
-        return;
-    }
-    csv->names = grown;
-    memcpy(grown + csv->names_size, text, size);
-    csv->names_size += size;
+    csv->name = rps_arena_grow(csv->arena, csv->name, csv->name_count, sizeof(*csv->name));
+    csv->name[csv->name_count++] = rps_arena_text(csv->arena, text);
 }
 
 static int is_bad_sign(char c)
@@ -76,8 +63,8 @@ static int is_bad_sign(char c)
     return c == '\0' || strchr("0123456789\"'+-eE\r\n", c) != NULL || (unsigned char)c > 0x7e;
 }
 
-int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_csv_dialect *dialect,
-                  struct rps_error *err)
+int rps_csv_begin(struct rps_arena *arena, struct rps_csv_writer *csv, FILE *out,
+                  const struct rps_csv_dialect *dialect, struct rps_error *err)
 {
     if (is_bad_sign(dialect->separator) || dialect->separator == dialect->decimal)
         return rps_error_set(err, RPS_USAGE,
@@ -85,6 +72,7 @@ int rps_csv_begin(struct rps_csv_writer *csv, FILE *out, const struct rps_csv_di
                              "part of a number nor a quote: try ',' or ';' or a tab");
     if (dialect->decimal != '.' && dialect->decimal != ',')
         return rps_error_set(err, RPS_USAGE, "the decimal sign of an export must be '.' or ','");
+    csv->arena = arena;
     csv->out = out;
     csv->separator = dialect->separator;
     csv->decimal = dialect->decimal;
@@ -260,18 +248,9 @@ void rps_csv_end_row(struct rps_csv_writer *csv)
     csv->row_begun = 0;
 }
 
-int rps_csv_end_head(struct rps_csv_writer *csv, struct rps_error *err)
+void rps_csv_end_head(struct rps_csv_writer *csv)
 {
     csv->head_done = 1;
-    if (csv->no_memory)
-        return rps_error_memory(err);
     if (!csv->json.out)
         rps_csv_end_row(csv);
-    return 0;
-}
-
-void rps_csv_free(struct rps_csv_writer *csv)
-{
-    free(csv->names);
-    csv->names = NULL;
 }

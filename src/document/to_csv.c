@@ -158,7 +158,7 @@ void rps_document_to_csv(const struct rps_document *document, FILE *out)
 
     while (block && (!block->name || (document->csv && strcmp(block->name, document->csv) != 0)))
         block = block->next;
-    if (!block || rps_csv_begin(csv, out, &dialect, NULL) < 0)
+    if (!block || rps_csv_begin(document->arena, csv, out, &dialect, NULL) < 0)
         return;
     name = block->name;
     write_row(csv, block, NULL);
@@ -167,5 +167,4 @@ void rps_document_to_csv(const struct rps_document *document, FILE *out)
             write_row(csv, block, block->value + i * block->column_count);
     }
     rps_csv_flush(csv);
-    rps_csv_free(csv);
 }

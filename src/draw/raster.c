@@ -17,18 +17,13 @@ static const uint8_t dot_bit[RPS_RASTER_DOWN][RPS_RASTER_ACROSS] = {
 static const int inks[] = {36, 33, 35, 32, 34, 31, 37};
 static const int backgrounds[] = {46, 43, 45, 42, 47, 41, 44};
 
-int rps_raster_init(struct rps_raster *raster, int columns, int rows, struct rps_error *err)
+struct rps_raster rps_raster_new(struct rps_arena *arena, int columns, int rows)
 {
-    raster->columns = columns > 1 ? columns : 1;
-    raster->rows = rows > 1 ? rows : 1;
-    raster->cell = calloc((size_t)raster->columns * (size_t)raster->rows, sizeof(*raster->cell));
-    return raster->cell ? 0 : rps_error_memory(err);
-}
+    struct rps_raster raster = {.columns = columns > 1 ? columns : 1, .rows = rows > 1 ? rows : 1};
 
-void rps_raster_free(struct rps_raster *raster)
-{
-    free(raster->cell);
-    *raster = (struct rps_raster){0};
+    raster.cell =
+        rps_arena_get(arena, (size_t)raster.columns * (size_t)raster.rows, sizeof(*raster.cell));
+    return raster;
 }
 
 /* --- drawing ---------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "rpistat/error.h"
+#include "rpistat/arena.h"
 
 #define RPS_RASTER_ACROSS 2 /* dots of a cell */
 #define RPS_RASTER_DOWN   4
@@ -33,12 +33,11 @@ struct rps_raster_cell {
 
 struct rps_raster {
     int columns, rows;
-    struct rps_raster_cell *cell; /* owned */
+    struct rps_raster_cell *cell;
 };
 
-/* An empty raster, at least one cell large. RPS_FAILED without memory. */
-int rps_raster_init(struct rps_raster *raster, int columns, int rows, struct rps_error *err);
-void rps_raster_free(struct rps_raster *raster);
+/* An empty raster, at least one cell large. */
+struct rps_raster rps_raster_new(struct rps_arena *arena, int columns, int rows);
 
 /* Text from a cell on, as much as there is room for; returns the column behind it. Control
  * characters are the caller's business (rps_text_printable). */

@@ -622,9 +622,8 @@ int rps_picture_draw_characters(struct rps_picture *picture, const struct rps_pl
         rps_picture_read_system(picture, options, err) < 0)
         return RPS_FAILED;
     fit(&drawing);
-    if (rps_raster_init(&drawing.raster, options->width > 0 ? options->width : picture->width,
-                        picture->height, err) < 0)
-        return RPS_FAILED;
+    drawing.raster = rps_raster_new(
+        picture->arena, options->width > 0 ? options->width : picture->width, picture->height);
     draw_titles(&drawing);
     for (int p = 0; p < picture->panel_count; p++)
         draw_panel(&drawing, p);
@@ -632,6 +631,5 @@ int rps_picture_draw_characters(struct rps_picture *picture, const struct rps_pl
     rps_raster_write(
         &drawing.raster,
         (options->ascii ? RPS_RASTER_ASCII : 0) | (options->colour ? RPS_RASTER_COLOUR : 0), file);
-    rps_raster_free(&drawing.raster);
     return 0;
 }

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "formats.h"
-#include "rpistat/array.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_system.h"
 #include "rpistat/run_regions.h"
@@ -173,37 +172,28 @@ struct follow {
         int32_t cpu;
         uint64_t next;   /* period: all before it were written */
         uint64_t before; /* the same when the look began: numbers in the rows of a block overlap */
-    } * seen;            /* owned; a CPU each */
+    } * seen;            /* the arena's; a CPU each */
 };
 
-static struct seen *find_seen(struct follow *follow, int32_t cpu, struct rps_error *err)
+static struct seen *find_seen(struct follow *follow, int32_t cpu)
 {
-    struct seen *grown;
-
     for (size_t i = 0; i < follow->seen_count; i++) {
         if (follow->seen[i].cpu == cpu)
             return &follow->seen[i];
     }
-    grown = rps_array_grow(follow->seen, follow->seen_count, sizeof(*grown));
-    if (!grown) {
-        rps_error_memory(err);
-        return NULL;
-    }
-    follow->seen = grown;
-    grown[follow->seen_count] = (struct seen){.cpu = cpu};
-    return &grown[follow->seen_count++];
+    follow->seen = rps_arena_grow(follow->walk.job->arena, follow->seen, follow->seen_count,
+                                  sizeof(*follow->seen));
+    follow->seen[follow->seen_count].cpu = cpu;
+    return &follow->seen[follow->seen_count++];
 }
 
-static int follow_period(struct follow *follow, const struct rps_period *period,
-                         struct rps_error *err)
+static int follow_period(struct follow *follow, const struct rps_period *period)
 {
     struct seen *seen;
 
     if (period->rotation >= follow->later_rotation)
         return 0;
-    seen = find_seen(follow, period->cpu, err);
-    if (!seen)
-        return RPS_FAILED;
+    seen = find_seen(follow, period->cpu);
     if (period->period < seen->before)
         return 0;
     if (seen->next <= rps_period_last(period))
@@ -245,7 +235,7 @@ static int look(struct follow *follow, struct rps_reader *reader, int *ret_goes_
     for (size_t i = 0; i < follow->seen_count; i++)
         follow->seen[i].before = follow->seen[i].next;
     while (rps_walk_next(&periods, &result, err))
-        result = follow_period(follow, periods.period, err);
+        result = follow_period(follow, periods.period);
     result = end_periods(&follow->walk, result, err);
     rps_arena_free(scratch);
     return result;
@@ -258,7 +248,6 @@ static int walk_on(struct follow *follow, struct rps_reader *reader, struct rps_
     do
         result = look(follow, reader, &goes_on, err);
     while (result == 0 && goes_on && follow->wait(follow->wait_context) == 0);
-    free(follow->seen);
     return result;
 }
 

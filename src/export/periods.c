@@ -115,7 +115,8 @@ static int begin_cells(struct rps_export_job *job, enum rps_sheet_format format,
     head_events(job, event);
     periods->slot = rps_arena_get(job->arena, sets, (size_t)periods->sheet.cell_count + 1);
     map_slots(periods, job->plan, event);
-    return rps_sheet_end_head(job, err);
+    rps_sheet_end_head(job);
+    return 0;
 }
 
 static int wide_begin(struct rps_export_job *job, struct rps_error *err)
@@ -222,7 +223,9 @@ static int long_begin(struct rps_export_job *job, struct rps_error *err)
     periods = job->state;
     periods->gauges = rps_gauges_find(job->arena, job->plan);
     periods->tally = rps_tally_new(job->arena, job->plan);
-    return result < 0 ? result : rps_sheet_end_head(job, err);
+    if (result == 0)
+        rps_sheet_end_head(job);
+    return result;
 }
 
 static void long_period(struct rps_export_job *job, const struct rps_period *period)

@@ -87,7 +87,8 @@ static int rotations_begin(struct rps_export_job *job, enum rps_sheet_format for
     rotations->sheet.cell_count = cells;
     if (lower)
         head_metrics(job, lower, upper);
-    return rps_sheet_end_head(job, err);
+    rps_sheet_end_head(job);
+    return 0;
 }
 
 /* --- rates ------------------------------------------------------------------------------------ */

@@ -212,7 +212,7 @@ int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_form
                     int cells, struct rps_error *err)
 {
     struct rps_sheet *sheet = rps_arena_get(job->arena, 1, size);
-    int result = rps_csv_begin(&sheet->csv, job->out, &job->options->csv, err);
+    int result = rps_csv_begin(job->arena, &sheet->csv, job->out, &job->options->csv, err);
 
     job->state = sheet;
     sheet->format = format;
@@ -279,7 +279,7 @@ static int has_system(const struct rps_sheet *sheet)
     return sheet->format == WIDE || sheet->format == RATES;
 }
 
-int rps_sheet_end_head(struct rps_export_job *job, struct rps_error *err)
+void rps_sheet_end_head(struct rps_export_job *job)
 {
     struct rps_sheet *sheet = job->state;
 
@@ -287,7 +287,7 @@ int rps_sheet_end_head(struct rps_export_job *job, struct rps_error *err)
         rps_system_cells_head(&sheet->system, job);
     if (sheet->format == TABLE)
         rps_csv_text(&sheet->csv, "label");
-    return rps_csv_end_head(&sheet->csv, err);
+    rps_csv_end_head(&sheet->csv);
 }
 
 void rps_sheet_put(struct rps_export_job *job, const struct rps_sheet_row *row)
@@ -317,9 +317,7 @@ void rps_sheet_release(struct rps_export_job *job)
 {
     struct rps_sheet *sheet = job->state;
 
-    if (sheet) {
+    if (sheet)
         rps_system_cells_free(&sheet->system);
-        rps_csv_free(&sheet->csv);
-    }
     job->state = NULL;
 }

@@ -65,9 +65,8 @@ int rps_sheet_begin(struct rps_export_job *job, size_t size, enum rps_sheet_form
 void rps_sheet_head(struct rps_export_job *job, const char *name, const char *unit,
                     const char *kind, const char *end);
 
-/* The names of all cells are written: those of system signals, and the end of the line. Errors:
- * rps_csv_end_head's. */
-int rps_sheet_end_head(struct rps_export_job *job, struct rps_error *err);
+/* The names of all cells are written: those of system signals, and the end of the line. */
+void rps_sheet_end_head(struct rps_export_job *job);
 
 /* Write a row: the columns, then the cells. */
 void rps_sheet_put(struct rps_export_job *job, const struct rps_sheet_row *row);

@@ -29,7 +29,7 @@ static int signals_begin(struct rps_export_job *job, struct rps_error *err)
                                         "end_s", "length_s", "readings"};
     struct rps_csv_writer *csv = rps_arena_get(job->arena, 1, sizeof(*csv));
     char name[64];
-    int result = rps_csv_begin(csv, job->out, &job->options->csv, err);
+    int result = rps_csv_begin(job->arena, csv, job->out, &job->options->csv, err);
 
     job->state = csv;
     if (result < 0)
@@ -50,7 +50,8 @@ static int signals_begin(struct rps_export_job *job, struct rps_error *err)
             }
         }
     }
-    return rps_csv_end_head(csv, err);
+    rps_csv_end_head(csv);
+    return 0;
 }
 
 /* Cells of one source, the others empty. */
@@ -120,18 +121,10 @@ static void signals_end(struct rps_export_job *job)
     rps_csv_flush(job->state);
 }
 
-static void signals_release(struct rps_export_job *job)
-{
-    if (job->state)
-        rps_csv_free(job->state);
-    job->state = NULL;
-}
-
 const struct rps_export_format rps_export_signals = {
     .name = "signals",
     .summary = "one row a reading of system signals: waiting, sleeping, memory, bytes",
     .begin = signals_begin,
     .period = ignore,
     .end = signals_end,
-    .release = signals_release,
 };

@@ -8,17 +8,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "support/arena.h"
 #include "draw/raster.h"
 
 static struct rps_raster_dash solid = {1, 1, 0};
 
 static struct rps_raster raster_of(int columns, int rows)
 {
-    struct rps_raster raster;
-    struct rps_error err;
-
-    assert_int_equal(rps_raster_init(&raster, columns, rows, &err), 0);
-    return raster;
+    return rps_raster_new(arena, columns, rows);
 }
 
 static void assert_written(const struct rps_raster *raster, unsigned flags, const char *wanted)
@@ -47,7 +44,6 @@ static void test_dots(void **state)
         rps_raster_dot(&raster, 2 + i % 2, 4 + i / 2, RPS_RASTER_PLAIN);
         snprintf(wanted, sizeof(wanted), "\n %s\n", alone[i]);
         assert_written(&raster, 0, wanted);
-        rps_raster_free(&raster);
     }
 }
 
@@ -65,10 +61,8 @@ static void test_outside(void **state)
     assert_int_equal(rps_raster_is_free(&raster, 0, 0), 1);
     assert_int_equal(rps_raster_is_free(&raster, -1, 0), 0);
     assert_int_equal(rps_raster_is_free(&raster, 0, 2), 0);
-    rps_raster_free(&raster);
     raster = raster_of(0, -3); /* at least one cell */
     assert_written(&raster, 0, "\n");
-    rps_raster_free(&raster);
 }
 
 /* 45 % stands at 45 % of the height. */
@@ -96,7 +90,6 @@ static void test_line(void **state)
     rps_raster_line(&raster, 6, 0, 11, 0, &solid, RPS_RASTER_PLAIN);
     assert_written(&raster, 0, "   ⡏⠉⠉\n⠤⠤⠼\n\n");
     assert_written(&raster, RPS_RASTER_ASCII, "   |''\n--|\n\n");
-    rps_raster_free(&raster);
 }
 
 /* Dashes go on from one line to the next, however the line is cut. */
@@ -112,8 +105,6 @@ static void test_dashes(void **state)
     for (int x = 0; x < 19; x++)
         rps_raster_line(&cut, x, 3, x + 1, 3, &same, RPS_RASTER_PLAIN);
     assert_written(&cut, 0, "⣀ ⣀ ⣀ ⣀ ⣀\n");
-    rps_raster_free(&whole);
-    rps_raster_free(&cut);
 }
 
 /* Text is cut at the edge, stays over dots, and wide characters take two cells. */
@@ -128,7 +119,6 @@ static void test_text(void **state)
     rps_raster_dot(&raster, 2, 0, RPS_RASTER_PLAIN);
     assert_written(&raster, 0, " ab\n   lon\né·?…\n");
     assert_written(&raster, RPS_RASTER_ASCII, " ab\n   lon\n?-?~\n");
-    rps_raster_free(&raster);
     if (!setlocale(LC_CTYPE, "C.UTF-8")) {
         print_message("no locale here knows how wide characters are\n");
         skip();
@@ -137,7 +127,6 @@ static void test_text(void **state)
     assert_int_equal(rps_raster_text(&raster, 0, 0, "日e\xcc\x81", RPS_RASTER_PLAIN), 3);
     assert_int_equal(rps_raster_text(&raster, 5, 1, "日x", RPS_RASTER_PLAIN), 5); /* no half */
     assert_written(&raster, 0, "日e\n\n");
-    rps_raster_free(&raster);
     setlocale(LC_CTYPE, "C");
 }
 
@@ -156,16 +145,18 @@ static void test_colours(void **state)
                    "\033[0;36mab \033[0;2mc\033[0m\nplain\n"
                    "\033[0;30;46m A \033[0m \033[0;30;43m \033[0m\n");
     assert_written(&raster, 0, "ab c\nplain\n A\n");
-    rps_raster_free(&raster);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dots),    cmocka_unit_test(test_outside),
-        cmocka_unit_test(test_level),   cmocka_unit_test(test_line),
-        cmocka_unit_test(test_dashes),  cmocka_unit_test(test_text),
-        cmocka_unit_test(test_colours),
+        cmocka_unit_test_setup_teardown(test_dots, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_outside, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_level, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_line, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_dashes, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_text, open_arena, close_arena),
+        cmocka_unit_test_setup_teardown(test_colours, open_arena, close_arena),
     };
 
     return cmocka_run_group_tests_name("draw/raster", tests, NULL, NULL);
