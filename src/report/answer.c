@@ -242,7 +242,7 @@ static void say_phases(struct words *words, const struct rps_report *report)
     else
         say(words, "%zu phases of %d kind%s: %s", times, kinds, kinds == 1 ? "" : "s", named.text);
     if (kinds > KINDS_MOST)
-        say(words, " and %d more kinds", kinds - KINDS_MOST);
+        say(words, " and %d more kind%s", kinds - KINDS_MOST, kinds == KINDS_MOST + 1 ? "" : "s");
     say(words, "%s%s", report->remark[0] ? "; " : "", report->remark);
 }
 
