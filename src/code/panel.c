@@ -55,7 +55,7 @@ struct keys {
     uint64_t *samples; /* of each key */
     size_t ids, count;
     struct rps_share_name *name; /* of functions and programs */
-    size_t top[CODE_TOP];        /* keys with most samples, in that order */
+    size_t top[CODE_TOP];        /* keys with most samples, 1 % of all at least, in that order */
     int top_count;
 };
 
@@ -102,6 +102,9 @@ static void find_top(struct rps_arena *arena, struct keys *keys, const struct rp
             keys->samples[key] += bins->cell[i].samples;
     }
     keys->top_count = (int)rps_shares_largest(keys->samples, keys->count, most, keys->top);
+    while (keys->top_count > 0 &&
+           keys->samples[keys->top[keys->top_count - 1]] * 100 < rps_code_bins_samples(bins))
+        keys->top_count--;
 }
 
 static void name_key(const struct rps_code *code, enum rps_plot_code by, const struct keys *keys,

@@ -29,7 +29,8 @@
 #define HEAT_LEFT      196
 #define HEAT_NARROW    118 /* of a narrow picture */
 #define HEAT_RIGHT     136
-#define HEAT_NAME      7 /* between a row and its names */
+#define HEAT_NAME      7  /* between a row and its names */
+#define HEAT_ROOM      34 /* beside a name: those of functions have wide letters */
 
 /* The deviation of independent values is this many times their neighbours' median distance: of
  * normal ones 1 / (0.6745 * sqrt(2)). */
@@ -254,7 +255,7 @@ static void name_row(struct rps_chart *chart, const struct rps_picture *picture,
     char text[RPS_PICTURE_TEXT_SIZE];
 
     strcpy(text, row->name);
-    rps_picture_cut_name(picture, text);
+    rps_picture_cut_text(text, (int)((picture->left - HEAT_ROOM) / RPS_PICTURE_CHARACTER));
     rps_chart_text(chart, picture->left - HEAT_NAME, y, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL,
                    RPS_INK_TEXT, text);
     snprintf(text, sizeof(text), "%s sd %s", rps_text_number(figure, sizeof(figure), row->figure),

@@ -293,6 +293,9 @@ phase second 30s code=two/work:50%,two/rest
         assert [text for text in texts if re.match(r"(49\.\d|50)\S* sd (49\.\d|50)", text)][1:], texts
     texts, rows = heat("who-function", script, "--code", "function")
     assert [text for text in texts if text in ("work", "rest")] == ["work", "rest"], texts
+    script = script.replace("phase first", "function rare 0x3000 0x100\nphase once 200ms code=one/rare\nphase first")
+    texts, rows = heat("rare-function", script, "--code", "function")
+    assert "work" in texts and "rare" not in texts and "other" in texts, texts  # 20 samples of 6,000 are no row
     refused(FOLDER.call("plot", "-i", "steady0.data", "--kind", "heat", "--code", "program", "-o", "no.svg"), 1,
             "not enough samples")
 

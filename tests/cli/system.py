@@ -99,7 +99,9 @@ def test_threads():
 
 
 def test_unseen():
-    """report: threads that ended unread are told, and never shared out"""
+    """report: threads that ended unread are told, and never shared out; of one thread parts make up the whole"""
+    record("little.data", "default threads=1 in=io:0 wait=70%\nphase work 9900ms\nsleep 100ms in=child:1\n")
+    assert "Of 10.0 s: 3.0 s on a CPU, 6.9 s waiting for one (others had it), 0.1 s asleep." in report("little.data")
     record("unseen.data", "phase work 2s seen=50% unseen=2s\nsleep 8s\nphase work 2s seen=50% unseen=2s\n")
     text = words(report("unseen.data"))
     assert "6.0 s waiting or asleep, in programs or threads too short-lived to tell." in text, text

@@ -87,6 +87,18 @@ def test_three_words():
         assert re.fullmatch(r"Code +a+\.+", code) and names.split()[:3] == ["a", "work", "."], drawn
 
 
+def test_one_thread():
+    """plot: a thread is on a CPU, waits for one or sleeps; what it was seen in adds nothing to that"""
+    turns = "phase work 90ms in=io:0\nsleep 10ms in=io:1\n" * 50  # it is read while it sleeps
+    record("one.data", "phase first 5ms in=io:0\n" + turns, system="default threads=1 wait=30%\n")
+    expect(FOLDER.call("plot", "-i", "one.data", "-o", "one.html"), 0)
+    panel, _ = json.JSONDecoder().raw_decode(
+        FOLDER.read("one.html").decode().split('"threadsPanel":')[1].lstrip())
+    assert {"on a CPU", "waiting for one"} <= {line["name"] for line in panel["lines"]}, panel
+    for shares in zip(*(line["share"] for line in panel["lines"])):
+        assert sum(shares) < 1.01, panel
+
+
 def test_machine_alone():
     """report: where its own threads were not read, how many of the machine waited"""
     record("machine.data", "phase one 10s\n", system="default m_wait=3\n")
@@ -95,4 +107,4 @@ def test_machine_alone():
 
 
 with FOLDER:
-    tap.main([test_steps, test_stretched, test_mixed, test_thinned, test_three_words, test_machine_alone])
+    tap.main([test_steps, test_stretched, test_mixed, test_thinned, test_three_words, test_one_thread, test_machine_alone])
