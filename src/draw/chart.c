@@ -1,7 +1,6 @@
 /* Building figures. */
 #include "rpistat/chart.h"
 
-
 #define ENTRY_SWATCH 10 /* side of a box before the text of a legend's entry */
 #define ENTRY_LINE   18 /* ... length of a line */
 #define ENTRY_SPACE  4  /* between both */
