@@ -18,10 +18,11 @@
 #include "rpistat/collect.h"
 #include "rpistat/share_block.h"
 
-#define LABEL_SURE      .75 /* below it, a label has a question mark */
-#define LABELS_MAX      8   /* of an odd turn, that are named */
-#define WAITS_TOLD      .1  /* of the time, in a function: it is named */
-#define EXPLAINED_LEAST .1  /* of a figure, by the phases: it is shown though it is mostly noise */
+#define LABEL_SURE      .75  /* below it, a label has a question mark */
+#define LABELS_MAX      8    /* of an odd turn, that are named */
+#define WAITS_TOLD      .1   /* of the time, in a function: it is named */
+#define SAME            1e-6 /* of its mean, a figure that differs by less */
+#define EXPLAINED_LEAST .1   /* of a figure, by the phases: it is shown though it is mostly noise */
 
 char *rps_phase_output_parameters(const struct rps_phases_options *find,
                                   const struct rps_detect_details *details, const char *cpus,
@@ -65,6 +66,18 @@ char *rps_phase_output_parameters(const struct rps_phases_options *find,
 
 /* --- figures ---------------------------------------------------------------------------------- */
 
+/* Has it anything to tell people? Not what was never counted; of several kinds neither what is the
+ * same throughout, nor few counts that phases do not explain. */
+static int is_seen(const struct rps_profile *profile, const struct rps_figure *figure)
+{
+    double whole = fabs(figure->whole);
+
+    if (profile->label_count < 2)
+        return whole > 0;
+    return figure->spread > SAME * whole &&
+           (figure->explained >= EXPLAINED_LEAST || figure->spread <= whole);
+}
+
 /* For each figure 1: it is the CPU use, energy, power, or what the words of some label name. */
 static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profile *profile)
 {
@@ -72,7 +85,8 @@ static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profil
     size_t told[RPS_PROFILE_TOLD];
 
     for (size_t f = 0; f < profile->figure_count; f++)
-        ret[f] = strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0 ||
+        ret[f] = (strcmp(profile->figure[f].name, RPS_COLLECT_CPU_USE) == 0 &&
+                  is_seen(profile, &profile->figure[f])) ||
                  strcmp(profile->figure[f].name, "energy_j") == 0 ||
                  strcmp(profile->figure[f].name, "power_w") == 0;
     for (int l = 0; l < profile->label_count; l++) {
@@ -80,15 +94,6 @@ static const uint8_t *find_told(struct rps_arena *arena, const struct rps_profil
             ret[told[i]] = 1;
     }
     return ret;
-}
-
-/* Has it anything to tell people? Not what was never counted, nor few counts that phases do not
- * explain. */
-static int is_seen(const struct rps_profile *profile, const struct rps_figure *figure)
-{
-    return figure->whole != 0 &&
-           !(profile->label_count > 1 && figure->explained < EXPLAINED_LEAST &&
-             figure->spread > fabs(figure->whole));
 }
 
 /* A column each, for people behind those that stand. `keeps_told`: those that are told are never left
