@@ -44,8 +44,9 @@ struct rps_csv_writer {
 };
 
 /*
- * Begin a file on `out`; names of columns lie in the arena. RPS_USAGE for a separator or decimal sign that would make the numbers
- * unreadable (a digit, a quote, a sign, a line end, or both the same).
+ * Begin a file on `out`; names of columns lie in the arena. RPS_USAGE for a separator or decimal
+ * sign that would make the numbers unreadable (a digit, a quote, a sign, a line end, or both the
+ * same).
  */
 int rps_csv_begin(struct rps_arena *arena, struct rps_csv_writer *csv, FILE *out,
                   const struct rps_csv_dialect *dialect, struct rps_error *err);

@@ -186,8 +186,8 @@ void rps_put_words(struct rps_block *block, const char *format, ...)
 void rps_block_depth(struct rps_block *block, int depth);
 
 /* For people (printf style): what stands above all of the block; a line below the rows so far, as
- * it is but for what a terminal would break; the same broken to the terminal's width, or 96 columns, with these indents of its first
- * line and of the others. */
+ * it is but for what a terminal would break; the same broken to the terminal's width, or 96 columns,
+ * with these indents of its first line and of the others. */
 void rps_block_title(struct rps_block *block, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void rps_block_line(struct rps_block *block, const char *format, ...)

@@ -24,8 +24,8 @@
  * the phases: loop and turn are numbered from 1. A loop has four whole turns at least, and twice as
  * many as odd ones; of two or three parts whole turns of about one length, since two kinds always
  * alternate; of more parts, turns that are worth more bits than it takes to say where the loop is and
- * which turns are odd. Returns the rows that a reader sees, a phase each that is in no loop, one for each part
- * of a loop, and those for its odd turns. O(64 n) time, O(n) memory.
+ * which turns are odd. Returns the rows that a reader sees, a phase each that is in no loop, one for
+ * each part of a loop, and those for its odd turns. O(64 n) time, O(n) memory.
  */
 size_t rps_fold(struct rps_phases *phases, size_t from, size_t to);
 

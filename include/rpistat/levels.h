@@ -38,8 +38,8 @@ struct rps_levels {
     size_t count;        /* at least 1 */
     struct rps_level *level;   /* from the coarsest, one stretch, to the fine phases */
     struct rps_phases *phases; /* owned; of each level that was looked at */
-    size_t usual;              /* the level to show when none is asked for: the least lost +
-                                    .1 sqrt(rows) */
+    size_t usual;              /* the level to show when none is asked for: of those that can
+                                    be read the least lost + .1 sqrt(rows) */
     struct rps_level_tree *tree;
     struct rps_arena *arena; /* owned; of all but the phases */
 };

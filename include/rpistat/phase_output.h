@@ -33,9 +33,8 @@ struct rps_phase_output {
     const struct rps_level *level; /* all that there are, from the coarsest */
     size_t level_shown;            /* which of them is */
     int unfolded;                  /* 1: people read every turn of a loop too */
-    int is_chosen;                 /* 1: the level was asked for, and is listed however long it is */
-    int is_passing;                /* 1: a level that is shown once: letters of other commands are
-                                      of another */
+    int is_passing;                /* 1: a level that is shown once, and listed however long it is:
+                                      letters of other commands are of another */
     const char *remark;            /* on the whole: that it repeats; NULL: none */
     const struct rps_detect_details *details;
     const struct rps_profile *profile;

@@ -79,8 +79,7 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
     output->level = found->tree;
     output->level_shown = found->tree_shown;
     output->unfolded = settings->find.level.fine;
-    output->is_chosen = settings->find.level.fine || settings->find.level.size > 0 ||
-                        settings->find.level.at_most > 0 || settings->find.level.steps != 0;
+    output->is_passing = is_passing(cli);
     if (output->remark && !output->remark[0])
         output->remark = NULL;
     if (output->run && cli->from_ns == 0 && cli->to_ns == INT64_MAX && !output->is_passing)
@@ -171,7 +170,6 @@ static int write_run(struct rps_cli *cli, struct run_job *job)
         .shares = job->shares.group_count > 0 ? &job->shares : NULL,
         .components = settings->components ? &job->components.components : NULL,
         .component_signal = job->component_signal,
-        .is_passing = is_passing(cli),
         .remark = remark,
     };
     struct rps_phases_options find = job->options.find;

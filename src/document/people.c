@@ -52,6 +52,8 @@ char *rps_document_duration(const struct rps_document *document, int64_t ns)
     if (document->length_ns > 0 && document->length_ns < SHORT_NS)
         return rps_arena_print(document->arena, "%.*f s", rps_document_decimals(document),
                                (double)ns / RPS_NS_PER_S);
+    if (document->length_ns > 0)
+        return rps_arena_text(document->arena, rps_text_stretch(text, sizeof(text), ns));
     return rps_arena_text(document->arena, rps_text_duration(text, sizeof(text), ns));
 }
 

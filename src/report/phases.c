@@ -390,30 +390,19 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run,
     rps_put_number(block, rps_profile_share(profile, length_ns, rows));
 }
 
-/* Is each phase a part of a loop's turn? Then no row has a beginning of its own. */
-static int are_all_folded(const struct rps_phases *phases)
-{
-    size_t i = 0;
-
-    while (i < phases->count && phases->phase[i].loop > 0)
-        i++;
-    return i == phases->count;
-}
-
 /* The phases for people, loops folded; their figures stand in the table of labels. */
 static void add_folded(struct rps_document *document, const struct rps_phase_output *output)
 {
     const struct rps_run *run = output->run;
     const struct rps_phases *phases = output->phases;
     const struct rps_profile *profile = output->profile;
-    const char *first = run ? "Start" : "First", *last = run ? "End" : "Last";
     const enum rps_value_kind at = run ? RPS_VALUE_CLOCK : RPS_VALUE_INT;
     const struct rps_column columns[] = {
         {.heading = "Phase"},
-        {.heading = are_all_folded(phases) ? "" : first, .kind = at},
-        {.heading = ""},
-        {.heading = are_all_folded(phases) ? "" : last, .kind = at},
-        {.heading = are_all_folded(phases) ? "" : "Sure", .kind = RPS_VALUE_SHARE},
+        {.heading = run ? "Start" : "First", .kind = at, .shown = RPS_SHOWN_IF_KNOWN},
+        {.heading = "", .shown = RPS_SHOWN_IF_KNOWN},
+        {.heading = run ? "End" : "Last", .kind = at, .shown = RPS_SHOWN_IF_KNOWN},
+        {.heading = "Sure", .kind = RPS_VALUE_SHARE, .shown = RPS_SHOWN_IF_KNOWN},
         {.heading = run ? "Length" : "Rows", .kind = run ? RPS_VALUE_DURATION : RPS_VALUE_INT},
         {.heading = ""},
         {.heading = "Share", .kind = RPS_VALUE_SHARE},
@@ -675,7 +664,7 @@ static void add_components(struct rps_document *document, const struct rps_phase
  * the phases. */
 static int is_long(const struct rps_phase_output *output)
 {
-    return !output->is_chosen && output->level_count > 0 &&
+    return !output->is_passing && !output->unfolded && output->level_count > 0 &&
            output->level[output->level_shown].rows > RPS_LEVELS_READABLE;
 }
 
@@ -685,7 +674,7 @@ static void say_levels(struct rps_block *block, const struct rps_phase_output *o
 
     if (finest > 1)
         rps_block_line(block, "Levels have 1 to %zu phases: --level N, or fine", finest);
-    if (finest > 1 && output->is_passing)
+    if (finest > 1 && output->is_passing && output->run)
         rps_block_line(block, "Letters of this level; code B and --from phase:B mean those of "
                               "'rpistat phases' alone");
 }
@@ -728,10 +717,10 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);
     if (is_long(output))
-        rps_block_wrap(
-            block, 0, 0, "They %sare too many to list here: --level %zu does, or --format csv.",
-            output->profile->loops.count > 0 ? "" : "come in no order that repeats, and ",
-            output->phases->count);
+        rps_block_wrap(block, 0, 0, "They %sare too many to list here: --level %zu does.",
+                       output->profile->loops.count > 0 ? ""
+                                                        : "come in no order that repeats, and ",
+                       output->phases->count);
     if (output->remark)
         rps_block_wrap(block, 0, 0, "%c%s.", toupper((unsigned char)output->remark[0]),
                        output->remark + 1);

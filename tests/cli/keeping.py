@@ -283,7 +283,7 @@ phase work 1200s
 def test_spikes():
     """a period that is like none around it outlives thinning, as a block, and those that recur as bursts"""
     for times, said in ((1, "3 outliers, blocks like none around them: 14:59.2-15:00.8, 20:00.0-20:01.6, 22:00.0-22:01.6."),
-                        (8, "10 bursts of at most 1.600 s, every 2 min 00 s, from 14:59.2 to ")):
+                        (8, "10 bursts of at most 1.6 s, every 2 min 00 s, from 14:59.2 to ")):
         FOLDER.write("spikes.sim", SPIKES.replace("repeat 8", "repeat %d" % times))
         expect(FOLDER.call("record", "-q", "--pmu", "sim:spikes.sim", "-e", "instructions,branches", "-o", "spikes.data",
                            "--keep", "1m"), 0)
