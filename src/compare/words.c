@@ -380,6 +380,7 @@ static const char *store_of(const struct rps_comparison *comparison, enum rps_co
  * or the number of a run, is written as it could be typed, one of several words in quotes. */
 static const char *label_of(const struct rps_comparison *comparison, enum rps_comparison_side side)
 {
+    const size_t rows = comparison->row_count;
     const char *label = NULL;
     int phase;
 
@@ -391,8 +392,7 @@ static const char *label_of(const struct rps_comparison *comparison, enum rps_co
         label = run->side == side ? run->run.label : label;
     }
     phase = rps_phase_label_parse(label);
-    if ((phase >= 0 && (size_t)phase + 1 < comparison->row_count) ||
-        !label[strspn(label, "0123456789")])
+    if ((phase >= 0 && rows > 2 && (size_t)phase + 1 < rows) || !label[strspn(label, "0123456789")])
         label = rps_arena_print(comparison->arena, "label:%s", label);
     label = cut(comparison, label, LABEL_WIDTH);
     return strchr(label, ' ') ? rps_arena_print(comparison->arena, "\"%s\"", label) : label;
