@@ -30,6 +30,8 @@ struct rps_signals {
     uint8_t *broken; /* owned; broken[i] is not 0 when something was lost just before observation i
                         (a gap), or another run begins: a boundary whatever the signals say, and
                         where a run begins at every level; NULL: never */
+    size_t in_turns; /* what is seen comes in turns of so many observations, as where event sets
+                        take turns: a signal may be seen in one of them; 0 or 1: in each */
     int in_blocks; /* 1: an observation is a block of many periods: it is no outlier, may be a phase of
                       its own, and is a mixture where a change falls into it */
     size_t table_count;

@@ -308,6 +308,7 @@ static void give(struct rps_collect *collect, const uint8_t *keep, struct rps_co
     out->level = collect->options.level;
     out->by_rotation = collect->options.by_rotation;
     out->signals.in_blocks = out->level > 0;
+    out->signals.in_turns = out->level > 0 || out->by_rotation ? 1 : (size_t)out->set_count;
     out->signal = rps_arena_loose(collect->signal_count, sizeof(*out->signal));
     out->signals.resolution =
         rps_arena_loose(collect->signal_count, sizeof(*out->signals.resolution));

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect_observed.h"
+#include "detect_clip.h"
 #include "detect_model.h"
+#include "detect_observed.h"
 
 #define LINES_MARGIN 0.25
 
@@ -122,6 +123,28 @@ static struct rps_model detect(struct rps_arena *arena, struct rps_observed *obs
     return lines.segmentation.count > 0 ? lines : constants;
 }
 
+/* Outliers that are no part of a phase of their like. A signal that is seen once a turn has fewer values
+ * in a short phase than the running median takes away: where more than a third of one are outliers, it
+ * is they that it was found by. */
+static void keep_outliers(const struct rps_observed *observed, size_t in_turns,
+                          struct rps_phases *ret)
+{
+    const uint64_t *outlier = observed->outlier;
+    size_t at = 0, end;
+
+    ret->outlier = rps_arena_loose(observed->outlier_count, sizeof(*outlier));
+    for (size_t k = 0; k < ret->count; k++, at = end) {
+        const size_t length = ret->phase[k].last - ret->phase[k].first + 1;
+
+        for (end = at; end < observed->outlier_count && outlier[end] <= ret->phase[k].last;)
+            end++;
+        if (3 * (end - at) > length && length < (RPS_CLIP_REACH + 1) * in_turns)
+            continue;
+        for (size_t i = at; i < end; i++)
+            ret->outlier[ret->outlier_count++] = outlier[i];
+    }
+}
+
 int rps_detect(const struct rps_signals *signals, const struct rps_detect_options *options,
                struct rps_phases *ret, struct rps_detect_details *details, struct rps_error *err)
 {
@@ -140,10 +163,7 @@ int rps_detect(const struct rps_signals *signals, const struct rps_detect_option
     } else {
         *ret = blocks_of(&observed);
     }
-    ret->outlier_count = observed.outlier_count;
-    ret->outlier = rps_arena_loose(observed.outlier_count, sizeof(*ret->outlier));
-    if (observed.outlier_count > 0)
-        memcpy(ret->outlier, observed.outlier, observed.outlier_count * sizeof(*ret->outlier));
+    keep_outliers(&observed, signals->in_turns, ret);
     if (details)
         *details = (struct rps_detect_details){.used_signal_count = observed.width,
                                                .penalty = model.choice.penalties.change,

@@ -11,7 +11,7 @@
 
 #include "detect_math.h"
 
-#define MEDIAN_REACH 3
+#define MEDIAN_REACH RPS_CLIP_REACH
 #define WINDOW       7
 
 /* Outliers are rare below this share. */

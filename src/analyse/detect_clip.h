@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* So many values in a row are outliers, and no phase. */
+#define RPS_CLIP_REACH 3
+
 /* The median of the seven values around one; of fewer near the ends. */
 double rps_clip_median(const double *value, size_t count, size_t at);
 

@@ -21,7 +21,8 @@
 /* Whole turns that lie further apart, in turns, are of two loops. */
 #define APART_MAX 6
 
-/* Three quarters of the turns of so few parts differ by this share of their middle one at most. */
+/* Turns of so few parts are half of what there is, or no chance; and three quarters of them differ by
+ * this share of their middle one at most. */
 #define FEW_PARTS     3
 #define VARIATION_MAX .25
 
@@ -212,8 +213,11 @@ static int is_loop(struct folding *f, const struct found *found)
 
     if (whole < TURNS_MIN || found->odd > whole / 2)
         return 0;
+    if ((found->parts > FEW_PARTS || 2 * (found->end - found->begin) < f->all) &&
+        !is_no_chance(f, found))
+        return 0;
     if (found->parts > FEW_PARTS)
-        return is_no_chance(f, found);
+        return 1;
     middle = find_middle(f->length, whole);
     return rps_select_rank(f->length, whole, whole * 3 / 4) <= VARIATION_MAX * middle;
 }

@@ -111,6 +111,30 @@ static int is_outlier(const struct rps_phases *fine, size_t i, size_t *at)
     return *at < fine->outlier_count && fine->outlier[*at] == i;
 }
 
+/* How many observations at an end of a leaf may be of both sides: a block; of periods, as many as lie
+ * between two in which a signal is seen, since a boundary is not found to the period there. */
+static size_t edge_of(const struct rps_signals *signals)
+{
+    return signals->in_blocks ? 1 : signals->in_turns > 0 ? signals->in_turns - 1 : 0;
+}
+
+/* A leaf without its edges, which are a quarter of it at most, unless nothing is seen of the signal
+ * between them. */
+static struct rps_phase without_edges(const struct column *column, const struct rps_phase *leaf,
+                                      size_t edge)
+{
+    const size_t quarter = (leaf->last - leaf->first + 1) / 4;
+    struct rps_phase inner = *leaf;
+
+    inner.first += edge < quarter ? edge : quarter;
+    inner.last -= edge < quarter ? edge : quarter;
+    for (size_t i = inner.first; i <= inner.last; i++) {
+        if (weight_of(column, i) > 0)
+            return inner;
+    }
+    return *leaf;
+}
+
 static struct rps_moments3 add_up(const struct column *column, double centre,
                                   const struct rps_phase *leaf, const struct rps_phases *fine,
                                   size_t outlier)
@@ -191,7 +215,7 @@ static struct inside inside_all(const struct column *column, struct inside *leaf
 
 /* A signal's moments in every leaf, outliers left out, its floor and its worth. */
 static void add_signal(struct rps_level_tree *tree, const struct column *column,
-                       const struct rps_phases *fine, size_t to)
+                       const struct rps_phases *fine, size_t edge, size_t to)
 {
     double centre = centre_of(column);
     struct rps_arena *scratch = rps_arena_new();
@@ -200,10 +224,11 @@ static void add_signal(struct rps_level_tree *tree, const struct column *column,
 
     for (size_t k = 0; k < tree->count; k++) {
         const struct rps_moments3 *before = &tree->before[k * tree->width + to];
-        struct rps_moments3 own = add_up(column, centre, &tree->leaf[k], fine, outlier);
+        const struct rps_phase leaf = without_edges(column, &tree->leaf[k], edge);
+        struct rps_moments3 own = add_up(column, centre, &leaf, fine, outlier);
 
-        inside[k] = look_inside(column, centre + (own.weight > 0 ? own.sum / own.weight : 0),
-                                &tree->leaf[k], fine, &outlier);
+        inside[k] = look_inside(column, centre + (own.weight > 0 ? own.sum / own.weight : 0), &leaf,
+                                fine, &outlier);
         tree->before[(k + 1) * tree->width + to] = (struct rps_moments3){
             before->weight + own.weight, before->sum + own.sum, before->squares + own.squares};
     }
@@ -229,7 +254,7 @@ static void add_seen(struct rps_level_tree *tree, const struct rps_signals *sign
         for (size_t i = 0; i < signals->count; i++)
             seen[i] += other.is_read || weight_of(&other, i) > 0;
     }
-    add_signal(tree, &column, fine, tree->width - 1);
+    add_signal(tree, &column, fine, edge_of(signals), tree->width - 1);
     tree->worth[tree->width - 1] *= (double)signals->signal_count;
     rps_arena_free(scratch);
 }
@@ -271,7 +296,7 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
     for (size_t s = 0; s < signals->signal_count; s++) {
         struct column column = column_of(signals, s);
 
-        add_signal(&tree, &column, fine, s);
+        add_signal(&tree, &column, fine, edge_of(signals), s);
     }
     add_seen(&tree, signals, fine);
     for (size_t t = 0; t < tree.mix_count; to += signals->table[t++].width) {

@@ -384,6 +384,34 @@ static void dense_changes(void **state)
     assert_true(found * 10 > shown * 9 && found <= shown);
 }
 
+/* A phase so short that its values are outliers of what is around them; of four signals, each seen in
+ * every fourth observation. A value beside it that is like nothing is one still. */
+static void a_short_phase_is_no_outliers(void **state)
+{
+    struct rps_signals signals = series_make(400, 4);
+    struct rps_phases phases;
+    uint64_t random = 3;
+
+    (void)state;
+    signals.in_turns = 4;
+    for (size_t i = 0; i < signals.count; i++) {
+        double level = i >= 200 && i < 212 ? 30 : 0;
+
+        for (size_t s = 0; s < 4; s++)
+            signals.value[s * signals.count + i] =
+                i % 4 == s ? level + series_normal(&random) : NAN;
+    }
+    signals.value[300] = 1000;
+    phases = detect(&signals);
+    assert_int_equal(phases.count, 3);
+    assert_int_equal(phases.phase[1].first, 200);
+    assert_int_equal(phases.phase[1].last, 211);
+    assert_int_equal(phases.outlier_count, 1);
+    assert_int_equal(phases.outlier[0], 300);
+    rps_phases_free(&phases);
+    rps_signals_free(&signals);
+}
+
 static void very_short(void **state)
 {
     (void)state;
@@ -734,6 +762,7 @@ int main(void)
         cmocka_unit_test(outlier_is_no_phase),
         cmocka_unit_test(nothing_varies),
         cmocka_unit_test(dense_changes),
+        cmocka_unit_test(a_short_phase_is_no_outliers),
         cmocka_unit_test(very_short),
         cmocka_unit_test(nothing_at_all),
         cmocka_unit_test(taking_turns),

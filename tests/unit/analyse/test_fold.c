@@ -291,33 +291,47 @@ static void broken_loops_are_found(void **state)
     assert_true(found_whole(500, 10) > .99);
 }
 
-/* Random labels, of which no two neighbours are equal. */
+/* How many of 100 sequences of random labels, of which no two neighbours are equal, are loops. Lengths
+ * vary much, or hardly. */
+static size_t loops_by_chance(int stretches, uint64_t kinds, int is_even)
+{
+    size_t loops = 0;
+
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        struct sequence *of = begin();
+        uint64_t random = seed * 77;
+        char letter = 'A';
+
+        for (int i = 0; i < stretches; i++) {
+            double unit = (1 + (double)chance(&random, 1000)) / 1001;
+
+            letter =
+                (char)('A' + ((uint64_t)(letter - 'A') + 1 + chance(&random, kinds - 1)) % kinds);
+            add(of, letter, 20 + (uint64_t)(is_even ? 20 * unit : -80 * log(unit)));
+        }
+        loops += fold(of) < (size_t)stretches;
+        free(of);
+    }
+    return loops;
+}
+
 static void chance_is_no_loop(void **state)
 {
-    static const size_t most[] = {1, 7, 2, 1};
-    static const uint64_t kinds[] = {2, 3, 4, 6};
+    static const struct {
+        int stretches;
+        uint64_t kinds;
+        int is_even;
+        size_t most;
+    } cases[] = {{120, 2, 0, 1}, {120, 3, 0, 1}, {120, 4, 0, 1}, {120, 6, 0, 1},
+                 {400, 3, 1, 2}, {400, 4, 1, 2}, {400, 6, 1, 2}};
 
     (void)state;
-    for (size_t k = 0; k < 4; k++) {
-        size_t loops = 0;
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+        size_t loops = loops_by_chance(cases[k].stretches, cases[k].kinds, cases[k].is_even);
 
-        for (uint64_t seed = 1; seed <= 100; seed++) {
-            struct sequence *of = begin();
-            uint64_t random = seed * 77;
-            char letter = 'A';
-
-            for (int i = 0; i < 120; i++) {
-                letter =
-                    (char)('A' + ((uint64_t)(letter - 'A') + 1 + chance(&random, kinds[k] - 1)) %
-                                     kinds[k]);
-                add(of, letter,
-                    20 + (uint64_t)(-80 * log((1 + (double)chance(&random, 1000)) / 1001)));
-            }
-            loops += fold(of) < 120;
-            free(of);
-        }
-        if (loops > most[k])
-            fail_msg("%zu of 100 random sequences of %d kinds are loops", loops, (int)kinds[k]);
+        if (loops > cases[k].most)
+            fail_msg("%zu of 100 random sequences of %d kinds are loops", loops,
+                     (int)cases[k].kinds);
     }
 }
 

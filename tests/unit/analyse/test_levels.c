@@ -91,6 +91,50 @@ static struct rps_phases phases_at(const struct rps_levels *levels, size_t at)
     return rps_levels_phases(levels, at, &rows);
 }
 
+/* Four signals, each seen in every fourth observation, as by sets in turn; stretches of 14 of three
+ * kinds in no order, whose boundaries are found up to two observations late. Each kind has one label,
+ * though a stretch has values of the one before it. */
+static void edges_make_no_kind(void **state)
+{
+    enum { STRETCHES = 120, WIDTH = 14 };
+    struct rps_signals signals = series_make(STRETCHES * WIDTH, 4);
+    struct rps_phases fine = {.count = STRETCHES,
+                              .phase = calloc(STRETCHES, sizeof(*fine.phase)),
+                              .label_count = STRETCHES},
+                      found;
+    int kind[STRETCHES] = {0};
+    struct rps_levels levels;
+    uint64_t random = 5;
+    size_t rows;
+
+    (void)state;
+    assert_non_null(fine.phase);
+    signals.in_turns = 4;
+    for (size_t k = 0; k < STRETCHES; k++) {
+        size_t late = k > 0 ? rps_random_next(&random) % 3 : 0;
+
+        kind[k] = k > 0 ? (kind[k - 1] + 1 + (int)(rps_random_next(&random) % 2)) % 3 : 0;
+        fine.phase[k] = (struct rps_phase){
+            .first = k * WIDTH + late, .confidence = 1, .label_confidence = 1, .label = (int)k};
+        fine.phase[k].last = (k + 1) * WIDTH - 1;
+        if (k > 0)
+            fine.phase[k - 1].last += late;
+        for (size_t i = k * WIDTH; i < (k + 1) * WIDTH; i++) {
+            for (size_t s = 0; s < 4; s++)
+                signals.value[s * signals.count + i] =
+                    i % 4 == s ? 20 * kind[k] + series_normal(&random) : NAN;
+        }
+    }
+    levels = rps_levels_find(&signals, &fine);
+    found = rps_levels_phases(&levels, levels.count - 1, &rows);
+    assert_int_equal(found.count, STRETCHES);
+    assert_int_equal(found.label_count, 3);
+    rps_phases_free(&found);
+    rps_levels_free(&levels);
+    rps_phases_free(&fine);
+    rps_signals_free(&signals);
+}
+
 /* The labels of a level as letters, and its boundaries in letters of the series. */
 static void check_level(const struct rps_levels *levels, size_t at, const char *labels,
                         const size_t *boundary)
@@ -617,6 +661,7 @@ int main(void)
         cmocka_unit_test(a_few_kinds_are_read_instead),
         cmocka_unit_test(what_is_not_seen_sets_apart),
         cmocka_unit_test(outliers_alone_are_a_kind),
+        cmocka_unit_test(edges_make_no_kind),
         cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_nap_is_the_finest),
         cmocka_unit_test(unsure_boundaries_are_left_out),
