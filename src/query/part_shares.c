@@ -50,20 +50,15 @@ double rps_shares_part(uint64_t samples, uint64_t all)
 char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *name)
 {
     const char *file = rps_text_file_name(name->file);
-    size_t length = strlen(name->name);
     char line[128] = "";
-    int fits;
 
     if (name->line > 0)
         snprintf(line, sizeof(line), " (%.*s:%d)", (int)rps_text_cut(file, FILE_MOST), file,
                  name->line);
     else if (name->processes > 1)
         snprintf(line, sizeof(line), " (%zu processes)", name->processes);
-    fits = length + strlen(line) < size;
-    if (!fits)
-        length = rps_text_cut(name->name, size - strlen(line) - sizeof("..."));
-    snprintf(ret, size, "%.*s%s%s", (int)length, name->name, fits ? "" : "...", line);
-    return ret;
+    rps_text_function(ret, size - strlen(line), name->name);
+    return strcat(ret, line);
 }
 
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
@@ -106,16 +101,17 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
 {
     const struct rps_share_top *top = group->top, *function = group->function;
     int is_of_function = group->function_count > 0 && function->share >= CALLED_BY;
-    char text[512];
+    size_t used;
 
     ret[0] = '\0';
     if (group->count == 0 || !(top->share >= CALLED_BY))
         return ret;
-    if (is_of_function && top->share >= NEARLY)
-        snprintf(text, sizeof(text), "%s: %s", top->name.name, function->name.name);
-    else
-        snprintf(text, sizeof(text), "%s", top->name.name);
-    snprintf(ret, size, "%.*s", (int)rps_text_cut(text, size - 1), text);
+    rps_text_function(ret, size, top->name.name);
+    used = strlen(ret);
+    if (is_of_function && top->share >= NEARLY && used + sizeof(": ...") < size) {
+        strcpy(ret + used, ": ");
+        rps_text_function(ret + used + 2, size - used - 2, function->name.name);
+    }
     return ret;
 }
 
