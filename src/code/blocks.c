@@ -487,7 +487,7 @@ static void say_reasons(const struct rps_code_filling *filling, struct rps_block
         if (!reason)
             continue;
         said[count++] = share->module;
-        rps_block_line(block, "  %s: %s", share->module, reason);
+        rps_block_wrap(block, 2, 4, "%s: %s", share->module, reason);
     }
 }
 
