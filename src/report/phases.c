@@ -558,7 +558,7 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
     if (rps_samples_are_short(group->samples, expected))
         snprintf(ret + used, size - used, "%s%" PRIu64 " of %s%.0f samples%s",
                  used ? " (" : "only ", group->samples,
-                 rps_samples_at_most(&output->shares->sampling, 0) ? "at most " : "", expected,
+                 rps_samples_at_most(&output->shares->sampling, 0, 0) ? "at most " : "", expected,
                  used ? ")" : "");
     used = strlen(ret);
     if (group->waited_s > WAITS_TOLD * output->profile->label[l].seconds &&

@@ -612,6 +612,8 @@ static void test_software(void **state)
     strcpy(fixture.plan->clock.role, "cycles");
     strcpy(fixture.plan->clock.unit, "ns");
     fixture.plan->set[0].event[4].state = RPS_EVENT_NOT_PERMITTED;
+    fixture.run.user_ns = 150000000; /* of 200 ms that were counted */
+    fixture.run.system_ns = 20000000;
     fixture_write(&fixture);
     for (int i = 0; i < 4; i++)
         fixture_period(&fixture, 50000000, count);
@@ -632,6 +634,8 @@ static void test_software(void **state)
     assert_holds(text, "\n  CPU migrations:     not known\n");
     assert_holds(text, "Not counted: CPU migrations: this user may not count it.");
     assert_null(strstr(text, "Slower"));
+    assert_holds(text,
+                 "\n  CPU time waited for:      0.150 s in its own code, 0.020 s in the kernel\n");
     free(text);
     fixture_end(&fixture);
 }
