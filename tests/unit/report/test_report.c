@@ -641,6 +641,30 @@ static void test_software(void **state)
     fixture_end(&fixture);
 }
 
+/* Where a command has no room in the first line its folders go first. */
+static void test_long_command(void **state)
+{
+    uint64_t count[RPS_SLOT_MAX] = {50000000, 200};
+    char *argv[] = {(char[]){"/usr/bin/python3"}, (char[]){"-u"},
+                    (char[]){"/home/someone/project/tools/phases.py"}, (char[]){"a/b"}, NULL};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "software");
+    rps_plan_keep_default(fixture.plan);
+    assert_int_equal(rps_run_set_command(&fixture.run, 4, argv), 0);
+    strcpy(fixture.run.target, "command");
+    fixture_write(&fixture);
+    fixture_period(&fixture, 50000000, count);
+    fixture_read(&fixture);
+    text = document_text(&fixture);
+    assert_holds(text, "python3 -u phases.py a/b ran for ");
+    assert_holds(text, "/usr/bin/python3 -u /home/someone/project/tools/phases.py a/b\n");
+    free(text);
+    fixture_end(&fixture);
+}
+
 /* 4,000 calls in each 100 ms of CPU time, 150 ns each, are 0.6 %. */
 static void test_cost(void **state)
 {
@@ -767,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_reading_failed),
         cmocka_unit_test(test_no_counts),
         cmocka_unit_test(test_software),
+        cmocka_unit_test(test_long_command),
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_part_and_explain),
         cmocka_unit_test(test_hostile_text),
