@@ -125,7 +125,7 @@ char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sa
                            uint64_t samples, double cpu_s, int is_whole);
 
 /* Is that a number that there may be less of? */
-int rps_samples_at_most(const struct rps_sampling *sampling, int is_whole);
+int rps_samples_at_most(const struct rps_sampling *sampling, double cpu_s, int is_whole);
 
 /* The part of the whole run's CPU time that was in the kernel and may not be sampled, s; 0: none, or
  * not known. */

@@ -103,7 +103,7 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
  * "3.1 x the page faults, CPI 2.4 (run: 1.1)". "like the whole run" where nothing differs by 15 %,
  * "" where there is nothing to compare with. At most three clauses, and of these beyond the first
  * as many as fit into `room` characters; 0: all. Behind them stands what system signals say, as far
- * as there is room: "asleep in locks", and where labels differ "rss 306 MiB", "reads 866 MiB/s", "82 %
+ * as there is room, where labels differ: "asleep in locks", "rss 306 MiB", "reads 866 MiB/s", "82 %
  * waiting for a CPU". Where the same is said of a label before it that has the same name, a
  * clause says what sets it apart from that one, "3.1 x the CPI of A": behind, or, where there is no
  * room, in place of the others; none where nothing surely does. Behind them stands the label's

@@ -44,6 +44,12 @@ static inline int rps_text_is_inside(char byte)
 /* How many bytes of text fit into `limit` without cutting a character. */
 size_t rps_text_cut(const char *text, size_t limit);
 
+/* The name of a function for a line: one of more than RPS_TEXT_FUNCTION_MOST bytes without what it
+ * takes and returns, and if that is still more, without what its templates are made with:
+ * "std::vector<>::push_back". Up to size - 1 bytes, cut with "...". Returns ret. */
+#define RPS_TEXT_FUNCTION_MOST 40
+char *rps_text_function(char *ret, size_t size, const char *name);
+
 /* Add a name to a list, "a, b, c" or "" at first; "..." once, and nothing more, where there is no room
  * for it. */
 char *rps_text_list(char *list, size_t size, const char *name);

@@ -12,6 +12,7 @@
 #include "rpistat/text.h"
 #include "rpistat/clock.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -56,6 +57,89 @@ size_t rps_text_cut(const char *text, size_t limit)
     while (length > 0 && rps_text_is_inside(text[length]))
         length--;
     return length;
+}
+
+/* --- names of functions ----------------------------------------------------------------------- */
+
+/* Behind the bracket that closes the one at `at`, or the end. */
+static const char *behind_bracket(const char *at)
+{
+    static const char pairs[] = "<>()[]{}";
+    char opens = *at, closes = strchr(pairs, opens)[1];
+    int depth = 0;
+
+    for (; *at; at++) {
+        depth += *at == opens;
+        if (*at == closes && at[-1] != '-' && --depth == 0)
+            return at + 1;
+    }
+    return at;
+}
+
+static int is_word(char byte)
+{
+    return byte == '_' || isalnum((unsigned char)byte);
+}
+
+/* Behind "operator" and what it is of, as in "operator<", "operator new"; `at`: it is none. */
+static const char *behind_operator(const char *name, const char *at)
+{
+    static const char word[] = "operator";
+    const char *behind = at + strlen(word);
+
+    if (strncmp(at, word, strlen(word)) != 0 || is_word(*behind) || (at > name && is_word(at[-1])))
+        return at;
+    behind += strncmp(behind, "()", 2) == 0 ? 2 : 0;
+    return behind + strcspn(behind, "(");
+}
+
+/* Where a function's own name begins, and ends: between what it returns and what it takes. */
+static const char *own_name(const char *name, const char **ret_end)
+{
+    const char *begin = name, *at = name, *next;
+    int is_taken = 0; /* what stands in the bracket here */
+
+    for (; *at; at = next) {
+        next = behind_operator(name, at);
+        is_taken |= next > at;
+        if (next > at)
+            continue;
+        next = strchr("<([{", *at) ? behind_bracket(at) : at + 1;
+        if (*at == '(' && (is_taken || (at > name && !strchr(" :.", at[-1]))) &&
+            strncmp(next, "::", 2) != 0) {
+            *ret_end = at;
+            return begin;
+        }
+        is_taken = 0;
+        if (*at == ' ')
+            begin = next;
+    }
+    *ret_end = at;
+    return name;
+}
+
+char *rps_text_function(char *ret, size_t size, const char *name)
+{
+    const char *at = name, *end = name + strlen(name), *next;
+    size_t used = 0, cut;
+    int by_templates;
+
+    if (end - at > RPS_TEXT_FUNCTION_MOST)
+        at = own_name(name, &end);
+    by_templates = end - at > RPS_TEXT_FUNCTION_MOST;
+    for (; at < end && used < size; at = next) {
+        int is_template = by_templates && *at == '<' && at > name && is_word(at[-1]);
+
+        next = is_template ? behind_bracket(at) : behind_operator(name, at);
+        next += next == at;
+        used += (size_t)snprintf(ret + used, size - used, "%.*s",
+                                 is_template ? 2 : (int)(next - at), is_template ? "<>" : at);
+    }
+    if (used >= size) {
+        cut = rps_text_cut(ret, size - sizeof("..."));
+        memcpy(ret + cut, "...", sizeof("..."));
+    }
+    return ret;
 }
 
 char *rps_text_list(char *list, size_t size, const char *name)

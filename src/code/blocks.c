@@ -344,7 +344,8 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
     int is_function = is_table && by <= RPS_SHARES_LINE, is_task = by >= RPS_SHARES_PROCESS;
     int has_pid = by == RPS_SHARES_PROCESS || by == RPS_SHARES_THREAD;
     const struct rps_column columns[] = {
-        {"name", is_table ? headings[by] : NULL, .place = 8},
+        {.name = "name"},
+        {NULL, is_table ? headings[by] : NULL, .place = 8},
         {"self",
          !is_table                  ? NULL
          : filling->output->off_cpu ? "Time"
@@ -411,12 +412,15 @@ static void put_shares(const struct rps_code_filling *filling)
     const struct rps_shares *shares = output->shares;
     struct rps_block *block = begin_shares(filling);
     int is_task = output->by >= RPS_SHARES_PROCESS;
-    char line[RPS_CODE_TEXT_SIZE];
+    char line[RPS_CODE_TEXT_SIZE], name[RPS_CODE_TEXT_SIZE];
 
     for (size_t i = 0; i < rows_of(output, count_rows(output)); i++) {
         const struct rps_share *share = &shares->share[i];
 
         rps_put_text(block, share->name);
+        rps_put_text(block, output->by > RPS_SHARES_LINE
+                                ? share->name
+                                : rps_text_function(name, sizeof(name), share->name));
         put_weight(filling, block, share->self);
         rps_put_number(block, rps_shares_part(share->self, shares->samples));
         rps_put_int(block, (int64_t)share->total, 1);
@@ -483,7 +487,7 @@ static void say_reasons(const struct rps_code_filling *filling, struct rps_block
         if (!reason)
             continue;
         said[count++] = share->module;
-        rps_block_line(block, "  %s: %s", share->module, reason);
+        rps_block_wrap(block, 2, 4, "%s: %s", share->module, reason);
     }
 }
 

@@ -139,6 +139,9 @@ static void note_jit(const struct rps_naming_group *group, struct entry *entry, 
         set_entry(&entry[i], start, name);
 }
 
+static const char no_map[] =
+    "its compiler wrote no map, as node --perf-basic-prof and java -XX:+DumpPerfMapAtExit do";
+
 /* The map, or NULL and why not. What others have written tells nothing, as with perf. */
 static FILE *open_jit(const char *path, const char **ret_reason)
 {
@@ -147,7 +150,7 @@ static FILE *open_jit(const char *path, const char **ret_reason)
     FILE *file = NULL;
 
     if (fd < 0)
-        *ret_reason = errno == ENOENT ? "its compiler wrote no map" : "its map cannot be read";
+        *ret_reason = errno == ENOENT ? no_map : "its map cannot be read";
     else if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
         *ret_reason = "its map is not a file";
     else if (status.st_uid != 0 && status.st_uid != geteuid())

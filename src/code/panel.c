@@ -113,7 +113,7 @@ static void name_key(const struct rps_code *code, enum rps_plot_code by, const s
     char text[RPS_PICTURE_AREAS_NAME];
 
     if (keys->name)
-        snprintf(text, sizeof(text), "%s", keys->name[key].name);
+        rps_text_function(text, sizeof(text), keys->name[key].name);
     else if (by == RPS_PLOT_CODE_THREAD)
         snprintf(text, sizeof(text), "%s (%lld)", code->task[key].name,
                  (long long)code->task[key].tid);

@@ -116,13 +116,17 @@ size_t rps_share_index_module(const struct rps_share_index *index, size_t frame)
                              : code->module_count];
 }
 
-/* The name of code that has none. */
+/* The name of code that has none. What a process made as it ran has a map whose name tells only the
+ * process' number, and addresses that tell nothing. */
 static const char *address_name(const struct rps_share_index *index, size_t frame)
 {
     const struct rps_code *code = index->code;
+    size_t module = rps_share_index_module(index, frame);
+    int is_made = module < code->module_count && code->module[module].kind == RPS_MODULE_JIT;
     const char *name =
-        rps_text_file_name(rps_share_index_path(code, rps_share_index_module(index, frame)));
-    int by_module = index->unnamed == RPS_UNNAMED_MODULE ||
+        is_made ? RPS_SHARE_MADE : rps_text_file_name(rps_share_index_path(code, module));
+    int by_module = (is_made && index->unnamed < RPS_UNNAMED_PAGE) ||
+                    index->unnamed == RPS_UNNAMED_MODULE ||
                     (index->unnamed == RPS_UNNAMED_FUNCTION && frame < code->frame_count &&
                      code->frame[frame].function == 0);
     uint64_t address;

@@ -4,6 +4,9 @@
  * - A thread that has not run since the reading before sleeps where it slept then: its wchan is not
  *   read again, nor the io of a process none of whose threads ran. (One that has been woken up and
  *   waits for a CPU counts as asleep until it has had one.)
+ * - Since Linux 6.12 one that is moved to another CPU while it falls asleep has all its sleep counted
+ *   as a wait when it wakes up: of one that slept at the reading before, only the time since then is
+ *   taken.
  * - A process that has been waited for leaves its totals in its parent's io. What was counted of it
  *   while it lived is taken off what the parent's grows by, in the reading that misses it or the next
  *   one. It may have left them nowhere: to a parent that ignores its end, or that is not the
@@ -296,6 +299,11 @@ static int find_doing(struct rps_signal_tree *tree, struct rps_signal_thread *th
     return rc;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* The thread's time on CPUs and waiting for them. 0, or -errno. */
 static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
 {
@@ -311,10 +319,13 @@ static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *th
     if (got < 0)
         return (int)got;
     for (int i = 0; i < RPS_TIMES; i++) {
-        time[i] = (int64_t)rps_signal_number(&at);
+        int64_t grown = (time[i] = (int64_t)rps_signal_number(&at)) - thread->time[i];
+
+        if (i == RPS_WAITING && thread->doing < AWAKE)
+            grown = least(grown, now_ns - thread->since_ns);
         /* less than before: an exec by another thread, which has the number now */
-        if ((thread->is_read || !thread->is_old) && time[i] > thread->time[i])
-            tree->time[i].total += time[i] - thread->time[i];
+        if ((thread->is_read || !thread->is_old) && grown > 0)
+            tree->time[i].total += grown;
     }
     runs = (int64_t)rps_signal_number(&at);
     thread->has_run =
@@ -637,11 +648,6 @@ static void read_process(struct rps_signal_tree *tree, struct rps_signal_process
     if (!process->is_gone && process->threads > 0)
         read_rss(tree, process);
     process->has_run = 0;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* What a process' io grew by, without what its children have left there. */

@@ -13,6 +13,8 @@
 #define FILE_MOST 100 /* bytes of a file's name behind a function */
 #define SHORT     .8  /* of the samples that are expected: fewer are told of */
 
+#define WAITED_FOR .9 /* of the CPU time: Linux told of it how much was in the kernel */
+
 #define CALLED_BY .5 /* of the samples: a group may be called by what has so many */
 #define NEARLY    .9 /* of them: the functions are of this program */
 #define TOLD_OF   .1 /* of them: a function behind a program is told of */
@@ -50,20 +52,15 @@ double rps_shares_part(uint64_t samples, uint64_t all)
 char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *name)
 {
     const char *file = rps_text_file_name(name->file);
-    size_t length = strlen(name->name);
     char line[128] = "";
-    int fits;
 
     if (name->line > 0)
         snprintf(line, sizeof(line), " (%.*s:%d)", (int)rps_text_cut(file, FILE_MOST), file,
                  name->line);
     else if (name->processes > 1)
         snprintf(line, sizeof(line), " (%zu processes)", name->processes);
-    fits = length + strlen(line) < size;
-    if (!fits)
-        length = rps_text_cut(name->name, size - strlen(line) - sizeof("..."));
-    snprintf(ret, size, "%.*s%s%s", (int)length, name->name, fits ? "" : "...", line);
-    return ret;
+    rps_text_function(ret, size - strlen(line), name->name);
+    return strcat(ret, line);
 }
 
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
@@ -106,16 +103,17 @@ char *rps_share_group_name(char *ret, size_t size, const struct rps_share_group 
 {
     const struct rps_share_top *top = group->top, *function = group->function;
     int is_of_function = group->function_count > 0 && function->share >= CALLED_BY;
-    char text[512];
+    size_t used;
 
     ret[0] = '\0';
     if (group->count == 0 || !(top->share >= CALLED_BY))
         return ret;
-    if (is_of_function && top->share >= NEARLY)
-        snprintf(text, sizeof(text), "%s: %s", top->name.name, function->name.name);
-    else
-        snprintf(text, sizeof(text), "%s", top->name.name);
-    snprintf(ret, size, "%.*s", (int)rps_text_cut(text, size - 1), text);
+    rps_text_function(ret, size, top->name.name);
+    used = strlen(ret);
+    if (is_of_function && top->share >= NEARLY && used + sizeof(": ...") < size) {
+        strcpy(ret + used, ": ");
+        rps_text_function(ret + used + 2, size - used - 2, function->name.name);
+    }
     return ret;
 }
 
@@ -127,13 +125,13 @@ static int is_user_only(const struct rps_sampling *sampling)
 }
 
 /* How much of the run's CPU time was in the kernel, and may not be sampled; 0 where that is not
- * known. */
-static double kernel_part(const struct rps_sampling *sampling)
+ * known, as when it was told of less than that time: of processes that nobody waited for it is not. */
+static double kernel_part(const struct rps_sampling *sampling, double cpu_s)
 {
     double all_ns = (double)sampling->user_ns + (double)sampling->kernel_ns;
 
     return is_user_only(sampling) && sampling->user_ns >= 0 && sampling->kernel_ns >= 0 &&
-                   all_ns > 0
+                   all_ns > 0 && all_ns >= WAITED_FOR * cpu_s * RPS_NS_PER_S
                ? (double)sampling->kernel_ns / all_ns
                : 0;
 }
@@ -146,12 +144,12 @@ double rps_samples_expected(const struct rps_sampling *sampling, double cpu_s, i
 
     if (!is_clock || sampling->frequency == 0)
         return NAN;
-    return (double)sampling->frequency * cpu_s * (is_whole ? 1 - kernel_part(sampling) : 1);
+    return (double)sampling->frequency * cpu_s * (is_whole ? 1 - kernel_part(sampling, cpu_s) : 1);
 }
 
-int rps_samples_at_most(const struct rps_sampling *sampling, int is_whole)
+int rps_samples_at_most(const struct rps_sampling *sampling, double cpu_s, int is_whole)
 {
-    return is_user_only(sampling) && !(is_whole && kernel_part(sampling) > 0);
+    return is_user_only(sampling) && !(is_whole && kernel_part(sampling, cpu_s) > 0);
 }
 
 char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sampling,
@@ -159,7 +157,7 @@ char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sa
 {
     double expected = rps_samples_expected(sampling, cpu_s, is_whole);
 
-    if (isfinite(expected) && rps_samples_at_most(sampling, is_whole))
+    if (isfinite(expected) && rps_samples_at_most(sampling, cpu_s, is_whole))
         snprintf(ret, size, "%" PRIu64 " of at most %.0f samples", samples, expected);
     else
         snprintf(ret, size, "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
@@ -168,7 +166,7 @@ char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sa
 
 double rps_samples_kernel_s(const struct rps_sampling *sampling, double cpu_s)
 {
-    return cpu_s * kernel_part(sampling);
+    return cpu_s * kernel_part(sampling, cpu_s);
 }
 
 int rps_samples_are_short(uint64_t samples, double expected)
@@ -187,7 +185,7 @@ char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *
     if (!rps_samples_are_short(samples, expected))
         return ret;
     rps_text_duration(time, sizeof(time), (int64_t)(fmin(cpu_s, 1e9) * RPS_NS_PER_S));
-    if (rps_samples_at_most(sampling, is_whole)) {
+    if (rps_samples_at_most(sampling, cpu_s, is_whole)) {
         snprintf(ret, size,
                  "%" PRIu64 " samples of at most %.0f in %s of CPU time: the kernel's part of it "
                  "may not be sampled here.",
@@ -196,7 +194,7 @@ char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *
     }
     used = (size_t)snprintf(ret, size, "%" PRIu64 " samples of %.0f expected in %s of CPU time%s",
                             samples, expected, time,
-                            kernel_part(sampling) > 0 ? ", without the kernel's part" : "");
+                            kernel_part(sampling, cpu_s) > 0 ? ", without the kernel's part" : "");
     if (used < size && (sampling->lost > 0 || sampling->throttled > 0))
         snprintf(ret + used, size - used,
                  ": some were lost, or the kernel stopped sampling for a moment.");
@@ -245,8 +243,8 @@ char *rps_samples_kernel_text(char *ret, size_t size, const struct rps_sampling 
                               double cpu_s)
 {
     ret[0] = '\0';
-    if (cpu_s > 0 && kernel_part(sampling) >= PROGRAM_LEAST)
+    if (cpu_s > 0 && kernel_part(sampling, cpu_s) >= PROGRAM_LEAST)
         snprintf(ret, size, "[in the kernel, not sampled here: %.0f %%]",
-                 100 * kernel_part(sampling));
+                 100 * kernel_part(sampling, cpu_s));
     return ret;
 }

@@ -327,6 +327,27 @@ static struct rps_system_time time_of(const struct rps_profile *profile, int lab
     return rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
 }
 
+/* What the label is asleep in, as rps_system_time_sleep has it; -1 also where as many threads sleep in
+ * it throughout, as the idle ones of a runtime do. */
+static int sleep_of(const struct rps_profile *profile, int label,
+                    const struct rps_system_time *time)
+{
+    int sleep = rps_system_time_sleep(time);
+    double rest_s = 0, length_s = 0;
+
+    for (int l = 0; l < profile->label_count && sleep >= 0; l++) {
+        const struct rps_system_time other = time_of(profile, l);
+
+        if (l != label && isfinite(other.asleep_in_s[sleep])) {
+            rest_s += other.asleep_in_s[sleep];
+            length_s += other.elapsed_s;
+        }
+    }
+    if (sleep >= 0 && time->asleep_in_s[sleep] * length_s < exp(LEAST) * rest_s * time->elapsed_s)
+        return -1;
+    return sleep;
+}
+
 /* Does it wait for a CPU, and more or less than all together do? */
 static int waits(const struct rps_profile *profile, const struct rps_system_time *time)
 {
@@ -362,7 +383,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
     if (!profile->system)
         return 0;
     time = time_of(profile, label);
-    sleep = rps_system_time_sleep(&time);
+    sleep = sleep_of(profile, label, &time);
     if (sleep >= 0)
         snprintf(ret[count++], TEXT_SIZE, "asleep in %s", rps_sleep_words[sleep]);
     for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {

@@ -14,6 +14,7 @@
 
 #define COMMAND_MOST  56  /* characters of a command and what behind it says how it ran, */
 #define COMMAND_LEAST 32  /* and at least of the command */
+#define ARGUMENTS     32  /* more have no room in any case */
 #define PERIODS_MIN   4   /* fewer have no phases */
 #define PERIODS_TOLD  10  /* fewer do not tell that there is but one */
 #define KINDS_MOST    6   /* of phases that are named */
@@ -54,14 +55,23 @@ static void end_line(struct words *words)
 
 /* --- what ran --------------------------------------------------------------------------------- */
 
-/* The command, without the folders of its program. */
-static const char *title(char *ret, size_t size, const struct rps_run *run)
+/* The command, without the folders of its program, and of its arguments where there is no room. */
+static const char *title(char *ret, size_t size, const struct rps_run *run, int width)
 {
     const char *program = run->argc > 0 ? run->argv[0] : "";
+    char *argument[ARGUMENTS];
+    int i;
 
     if (run->argc == 0)
         return run->target;
     rps_run_title(ret, size, run);
+    if (strcmp(run->target, "command") == 0 && rps_text_width(ret) > width) {
+        for (i = 0; i < run->argc && i < ARGUMENTS; i++)
+            argument[i] = run->argv[i] + (strchr("./", run->argv[i][0])
+                                              ? rps_text_file_name(run->argv[i]) - run->argv[i]
+                                              : 0);
+        return rps_text_command(ret, size, i, argument);
+    }
     return strncmp(ret, program, strlen(program)) == 0
                ? ret + (rps_text_file_name(program) - program)
                : ret;
@@ -75,7 +85,7 @@ static void say_what(struct words *words, const struct rps_report *report, int w
     int is_whole = !rps_report_is_part(report) && run->elapsed_ns >= 0;
 
     rps_text_duration(length, sizeof(length), is_whole ? run->elapsed_ns : report->tally.length_ns);
-    rps_words_cut(cut, sizeof(cut), title(command, sizeof(command), run), width);
+    rps_words_cut(cut, sizeof(cut), title(command, sizeof(command), run, width), width);
     if (rps_report_is_part(report))
         say(words, "%s of %s", length, cut);
     else

@@ -545,8 +545,8 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
     return block;
 }
 
-/* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)"; in which
- * function it waited most. */
+/* "in solve (three.c:40)", and where samples are fewer than expected "(120 of 400 samples)", or "only 12
+ * of 40 samples" where these tell no function; in which function it waited most. */
 static const char *code_text(char *ret, size_t size, const struct rps_phase_output *output, int l)
 {
     const struct rps_share_group *group = &output->shares->group[l];
@@ -556,9 +556,10 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
     char text[320];
 
     if (rps_samples_are_short(group->samples, expected))
-        snprintf(ret + used, size - used, "%s(%" PRIu64 " of %s%.0f samples)", used ? " " : "",
-                 group->samples,
-                 rps_samples_at_most(&output->shares->sampling, 0) ? "at most " : "", expected);
+        snprintf(ret + used, size - used, "%s%" PRIu64 " of %s%.0f samples%s",
+                 used ? " (" : "only ", group->samples,
+                 rps_samples_at_most(&output->shares->sampling, 0, 0) ? "at most " : "", expected,
+                 used ? ")" : "");
     used = strlen(ret);
     if (group->waited_s > WAITS_TOLD * output->profile->label[l].seconds &&
         rps_share_waits_text(text, sizeof(text), group, 1)[0])

@@ -41,9 +41,9 @@ void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sam
 
     rps_put_int(block, (int64_t)group->samples, 1);
     if (isfinite(expected) &&
-        (rps_samples_at_most(sampling, 0) || rps_samples_are_short(group->samples, expected)))
+        (rps_samples_at_most(sampling, 0, 0) || rps_samples_are_short(group->samples, expected)))
         rps_put_words(block, "%" PRIu64 " of %s%.0f", group->samples,
-                      rps_samples_at_most(sampling, 0) ? "at most " : "", expected);
+                      rps_samples_at_most(sampling, 0, 0) ? "at most " : "", expected);
     rps_put_number(block, expected);
     put_top(rps_put_block(block, columns, sizeof(columns) / sizeof(columns[0])), group);
 }

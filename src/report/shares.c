@@ -4,6 +4,9 @@
 
 #include "parts.h"
 #include "rpistat/share_block.h"
+#include "rpistat/text.h"
+
+#define NAME_SIZE 128
 
 #define TOLD       3   /* functions of the run in a sentence, */
 #define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */
@@ -81,7 +84,7 @@ void rps_report_shares(struct rps_report *report)
     const char *event = report->shares.sampling.event;
     struct rps_document *document = report->document;
     struct rps_block *top;
-    char *text = NULL, name[128];
+    char *text = NULL, name[NAME_SIZE];
     int is_whole = is_all(report);
 
     if (report->shares.group_count == 0)
@@ -123,6 +126,7 @@ void rps_report_shares(struct rps_report *report)
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)
 {
     const struct rps_share_group *group = report->shares.group;
+    char name[NAME_SIZE];
     size_t used = 0;
 
     ret[0] = '\0';
@@ -131,8 +135,9 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
     for (int t = 0; t < group->count && t < TOLD && isfinite(group->top[t].share) &&
                     (t == 0 || group->top[t].share >= TOLD_LEAST);
          t++)
-        used += (size_t)snprintf(ret + used, size - used, "%s%.100s %.0f %%",
-                                 t > 0 ? ", " : "Its time on a CPU: ", group->top[t].name.name,
+        used += (size_t)snprintf(ret + used, size - used, "%s%s %.0f %%",
+                                 t > 0 ? ", " : "Its time on a CPU: ",
+                                 rps_text_function(name, sizeof(name), group->top[t].name.name),
                                  100 * group->top[t].share);
     if (used > 0)
         snprintf(ret + used, size - used, " (%" PRIu64 " samples)", group->samples);
@@ -142,6 +147,7 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
 char *rps_report_shares_of_label(const struct rps_report *report, int label, char *ret, size_t size)
 {
     const struct rps_share_group *group = report->label_shares.group + label;
+    char name[NAME_SIZE];
     double share = 0;
     size_t used = 0;
 
@@ -153,8 +159,8 @@ char *rps_report_shares_of_label(const struct rps_report *report, int label, cha
         if (!isfinite(group->top[t].share))
             break;
         share += group->top[t].share;
-        used += (size_t)snprintf(ret + used, size - used, "%s%.100s", t > 0 ? ", " : "",
-                                 group->top[t].name.name);
+        used += (size_t)snprintf(ret + used, size - used, "%s%s", t > 0 ? ", " : "",
+                                 rps_text_function(name, sizeof(name), group->top[t].name.name));
     }
     if (share < MOST_LEAST)
         ret[0] = '\0';

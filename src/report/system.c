@@ -91,6 +91,8 @@ static void say_seconds(struct sentences *to, double seconds)
 /* What it was asleep in, the most first. */
 static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
 {
+    const char *asleep =
+        time->asleep_s > time->elapsed_s ? "Asleep, all threads added up: " : "Asleep: ";
     double all_s = 0;
     int order[RPS_SLEEPS], count = 0;
 
@@ -108,13 +110,13 @@ static void say_sleeps(struct sentences *to, const struct rps_system_time *time)
     for (int i = 0; i < count; i++) {
         if (i == 0)
             next(to);
-        say(to, i > 0 ? ", " : "Asleep: ");
+        say(to, "%s", i > 0 ? ", " : asleep);
         say_seconds(to, time->asleep_in_s[order[i]]);
         say(to, " in %s", rps_sleep_words[order[i]]);
     }
     if (!isfinite(all_s)) {
         next(to);
-        say(to, "Asleep: ");
+        say(to, "%s", asleep);
         say_seconds(to, time->asleep_s);
         say(to, "; in what could not be read");
     }

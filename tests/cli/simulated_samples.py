@@ -138,6 +138,10 @@ def check_missing():
         labels = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"]
         assert (1200, 2000) in [(label["samples"], label["expected_samples"]) for label in labels], labels
     with Folder() as folder:
+        folder.write("code.sim", script.replace("1s 8s", "1s 12s"))
+        expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1"), 0)
+        assert ", only 18 of 30 samples\n" in expect(folder.call("phases"), 0).stdout
+    with Folder() as folder:
         folder.write("code.sim", script.replace("lose-samples 1s 8s\n", ""))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1", "--duration", "19s"), 0)
         text = expect(folder.call("code"), 0).stdout

@@ -90,12 +90,12 @@ def test_threads():
     record("locked.data", LOCKED)
     text = words(report("locked.data"))
     assert ("Its threads wanted a CPU for 4.0 s: they had one for 4.0 s (100 %) and waited 0.0 s. "
-            "Asleep: 32.0 s in locks. The hypervisor took 5 % of the CPUs. " in text), text
+            "Asleep, all threads added up: 32.0 s in locks. The hypervisor took 5 % of the CPUs. " in text), text
     near(system("locked.data"), threads_s=36, asleep_s=32, in_lock_s=32, stolen=0.05, m_wait=3)
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
     assert ("Its threads wanted a CPU for 30.0 s: they had one for 7.5 s (25 %) and waited 22.5 s. "
-            "Asleep: 60.0 s in block I/O, 15.0 s " in text), text
+            "Asleep, all threads added up: 60.0 s in block I/O, 15.0 s " in text), text
 
 
 def test_unseen():
@@ -129,7 +129,7 @@ def test_hidden():
     """report: of threads whose sleep is another user's how long, and that it is not told in what"""
     record("hidden.data", "default threads=4\nphase work 2s wait=50%\nsleep 2s\n")
     text = words(report("hidden.data"))
-    assert "and waited 4.0 s. Asleep: 8.0 s; in what could not be read. " in text, text
+    assert "and waited 4.0 s. Asleep, all threads added up: 8.0 s; in what could not be read. " in text, text
     assert system("hidden.data")["in_lock_s"] is None
 
 

@@ -112,6 +112,52 @@ static void test_print(void **state)
     }
 }
 
+static void test_function(void **state)
+{
+    static const struct {
+        const char *name, *text;
+    } known[] = {
+        {"main", "main"},
+        {"app::Grid<double>::relax(double)", "app::Grid<double>::relax(double)"},
+        {"void app::Parser::parse_a_long_line(std::istream&, bool)",
+         "app::Parser::parse_a_long_line"},
+        {"std::vector<int, std::allocator<int> >::push_back(int const&)",
+         "std::vector<>::push_back"},
+        {"__gnu_cxx::__normal_iterator<int*> std::__unguarded_partition<__gnu_cxx::Iterator<int*>, "
+         "Less>(__gnu_cxx::Iterator<int*>)",
+         "std::__unguarded_partition<>"},
+        {"std::ostream& operator<< <char, std::char_traits<char> >(std::ostream&, char)",
+         "operator<< <char, std::char_traits<char> >"},
+        {"bool some_namespace::Point::operator()(some_namespace::Point const&) const",
+         "some_namespace::Point::operator()"},
+        {"run(int)::{lambda(int, int)#1}::operator()(int, unsigned int) const",
+         "run(int)::{lambda(int, int)#1}::operator()"},
+        {"(anonymous namespace)::handle_the_request(http::request const&)",
+         "(anonymous namespace)::handle_the_request"},
+        {"core::slice::cmp::<impl core::cmp::PartialEq<[U]> for [T]>::eq",
+         "core::slice::cmp::<impl core::cmp::PartialEq<> for [T]>::eq"},
+        {"<core::iter::Map<std::vec::IntoIter<u64>, fn(u64) -> u64> as Iterator>::fold",
+         "<core::iter::Map<> as Iterator>::fold"},
+        {"java.lang.Object java.util.HashMap.merge(java.lang.Object, java.lang.Object)",
+         "java.util.HashMap.merge"},
+        {"JS:*matrixMultiply /home/someone/project/src/matrix.js:4:24",
+         "JS:*matrixMultiply /home/someone/project/src/matrix.js:4:24"},
+        {"example.com/project/server.(*Connection).readRequestAndBody",
+         "example.com/project/server.(*Connection).readRequestAndBody"},
+        {"an_operator_of_many_words<with<no>end, and_nothing_else_behind_it",
+         "an_operator_of_many_words<>"},
+    };
+    char text[128];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        assert_string_equal(rps_text_function(text, sizeof(text), known[i].name), known[i].text);
+    assert_string_equal(rps_text_function(text, 12, "std::vector<int>::push_back"), "std::vec...");
+    assert_string_equal(rps_text_function(text, 8, "abc\xe2\x82\xac\xe2\x82\xac"), "abc...");
+    assert_string_equal(rps_text_function(text, 10, "abc\xe2\x82\xac\xe2\x82\xac"),
+                        "abc\xe2\x82\xac\xe2\x82\xac");
+}
+
 static void test_cut_at_whole_characters(void **state)
 {
     char text[8];
@@ -321,12 +367,13 @@ static void test_file_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_utf8),    cmocka_unit_test(test_printable),
-        cmocka_unit_test(test_print),   cmocka_unit_test(test_cut_at_whole_characters),
-        cmocka_unit_test(test_command), cmocka_unit_test(test_duration),
-        cmocka_unit_test(test_clock),   cmocka_unit_test(test_size),
-        cmocka_unit_test(test_utc),     cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_number),  cmocka_unit_test(test_file_name),
+        cmocka_unit_test(test_utf8),      cmocka_unit_test(test_printable),
+        cmocka_unit_test(test_print),     cmocka_unit_test(test_cut_at_whole_characters),
+        cmocka_unit_test(test_command),   cmocka_unit_test(test_function),
+        cmocka_unit_test(test_duration),  cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_size),      cmocka_unit_test(test_utc),
+        cmocka_unit_test(test_numbers),   cmocka_unit_test(test_number),
+        cmocka_unit_test(test_file_name),
     };
 
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

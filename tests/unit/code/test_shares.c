@@ -116,6 +116,20 @@ static void functions(void **state)
     assert_int_equal(find(&shares, "work")->how, RPS_LOCATION_DEBUG);
 }
 
+/* What a process made is one function as long as nobody names it. */
+static void made_code(void **state)
+{
+    struct rps_shares shares;
+
+    (void)state;
+    modules[2].kind = RPS_MODULE_JIT;
+    shares = rps_shares_find(arena, &code, samples, RPS_SHARES_FUNCTION);
+    modules[2].kind = RPS_MODULE_FILE;
+    assert_int_equal(shares.count, 7);
+    has(&shares, "[JIT code]", 32 + 64, 32 + 64);
+    assert_string_equal(find(&shares, "[JIT code]")->module, "/lib/libx.so");
+}
+
 static void lines_and_modules(void **state)
 {
     struct rps_shares shares;
@@ -540,6 +554,7 @@ int main(void)
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_not_sampled),
         cmocka_unit_test(functions),
+        cmocka_unit_test(made_code),
         cmocka_unit_test(lines_and_modules),
         cmocka_unit_test(processes_and_threads),
         cmocka_unit_test(innermost_functions),

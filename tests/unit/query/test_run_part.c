@@ -124,9 +124,11 @@ static void samples_that_are_missing(void **state)
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 1),
                         "2 samples of at most 250 in 2.500 s of CPU time: the kernel's part of it "
                         "may not be sampled here.");
-    assert_true(rps_samples_at_most(&sampling, 1));
-    sampling.user_ns = 300; /* Linux told of the whole run alone */
-    sampling.kernel_ns = 100;
+    assert_true(rps_samples_at_most(&sampling, 2.5, 1));
+    sampling.user_ns = 1800000000; /* Linux told of the whole run alone */
+    sampling.kernel_ns = 600000000;
+    assert_false(rps_samples_at_most(&sampling, 2.5, 1));
+    assert_true(rps_samples_at_most(&sampling, 3, 1)); /* most of it was not waited for */
     assert_string_equal(rps_samples_short_text(text, sizeof(text), &sampling, 2, 2.5, 0),
                         "2 samples of at most 250 in 2.500 s of CPU time: the kernel's part of it "
                         "may not be sampled here.");

@@ -349,7 +349,8 @@ static void test_not_counted(void **state)
                        "periods it kept are good\n");
     assert_holds(text, "\nRemarks\n");
     assert_holds(text, "\n  Not counted: DC misses: this processor has no such event.\n");
-    assert_holds(text, "\n  Not counted: Branches: the run ended before its turn came.\n");
+    assert_holds(text, "\n  Not counted: Branches, Mispredicted BR: the run ended before its turn "
+                       "came.\n");
     assert_holds(text, "\n  Not counted: Main TLB misses: it was on a counter, which could not be "
                        "read.\n");
     assert_holds(text, "\n  Counted without the kernel (:u): Instructions.");
@@ -612,6 +613,8 @@ static void test_software(void **state)
     strcpy(fixture.plan->clock.role, "cycles");
     strcpy(fixture.plan->clock.unit, "ns");
     fixture.plan->set[0].event[4].state = RPS_EVENT_NOT_PERMITTED;
+    fixture.run.user_ns = 150000000; /* of 200 ms that were counted */
+    fixture.run.system_ns = 20000000;
     fixture_write(&fixture);
     for (int i = 0; i < 4; i++)
         fixture_period(&fixture, 50000000, count);
@@ -632,6 +635,32 @@ static void test_software(void **state)
     assert_holds(text, "\n  CPU migrations:     not known\n");
     assert_holds(text, "Not counted: CPU migrations: this user may not count it.");
     assert_null(strstr(text, "Slower"));
+    assert_holds(text,
+                 "\n  CPU time waited for:      0.150 s in its own code, 0.020 s in the kernel\n");
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* Where a command has no room in the first line its folders go first. */
+static void test_long_command(void **state)
+{
+    uint64_t count[RPS_SLOT_MAX] = {50000000, 200};
+    char *argv[] = {(char[]){"/usr/bin/python3"}, (char[]){"-u"},
+                    (char[]){"/home/someone/project/tools/phases.py"}, (char[]){"a/b"}, NULL};
+    struct fixture fixture;
+    char *text;
+
+    (void)state;
+    fixture_begin(&fixture, "software");
+    rps_plan_keep_default(fixture.plan);
+    assert_int_equal(rps_run_set_command(&fixture.run, 4, argv), 0);
+    strcpy(fixture.run.target, "command");
+    fixture_write(&fixture);
+    fixture_period(&fixture, 50000000, count);
+    fixture_read(&fixture);
+    text = document_text(&fixture);
+    assert_holds(text, "python3 -u phases.py a/b ran for ");
+    assert_holds(text, "/usr/bin/python3 -u /home/someone/project/tools/phases.py a/b\n");
     free(text);
     fixture_end(&fixture);
 }
@@ -762,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_reading_failed),
         cmocka_unit_test(test_no_counts),
         cmocka_unit_test(test_software),
+        cmocka_unit_test(test_long_command),
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_part_and_explain),
         cmocka_unit_test(test_hostile_text),
