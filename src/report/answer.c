@@ -112,7 +112,7 @@ static void say_cpu(struct words *words, const struct rps_report *report)
 static void say_end(struct words *words, const struct rps_run *run)
 {
     if (run->state == RPS_RUN_INTERRUPTED)
-        say(words, "; the recorder was stopped");
+        say(words, "; interrupted%s%s", run->end_reason[0] ? ": " : "", run->end_reason);
     else if (run->exit_signal > 0)
         say(words, ", ended by signal %d (%s)", run->exit_signal, strsignal(run->exit_signal));
     else if (run->exit_status >= 0)
