@@ -25,7 +25,7 @@
  * so often at most. */
 #define READ_LONG(ns) ((ns) / 64)
 #define READ_FACTOR   4
-#define READ_AGAIN    2
+#define READ_AGAIN    1
 
 /* Percent of the period that a switch may take, in which nothing is counted; and a reading where
  * there is one set, which goes on counting. */
