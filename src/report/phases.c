@@ -556,9 +556,10 @@ static const char *code_text(char *ret, size_t size, const struct rps_phase_outp
     char text[320];
 
     if (rps_samples_are_short(group->samples, expected))
-        snprintf(ret + used, size - used, "%s(%" PRIu64 " of %s%.0f samples)", used ? " " : "",
+        snprintf(ret + used, size - used, "%s%" PRIu64 " of %s%.0f samples%s", used ? " (" : "",
                  group->samples,
-                 rps_samples_at_most(&output->shares->sampling, 0) ? "at most " : "", expected);
+                 rps_samples_at_most(&output->shares->sampling, 0) ? "at most " : "", expected,
+                 used ? ")" : "");
     used = strlen(ret);
     if (group->waited_s > WAITS_TOLD * output->profile->label[l].seconds &&
         rps_share_waits_text(text, sizeof(text), group, 1)[0])
