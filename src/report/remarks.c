@@ -64,15 +64,12 @@ const char *rps_report_reason(const struct rps_report *report, const struct rps_
     return "it was on a counter, which could not be read";
 }
 
-static void remark_not_counted(struct rps_report *report, const struct rps_report_item *item)
+/* Why an item of the report has no count; "": it has one, or is no event. */
+static const char *reason_of(const struct rps_report *report, size_t i)
 {
-    const char *reason = rps_report_reason(report, item->event, item->set, item->slot);
-    size_t length = strlen(reason);
+    const struct rps_report_item *item = &report->item[i];
 
-    if (length == 0)
-        return;
-    length -= reason[length - 1] == '.';
-    remark(report, "Not counted: %s: %.*s.", item->label, (int)length, reason);
+    return item->event ? rps_report_reason(report, item->event, item->set, item->slot) : "";
 }
 
 struct name_list {
@@ -87,6 +84,26 @@ static void add_name(struct name_list *list, const char *name)
 
     snprintf(list->text + used, sizeof(list->text) - used, "%s%s", list->count ? ", " : "", name);
     list->count++;
+}
+
+/* Items of one reason in one remark. */
+static void remark_not_counted(struct rps_report *report)
+{
+    for (size_t i = 1; i < report->item_count; i++) {
+        const char *reason = reason_of(report, i);
+        struct name_list list = {"", 0, 0};
+        size_t length = strlen(reason), before = 1;
+
+        while (before < i && strcmp(reason_of(report, before), reason) != 0)
+            before++;
+        if (length == 0 || before < i)
+            continue;
+        for (size_t k = i; k < report->item_count; k++)
+            if (strcmp(reason_of(report, k), reason) == 0)
+                add_name(&list, report->item[k].label);
+        length -= reason[length - 1] == '.';
+        remark(report, "Not counted: %s: %.*s.", list.text, (int)length, reason);
+    }
 }
 
 /* The clock event is the first. */
@@ -343,9 +360,7 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     char number[RPS_REPORT_NUMBER_SIZE];
 
     report->tell = tell;
-    for (size_t i = 1; i < report->item_count; i++)
-        if (report->item[i].event)
-            remark_not_counted(report, &report->item[i]);
+    remark_not_counted(report);
     remark_user_only(report);
     remark_clock(report);
     remark_coverage(report);
