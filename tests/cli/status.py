@@ -157,7 +157,9 @@ def test_several():
 
 def test_attached():
     """a recording of a process that was running ends, and the process goes on"""
-    cat = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    words = "a name that is longer than the report's first line has room for"
+    cat = subprocess.Popen(["cat", "-", words], cwd=FOLDER.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
     record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", "p.data", "-p", str(cat.pid)]
     recorder = subprocess.Popen([RPISTAT, *record], cwd=FOLDER.path, stdin=subprocess.DEVNULL,
                                 env=environment(), stderr=subprocess.PIPE)
@@ -168,9 +170,11 @@ def test_attached():
                 raise tap.Skip("cannot record a running process here: %s" % recorder.stderr.read())
             assert time.monotonic() < deadline
         answer = expect(FOLDER.call("stop", "-i", "p.data", "1"), 0)
-        assert answer.stdout.startswith("Stopped run 1 (cat (process %d)) of " % cat.pid), answer.stdout
+        assert answer.stdout.startswith("Stopped run 1 (cat - '%s' (process %d)) of " % (words.replace("'", "'\\''"), cat.pid)), answer
         assert recorder.wait(TIMEOUT) == 0 and cat.poll() is None
         assert state_of("p.data")[::2] == ("complete", "stopped by SIGTERM")
+        report = expect(FOLDER.call("report", "-i", "p.data"), 0).stdout
+        assert re.match(r"cat - .*\.\.\. \(process %d\), recorded for " % cat.pid, report), report
     finally:
         for process in (recorder, cat):
             process.kill()
