@@ -66,6 +66,7 @@ struct rps_picture_words {
  * threads how many there are on average (system_panels.c). */
 #define RPS_PICTURE_AREAS_LINES 29
 #define RPS_PICTURE_AREAS_NAME  256
+#define RPS_PICTURE_AREAS_OTHER 7 /* colour of all that has no line of its own */
 
 struct rps_picture_areas {
     int line_count;                                             /* 0: no panel */
@@ -83,7 +84,7 @@ struct rps_picture_areas {
 
 /* A panel of system signals, as resident memory or power: system_panels.c. Arrays are the picture's
  * arena's. */
-#define RPS_PICTURE_GAUGES      4
+#define RPS_PICTURE_GAUGES      7
 #define RPS_PICTURE_GAUGE_LINES 2
 
 struct rps_picture_gauge {

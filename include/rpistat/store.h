@@ -214,9 +214,9 @@ int rps_reader_find_group(struct rps_reader *reader, const char *text, int64_t *
 int rps_reader_runs(struct rps_reader *reader, int64_t **ret_run_id, size_t *ret_count,
                     struct rps_error *err);
 
-/* From now on runs in state `recording` are read as interrupted also where is_dead(run) says so: 45 s
- * before their heartbeats would. Once, before the first store is opened. */
-void rps_store_ask_recorders(int (*is_dead)(const struct rps_run *run));
+/* From now on the recorder of a run in state `recording` is dead also where is_dead says so: up to 45 s
+ * before its heartbeats would. Once, before the first store is opened. */
+void rps_store_ask_recorders(int (*is_dead)(const char *uuid));
 
 /* Metadata of a run; free with rps_run_free. A run in state `recording` whose recorder is dead
  * (schema/README.md, heartbeat) is returned as interrupted. elapsed_ns is that of the last period

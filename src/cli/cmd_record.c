@@ -23,6 +23,7 @@
 #include "rpistat/host.h"
 #include "rpistat/parse.h"
 #include "rpistat/report.h"
+#include "rpistat/text.h"
 
 /* With --keep fine rows go only when the run can be read in so many coarser ones. */
 #define KEEP_BLOCKS 240
@@ -85,6 +86,38 @@ static int has_runs(const struct rps_recording *r)
     return found;
 }
 
+/* The events of the plan that are not counted, by number; NULL behind the last. */
+static const struct rps_event *not_counted(const struct rps_plan *plan, size_t number)
+{
+    for (int n = 0; n < plan->set_count; n++)
+        for (int slot = 0; slot < plan->set[n].event_count; slot++)
+            if (plan->set[n].event[slot].state != RPS_EVENT_MEASURED && number-- == 0)
+                return &plan->set[n].event[slot];
+    return NULL;
+}
+
+/* Each reason once, with all events that have it. */
+static void tell_not_counted(const struct rps_plan *plan)
+{
+    const struct rps_event *event, *other;
+
+    for (size_t i = 0; (event = not_counted(plan, i)) != NULL; i++) {
+        char labels[1024] = "";
+        size_t count = 0, before = 0;
+
+        while (before < i && strcmp(not_counted(plan, before)->reason, event->reason) != 0)
+            before++;
+        for (size_t k = i; before == i && (other = not_counted(plan, k)) != NULL; k++)
+            if (strcmp(other->reason, event->reason) == 0) {
+                rps_text_list(labels, sizeof(labels), other->label);
+                count++;
+            }
+        if (count > 0)
+            rps_output_say("%s %s not counted: %s", labels, count > 1 ? "are" : "is",
+                           event->reason);
+    }
+}
+
 /* What the user should know before the run; only on a terminal, it is in the report anyway. What
  * this machine cannot do is said once a store, what the user asked for and does not get each time.
  */
@@ -103,14 +136,8 @@ static void show_fitting(const struct rps_recording *r)
         if (is_first || strcmp(line, RPS_RUN_NO_COUNTS) == 0)
             rps_output_message(line);
     }
-    for (int n = 0; (is_first || asked) && n < r->plan->set_count; n++) {
-        for (int slot = 0; slot < r->plan->set[n].event_count; slot++) {
-            const struct rps_event *event = &r->plan->set[n].event[slot];
-
-            if (event->state != RPS_EVENT_MEASURED)
-                rps_output_say("%s is not counted: %s", event->label, event->reason);
-        }
-    }
+    if (is_first || asked)
+        tell_not_counted(r->plan);
 }
 
 /* `rpistat stat ./x` records stat(1), which somebody who knows another tool may not mean. */

@@ -1,5 +1,6 @@
 /* `rpistat status`: what is being recorded on this machine, a line a recorder. */
 #include <math.h>
+#include <stdio.h>
 
 #include "cli.h"
 #include "format.h"
@@ -19,18 +20,18 @@ static const struct rps_column columns[] = {
     {"recorder_state", "STATE", .place = 5},
     {"store", "STORE", .place = 11},
     {.name = "reason"},
-    {"store_bytes", "SIZE", RPS_VALUE_BYTES, .place = 10},
+    {"store_bytes", "SIZE", RPS_VALUE_BYTES, .place = 10, .drop = 4},
     {"run", "RUN", RPS_VALUE_INT, .place = 3},
     {.name = "uuid"},
-    {"label", "LABEL", .place = 4, .shown = RPS_SHOWN_IF_KNOWN, .width_max = 24, .drop = 4},
+    {"label", "LABEL", .place = 4, .shown = RPS_SHOWN_IF_KNOWN, .width_max = 24, .drop = 6},
     {"command", "COMMAND", .place = 12},
     {.name = "target"},
-    {"start", "SINCE", RPS_VALUE_TIME, .place = 6, .drop = 1},
-    {"elapsed_s", "ELAPSED", RPS_VALUE_DURATION, .place = 7, .drop = 3},
+    {"start", "SINCE", RPS_VALUE_TIME, .place = 6, .drop = 3},
+    {"elapsed_s", "ELAPSED", RPS_VALUE_DURATION, .place = 7, .drop = 5},
     {"period_s", .kind = RPS_VALUE_DURATION},
     {"periods", .kind = RPS_VALUE_INT},
-    {"periods_per_s", "PERIODS/S", RPS_VALUE_NUMBER, .place = 8, .drop = 2},
-    {"written_per_s", "WRITTEN/S", RPS_VALUE_NUMBER, .place = 9},
+    {"periods_per_s", "PERIODS/S", RPS_VALUE_NUMBER, .place = 8, .drop = 1},
+    {"written_per_s", "WRITTEN/S", RPS_VALUE_NUMBER, .place = 9, .drop = 2},
 };
 
 #define AT(member) RPS_AT(struct status_settings, member)
@@ -51,8 +52,9 @@ static double per_s(const struct rps_recorder *recorder, int64_t units)
 static const char *reason_of(const struct rps_recorder *recorder)
 {
     return recorder->state == RPS_RECORDER_UNKNOWN
-               ? "the registry that this user sees does not say what it records: it is another "
-                 "user's, of another PID namespace, as in a container, or of another version"
+               ? "the registry that this user sees does not say what is recorded: by another "
+                 "user, in another PID namespace, as in a container, with another runtime "
+                 "directory, or by another version"
                : NULL;
 }
 
@@ -86,6 +88,27 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
         rps_put_words(block, "%s", rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
 }
 
+/* One sentence for all of which one is to be said. */
+static void put_reason(struct rps_block *block, const struct rps_recorders *recorders)
+{
+    char pids[1024] = "", pid[24];
+    const char *reason = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < recorders->count; i++) {
+        const struct rps_recorder *one = &recorders->recorder[i];
+
+        if (!reason_of(one))
+            continue;
+        reason = reason_of(one);
+        snprintf(pid, sizeof(pid), "%ld", (long)one->pid);
+        rps_text_list(pids, sizeof(pids), pid);
+        count++;
+    }
+    if (reason)
+        rps_block_line(block, "Process%s %s: %s.", count > 1 ? "es" : "", pids, reason);
+}
+
 static int run(struct rps_cli *cli)
 {
     const struct status_settings *settings = cli->settings;
@@ -97,12 +120,7 @@ static int run(struct rps_cli *cli)
 
     for (size_t i = 0; i < recorders.count && result == 0; i++)
         put_recorder(block, &recorders.recorder[i]);
-    for (size_t i = 0; i < recorders.count; i++) {
-        const struct rps_recorder *one = &recorders.recorder[i];
-
-        if (reason_of(one))
-            rps_block_line(block, "Process %ld: %s.", (long)one->pid, reason_of(one));
-    }
+    put_reason(block, &recorders);
     if (recorders.count == 0)
         rps_block_line(block, "Nothing is being recorded on this machine.");
     if (result == 0)

@@ -289,17 +289,17 @@ static int has_dead(DIR *folder, const char *uuid)
     return found;
 }
 
-int rps_registry_is_dead(const struct rps_run *run)
+int rps_registry_is_dead(const char *uuid)
 {
     char path[FOLDER_SIZE];
     int found = 0;
 
-    for (int number = 0; number < FOLDERS && !found && run->uuid[0]; number++) {
+    for (int number = 0; number < FOLDERS && !found && uuid[0]; number++) {
         DIR *folder;
 
         set_folder(path, number, geteuid());
         folder = opendir(path);
-        found = folder && has_dead(folder, run->uuid);
+        found = folder && has_dead(folder, uuid);
         if (folder)
             closedir(folder);
     }

@@ -53,8 +53,8 @@ void rps_registry_close(struct rps_registry *registry);
  */
 int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid);
 
-/* 1 when the run's recorder, of this user, is dead: its file is there, nobody holds the lock, and
- * there is no process of its number. */
-int rps_registry_is_dead(const struct rps_run *run);
+/* 1 when the recorder of the run of that uuid, of this user, is dead: its file is there, nobody holds
+ * the lock, and there is no process of its number. */
+int rps_registry_is_dead(const char *uuid);
 
 #endif

@@ -201,13 +201,25 @@ void rps_watch_view_state(const struct rps_watch_view *view, struct rps_status_t
         add_phase(view, line);
 }
 
-static void add_rate(const struct rps_run_system *system, enum rps_tree_slot slot, const char *name,
-                     const char *unit, struct rps_status_text *line)
+static void add_rate(const struct rps_run_system *system, enum rps_system_source source, int slot,
+                     const char *name, const char *unit, struct rps_status_text *line)
 {
-    double mib = rps_run_system_mean(system, RPS_SYSTEM_TREE, slot) / KIB_PER_MIB;
+    double mib = rps_run_system_mean(system, source, slot) / KIB_PER_MIB;
 
     if (mib >= MIB_LEAST)
         rps_status_text_add(line, mib < 1000 ? "%s %.3g %s" : "%s %.0f %s", name, mib, unit);
+}
+
+/* Of whole CPUs. */
+static void add_machine(const struct rps_run_system *system, struct rps_status_text *line)
+{
+    double waiting = rps_run_system_mean(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
+
+    if (isfinite(waiting))
+        rps_status_text_add(line, "waiting for a CPU %.1f threads", waiting);
+    add_rate(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_AVAILABLE, "available", "MiB", line);
+    add_rate(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_DISK_READ, "read", "MiB/s", line);
+    add_rate(system, RPS_SYSTEM_MACHINE, RPS_MACHINE_DISK_WRITTEN, "written", "MiB/s", line);
 }
 
 void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_text *line)
@@ -225,8 +237,11 @@ void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_
             rps_status_text_add(line, "%s %.3g %s", rps_package_figures[f].label, value,
                                 rps_package_figures[f].unit);
     }
-    if (!(system->length_s[RPS_SYSTEM_TREE] > 0))
+    if (!(system->length_s[RPS_SYSTEM_TREE] > 0)) {
+        if (rps_run_is_of_machine(view->run.target))
+            add_machine(system, line);
         return;
+    }
     time = rps_run_system_time(system, view->operand[RPS_OPERAND_CPU_SECONDS]);
     all_s = fmax(time.threads_s, time.elapsed_s);
     if (time.elapsed_s > 0 &&
@@ -236,9 +251,9 @@ void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_
         rps_status_text_add(line, "waiting %.0f %%", 100 * time.wait_s / all_s);
         rps_status_text_add(line, "asleep %.0f %%", 100 * time.asleep_s / all_s);
     }
-    add_rate(system, RPS_TREE_RSS, "RSS", "MiB", line);
-    add_rate(system, RPS_TREE_READ, "read", "MiB/s", line);
-    add_rate(system, RPS_TREE_WRITTEN, "written", "MiB/s", line);
+    add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_RSS, "RSS", "MiB", line);
+    add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_READ, "read", "MiB/s", line);
+    add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_WRITTEN, "written", "MiB/s", line);
 }
 
 /* Why there is no figure. */

@@ -34,7 +34,7 @@ static const struct {
     const char *name;
     int colour; /* as rpistat/picture.h has them */
 } line_of[RPS_PICTURE_AREAS_LINES] = {
-    [LINE_OTHER] = {"other", 7},
+    [LINE_OTHER] = {"other", RPS_PICTURE_AREAS_OTHER},
     [LINE_WAITING] = {"waiting for a CPU", -2},
     [LINE_ASLEEP] = {"asleep", -1},
     [LINE_NOT_SAMPLED] = {"not sampled", 6},

@@ -1,6 +1,6 @@
 /*
  * The tracker. Frames, stacks and modules stay for good, and are few: code is finite, and what is
- * not is folded. Processes, threads and their maps go when they end.
+ * not is folded, as tasks are. Processes, threads and their maps go when they end.
  */
 #include "tracker.h"
 
@@ -16,6 +16,11 @@
 
 #define PROGRAMS_MAX 10000 /* that are told apart; above, one without a name */
 #define CGROUPS_MAX  65536 /* likewise */
+
+/* Tasks that are told apart; above, those of one name and control group are one, the first of them,
+ * as long as these are no more than FOLDED_MAX. A machine that is recorded for weeks has millions. */
+#define TASKS_MAX  500000
+#define FOLDED_MAX 100000
 
 /* A thread that has ended is known for so long, and until its CPU time is: that comes behind its end,
  * and where the kernel has exchanged two threads' events much later. But not behind the ends of so
@@ -123,7 +128,7 @@ static void tell_task(struct rps_tracker *tracker, struct rps_thread *thread, in
 
 static void end_task(struct rps_tracker *tracker, struct rps_thread *thread, int64_t time_ns)
 {
-    if (thread->task >= 0)
+    if (thread->task >= 0 && thread->task < TASKS_MAX)
         tell_task(tracker, thread, time_ns - tracker->start_ns);
     thread->task = -1;
 }
@@ -422,18 +427,40 @@ static void place_process(struct rps_tracker *tracker, struct rps_process *proce
         process->cgroup = of->cgroup;
 }
 
-/* The task that ran. */
+/* The number of a thread's new task, and whether it is to be told; negative without memory. */
+static int64_t next_task(struct rps_tracker *tracker, const struct rps_thread *thread,
+                         int64_t cgroup, int *ret_is_new)
+{
+    char text[NAME_SIZE + 32];
+    int is_room = tracker->folded.count < FOLDED_MAX;
+    int64_t number;
+
+    *ret_is_new = 1;
+    if (tracker->task_count < TASKS_MAX)
+        return tracker->task_count++;
+    snprintf(text, sizeof(text), "%lld %s", is_room ? (long long)cgroup : -1,
+             is_room ? thread->name : "");
+    number = add_text(&tracker->folded, text, ret_is_new);
+    return number < 0 ? -1 : TASKS_MAX + number;
+}
+
+/* The task that ran; negative without memory. */
 static int64_t add_task(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_thread *thread = find_thread(tracker, sample->tid);
     struct rps_process *process = find_process(tracker, thread->pid);
+    int is_new = 0;
 
+    if (thread->task >= TASKS_MAX && thread->is_renamed)
+        thread->task = -1;
     if (thread->task < 0) {
-        thread->task = tracker->task_count++;
-        thread->start_ns = sample->time_ns - tracker->start_ns;
-        thread->is_renamed = 1;
-        process->task = thread->task;
         place_process(tracker, process);
+        thread->task = next_task(tracker, thread, process->cgroup, &is_new);
+        if (thread->task < 0)
+            return -1;
+        thread->start_ns = sample->time_ns - tracker->start_ns;
+        thread->is_renamed = is_new;
+        process->task = thread->task < TASKS_MAX ? thread->task : -1;
     }
     if (thread->is_renamed)
         tell_task(tracker, thread, -1);
@@ -453,17 +480,16 @@ static int take_stack(struct rps_tracker *tracker, const struct rps_sample *samp
 {
     const struct rps_process *process = add_process(tracker, sample);
     struct rps_tracker_chain chain = {.count = 0};
-    int64_t stack;
+    int64_t stack, task;
 
     if (!process || rps_tracker_find_chain(tracker, sample, &process->space, &chain) < 0)
         return -1;
     stack = rps_tracker_add_stacks(tracker, &chain);
-    if (stack < 0)
+    if (stack < 0 || (task = add_task(tracker, sample)) < 0)
         return -1;
     rps_tracker_count_end(tracker, &chain);
     tracker->samples++;
-    tracker->sink.count(tracker->sink.context, sample->time_ns, sample->cpu, stack,
-                        add_task(tracker, sample));
+    tracker->sink.count(tracker->sink.context, sample->time_ns, sample->cpu, stack, task);
     return 0;
 }
 
@@ -507,6 +533,7 @@ int rps_tracker_new(struct rps_tracker **ret, int64_t start_ns, const struct rps
     tracker->thread = RPS_INTERN_OF(struct rps_thread);
     tracker->program = RPS_INTERN_OF(struct rps_tracker_program);
     tracker->cgroup = RPS_INTERN_OF(struct rps_tracker_cgroup);
+    tracker->folded = RPS_INTERN_OF(struct rps_tracker_text);
     for (int i = 0; i < RPS_MODULE_KINDS; i++)
         tracker->only_module[i] = -1;
     *ret = tracker;
@@ -557,6 +584,7 @@ void rps_tracker_free(struct rps_tracker *tracker)
     rps_intern_free(&tracker->thread);
     free_texts(&tracker->program);
     free_texts(&tracker->cgroup);
+    free_texts(&tracker->folded);
     rps_simulated_free(&tracker->simulated);
     free(tracker);
 }

@@ -68,6 +68,7 @@ struct rps_tracker {
     struct rps_intern process, thread; /* tracker.c has them */
     struct rps_intern program;         /* struct rps_tracker_program */
     struct rps_intern cgroup;          /* struct rps_tracker_cgroup */
+    struct rps_intern folded;          /* struct rps_tracker_text: tasks that stand for several */
     const char *proc;                  /* where processes' control groups are read; NULL: nowhere */
     int64_t first_ended, last_ended;   /* numbers of threads, in order of their ends, */
     size_t ended_count;                /* of so many */

@@ -1,6 +1,7 @@
 /*
- * The panels of system signals: what threads did, stacked; resident memory, and of packages power,
- * memory traffic and frequency, with their lowest and highest. Threads that wait for timers or
+ * The panels of system signals: what threads did, stacked; resident memory, or where no threads were
+ * read what the machine waits for, has and moves, and of packages power, memory traffic and
+ * frequency, with their lowest and highest. Threads that wait for timers or
  * children are left out: hundreds that idle would hide all.
  */
 #include <math.h>
@@ -41,6 +42,22 @@ static const struct {
      "MiB",
      RPS_SYSTEM_TREE,
      {{"Resident", "rss", RPS_TREE_RSS, KIB_PER_MIB}}},
+    {"Waiting for a CPU (threads of the machine)",
+     "Waiting",
+     "threads",
+     RPS_SYSTEM_MACHINE,
+     {{"Waiting", "waiting", RPS_MACHINE_WAIT, 1}}},
+    {"Available memory (MiB)",
+     "Avail.",
+     "MiB",
+     RPS_SYSTEM_MACHINE,
+     {{"Available", "available", RPS_MACHINE_AVAILABLE, KIB_PER_MIB}}},
+    {"Disks (MiB/s)",
+     "Disks",
+     "MiB/s",
+     RPS_SYSTEM_MACHINE,
+     {{"read", "disk-read", RPS_MACHINE_DISK_READ, KIB_PER_MIB},
+      {"written", "disk-written", RPS_MACHINE_DISK_WRITTEN, KIB_PER_MIB}}},
     {"Power (W, sum over packages)",
      "Power",
      "W",
@@ -263,11 +280,12 @@ static int read_steps(struct steps *steps, const struct rps_plot_options *option
 int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_options *options,
                             struct rps_error *err)
 {
-    struct steps tree = {.picture = picture}, package = {.picture = picture};
+    struct steps tree = {.picture = picture}, machine = tree, package = tree;
 
     if (picture->named || picture->turn)
         return 0;
     if (read_steps(&tree, options, RPS_SYSTEM_TREE, err) < 0 ||
+        (tree.count == 0 && read_steps(&machine, options, RPS_SYSTEM_MACHINE, err) < 0) ||
         read_steps(&package, options, RPS_SYSTEM_PACKAGE, err) < 0)
         return RPS_FAILED;
     if (tree.count > 0) {
@@ -275,6 +293,7 @@ int rps_picture_read_system(struct rps_picture *picture, const struct rps_plot_o
         rps_picture_lay_out_areas(picture, &picture->threads);
     }
     fill_gauges(picture, &tree, RPS_SYSTEM_TREE);
+    fill_gauges(picture, &machine, RPS_SYSTEM_MACHINE);
     fill_gauges(picture, &package, RPS_SYSTEM_PACKAGE);
     return 0;
 }

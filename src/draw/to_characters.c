@@ -35,6 +35,7 @@
 #define NOTE_LEAST    3   /* ... of a mark's text */
 #define CODE_ROWS     2   /* letters, and their names, or one more */
 #define CODE_ROOM     24  /* columns of a name */
+#define OTHER_UNLESS  .1  /* of what was sampled, which one with a name has */
 #define GAUGE_MOVES   .02 /* of the most: less is one number */
 #define NUMBER_SIZE   24
 #define LINES_MOST    26
@@ -406,19 +407,23 @@ static void draw_finer(struct drawing *drawing, int row)
 }
 
 /* The line that has most of a step; of code, where it mostly waited for a CPU, what had most of the
- * time that it got. */
+ * time that it got. All others together are who had most only where none with a name had a tenth. */
 static int most_of(const struct rps_picture_areas *areas, size_t step, int is_code)
 {
     const double *share = &areas->share[step * RPS_PICTURE_AREAS_LINES];
-    int most = 0, before;
+    double sum = 0;
+    int most = 0, before = 0;
 
     for (int line = 1; line < areas->line_count; line++)
         most = share[line] > share[most] ? line : most;
-    if (!is_code || areas->colour[most] != -2)
+    if (!is_code || (areas->colour[most] != -2 && areas->colour[most] != RPS_PICTURE_AREAS_OTHER))
         return most;
-    before = 0;
-    for (int line = 1; line < most; line++)
+    for (int line = 0; line < most; line++) {
         before = share[line] > share[before] ? line : before;
+        sum += share[line];
+    }
+    if (areas->colour[most] == RPS_PICTURE_AREAS_OTHER)
+        return share[before] >= OTHER_UNLESS * (sum + share[most]) ? before : most;
     return share[before] > 0 ? before : most;
 }
 

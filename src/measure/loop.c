@@ -21,6 +21,12 @@
 #define STRETCH_PERIODS_FEW 3
 #define STRETCH_LARGE(ns)   ((ns) / 20)
 
+/* A reading that takes longer than this, and than READ_FACTOR times the one before, is made again,
+ * so often at most. */
+#define READ_LONG(ns) ((ns) / 64)
+#define READ_FACTOR   4
+#define READ_AGAIN    1
+
 /* Percent of the period that a switch may take, in which nothing is counted; and a reading where
  * there is one set, which goes on counting. */
 #define SWITCH_PERCENT  1
@@ -52,6 +58,7 @@ struct loop {
     int counting;
     int64_t boundary_ns; /* end of the last period, or of the run, event loop's time */
     int64_t read_ns;     /* when the counters were last read, event loop's time */
+    int64_t reading_ns;  /* what that took */
     int64_t pause_ns;    /* since when nothing is counted, event loop's time */
     const char *pause_reason;
     int64_t period_ns; /* as stretched */
@@ -279,6 +286,30 @@ static int read_all(struct loop *loop, struct rps_reading *reading, struct rps_e
     return 0;
 }
 
+/* Read all at one moment, *ret_ns: behind the reading where the set goes on counting, else before
+ * it. Who is kept waiting on a busy machine, between two CPUs or between them and the clock, reads
+ * again: a count of 100 ms in a period that looks 40 ms long is a rate that never was. */
+static int read_at_once(struct loop *loop, int64_t *ret_ns, struct rps_error *err)
+{
+    int64_t long_ns = loop->reading_ns * READ_FACTOR;
+
+    if (long_ns < READ_LONG(loop->period_ns))
+        long_ns = READ_LONG(loop->period_ns);
+    for (int again = 0; again <= READ_AGAIN; again++) {
+        int64_t before_ns = now(loop), after_ns;
+        int rc = read_all(loop, loop->reading, err);
+
+        if (rc < 0)
+            return rc;
+        after_ns = now(loop);
+        *ret_ns = loop->set_count == 1 ? after_ns : before_ns;
+        loop->reading_ns = after_ns - before_ns;
+        if (loop->reading_ns <= long_ns)
+            break;
+    }
+    return 0;
+}
+
 /* Put a value into a sorted row of `count`, which has room for it. */
 static void insert_sorted(int64_t *row, int count, int64_t value)
 {
@@ -379,11 +410,8 @@ static int switch_set(struct loop *loop, struct rps_error *err)
     rps_affinity_policy_woke(&loop->policy, before_ns - loop->grid_ns - loop->period_ns);
     if (!alone && (rc = pmu->disable(loop->o->pmu_self, loop->current, err)) < 0)
         return rc;
-    read_ns = now(loop);
-    if ((rc = read_all(loop, loop->reading, err)) < 0)
+    if ((rc = read_at_once(loop, &read_ns, err)) < 0)
         return rc;
-    if (alone)
-        read_ns = now(loop); /* a busy machine may have kept us waiting to read for long */
     if ((lost = is_lost(loop))) {
         lose(loop, read_ns);
         next = loop->current;
@@ -405,10 +433,11 @@ static int switch_set(struct loop *loop, struct rps_error *err)
 /* Nothing is switched on any more: the last, shorter period. */
 static int finish(struct loop *loop, struct rps_error *err)
 {
-    int64_t end_ns = now(loop);
+    int64_t end_ns;
     int rc;
 
     stop_samples(loop);
+    end_ns = now(loop);
     if ((rc = loop->o->pmu->stop(loop->o->pmu_self, loop->current, err)) < 0 ||
         (rc = read_all(loop, loop->reading, err)) < 0)
         return rc;

@@ -73,8 +73,8 @@ int rps_perf_try_event(void *self, struct rps_event *event, struct rps_error *er
     } else if (user_only && happens_in_kernel(event)) {
         event->state = RPS_EVENT_NOT_PERMITTED;
         snprintf(event->reason, sizeof(event->reason),
-                 "it happens in the kernel, which may not be counted (kernel.perf_event_paranoid "
-                 "is %d): run as root, give rpistat CAP_PERFMON, or set 'sysctl "
+                 "what happens in the kernel may not be counted (kernel.perf_event_paranoid is "
+                 "%d): run as root, give rpistat CAP_PERFMON, or set 'sysctl "
                  "kernel.perf_event_paranoid=1'",
                  rps_perf_paranoid());
     } else if (user_only && !counts_anyway(event)) {

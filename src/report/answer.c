@@ -64,7 +64,7 @@ static const char *title(char *ret, size_t size, const struct rps_run *run, int 
 
     if (run->argc == 0)
         return run->target;
-    rps_run_title(ret, size, run);
+    rps_text_command(ret, size, run->argc, run->argv);
     if (strcmp(run->target, "command") == 0 && rps_text_width(ret) > width) {
         for (i = 0; i < run->argc && i < ARGUMENTS; i++)
             argument[i] = run->argv[i] + (strchr("./", run->argv[i][0])
@@ -83,13 +83,17 @@ static void say_what(struct words *words, const struct rps_report *report, int w
     char command[4096], cut[COMMAND_MOST * 4 + 1], length[RPS_TEXT_NUMBER_SIZE];
     int has_ended = run->exit_status >= 0 || run->exit_signal > 0;
     int is_whole = !rps_report_is_part(report) && run->elapsed_ns >= 0;
+    int is_process = run->argc > 0 && strncmp(run->target, "process ", 8) == 0;
 
     rps_text_duration(length, sizeof(length), is_whole ? run->elapsed_ns : report->tally.length_ns);
     rps_words_cut(cut, sizeof(cut), title(command, sizeof(command), run, width), width);
     if (rps_report_is_part(report))
-        say(words, "%s of %s", length, cut);
-    else
-        say(words, "%s%s for %s%s", cut, has_ended ? " ran" : ", recorded", length,
+        say(words, "%s of ", length);
+    say(words, "%s", cut);
+    if (is_process) /* not to be cut away with its command */
+        say(words, " (%s)", run->target);
+    if (!rps_report_is_part(report))
+        say(words, "%s for %s%s", has_ended ? " ran" : ", recorded", length,
             run->state == RPS_RUN_RECORDING ? " so far" : "");
     if (report->options->region)
         say(words, ", inside region %s", report->options->region);
@@ -122,7 +126,7 @@ static void say_cpu(struct words *words, const struct rps_report *report)
 static void say_end(struct words *words, const struct rps_run *run)
 {
     if (run->state == RPS_RUN_INTERRUPTED)
-        say(words, "; the recorder was stopped");
+        say(words, "; interrupted%s%s", run->end_reason[0] ? ": " : "", run->end_reason);
     else if (run->exit_signal > 0)
         say(words, ", ended by signal %d (%s)", run->exit_signal, strsignal(run->exit_signal));
     else if (run->exit_status >= 0)

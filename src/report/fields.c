@@ -141,8 +141,7 @@ static void put_state(struct rps_report *report)
     if (run->state == RPS_RUN_RECORDING)
         field(report, "State:", "recording: the figures are those so far");
     else if (run->state == RPS_RUN_INTERRUPTED)
-        field(report,
-              "State:", "interrupted: the recorder was stopped; the periods it kept are good");
+        field(report, "State:", "interrupted: the periods that were kept are good");
     field(report, "Recording ended:", "%s", run->end_reason);
     if (run->exit_signal > 0)
         field(report, "Ended by signal:", "%d (%s)", run->exit_signal, strsignal(run->exit_signal));

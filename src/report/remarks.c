@@ -78,6 +78,7 @@ static void add_name(struct name_list *list, const char *name)
     list->count++;
 }
 
+/* Why an item of the report has no count; "": it has one, or is no event. */
 static const char *reason_of(const struct rps_report *report, size_t i)
 {
     const struct rps_report_item *item = &report->item[i];

@@ -33,16 +33,25 @@ static void find_here(void)
         this_host[0] = '\0';
 }
 
-static int (*known_dead)(const struct rps_run *run);
+static int (*known_dead)(const char *uuid);
 
-void rps_store_ask_recorders(int (*is_dead)(const struct rps_run *run))
+void rps_store_ask_recorders(int (*is_dead)(const char *uuid))
 {
     known_dead = is_dead;
 }
 
-int rps_heartbeat_is_known_dead(const struct rps_run *run)
+static void say_is_dead(sqlite3_context *context, int count, sqlite3_value **value)
 {
-    return known_dead && run->state == RPS_RUN_RECORDING && known_dead(run);
+    const char *uuid = (const char *)sqlite3_value_text(value[0]);
+
+    (void)count;
+    sqlite3_result_int(context, known_dead && uuid && known_dead(uuid));
+}
+
+int rps_heartbeat_add_function(sqlite3 *db)
+{
+    return sqlite3_create_function(db, "rpistat_is_dead", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL,
+                                   say_is_dead, NULL, NULL);
 }
 
 int rps_heartbeat_bind(sqlite3_stmt *stmt)

@@ -56,6 +56,8 @@ static int open_connection(const char *name, int flags, sqlite3 **ret)
     /* those of a store are somebody else's: none is rpistat's */
     if (code == SQLITE_OK)
         code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    if (code == SQLITE_OK)
+        code = rps_heartbeat_add_function(*ret);
     if (code == SQLITE_OK && rps_store_wing)
         code = rps_store_wing->add_functions(*ret);
     return code;

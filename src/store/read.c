@@ -195,7 +195,7 @@ static int read_row(struct rps_reader *reader, int64_t run_id, struct rps_run *r
     if (code == SQLITE_ROW) {
         code = rps_fields_read(stmt, 1, rps_run_fields, run);
         run->run_id = run_id;
-        if (sqlite3_column_int(stmt, 0) || rps_heartbeat_is_known_dead(run)) {
+        if (sqlite3_column_int(stmt, 0)) {
             run->state = RPS_RUN_INTERRUPTED;
             snprintf(run->end_reason, sizeof(run->end_reason), "the recorder was killed");
         }

@@ -137,6 +137,10 @@ def check_missing():
             assert (found["samples"], found["expected_samples"]) == (2200, 3000), found
         labels = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["labels"]
         assert (1200, 2000) in [(label["samples"], label["expected_samples"]) for label in labels], labels
+        folder.write("code.sim", script.replace("lose-samples 1s 8s", "lose-samples 100ms 40s"))
+        expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "100"), 0)
+        phases = expect(folder.call("phases"), 0).stdout
+        assert re.search(r", (9|1[01]) of 3000 samples$", phases, re.M), phases  # of which no function is told
     with Folder() as folder:
         folder.write("code.sim", script.replace("1s 8s", "1s 12s"))
         expect(folder.call("record", "-q", "--pmu", "sim:code.sim", "--frequency", "1"), 0)

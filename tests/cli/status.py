@@ -100,7 +100,7 @@ def test_status():
         finally:
             watch.kill()
             watch.wait()
-        assert "SINCE" not in titles and titles[-4:] == ["WRITTEN/S", "SIZE", "STORE", "COMMAND"], titles
+        assert "WRITTEN/S" not in titles and titles[-2:] == ["STORE", "COMMAND"], titles
         assert found["pid"] == live.process.pid and found["recorder_state"] == "recording", found
         assert found["run"] == 1 and found["command"] == "cat" and found["target"] == "command", found
         assert found["periods"] > 0 and found["periods_per_s"] > 0 and found["written_per_s"] > 0, found
@@ -157,7 +157,9 @@ def test_several():
 
 def test_attached():
     """a recording of a process that was running ends, and the process goes on"""
-    cat = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    words = "a name that is longer than the report's first line has room for"
+    cat = subprocess.Popen(["cat", "-", words], cwd=FOLDER.path, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
     record = counting() + ["-q", "--commit", "0", "--period", "10ms", "-o", "p.data", "-p", str(cat.pid)]
     recorder = subprocess.Popen([RPISTAT, *record], cwd=FOLDER.path, stdin=subprocess.DEVNULL,
                                 env=environment(), stderr=subprocess.PIPE)
@@ -168,9 +170,11 @@ def test_attached():
                 raise tap.Skip("cannot record a running process here: %s" % recorder.stderr.read())
             assert time.monotonic() < deadline
         answer = expect(FOLDER.call("stop", "-i", "p.data", "1"), 0)
-        assert answer.stdout.startswith("Stopped run 1 (cat (process %d)) of " % cat.pid), answer.stdout
+        assert answer.stdout.startswith("Stopped run 1 (cat - '%s' (process %d)) of " % (words.replace("'", "'\\''"), cat.pid)), answer
         assert recorder.wait(TIMEOUT) == 0 and cat.poll() is None
         assert state_of("p.data")[::2] == ("complete", "stopped by SIGTERM")
+        report = expect(FOLDER.call("report", "-i", "p.data"), 0).stdout
+        assert re.match(r"cat - .*\.\.\. \(process %d\), recorded for " % cat.pid, report), report
     finally:
         for process in (recorder, cat):
             process.kill()
@@ -227,7 +231,7 @@ def test_series():
         unseen = FOLDER.call("status", env=environment(RUNTIME_DIRECTORY=None)).stdout
         line, = [line for line in unseen.splitlines() if "-o r.data cat" in line]
         assert " unknown " in line and line.split()[1] == lines[0].split()[1], (line, lines)
-        assert "\nProcess %s: the registry" % line.split()[1] in unseen, unseen
+        assert re.search(r"^Process(es)? ([0-9]+, )*%s[:,].* the registry" % line.split()[1], unseen, re.M), unseen
         series.stdin.close()
         assert series.wait(TIMEOUT) == 0
 
@@ -306,6 +310,9 @@ def test_leftover():
         assert " interrupted " in runs[0] and " recording " in runs[1], runs  # of another user only heartbeats are known
         assert "was killed" in reports[0] and "so far" in reports[1] and "so far" not in reports[0], reports
         refused(FOLDER.call("stop", "-i", "k.data"), 1, "no run of k.data is being recorded")
+        refused(FOLDER.call("runs", "-i", "k.data", "--delete", "1", env=environment(RUNTIME_DIRECTORY=None)), 1,
+                "is being recorded: end its recording first")
+        assert expect(FOLDER.call("runs", "-i", "k.data", "--delete", "1"), 0).stdout.startswith("Deleted run 1 (cat)")
     # the next of its number: the process is there already, and begins to record when it is told
     script = 'read line; exec "$@"'
     with subprocess.Popen(["sh", "-c", script, "sh", RPISTAT, *counting(), "-q", "-o", "k2.data", "cat"],
@@ -441,7 +448,8 @@ def test_other_users():
         os.chmod(RUNTIME, 0o755)
         line = line_of(live.process, text)
         assert line.startswith("root ") and " unknown " in line and "-o root.data cat" in line, line
-        assert "Process %d: the registry that this user sees does not say" % live.process.pid in text, text
+        assert re.search(r"^Process(es)? ([0-9]+, )*%d[:,].* the registry that this user sees does not say" %
+                         live.process.pid, text, re.M), text
         found = recorders()["own.data"]
         assert found["user"] == str(USER) and found["pid"] == own.pid, found
         assert found["recorder_state"] == "recording" and found["run"] == 1 and found["command"] == "cat", found

@@ -1,6 +1,8 @@
 """Phases by system signals, of simulated recordings: what the workload does cuts, not how it was read, nor what others do."""
+import contextlib
 import json
 import re
+import sqlite3
 
 from program import Folder, expect, tap
 
@@ -87,6 +89,17 @@ def test_three_words():
         assert re.fullmatch(r"Code +a+\.+", code) and names.split()[:3] == ["a", "work", "."], drawn
 
 
+def test_who_had_most():
+    """plot: in the terminal all others are who had most only where none with a name had a tenth"""
+    script = "".join("function w%d 0x%d000 64\n" % (k, k + 1) for k in range(41))
+    script += "phase one 10s code=w0:20%%,%s\n" % ",".join("w%d:2%%" % k for k in range(1, 41))
+    script += "phase two 10s code=%s\n" % ",".join("w%d:2.5%%" % k for k in range(1, 41))
+    record("many.data", script, system="")
+    drawn = expect(FOLDER.call("plot", "-i", "many.data", "-o", "-"), 0).stdout
+    code, names = drawn[drawn.index("\nCode "):].splitlines()[1:3]
+    assert re.fullmatch(r"Code +a{30,}g{30,}", code) and re.search(r"a w0 .*g other", names), drawn
+
+
 def test_one_thread():
     """plot: a thread is on a CPU, waits for one or sleeps; what it was seen in adds nothing to that"""
     turns = "phase work 90ms in=io:0\nsleep 10ms in=io:1\n" * 50  # it is read while it sleeps
@@ -100,11 +113,20 @@ def test_one_thread():
 
 
 def test_machine_alone():
-    """report: where its own threads were not read, how many of the machine waited"""
-    record("machine.data", "phase one 10s\n", system="default m_wait=3\n")
+    """report, plot, watch: where its own threads were not read, how many of the machine waited, memory, disks"""
+    record("machine.data", "phase one 10s\n", system="default m_wait=3 m_available=100M m_disk_read=2M m_disk_written=6M\n")
     assert ("\nOn average 3.0 threads of the machine waited for a CPU." in
             expect(FOLDER.call("report", "-i", "machine.data"), 0).stdout)
+    drawn = expect(FOLDER.call("plot", "-i", "machine.data", "-o", "-"), 0).stdout
+    assert re.search(r"^Waiting +3 threads\nAvail\. +100 MiB\nDisks +read 2 MiB/s; written 6 MiB/s$", drawn, re.M), drawn
+    line = "\nwaiting for a CPU 3.0 threads  available 100 MiB  read 2 MiB/s  written 6 MiB/s\n"
+    watched = expect(FOLDER.call("watch", "-i", "machine.data"), 0).stdout
+    assert line not in watched, watched  # which a program is not to be taken for
+    with contextlib.closing(sqlite3.connect(FOLDER / "machine.data")) as db, db:
+        db.execute("UPDATE run SET target = 'all 2 CPUs'")
+    watched = expect(FOLDER.call("watch", "-i", "machine.data"), 0).stdout
+    assert line in watched, watched
 
 
 with FOLDER:
-    tap.main([test_steps, test_stretched, test_mixed, test_thinned, test_three_words, test_one_thread, test_machine_alone])
+    tap.main([test_steps, test_stretched, test_mixed, test_thinned, test_three_words, test_who_had_most, test_one_thread, test_machine_alone])

@@ -416,6 +416,35 @@ static void test_tasks(void **state)
     assert_int_equal(seen.task_count, 2);
 }
 
+/* Beyond half a million those of one name are one, which is told once. */
+static void test_tasks_fold(void **state)
+{
+    (void)state;
+    add_name(7, 7, 1, "init");
+    for (pid_t pid = 1000; pid < 1000 + 500000; pid++) {
+        add_fork(7, pid, pid);
+        add_address(pid, 0x1000);
+        add_exit(pid, pid);
+    }
+    assert_int_equal(seen.task_count, 500000);
+    for (int i = 0; i < 3; i++) {
+        add_fork(7, 8, 8);
+        add_name(8, 8, 1, "cc");
+        add_address(8, 0x1000);
+        assert_int_equal(seen.last_task, 500000);
+        add_name(8, 8, 0, "cc1");
+        add_address(8, 0x1000);
+        assert_int_equal(seen.last_task, 500001);
+        add_exit(8, 8);
+        add_fork(7, 9, 9);
+        add_address(9, 0x1000);
+        assert_int_equal(seen.last_task, 500002); /* init */
+        add_time(9, 9, 5);
+        add_exit(9, 9);
+    }
+    assert_int_equal(seen.task_count, 500003);
+}
+
 static void test_thread_is_renamed(void **state)
 {
     (void)state;
@@ -1139,6 +1168,7 @@ int main(void)
         CASE(test_threads_share),
         CASE(test_running_process),
         CASE(test_tasks),
+        CASE(test_tasks_fold),
         CASE(test_thread_is_renamed),
         CASE(test_number_again),
         PROC_CASE(test_hierarchies),

@@ -345,8 +345,8 @@ static void test_not_counted(void **state)
     assert_holds(text, "\n  DC miss ratio:      not known\n");
     assert_holds(text, "\n  Branches:           not counted\n");
     assert_holds(text, "\n  BR periods:         0\n");
-    assert_holds(text, "  State:                    interrupted: the recorder was stopped; the "
-                       "periods it kept are good\n");
+    assert_holds(text, "  State:                    interrupted: the periods that were kept are "
+                       "good\n");
     assert_holds(text, "\nRemarks\n");
     assert_holds(text, "\n  Not counted: DC misses: this processor has no such event.\n");
     assert_holds(text, "\n  Not counted: Branches, Mispredicted BR: the run ended before its turn "

@@ -146,6 +146,49 @@ static void test_late(void **state)
     test_run_free(&run);
 }
 
+/* Kept from running for 60 ms at the so many-th look at the clock from 500 ms on. */
+static struct {
+    int looks, at_look;
+} held;
+
+static int64_t now_held(void *self)
+{
+    enum rps_wake wake;
+    struct rps_error err;
+    int64_t time_ns = test_unpaused.now_ns(self);
+
+    if (time_ns >= 500 * MS && ++held.looks == held.at_look)
+        test_unpaused.wait(self, time_ns + 60 * MS, &wake, &err);
+    return test_unpaused.now_ns(self);
+}
+
+static void hold_it(struct rps_event_loop *event_loop)
+{
+    test_unpaused = *event_loop;
+    event_loop->now_ns = now_held;
+}
+
+/* Wherever the recorder is kept waiting, a period is as long as what was counted in it. */
+static void test_held(void **state)
+{
+    static const struct test_options options[] = {{.adapt = hold_it, .merge = 1},
+                                                  {.adapt = hold_it}};
+    struct test_run run;
+
+    (void)state;
+    for (size_t o = 0; o < 2; o++)
+        for (int look = 1; look <= 8; look++) {
+            held.looks = 0;
+            held.at_look = look;
+            test_simulate(&run, "counters 8\nphase work 2s instructions=10M\n", &options[o]);
+            assert_int_equal(run.plan->set_count == 1, o == 0);
+            for (size_t i = 0; i < run.count; i++)
+                assert_int_equal(run.period[i].enabled_ns, run.period[i].length_ns);
+            assert_int_equal(run.elapsed_ns, 2 * S);
+            test_run_free(&run);
+        }
+}
+
 /* A gap, and periods on both sides that are numbered on and sum up to the cycle timestamp. */
 static void check_gap(const struct test_run *run, int64_t start_ns, int64_t length_ns,
                       const char *reason)
@@ -1009,6 +1052,7 @@ int main(void)
         cmocka_unit_test(test_beat),
         cmocka_unit_test(test_long_period),
         cmocka_unit_test(test_late),
+        cmocka_unit_test(test_held),
         cmocka_unit_test(test_late_beyond_a_turn),
         cmocka_unit_test(test_late_in_a_long_period),
         cmocka_unit_test(test_late_at_the_end),
