@@ -483,6 +483,25 @@ def test_recipes_refuse():
             raise AssertionError(name)
 
 
+def test_clock():
+    """the task clock is the run's CPU time, said once as a count and once as CPU use; of a CPU it is elapsed time"""
+    lines = ["%15.9f,%%s%s,msec,task-clock,%d,100.00,,\n%15.9f,%%s<not supported>,,cycles,0,100.00,,\n" %
+             (n / 10, 10 * n, 10 ** 7 * n, n / 10) for n in range(1, 9)]
+    FOLDER.write("clock.csv", "".join(line.replace("%s", "") for line in lines))
+    FOLDER.write("clock-cpu.csv", "".join(line.replace("%s", "CPU%d," % cpu) for line in lines for cpu in (0, 1)))
+    FOLDER.write("other.csv", "     0.100000000,5,,cs,100,100.00,,\n     0.200000000,5,,cs,100,100.00,,\n")
+    expect(FOLDER.call("import", "-o", "clock.data", "clock.csv", "clock-cpu.csv", "other.csv"), 0)
+    text = expect(FOLDER.call("report", "-i", "clock.data", "-r", "1"), 0).stdout
+    assert "recorded for 0.800 s, 0.360 s of it on a CPU (45 %)" in text, text
+    assert re.search(r"\n  Events\n    task-clock \(ns\) +360000000 +450000000.0\n    cycles +not counted\n"
+                     r"    CPU use +45.000 %\n\n", text), text
+    assert re.search(r" Share +CPU use \(%\)\n", expect(FOLDER.call("phases", "-i", "clock.data", "-r", "1"), 0).stdout)
+    text = expect(FOLDER.call("report", "-i", "clock.data", "-r", "2"), 0).stdout
+    assert "CPU use" not in text and "busy" not in text and "on a CPU" not in text, text
+    text = expect(FOLDER.call("compare", "-i", "clock.data", "1", "3"), 0).stdout
+    assert "made in the same way: CPU time, CPU use, cs." in text, text
+
+
 def test_refused():
     """a file without intervals is refused, with what to do, and leaves nothing"""
     FOLDER.write("total.csv", "# started on Mon Mar  2 09:15:04 2026\n\n12,,cs,1000,100.00,,\n")
@@ -519,4 +538,4 @@ def test_real():
 
 with FOLDER:
     tap.main([test_fixtures, test_as_it_was, test_installed, test_spreadsheet, test_starts, test_cut, test_shares,
-              test_only_some_cpus, test_not_counted, test_panels, test_many_lines, test_recipes_refuse, test_refused, test_real])
+              test_only_some_cpus, test_not_counted, test_clock, test_panels, test_many_lines, test_recipes_refuse, test_refused, test_real])
