@@ -112,7 +112,8 @@ static int check_compare(struct rps_cli *cli)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--%s is of pictures: name one with -o, as in -o compare.png",
                              of_picture);
-    if (is_picture(cli) && settings->format != RPS_FORMAT_TEXT)
+    if (is_picture(cli) && settings->format != RPS_FORMAT_TEXT &&
+        rps_options_source(cli, "format") == RPS_SOURCE_COMMAND_LINE)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-o %s is a picture, and --format is of text: leave one of them out",
                              cli->output);
@@ -349,7 +350,7 @@ const struct rps_command rps_command_compare = {
                 "  rpistat compare 1 3 -o compare.html",
     .input = RPS_INPUT_NONE,
     .output = RPS_OUTPUT_STREAM,
-    .output_help = "text, .png, .svg, .pdf, .html",
+    .output_help = "as its ending says: .csv, .png",
     .operand_max = 2,
     .options = options,
     .settings_size = sizeof(struct settings),
