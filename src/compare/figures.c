@@ -271,9 +271,9 @@ static void remark_left_out(struct rps_comparison_work *work)
             const struct rps_comparison_figure *is = &work->run[r].offered[i].is;
 
             if (!was_named(work, r, i))
-                names = rps_arena_print(comparison->arena, "%s%s%s", names ? names : "",
-                                        names ? ", " : "",
-                                        count++ >= NAMES_MOST ? "..." : name_of(is));
+                names =
+                    rps_arena_print(comparison->arena, "%s%s%s", names ? names : "",
+                                    names ? ", " : "", count++ >= NAMES_MOST ? "..." : name_of(is));
         }
     }
     if (names)
