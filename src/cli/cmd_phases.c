@@ -78,6 +78,7 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
     output->level_count = found->tree_count;
     output->level = found->tree;
     output->level_shown = found->tree_shown;
+    output->level_usual = found->tree_usual;
     output->unfolded = settings->find.level.fine;
     output->is_passing = is_passing(cli);
     if (output->remark && !output->remark[0])
