@@ -64,17 +64,6 @@ const char *rps_report_reason(const struct rps_report *report, const struct rps_
     return "it was on a counter, which could not be read";
 }
 
-static void remark_not_counted(struct rps_report *report, const struct rps_report_item *item)
-{
-    const char *reason = rps_report_reason(report, item->event, item->set, item->slot);
-    size_t length = strlen(reason);
-
-    if (length == 0)
-        return;
-    length -= reason[length - 1] == '.';
-    remark(report, "Not counted: %s: %.*s.", item->label, (int)length, reason);
-}
-
 struct name_list {
     char text[1024];
     int count;
@@ -87,6 +76,33 @@ static void add_name(struct name_list *list, const char *name)
 
     snprintf(list->text + used, sizeof(list->text) - used, "%s%s", list->count ? ", " : "", name);
     list->count++;
+}
+
+/* Why the item is no number; "": it is one. */
+static const char *reason_of(const struct rps_report *report, const struct rps_report_item *item)
+{
+    return item->event ? rps_report_reason(report, item->event, item->set, item->slot) : "";
+}
+
+/* A line a reason. */
+static void remark_not_counted(struct rps_report *report)
+{
+    for (size_t i = 1; i < report->item_count; i++) {
+        const char *reason = reason_of(report, &report->item[i]);
+        size_t length = strlen(reason), first = 1;
+        struct name_list list = {"", 0, 0};
+
+        while (strcmp(reason_of(report, &report->item[first]), reason) != 0)
+            first++;
+        if (length == 0 || first < i)
+            continue;
+        for (size_t k = i; k < report->item_count; k++) {
+            if (strcmp(reason_of(report, &report->item[k]), reason) == 0)
+                add_name(&list, report->item[k].label);
+        }
+        length -= reason[length - 1] == '.';
+        remark(report, "Not counted: %s: %.*s.", list.text, (int)length, reason);
+    }
 }
 
 /* The clock event is the first. */
@@ -343,9 +359,7 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     char number[RPS_REPORT_NUMBER_SIZE];
 
     report->tell = tell;
-    for (size_t i = 1; i < report->item_count; i++)
-        if (report->item[i].event)
-            remark_not_counted(report, &report->item[i]);
+    remark_not_counted(report);
     remark_user_only(report);
     remark_clock(report);
     remark_coverage(report);
