@@ -358,7 +358,11 @@ int rps_import_read(struct rps_import_builder *builder, const struct rps_import_
     if (result < 0)
         return result;
     if (builder->periods == 0)
-        return rps_error_set(err, RPS_FAILED, "%s has no rows to import", builder->path);
+        return rps_error_set(err, RPS_FAILED, "%s has no %s", builder->path,
+                             builder->column_count > 0
+                                 ? "values to import: the file says of every event that it was not "
+                                   "counted, or is not supported where it was recorded"
+                                 : "rows to import");
     if (builder->writer && before != builder->periods)
         return rps_error_set(err, RPS_FAILED, "%s was changed while it was read", builder->path);
     write_last_gaps(builder);

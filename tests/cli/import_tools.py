@@ -499,6 +499,8 @@ def test_clock():
     assert re.search(r" Share +CPU use \(%\)\n", expect(FOLDER.call("phases", "-i", "clock.data", "-r", "1"), 0).stdout)
     text = expect(FOLDER.call("report", "-i", "clock.data", "-r", "2"), 0).stdout
     assert "CPU use" not in text and "busy" not in text and "on a CPU" not in text, text
+    text = expect(FOLDER.call("report", "-i", "clock.data", "-r", "3", "--explain"), 0).stdout
+    assert "\n    cs per second: Count per second of elapsed time.\n" in text, text
     text = expect(FOLDER.call("compare", "-i", "clock.data", "1", "3"), 0).stdout
     assert "made in the same way: CPU time, CPU use, cs." in text, text
 
@@ -509,6 +511,8 @@ def test_refused():
     FOLDER.write("bare.csv", "0.65,msec,task-clock:u,648266,100.00,0.534,CPUs utilized\n")
     FOLDER.write("human.txt", "#           time             counts unit events\n"
                  "     1.000838672            11,243      context-switches      #    2.808 K/sec\n")
+    FOLDER.write("none.csv", "     0.100000000,<not supported>,,cycles,0,100.00,,\n")
+    refused(FOLDER.call("import", "-o", "none.data", "none.csv"), 1, "none.csv has no values", "not supported")
     for name, line in (("total.csv", 3), ("bare.csv", 1), ("human.txt", 2)):
         refused(FOLDER.call("import", "-o", "none.data", name), 1, "%s, line %d" % (name, line),
                 "-I 100", "-x,")
