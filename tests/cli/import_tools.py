@@ -466,7 +466,15 @@ def test_many_lines():
     expect(FOLDER.call("plot", "-i", "many.data", "-o", "many.svg"), 0)
     drawn = FOLDER.read("many.svg").decode()
     assert "v: those that reach highest" in drawn
-    assert sorted(n for n in range(1, 13) if ">s%d v<" % n in drawn) == list(range(5, 13)), drawn[:2000]
+    FOLDER.write("many.csv", FOLDER.read("many.csv").decode().replace(";s", ";a long name of a sensor "))
+    expect(FOLDER.call("import", "-o", "many.data", "many.csv"), 0)
+    expect(FOLDER.call("plot", "-i", "many.data", "-o", "long.svg", "--keep", "kept"), 0)
+    script = "".join(FOLDER.read(os.path.join("kept", name)).decode() for name in os.listdir(FOLDER / "kept") if name.endswith("gp"))
+    (*_, top), [key], [heading] = [[float(y) for y in re.findall(form, script)] for form in (
+        r"eval place\([\d.]+, [\d.]+, ([\d.]+),", r"set key at screen across\([\d.]+\), up\(([\d.]+)\)",
+        r"set label 1 caption\(\d+\) at screen across\([\d.]+\), up\(([\d.]+)\) left")]
+    assert heading + 17 < key < top - 17, (heading, key, top)  # names in two rows, between heading and panel
+    assert sorted(n for n in range(1, 13) if ">s%d<" % n in drawn) == list(range(5, 13)), drawn[:2000]
 
 
 def test_recipes_refuse():
