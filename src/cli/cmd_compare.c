@@ -275,11 +275,9 @@ static void put_document(struct rps_cli *cli, const struct job *job, struct rps_
         .limit = settings->limit,
         .limit_count = (size_t)settings->fail_if.count,
     };
-    int is_for_people = settings->format != RPS_FORMAT_JSON && settings->format != RPS_FORMAT_CSV;
-    locale_t before = (locale_t)0;
+    locale_t locale = rps_format_locale(cli, settings->format);
+    locale_t before = locale != (locale_t)0 ? uselocale(locale) : (locale_t)0;
 
-    if (is_for_people && cli->locale != (locale_t)0)
-        before = uselocale(cli->locale);
     rps_comparison_put(document, &output);
     if (before != (locale_t)0)
         uselocale(before);
@@ -288,8 +286,7 @@ static void put_document(struct rps_cli *cli, const struct job *job, struct rps_
 static int write_text(struct rps_cli *cli, const struct job *job)
 {
     const struct settings *settings = cli->settings;
-    struct rps_document document = {
-        .arena = cli->arena, .width = RPS_DOCUMENT_WIDTH, .locale = cli->locale};
+    struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
 
     put_document(cli, job, &document);
     rps_format_document(cli, &document, settings->format);
