@@ -388,8 +388,8 @@ static void test_answer_same(void **state)
     made.change[0][ELAPSED] = tested(13.3, 9.2, .3, 0);
     check_answer(
         &made,
-        "It is not sure that new takes 31 % less time than main (1 to 61 %): that is too little "
-        "among 6 tests");
+        "It is not sure that new takes 31 % less time than main (1 to 61 %): of 6 tests one such "
+        "may be chance");
 }
 
 /* --- what the sides are called ---------------------------------------------------------------- */
