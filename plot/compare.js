@@ -70,7 +70,8 @@ function fillTables() {
     addTable("Figures of " + name, ["Figure", ...NAMES, "Change", ...VERDICT], row.changes.map((change, i) =>
         changeRow(data.figures[i], change)));
     addTable("Functions of " + name + ", CPU time", ["Function", ...NAMES, "Change", ...VERDICT], row.functions.map(each => {
-        const button = element("button", { type: "button", className: "link", title: "Show it in the graph" }, each.name);
+        const button = element("button", { type: "button", className: "link", title: "Show it in the graph" },
+            row.functions.some(other => other !== each && other.name === each.name) ? each.name + " (" + each.module.replace(/.*\//, "") + ")" : each.name);
         button.addEventListener("click", () => page.search && page.search(each.name));
         return changeRow(button, each.seconds);
     }));

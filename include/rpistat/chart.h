@@ -107,7 +107,7 @@ struct rps_scale {
 struct rps_panel {
     double left, right, top, bottom;
     const char *heading;   /* above, at the left */
-    int legend_below;      /* 1: names of layers stand below the heading, not beside it */
+    int legend_rows;       /* of names of layers below the heading; 0: they stand beside it */
     int quiet;             /* 1: tics small and faint */
     struct rps_scale x, y; /* y.from is below */
     size_t layer_count;

@@ -32,9 +32,10 @@ struct rps_phase_output {
     size_t level_count;
     const struct rps_level *level; /* all that there are, from the coarsest */
     size_t level_shown;            /* which of them is */
+    size_t level_usual;            /* which is when none is asked for */
     int unfolded;                  /* 1: people read every turn of a loop too */
-    int is_passing;                /* 1: a level that is shown once, and listed however long it is:
-                                      letters of other commands are of another */
+    int is_passing;                /* 1: a level that is shown once, and listed however long it is;
+                                      but of the usual one, letters of other commands are of another */
     const char *remark;            /* on the whole: that it repeats; NULL: none */
     const struct rps_detect_details *details;
     const struct rps_profile *profile;

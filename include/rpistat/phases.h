@@ -23,6 +23,7 @@ struct rps_found_phases {
     size_t tree_count;
     struct rps_level *tree; /* owned; every level of the tree, kept or not; from the coarsest */
     size_t tree_shown;      /* the one in levels.level[levels.shown] */
+    size_t tree_usual;      /* the one that is shown when none is asked for */
     struct rps_wave wave;   /* where what is shown has no loop */
     int drifts;             /* 1: the same, and values wander or rise and stay nowhere */
     struct rps_detect_details details;

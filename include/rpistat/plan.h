@@ -239,8 +239,9 @@ void rps_plan_new_id(const struct rps_plan *plan, const char *text, char ret[RPS
 int rps_plan_add_formula(struct rps_plan *plan, const char *text, struct rps_error *err);
 
 /*
- * Give every event that no metric uses a metric of its own: its count per second (for times in ns:
- * the share of elapsed time in percent), so that there is something to draw.
+ * Give every event that no metric uses, and that is not known not to be counted, a metric of its
+ * own: its count per second (for times in ns: the share of elapsed time in percent), so that there
+ * is something to draw.
  */
 int rps_plan_add_rates(struct rps_plan *plan, struct rps_error *err);
 

@@ -53,6 +53,7 @@ static int find_levels(const struct rps_signals *signals, struct rps_phases *fin
     int result;
 
     levels.usual = found->details.wanders && signals->table_count == 0 ? 0 : levels.usual;
+    found->tree_usual = levels.usual;
     result = rps_levels_choose(&levels, choice, &found->tree_shown, err);
     if (result == 0) {
         found->levels = rps_levels_keep(&levels, found->tree_shown);

@@ -306,7 +306,7 @@ static int write_job(struct rps_cli *cli, const struct job *job)
     const struct settings *settings = cli->settings;
     int columns = 0;
     struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
-    locale_t before = uselocale(cli->locale);
+    locale_t before = uselocale(rps_format_locale(cli, settings->format));
     char part[512];
     const char *output_part = part_text(job, part, sizeof(part));
     struct rps_unsampled unsampled = rps_code_unsampled(cli->arena, &job->code);

@@ -112,7 +112,8 @@ static int check_compare(struct rps_cli *cli)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "--%s is of pictures: name one with -o, as in -o compare.png",
                              of_picture);
-    if (is_picture(cli) && settings->format != RPS_FORMAT_TEXT)
+    if (is_picture(cli) && settings->format != RPS_FORMAT_TEXT &&
+        rps_options_source(cli, "format") == RPS_SOURCE_COMMAND_LINE)
         return rps_error_set(&cli->err, RPS_USAGE,
                              "-o %s is a picture, and --format is of text: leave one of them out",
                              cli->output);
@@ -274,11 +275,9 @@ static void put_document(struct rps_cli *cli, const struct job *job, struct rps_
         .limit = settings->limit,
         .limit_count = (size_t)settings->fail_if.count,
     };
-    int is_for_people = settings->format != RPS_FORMAT_JSON && settings->format != RPS_FORMAT_CSV;
-    locale_t before = (locale_t)0;
+    locale_t locale = rps_format_locale(cli, settings->format);
+    locale_t before = locale != (locale_t)0 ? uselocale(locale) : (locale_t)0;
 
-    if (is_for_people && cli->locale != (locale_t)0)
-        before = uselocale(cli->locale);
     rps_comparison_put(document, &output);
     if (before != (locale_t)0)
         uselocale(before);
@@ -287,8 +286,7 @@ static void put_document(struct rps_cli *cli, const struct job *job, struct rps_
 static int write_text(struct rps_cli *cli, const struct job *job)
 {
     const struct settings *settings = cli->settings;
-    struct rps_document document = {
-        .arena = cli->arena, .width = RPS_DOCUMENT_WIDTH, .locale = cli->locale};
+    struct rps_document document = {.arena = cli->arena, .width = RPS_DOCUMENT_WIDTH};
 
     put_document(cli, job, &document);
     rps_format_document(cli, &document, settings->format);
@@ -349,7 +347,7 @@ const struct rps_command rps_command_compare = {
                 "  rpistat compare 1 3 -o compare.html",
     .input = RPS_INPUT_NONE,
     .output = RPS_OUTPUT_STREAM,
-    .output_help = "text, .png, .svg, .pdf, .html",
+    .output_help = "as its ending says: .csv, .png",
     .operand_max = 2,
     .options = options,
     .settings_size = sizeof(struct settings),

@@ -1,5 +1,6 @@
 /* `rpistat export`: a run for other programs. The formats themselves are rows of
  * rps_export_formats. */
+#include <fnmatch.h>
 #include <langinfo.h>
 #include <poll.h>
 #include <signal.h>
@@ -205,6 +206,12 @@ static int check_export(struct rps_cli *cli)
     struct settings *settings = cli->settings;
 
     settings->is_default = !settings->format;
+    if (!settings->format && !settings->export.csv.json && cli->output &&
+        fnmatch("*.json", cli->output, 0) == 0)
+        return rps_error_set(&cli->err, RPS_USAGE,
+                             "-o %s: without --format this is CSV; say --format jsonl (an object a "
+                             "row), perfetto or firefox, or name a .csv file",
+                             cli->output);
     if (!settings->format)
         settings->format = rps_export_find("wide");
     if (check_own_form(cli) < 0 || check_signals(cli) < 0 || choose_format(cli) < 0 ||

@@ -63,7 +63,8 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
                        const struct rps_found_phases *found, const struct rps_phases_options *find)
 {
     const struct rps_phases_settings *settings = cli->settings;
-    struct rps_document document = {.arena = cli->arena, .locale = cli->locale};
+    struct rps_document document = {.arena = cli->arena,
+                                    .locale = rps_format_locale(cli, settings->format)};
     char *parameters =
         rps_phase_output_parameters(find, &found->details, output->run ? settings->cpus : NULL,
                                     output->signal, output->signal_count);
@@ -78,6 +79,7 @@ static int write_found(struct rps_cli *cli, struct rps_phase_output *output,
     output->level_count = found->tree_count;
     output->level = found->tree;
     output->level_shown = found->tree_shown;
+    output->level_usual = found->tree_usual;
     output->unfolded = settings->find.level.fine;
     output->is_passing = is_passing(cli);
     if (output->remark && !output->remark[0])

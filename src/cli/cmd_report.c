@@ -35,9 +35,7 @@ static int write_report(struct rps_cli *cli, struct rps_report_options *report,
     if (format == FORMAT_2013)
         return rps_report_write_2013(cli->out, cli->reader, cli->run_id, report, &cli->err);
     report->figures = format == RPS_FORMAT_CSV;
-    if (format == RPS_FORMAT_JSON || format == RPS_FORMAT_CSV)
-        report->locale = (locale_t)0;
-    document.locale = report->locale;
+    document.locale = report->locale = rps_format_locale(cli, format);
     if (rps_report_fill(&document, cli->reader, cli->run_id, report, &cli->err) < 0)
         return RPS_FAILED;
     rps_format_document(cli, &document, format);

@@ -12,7 +12,10 @@
             .words = RPS_DOCUMENT_FORMATS                                                          \
     }
 
-/* Write a document to cli->out, fitted to the terminal when that is where it goes. */
+/* Of numbers that people read; (locale_t)0, which is the C locale, for programs. */
+locale_t rps_format_locale(const struct rps_cli *cli, enum rps_format format);
+
+/* Write a document to cli->out, with numbers of that locale, fitted to the terminal when that is where it goes. */
 void rps_format_document(const struct rps_cli *cli, const struct rps_document *document,
                          enum rps_format format);
 

@@ -661,6 +661,21 @@ static int check_excludes(struct rps_cli *cli, const struct option_list *list)
     return 0;
 }
 
+/* Without --format in the call the end of -o FILE names it, where it is the name of one: "x.csv". */
+static int take_ending(struct rps_cli *cli, const struct option_list *list)
+{
+    const struct rps_option *format = find_name(list, "format");
+    const char *ending = cli->output != NULL ? strrchr(cli->output, '.') : NULL;
+
+    if (ending == NULL || format == NULL || format->kind == RPS_OPTION_TEXT ||
+        cli->source[format - list->row] == RPS_SOURCE_COMMAND_LINE)
+        return 0;
+    ending = strcmp(ending, ".md") == 0 ? "markdown" : ending + 1;
+    if (rps_options_word(format->words, ending) < 0)
+        return 0;
+    return set_option(cli, list, (int)(format - list->row), ending, RPS_SOURCE_FILE);
+}
+
 static int check_operands(struct rps_cli *cli, const struct option_list *list, int operand_count,
                           const char *last)
 {
@@ -709,6 +724,8 @@ int rps_options_parse(struct rps_cli *cli, int argc, char **argv, int *ret_opera
         result = answer == '?' || answer == ':' ? refuse(cli, &list, answer, argv[optind - 1])
                                                 : set_option(cli, &list, find_number(&list, answer),
                                                              optarg, RPS_SOURCE_COMMAND_LINE);
+    if (result == 0)
+        result = take_ending(cli, &list);
     if (result == 0) {
         result = check_operands(cli, &list, argc - optind, argv[argc - 1]);
         if (result == RPS_USAGE && used > 0)

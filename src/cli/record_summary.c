@@ -24,6 +24,7 @@
 /* A figure of the runs, in s. */
 struct spread {
     double mean, deviation, least, most;
+    double middle; /* their geometric mean, which is what compare has of a side */
 };
 
 struct look {
@@ -70,16 +71,18 @@ static struct look look_at(struct rps_cli *cli, struct rps_reader *reader,
 
 static struct spread spread_of(const double *value, size_t count)
 {
-    struct spread ret = {0, 0, INFINITY, -INFINITY};
+    struct spread ret = {0, 0, INFINITY, -INFINITY, 0};
 
     for (size_t i = 0; i < count; i++) {
         ret.mean += value[i] / (double)count;
+        ret.middle += log(value[i]) / (double)count;
         ret.least = fmin(ret.least, value[i]);
         ret.most = fmax(ret.most, value[i]);
     }
     for (size_t i = 0; i < count; i++)
         ret.deviation += (value[i] - ret.mean) * (value[i] - ret.mean) / (double)(count - 1);
     ret.deviation = sqrt(ret.deviation);
+    ret.middle = exp(ret.middle);
     return ret;
 }
 
@@ -117,13 +120,13 @@ static void say_spread(const struct rps_series_side *side, const struct look *lo
 
     if (side->count > 1 && isfinite(elapsed.mean) && used < LINE_SIZE)
         used += snprintf(text + used, LINE_SIZE - (size_t)used,
-                         ": %.*f s, sd %.*f s (%.1f %%), %.*f to %.*f s", decimals, elapsed.mean,
+                         ": %.*f s, sd %.*f s (%.1f %%), %.*f to %.*f s", decimals, elapsed.middle,
                          decimals, elapsed.deviation, 100 * elapsed.deviation / elapsed.mean,
                          decimals, elapsed.least, decimals, elapsed.most);
     decimals = decimals_of(&cpu);
     if (side->count > 1 && isfinite(cpu.mean) && used < LINE_SIZE)
         snprintf(text + used, LINE_SIZE - (size_t)used, "; CPU time %.*f s, sd %.*f s", decimals,
-                 cpu.mean, decimals, cpu.deviation);
+                 cpu.middle, decimals, cpu.deviation);
     rps_output_message(text);
 }
 

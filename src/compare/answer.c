@@ -418,7 +418,7 @@ static void say_same(struct answer *answer)
     if (whole->low * whole->high > 0) {
         say(answer, "It is not sure that ");
         say_time(answer);
-        say(answer, ": that is too little among %zu tests",
+        say(answer, ": of %zu tests one such may be chance",
             rps_comparison_tests(answer->comparison));
     } else {
         say(answer, "No difference of the elapsed time is shown");

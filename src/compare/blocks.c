@@ -168,7 +168,7 @@ static void put_change(struct rps_block *block, const struct rps_comparison_figu
     rps_put_number(block, change->a)->words = words.a;
     rps_put_number(block, change->b)->words = words.b;
     rps_put_number(block, change->ratio)->words = alone ? alone : words.change;
-    rps_put_number(block, change->low)->words = words.interval;
+    rps_put_number(block, rps_comparison_low(change))->words = words.interval;
     rps_put_number(block, change->high);
     rps_put_number(block, change->p);
     rps_put_number(block, change->adjusted);

@@ -232,18 +232,28 @@ static void take_common(struct rps_comparison_work *work)
     }
 }
 
-/* Is its name among the figures, or among those that an earlier run offers and were left out? */
+/* As people read it. */
+static const char *name_of(const struct rps_comparison_figure *figure)
+{
+    return figure->label[0] ? figure->label : figure->name;
+}
+
+/* Is it among the figures, or called like one that an earlier run offers and was left out, as an
+ * event's rate is like its total? */
 static int was_named(const struct rps_comparison_work *work, size_t run, size_t i)
 {
-    const char *name = work->run[run].offered[i].is.name;
+    const struct rps_comparison_figure *is = &work->run[run].offered[i].is;
 
-    if (rps_comparison_figure(&work->comparison, name) >= 0)
+    if (rps_comparison_figure(&work->comparison, is->name) >= 0)
         return 1;
     for (size_t r = 0; r <= run; r++) {
         size_t end = r < run ? work->run[r].offered_count : i;
 
         for (size_t k = 0; k < end; k++) {
-            if (strcmp(work->run[r].offered[k].is.name, name) == 0)
+            const struct rps_comparison_figure *other = &work->run[r].offered[k].is;
+
+            if (strcmp(name_of(other), name_of(is)) == 0 &&
+                rps_comparison_figure(&work->comparison, other->name) < 0)
                 return 1;
         }
     }
@@ -261,11 +271,9 @@ static void remark_left_out(struct rps_comparison_work *work)
             const struct rps_comparison_figure *is = &work->run[r].offered[i].is;
 
             if (!was_named(work, r, i))
-                names = rps_arena_print(comparison->arena, "%s%s%s", names ? names : "",
-                                        names ? ", " : "",
-                                        count++ >= NAMES_MOST ? "..."
-                                        : is->label[0]        ? is->label
-                                                              : is->name);
+                names =
+                    rps_arena_print(comparison->arena, "%s%s%s", names ? names : "",
+                                    names ? ", " : "", count++ >= NAMES_MOST ? "..." : name_of(is));
         }
     }
     if (names)

@@ -14,6 +14,7 @@
 /* Functions of a row: those with so much of its samples on a side, and the most of them. */
 #define SHARE_MIN     .01
 #define FUNCTIONS_MAX 20
+#define SAMPLES_MIN   5 /* of all runs: fewer tell of no change */
 
 /* Samples of a function in a row of a run. */
 struct cell {
@@ -206,16 +207,18 @@ static void join_function(struct joining *joining, size_t from, size_t to)
     struct rps_comparison_row *row = &comparison->row[last->row];
     uint64_t *samples = joining->samples;
     struct rps_comparison_function function;
+    uint64_t all = 0;
 
     memset(samples, 0, comparison->run_count * sizeof(*samples));
     for (size_t i = from; i < to; i++) {
         samples[joining->cell[i].run] += joining->cell[i].samples;
+        all += joining->cell[i].samples;
         if (joining->cell[i].run > last->run)
             last = &joining->cell[i];
     }
     function.a_share = share_of(joining, last->row, RPS_SIDE_A, samples);
     function.b_share = share_of(joining, last->row, RPS_SIDE_B, samples);
-    if (!(function.a_share >= SHARE_MIN) && !(function.b_share >= SHARE_MIN))
+    if (all < SAMPLES_MIN || (!(function.a_share >= SHARE_MIN) && !(function.b_share >= SHARE_MIN)))
         return;
     function.name = *last->name;
     function.seconds = change_of(joining, last->row, samples);

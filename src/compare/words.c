@@ -112,21 +112,25 @@ static const char *change_text(struct rps_arena *arena, const struct rps_change 
                            is_factor(change) ? 'x' : '%');
 }
 
+double rps_comparison_low(const struct rps_change *change)
+{
+    double least = isfinite(change->ratio) ? -1 : 0; /* of what is not below 0 */
+
+    return change->a >= 0 && change->b >= 0 && change->low < least ? least : change->low;
+}
+
 static const char *interval_text(struct rps_arena *arena,
                                  const struct rps_comparison_figure *figure,
                                  const struct rps_change *change)
 {
-    double least = change->a >= 0 && change->b >= 0 ? -1 : -INFINITY; /* nothing is below 0 */
+    double low = rps_comparison_low(change);
 
     if (!has_interval(change) || (change->low == 0 && change->high == 0))
         return "";
     if (!isfinite(change->ratio))
-        return rps_arena_print(arena, "%s to %s",
-                               rps_comparison_value_text(
-                                   arena, figure, least < 0 ? fmax(change->low, 0) : change->low),
+        return rps_arena_print(arena, "%s to %s", rps_comparison_value_text(arena, figure, low),
                                rps_comparison_value_text(arena, figure, change->high));
-    return rps_arena_print(arena, "%s to %s %c",
-                           ratio_text(arena, change, fmax(change->low, least)),
+    return rps_arena_print(arena, "%s to %s %c", ratio_text(arena, change, low),
                            ratio_text(arena, change, change->high), is_factor(change) ? 'x' : '%');
 }
 

@@ -24,6 +24,10 @@ struct rps_comparison_words rps_comparison_words(struct rps_arena *arena,
                                                  const struct rps_comparison_figure *figure,
                                                  const struct rps_change *change);
 
+/* The lower end of the interval of a change; what is an amount on both sides does not become less
+ * than nothing. NaN: there is none. */
+double rps_comparison_low(const struct rps_change *change);
+
 /* 1: the verdict is that there is less or more. */
 int rps_comparison_is_changed(const struct rps_change *change);
 

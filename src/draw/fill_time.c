@@ -4,12 +4,14 @@
  * at the top. Below: which code had the time, and the share of it that was counted.
  */
 #include <math.h>
+#include <string.h>
 
 #include "rpistat/picture_kinds.h"
 
 #define TIME_FEW    40  /* points of a series that are drawn as dots too */
 #define TIME_NARROW 760 /* width below which names stand below headings */
 #define TIME_EDGE   14
+#define LEGEND_GAP  8 /* characters that a line of the legend takes beside its name */
 
 /* --- panels ----------------------------------------------------------------------------------- */
 
@@ -80,13 +82,18 @@ struct rps_layer *rps_picture_add_line(struct rps_chart *chart, struct rps_panel
     return add_layer(chart, panel, series, file, PART_MEAN, ink);
 }
 
-/* The name of a line of a panel, in a legend. */
+/* The name of a line of a panel, in a legend: of "vda r/s" in the panel "r/s" what it does not have. */
 static const char *line_name(struct rps_chart *chart, const struct rps_picture *picture, int metric,
                              int line)
 {
     const struct rps_metric *of = &picture->plan->metric[metric];
+    const char *panel = rps_picture_panel_title(of);
+    size_t length = strlen(of->label), end = strlen(panel) + 1;
     char text[RPS_PICTURE_TEXT_SIZE];
 
+    if (length > end && of->label[length - end] == ' ' &&
+        strcmp(of->label + length - end + 1, panel) == 0)
+        return rps_arena_print(chart->arena, "%.*s", (int)(length - end), of->label);
     if (picture->apart)
         return rps_arena_print(chart->arena, "CPU %d", (int)picture->cpu_series.cpu[line]);
     if (rps_picture_panel_unit(picture, picture->panel[metric])[0])
@@ -134,20 +141,44 @@ static void add_lines(struct rps_chart *chart, const struct rps_picture *picture
     }
 }
 
+/* Rows of names below the heading; 0: there are none, or they have room beside it. gnuplot gives
+ * each the width of the longest. */
+static int legend_rows(struct rps_chart *chart, const struct rps_picture *picture, int number,
+                       const char *heading)
+{
+    int lines = rps_picture_panel_lines(picture, number), longest = 0, columns, rows;
+    int across = rps_picture_characters_across(picture, 12);
+
+    if (picture->apart || lines < 2)
+        return 0;
+    for (int m = 0; m < picture->plan->metric_count; m++) {
+        int length = picture->panel[m] == number ? (int)strlen(line_name(chart, picture, m, 0)) : 0;
+
+        longest = length > longest ? length : longest;
+    }
+    columns = across / (longest + LEGEND_GAP);
+    columns = picture->characters || columns > lines ? lines : columns > 1 ? columns : 1;
+    rows = (lines + columns - 1) / columns;
+    return rows > 1 || chart->panel[0]->right < TIME_NARROW ||
+                   lines * (longest + LEGEND_GAP) + (int)strlen(heading) > across
+               ? rows
+               : 0;
+}
+
 static struct rps_panel *add_panel(struct rps_chart *chart, const struct rps_picture *picture,
                                    const struct rps_picture_overlay *overlay, int number,
                                    double top, double bottom)
 {
-    int below = chart->panel[0]->right < TIME_NARROW && !picture->apart &&
-                rps_picture_panel_lines(picture, number) > 1;
+    char text[RPS_PICTURE_TEXT_SIZE];
+    const char *heading = rps_arena_text(chart->arena, rps_picture_heading(picture, number, text));
+    int rows = legend_rows(chart, picture, number, heading);
     struct rps_panel *panel = rps_picture_panel(
-        chart, picture, top + RPS_PICTURE_HEADING + (below ? RPS_PICTURE_LEGEND_HEIGHT : 0),
+        chart, picture, top + RPS_PICTURE_HEADING + rows * RPS_PICTURE_LEGEND_HEIGHT,
         bottom - RPS_PICTURE_FLOOR);
     struct rps_picture_axis axis = rps_picture_panel_axis(picture, number);
-    char text[RPS_PICTURE_TEXT_SIZE];
 
-    panel->heading = rps_arena_text(chart->arena, rps_picture_heading(picture, number, text));
-    panel->legend_below = below;
+    panel->heading = heading;
+    panel->legend_rows = rows;
     rps_picture_x_scale(chart, picture, 0, &panel->x);
     rps_picture_scale(chart, &axis, &panel->y);
     rps_picture_shade(chart, panel, overlay);

@@ -323,12 +323,13 @@ static void write_heading(struct writer *writer, const struct rps_panel *panel)
         fprintf(writer->panels,
                 "set key at screen across(%.6g), up(%.6g) right center horizontal Left reverse "
                 "noenhanced samplen 1.6 textcolor rgb dark\n",
-                panel->right, above);
+                panel->right,
+                above - (panel->legend_rows > 1 ? (panel->legend_rows - 1) * LEGEND_PX / 2. : 0));
     if (panel->heading)
         fprintf(writer->panels,
                 "set label 1 caption(%d) at screen across(%.6g), up(%.6g) left noenhanced%s\n",
                 put_text(writer, panel->heading), panel->left,
-                above - (panel->legend_below ? LEGEND_PX : 0),
+                above - panel->legend_rows * LEGEND_PX,
                 panel->quiet ? " font small_font textcolor rgb quiet" : " textcolor rgb dark");
     if (panel->x.label)
         fprintf(writer->panels,

@@ -302,7 +302,8 @@ int rps_plan_add_rates(struct rps_plan *plan, struct rps_error *err)
 
     for (int n = 0; n < plan->set_count; n++) {
         for (int slot = 0; slot < plan->set[n].event_count && result == 0; slot++) {
-            if (!is_used(plan, RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + slot))
+            if (plan->set[n].event[slot].state == RPS_EVENT_MEASURED &&
+                !is_used(plan, RPS_OPERAND_EVENTS + n * RPS_SLOT_MAX + slot))
                 result = add_rate(plan, &plan->set[n].event[slot], err);
         }
     }

@@ -248,13 +248,12 @@ static uint64_t clock_of(const struct rps_import_builder *builder, uint64_t *ret
     uint64_t least = (uint64_t)builder->plan->set_count;
 
     *ret_clock = (uint64_t)builder->length_ns;
-    for (int i = 0; i < builder->column_count; i++) {
-        if (builder->column[i].kind != RPS_IMPORT_CLOCK || builder->column[i].periods == 0)
-            continue;
-        *ret_clock = builder->cell[i].count; /* 0 without one */
-        if (builder->cell[i].is_there)
-            return *ret_clock > least ? *ret_clock : least;
-        break;
+    if (builder->clock) {
+        const struct rps_import_cell *cell = &builder->cell[builder->clock - builder->column];
+
+        *ret_clock = cell->count; /* 0 without one */
+        if (cell->is_there)
+            return cell->count > least ? cell->count : least;
     }
     return (uint64_t)builder->length_ns > least ? (uint64_t)builder->length_ns : least;
 }
@@ -359,7 +358,11 @@ int rps_import_read(struct rps_import_builder *builder, const struct rps_import_
     if (result < 0)
         return result;
     if (builder->periods == 0)
-        return rps_error_set(err, RPS_FAILED, "%s has no rows to import", builder->path);
+        return rps_error_set(err, RPS_FAILED, "%s has no %s", builder->path,
+                             builder->column_count > 0
+                                 ? "values to import: the file says of every event that it was not "
+                                   "counted, or is not supported where it was recorded"
+                                 : "rows to import");
     if (builder->writer && before != builder->periods)
         return rps_error_set(err, RPS_FAILED, "%s was changed while it was read", builder->path);
     write_last_gaps(builder);

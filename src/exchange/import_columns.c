@@ -11,6 +11,7 @@
 
 #include "import_parts.h"
 #include "rpistat/clock.h"
+#include "rpistat/collect.h"
 #include "rpistat/text.h"
 
 /* A gauge's sum over the run stays below. */
@@ -152,6 +153,33 @@ static int add_event(struct rps_plan *plan, struct rps_import_known_column *colu
                             err);
 }
 
+/* The rate of the clock's column is what every other run calls CPU use. */
+static int add_cpu_use(struct rps_import_builder *builder, struct rps_error *err)
+{
+    struct rps_plan *plan = builder->plan;
+    const struct rps_import_known_column *column = builder->clock;
+    char text[RPS_NAME_SIZE + 80];
+    struct rps_metric *metric;
+    struct rps_event *event;
+
+    if (!column)
+        return 0;
+    event = &plan->set[column->set].event[column->slot];
+    snprintf(event->role, sizeof(event->role), "%s", plan->clock.role);
+    if (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) >= 0)
+        return 0;
+    snprintf(text, sizeof(text), RPS_COLLECT_CPU_USE "=100 * %s / (seconds * %ld)", event->name,
+             RPS_NS_PER_S);
+    if (rps_plan_add_formula(plan, text, err) < 0)
+        return RPS_FAILED;
+    metric = &plan->metric[plan->metric_count - 1];
+    snprintf(metric->label, sizeof(metric->label), "CPU use");
+    snprintf(metric->unit, sizeof(metric->unit), "%%");
+    snprintf(metric->panel, sizeof(metric->panel), "CPU use (%% of one CPU)");
+    snprintf(metric->explain, sizeof(metric->explain), "CPU time for elapsed time.");
+    return 0;
+}
+
 static int add_sets(struct rps_import_builder *builder, struct rps_error *err)
 {
     struct rps_plan *plan = builder->plan;
@@ -216,15 +244,15 @@ void rps_import_time_column(struct rps_import_builder *builder, const char *name
 static void make_clock(struct rps_import_builder *builder)
 {
     struct rps_event *clock = &builder->plan->clock;
-    const struct rps_import_known_column *column = builder->column;
 
-    while (column < builder->column + builder->column_count &&
-           (column->kind != RPS_IMPORT_CLOCK || column->periods == 0))
-        column++;
+    for (int i = builder->column_count - 1; i >= 0; i--) {
+        if (builder->column[i].kind == RPS_IMPORT_CLOCK && builder->column[i].periods > 0)
+            builder->clock = &builder->column[i];
+    }
     snprintf(clock->name, sizeof(clock->name), "clock");
     snprintf(clock->unit, sizeof(clock->unit), "ns");
-    if (column < builder->column + builder->column_count) {
-        rps_text_printable(clock->spec, sizeof(clock->spec), column->name);
+    if (builder->clock) {
+        rps_text_printable(clock->spec, sizeof(clock->spec), builder->clock->name);
         snprintf(clock->label, sizeof(clock->label), "Task clock");
         snprintf(clock->role, sizeof(clock->role), "task_clock");
     } else {
@@ -244,7 +272,7 @@ int rps_import_make_plan(struct rps_import_builder *builder, struct rps_error *e
             choose_scale(&builder->column[i], builder->seconds);
     }
     make_clock(builder);
-    if (add_sets(builder, err) < 0)
+    if (add_sets(builder, err) < 0 || add_cpu_use(builder, err) < 0)
         return RPS_FAILED;
     add_not_counted(builder);
     if (rps_plan_compile(plan, err) < 0 || rps_plan_add_rates(plan, err) < 0)

@@ -48,6 +48,8 @@ struct rps_import_builder {
     struct rps_plan *plan; /* owned */
     int column_count, next_column;
     struct rps_import_known_column *column;
+    const struct rps_import_known_column
+        *clock;             /* of these, the clock event's; NULL: none, or looking */
     double seconds;         /* of all periods together */
     uint64_t periods;       /* rows of the store */
     int64_t end_ns;         /* of the last period */

@@ -326,7 +326,8 @@ static int add_event(struct rps_perf_reader *reader, struct datum *datum,
     unit = find_unit(unit_name);
     datum->column.unit = unit ? unit->whole : unit_name;
     datum->column.kind = !unit ? RPS_IMPORT_GAUGE : RPS_IMPORT_COUNT;
-    if (is_task_clock && !line->cgroup)
+    if (is_task_clock && !line->cgroup &&
+        datum->cpu == RPS_CPU_ALL) /* of a CPU idle time is in it */
         datum->column.kind = RPS_IMPORT_CLOCK;
     snprintf(name, sizeof(name), "%s%s%s%s", line->event, line->cgroup ? " " : "",
              line->cgroup ? line->cgroup : "", unit ? unit->suffix : "");

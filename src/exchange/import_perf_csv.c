@@ -190,9 +190,10 @@ static int read_row(struct csv_reader *reader, char *const *cell, size_t count,
         if (reader->perf.end_ns > 0 && is_total(cell, count))
             return 0;
         if (reader->perf.end_ns == 0)
-            return rps_import_refuse(builder, err,
-                                     "it has no times in cells of their own: let perf stat print "
-                                     "intervals, with -I 100 -x,");
+            return rps_import_refuse(
+                builder, err,
+                "it has no times in cells of their own, as what perf stat prints "
+                "for people: let it write -I 100 -x, -o run.csv");
         return rps_import_refuse(builder, err,
                                  "it is no line of perf stat -I -x%c: give perf a file of its own, "
                                  "with -o",

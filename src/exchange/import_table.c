@@ -55,13 +55,13 @@ int rps_import_number(const struct rps_import_reading *reading, const char *cell
 {
     char decimal = reading->times.decimal;
     int kind = rps_csv_cell(cell, strlen(cell), decimal, ret);
-    size_t length = strcspn(cell, " ");
+    size_t length = strcspn(cell, " %");
 
     *ret_unit = "";
     if (kind >= 0 || !cell[length] || strpbrk(cell + length, "0123456789") ||
         rps_csv_cell(cell, length, decimal, ret) <= 0)
         return kind;
-    *ret_unit = cell + length + 1;
+    *ret_unit = cell + length + (cell[length] == ' ');
     return 1;
 }
 

@@ -80,6 +80,13 @@ int rps_csv_rows_begin(struct rps_csv_rows *rows, struct rps_error *err)
     if (rows->head_size >= 3 && memcmp(rows->head, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
         memmove(rows->head, rows->head + 3, rows->head_size -= 3);
     rows->head[rows->head_size] = '\0';
+    if (strncasecmp(rows->head, "sep=", 4) == 0 && rows->head[4] && strchr("\r\n", rows->head[5])) {
+        size_t length =
+            5 + strspn(rows->head + 5, "\r\n"); /* for Excel; the separator is found out */
+
+        memmove(rows->head, rows->head + length, (rows->head_size -= length) + 1);
+        rows->line_number = 1;
+    }
     return ferror(rows->file) ? refuse_reading(rows, err) : 0;
 }
 

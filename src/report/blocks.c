@@ -198,20 +198,19 @@ static void put_figures(struct rps_report *report, struct rps_block *block,
         put_figure(report, block, &report->item[i], tally, cpu);
 }
 
-/* 1: a rate of events that are counted in its family, which people read beside their count, or the
- * time as the clock event of an import. */
+/* 1: a rate of an event of its family, which people read beside its count, or the
+ * clock event of an import, which is one of its columns, or the elapsed time. */
 static int is_said_elsewhere(const struct rps_report *report, const struct rps_report_item *rate)
 {
     for (size_t i = 0; rate->metric && strcmp(rate->unit, "/s") == 0 && i < report->item_count;
          i++) {
         const struct rps_report_item *item = &report->item[i];
 
-        if (item->event && item->event->state == RPS_EVENT_MEASURED &&
-            strcmp(item->label, rate->label) == 0 && strcmp(item->family, rate->family) == 0)
+        if (item->event && strcmp(item->label, rate->label) == 0 &&
+            strcmp(item->family, rate->family) == 0)
             return 1;
     }
-    return rate->event && rate->set < 0 && rps_run_is_import(&report->run) &&
-           rate->event->role[0] == '\0';
+    return rate->event && rate->set < 0 && rps_run_is_import(&report->run);
 }
 
 static void put_family(struct rps_report *report, struct rps_block *block, size_t first)

@@ -151,7 +151,8 @@ char *rps_report_explain(const struct rps_report *report, const struct rps_repor
 
     ret[0] = '\0';
     if (report->options->explain && explain[0])
-        snprintf(ret, RPS_REPORT_EXPLAIN_SIZE, "%s: %s", item->label, explain);
+        snprintf(ret, RPS_REPORT_EXPLAIN_SIZE, "%s%s: %s", item->label,
+                 item->metric && strcmp(item->unit, "/s") == 0 ? " per second" : "", explain);
     return ret;
 }
 

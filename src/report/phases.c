@@ -675,7 +675,8 @@ static void say_levels(struct rps_block *block, const struct rps_phase_output *o
 
     if (finest > 1)
         rps_block_line(block, "Levels have 1 to %zu phases: --level N, or fine", finest);
-    if (finest > 1 && output->is_passing && output->run)
+    if (finest > 1 && output->is_passing && output->level_shown != output->level_usual &&
+        output->run)
         rps_block_line(block, "Letters of this level; code B and --from phase:B mean those of "
                               "'rpistat phases' alone");
 }

@@ -139,6 +139,7 @@ static void ask_near(struct rps_reader *reader, const char *typed, char *ret, si
 static int none(const struct selection *selection, const char *text, struct rps_error *err)
 {
     int of_label = is_label(selection, text);
+    int is_default = strcmp(selection->reader->path, RPS_STORE_DEFAULT_PATH) == 0;
     char question[256] = "", printable[128], what[RPS_RUN_TEXT_SIZE];
 
     rps_text_printable(printable, sizeof(printable), text);
@@ -147,8 +148,9 @@ static int none(const struct selection *selection, const char *text, struct rps_
                  sizeof(question));
     if (of_label || question[0] != '\0')
         return rps_error_set(
-            err, RPS_FAILED, "%s: no run of %s has this %s; %s`rpistat runs` lists them", printable,
-            selection->reader->path, of_label ? "label" : "label or tag", question);
+            err, RPS_FAILED, "%s: no run of %s has this %s; %s`rpistat runs%s%s` lists them",
+            printable, selection->reader->path, of_label ? "label" : "label or tag", question,
+            is_default ? "" : " -i ", is_default ? "" : selection->reader->path);
     snprintf(what, sizeof(what), "run %s", printable);
     return rps_reader_no_run(selection->reader, what, err);
 }

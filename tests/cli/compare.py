@@ -222,6 +222,9 @@ def test_options():
 def test_files():
     """-o writes text, or by its ending a picture or a page; none is left by what fails"""
     compare("main", "new", "--no-phases", "-o", "answer.txt")
+    for ending, form in [("csv", "csv"), ("json", "json"), ("md", "markdown")]:
+        compare("main", "new", "--no-phases", "-o", "by." + ending)
+        assert FOLDER.read("by." + ending).decode() == compare("main", "new", "--no-phases", "--format", form).stdout, ending
     assert FOLDER.read("answer.txt").decode() == compare("main", "new", "--no-phases").stdout
     for name, begin in [("c.png", b"\x89PNG"), ("c.svg", b"<?xml"), ("c.pdf", b"%PDF"), ("c.html", b"<!DOCTYPE html>"), ("c.SVG", b"<?xml")]:
         answer = compare("main", "4", "-o", name, "--metric", "cpi,dc_miss_ratio", "--theme", "dark",

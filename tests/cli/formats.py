@@ -511,7 +511,7 @@ def test_unknown():
 def test_files():
     """-o FILE and another locale: the same"""
     plain = FOLDER.call("report", "-r", "1", "--format", "json").stdout
-    expect(FOLDER.call("report", "-r", "1", "--format", "json", "-o", "report.json"), 0)
+    expect(FOLDER.call("report", "-r", "1", "-o", "report.json"), 0)
     assert FOLDER.read("report.json").decode() == plain
     german = environment(LC_ALL="de_DE.UTF-8", TZ="TST-5")
     assert FOLDER.call("report", "-r", "1", "--format", "json", env=german).stdout == plain

@@ -187,6 +187,11 @@ def test_spreadsheet():
         assert [row["Anfragen"] for row in table(found)] == ["%d.5" % (1200 + n) for n in range(10)]
     runs = json.loads(said("runs", "-i", "sheet.data", "--format", "json"))["runs"]
     assert [run["start"][:19] for run in runs] == ["2026-11-21T13:59:59"] * 2, runs
+    FOLDER.write("sheet.csv", "sep=;\r\nZeit;Last\r\n" + "".join("%d;%d,5%%\r\n" % (n, n) for n in range(5)))  # as Excel wants it told
+    imported("sheet.data", "sheet.csv")
+    assert said("export", "-i", "sheet.data") == "time_s,Zeit,Last,label\n" + "".join("%d,%d,%d.5,A\n" % (n + 1, n, n) for n in range(5))
+    assert re.search(r"\n +Last +2\.500 %\n", said("report", "-i", "sheet.data")), said("report", "-i", "sheet.data")
+    expect(FOLDER.call("phases", "--csv", "sheet.csv"), 0)
     FOLDER.write("sheet.csv", lines.replace("21.11.", "05/11/"))
     for options in ((), ("--map", "Zeit=time")):
         refused(FOLDER.call("import", "-o", "no.data", *options, "sheet.csv"), 1, "the day first or")

@@ -437,12 +437,13 @@ def test_not_counted():
     """what perf could not count is said by import and by report"""
     FOLDER.write("none.csv", "".join(
         "%d.000000000,<not supported>,,cycles,0,100.00,,\n%d.000000000,<not counted>,,branches,0,0.00,,\n"
-        "%d.000000000,7,,page-faults,1000000000,100.00,,\n" % (t, t, t) for t in (1, 2, 3)))
+        "%d.000000000,<not supported>,,instructions,0,100.00,,\n"
+        "%d.000000000,7,,page-faults,1000000000,100.00,,\n" % (t, t, t, t) for t in (1, 2, 3)))
     answer = expect(FOLDER.call("import", "-o", "none.data", "none.csv"), 0)
     text = expect(FOLDER.call("report", "-i", "none.data"), 0).stdout
-    for name, why in ("cycles", "the file says that it is not supported"), \
+    for name, why in ("cycles, instructions", "the file says that it is not supported"), \
                      ("branches", "in the file it is never on a counter"):
-        assert "%s was not counted: %s\n" % (name, why) in answer.stderr, answer.stderr
+        assert "%s was not counted: %s\n" % (name.split(", ")[0], why) in answer.stderr, answer.stderr
         assert "Not counted: %s: %s." % (name, why) in " ".join(text.split()), text
     assert "odd" not in expect(FOLDER.call("check", "-i", "none.data"), 0).stdout
     os.remove(FOLDER / "none.data")
@@ -465,7 +466,15 @@ def test_many_lines():
     expect(FOLDER.call("plot", "-i", "many.data", "-o", "many.svg"), 0)
     drawn = FOLDER.read("many.svg").decode()
     assert "v: those that reach highest" in drawn
-    assert sorted(n for n in range(1, 13) if ">s%d v<" % n in drawn) == list(range(5, 13)), drawn[:2000]
+    FOLDER.write("many.csv", FOLDER.read("many.csv").decode().replace(";s", ";a long name of a sensor "))
+    expect(FOLDER.call("import", "-o", "many.data", "many.csv"), 0)
+    expect(FOLDER.call("plot", "-i", "many.data", "-o", "long.svg", "--keep", "kept"), 0)
+    script = "".join(FOLDER.read(os.path.join("kept", name)).decode() for name in os.listdir(FOLDER / "kept") if name.endswith("gp"))
+    (*_, top), [key], [heading] = [[float(y) for y in re.findall(form, script)] for form in (
+        r"eval place\([\d.]+, [\d.]+, ([\d.]+),", r"set key at screen across\([\d.]+\), up\(([\d.]+)\)",
+        r"set label 1 caption\(\d+\) at screen across\([\d.]+\), up\(([\d.]+)\) left")]
+    assert heading + 17 < key < top - 17, (heading, key, top)  # names in two rows, between heading and panel
+    assert sorted(n for n in range(1, 13) if ">s%d<" % n in drawn) == list(range(5, 13)), drawn[:2000]
 
 
 def test_recipes_refuse():
@@ -483,12 +492,35 @@ def test_recipes_refuse():
             raise AssertionError(name)
 
 
+def test_clock():
+    """the task clock is the run's CPU time, said once as a count and once as CPU use; of a CPU it is elapsed time"""
+    lines = ["%15.9f,%%s%s,msec,task-clock,%d,100.00,,\n%15.9f,%%s<not supported>,,cycles,0,100.00,,\n" %
+             (n / 10, 10 * n, 10 ** 7 * n, n / 10) for n in range(1, 9)]
+    FOLDER.write("clock.csv", "".join(line.replace("%s", "") for line in lines))
+    FOLDER.write("clock-cpu.csv", "".join(line.replace("%s", "CPU%d," % cpu) for line in lines for cpu in (0, 1)))
+    FOLDER.write("other.csv", "     0.100000000,5,,cs,100,100.00,,\n     0.200000000,5,,cs,100,100.00,,\n")
+    expect(FOLDER.call("import", "-o", "clock.data", "clock.csv", "clock-cpu.csv", "other.csv"), 0)
+    text = expect(FOLDER.call("report", "-i", "clock.data", "-r", "1"), 0).stdout
+    assert "recorded for 0.800 s, 0.360 s of it on a CPU (45 %)" in text, text
+    assert re.search(r"\n  Events\n    task-clock \(ns\) +360000000 +450000000.0\n    cycles +not counted\n"
+                     r"    CPU use +45.000 %\n\n", text), text
+    assert re.search(r" Share +CPU use \(%\)\n", expect(FOLDER.call("phases", "-i", "clock.data", "-r", "1"), 0).stdout)
+    text = expect(FOLDER.call("report", "-i", "clock.data", "-r", "2"), 0).stdout
+    assert "CPU use" not in text and "busy" not in text and "on a CPU" not in text, text
+    text = expect(FOLDER.call("report", "-i", "clock.data", "-r", "3", "--explain"), 0).stdout
+    assert "\n    cs per second: Count per second of elapsed time.\n" in text, text
+    text = expect(FOLDER.call("compare", "-i", "clock.data", "1", "3"), 0).stdout
+    assert "made in the same way: CPU time, CPU use, cs." in text, text
+
+
 def test_refused():
     """a file without intervals is refused, with what to do, and leaves nothing"""
     FOLDER.write("total.csv", "# started on Mon Mar  2 09:15:04 2026\n\n12,,cs,1000,100.00,,\n")
     FOLDER.write("bare.csv", "0.65,msec,task-clock:u,648266,100.00,0.534,CPUs utilized\n")
     FOLDER.write("human.txt", "#           time             counts unit events\n"
                  "     1.000838672            11,243      context-switches      #    2.808 K/sec\n")
+    FOLDER.write("none.csv", "     0.100000000,<not supported>,,cycles,0,100.00,,\n")
+    refused(FOLDER.call("import", "-o", "none.data", "none.csv"), 1, "none.csv has no values", "not supported")
     for name, line in (("total.csv", 3), ("bare.csv", 1), ("human.txt", 2)):
         refused(FOLDER.call("import", "-o", "none.data", name), 1, "%s, line %d" % (name, line),
                 "-I 100", "-x,")
@@ -519,4 +551,4 @@ def test_real():
 
 with FOLDER:
     tap.main([test_fixtures, test_as_it_was, test_installed, test_spreadsheet, test_starts, test_cut, test_shares,
-              test_only_some_cpus, test_not_counted, test_panels, test_many_lines, test_recipes_refuse, test_refused, test_real])
+              test_only_some_cpus, test_not_counted, test_clock, test_panels, test_many_lines, test_recipes_refuse, test_refused, test_real])

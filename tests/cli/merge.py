@@ -201,6 +201,7 @@ def test_refused():
     refused(FOLDER.call("merge", "-i", "copy.data", "-r", "9", "rpistat.data"), 1, "run 9",
             "holds runs 1 to 2: `rpistat runs` lists them")
     refused(FOLDER.call("report", "-i", "copy.data", "-r", "9"), 1, "`rpistat runs -i copy.data` lists them")
+    refused(FOLDER.call("compare", "-i", "copy.data", "label:x"), 1, "`rpistat runs -i copy.data` lists them")
 
 
 def test_bad_between():

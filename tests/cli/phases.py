@@ -306,6 +306,9 @@ def test_levels():
         assert steps[12 // every] == len(found()["phases"]), steps
         answer = expect(folder.call("phases", "--level", "2"), 0).stdout
         assert re.search(r"^Levels have 1 to 12 phases: --level N, or fine$", answer, re.M), answer
+        for size in 2, len(found()["phases"]):  # letters of the usual level are those of all commands
+            answer = expect(folder.call("phases", "--level", str(size)), 0).stdout
+            assert ("Letters of this level" in answer) == (size == 2), answer
         os.mkdir(folder / "rpistat")
         folder.write("rpistat/config", "[phases]\nlevel = 2\n")
         for env, periods in (({}, None), ({"XDG_CONFIG_HOME": folder.path}, 240)):  # kept, where it is chosen for all
@@ -482,8 +485,11 @@ def test_kept():
     phases()
     assert stored(shown) == rows, stored(shown)
     part = expect(FOLDER.call("report", "--from", "phase:B", "--to", "phase:B"), 0).stdout
+    usual = [level["shown"] for level in json.loads(phases("--format", "json").stdout)["levels"]]
     for options in (["--level", "fine"], ["--level", "1"], ["--at-most", "2"], ["--sensitivity", "-12"]):
-        assert "code B and --from phase:B mean those of 'rpistat phases' alone" in phases(*options).stdout
+        chosen = [level["shown"] for level in json.loads(phases(*options, "--format", "json").stdout)["levels"]]
+        assert ("code B and --from phase:B mean those of 'rpistat phases' alone" in phases(*options).stdout) == (
+            chosen != usual), options
         assert stored(shown) == rows, (options, stored(shown))  # letters stay what they were
     assert expect(FOLDER.call("report", "--from", "phase:B", "--to", "phase:B"), 0).stdout == part
 

@@ -121,6 +121,11 @@ def test_report_locale():
         assert re.search(r"Cycles +14\.000\.000\.000 ", report) and re.search(r"CPI +3,500 ", report), report
         assert FOLDER.call("report", "--format", "csv", env=german).stdout == \
             FOLDER.call("report", "--format", "csv").stdout
+        for command in ["runs"], ["phases"], ["code"], ["compare", "1", "2"], ["check"]:
+            for form in "json", "csv":
+                assert FOLDER.call(*command, "--format", form, env=german).stdout == \
+                    FOLDER.call(*command, "--format", form).stdout, (command, form)
+        assert re.search(r" complete +25,0 s ", FOLDER.call("runs", env=german).stdout), FOLDER.call("runs", env=german)
         assert FOLDER.call("export", env=german).stdout == FOLDER.call("export").stdout
         assert FOLDER.call("export", "--rates", env=german).stdout == \
             FOLDER.call("export", "--rates").stdout

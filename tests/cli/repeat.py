@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import signal
+import statistics
 
 from program import RPISTAT, Folder, counting, environment, expect, refused, shown_on, tap
 
@@ -161,12 +162,16 @@ def terminal(folder, *arguments, **variables):
 
 
 def check_summary():
-    """at the end: mean, deviation, range, odd runs, and how both sides are compared"""
+    """at the end: the mean that compare has, deviation, range, odd runs, and how both sides are compared"""
     with Folder() as folder:
         folder.write("work", "#!/bin/sh\n[ -e warm ] || { touch warm; exec sleep 4; }\n", 0o755)
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "6", "--label", "x", "./work")
-        assert re.search(r"rpistat: x, runs 1-6: [\d.]+ s, sd [\d.]+ s \(\d+\.\d %\), 0\.\d+ to 4\.\d+ s; "
-                         r"CPU time [\d.]+ s, sd [\d.]+ s", shown), shown
+        found = re.search(r"rpistat: x, runs 1-6: ([\d.]+) s, sd [\d.]+ s \(\d+\.\d %\), 0\.\d+ to 4\.\d+ s; "
+                          r"CPU time [\d.]+ s, sd [\d.]+ s", shown)
+        assert found, shown
+        runs = json.loads(folder.call("runs", "--format", "json").stdout)["runs"]
+        mean = statistics.geometric_mean(run["elapsed_s"] for run in runs)
+        assert found[1] == "%.*f" % (len(found[1].split(".")[1]), mean), (found[1], mean)
         assert re.search(r"rpistat: run 1 is odd: it took 4\S* s; it was the first: --warmup 1 runs", shown), shown
         assert shown.count(" is odd: ") == 1, shown
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--alternate", "./work", "--", "true")

@@ -238,6 +238,7 @@ MISTAKES = [
     ("events --pmu nosuch", 2, "--pmu nosuch"),
     ("verify --sets nosuch", 2, "\"nosuch\""),
     ("verify --pmu sim:script.sim", 2, "no such real counters", "auto, hardware or software"),
+    ("export --rates -o x.json", 2, "-o x.json", "--format jsonl", "perfetto"),
     # phases
     ("phases --metric nosuch", 2, "'nosuch'", "it has cpi"),
     ("phases --metric cpi,", 2, "--metric", "empty name"),

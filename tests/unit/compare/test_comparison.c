@@ -407,7 +407,7 @@ static void add_sampled_for(enum rps_comparison_side side, const char *path, uin
             continue;
         if (i >= 60) {
             count.id = 2;
-            count.samples = 4;
+            count.samples = sampled == 61 ? 2 : 4;
             rps_writer_code_count(fixture->writer, RPS_COUNT_STACKS, &count);
             count.id = 3;
             count.samples = 2;
@@ -472,6 +472,20 @@ static void test_functions_of_few_samples(void **state)
     assert_int_equal(comparison.row[0].function_count, 2);
     assert_true(isnan(comparison.row[0].function[0].a_share));
     assert_false(isnan(comparison.row[0].function[0].b_share));
+    rps_comparison_free(&comparison);
+}
+
+/* Of four samples in all runs a function is none to compare. */
+static void test_functions_of_four_samples(void **state)
+{
+    struct rps_comparison comparison;
+
+    (void)state;
+    add_sampled_for(RPS_SIDE_A, "/old/story", 1, 61);
+    add_sampled_for(RPS_SIDE_B, "/new/story", 1, 60);
+    must_compare(&whole_only, &comparison);
+    assert_int_equal(comparison.row[0].function_count, 1);
+    check_function(&comparison.row[0].function[0], "work", 3, .6, .6);
     rps_comparison_free(&comparison);
 }
 
@@ -702,6 +716,7 @@ int main(void)
         TEST(test_phases_of_two),
         TEST(test_functions),
         TEST(test_functions_of_few_samples),
+        TEST(test_functions_of_four_samples),
         TEST(test_functions_of_programs),
         TEST(test_functions_of_phases),
         TEST(test_remarks),
