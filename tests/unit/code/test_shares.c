@@ -528,8 +528,8 @@ static void what_is_not_sampled(void **state)
     assert_string_equal(unsampled.program[2].name, "[unknown]");
     /* three quarters of the time may be sampled */
     strcpy(ended.sampling.event, "cpu-clock:u");
-    ended.sampling.user_ns = 30;
-    ended.sampling.kernel_ns = 10;
+    ended.sampling.user_ns = 9000000000;
+    ended.sampling.kernel_ns = 3000000000;
     unsampled = rps_code_unsampled(arena, &ended);
     assert_int_equal(unsampled.count, 0); /* the others have too many */
     programs[1].samples = 690;
