@@ -349,7 +349,8 @@ static void test_not_counted(void **state)
                        "periods it kept are good\n");
     assert_holds(text, "\nRemarks\n");
     assert_holds(text, "\n  Not counted: DC misses: this processor has no such event.\n");
-    assert_holds(text, "\n  Not counted: Branches, Mispredicted BR: the run ended before its turn came.\n");
+    assert_holds(
+        text, "\n  Not counted: Branches, Mispredicted BR: the run ended before its turn came.\n");
     assert_holds(text, "\n  Not counted: Main TLB misses: it was on a counter, which could not be "
                        "read.\n");
     assert_holds(text, "\n  Counted without the kernel (:u): Instructions.");
