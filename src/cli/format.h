@@ -15,7 +15,8 @@
 /* Of numbers that people read; (locale_t)0, which is the C locale, for programs. */
 locale_t rps_format_locale(const struct rps_cli *cli, enum rps_format format);
 
-/* Write a document to cli->out, with numbers of that locale, fitted to the terminal when that is where it goes. */
+/* Write a document to cli->out, with numbers of that locale, fitted to the terminal when that is
+ * where it goes. */
 void rps_format_document(const struct rps_cli *cli, const struct rps_document *document,
                          enum rps_format format);
 

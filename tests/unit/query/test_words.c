@@ -393,8 +393,8 @@ static void test_system(void **state)
         system[l] = read_system(
             (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 11, [RPS_TREE_IN_LOCK] = 10});
     assert_string_equal(words_of(&made, 0), "like the whole run");
-    system[2] = read_system(
-        (int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 12});
+    system[2] =
+        read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 12});
     assert_string_equal(words_of(&made, 2), "asleep in locks");
 }
 
