@@ -201,7 +201,7 @@ int main(int argc, char **argv)
     }
     rps_arena_on_exhaustion(end_without_memory);
     cli.arena = rps_arena_new();
-    cli.locale = newlocale(LC_NUMERIC_MASK, "", (locale_t)0);
+    cli.locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
     result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);
     if (cli.locale != (locale_t)0)
         freelocale(cli.locale);
