@@ -187,11 +187,13 @@ static void name_figure(const struct rps_profile *tenths, const struct drift *dr
                         size_t size)
 {
     const struct rps_figure *figure = &tenths->figure[drift->figure];
+    const char *name = figure->label[0] ? figure->label : figure->name;
+    char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
 
-    snprintf(ret, size, "%.40s %s %.3g %s %.3g%s%.16s",
-             figure->label[0] ? figure->label : figure->name, drift->drifts ? "from" : "between",
-             drift->drifts ? drift->from : drift->low, drift->drifts ? "to" : "and",
-             drift->drifts ? drift->to : drift->high, figure->unit[0] ? " " : "", figure->unit);
+    rps_text_number(from, sizeof(from), drift->drifts ? drift->from : drift->low);
+    rps_text_number(to, sizeof(to), drift->drifts ? drift->to : drift->high);
+    snprintf(ret, size, "%.40s %s %s %s %s%s%.16s", name, drift->drifts ? "from" : "between", from,
+             drift->drifts ? "to" : "and", to, figure->unit[0] ? " " : "", figure->unit);
 }
 
 /* Figures that go by more than `least`, as apart() has it, those first that go furthest. */
@@ -214,7 +216,7 @@ static void add_drift(const struct rps_profile *tenths, char ret[RPS_PHASE_REMAR
 {
     struct drift *drift = rps_arena_get(tenths->arena, tenths->figure_count + 1, sizeof(*drift));
     size_t length = strlen(ret), count = choose_drifts(tenths, APART_MIN, drift);
-    char text[96];
+    char text[192];
 
     if (count == 0 && length == 0)
         count = choose_drifts(tenths, 1, drift) > 0;
