@@ -198,19 +198,21 @@ static void put_figures(struct rps_report *report, struct rps_block *block,
         put_figure(report, block, &report->item[i], tally, cpu);
 }
 
-/* 1: a rate of an event of its family, which people read beside its count, or the
- * clock event of an import, which is one of its columns, or the elapsed time. */
-static int is_said_elsewhere(const struct rps_report *report, const struct rps_report_item *rate)
+/* 1: a rate of an event of its family, which people read beside its count; or the clock event where it
+ * is an event of a set, or of an import: one of its columns, or the elapsed time. */
+static int is_said_elsewhere(const struct rps_report *report, const struct rps_report_item *of)
 {
-    for (size_t i = 0; rate->metric && strcmp(rate->unit, "/s") == 0 && i < report->item_count;
-         i++) {
+    const int is_rate = of->metric && strcmp(of->unit, "/s") == 0;
+    const int is_clock = of->event && of->set < 0;
+
+    for (size_t i = 0; (is_rate || is_clock) && i < report->item_count; i++) {
         const struct rps_report_item *item = &report->item[i];
 
-        if (item->event && strcmp(item->label, rate->label) == 0 &&
-            strcmp(item->family, rate->family) == 0)
+        if (item != of && item->event && strcmp(item->label, of->label) == 0 &&
+            (is_clock || strcmp(item->family, of->family) == 0))
             return 1;
     }
-    return rate->event && rate->set < 0 && rps_run_is_import(&report->run);
+    return is_clock && rps_run_is_import(&report->run);
 }
 
 static void put_family(struct rps_report *report, struct rps_block *block, size_t first)
