@@ -45,7 +45,8 @@ static const struct rps_system_signal tree[RPS_TREE_SLOTS] = {
 };
 
 static const struct rps_system_signal machine[RPS_MACHINE_SLOTS] = {
-    [RPS_MACHINE_WAIT] = {"m_wait", "Machine: waiting for a CPU", "threads", GAUGE, "loadavg",
+    [RPS_MACHINE_WAIT] = {"m_wait", "Machine: waiting for a CPU", "threads", GAUGE,
+                          "schedstat or loadavg",
                           "Threads of the whole machine that were ready to run and had no CPU."},
     [RPS_MACHINE_STEAL] = {"m_steal", "Machine: stolen", "us", COUNTER, "stat",
                            "Time that a hypervisor took from the CPUs, their sum."},

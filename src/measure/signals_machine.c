@@ -11,7 +11,7 @@
 #define SECTOR_BYTES 512
 #define BIT(slot)    (UINT32_C(1) << (slot))
 
-enum { LOADAVG, STAT, PSI_CPU, PSI_IO, PSI_MEMORY, MEMINFO, DISKS, NETWORK };
+enum { LOADAVG, STAT, PSI_CPU, PSI_IO, PSI_MEMORY, MEMINFO, DISKS, NETWORK, SCHEDSTAT };
 
 static const char *const name[RPS_MACHINE_FILES] = {
     [LOADAVG] = "loadavg",
@@ -22,6 +22,7 @@ static const char *const name[RPS_MACHINE_FILES] = {
     [MEMINFO] = "meminfo",
     [DISKS] = "diskstats",
     [NETWORK] = "net/dev",
+    [SCHEDSTAT] = "schedstat",
 };
 
 /* The file that a signal comes of. */
@@ -147,11 +148,31 @@ static void read_network(struct rps_signal_machine *machine)
     set_total(machine, RPS_MACHINE_NET_OUT, bytes[1]);
 }
 
-/* Of the threads that run or are ready to, the reader is one. The run delays of /proc/schedstat would
- * be their waits, but since Linux 6.12 they have sleeps in them (signals_tree.c). */
+/* How long threads waited for each of the CPUs: not where the kernel does not count it, nor where
+ * there is not room for all of them. Since Linux 6.12 it may have sleeps in it (signals_tree.c). */
+static void read_delay(struct rps_signal_machine *machine)
+{
+    const char *line = read_text(machine, SCHEDSTAT);
+    int64_t delay_ns = 0;
+
+    machine->has_delay = 0;
+    if (!line || strlen(line) == sizeof(machine->text) - 1)
+        return;
+    for (; line && *line; line = strchr(line, '\n'), line += line != NULL) {
+        unsigned long long ns;
+
+        if (sscanf(line, "cpu%*u %*u %*u %*u %*u %*u %*u %*u %llu", &ns) == 1) {
+            delay_ns += (int64_t)ns;
+            machine->has_delay = 1;
+        }
+    }
+    rps_signal_count(&machine->delay, delay_ns, 1);
+}
+
+/* Of the threads that run or are ready to, the reader is one. */
 void rps_signal_machine_look(struct rps_signal_machine *machine)
 {
-    const char *text = read_text(machine, LOADAVG);
+    const char *text = machine->has_delay ? NULL : read_text(machine, LOADAVG);
     int64_t waiting;
 
     for (int i = 0; text && i < 3; i++)
@@ -167,6 +188,7 @@ void rps_signal_machine_look(struct rps_signal_machine *machine)
 void rps_signal_machine_read(struct rps_signal_machine *machine)
 {
     machine->valid = 0;
+    read_delay(machine);
     if (machine->looks == 0)
         rps_signal_machine_look(machine);
     read_stat(machine);
@@ -178,7 +200,12 @@ void rps_signal_machine_read(struct rps_signal_machine *machine)
 
 void rps_signal_machine_tell(struct rps_signal_machine *machine, struct rps_system_reading *ret)
 {
-    if (machine->looks > 0) {
+    const int64_t delay_us = rps_signal_tell(&machine->delay, RPS_NS_PER_US);
+
+    if (machine->has_delay && ret->length_us > 0) {
+        ret->value[RPS_MACHINE_WAIT] = (delay_us + ret->length_us / 2) / ret->length_us;
+        machine->valid |= BIT(RPS_MACHINE_WAIT);
+    } else if (machine->looks > 0) {
         ret->value[RPS_MACHINE_WAIT] = (machine->waiting + machine->looks / 2) / machine->looks;
         machine->valid |= BIT(RPS_MACHINE_WAIT);
     }

@@ -120,7 +120,7 @@ void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system
 
 /* --- signals_machine.c: the machine ----------------------------------------------------------- */
 
-enum { RPS_MACHINE_FILES = 8 };
+enum { RPS_MACHINE_FILES = 9 };
 
 struct rps_signal_machine {
     struct rps_signal_files files;
@@ -129,8 +129,10 @@ struct rps_signal_machine {
     int64_t cpus;
     struct rps_signal_sum sum[RPS_SYSTEM_SLOT_MAX]; /* counters, in us and bytes */
     int64_t available_kib;
-    int64_t waiting, looks; /* threads that waited, the sum of so many looks */
-    uint32_t valid;         /* bit of a slot: could be read last */
+    int has_delay;               /* that is known exactly, */
+    struct rps_signal_sum delay; /* ns, summed over CPUs; else */
+    int64_t waiting, looks;      /* threads that waited, the sum of so many looks */
+    uint32_t valid;              /* bit of a slot: could be read last */
     char text[65536];
 };
 

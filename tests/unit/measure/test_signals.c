@@ -1171,6 +1171,32 @@ static void test_machine(void **state)
     test.reader.close(test.reader.self);
 }
 
+/* Where the kernel counts how long threads wait for each CPU that is taken, and no number of threads
+ * at some moment. */
+static void test_delay(void **state)
+{
+    struct test test;
+
+    (void)state;
+    write_machine(99, 0, "sd/a");
+    write_file("version 15\ntimestamp 1\ncpu0 0 0 1 2 3 4 5 1000 6\ndomain0 3 1 2 3 4 5 6 7 8 9\n"
+               "cpu1 0 0 1 2 3 4 5 2000 6\n",
+               "proc/schedstat");
+    open_reader(&test, root, RPS_SYSTEM_MACHINE, NULL, 0, 0, 1000);
+    read_period(&test, 1, 0); /* from here on it counts */
+    write_file(
+        "version 15\ntimestamp 1\ncpu0 0 0 1 2 3 4 5 600001000 6\ndomain0 3 1 2 3 4 5 6 7 8 9\n"
+        "cpu1 0 0 1 2 3 4 5 1000002000 6\n",
+        "proc/schedstat");
+    for (uint64_t period = 2; period < 12; period++)
+        read_period(&test, period, 0);
+    assert_int_equal(test.count, 1);
+    assert_int_equal(test.reading[0].value[RPS_MACHINE_WAIT], 2); /* 1.6 */
+    assert_true(has(&test.reading[0], RPS_MACHINE_WAIT));
+    assert_int_equal(read_next(&test)->value[RPS_MACHINE_WAIT], 0);
+    test.reader.close(test.reader.self);
+}
+
 /* This machine has some of it. */
 static void test_real_machine(void **state)
 {
@@ -1543,6 +1569,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_own_thread, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_too_many, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_machine, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_delay, make_root, remove_root),
         cmocka_unit_test(test_real_machine),
         cmocka_unit_test_setup_teardown(test_packages, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_no_packages, make_root, remove_root),
