@@ -11,8 +11,7 @@
 
 #include "detect_math.h"
 
-#define MEDIAN_REACH RPS_CLIP_REACH
-#define WINDOW       7
+#define WINDOW (2 * RPS_CLIP_REACH + 1) /* of the running median */
 
 /* Outliers are rare below this share. */
 #define RARE_SHARE 0.02
@@ -50,10 +49,10 @@ static double median_of_seven(const double *value)
 double rps_clip_median(const double *value, size_t count, size_t at)
 {
     size_t reach = at < count - 1 - at ? at : count - 1 - at;
-    double few[2 * MEDIAN_REACH];
+    double few[2 * RPS_CLIP_REACH];
 
-    if (reach >= MEDIAN_REACH)
-        return median_of_seven(value + at - MEDIAN_REACH);
+    if (reach >= RPS_CLIP_REACH)
+        return median_of_seven(value + at - RPS_CLIP_REACH);
     memcpy(few, value + at - reach, (2 * reach + 1) * sizeof(*few));
     return rps_select_rank(few, 2 * reach + 1, reach);
 }
@@ -66,16 +65,16 @@ double rps_clip_median(const double *value, size_t count, size_t at)
  */
 static double reference(const double *value, size_t count, size_t at)
 {
-    size_t first = at < MEDIAN_REACH ? 0 : count - WINDOW;
+    size_t first = at < RPS_CLIP_REACH ? 0 : count - WINDOW;
     double step[WINDOW - 1], level, led;
 
-    if (count < WINDOW || (at >= MEDIAN_REACH && at + MEDIAN_REACH < count))
+    if (count < WINDOW || (at >= RPS_CLIP_REACH && at + RPS_CLIP_REACH < count))
         return rps_clip_median(value, count, at);
     for (size_t k = 0; k + 1 < WINDOW; k++)
         step[k] = value[first + k + 1] - value[first + k];
     level = median_of_seven(value + first);
     led = level + (rps_select_rank(step, WINDOW - 1, 2) + rps_select_rank(step, WINDOW - 1, 3)) /
-                      2 * ((double)at - (double)(first + MEDIAN_REACH));
+                      2 * ((double)at - (double)(first + RPS_CLIP_REACH));
     return fabs(value[at] - led) < fabs(value[at] - level) ? led : level;
 }
 
@@ -84,12 +83,12 @@ static int has_company(const double *value, size_t count, size_t at, double limi
 {
     const double *v = value + at;
 
-    if (at < MEDIAN_REACH || count - at <= MEDIAN_REACH)
+    if (at < RPS_CLIP_REACH || count - at <= RPS_CLIP_REACH)
         return 0;
     return (fabs(v[-1] - v[0]) <= limit) + (fabs(v[1] - v[0]) <= limit) +
                (fabs(v[-2] - v[0]) <= limit) + (fabs(v[2] - v[0]) <= limit) +
                (fabs(v[-3] - v[0]) <= limit) + (fabs(v[3] - v[0]) <= limit) >=
-           MEDIAN_REACH;
+           RPS_CLIP_REACH;
 }
 
 void rps_clip(const double *value, size_t count, double limit, double wild, double *clean,

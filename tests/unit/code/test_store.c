@@ -204,12 +204,12 @@ static void thinned_counts(void **state)
         fixture_code(writer, n);
         rps_writer_code_count(writer, RPS_COUNT_BLOCKED, &blocked);
         if (n % 500 == 0)
-            recorder_wait_committed(writer, n);
+            fixture_wait_committed(writer, n);
         if (n == 1000) /* period 5 is gone by now; the next level will be too, later */
             rps_writer_code_count(writer, RPS_COUNT_STACKS, &late);
     }
     fixture_code(writer, 4000);
-    recorder_wait_committed(writer, 4000);
+    fixture_wait_committed(writer, 4000);
     rps_writer_code_count(writer, RPS_COUNT_STACKS, &late);
     fixture_end(writer, &run);
     fixture_exec(path,
@@ -331,7 +331,7 @@ static void paths(void **state)
         rps_writer_stack(writer, &first[i]);
     recorder_write(writer, 1, 10);
     recorder_commit_each(writer, 0);
-    recorder_wait_committed(writer, 10);
+    fixture_wait_committed(writer, 10);
     recorder_commit_each(writer, 3600 * RPS_NS_PER_S);
     for (size_t i = 0; i < sizeof(second) / sizeof(second[0]); i++)
         rps_writer_stack(writer, &second[i]);
@@ -520,7 +520,7 @@ static void names_beside_a_recorder(void **state)
     recorder_write(writer, 0, 10);
     for (uint64_t n = 0; n <= 10; n++)
         fixture_code(writer, n);
-    recorder_wait_committed(writer, 10);
+    fixture_wait_committed(writer, 10);
     assert_int_equal(rps_store_set_locations(path, 1, &code, &err), 0);
     assert_int_equal(rps_store_set_locations(path, 7, &code, &err), RPS_FAILED);
     fixture_says(&err, "run 7", NULL);

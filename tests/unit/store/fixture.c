@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/heartbeat.h"
@@ -317,6 +318,16 @@ void fixture_system(struct rps_writer *writer, uint64_t n)
         read_source(writer, RPS_SYSTEM_GROUP, n, 10, group.supported);
         read_source(writer, RPS_SYSTEM_PACKAGE, n, 10, package.supported);
     }
+}
+
+void fixture_wait_committed(struct rps_writer *writer, uint64_t periods)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct rps_writer_status status;
+
+    for (rps_writer_status(writer, &status); status.committed < periods;
+         rps_writer_status(writer, &status))
+        nanosleep(&pause, NULL);
 }
 
 void fixture_end(struct rps_writer *writer, struct rps_run *run)

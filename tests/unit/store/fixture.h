@@ -60,6 +60,9 @@ void fixture_code(struct rps_writer *writer, uint64_t n);
  * m_steal is not supported. */
 void fixture_system(struct rps_writer *writer, uint64_t n);
 
+/* Wait until so many periods are committed. */
+void fixture_wait_committed(struct rps_writer *writer, uint64_t periods);
+
 /* End the run, close, free the run. */
 void fixture_end(struct rps_writer *writer, struct rps_run *run);
 

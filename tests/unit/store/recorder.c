@@ -61,16 +61,6 @@ void recorder_commit_each(struct rps_writer *writer, int64_t ns)
     pthread_mutex_unlock(&writer->lock);
 }
 
-void recorder_wait_committed(struct rps_writer *writer, uint64_t periods)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-    struct rps_writer_status status;
-
-    for (rps_writer_status(writer, &status); status.committed < periods;
-         rps_writer_status(writer, &status))
-        nanosleep(&pause, NULL);
-}
-
 sqlite3 *recorder_hold_lock(const char *path)
 {
     sqlite3 *db = NULL;

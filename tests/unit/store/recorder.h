@@ -22,9 +22,6 @@ void recorder_write(struct rps_writer *writer, uint64_t first, uint64_t end);
 /* How often the writer commits, from now on: 0, or so seldom that only the end does. */
 void recorder_commit_each(struct rps_writer *writer, int64_t ns);
 
-/* Wait until so many are committed. */
-void recorder_wait_committed(struct rps_writer *writer, uint64_t periods);
-
 /* Keep everybody from writing. */
 sqlite3 *recorder_hold_lock(const char *path);
 void recorder_release_lock(sqlite3 *db);

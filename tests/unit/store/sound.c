@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 struct rps_period sound_period(uint64_t n)
@@ -37,17 +36,6 @@ static const char code_of_another[] =
     "INSERT INTO code_count SELECT run_id, 0, cpu, period, 0, 'P', 'P', NULL FROM"
     " period";
 
-/* Rows of the code wait for no room in the queue: without this a slow disk loses some. */
-static void wait_written(struct rps_writer *writer, uint64_t periods)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-    struct rps_writer_status status;
-
-    for (rps_writer_status(writer, &status); status.committed < periods;
-         rps_writer_status(writer, &status))
-        nanosleep(&pause, NULL);
-}
-
 void sound_store(const char *path, int runs, uint64_t periods, int64_t keep_ns)
 {
     const struct rps_writer_options options = {.keep_ns = keep_ns};
@@ -63,8 +51,8 @@ void sound_store(const char *path, int runs, uint64_t periods, int64_t keep_ns)
             rps_writer_period(writer, &period);
             fixture_system(writer, n);
             fixture_code(writer, n);
-            if (n % 1000 == 999)
-                wait_written(writer, n + 1);
+            if (n % 1000 == 999) /* rows of the code wait for no room in the queue */
+                fixture_wait_committed(writer, n + 1);
         }
         fixture_code(writer, periods);
         fixture_end(writer, &run);

@@ -93,7 +93,7 @@ static void what_cannot_be_deleted(void **state)
 
     writer = fixture_writer(path, NULL, &run);
     recorder_write(writer, 0, 100);
-    recorder_wait_committed(writer, 100);
+    fixture_wait_committed(writer, 100);
     rows = fixture_number(path, ROWS("1"));
     assert_int_equal(rps_store_delete_run(path, 1, &err), RPS_FAILED);
     fixture_says(&err, "run 1", path, "is being recorded", NULL);
@@ -143,7 +143,7 @@ static void beside_a_recorder_and_a_reader(void **state)
     fixture_end(writer, &run);
     writer = fixture_writer(path, NULL, &run);
     recorder_write(writer, 0, 100);
-    recorder_wait_committed(writer, 100);
+    fixture_wait_committed(writer, 100);
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
     assert_int_equal(rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, 0, &err), 0);
     assert_int_equal(rps_cursor_next(cursor, &period, &err), 1);

@@ -257,7 +257,7 @@ static void make_live_copies(void **state, char live, int64_t keep_ns, bool has_
                 fixture_code(writer, n);
         }
         if (i + 1 < LIVE_COPIES) {
-            recorder_wait_committed(writer, n);
+            fixture_wait_committed(writer, n);
         } else {
             if (has_samples)
                 fixture_code(writer, n);
@@ -541,7 +541,7 @@ static void what_is_being_recorded_is_left(void **state)
     sound_store(a, 1, 2000, 0);
     there = fixture_writer(a, NULL, &run_there);
     write_sound(there, 0, 100);
-    recorder_wait_committed(there, 100);
+    fixture_wait_committed(there, 100);
     here = fixture_writer(b, NULL, &run_here);
     recorder_write(here, 0, 100);
     fixture_exec(a, "UPDATE run SET tags = '{\"copy_of\":\"x\"}' WHERE run_id = 2");

@@ -35,7 +35,7 @@ static void start(struct recording *recording, void **state, bool read)
     recording->writer =
         fixture_writer(recording->path, &recording->notices.options, &recording->run);
     recorder_write(recording->writer, 0, 100);
-    recorder_wait_committed(recording->writer, 100);
+    fixture_wait_committed(recording->writer, 100);
     snprintf(recording->saved, sizeof(recording->saved), "%s.saved-%.8s", recording->path,
              recording->run.uuid);
     if (!read)
@@ -225,7 +225,7 @@ static void moved_before_the_end(void **state)
 
     start(&recording, state, false);
     recorder_write(recording.writer, 100, 1000);
-    recorder_wait_committed(recording.writer, 1000);
+    fixture_wait_committed(recording.writer, 1000);
     assert_int_equal(rename(recording.path, elsewhere), 0);
     finish(&recording, "was deleted, moved or replaced");
     expect_complete(recording.saved, 2, 0);
@@ -274,7 +274,7 @@ static void the_run_is_deleted(void **state)
     start(&recording, state, false);
     fixture_system(recording.writer, 0);
     recorder_write(recording.writer, 100, 102); /* a commit behind it */
-    recorder_wait_committed(recording.writer, 102);
+    fixture_wait_committed(recording.writer, 102);
     fixture_exec(recording.path, "PRAGMA foreign_keys = ON; DELETE FROM run WHERE run_id = 2");
     recorder_write(recording.writer, 102, 200);
     fixture_system(recording.writer, 199);

@@ -98,7 +98,7 @@ static void grouped_commits_wait_for_the_end(void **state)
 
     wait_asleep(writer);
     recorder_write(writer, 0, 1);
-    recorder_wait_committed(writer, 1); /* the first is written at once, behind a heartbeat too */
+    fixture_wait_committed(writer, 1); /* the first is written at once, behind a heartbeat too */
     recorder_write(writer, 1, 50);
     rps_writer_status(writer, &status);
     assert_int_equal(status.committed, 1);
@@ -119,7 +119,7 @@ static void commits_come_as_often_as_asked(void **state)
     for (uint64_t n = 0; n < 40; n++) {
         wait_asleep(writer);
         recorder_write(writer, n, n + 1);
-        recorder_wait_committed(writer, n + 1);
+        fixture_wait_committed(writer, n + 1);
     }
     fixture_end(writer, &run);
     recorder_expect(path, 1, 0, 40);
@@ -134,9 +134,9 @@ static void many_periods_do_not_wait(void **state)
         path, &(struct rps_writer_options){.commit_ns = INT64_C(3600) * 1000000000}, &run);
 
     recorder_write(writer, 0, 1);
-    recorder_wait_committed(writer, 1);
+    fixture_wait_committed(writer, 1);
     recorder_write(writer, 1, 1 + 4096);
-    recorder_wait_committed(writer, 1 + 4096);
+    fixture_wait_committed(writer, 1 + 4096);
     fixture_end(writer, &run);
     recorder_expect(path, 1, 0, 4097);
 }
@@ -207,7 +207,7 @@ static void a_lock_is_waited_for(void **state)
     recorder_start_notices(&notices);
     writer = fixture_writer(path, &notices.options, &run);
     recorder_write(writer, 0, 10);
-    recorder_wait_committed(writer, 10);
+    fixture_wait_committed(writer, 10);
     other = recorder_hold_lock(path);
     recorder_write(writer, 10, 20);
     rps_writer_mark(writer, 1, "while it was locked");
@@ -262,7 +262,7 @@ static void a_full_ring_becomes_a_gap(void **state)
     writer = fixture_writer(path, &notices.options, &run);
     room = room_of(writer);
     recorder_write(writer, 0, 5);
-    recorder_wait_committed(writer, 5);
+    fixture_wait_committed(writer, 5);
     other = recorder_hold_lock(path);
     recorder_write(writer, 5, 6);
     recorder_expect_notice(&notices, "the recording goes on in memory, with room for");
@@ -272,9 +272,9 @@ static void a_full_ring_becomes_a_gap(void **state)
     assert_int_equal(status.dropped, 7);
     recorder_release_lock(other);
     recorder_expect_notice(&notices, "possible again; 7 periods were lost");
-    recorder_wait_committed(writer, 5 + room);
+    fixture_wait_committed(writer, 5 + room);
     recorder_write(writer, 5 + room + 7, 5 + room + 107);
-    recorder_wait_committed(writer, 5 + room + 100);
+    fixture_wait_committed(writer, 5 + room + 100);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM gap"), 1); /* not only at the end */
     fixture_end(writer, &run);
     expect_gap(path, 5 + room, 5 + room + 7);
@@ -343,7 +343,7 @@ static void the_end_does_not_wait_for_ever(void **state)
     writer = fixture_writer(path, &notices.options, &run);
     writer->patience_ns = 1;
     recorder_write(writer, 0, 4);
-    recorder_wait_committed(writer, 4);
+    fixture_wait_committed(writer, 4);
     other = recorder_hold_lock(path);
     recorder_write(writer, 4, 7);
     recorder_expect_notice(&notices, "cannot write");
@@ -379,7 +379,7 @@ static int limited_child(const char *path)
     recorder_start_notices(&notices);
     writer = fixture_writer(path, &notices.options, &run);
     write_with_readings(writer, 0, 10);
-    recorder_wait_committed(writer, 10);
+    fixture_wait_committed(writer, 10);
     getrlimit(RLIMIT_FSIZE, &limit);
     tight = limit;
     tight.rlim_cur = 8192;
@@ -437,7 +437,7 @@ static void damage_ends_writing(void **state)
     recorder_start_notices(&notices);
     writer = fixture_writer(path, &notices.options, &run);
     recorder_write(writer, 0, 4);
-    recorder_wait_committed(writer, 4);
+    fixture_wait_committed(writer, 4);
     fixture_exec(path, "ALTER TABLE period RENAME TO elsewhere");
     recorder_write(writer, 4, 6);
     recorder_expect_notice(&notices, "recording into");
@@ -475,9 +475,9 @@ static pid_t start_recorder(const char *path, const struct rps_writer_options *o
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nothing behind */
         writer = fixture_writer(path, options, &run);
         recorder_write(writer, 0, 1);
-        recorder_wait_committed(writer, 1); /* the next commit is due after commit_ns */
+        fixture_wait_committed(writer, 1); /* the next commit is due after commit_ns */
         recorder_write(writer, 1, periods);
-        recorder_wait_committed(writer, options && options->commit_ns != 0 ? 1 : periods);
+        fixture_wait_committed(writer, options && options->commit_ns != 0 ? 1 : periods);
         if (write(ready[1], "x", 1) != 1)
             _exit(1);
         for (;;)
@@ -587,7 +587,7 @@ static void the_heartbeat_decides(void **state)
         path = fixture_path(state, name);
         writer = fixture_writer(path, NULL, &run);
         recorder_write(writer, 0, 3);
-        recorder_wait_committed(writer, 3);
+        fixture_wait_committed(writer, 3);
         rps_writer_close(writer); /* as if it had been killed */
         rps_run_free(&run);
         fixture_exec(path, cases[i].sql);
@@ -656,14 +656,14 @@ static void taken_for_interrupted(void **state)
     struct rps_error err;
 
     recorder_write(writer, 0, 100);
-    recorder_wait_committed(writer, 100);
+    fixture_wait_committed(writer, 100);
     age_heartbeat(path, "1");
     assert_int_equal(rps_writer_open(&other, path, &(struct rps_writer_options){0}, &err), 0);
     rps_writer_close(other);
     assert_string_equal(fixture_text(path, "SELECT state || end_reason FROM run"),
                         "interruptedthe recorder was killed");
     recorder_write(writer, 100, 200);
-    recorder_wait_committed(writer, 200);
+    fixture_wait_committed(writer, 200);
     assert_string_equal(
         fixture_text(path, "SELECT state || end_reason || coalesce(elapsed_ns, '') FROM run"),
         "recording");
@@ -757,12 +757,12 @@ static void a_cursor_sees_one_state(void **state)
     int got = 0;
 
     recorder_write(writer, 0, 500);
-    recorder_wait_committed(writer, 500);
+    fixture_wait_committed(writer, 500);
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
     assert_int_equal(rps_cursor_open(&cursor, reader, 1, 0, INT64_MAX, 0, &err), 0);
     assert_int_equal(rps_cursor_next(cursor, &period, &err), 1);
     recorder_write(writer, 500, 3000);
-    recorder_wait_committed(writer, 3000); /* the writer does not wait for the reader */
+    fixture_wait_committed(writer, 3000); /* the writer does not wait for the reader */
     while (rps_cursor_next(cursor, &period, &err) == 1)
         got++;
     assert_int_equal(got, 499);
@@ -783,7 +783,7 @@ static void the_file_is_whole_beside_a_reader(void **state)
     struct rps_error err;
 
     recorder_write(writer, 0, 500);
-    recorder_wait_committed(writer, 500);
+    fixture_wait_committed(writer, 500);
     assert_int_equal(rps_reader_open(&reader, path, &err), 0);
     fixture_end(writer, &run);
     snprintf(command, sizeof(command), "cp '%s' '%s'", path, alone);
