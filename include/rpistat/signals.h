@@ -1,4 +1,5 @@
-/* Signals that are taken from a descriptor. */
+/* Signals: what the process changes for itself and its commands get back, and those that are taken
+ * from a descriptor. */
 #ifndef RPISTAT_SIGNALS_H
 #define RPISTAT_SIGNALS_H
 
@@ -6,6 +7,23 @@
 #include <stddef.h>
 
 #include "rpistat/error.h"
+
+/* Signals as the process found them at its start. */
+struct rps_signals_before {
+    sigset_t mask;
+    int ignores_children; /* SIGCHLD was ignored */
+};
+
+/*
+ * Set up the process's own signals; called first of all. SIGCHLD gets its default, since Linux
+ * keeps no status of a child whose parent ignores it. SIGXFSZ is blocked, so that a write beyond
+ * the limit of a file's size (ulimit -f) fails like one to a full disk.
+ */
+void rps_signals_begin(struct rps_signals_before *ret);
+
+/* In a child, before it executes a command of the user: give the command the signals that it would
+ * have had without rpistat. */
+void rps_signals_restore(const struct rps_signals_before *before);
 
 /*
  * Block these signals, those that are ignored excepted: they stay so. *ret_fd can be read when one

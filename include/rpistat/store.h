@@ -152,6 +152,11 @@ int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *p
 /* Keep the CPU time that the recorder took behind rps_writer_end; as there. */
 int rps_writer_set_after(struct rps_writer *writer, int64_t after_ns, struct rps_error *err);
 
+/* Take back the run that rps_writer_begin added, because its command could not be started: delete
+ * its rows, and the store's file if this writer created it and nobody else uses it. Only
+ * rps_writer_close may follow. */
+void rps_writer_discard(struct rps_writer *writer);
+
 /* Behind rps_writer_end, have the store read, without opening it once more. What `read` returns. */
 struct rps_reader;
 int rps_writer_read(struct rps_writer *writer,

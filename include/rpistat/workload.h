@@ -7,10 +7,10 @@
 #ifndef RPISTAT_WORKLOAD_H
 #define RPISTAT_WORKLOAD_H
 
-#include <signal.h>
 #include <sys/types.h>
 
 #include "rpistat/error.h"
+#include "rpistat/signals.h"
 
 struct rps_workload {
     pid_t pid;
@@ -18,6 +18,7 @@ struct rps_workload {
     int release_fd;      /* closed or written to let the child go on; -1 when released */
     int status_fd;       /* the time just before exec; then end of file, or the errno of exec */
     const char *command; /* argv[0], borrowed, for messages */
+    const char *search_path; /* PATH, borrowed, for messages; the caller sets it; NULL: not set */
     int64_t user_ns, system_ns; /* CPU time of the process before its exec, which is rpistat's */
 };
 
@@ -31,6 +32,13 @@ int rps_workload_check(const char *command, const char *search_path, char **ret_
                        struct rps_error *err);
 
 /*
+ * Explain why execvp of the command failed with the errno `number`: writes a sentence that names
+ * the interpreter or the loader if that is the cause. Returns RPS_CANNOT_FIND or RPS_CANNOT_EXEC.
+ */
+int rps_workload_exec_error(const char *command, const char *search_path, int number,
+                            struct rps_error *err);
+
+/*
  * 1 when executing the file gives the process rights of another user or group, or capabilities, or
  * when the file may be executed but not read: Linux then closes all its counters without a word,
  * and they read as if nothing had happened.
@@ -38,11 +46,11 @@ int rps_workload_check(const char *command, const char *search_path, char **ret_
 int rps_workload_drops_counters(const char *path);
 
 /*
- * Fork a child that waits to be released and will then execute argv with signal mask `mask`.
- * Must be called while the process has one thread.
+ * Fork a child that waits to be released and will then execute argv, with the signal mask and the
+ * disposition of SIGCHLD that `before` holds. Must be called while the process has one thread.
  */
-int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset_t *mask,
-                      struct rps_error *err);
+int rps_workload_fork(struct rps_workload *ret, char *const argv[],
+                      const struct rps_signals_before *before, struct rps_error *err);
 
 /*
  * Let the child execute its command, and wait until it has. *ret_start_ns is CLOCK_MONOTONIC just

@@ -1,9 +1,29 @@
-/* Taking signals from a descriptor. */
+/* See rpistat/signals.h. */
 #include "rpistat/signals.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/signalfd.h>
+
+void rps_signals_begin(struct rps_signals_before *ret)
+{
+    const struct sigaction normal = {.sa_handler = SIG_DFL};
+    struct sigaction before = normal;
+    sigset_t blocked;
+
+    sigaction(SIGCHLD, &normal, &before);
+    ret->ignores_children = before.sa_handler == SIG_IGN;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGXFSZ); /* ignoring it would be inherited by children */
+    sigprocmask(SIG_BLOCK, &blocked, &ret->mask);
+}
+
+void rps_signals_restore(const struct rps_signals_before *before)
+{
+    if (before->ignores_children)
+        signal(SIGCHLD, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+}
 
 int rps_signals_take(const int *number, size_t count, int *ret_fd, sigset_t *ret_before,
                      struct rps_error *err)

@@ -9,7 +9,6 @@
 #define RPISTAT_CLI_H
 
 #include <locale.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,6 +21,7 @@
 #include "rpistat/output_file.h"
 #include "rpistat/run.h"
 #include "rpistat/sampler.h"
+#include "rpistat/signals.h"
 #include "rpistat/store.h"
 #include "rpistat/wing.h"
 
@@ -95,7 +95,7 @@ struct rps_cli {
     int implicit;                      /* 1: `rpistat ./workload`, no command was named */
     int argc;                          /* operands: what is no option */
     char **argv;                       /* they, and NULL */
-    sigset_t mask;                     /* of signals, as it was at the start, for the workload */
+    struct rps_signals_before before;  /* signals at the start, for the user's commands */
     int quiet;                         /* -q: errors only: no notes, status line, progress */
     const char *output;                /* -o, or its default; NULL or "-": standard output */
     const char *input;                 /* -i */

@@ -138,17 +138,6 @@ static void end_without_memory(void)
     exit(1);
 }
 
-/* A write beyond the limit of a file's size (ulimit -f) fails like one to a full disk, and does not
- * kill. Blocked and not ignored: a child would inherit that. */
-static void block_file_size(sigset_t *ret_before)
-{
-    sigset_t mask;
-
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGXFSZ);
-    sigprocmask(SIG_BLOCK, &mask, ret_before);
-}
-
 int main(int argc, char **argv)
 {
     struct rps_cli cli = {.to_ns = INT64_MAX};
@@ -161,7 +150,7 @@ int main(int argc, char **argv)
     rps_store_ask_recorders(rps_registry_is_dead);
     rps_commands = commands;
     rps_output_guard_streams();
-    block_file_size(&cli.mask);
+    rps_signals_begin(&cli.before);
     if (rps_rights_begin(&cli.err) < 0) {
         rps_output_message(cli.err.message);
         return 1;

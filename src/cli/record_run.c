@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -160,8 +161,10 @@ static int release(struct rps_recording *r, struct rps_error *err)
 {
     struct rps_run *run = &r->run;
     int64_t before_ns = run->start_monotonic_ns;
-    int rc = rps_workload_release(&r->workload, &run->start_monotonic_ns, err);
+    int rc;
 
+    r->workload.search_path = getenv("PATH");
+    rc = rps_workload_release(&r->workload, &run->start_monotonic_ns, err);
     run->start_realtime_ns += run->start_monotonic_ns - before_ns;
     return rc;
 }
@@ -279,7 +282,7 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
     int first = rps_order_set(&r->settings->order, r->plan->set_count, 0), rc;
 
     if (r->argv) {
-        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->cli->mask, err)) < 0 ||
+        if ((rc = rps_workload_fork(&r->workload, r->argv, &r->cli->before, err)) < 0 ||
             (rc = rps_region_marks_open(&r->region_marks, r->workload.pid, region_mark, r, err)) <
                 0)
             return rc;
@@ -306,10 +309,11 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         begin_samples(r, r->event_loop->now_ns(r->event_loop->self));
         return 0;
     }
-    if ((rc = open_event_loop(r, err)) < 0)
+    if ((rc = open_event_loop(r, err)) < 0 || (r->argv && (rc = release(r, err)) < 0)) {
+        rps_writer_discard(r->writer);
+        r->run.run_id = 0;
         return rc;
-    if (r->argv && (rc = release(r, err)) < 0)
-        return rc;
+    }
     begin_samples(r, r->run.start_monotonic_ns);
     return r->argv && starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
 }

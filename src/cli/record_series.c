@@ -181,12 +181,11 @@ static int warm_up(struct series *s, const struct rps_series_side *side)
 {
     int result = rps_workload_check(side->argv[0], getenv("PATH"), NULL, &s->cli->err);
 
-    sigprocmask(SIG_SETMASK, &s->before, NULL);
-    if (result == 0)
-        execvp(side->argv[0], side->argv);
-    return result < 0 ? result
-                      : rps_error_set(&s->cli->err, RPS_CANNOT_EXEC, "%s: cannot be executed: %s",
-                                      side->argv[0], strerror(errno));
+    if (result < 0)
+        return result;
+    rps_signals_restore(&s->cli->before);
+    execvp(side->argv[0], side->argv);
+    return rps_workload_exec_error(side->argv[0], getenv("PATH"), errno, &s->cli->err);
 }
 
 /* The `number`th time of a side; 1: in the process of the run, *ret_status is its exit status. */

@@ -207,10 +207,15 @@ int rps_watch_condition_run(struct rps_watch_condition *condition, const struct 
         if ((error = set_environment(condition, cli, run_id)) == 0 &&
             (error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
                                                       0)) == 0 &&
-            (error = posix_spawnattr_setsigmask(&attributes, &cli->mask)) == 0 &&
-            (error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK)) == 0)
+            (error = posix_spawnattr_setsigmask(&attributes, &cli->before.mask)) == 0 &&
+            (error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK)) == 0) {
+            /* posix_spawn cannot set SIG_IGN: the command inherits it */
+            if (cli->before.ignores_children)
+                signal(SIGCHLD, SIG_IGN);
             error =
                 posix_spawnp(&condition->command, argv[0], &actions, &attributes, argv, environ);
+            signal(SIGCHLD, SIG_DFL);
+        }
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);

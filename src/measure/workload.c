@@ -15,138 +15,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "rpistat/clock.h"
-
-/* Where execvp looks when PATH is not set. */
-#define DEFAULT_PATH "/bin:/usr/bin"
-
-static int exec_error(struct rps_error *err, const char *command, int number)
-{
-    switch (number) {
-    case ENOENT:
-        return rps_error_set(err, RPS_CANNOT_FIND,
-                             strchr(command, '/')
-                                 ? "%s: command not found: there is no such file"
-                                 : "%s: command not found: no folder of PATH has it; write ./NAME "
-                                   "for a program in this folder",
-                             command);
-    case ENOTDIR:
-        return rps_error_set(err, RPS_CANNOT_FIND,
-                             "%s: command not found: a part of its path is not a folder", command);
-    case EACCES:
-        return rps_error_set(err, RPS_CANNOT_EXEC,
-                             "%s: permission denied: it is not an executable file", command);
-    case EISDIR:
-        return rps_error_set(err, RPS_CANNOT_EXEC, "%s: is a folder, not a command", command);
-    default:
-        return rps_error_set(err, RPS_CANNOT_EXEC, "%s: cannot be executed: %s", command,
-                             strerror(number));
-    }
-}
-
-/* 0 when path is a regular file that may be executed, else an errno. */
-static int check_path(const char *path)
-{
-    struct stat st;
-
-    if (stat(path, &st) < 0)
-        return errno;
-    if (S_ISDIR(st.st_mode))
-        return EISDIR;
-    if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
-        return errno;
-    return S_ISREG(st.st_mode) ? 0 : EACCES;
-}
-
-static int give_path(char *path, char **ret_path)
-{
-    if (ret_path)
-        *ret_path = path;
-    else
-        free(path);
-    return 0;
-}
-
-int rps_workload_check(const char *command, const char *search_path, char **ret_path,
-                       struct rps_error *err)
-{
-    const char *folder, *end;
-    int result = ENOENT;
-
-    if (!*command)
-        return rps_error_set(err, RPS_CANNOT_FIND,
-                             "'': command not found: its name is empty; name a program");
-    if (strchr(command, '/')) {
-        char *copy;
-
-        result = check_path(command);
-        if (result)
-            return exec_error(err, command, result);
-        copy = strdup(command);
-        return copy ? give_path(copy, ret_path) : rps_error_memory(err);
-    }
-    for (folder = search_path ? search_path : DEFAULT_PATH;; folder = end + 1) {
-        char *full;
-        int found;
-
-        end = strchrnul(folder, ':');
-        if (asprintf(&full, "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "",
-                     command) < 0)
-            return rps_error_memory(err);
-        found = check_path(full);
-        if (found == 0)
-            return give_path(full, ret_path);
-        free(full);
-        if (found == EACCES)
-            result = EACCES;
-        if (!*end)
-            break;
-    }
-    return exec_error(err, command, result);
-}
-
-/* Does Linux look at the file's bits and capabilities? Not of scripts, and not where rights that
- * come with files are switched off. */
-static int may_give_rights(const char *path)
-{
-    struct statvfs fs;
-    char head[2] = "";
-    int fd;
-
-    if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) > 0 ||
-        (statvfs(path, &fs) == 0 && (fs.f_flag & ST_NOSUID)))
-        return 0;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0) {
-        if (read(fd, head, sizeof(head)) < 0)
-            head[0] = '\0';
-        close(fd);
-    }
-    return head[0] != '#' || head[1] != '!';
-}
-
-int rps_workload_drops_counters(const char *path)
-{
-    struct stat st;
-
-    if (stat(path, &st) < 0)
-        return 0;
-    if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) < 0)
-        return 1;
-    if (!((st.st_mode & S_ISUID) && st.st_uid != geteuid()) &&
-        !((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getegid()) &&
-        (geteuid() == 0 || getxattr(path, "security.capability", NULL, 0) <= 0))
-        return 0;
-    return may_give_rights(path);
-}
 
 /* What the child says just before its exec. */
 struct start {
@@ -160,7 +34,7 @@ static int64_t nanoseconds(const struct timeval *time)
 
 /* The child's life until exec; never returns. */
 static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
-                                 const sigset_t *mask)
+                                 const struct rps_signals_before *before)
 {
     struct start start;
     struct rusage used = {0};
@@ -179,7 +53,7 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
                            nanoseconds(&used.ru_stime)};
     put = write(report_fd, &start, sizeof(start));
     (void)put;
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    rps_signals_restore(before);
     execvp(argv[0], argv);
     number = errno;
     put = write(report_fd, &number, sizeof(number));
@@ -187,8 +61,8 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     _exit(number == ENOENT || number == ENOTDIR ? 127 : 126);
 }
 
-int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset_t *mask,
-                      struct rps_error *err)
+int rps_workload_fork(struct rps_workload *ret, char *const argv[],
+                      const struct rps_signals_before *before, struct rps_error *err)
 {
     int release[2] = {-1, -1}, status[2] = {-1, -1};
     pid_t pid = -1;
@@ -201,7 +75,7 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[], const sigset
         goto fail;
     if (pid == 0) {
         close(release[1]);
-        child_main(release[0], status[1], argv, mask);
+        child_main(release[0], status[1], argv, before);
     }
     pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (pidfd < 0)
@@ -262,7 +136,8 @@ int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
     workload->system_ns = start.system_ns;
     if (got == 0)
         return 0;
-    return exec_error(err, workload->command, got == (ssize_t)sizeof(number) ? number : EIO);
+    return rps_workload_exec_error(workload->command, workload->search_path,
+                                   got == (ssize_t)sizeof(number) ? number : EIO, err);
 }
 
 int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *ret,

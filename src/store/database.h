@@ -44,6 +44,7 @@ struct rps_database_options {
     int durability_full;                                 /* 1: synchronous=FULL */
     void (*notice)(void *context, const char *sentence); /* may be NULL */
     void *notice_context;
+    int *ret_is_new;  /* whether the file was created; may be NULL */
 };
 
 /*
@@ -69,6 +70,10 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 /* Close a connection that can write; NULL is nothing. What SQLite then deletes beside the store it
  * deletes with the rights that are taken for the path. */
 void rps_database_close(sqlite3 *db);
+
+/* Remove the store's file and its log if the store holds no run and no other connection is open.
+ * Close db afterwards. */
+void rps_database_remove_unused(sqlite3 *db);
 
 /* 1 when db has its store to itself: nobody can read it, in this process either. */
 int rps_database_is_alone(sqlite3 *db);

@@ -541,6 +541,8 @@ int rps_database_open_write(const char *path, const struct rps_database_options 
 {
     int result = rps_database_make_missing(path, rps_database_fill_store, err);
 
+    if (result >= 0 && options->ret_is_new)
+        *options->ret_is_new = result > 0;
     return result < 0 ? result : open_write(path, options, result, ret, err);
 }
 
@@ -576,6 +578,27 @@ void rps_database_close_beside(sqlite3 *db)
     sqlite3_busy_timeout(db, 0);
     rps_database_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     rps_database_close(db);
+}
+
+/* SAFETY: leaving WAL mode needs a lock that no other open connection allows, and exclusive mode
+ * keeps that lock until the file has lost its name: a run that another recorder adds is not lost. */
+void rps_database_remove_unused(sqlite3 *db)
+{
+    const char *name = sqlite3_db_filename(db, "main");
+    struct rps_rights_before before = {0};
+    struct rps_error unheard;
+    int64_t runs = 1;
+    int is_alone = 0;
+
+    if (rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, &unheard) == 0 &&
+        take_alone(db) == SQLITE_OK &&
+        pragma_is(db, "PRAGMA journal_mode = DELETE", "delete", &is_alone) == SQLITE_OK &&
+        is_alone && rps_database_ask(db, &runs, "SELECT count(*) FROM run", "") == SQLITE_OK &&
+        runs == 0)
+        unlink(name);
+    else
+        rps_database_exec(db, "PRAGMA journal_mode = WAL");
+    rps_rights_return(&before);
 }
 
 int rps_database_is_alone(sqlite3 *db)

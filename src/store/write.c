@@ -95,6 +95,7 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
 
     if (!writer)
         return rps_error_memory(err);
+    database.ret_is_new = &writer->is_new;
     writer->options = *options;
     writer->patience_ns = PATIENCE_NS;
     rps_heartbeat_boot_id(writer->boot_id, sizeof(writer->boot_id));

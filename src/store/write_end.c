@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "database.h"
+#include "edit.h"
 #include "reader.h"
 #include "rpistat/clock.h"
 
@@ -220,6 +221,26 @@ int rps_writer_read(struct rps_writer *writer,
     sqlite3_progress_handler(reader.db, 0, NULL, NULL); /* of the limit, which ends here */
     rps_writer_release(writer);
     return result;
+}
+
+static int delete_run(void *context, sqlite3 *db)
+{
+    return rps_edit_delete_rows(db, *(const int64_t *)context);
+}
+
+void rps_writer_discard(struct rps_writer *writer)
+{
+    struct rps_error unheard;
+
+    stop_thread(writer, 0);
+    rps_writer_close_run(writer);
+    if (writer->db)
+        sqlite3_busy_timeout(writer->db, (int)(writer->patience_ns / RPS_NS_PER_MS));
+    if (rps_writer_change(writer, delete_run, &writer->run_id, &unheard) == 0 && writer->is_new &&
+        rps_writer_hold(writer, &unheard) == 0)
+        rps_database_remove_unused(writer->db);
+    rps_database_close(writer->db);
+    writer->db = NULL;
 }
 
 void rps_writer_close(struct rps_writer *writer)

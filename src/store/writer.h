@@ -59,6 +59,7 @@ struct rps_writer {
     char *path; /* as the user gave it */
     struct rps_writer_options options;
     mode_t mode;         /* of the store's file */
+    int is_new;          /* the store was created for this writer */
     int64_t patience_ns; /* how long rps_writer_end tries */
     char boot_id[64];
     pthread_t thread;

@@ -48,7 +48,7 @@ int main(int argc, char *argv[])
     char note[256];
     int64_t start_ns;
     struct rps_workload_end ended;
-    sigset_t mask;
+    struct rps_signals_before before = {0};
     const struct rps_pmu *pmu;
     void *self;
 
@@ -57,11 +57,11 @@ int main(int argc, char *argv[])
         return 2;
     }
     options.stacks = (enum rps_stacks)atoi(argv[2]);
-    sigprocmask(SIG_SETMASK, NULL, &mask);
+    sigprocmask(SIG_SETMASK, NULL, &before.mask);
     check(rps_pmu_open("hardware", NULL, &pmu, &self, note, sizeof(note), &err), &err);
     check(rps_plan_load(argv[1], &plan, &err), &err);
     check(rps_pmu_prepare(pmu, self, plan, 1, &fitting, &err), &err);
-    check(rps_workload_fork(&workload, argv + 3, &mask, &err), &err);
+    check(rps_workload_fork(&workload, argv + 3, &before, &err), &err);
     target.pid = &workload.pid;
     check(pmu->attach(self, plan, &target, &err), &err);
     check(pmu->open_sampler(self, &options, &target, &sampler, &err), &err);

@@ -132,7 +132,7 @@ static int record_task(const char *backend, const char *name, const char *argume
     const struct rps_pmu *pmu;
     char note[256];
     int64_t start_ns;
-    sigset_t mask;
+    struct rps_signals_before before = {0};
     void *self;
 
     memset(ret, 0, sizeof(*ret));
@@ -141,8 +141,8 @@ static int record_task(const char *backend, const char *name, const char *argume
     if (rps_plan_load(options->plan ? options->plan : pmu->default_plan, &ret->plan, &err) < 0 ||
         rps_pmu_prepare(pmu, self, ret->plan, options->merge, &ret->fitting, &err) < 0)
         fail_msg("%s", err.message);
-    sigprocmask(SIG_SETMASK, NULL, &mask);
-    if (rps_workload_fork(&workload, argv, &mask, &err) < 0)
+    sigprocmask(SIG_SETMASK, NULL, &before.mask);
+    if (rps_workload_fork(&workload, argv, &before, &err) < 0)
         fail_msg("%s", err.message);
     target.pid = &workload.pid;
     if (pmu->attach(self, ret->plan, &target, &err) < 0 ||
@@ -325,11 +325,10 @@ static void test_never_released(void **state)
     char *argv[] = {self_path, (char *)(uintptr_t) "look", NULL};
     struct rps_workload workload;
     struct rps_error err = {""};
-    sigset_t mask;
+    struct rps_signals_before before = {0};
 
     (void)state;
-    sigemptyset(&mask);
-    assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
+    assert_int_equal(rps_workload_fork(&workload, argv, &before, &err), 0);
     rps_workload_close(&workload);
     assert_int_equal(waitpid(workload.pid, NULL, WNOHANG), -1);
 }
@@ -342,15 +341,14 @@ static void test_exec_fails(void **state)
     struct rps_error err = {""};
     int64_t start_ns;
     char path[64], *argv[] = {path, NULL};
-    sigset_t mask;
+    struct rps_signals_before before = {0};
     struct rps_workload_end end;
 
     (void)state;
     test_file(path, script, sizeof(script) - 1);
     chmod(path, 0755);
-    sigemptyset(&mask);
     assert_int_equal(rps_workload_check(path, NULL, NULL, &err), 0);
-    assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
+    assert_int_equal(rps_workload_fork(&workload, argv, &before, &err), 0);
     assert_int_equal(rps_workload_release(&workload, &start_ns, &err), RPS_CANNOT_FIND);
     assert_non_null(strstr(err.message, path));
     assert_int_equal(rps_workload_wait(&workload, &end, &err), 0);
@@ -377,13 +375,12 @@ static void test_before_exec(void **state)
     struct rps_workload workload;
     struct rps_error err = {""};
     int64_t start_ns;
-    sigset_t mask;
+    struct rps_signals_before before = {0};
 
     (void)state;
-    sigemptyset(&mask);
     pthread_atfork(NULL, NULL, burn_after_fork);
     burns_after_fork = 1;
-    assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
+    assert_int_equal(rps_workload_fork(&workload, argv, &before, &err), 0);
     burns_after_fork = 0;
     assert_int_equal(rps_workload_release(&workload, &start_ns, &err), 0);
     assert_int_equal(rps_workload_wait(&workload, &end, &err), 0);

@@ -438,10 +438,10 @@ static void sample_command(struct recording *r, const struct rps_sampling_option
     struct rps_error err = {""};
     int64_t start_ns;
     struct rps_workload_end ended;
-    sigset_t mask;
+    struct rps_signals_before before = {0};
 
-    sigprocmask(SIG_SETMASK, NULL, &mask);
-    assert_int_equal(rps_workload_fork(&workload, argv, &mask, &err), 0);
+    sigprocmask(SIG_SETMASK, NULL, &before.mask);
+    assert_int_equal(rps_workload_fork(&workload, argv, &before, &err), 0);
     target.pid = &workload.pid;
     open_on(r, &target, options);
     if (rps_workload_release(&workload, &start_ns, &err) < 0 ||
