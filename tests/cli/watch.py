@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import struct
 import subprocess
+import sys
 import termios
 import time
 
@@ -101,10 +102,10 @@ class Acting(Running):
     """watch without a terminal, of the growing run; lines are what its commands print."""
     ECHO = ("--", "sh", "-c", "echo $RPISTAT_CONDITION $RPISTAT_PHASE $RPISTAT_RUN $RPISTAT_TIME_S $RPISTAT_STORE")
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, **options):
         self.process = subprocess.Popen([RPISTAT, "watch", "-i", "grow.data", "--every", "200ms", *arguments],
                                         cwd=FOLDER.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env=environment(), text=True)
+                                        stderr=subprocess.PIPE, env=environment(), text=True, **options)
 
     def line(self):
         text = byte = b" "
@@ -140,6 +141,21 @@ def test_on_phase():
             growing.grow(seconds + 9)
         growing.end()
         assert acting.end() == (0, "", "rpistat: the recording of run 1 has ended after 39.0 s\n")
+
+
+def test_on_sigchld():
+    """the command has SIGCHLD ignored if watch was started so, and its end is still noticed"""
+    command = [sys.executable, "-c", "import signal; print(int(signal.getsignal(signal.SIGCHLD)), flush=True)"]
+    for disposition in signal.SIG_IGN, signal.SIG_DFL:
+        growing = Growing(STEPS, 5)
+        with Acting("-q", "--on", "phase", "--", *command,
+                    preexec_fn=lambda: signal.signal(signal.SIGCHLD, disposition)) as acting:
+            for seconds in 13, 23:
+                assert acting.line() == [str(int(disposition))]
+                growing.grow(seconds)
+            assert acting.line() == [str(int(disposition))]
+            growing.end()
+            assert acting.end() == (0, "", "")
 
 
 def test_on_letter():
@@ -470,7 +486,7 @@ def test_dumb():
 
 
 with FOLDER:
-    tap.main([test_turn, test_on_phase, test_on_letter, test_on_metric, test_busy, test_loop_end, test_loop_end_once, test_odd_turn,
+    tap.main([test_turn, test_on_phase, test_on_sigchld, test_on_letter, test_on_metric, test_busy, test_loop_end, test_loop_end_once, test_odd_turn,
               test_until, test_conditions_on_terminal, test_no_command, test_complete, test_not_counted, test_figures, test_last, test_refused,
               test_live_once, test_newest_recording, test_end, test_killed, test_keys,
               test_stopped, test_sizes, test_picture, test_dumb])

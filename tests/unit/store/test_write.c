@@ -792,6 +792,47 @@ static void the_file_is_whole_beside_a_reader(void **state)
     recorder_expect(alone, 1, 0, 500);
 }
 
+/* A run whose command could not be started is taken back: with the store if that was created for it
+ * and nobody else uses it, alone in a store that was there. */
+static void a_run_that_never_began(void **state)
+{
+    const char *path = fixture_path(state, "s"), *log = fixture_path(state, "s-wal");
+    struct rps_run run;
+    struct rps_writer *writer = fixture_writer(path, NULL, &run);
+    sqlite3 *other;
+
+    rps_writer_discard(writer);
+    rps_writer_close(writer);
+    rps_run_free(&run);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(access(log, F_OK), -1);
+
+    writer = fixture_writer(path, NULL, &run);
+    assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(other, "SELECT * FROM run", NULL, NULL, NULL), SQLITE_OK);
+    rps_writer_discard(writer);
+    rps_writer_close(writer);
+    rps_run_free(&run);
+    sqlite3_close(other);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 0);
+    assert_string_equal(fixture_text(path, "PRAGMA journal_mode"), "wal");
+
+    for (int i = 0; i < 2; i++) {
+        writer = fixture_writer(path, NULL, &run);
+        recorder_write(writer, 0, 5);
+        if (i == 0) {
+            fixture_end(writer, &run);
+            continue;
+        }
+        rps_writer_discard(writer);
+        rps_writer_close(writer);
+        rps_run_free(&run);
+    }
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 1);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM period WHERE run_id > 2"), 0);
+    assert_string_equal(fixture_text(path, "SELECT state FROM run"), "complete");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_folder, fixture_remove_folder)
 
 int main(void)
@@ -822,6 +863,7 @@ int main(void)
         TEST(a_store_is_made_while_it_is_opened),
         TEST(a_cursor_sees_one_state),
         TEST(the_file_is_whole_beside_a_reader),
+        TEST(a_run_that_never_began),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Commands that cannot be started, and the signals that commands get."""
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+
+from program import RPISTAT, TIMEOUT, Folder, counting, environment, expect, refused, tap
+
+
+def runs(path):
+    """The states of the runs in a store."""
+    store = sqlite3.connect(path)
+    states = [row[0] for row in store.execute("SELECT state FROM run ORDER BY run_id")]
+    store.close()
+    return states
+
+
+def compiled(folder, name, source, *options):
+    """A C program in the folder; skips where there is no compiler."""
+    folder.write(name + ".c", source)
+    if not shutil.which("cc"):
+        raise tap.Skip("there is no C compiler")
+    subprocess.run(["cc", "-O1", *options, "-o", folder / name, folder / (name + ".c")],
+                   check=True, timeout=TIMEOUT)
+    return "./" + name
+
+
+def check_nothing_remains(folder, before):
+    left = sorted(set(os.listdir(folder.path)) - set(before))
+    assert not left, "left: %s" % left
+
+
+def check_refused(folder, command, status, *words, options=()):
+    """The command fails so with each way of recording; nothing remains."""
+    before = os.listdir(folder.path)
+    record = counting() + ["-q", "-o", "new.data", *options]
+    for more in [], ["--no-samples"], ["--repeat", "3"], ["--signals", "off"]:
+        refused(folder.call(*record, *more, "--", *command), status, *words)
+        check_nothing_remains(folder, before)
+    refused(folder.call(*record, "--warmup", "1", "--", *command), status, *words)
+    check_nothing_remains(folder, before)
+
+
+def check_interpreter():
+    """a script whose interpreter is missing, is no program, or has another that is missing"""
+    with Folder() as folder:
+        folder.write("missing", "#! /no/such/interpreter -x\n", 0o755)
+        check_refused(folder, ["./missing"], 127, "'/no/such/interpreter'", "./missing")
+        folder.write("crlf", "#!/bin/sh\r\necho hi\r\n", 0o755)
+        check_refused(folder, ["./crlf"], 127, "'/bin/sh\\r'", "./crlf", "CRLF")
+        folder.write("plain", "text\n", 0o644)
+        folder.write("closed", "#!%s\n" % (folder / "plain"), 0o755)
+        check_refused(folder, ["./closed"], 126, "'%s'" % (folder / "plain"), "./closed")
+        folder.write("directory", "#!/tmp\n", 0o755)
+        check_refused(folder, ["./directory"], 126, "'/tmp'", "./directory", "directory")
+        folder.write("nested", "#!%s\n" % (folder / "missing"), 0o755)
+        check_refused(folder, ["./nested"], 127, "'%s'" % (folder / "missing"), "./nested")
+
+
+def check_loader():
+    """a program whose loader is missing"""
+    with Folder() as folder:
+        command = compiled(folder, "program", "int main(void) { return 0; }\n",
+                           "-Wl,--dynamic-linker=/lib/ld-none.so.2")
+        check_refused(folder, [command], 127, "'/lib/ld-none.so.2'", "./program")
+
+
+def check_busy_file():
+    """a program that is being written"""
+    with Folder() as folder:
+        shutil.copy("/bin/true", folder / "busy")
+        with open(folder / "busy", "r+b"):
+            check_refused(folder, ["./busy"], 126, "./busy", "writing")
+
+
+def check_long_arguments():
+    """arguments that the program takes, but with which the command cannot be executed"""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 19, 1 << 19))
+
+    with Folder() as folder:
+        folder.write("script", "#!/bin/sh " + "x" * 200 + "\n", 0o755)
+        env = environment()
+        record = [*counting(), "-q", "-o", "new.data", "--", "./script"]
+        for size in range(131072, 0, -64):
+            arguments = ["y" * 1000] * (size // 1000) + ["y" * (size % 1000)]
+            try:
+                answer = subprocess.run([RPISTAT, *record, *arguments], env=env, cwd=folder.path,
+                                        preexec_fn=limit, capture_output=True, text=True,
+                                        timeout=TIMEOUT, check=False)
+                break
+            except OSError:
+                pass
+        refused(answer, 126, "./script", "arguments")
+        check_nothing_remains(folder, ["script", "script.sim"])
+
+
+def check_shell_semantics():
+    """what execvp hands to the shell runs: an empty file, a file without an interpreter"""
+    with Folder() as folder:
+        record = counting() + ["-q"]
+        folder.write("empty", "", 0o755)
+        folder.write("bare", "exit 7\n", 0o755)
+        expect(folder.call(*record, "--", "./empty"), 0)
+        expect(folder.call(*record, "--", "./bare"), 7)
+        assert runs(folder / "rpistat.data") == ["complete", "complete"]
+
+
+def check_existing_store():
+    """a store with runs keeps them, and gets no other"""
+    with Folder(1) as folder:
+        folder.write("missing", "#!/no/such/interpreter\n", 0o755)
+        refused(folder.call(*counting(), "-q", "--", "./missing"), 127, "/no/such/interpreter")
+        assert runs(folder / "rpistat.data") == ["complete"]
+        tables = sqlite3.connect(folder / "rpistat.data")
+        for name, in tables.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND"
+                                    " sql LIKE '%run_id%'").fetchall():
+            left = tables.execute("SELECT count(*) FROM %s WHERE run_id > 1" % name).fetchone()
+            assert left == (0,), name
+        tables.close()
+        expect(folder.call("check"), 0)
+
+
+def check_all_cpus():
+    """with -a, whose counters run before the command"""
+    with Folder() as folder:
+        folder.write("missing", "#!/no/such/interpreter\n", 0o755)
+        before = os.listdir(folder.path)
+        answer = folder.call(*counting(), "-q", "-a", "-o", "new.data", "--", "./missing")
+        if answer.returncode == 1:
+            raise tap.Skip("all CPUs cannot be counted: " + answer.stderr)
+        refused(answer, 127, "/no/such/interpreter")
+        check_nothing_remains(folder, before)
+
+
+# --- signals ---------------------------------------------------------------------------------------
+
+def call_ignoring(folder, *arguments):
+    """Call rpistat as a parent does that ignores SIGCHLD."""
+    return folder.call(*arguments,
+                       preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+
+
+# Linux shows signal 17 as bit 16.
+IGNORED = ("import sys; ignored = [l for l in open('/proc/self/status') if l.startswith('SigIgn')][0];"
+           "sys.exit(5 + (int(ignored.split()[1], 16) >> 16 & 1))")
+
+
+def check_ignored_children():
+    """a parent that ignores SIGCHLD: the status is kept, and the command has it ignored as before"""
+    with Folder() as folder:
+        record = counting() + ["-q"]
+        command = [sys.executable, "-c", IGNORED]
+        expect(call_ignoring(folder, *record, "--", *command), 6)
+        expect(folder.call(*record, "--", *command), 5)
+        expect(call_ignoring(folder, *record, "--repeat", "3", "--warmup", "1", "-o", "b.data", "--",
+                             "true"), 0)
+        assert runs(folder / "b.data") == ["complete"] * 3
+        # a run to warm up that fails ends the series with its status
+        expect(call_ignoring(folder, *record, "--repeat", "2", "--warmup", "1", "--", *command), 6)
+        if shutil.which("gnuplot"):
+            expect(call_ignoring(folder, "plot", "-i", "b.data", "-o", "b.png"), 0)
+            assert folder.read("b.png").startswith(b"\x89PNG")
+
+
+tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
+          check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children])
