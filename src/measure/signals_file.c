@@ -8,6 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* A file of one page at most is read at once. */
+#define PAGE_BYTES 4096
+
 int rps_signal_files_open(struct rps_signal_files *files, const char *root, const char *folder)
 {
     struct rlimit limit;
@@ -32,7 +35,7 @@ void rps_signal_file_close(struct rps_signal_files *files, int *fd)
 ssize_t rps_signal_file_read(struct rps_signal_files *files, int *fd, const char *path, char *text,
                              size_t size)
 {
-    ssize_t got;
+    ssize_t got, more = 1;
 
     if (*fd < 0) {
         *fd = openat(files->folder_fd, path, O_RDONLY | O_CLOEXEC);
@@ -43,6 +46,11 @@ ssize_t rps_signal_file_read(struct rps_signal_files *files, int *fd, const char
     got = pread(*fd, text, size - 1, 0);
     if (got < 0)
         got = -errno;
+    /* Linux hands out most lists a page at a time, however large the buffer is */
+    while (size > PAGE_BYTES && got > 0 && more > 0) {
+        more = pread(*fd, text + got, size - 1 - (size_t)got, got);
+        got += more > 0 ? more : 0;
+    }
     if (got < 0 || files->kept > files->kept_max)
         rps_signal_file_close(files, fd);
     text[got < 0 ? 0 : got] = '\0';

@@ -462,17 +462,31 @@ static int find_threads(struct rps_signal_tree *tree, struct rps_signal_process 
 static void find_children(struct rps_signal_tree *tree, pid_t tid,
                           struct rps_signal_process *process)
 {
-    char text[4096];
-    const char *at = text;
-    int fd = -1;
+    char path[64], text[4096];
+    size_t kept = 0;
+    ssize_t got;
     pid_t pid;
+    int fd;
 
-    if (rps_signal_task_read(&tree->files, &fd, process->pid, tid, "children", text, sizeof(text)) >
-        0)
+    snprintf(path, sizeof(path), "%ld/task/%ld/children", (long)process->pid, (long)tid);
+    fd = openat(tree->files.folder_fd, path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && (got = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+        const char *at = text;
+        char *rest;
+
+        text[kept + (size_t)got] = '\0';
+        rest = strrchr(text, ' '); /* one stands after each number: what follows is cut */
+        if (!rest)
+            break;
+        *rest++ = '\0';
         while ((pid = (pid_t)rps_signal_number(&at)) > 0)
-            if (*at == ' ' && !find_process(tree, pid)) /* else cut: found in the next reading */
+            if (!find_process(tree, pid))
                 add_process(tree, pid, process);
-    rps_signal_file_close(&tree->files, &fd);
+        kept = strlen(rest);
+        memmove(text, rest, kept);
+    }
+    if (fd >= 0)
+        close(fd);
 }
 
 /* A process of a control group. One that no other of them has made was moved there: what it did

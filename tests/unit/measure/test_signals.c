@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -1071,6 +1072,71 @@ static void test_own_thread(void **state)
     test.reader.close(test.reader.self);
 }
 
+/* --- long files ------------------------------------------------------------------------------- */
+
+enum { CHILDREN = 900 };
+
+static void have_children(void)
+{
+    for (int i = 0; i < CHILDREN; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            for (;;)
+                pause();
+        }
+        if (pid < 0)
+            _exit(1);
+    }
+    meet();
+}
+
+/* All children are found where no events tell of them, though the kernel lists them in parts. */
+static void test_many_children(void **state)
+{
+    struct child child = start(have_children);
+    struct test test;
+    char byte;
+
+    (void)state;
+    if (read(child.said, &byte, 1) != 1) { /* too many processes for this user */
+        end(&child);
+        skip();
+    }
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 0, 1000);
+    assert_int_equal(read_next(&test)->value[RPS_TREE_THREADS], CHILDREN + 1);
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+/* A file of /proc is read to its end though the kernel hands out one page at a time. */
+static void test_long_file(void **state)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = 1 << 20;
+    struct rps_signal_files files;
+    char *text = malloc(size), *apart;
+    FILE *maps;
+    int fd = -1;
+
+    (void)state;
+    apart = mmap(NULL, 400 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(apart != MAP_FAILED && text);
+    for (size_t i = 0; i < 400; i += 2) /* 400 mappings: a line each */
+        assert_int_equal(mprotect(apart + i * page, page, PROT_NONE), 0);
+    assert_int_equal(rps_signal_files_open(&files, "", "/proc"), 0);
+    assert_true(rps_signal_file_read(&files, &fd, "self/maps", text, size) > 400 * 40);
+    maps = fopen("/proc/self/maps", "re");
+    for (char line[4096], *at = text; fgets(line, sizeof(line), maps); at += strlen(line))
+        if (!strstr(line, "[heap]")) /* stdio may have made it grow */
+            assert_memory_equal(at, line, strlen(line));
+    fclose(maps);
+    rps_signal_file_close(&files, &fd);
+    close(files.folder_fd);
+    munmap(apart, 400 * page);
+    free(text);
+}
+
 static void test_too_many(void **state)
 {
     struct test test;
@@ -1568,6 +1634,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_descriptors, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_own_thread, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_too_many, make_root, remove_root),
+        cmocka_unit_test(test_many_children),
+        cmocka_unit_test(test_long_file),
         cmocka_unit_test_setup_teardown(test_machine, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_delay, make_root, remove_root),
         cmocka_unit_test(test_real_machine),
