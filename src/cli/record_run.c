@@ -22,6 +22,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
+#include "rpistat/proc.h"
 #include "rpistat/rights.h"
 #include "rpistat/signals.h"
 
@@ -237,6 +238,8 @@ static int try_signals(struct rps_recording *r, struct rps_error *err)
         .budget = r->settings->signal_budget,
     };
 
+    if (!r->simulated && !rps_proc_is_own())
+        return rps_error_set(err, RPS_FAILED, RPS_PROC_FOREIGN);
     if (options.tree)
         open_hearing(r);
     options.hears = r->samples.self || r->hearing.self;

@@ -14,6 +14,7 @@
 
 #include "rpistat/array.h"
 #include "rpistat/parse.h"
+#include "rpistat/proc.h"
 #include "rpistat/text.h"
 
 #define CGROUP_FOLDER "/sys/fs/cgroup"
@@ -259,7 +260,8 @@ int rps_record_target_open(const struct rps_record_settings *settings,
 
     if (settings->pid.count > 0) {
         t.target.kind = RPS_TARGET_ATTACH;
-        rc = open_processes(settings, &t, err);
+        rc = rps_proc_is_own() ? open_processes(settings, &t, err)
+                               : rps_error_set(err, RPS_FAILED, "-p: " RPS_PROC_FOREIGN);
     } else if (settings->cgroup.count > 0) {
         rc = open_cgroups(&settings->cgroup, &t, err);
         if (rc == 0)

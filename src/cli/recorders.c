@@ -24,6 +24,7 @@
 #include "cli.h"
 #include "names.h"
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 #include "rpistat/text.h"
 
 #define COMMAND_BYTES 4096
@@ -146,10 +147,13 @@ static int add(struct rps_arena *arena, struct rps_recorders *list, const char *
 int rps_recorders_find(struct rps_arena *arena, struct rps_recorders *ret, struct rps_error *err)
 {
     struct rps_recorders list = {0};
-    DIR *proc = opendir("/proc");
     struct dirent *entry;
     int result = 0;
+    DIR *proc;
 
+    if (!rps_proc_is_own()) /* a signal would reach a stranger */
+        return rps_error_set(err, RPS_FAILED, "cannot find recorders: " RPS_PROC_FOREIGN);
+    proc = opendir("/proc");
     if (!proc)
         return rps_error_set(err, RPS_FAILED,
                              "cannot read /proc, where recorders are looked for: %s",

@@ -16,6 +16,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/code_store.h"
+#include "rpistat/proc.h"
 #include "intern.h"
 #include "naming_job.h"
 #include "tracker.h"
@@ -421,7 +422,7 @@ static void add_processes(struct recorder *samples, const struct rps_target *tar
 
     for (int i = 0; i < target->pid_count; i++)
         rps_tracker_add_process(samples->tracker, target->pid[i]);
-    if (target->pid_count > 0 || !(processes = opendir("/proc")))
+    if (target->pid_count > 0 || !rps_proc_is_own() || !(processes = opendir("/proc")))
         return;
     rps_tracker_read_cgroups(samples->tracker, "/proc");
     for (struct dirent *entry; (entry = readdir(processes)) != NULL;) {

@@ -12,6 +12,7 @@
 
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 
 static int is_before(const void *member, const void *tid)
 {
@@ -187,8 +188,12 @@ static void add_threads(struct rps_perf_tree *tree, pid_t pid)
 static void make_anew(struct rps_perf_tree *tree)
 {
     struct processes list = {NULL, 0};
-    int rc = list_processes(tree, tree->since_ns, &list);
+    int rc;
 
+    tree->lookups++;
+    if (!rps_proc_is_own())
+        return;
+    rc = list_processes(tree, tree->since_ns, &list);
     while (rc == 0 && add_children(&list) > 0)
         ;
     tree->count = 0; /* without memory, too: nobody else's is kept */
@@ -196,7 +201,6 @@ static void make_anew(struct rps_perf_tree *tree)
         if (list.item[i].is_own)
             add_threads(tree, list.item[i].pid);
     free(list.item);
-    tree->lookups++;
 }
 
 /* What is in the rings still, forks whose ends were lost among it, must come before. */

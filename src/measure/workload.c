@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 
 /* What the child says just before its exec. */
 struct start {
@@ -169,7 +170,7 @@ int rps_workload_ignores(const struct rps_workload *workload, int signal)
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%ld/status", (long)workload->pid);
-    file = fopen(path, "re");
+    file = rps_proc_is_own() ? fopen(path, "re") : NULL;
     if (!file)
         return 0;
     while (fgets(line, sizeof(line), file))

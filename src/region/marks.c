@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/proc.h"
 
 /* Ancestors that are tried: no program is nested deeper. */
 #define ANCESTOR_MAX 64
@@ -38,8 +39,10 @@ static pid_t parent_of(pid_t pid, const char *proc)
     long parent = 0;
     FILE *file;
 
+    if (pid == getpid())
+        return getppid();
     snprintf(path, sizeof(path), "%s/%ld/status", proc, (long)pid);
-    file = fopen(path, "re");
+    file = rps_proc_is_own() ? fopen(path, "re") : NULL;
     if (!file)
         return 0;
     while (parent == 0 && fgets(line, sizeof(line), file))

@@ -167,5 +167,32 @@ def check_ignored_children():
             assert folder.read("b.png").startswith(b"\x89PNG")
 
 
+# --- another PID namespace ----------------------------------------------------------------------------
+
+def check_foreign_proc():
+    """where /proc numbers processes of another PID namespace, nothing is read by number"""
+    def foreign(*arguments):
+        return subprocess.run(["unshare", "-fp", RPISTAT, *arguments], cwd=folder.path, text=True,
+                              env=environment(), capture_output=True, timeout=TIMEOUT, check=False)
+
+    with Folder() as folder:
+        probe = subprocess.run(["unshare", "-fp", "sh", "-c", "readlink /proc/self; echo $$"],
+                               capture_output=True, text=True, check=False)
+        if probe.returncode != 0 or probe.stdout.split()[-1] != "1":
+            raise tap.Skip("no PID namespace can be made: " + probe.stderr)
+        expect(foreign(*counting(), "-q", "--", "sleep", "0.3"), 0)
+        store = sqlite3.connect(folder / "rpistat.data")
+        sources, fitting = store.execute("SELECT (SELECT count(*) FROM reading), fitting"
+                                         " FROM run").fetchone()
+        store.close()
+        assert sources == 0, sources
+        assert "another PID namespace" in fitting, fitting
+        assert "another PID namespace" in folder.call("report").stdout
+        for arguments in (["status"], ["stop", "--all"], ["record", "-q", "-o", "p.data", "-p", "1"],
+                          [*counting(), "-q", "-o", "s.data", "--signals", "tree", "true"]):
+            refused(foreign(*arguments), 1, "another PID namespace")
+
+
 tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
-          check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children])
+          check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children,
+          check_foreign_proc])
