@@ -4,6 +4,7 @@
  * `rpistat ./program` is the form of 2013 and stays: whatever is not the name of a command is a
  * recording.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,11 @@
 #include "time_range.h"
 #include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
+
+#define STACK_BYTES ((size_t)1 << 20)
 
 /* clang-format off */ /* a line each */
 static const struct rps_command *const commands[] = {
@@ -138,6 +142,18 @@ static void end_without_memory(void)
     exit(1);
 }
 
+/* Threads take 8 MiB of address space each by default: too much where that is limited. */
+static void limit_stacks(void)
+{
+    pthread_attr_t attributes;
+
+    if (rps_memory_limit() == SIZE_MAX || pthread_attr_init(&attributes) != 0)
+        return;
+    if (pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0)
+        pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
+}
+
 int main(int argc, char **argv)
 {
     struct rps_cli cli = {.to_ns = INT64_MAX};
@@ -151,6 +167,7 @@ int main(int argc, char **argv)
     rps_commands = commands;
     rps_output_guard_streams();
     rps_signals_begin(&cli.before);
+    limit_stacks();
     if (rps_rights_begin(&cli.err) < 0) {
         rps_output_message(cli.err.message);
         return 1;

@@ -22,6 +22,7 @@
 
 #include "rpistat/clock.h"
 #include "rpistat/loop.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/proc.h"
 #include "rpistat/rights.h"
 #include "rpistat/signals.h"
@@ -170,6 +171,9 @@ static int release(struct rps_recording *r, struct rps_error *err)
     return rc;
 }
 
+/* With less memory there is no room for samples and the symbols of what they found. */
+#define SAMPLES_BYTES_MIN ((size_t)32 << 20)
+
 static int try_samples(struct rps_recording *r, struct rps_error *err)
 {
 #ifdef RPS_HAS_CODE
@@ -199,7 +203,12 @@ static int open_samples(struct rps_recording *r, struct rps_error *err)
 
     if (settings->no_samples || r->not_counted)
         return 0;
-    rc = try_samples(r, &why);
+    if (!r->simulated && rps_memory_limit() < SAMPLES_BYTES_MIN)
+        rc = rps_error_set(&why, RPS_FAILED,
+                           "memory is limited to less than 32 MiB; allow more with ulimit -v or "
+                           "ulimit -d");
+    else
+        rc = try_samples(r, &why);
     if (rc == 0)
         return 0;
     if (settings->asks_for_samples) {

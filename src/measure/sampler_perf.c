@@ -31,6 +31,7 @@
 #include "pmu_perf.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
+#include "rpistat/memory_limit.h"
 #include "rpistat/random.h"
 
 /* A ring's size, and to what all are halved where a user may not lock as much memory: 516 KiB a CPU
@@ -328,6 +329,7 @@ static int add_rings(struct sampler *sampler, const struct rps_target *target,
     const int count = listed ? target->cpu_count : (int)sysconf(_SC_NPROCESSORS_CONF);
     const int first = sampler->what.options.hears_only ? RPS_PERF_HEARD : 0;
     const int kinds = count_kinds(sampler);
+    size_t bytes = 0, times = 1;
     int rc = 0;
 
     for (int i = 0; i < count; i++) {
@@ -337,8 +339,12 @@ static int add_rings(struct sampler *sampler, const struct rps_target *target,
         if (rc < 0)
             return rc;
     }
-    rc = map_rings(sampler, 1);
-    for (size_t times = 2; (rc == -EPERM || rc == -ENOMEM) && times <= RING_TIMES_MAX; times *= 2)
+    for (int i = 0; i < sampler->rings.count; i++)
+        bytes += choose_ring_bytes(sampler, sampler->rings.ring[i].kind);
+    while (bytes / times > rps_memory_limit() / 4)
+        times *= 2;
+    rc = map_rings(sampler, times);
+    while ((rc == -EPERM || rc == -ENOMEM) && (times *= 2) <= RING_TIMES_MAX)
         rc = map_rings(sampler, times);
     if (rc < 0)
         return rps_error_set(err, RPS_FAILED,

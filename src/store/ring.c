@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "rpistat/memory_limit.h"
+
 #define HEAD_BYTES sizeof(struct rps_ring_record)
 
 /* So little is moved to the front when all before it is dropped. */
@@ -17,7 +19,8 @@
 
 int rps_ring_init(struct rps_ring *ring, size_t bytes, struct rps_error *err)
 {
-    size_t size = (bytes + 4095) & ~(size_t)4095;
+    size_t most = rps_memory_limit() / 4;
+    size_t size = ((bytes < most ? bytes : most) + 4095) & ~(size_t)4095;
     void *data = mmap(NULL, size, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 

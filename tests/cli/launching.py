@@ -8,7 +8,8 @@ import sqlite3
 import subprocess
 import sys
 
-from program import RPISTAT, TIMEOUT, Folder, counting, environment, expect, refused, tap
+from program import RPISTAT, TIMEOUT, Folder, counting, environment, expect, is_sanitized, refused, \
+    tap
 
 
 def runs(path):
@@ -167,6 +168,33 @@ def check_ignored_children():
             assert folder.read("b.png").startswith(b"\x89PNG")
 
 
+# --- little memory ------------------------------------------------------------------------------------
+
+def check_memory_limits():
+    """below every limit of memory the command runs, with the limit; below 32 MiB without samples"""
+    if is_sanitized():
+        raise tap.Skip("a sanitizer takes more address space than these limits allow")
+    with Folder() as folder:
+        for option, limit in ("v", resource.RLIMIT_AS), ("d", resource.RLIMIT_DATA):
+            for mib in 64, 40, 24:
+                store = "%s%d.data" % (option, mib)
+                answer = folder.call(
+                    *counting(), "-q", "-o", store, "--", "sh", "-c",
+                    "ulimit -%s; exit 3" % option, preexec_fn=lambda: resource.setrlimit(
+                        limit, (mib << 20, mib << 20)))
+                expect(answer, 3)
+                assert answer.stdout == "%d\n" % (mib << 10), answer.stdout
+                db = sqlite3.connect(folder / store)
+                assert db.execute("SELECT state FROM run").fetchall() == [("complete",)]
+                fitting, = db.execute("SELECT fitting FROM run").fetchone()
+                db.close()
+                assert ("less than 32 MiB" in fitting) == (mib < 32), fitting
+        refused(folder.call(*counting(), "-q", "-o", "asked.data", "--sample", "task-clock", "true",
+                            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS,
+                                                                  (24 << 20, 24 << 20))),
+                1, "32 MiB")
+
+
 # --- another PID namespace ----------------------------------------------------------------------------
 
 def check_foreign_proc():
@@ -195,4 +223,4 @@ def check_foreign_proc():
 
 tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
           check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children,
-          check_foreign_proc])
+          check_memory_limits, check_foreign_proc])
