@@ -16,6 +16,11 @@
     "the command changes its user, group or capabilities, or may not be read: Linux stops "        \
     "counting at its start; record as that user instead"
 
+/* The end of the line for a workload in which Linux stopped counting some processes. */
+#define RPS_RUN_SOME_COUNTS                                                                        \
+    "Linux stops counting a process that changes its user, group or capabilities, or that may "    \
+    "not be read; its counts are missing"
+
 enum rps_run_state {
     RPS_RUN_RECORDING,   /* its recorder is (or seems) at work */
     RPS_RUN_COMPLETE,    /* ended as it should */

@@ -107,6 +107,8 @@ struct rps_system_reading {
     int64_t length_us; /* since the reading before, or the start of counting */
     uint32_t valid;    /* bit s: value[s] could be read */
     int64_t value[RPS_SYSTEM_SLOT_MAX];
+    int64_t hidden_us; /* part of RPS_TREE_RUNNING in processes that Linux has stopped counting;
+                          not kept in the store */
 };
 
 /* Which signals a source can read at all here. */

@@ -14,10 +14,10 @@
 
 struct rps_workload {
     pid_t pid;
-    int pidfd;           /* readable when the workload has ended */
-    int release_fd;      /* closed or written to let the child go on; -1 when released */
-    int status_fd;       /* the time just before exec; then end of file, or the errno of exec */
-    const char *command; /* argv[0], borrowed, for messages */
+    int pidfd;               /* readable when the workload has ended */
+    int release_fd;          /* closed or written to let the child go on; -1 when released */
+    int status_fd;           /* the time just before exec; then end of file, or the errno of exec */
+    const char *command;     /* argv[0], borrowed, for messages */
     const char *search_path; /* PATH, borrowed, for messages; the caller sets it; NULL: not set */
     int64_t user_ns, system_ns; /* CPU time of the process before its exec, which is rpistat's */
 };

@@ -25,6 +25,10 @@
 #include "rpistat/report.h"
 #include "rpistat/text.h"
 
+/* CPU time that was counted and CPU time of the command that differ by more get a remark. */
+#define APART_NS_MIN (50 * RPS_NS_PER_MS)
+#define APART_SHARE  .05
+
 /* With --keep fine rows go only when the run can be read in so many coarser ones. */
 #define KEEP_BLOCKS 240
 
@@ -323,6 +327,27 @@ static int wait_for_workload(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
+/* Say it when the CPU time that was counted is not the command's. */
+static void compare_cpu_time(struct rps_recording *r)
+{
+    const int64_t used_ns = r->run.user_ns + r->run.system_ns,
+                  apart_ns = llabs(used_ns - r->task_ns);
+    char line[160];
+
+    if (r->not_counted || r->run.user_ns < 0 || r->target.target.kind != RPS_TARGET_LAUNCH ||
+        r->settings->delay_ns != 0 || r->control || apart_ns <= APART_NS_MIN ||
+        (double)apart_ns <= APART_SHARE * (double)used_ns)
+        return;
+    snprintf(line, sizeof(line),
+             "%.3f s of CPU time were counted, and Linux reports %.3f s for the command: ",
+             (double)r->task_ns / RPS_NS_PER_S, (double)used_ns / RPS_NS_PER_S);
+    rps_record_add_fitting(r, line,
+                           r->task_ns < used_ns
+                               ? RPS_RUN_SOME_COUNTS
+                               : "it leaves out processes that nobody waited for, and time that "
+                                 "a hypervisor took");
+}
+
 /* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
@@ -341,6 +366,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
     else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
         rc = wait_for_workload(r, err);
+    compare_cpu_time(r);
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
     rps_record_begin_reading(r);

@@ -53,11 +53,14 @@ struct rps_recording {
 
     const struct rps_record_turn *turn; /* as rps_record_once has it */
     int signal_fd;
-    int sent;              /* signals that were sent to rpistat */
-    int stop_signal;       /* that ended the recording while the workload went on */
-    uint64_t period_count; /* however many CPUs have their own */
-    uint64_t last_period;  /* number of the one before */
-    int64_t before_end_ns; /* CPU time before the recording ended, less what namers took since */
+    int sent;               /* signals that were sent to rpistat */
+    int stop_signal;        /* that ended the recording while the workload went on */
+    struct rps_period held; /* handed over when the system reading after it has come */
+    int has_held;
+    int64_t task_ns, row_ns; /* CPU time counted: so far; since the last system reading */
+    uint64_t period_count;   /* however many CPUs have their own */
+    uint64_t last_period;    /* number of the one before */
+    int64_t before_end_ns;   /* CPU time before the recording ended, less what namers took since */
 
     pthread_mutex_t note_lock; /* of the three below */
     int keeps_notes;           /* the workload runs, and has the terminal: notes wait for its end */

@@ -80,6 +80,28 @@ static int on_signal(void *context, enum rps_wake *ret)
 
 /* --- the run ---------------------------------------------------------------------------------- */
 
+static void hand_over_period(struct rps_recording *r)
+{
+    if (r->has_held)
+        rps_writer_period(r->writer, &r->held);
+    r->has_held = 0;
+}
+
+/* Add the CPU time of processes that Linux has stopped counting. If these took most of the period's
+ * CPU time its counts are missing: what is left of them says nothing of the workload. */
+static void add_hidden_time(struct rps_recording *r, const struct rps_system_reading *reading)
+{
+    int64_t missing_ns = reading->value[RPS_TREE_RUNNING] * RPS_NS_PER_US - r->row_ns;
+
+    if (missing_ns > reading->hidden_us * RPS_NS_PER_US)
+        missing_ns = reading->hidden_us * RPS_NS_PER_US;
+    if (!r->has_held || missing_ns <= 0)
+        return;
+    if ((uint64_t)missing_ns > r->held.enabled_ns)
+        r->held.counted = 0;
+    r->held.enabled_ns += (uint64_t)missing_ns;
+}
+
 static void sink_period(void *context, const struct rps_period *period)
 {
     struct rps_recording *r = context;
@@ -87,7 +109,13 @@ static void sink_period(void *context, const struct rps_period *period)
 
     if (r->not_counted)
         seen.counted = 0;
-    rps_writer_period(r->writer, &seen);
+    hand_over_period(r);
+    r->held = seen;
+    r->has_held = 1;
+    r->task_ns += (int64_t)seen.enabled_ns;
+    r->row_ns += (int64_t)seen.enabled_ns;
+    if (!r->system.self || r->target.target.kind == RPS_TARGET_CPUS)
+        hand_over_period(r);
     if (r->samples.self)
         r->samples.period(r->samples.self, &seen);
     r->period_count += r->period_count == 0 || period->period != r->last_period;
@@ -116,6 +144,11 @@ static void sink_reading(void *context, const struct rps_system_reading *reading
 {
     struct rps_recording *r = context;
 
+    if (reading->source == RPS_SYSTEM_TREE) {
+        add_hidden_time(r, reading);
+        r->row_ns = 0;
+    }
+    hand_over_period(r);
     rps_writer_system(r->writer, reading);
 }
 
@@ -388,6 +421,7 @@ int rps_record_loop(struct rps_recording *r, enum rps_loop_end *ret_end, struct 
     if ((rc = start_status(r, err)) < 0)
         return rc;
     rc = rps_loop_run(&options, ret_end, &r->run.elapsed_ns, err);
+    hand_over_period(r);
     if (r->samples.self)
         r->children_cpu_ns = r->samples.end(r->samples.self);
     rps_status_stop(r->status);

@@ -92,6 +92,7 @@ struct rps_signal_tree {
 
     /* What was read: */
     struct rps_signal_sum time[RPS_TIMES], unseen; /* ns */
+    struct rps_signal_sum hidden;                  /* ns; see struct rps_system_reading */
     struct rps_signal_sum io[RPS_IO_COUNT];        /* bytes */
     int64_t gauge[RPS_SYSTEM_SLOT_MAX];            /* THREADS to RSS */
     int64_t ended[RPS_SYSTEM_SLOT_MAX]; /* of threads that were read until they ended, since then:

@@ -30,6 +30,9 @@
 /* RSS of a process that does not run is looked at again: the kernel may have taken some. */
 #define RSS_AGAIN_NS RPS_NS_PER_S
 
+/* Of the flags in stat: the task ends. */
+#define PF_EXITING 4u
+
 /* So many readings after it was found gone a thread's end should have been heard; else it is lost. */
 #define GONE_MAX 3
 
@@ -58,13 +61,15 @@ struct rps_signal_process {
     int users;                         /* its place in the tree, threads and children */
     pid_t pid;
     size_t threads;
-    uint64_t turn; /* of a control group: the latest reading that found it there */
-    int is_old;    /* it was there when counting began: what it did before does not count */
-    int is_read;   /* its io, once */
-    int is_hidden; /* its io is for others */
-    int is_gone;   /* it was waited for */
-    int has_run;   /* a thread of it, since the reading before */
+    uint64_t turn;  /* of a control group: the latest reading that found it there */
+    int is_old;     /* it was there when counting began: what it did before does not count */
+    int is_read;    /* its io, once */
+    int is_hidden;  /* its io is for others */
+    int is_gone;    /* it was waited for */
+    int is_dropped; /* perf counts it no longer, and sends no events of it */
+    int has_run;    /* a thread of it, since the reading before */
     int statm_fd, io_fd;
+    int64_t ran_ns;          /* on CPUs, in this reading */
     int64_t rss_kib, rss_ns; /* and when that was read; 0: never */
     int64_t io[RPS_IO_COUNT];
     int64_t grown[RPS_IO_COUNT];     /* in this reading */
@@ -324,8 +329,10 @@ static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *th
         if (i == RPS_WAITING && thread->doing < AWAKE)
             grown = least(grown, now_ns - thread->since_ns);
         /* less than before: an exec by another thread, which has the number now */
-        if ((thread->is_read || !thread->is_old) && grown > 0)
+        if ((thread->is_read || !thread->is_old) && grown > 0) {
             tree->time[i].total += grown;
+            thread->process->ran_ns += i == RPS_RUNNING ? grown : 0;
+        }
     }
     runs = (int64_t)rps_signal_number(&at);
     thread->has_run =
@@ -404,6 +411,22 @@ static void exec_process(struct rps_signal_tree *tree, const struct rps_signal_e
             end_thread(tree, &tree->thread[i], event->time_ns);
 }
 
+/* Does the process of an EXIT record go on? Linux sends one, too, when it stops counting a process
+ * that executes a program with other rights. */
+static int goes_on(struct rps_signal_tree *tree, pid_t pid)
+{
+    char text[512], state = 0;
+    unsigned int flags = PF_EXITING;
+    const char *end;
+    int fd = -1;
+    ssize_t got = rps_signal_task_read(&tree->files, &fd, pid, 0, "stat", text, sizeof(text));
+
+    rps_signal_file_close(&tree->files, &fd);
+    end = got > 0 ? strrchr(text, ')') : NULL;
+    return end && sscanf(end, ") %c %*d %*d %*d %*d %*d %u", &state, &flags) == 2 && state != 'Z' &&
+           state != 'X' && !(flags & PF_EXITING);
+}
+
 void rps_signal_tree_apply(struct rps_signal_tree *tree, const struct rps_signal_event *event)
 {
     struct rps_signal_thread *thread;
@@ -412,7 +435,11 @@ void rps_signal_tree_apply(struct rps_signal_tree *tree, const struct rps_signal
         fork_thread(tree, event);
     else if (event->kind == RPS_SAMPLE_NAME)
         exec_process(tree, event);
-    else if ((thread = find(tree, event->tid)))
+    else if (!(thread = find(tree, event->tid)))
+        return;
+    else if (event->tid == event->pid && goes_on(tree, event->pid))
+        thread->process->is_dropped = 1;
+    else
         end_thread(tree, thread, event->time_ns);
 }
 
@@ -462,6 +489,7 @@ static int find_threads(struct rps_signal_tree *tree, struct rps_signal_process 
 static void find_children(struct rps_signal_tree *tree, pid_t tid,
                           struct rps_signal_process *process)
 {
+    struct rps_signal_process *child;
     char path[64], text[4096];
     size_t kept = 0;
     ssize_t got;
@@ -480,8 +508,8 @@ static void find_children(struct rps_signal_tree *tree, pid_t tid,
             break;
         *rest++ = '\0';
         while ((pid = (pid_t)rps_signal_number(&at)) > 0)
-            if (!find_process(tree, pid))
-                add_process(tree, pid, process);
+            if (!find_process(tree, pid) && (child = add_process(tree, pid, process)))
+                child->is_dropped = process->is_dropped;
         kept = strlen(rest);
         memmove(text, rest, kept);
     }
@@ -552,10 +580,13 @@ static void find_group(struct rps_signal_tree *tree)
         }
 }
 
-/* Go through the processes that are known, and what is found on the way. */
-static void find_tree(struct rps_signal_tree *tree)
+/* Go through the processes that are known, and what is found on the way: through all, or those of
+ * which no events come. */
+static void find_tree(struct rps_signal_tree *tree, int only_dropped)
 {
     for (struct rps_signal_process *one = tree->first; one; one = one->next) {
+        if (only_dropped && !one->is_dropped)
+            continue;
         find_threads(tree, one, 0);
         for (size_t i = 0; i < tree->thread_count; i++)
             if (tree->thread[i].process == one)
@@ -568,7 +599,7 @@ static void look(struct rps_signal_tree *tree)
     if (tree->group_count > 0)
         find_group(tree);
     else
-        find_tree(tree);
+        find_tree(tree, 0);
     for (size_t i = tree->thread_count; i-- > 0;)
         if (tree->thread[i].turn != tree->turn)
             remove_thread(tree, &tree->thread[i]);
@@ -659,6 +690,9 @@ static void read_process(struct rps_signal_tree *tree, struct rps_signal_process
         read_io(tree, process);
     if (process->is_hidden)
         tree->missing |= IO_SLOTS;
+    if (process->is_dropped || (process->is_hidden && !tree->hears))
+        tree->hidden.total += process->ran_ns;
+    process->ran_ns = 0;
     if (!process->is_gone && process->threads > 0)
         read_rss(tree, process);
     process->has_run = 0;
@@ -711,7 +745,9 @@ void rps_signal_tree_read(struct rps_signal_tree *tree)
     tree->turn++;
     tree->missing = tree->lacks;
     memset(tree->gauge, 0, sizeof(tree->gauge));
-    if (!tree->hears)
+    if (tree->hears)
+        find_tree(tree, 1);
+    else
         look(tree);
     read_threads(tree);
     tree->process_count = 0;
@@ -741,6 +777,7 @@ void rps_signal_tree_tell(struct rps_signal_tree *tree, struct rps_system_readin
         ret->value[s] = tree->gauge[s];
     for (int i = 0; i < RPS_TIMES; i++)
         ret->value[RPS_TREE_RUNNING + i] = rps_signal_tell(&tree->time[i], RPS_NS_PER_US);
+    ret->hidden_us = rps_signal_tell(&tree->hidden, RPS_NS_PER_US);
     ret->value[RPS_TREE_UNSEEN] = rps_signal_tell(&tree->unseen, RPS_NS_PER_US);
     for (int i = 0; i < RPS_IO_COUNT; i++)
         ret->value[RPS_TREE_READ + i] = rps_signal_tell(&tree->io[i], 1024);

@@ -270,4 +270,3 @@ int rps_workload_drops_counters(const char *path)
         return 0;
     return may_give_rights(path);
 }
-

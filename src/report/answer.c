@@ -103,7 +103,7 @@ static void say_what(struct words *words, const struct rps_report *report, int w
 static void say_cpu(struct words *words, const struct rps_report *report)
 {
     double seconds = report->operand[RPS_OPERAND_SECONDS];
-    double cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS], share = cpu_s / seconds;
+    double cpu_s = rps_report_cpu_s(report), share = cpu_s / seconds;
     char time[RPS_TEXT_NUMBER_SIZE], percent[32];
 
     if (!isfinite(share))

@@ -111,6 +111,10 @@ int64_t rps_report_stretched_ns(const struct rps_report *report);
 /* Is a part of the run alone reported? */
 int rps_report_is_part(const struct rps_report *report);
 
+/* CPU time of the part, in seconds; of a whole run of which Linux has not counted all, what Linux
+ * says that its command took, if that is more. */
+double rps_report_cpu_s(const struct rps_report *report);
+
 /* When the run began, by the clock of the reader's zone; "" not known. Returns ret. */
 char *rps_report_start(const struct rps_report *report, char ret[RPS_REPORT_NUMBER_SIZE]);
 

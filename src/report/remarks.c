@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "parts.h"
+#include "rpistat/clock.h"
 #include "rpistat/interval_text.h"
 #include "rpistat/text.h"
 
@@ -32,6 +33,22 @@ static void remark(struct rps_report *report, const char *format, ...)
 static int has_no_counts(const struct rps_report *report)
 {
     return strstr(report->run.fitting, RPS_RUN_NO_COUNTS) != NULL;
+}
+
+/* One reason for what Linux has not counted, which is among the remarks too. */
+static int lacks_counts(const struct rps_report *report)
+{
+    return has_no_counts(report) || strstr(report->run.fitting, RPS_RUN_SOME_COUNTS);
+}
+
+double rps_report_cpu_s(const struct rps_report *report)
+{
+    const struct rps_run *run = &report->run;
+    const double counted_s = report->operand[RPS_OPERAND_CPU_SECONDS];
+
+    if (rps_report_is_part(report) || run->user_ns < 0 || !lacks_counts(report))
+        return counted_s;
+    return fmax(counted_s, (double)(run->user_ns + run->system_ns) / RPS_NS_PER_S);
 }
 
 static const char *file_lacks(const struct rps_report *report)
@@ -363,8 +380,10 @@ void rps_report_remarks(struct rps_report *report, rps_report_tell *tell)
     for (size_t i = 1; i < report->item_count; i++)
         remark_not_counted(report, i);
     remark_user_only(report);
-    remark_clock(report);
-    remark_coverage(report);
+    if (!lacks_counts(report)) {
+        remark_clock(report);
+        remark_coverage(report);
+    }
     remark_not_read(report);
     remark_hardly(report);
     remark_start(report);

@@ -48,7 +48,7 @@ int rps_report_read_system(struct rps_report *report, struct rps_error *err)
 
 static struct rps_system_time time_of(const struct rps_report *report)
 {
-    return rps_run_system_time(&report->system, report->operand[RPS_OPERAND_CPU_SECONDS]);
+    return rps_run_system_time(&report->system, rps_report_cpu_s(report));
 }
 
 /* --- sentences -------------------------------------------------------------------------------- */

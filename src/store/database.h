@@ -44,7 +44,7 @@ struct rps_database_options {
     int durability_full;                                 /* 1: synchronous=FULL */
     void (*notice)(void *context, const char *sentence); /* may be NULL */
     void *notice_context;
-    int *ret_is_new;  /* whether the file was created; may be NULL */
+    int *ret_is_new; /* whether the file was created; may be NULL */
 };
 
 /*

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Commands that cannot be started, and the signals that commands get."""
 import os
+import re
 import resource
 import shutil
 import signal
@@ -168,6 +169,99 @@ def check_ignored_children():
             assert folder.read("b.png").startswith(b"\x89PNG")
 
 
+# --- programs that Linux stops counting ------------------------------------------------------------------
+
+SPIN = """\
+#include <stdlib.h>
+#include <time.h>
+int main(int argc, char **argv)
+{
+    struct timespec used;
+    double seconds = argc > 1 ? atof(argv[1]) : 1;
+
+    do
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    while ((double)used.tv_sec + 1e-9 * (double)used.tv_nsec < seconds);
+    return 0;
+}
+"""
+
+
+def dropped_programs(folder):
+    """The names of programs that compute for so long, and that Linux does not let another user count."""
+    if os.geteuid() != 0:
+        raise tap.Skip("only root can make such programs")
+    compiled(folder, "spin", SPIN)
+    names = ["suid", "unread"]
+    for name in "suid", "unread", "cap":
+        shutil.copy(folder / "spin", folder / name)
+    os.chmod(folder / "suid", 0o4755)
+    os.chmod(folder / "unread", 0o711)
+    if shutil.which("setcap") and subprocess.run(
+            ["setcap", "cap_net_raw+ep", folder / "cap"], check=False).returncode == 0:
+        names.append("cap")
+    return names
+
+
+def cpu_times(path):
+    """What Linux says of the command, what the periods have, the periods without counts, all periods,
+    and the lines about the run; in seconds."""
+    store = sqlite3.connect(path)
+    row = store.execute(
+        "SELECT (user_ns + system_ns) / 1e9, (SELECT sum(enabled_ns) FROM period) / 1e9,"
+        " (SELECT sum(c0 IS NULL) FROM period), (SELECT count(*) FROM period), fitting FROM run"
+        " ORDER BY run_id DESC LIMIT 1").fetchone()
+    store.close()
+    return row
+
+
+def report_of(folder, store):
+    """The report as one line."""
+    return " ".join(expect(folder.call("report", "-i", store), 0).stdout.split())
+
+
+def check_dropped():
+    """a set-user-ID program, one with capabilities, one that may not be read: its CPU time is told,
+    its counts are missing"""
+    with Folder() as folder:
+        for name in dropped_programs(folder):
+            answer = folder.call_as_user(*counting(), "-q", "-o", name + ".data", "--",
+                                         "./" + name, ".6")
+            if answer.returncode == 1:
+                raise tap.Skip("another user may not count here: " + answer.stderr)
+            expect(answer, 0)
+            used, in_periods, missing, periods, fitting = cpu_times(folder / (name + ".data"))
+            assert used >= .59 and .9 * used < in_periods < 1.1 * used, (used, in_periods)
+            assert missing == periods, (missing, periods)
+            assert fitting.count("Linux stops counting") == 1, fitting
+            text = report_of(folder, name + ".data")
+            assert text.count("Linux stops counting") == 1, text
+
+
+def check_dropped_in_the_middle():
+    """the same in the middle of a run: one remark, and the periods of that program have no counts"""
+    with Folder() as folder:
+        command = "./spin .3; ./%s .6; ./spin .3"
+        for name in dropped_programs(folder):
+            for option in "tree", "off":
+                store = "%s-%s.data" % (name, option)
+                answer = folder.call_as_user(*counting(), "-q", "--signals", option, "-o", store, "--",
+                                             "sh", "-c", command % name)
+                if answer.returncode == 1:
+                    raise tap.Skip("another user may not count here: " + answer.stderr)
+                expect(answer, 0)
+                used, in_periods, missing, periods, fitting = cpu_times(folder / store)
+                assert used >= 1.19, used
+                assert fitting.count("Linux stops counting") == 1, fitting
+                if option == "tree":
+                    assert .75 * used < in_periods < 1.1 * used, (used, in_periods)
+                    assert 0 < missing < periods, (missing, periods)
+                text = report_of(folder, store)
+                assert text.count("Linux stops counting") == 1, text
+                told = float(re.search(r", (\S+) s of it on a CPU", text).group(1))
+                assert abs(told - used) < .05 * used, (told, used)
+
+
 # --- little memory ------------------------------------------------------------------------------------
 
 def check_memory_limits():
@@ -223,4 +317,5 @@ def check_foreign_proc():
 
 tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
           check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children,
-          check_memory_limits, check_foreign_proc])
+          check_dropped,
+          check_dropped_in_the_middle, check_memory_limits, check_foreign_proc])
