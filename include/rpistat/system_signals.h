@@ -154,6 +154,10 @@ struct rps_system_reader {
     /* Counting begins at time_ns, or goes on after a pause: the next reading counts from here. */
     void (*resume)(void *self, int64_t time_ns);
 
+    /* The processes of the workload that go on now; *ret_pid gets the numbers of the first `size`.
+     * NULL: nobody can tell. */
+    size_t (*left)(void *self, pid_t *ret_pid, size_t size);
+
     void (*close)(void *self); /* NULL is harmless */
 };
 

@@ -29,6 +29,9 @@
 #define APART_NS_MIN (50 * RPS_NS_PER_MS)
 #define APART_SHARE  .05
 
+/* So many processes that the command leaves are named. */
+#define LEFT_TOLD 4
+
 /* With --keep fine rows go only when the run can be read in so many coarser ones. */
 #define KEEP_BLOCKS 240
 
@@ -327,6 +330,31 @@ static int wait_for_workload(struct rps_recording *r, struct rps_error *err)
     return 0;
 }
 
+/* Say it when processes of the command go on without it. */
+static void tell_left(struct rps_recording *r)
+{
+    pid_t pid[LEFT_TOLD];
+    char text[256];
+    size_t count = 0, used;
+
+    if (r->system.self && r->system.left && r->target.target.kind == RPS_TARGET_LAUNCH)
+        count = r->system.left(r->system.self, pid, LEFT_TOLD);
+    if (count == 0)
+        return;
+    used = (size_t)snprintf(text, sizeof(text),
+                            "%zu process%s of the command still ran when it ended, and %s not "
+                            "recorded from then on; to record %s: rpistat record -p ",
+                            count, count == 1 ? "" : "es", count == 1 ? "is" : "are",
+                            count == 1 ? "it" : "them");
+    for (size_t i = 0; i < count && i < LEFT_TOLD; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%ld", i > 0 ? "," : "",
+                                 (long)pid[i]);
+    if (count > LEFT_TOLD)
+        snprintf(text + used, sizeof(text) - used, ",...");
+    rps_record_add_fitting(r, "", text);
+    notice(r, text);
+}
+
 /* Say it when the CPU time that was counted is not the command's. */
 static void compare_cpu_time(struct rps_recording *r)
 {
@@ -364,8 +392,10 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
         describe_end(r, end);
     if (r->simulated)
         r->pmu->outcome(r->pmu_self, &run->exit_status, &run->exit_signal);
-    else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed)
+    else if (r->argv && end == RPS_LOOP_WORKLOAD && !failed) {
         rc = wait_for_workload(r, err);
+        tell_left(r);
+    }
     compare_cpu_time(r);
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;

@@ -209,6 +209,16 @@ static void reader_hear(void *self, const struct rps_sample *sample)
                                                              sample->parent_tid, sample->time_ns};
 }
 
+static size_t reader_left(void *self, pid_t *ret_pid, size_t size)
+{
+    struct reader *reader = self;
+
+    if (!reader->row[RPS_SYSTEM_TREE].is_read || reader->is_busy)
+        return 0;
+    apply_heard(reader);
+    return rps_signal_tree_left(&reader->tree, ret_pid, size);
+}
+
 /* Too many threads, and when there are fewer again. */
 static int has_too_many(struct reader *reader, char *note, size_t size)
 {
@@ -451,6 +461,7 @@ int rps_signals_open(const char *root, const struct rps_system_options *options,
         .hear = reader_hear,
         .read = reader_read,
         .resume = reader_resume,
+        .left = reader_left,
         .close = reader_close,
     };
     return 0;

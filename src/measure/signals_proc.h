@@ -110,6 +110,9 @@ void rps_signal_tree_free(struct rps_signal_tree *tree);
 /* Events come in order of time. */
 void rps_signal_tree_apply(struct rps_signal_tree *tree, const struct rps_signal_event *event);
 
+/* See `left` of struct rps_system_reader. */
+size_t rps_signal_tree_left(struct rps_signal_tree *tree, pid_t *ret_pid, size_t size);
+
 /* Read all of it. */
 void rps_signal_tree_read(struct rps_signal_tree *tree);
 

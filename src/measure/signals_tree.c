@@ -443,6 +443,19 @@ void rps_signal_tree_apply(struct rps_signal_tree *tree, const struct rps_signal
         end_thread(tree, thread, event->time_ns);
 }
 
+size_t rps_signal_tree_left(struct rps_signal_tree *tree, pid_t *ret_pid, size_t size)
+{
+    size_t count = 0;
+
+    for (struct rps_signal_process *one = tree->first; one; one = one->next)
+        if (one->threads > 0 && !one->is_gone && goes_on(tree, one->pid)) {
+            if (count < size)
+                ret_pid[count] = one->pid;
+            count++;
+        }
+    return count;
+}
+
 /* --- looking for threads ---------------------------------------------------------------------- */
 
 /* A thread that is found; is_old: what it did before does not count. */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Commands that cannot be started, and the signals that commands get."""
+import json
 import os
 import re
 import resource
@@ -262,6 +263,29 @@ def check_dropped_in_the_middle():
                 assert abs(told - used) < .05 * used, (told, used)
 
 
+# --- processes that outlive the command ---------------------------------------------------------------
+
+def check_left():
+    """processes that the command leaves: a sentence with their numbers at the end and in the report"""
+    with Folder() as folder:
+        for name, options in ("a", []), ("b", ["--no-samples"]):
+            store = name + ".data"
+            answer = expect(folder.call(
+                *counting(), *options, "-o", store, "--", "sh", "-c",
+                "setsid sleep 1000 >/dev/null 2>&1 & echo $!; sleep 1000 >/dev/null 2>&1 & echo $!"), 0)
+            left = answer.stdout.split()
+            for number in left:
+                os.kill(int(number), signal.SIGKILL)
+            words = "record -p " + ",".join(left)
+            assert answer.stderr.count("2 processes") == 1 and words in answer.stderr, answer.stderr
+            assert words in report_of(folder, store)
+            told = folder.call("report", "-i", store, "--format", "json").stdout
+            assert any(words in remark for remark in json.loads(told)["remarks"]), told
+        answer = expect(folder.call(*counting(), "-o", "c.data", "--", "sh", "-c",
+                                    "sleep 0.1 & wait"), 0)
+        assert "record -p" not in answer.stderr + report_of(folder, "c.data"), answer.stderr
+
+
 # --- little memory ------------------------------------------------------------------------------------
 
 def check_memory_limits():
@@ -318,4 +342,4 @@ def check_foreign_proc():
 tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
           check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children,
           check_dropped,
-          check_dropped_in_the_middle, check_memory_limits, check_foreign_proc])
+          check_dropped_in_the_middle, check_left, check_memory_limits, check_foreign_proc])
