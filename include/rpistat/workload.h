@@ -20,6 +20,7 @@ struct rps_workload {
     const char *command;     /* argv[0], borrowed, for messages */
     const char *search_path; /* PATH, borrowed, for messages; the caller sets it; NULL: not set */
     int64_t user_ns, system_ns; /* CPU time of the process before its exec, which is rpistat's */
+    int64_t memory_bytes;       /* resident before its exec; -1: not known */
 };
 
 /*
@@ -65,7 +66,8 @@ int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
 struct rps_workload_end {
     int status, signal;         /* status >= 0, or signal > 0 */
     int64_t user_ns, system_ns; /* CPU time; exact */
-    int64_t memory_bytes;       /* most that one process had resident at a time */
+    int64_t memory_bytes;       /* most that one process had resident at a time; -1: not known,
+                                   since it was no more than before the exec */
 };
 
 /* Wait for the end. */

@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -23,14 +25,38 @@
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
+/* What the child may still touch behind its last look at its memory, and Linux's error of counting
+ * it. */
+#define EXEC_BYTES (512 * 1024)
+
 /* What the child says just before its exec. */
 struct start {
-    int64_t time_ns, user_ns, system_ns;
+    int64_t time_ns, user_ns, system_ns, memory_bytes;
 };
 
 static int64_t nanoseconds(const struct timeval *time)
 {
     return time->tv_sec * RPS_NS_PER_S + time->tv_usec * RPS_NS_PER_US;
+}
+
+/* What this process has resident; -1: not known. Without stdio, which allocates. */
+static int64_t resident_bytes(void)
+{
+    char text[128], *at = text;
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    int64_t pages = 0;
+
+    if (fd >= 0)
+        close(fd);
+    text[got < 0 ? 0 : got] = '\0';
+    while (*at && *at != ' ')
+        at++;
+    while (*at == ' ')
+        at++;
+    for (; *at >= '0' && *at <= '9'; at++)
+        pages = pages * 10 + (*at - '0');
+    return pages > 0 ? pages * sysconf(_SC_PAGESIZE) : -1;
 }
 
 /* The child's life until exec; never returns. */
@@ -51,7 +77,7 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
         _exit(127); /* the recorder gave up */
     getrusage(RUSAGE_SELF, &used);
     start = (struct start){rps_clock_monotonic_ns(), nanoseconds(&used.ru_utime),
-                           nanoseconds(&used.ru_stime)};
+                           nanoseconds(&used.ru_stime), resident_bytes()};
     put = write(report_fd, &start, sizeof(start));
     (void)put;
     rps_signals_restore(before);
@@ -60,6 +86,37 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     put = write(report_fd, &number, sizeof(number));
     (void)put;
     _exit(number == ENOENT || number == ENOTDIR ? 127 : 126);
+}
+
+/* Does a text, or the place of its pointer, lie in that memory? */
+static int lies_in(uintptr_t start, uintptr_t end, char *const text[])
+{
+    for (; *text; text++)
+        if (((uintptr_t)text >= start && (uintptr_t)text < end) ||
+            ((uintptr_t)*text >= start && (uintptr_t)*text < end))
+            return 1;
+    return 0;
+}
+
+/*
+ * Keep the heap out of the child, or let it into children again. Linux counts what a process had
+ * resident before its exec as its peak memory, and the heap was most of that.
+ *
+ * SAFETY: the child must not touch the heap: it neither allocates nor looks symbols up (this room
+ * and base are compiled without a PLT), and its arguments and environment are checked here.
+ */
+static void advise_heap(char *const argv[], int advice)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    uintptr_t start, end;
+    char line[512];
+
+    while (maps && fgets(line, sizeof(line), maps))
+        if (strstr(line, "[heap]") && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) == 2 &&
+            !lies_in(start, end, argv) && !lies_in(start, end, environ))
+            madvise((void *)start, end - start, advice);
+    if (maps)
+        fclose(maps);
 }
 
 int rps_workload_fork(struct rps_workload *ret, char *const argv[],
@@ -71,7 +128,10 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[],
 
     if (pipe2(release, O_CLOEXEC) < 0 || pipe2(status, O_CLOEXEC) < 0)
         goto fail;
+    advise_heap(argv, MADV_DONTFORK);
     pid = fork();
+    if (pid != 0)
+        advise_heap(argv, MADV_DOFORK);
     if (pid < 0)
         goto fail;
     if (pid == 0) {
@@ -130,11 +190,13 @@ int rps_workload_release(struct rps_workload *workload, int64_t *ret_start_ns,
     close(workload->release_fd);
     workload->release_fd = -1;
     if (read_fully(workload->status_fd, &start, sizeof(start)) != sizeof(start))
-        start = (struct start){.time_ns = rps_clock_monotonic_ns()}; /* it was killed before */
+        start =
+            (struct start){.time_ns = rps_clock_monotonic_ns(), .memory_bytes = -1}; /* killed */
     got = read_fully(workload->status_fd, &number, sizeof(number));
     *ret_start_ns = start.time_ns;
     workload->user_ns = start.user_ns;
     workload->system_ns = start.system_ns;
+    workload->memory_bytes = start.memory_bytes;
     if (got == 0)
         return 0;
     return rps_workload_exec_error(workload->command, workload->search_path,
@@ -160,6 +222,8 @@ int rps_workload_wait(struct rps_workload *workload, struct rps_workload_end *re
         .system_ns = nanoseconds(&used.ru_stime) - workload->system_ns,
         .memory_bytes = (int64_t)used.ru_maxrss * 1024,
     };
+    if (workload->memory_bytes < 0 || ret->memory_bytes <= workload->memory_bytes + EXEC_BYTES)
+        ret->memory_bytes = -1; /* it may be that of the time before the exec */
     return 0;
 }
 

@@ -167,6 +167,8 @@ static void put_used(struct rps_report *report)
     if (run->memory_bytes >= 0)
         field(report, "Peak memory:", "%.1f MiB (of the largest process)",
               (double)run->memory_bytes / (1 << 20));
+    else if (is_known)
+        field(report, "Peak memory:", "unknown (no more than was in use before the command began)");
 }
 
 static void put_own_cost(struct rps_report *report)

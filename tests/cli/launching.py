@@ -286,6 +286,41 @@ def check_left():
         assert "record -p" not in answer.stderr + report_of(folder, "c.data"), answer.stderr
 
 
+# --- peak memory --------------------------------------------------------------------------------------
+
+TOUCH = """\
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int argc, char **argv)
+{
+    size_t size = argc > 1 ? (size_t)atol(argv[1]) << 10 : 0;
+    char *place = mmap(NULL, size + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    memset(place, 1, size);
+    return 0;
+}
+"""
+
+
+def check_peak_memory():
+    """peak memory is the command's, or unknown where it cannot be told from what was there before"""
+    if is_sanitized():
+        raise tap.Skip("a sanitizer's memory is there before the command")
+    with Folder() as folder:
+        command = compiled(folder, "touch", TOUCH, "-static")
+        expect(folder.call(*counting(), "-q", "-o", "none.data", "--", command), 0)
+        assert "Peak memory: unknown" in report_of(folder, "none.data")
+        for kib in 1500, 2000, 6000:
+            expect(folder.call(*counting(), "-q", "--repeat", "2", "-o", "a.data", "--", command,
+                               str(kib)), 0)
+        store = sqlite3.connect(folder / "a.data")
+        peaks = [row[0] for row in store.execute("SELECT memory_bytes >> 10 FROM run")]
+        store.close()
+        for kib, peak in zip((1500, 1500, 2000, 2000, 6000, 6000), peaks):
+            assert kib <= peak < kib + 1000, (kib, peak)
+
+
 # --- little memory ------------------------------------------------------------------------------------
 
 def check_memory_limits():
@@ -342,4 +377,5 @@ def check_foreign_proc():
 tap.main([check_interpreter, check_loader, check_busy_file, check_long_arguments,
           check_shell_semantics, check_existing_store, check_all_cpus, check_ignored_children,
           check_dropped,
-          check_dropped_in_the_middle, check_left, check_memory_limits, check_foreign_proc])
+          check_dropped_in_the_middle, check_left, check_peak_memory,
+          check_memory_limits, check_foreign_proc])
