@@ -336,7 +336,7 @@ static void a_gauge_is_weighed_by_time(void **state)
     static const char total[] = "SELECT total FROM signal WHERE name = 'threads'";
     const char *path = fixture_path(state, "s"), *saved = fixture_path(state, "saved");
     struct rps_system_reading reading = {
-        RPS_SYSTEM_TREE, 0, 100000000, 100000, 1 << RPS_TREE_THREADS, {[RPS_TREE_THREADS] = 10}};
+        RPS_SYSTEM_TREE, 0, 100000000, 100000, 1 << RPS_TREE_THREADS, {[RPS_TREE_THREADS] = 10}, 0};
     struct rps_run run;
     struct rps_writer *writer = fixture_writer(path, NULL, &run);
     const struct rps_system_state state_of = {RPS_SYSTEM_TREE, 1 << RPS_TREE_THREADS, {""}};
@@ -351,7 +351,7 @@ static void a_gauge_is_weighed_by_time(void **state)
             rps_writer_system(writer, &reading);
     }
     reading = (struct rps_system_reading){
-        RPS_SYSTEM_TREE, 9, 1000000000, 900000, 1 << RPS_TREE_THREADS, {[RPS_TREE_THREADS] = 110}};
+        RPS_SYSTEM_TREE, 9, 1000000000, 900000, 1 << RPS_TREE_THREADS, {[RPS_TREE_THREADS] = 110}, 0};
     rps_writer_system(writer, &reading);
     fixture_end(writer, &run);
     assert_int_equal(fixture_number(path, "SELECT min(s3) + max(s3) FROM reading_rollup"), 4 * 100);
@@ -366,7 +366,7 @@ static void a_gauge_is_weighed_by_time(void **state)
 static void a_period_has_one_reading(void **state)
 {
     const char *path = fixture_path(state, "s");
-    struct rps_system_reading reading = {RPS_SYSTEM_TREE, 3, 400000000, 100000, 1, {7}};
+    struct rps_system_reading reading = {RPS_SYSTEM_TREE, 3, 400000000, 100000, 1, {7}, 0};
     struct rps_run run;
     struct rps_writer *writer = fixture_writer(path, NULL, &run);
 
