@@ -60,10 +60,12 @@ static int has_interval(const struct rps_change *change)
     return isfinite(change->low) && isfinite(change->high);
 }
 
+/* Only a positive value is a multiple of a positive one. */
 static int is_factor(const struct rps_change *change)
 {
-    return change->ratio >= RPS_COMPARISON_FACTOR_FROM ||
-           (change->ratio < RPS_COMPARISON_FACTOR_BELOW && change->b != 0);
+    return change->a > 0 && change->b > 0 &&
+           (change->ratio >= RPS_COMPARISON_FACTOR_FROM ||
+            change->ratio < RPS_COMPARISON_FACTOR_BELOW);
 }
 
 /* "3.1", "1/300" */
@@ -199,8 +201,8 @@ const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
                                text);
     if (isinf(runs))
         return rps_arena_print(arena,
-                               "%s; it is so near the limit that no number of runs would "
-                               "decide it",
+                               "%s; the change found is the limit itself, so the number of runs "
+                               "that would decide it is unknown",
                                text);
     return rps_arena_print(arena, "%s; about %.0f runs of each would decide it", text, runs);
 }
