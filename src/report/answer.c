@@ -103,7 +103,7 @@ static void say_what(struct words *words, const struct rps_report *report, int w
         say(words, ", inside region %s", report->options->region);
 }
 
-/* CPUs have their idle time, a workload the time that its threads were on a CPU. */
+/* CPUs have idle time, a workload has CPU time: that of all its threads together. */
 static void say_cpu(struct words *words, const struct rps_report *report)
 {
     double seconds = report->operand[RPS_OPERAND_SECONDS];
@@ -124,7 +124,7 @@ static void say_cpu(struct words *words, const struct rps_report *report)
     else if (share > 1.005)
         say(words, " with %s of CPU time (%.1f CPUs)", time, share);
     else
-        say(words, ", %s of it on a CPU (%s)", time, percent);
+        say(words, ", %s of CPU time (%s of one CPU)", time, percent);
 }
 
 static void say_end(struct words *words, const struct rps_run *run)
