@@ -11,6 +11,7 @@
 #include "parts.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
+#include "rpistat/wall.h"
 
 #define FIELD_WIDTH  26    /* of "Label:" */
 #define SAMPLE_NS    10000 /* of what runs, measured: 6.5 us, and with 18 callers 10 us */
@@ -249,7 +250,9 @@ void rps_report_run(struct rps_report *report)
     field(report, "Number:", "%lld", (long long)run->run_id);
     if (report->document) {
         field(report, "Command:", "%s", rps_run_title(command, sizeof(command), run));
-        field(report, "Started:", "%s", rps_report_start(report, number));
+        if (run->start_realtime_ns >= 0) /* as --since takes it */
+            field(report, "Started:", "%.19s",
+                  rps_wall_text(number, sizeof(number), run->start_realtime_ns));
     }
     field(report, "Label:", "%s", run->label);
     for (int i = 0; i < run->tag_count; i++)
