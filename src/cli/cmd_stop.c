@@ -101,6 +101,13 @@ static int tell_none(struct rps_cli *cli, const char *text)
                          text);
 }
 
+/* SAFETY: a file of the registry names any store that its user likes. Only the store's owner, root and
+ * this user can be believed. */
+static int may_record(const struct rps_recorder *recorder, const struct stat *store)
+{
+    return recorder->uid == store->st_uid || recorder->uid == 0 || recorder->uid == geteuid();
+}
+
 /* 1 when the recorder's run is among those that are asked for. Another user's is when its store is
  * named; text NULL: all of the store, or of this user. */
 static int is_asked_for(const struct rps_recorder *recorder, const struct stat *store,
@@ -110,8 +117,8 @@ static int is_asked_for(const struct rps_recorder *recorder, const struct stat *
 
     if (recorder->entry.run.run_id <= 0 ||
         (recorder->uid != geteuid() && (store == NULL || is_all)) ||
-        (store != NULL && (stat(recorder->entry.store, &file) < 0 || file.st_dev != store->st_dev ||
-                           file.st_ino != store->st_ino)))
+        (store != NULL && (!may_record(recorder, store) || stat(recorder->entry.store, &file) < 0 ||
+                           file.st_dev != store->st_dev || file.st_ino != store->st_ino)))
         return 0;
     return text == NULL || is_meant(&recorder->entry.run, text);
 }
@@ -157,7 +164,12 @@ static int send_signal(const struct rps_recorder *recorder, struct rps_error *er
 {
     char name[NAME_SIZE];
 
-    if (syscall(SYS_pidfd_send_signal, recorder->pidfd, SIGTERM, NULL, 0) == 0 || errno == ESRCH)
+    siginfo_t info = {.si_signo = SIGTERM, .si_code = SI_QUEUE};
+
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = RPS_REGISTRY_STOP;
+    if (syscall(SYS_pidfd_send_signal, recorder->pidfd, SIGTERM, &info, 0) == 0 || errno == ESRCH)
         return 0; /* it has ended by itself */
     if (errno == EPERM)
         return rps_error_set(err, RPS_FAILED,
@@ -196,7 +208,7 @@ static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
 static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t deadline_ns)
 {
     const struct stop_settings *settings = cli->settings;
-    char name[NAME_SIZE], elapsed[RPS_TEXT_NUMBER_SIZE];
+    char name[NAME_SIZE], elapsed[RPS_TEXT_NUMBER_SIZE], count[RPS_TEXT_NUMBER_SIZE];
     struct pollfd ended = {.fd = recorder->pidfd, .events = POLLIN};
     const struct rps_run *run = &recorder->entry.run;
     int64_t left_ns;
@@ -222,8 +234,9 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
                              "the recorder of %s has ended before the run was complete%s%s", name,
                              run->end_reason[0] != '\0' ? ": " : "", run->end_reason);
     if (!cli->quiet) {
-        fprintf(cli->out, "Stopped %s: %" PRId64 " period%s in %s%s%s.\n", name,
-                recorder->entry.periods, recorder->entry.periods == 1 ? "" : "s",
+        fprintf(cli->out, "Stopped %s: %s period%s in %s%s%s.\n", name,
+                rps_text_count(count, sizeof(count), (uint64_t)recorder->entry.periods),
+                recorder->entry.periods == 1 ? "" : "s",
                 rps_text_duration(elapsed, sizeof(elapsed), run->elapsed_ns),
                 run->exit_signal > 0 ? "; the signal ended its command too" : "",
                 got == 0 ? "; its recorder has not ended yet" : "");

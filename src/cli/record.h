@@ -55,6 +55,7 @@ struct rps_recording {
     int signal_fd;
     int sent;              /* signals that were sent to rpistat */
     int stop_signal;       /* that ended the recording while the workload went on */
+    int is_stop_command;   /* 1: `rpistat stop` sent that signal */
     uint64_t period_count; /* however many CPUs have their own */
     uint64_t last_period;  /* number of the one before */
     int64_t before_end_ns; /* CPU time before the recording ended, less what namers took since */

@@ -152,6 +152,14 @@ struct rps_picture_axis rps_picture_axis(double from, double to, int tics)
     return axis;
 }
 
+void rps_picture_axis_unit(struct rps_picture_axis *axis, const char *unit)
+{
+    if (!rps_text_has_prefix(unit))
+        return;
+    axis->scale = 1;
+    axis->suffix = "";
+}
+
 struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture, int panel)
 {
     struct rps_picture_axis axis = {0, 0, 1, 1, "", 0}, chosen;
@@ -169,6 +177,7 @@ struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture
     if (picture->characters && axis.to > axis.from &&
         chosen.to - axis.to > PICTURE_EMPTY * (chosen.to - chosen.from))
         chosen.to = axis.to; /* in so few lines room is worth more than a round end */
+    rps_picture_axis_unit(&chosen, rps_picture_panel_unit(picture, panel));
     chosen.peak = axis.peak > chosen.to ? axis.peak : 0;
     return chosen;
 }

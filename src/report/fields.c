@@ -19,21 +19,15 @@
 #define SPLIT_S      .1    /* of CPU time: less the kernel splits by a few ticks */
 #define WAITED_FOR   .9    /* of the CPU time counted: less is not that of all processes */
 
-/* The flag ' is POSIX's, not ISO C's. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat"
 char *rps_report_count(char *ret, uint64_t count)
 {
-    snprintf(ret, RPS_REPORT_NUMBER_SIZE, "%'llu", (unsigned long long)count);
-    return ret;
+    return rps_text_count(ret, RPS_REPORT_NUMBER_SIZE, count);
 }
 
 char *rps_report_figure(char *ret, int decimals, double figure)
 {
-    snprintf(ret, RPS_REPORT_NUMBER_SIZE, "%'.*f", decimals, figure);
-    return ret;
+    return rps_text_figure(ret, RPS_REPORT_NUMBER_SIZE, decimals, figure);
 }
-#pragma GCC diagnostic pop
 
 const char *rps_report_clock_label(const struct rps_report *report)
 {

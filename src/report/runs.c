@@ -6,7 +6,7 @@
 #define LABEL_MAX 24 /* columns a label, tags or a host may take on a terminal */
 
 static const struct rps_column columns[] = {
-    {"run", "RUN", RPS_VALUE_INT, .place = 1},
+    {"run", "RUN", RPS_VALUE_INT, .place = 1, .is_id = 1},
     {.name = "uuid"},
     {"label", "LABEL", RPS_VALUE_TEXT, .place = 2, .width_max = LABEL_MAX},
     {"command", "COMMAND", RPS_VALUE_TEXT, .place = 10},
