@@ -19,7 +19,8 @@
 #define MARK   "mark:"
 
 #define BACK_MAX_NS (20000 * RPS_NS_PER_DAY)
-#define NAMES_SIZE  256 /* of the marks that an error names */
+#define LATEST_NS   (INT64_MAX - 2 * RPS_NS_PER_DAY) /* moments are looked for up to there */
+#define NAMES_SIZE  256                              /* of the marks that an error names */
 
 /* "B.2": *ret_label and *ret_occurrence, from 1. */
 static int parse_phase(const char *option, const char *text, int *ret_label,
@@ -116,7 +117,7 @@ int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_
                              "2026-11-21T14:30",
                              option, text);
     if (rps_moment_find(&moment, moment.has_date ? 1 : now_ns - RPS_NS_PER_DAY + 1,
-                        moment.has_date ? INT64_MAX - 2 * RPS_NS_PER_DAY : now_ns, ret_realtime_ns))
+                        moment.has_date ? LATEST_NS : now_ns, ret_realtime_ns))
         return 0;
     return rps_error_set(err, RPS_USAGE,
                          "%s: '%s' was left out by the clock, as when summer time begins; give "
@@ -311,7 +312,7 @@ static int find_moment(const struct rps_run *run, const char *text, int64_t afte
     struct rps_moment moment;
 
     if (run->start_realtime_ns < 0 || parse_moment("", text, &moment, NULL) < 0 ||
-        (!rps_moment_find(&moment, start_ns + after_ns, end_ns, &at_ns) &&
+        (!rps_moment_find(&moment, rps_clock_add_ns(start_ns, after_ns), end_ns, &at_ns) &&
          !rps_moment_find(&moment, start_ns, end_ns, &at_ns)))
         return 0;
     *ret_ns = at_ns > run->start_realtime_ns ? at_ns - run->start_realtime_ns : 0;
@@ -324,7 +325,7 @@ static int find_position(const struct rps_run *run, const char *text, struct rps
 {
     return rps_position_parse(text, ret) &&
            (ret->has_hours || run->elapsed_ns < 3600 * RPS_NS_PER_S) &&
-           ret->ns <= run->elapsed_ns + RPS_NS_PER_S;
+           ret->ns <= rps_clock_add_ns(run->elapsed_ns, RPS_NS_PER_S);
 }
 
 static int has_two_meanings(struct rps_cli *cli, const char *option, const char *text,
@@ -332,12 +333,13 @@ static int has_two_meanings(struct rps_cli *cli, const char *option, const char 
 {
     char position[RPS_TEXT_NUMBER_SIZE], moment[RPS_WALL_TEXT_SIZE];
 
-    return rps_error_set(&cli->err, RPS_USAGE,
-                         "%s: '%s' has two meanings in run %lld: write %s for the time since its "
-                         "start, or %s for the time of day",
-                         option, text, (long long)run->run_id,
-                         rps_text_clock(position, sizeof(position), position_ns, 1),
-                         rps_wall_text(moment, sizeof(moment), run->start_realtime_ns + moment_ns));
+    return rps_error_set(
+        &cli->err, RPS_USAGE,
+        "%s: '%s' has two meanings in run %lld: write %s for the time since its "
+        "start, or %s for the time of day",
+        option, text, (long long)run->run_id,
+        rps_text_clock(position, sizeof(position), position_ns, 1),
+        rps_wall_text(moment, sizeof(moment), rps_clock_add_ns(run->start_realtime_ns, moment_ns)));
 }
 
 /* Resolve a time on the clock: of the run if it has a fraction and lies in the run, otherwise the
@@ -346,11 +348,13 @@ static int resolve_moment(struct resolving *of, const char *option, const char *
                           int64_t after_ns, int64_t *ret_ns)
 {
     const struct rps_run *run = &of->run;
-    int64_t end_ns = run->start_realtime_ns + (run->elapsed_ns > 0 ? run->elapsed_ns : 0), at_ns;
+    int64_t elapsed_ns = run->elapsed_ns > 0 ? run->elapsed_ns : 0, at_ns;
+    int64_t end_ns = rps_clock_add_ns(run->start_realtime_ns, elapsed_ns);
     char start[RPS_WALL_TEXT_SIZE], end[RPS_WALL_TEXT_SIZE];
     struct rps_position position;
     int is_position = find_position(run, text, &position);
-    int is_moment = find_moment(run, text, after_ns, end_ns, &at_ns);
+    int is_moment =
+        find_moment(run, text, after_ns, end_ns < LATEST_NS ? end_ns : LATEST_NS, &at_ns);
 
     if (is_position && is_moment && !position.has_fraction && position.ns != at_ns)
         return has_two_meanings(of->cli, option, text, run, position.ns, at_ns);

@@ -202,7 +202,7 @@ int rps_picture_x_power(const struct rps_picture *picture)
 
 int64_t rps_picture_moment_ns(const struct rps_picture *picture, double place)
 {
-    return picture->run.start_realtime_ns + llround(place * RPS_NS_PER_S);
+    return rps_clock_add_ns(picture->run.start_realtime_ns, llround(place * RPS_NS_PER_S));
 }
 
 static int clock_tic(const struct rps_picture *picture, double step, int64_t *next,

@@ -221,8 +221,10 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     rps_put_number(block, rps_profile_share(profile, length_ns, rows));
     rps_put_int(block, phase->start_ns, 1);
     rps_put_int(block, phase->end_ns, 1);
-    rps_put_int(block, run ? run->start_realtime_ns + phase->start_ns : 0, has_clock);
-    rps_put_int(block, run ? run->start_realtime_ns + phase->end_ns : 0, has_clock);
+    rps_put_int(block, run ? rps_clock_add_ns(run->start_realtime_ns, phase->start_ns) : 0,
+                has_clock);
+    rps_put_int(block, run ? rps_clock_add_ns(run->start_realtime_ns, phase->end_ns) : 0,
+                has_clock);
     rps_put_int(block, phase->turn, phase->turn > 0);
     rps_put_int(block, phase->part, phase->part > 0);
     put_length(block, run, length_ns, rows);
