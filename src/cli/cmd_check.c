@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "rpistat/text.h"
 #include "format.h"
 #include "rpistat/check.h"
 
@@ -67,10 +66,8 @@ static void put_count(struct check *check, const char *name, uint64_t count)
 /* "3 runs, 1 period" */
 static char *format_counts(char ret[COUNTS_SIZE], uint64_t runs, uint64_t periods)
 {
-    char number[RPS_TEXT_NUMBER_SIZE];
-
-    snprintf(ret, COUNTS_SIZE, "%" PRIu64 " run%s, %s period%s", runs, runs == 1 ? "" : "s",
-             rps_text_count(number, sizeof(number), periods), periods == 1 ? "" : "s");
+    snprintf(ret, COUNTS_SIZE, "%" PRIu64 " run%s, %" PRIu64 " period%s", runs,
+             runs == 1 ? "" : "s", periods, periods == 1 ? "" : "s");
     return ret;
 }
 

@@ -208,7 +208,7 @@ static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
 static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t deadline_ns)
 {
     const struct stop_settings *settings = cli->settings;
-    char name[NAME_SIZE], elapsed[RPS_TEXT_NUMBER_SIZE], count[RPS_TEXT_NUMBER_SIZE];
+    char name[NAME_SIZE], elapsed[RPS_TEXT_NUMBER_SIZE];
     struct pollfd ended = {.fd = recorder->pidfd, .events = POLLIN};
     const struct rps_run *run = &recorder->entry.run;
     int64_t left_ns;
@@ -234,9 +234,8 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
                              "the recorder of %s has ended before the run was complete%s%s", name,
                              run->end_reason[0] != '\0' ? ": " : "", run->end_reason);
     if (!cli->quiet) {
-        fprintf(cli->out, "Stopped %s: %s period%s in %s%s%s.\n", name,
-                rps_text_count(count, sizeof(count), (uint64_t)recorder->entry.periods),
-                recorder->entry.periods == 1 ? "" : "s",
+        fprintf(cli->out, "Stopped %s: %" PRId64 " period%s in %s%s%s.\n", name,
+                recorder->entry.periods, recorder->entry.periods == 1 ? "" : "s",
                 rps_text_duration(elapsed, sizeof(elapsed), run->elapsed_ns),
                 run->exit_signal > 0 ? "; the signal ended its command too" : "",
                 got == 0 ? "; its recorder has not ended yet" : "");

@@ -57,7 +57,7 @@ static void compose(void *context, struct rps_status_text *line)
     rps_writer_status(status->writer, &written);
     rps_status_text_add(line, "rpistat");
     rps_status_text_add(line, "%s", rps_text_duration(number, sizeof(number), view->elapsed_ns));
-    rps_status_text_add(line, "%s periods", rps_text_count(number, sizeof(number), view->periods));
+    rps_status_text_add(line, "%llu periods", (unsigned long long)view->periods);
     if (!isnan(view->duty))
         rps_status_text_add(line, "duty %.0f %%", view->duty * 100);
     rps_status_text_add(line, "%s", rps_text_size(number, sizeof(number), written.size_bytes));

@@ -264,6 +264,13 @@ def test_locale():
         assert text.splitlines()[1].startswith("1;;0;0,000000000;0,400000000;"), text[:400]
         phases = expect(FOLDER.call("phases", env=german), 0).stdout
         assert re.search(r"00:09,[0-9] ", phases) and not re.search(r"[0-9]\.[0-9]", phases), phases
+        with Folder() as other:  # numbers above 999 are grouped everywhere, or nowhere
+            other.write("long.sim", "task main 100\nfunction f 0x1000 0x100 main.c:10\n"
+                        "phase a 2000s code=f instructions=2000M\nphase b 90s code=f instructions=100M\n")
+            expect(other.call("record", "-q", "--pmu", "sim:long.sim", "-e", "instructions"), 0)
+            for command, count in ("report", "206.910"), ("phases", "20.900"), ("code", "206.910"), ("runs", "20.900"):
+                text = expect(other.call(command, env=german), 0).stdout
+                assert count in text and count.replace(".", "") not in text, (command, text)
     finally:
         shutil.rmtree(folder)
 
