@@ -163,12 +163,14 @@ void rps_picture_axis_unit(struct rps_picture_axis *axis, const char *unit)
 struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture, int panel)
 {
     struct rps_picture_axis axis = {0, 0, 1, 1, "", 0}, chosen;
+    const char *unit = "";
     double room = picture->characters
                       ? (double)picture->height / picture->panel_count / 4
                       : (picture->height / picture->scale - RPS_PICTURE_HEAD - RPS_PICTURE_FOOT) /
                             picture->panel_count / 34;
 
     for (int m = 0; m < picture->plan->metric_count; m++) {
+        unit = picture->panel[m] == panel ? picture->plan->metric[m].unit : unit;
         for (int line = 0; picture->panel[m] == panel && line < picture->line_count; line++)
             measure_series(&axis, rps_picture_series(picture, m, line),
                            mixes_sets(picture->plan, &picture->plan->metric[m]));
@@ -177,7 +179,7 @@ struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture
     if (picture->characters && axis.to > axis.from &&
         chosen.to - axis.to > PICTURE_EMPTY * (chosen.to - chosen.from))
         chosen.to = axis.to; /* in so few lines room is worth more than a round end */
-    rps_picture_axis_unit(&chosen, rps_picture_panel_unit(picture, panel));
+    rps_picture_axis_unit(&chosen, unit);
     chosen.peak = axis.peak > chosen.to ? axis.peak : 0;
     return chosen;
 }
