@@ -96,27 +96,30 @@ function element(name, attributes, ...children) {
     return made;
 }
 
-function number(value) {
+/* A unit that has a prefix, as MiB, takes no second one. */
+const hasPrefix = unit => /^(%|[numkKMGTP\u00b5]([A-Z]|iB|s(?![a-z])))/.test(unit || "");
+
+function number(value, unit) {
     if (value === null || value === undefined || !isFinite(value))
         return "-";
     const size = Math.abs(value);
     if (size !== 0 && (size < 0.001 || size >= 1e15))
         return value.toExponential(2);
     for (const [from, suffix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e4, "k"]])
-        if (size >= from)
+        if (size >= from && !hasPrefix(unit))
             return +(value / (suffix === "k" ? 1e3 : from)).toPrecision(3) + " " + suffix;
     return String(+value.toPrecision(4));
 }
 
 /* The numbers of an axis, under one prefix. */
-function axisNumbers(values) {
+function axisNumbers(values, unit) {
     const size = Math.max(...values.map(Math.abs));
     const [, scale, suffix] = [[1e12, 1e12, " T"], [1e9, 1e9, " G"], [1e6, 1e6, " M"], [1e4, 1e3, " k"], [1e-3, 1, ""],
-                               [1e-6, 1e-3, " m"], [0, 1, ""]].find(([least]) => size >= least);
+                               [1e-6, 1e-3, " m"], [0, 1, ""]].find(([least]) => least === 0 || size >= least && !hasPrefix(unit));
     return values.map(value => value === 0 ? "0" : +(value / scale).toPrecision(6) + suffix);
 }
 
-const withUnit = (value, unit) => number(value) + (unit && value !== null ? " " + unit : "");
+const withUnit = (value, unit) => number(value, unit) + (unit && value !== null ? " " + unit : "");
 
 /* --- the clock on the wall ------------------------------------------------------------------- */
 
@@ -682,7 +685,7 @@ function axes(panel, last) {
                   : data.axisIsTime ? clock(value, decimals) : String(+(value / data.axisScale).toPrecision(6));
           }) },
         { ...axis, size: LEFT, space: 30,
-          values: (plot, splits) => axisNumbers(splits) },
+          values: (plot, splits) => axisNumbers(splits, panel.unit) },
     ];
 }
 

@@ -204,25 +204,23 @@ function addUp() {
     }
 }
 
-/* That share of the time in words: what its panel tells apart there. */
-function tellOff(off, isIn) {
-    const { at = [], lines = [] } = data.codePanel || {}, names = ["waiting for a CPU", "asleep", "not sampled"];
-    const length = share => share.reduce((all, each, i) => all + (isIn((at[i] + at[i + 1]) / 2) ? each * (at[i + 1] - at[i]) : 0), 0);
-    const parts = lines.filter(line => names.includes(line.name)).map(({ name, share }) => ({ name, length: length(share) })).filter(part => part.length > 0);
-    const all = parts.reduce((sum, part) => sum + part.length, 0);
-    return (all > 0 ? parts.map(part => part.name + " " + inPercent(off * part.length / all)).join(", ") : "off the CPU or not sampled " + inPercent(off)) + " of the time";
+/* The shares of the time in which no thread ran, by the steps of the panel: "asleep 19.5 % of the time"; "" for hardly any. */
+function tellOff(isIn) {
+    const { at = [], lines = [] } = data.codePanel || {}, names = ["waiting for a CPU", "asleep", "not sampled", "off the CPU or not sampled"];
+    const length = share => at.slice(1).reduce((all, end, i) => all + (isIn((at[i] + end) / 2) ? share(i) * (end - at[i]) : 0), 0), all = length(() => 100);
+    const parts = lines.filter(line => names.includes(line.name)).map(({ name, share }) => ({ name, part: length(i => share[i]) / all })).filter(({ part }) => part > 0.0005);
+    return parts.reduce((sum, { part }) => sum + part, 0) > 0.005 ? "; " + parts.map(({ name, part }) => name + " " + inPercent(part)).join(", ") + " of the time" : "";
 }
 
 function tellAbout() {
     const complete = code.samples > 0 ? code.complete / code.samples : 0, about = part("codeAbout"), could = code.frequency * mine.length * code.cpus;
-    const off = code.frequency > 0 && data.axisIsTime && could >= FEWEST ? 1 - mine.all / could : 0;
     if (byTime())
         about.replaceChildren("All threads had " + seconds(mine.all) + " in " + choices[of.value].name + ": " + seconds(mine.all - mine.off[0]) +
             " on a CPU, by samples, and " + seconds(mine.off[0]) + " off it" + (other ? "; compared with " + seconds(other.all) + " in " + against.name : "") + ". ");
     else
         about.replaceChildren(mine.all.toLocaleString("en") + " samples of " + choices[of.value].name +
         (other ? ", compared with " + other.all.toLocaleString("en") + " of " + against.name : "") +
-        (off > 0.005 ? "; " + tellOff(off, choices[of.value].isIn) : "") + (isFew() && !inSeconds ? "; too few for shares. " : ". "));
+        (code.frequency > 0 && data.axisIsTime && could >= FEWEST ? tellOff(choices[of.value].isIn) : "") + (isFew() && !inSeconds ? "; too few for shares. " : ". "));
     if (complete < FEW && code.samples >= FEWEST)
         about.append(element("span", { className: "warning" }, "Chains complete: " + Math.floor(100 * complete) + " %. "),
             "Where a chain is cut, calls are missing at its outer end: what a function took itself is right in any case.");

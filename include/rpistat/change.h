@@ -34,7 +34,7 @@ struct rps_change_value {
 /* Side A is what was, side B what is. */
 struct rps_change {
     double a, b;      /* means of the sides: geometric where no value is 0 or below */
-    double ratio;     /* b / a - 1: .03 is 3 % more; NaN when a is 0 or a side has no value */
+    double ratio;     /* (b - a) / |a|: .03 is 3 % more; NaN when a is 0 or a side has no value */
     double low, high; /* 95 % interval of ratio; NaN: none. Where a is 0, of b - a */
     double p;         /* two-sided, of no difference; NaN without a test */
     double adjusted;  /* the same corrected for all that was compared (rps_change_correct) */
@@ -74,13 +74,13 @@ enum rps_change_answer {
 /* Their names: "holds", "fails", "undecided". */
 extern const char *const rps_change_answers[];
 
-/* The answer for a limit of ratio: is_above 1: it may not be more, 0: not less. From 0 any rise is
- * beyond. */
+/* The answer for a limit of ratio: is_above 1: it may not be more, 0: not less. A limit on a ratio
+ * is one on the difference b - a, of limit * |a|; so from 0 any rise is beyond. */
 enum rps_change_answer rps_change_judge(const struct rps_change *change, double limit,
                                         int is_above);
 
-/* More runs a side are not asked for. */
-#define RPS_CHANGE_RUNS_MOST 1000
+/* More runs per side are not counted: the change is the limit, but for rounding. */
+#define RPS_CHANGE_RUNS_MAX 1e12
 
 /*
  * How many runs a side would decide what is undecided, in 8 of 10 cases, if the change and the
@@ -90,7 +90,7 @@ enum rps_change_answer rps_change_judge(const struct rps_change *change, double 
  *
  * where d is how far the change is from the limit, t the quantile of Student's distribution of the
  * interval and z that of the normal one (NIST/SEMATECH e-Handbook of Statistical Methods, 7.2.2.2,
- * of two samples). INFINITY: more than RPS_CHANGE_RUNS_MOST. NaN: the spread is not known.
+ * of two samples). INFINITY: more than RPS_CHANGE_RUNS_MAX. NaN: the spread is not known.
  */
 double rps_change_runs(const struct rps_change *change, double limit);
 

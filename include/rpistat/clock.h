@@ -9,6 +9,21 @@
 #define RPS_NS_PER_MS  INT64_C(1000000)
 #define RPS_NS_PER_US  INT64_C(1000)
 
+/* Add or subtract times. What is beyond 292 years, as a clock may be set, is as far as that. */
+static inline int64_t rps_clock_subtract_ns(int64_t a, int64_t b)
+{
+    int64_t difference;
+
+    if (__builtin_sub_overflow(a, b, &difference) || difference == INT64_MIN)
+        return a < b ? -INT64_MAX : INT64_MAX;
+    return difference;
+}
+
+static inline int64_t rps_clock_add_ns(int64_t a, int64_t b)
+{
+    return rps_clock_subtract_ns(a, b == INT64_MIN ? INT64_MAX : -b);
+}
+
 /* CLOCK_MONOTONIC in ns. Cannot fail. */
 int64_t rps_clock_monotonic_ns(void);
 

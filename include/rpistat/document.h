@@ -98,7 +98,8 @@ struct rps_column {
                             are alike in both */
     int place;         /* people's order, the least first, then as they stand */
     enum rps_column_shown shown;
-    int drop; /* the least above 0 is left out first where lines are short (text alone) */
+    int is_id; /* 1: users type it, as a run or a process: its digits are not grouped */
+    int drop;  /* the least above 0 is left out first where lines are short (text alone) */
     int width_min;
     int width_max; /* where lines have a width: longer cells are cut; 0: as wide as it is */
 };

@@ -101,7 +101,8 @@ int rps_export_follow(const struct rps_export_format *format, FILE *out, struct 
 
 /* The totals of a run as they are now, in OpenMetrics 1.0 text: what a server of metrics is asked
  * for. A sample a series, without times; no phases. Errors: the store's. */
-int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, struct rps_error *err);
+int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, int is_openmetrics,
+                      struct rps_error *err);
 
 /* --- for formats that show time --------------------------------------------------------------- */
 

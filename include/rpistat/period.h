@@ -50,6 +50,7 @@ struct rps_period {
     /* Of a sum over CPUs, and of the slots in `counted`: part of running_ns in which the slot was
        not counted, since some CPU could not read it. 0 of all other rows. */
     uint64_t missing_ns[RPS_SLOT_MAX];
+    int64_t cpus_length_ns; /* of a sum over CPUs: their lengths added up; 0 of all other rows */
 };
 
 /*

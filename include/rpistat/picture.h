@@ -416,6 +416,9 @@ int rps_picture_panel_lines(const struct rps_picture *picture, int panel);
  * with a unit prefix. */
 struct rps_picture_axis rps_picture_axis(double from, double to, int tics);
 
+/* Label the axis without a prefix, if its unit has one. */
+void rps_picture_axis_unit(struct rps_picture_axis *axis, const char *unit);
+
 /* The axis of a panel of series. */
 struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture, int panel);
 

@@ -57,9 +57,10 @@ struct rps_run_part rps_run_part_both(struct rps_arena *arena, const struct rps_
 
 /* Of a group; NaN where it has no periods. */
 struct rps_part_time {
-    double off_cpu; /* share of its time, 0 ... 1, in which nothing of the run was on a CPU, and so
-                       nothing was sampled. Of a recording by CPU: in which its CPUs were idle */
-    double cpu_s;   /* CPU time, s */
+    double off_cpu; /* share of its time, 0 ... 1, in which no thread of the run was on a CPU, from
+                       its periods. Of a recording by CPU: in which its CPUs were idle */
+    double cpu_s;   /* CPU time of all threads, s */
+    int is_least;   /* 1: off_cpu is at least that, since several threads may have run at once */
 };
 
 /* The time of each group, in the arena. The part was chosen, or kept to what was, by `choice`, of

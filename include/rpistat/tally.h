@@ -41,6 +41,7 @@ struct rps_tally {
     uint64_t enabled_ns;
     int64_t idle_ns; /* of whole CPUs, part of enabled_ns; 0 for a workload; -1: not known */
     int64_t length_ns;
+    int64_t cpus_length_ns; /* of whole CPUs: their lengths added up; 0: of a workload */
     int64_t start_ns, end_ns; /* of the first and the last period added */
     uint64_t missed;
     int64_t switch_ns;

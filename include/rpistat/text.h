@@ -86,8 +86,19 @@ char *rps_text_stretch(char *ret, size_t size, int64_t ns);
 /* A position on the time axis: "hh:mm:ss" or with decimals > 0 "hh:mm:ss.d...". */
 char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals);
 
+/* A count, or a number of so many decimals, as the locale in force writes it: "20,893.5". In one text
+ * all numbers above 999 are written so, but those that users type, as of runs and processes. */
+char *rps_text_count(char *ret, size_t size, uint64_t count);
+char *rps_text_figure(char *ret, size_t size, int decimals, double value);
+
 /* A number for people, of three digits: "0.0123", "1.23", "12.3 k", "4.56 M"; "<0.0001". */
 char *rps_text_number(char *ret, size_t size, double value);
+
+/* Return 1 if the unit takes no prefix, since it has one, as MiB, or is a percentage. */
+int rps_text_has_prefix(const char *unit);
+
+/* As rps_text_number, for a number that the unit follows: "20480" of MiB, not "20.5 k". */
+char *rps_text_number_of(char *ret, size_t size, double value, const char *unit);
 
 /* A size for people: "512 B", "1.4 MiB". */
 char *rps_text_size(char *ret, size_t size, uint64_t bytes);

@@ -22,6 +22,11 @@
  */
 int rps_trust_path(const char *path, char **ret, int *ret_folder, struct rps_error *err);
 
+/* RPS_FAILED when root would be led by the place of the file: a directory of its path belongs to
+ * another user, or others may write it, so that another file can take its place. Of other users
+ * nothing is asked. */
+int rps_trust_folders(const char *path, struct rps_error *err);
+
 /* RPS_FAILED when root would be led by the file that was opened at path: it belongs to another
  * user, or others may write it. Of other users nothing is asked. */
 int rps_trust_own(const char *path, const struct stat *file, struct rps_error *err);

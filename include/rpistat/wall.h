@@ -53,6 +53,16 @@ int rps_moment_is(const char *text);
 int rps_moment_parse(const char *what, const char *text, struct rps_moment *ret,
                      struct rps_error *err);
 
+/* A time since the start of a run, as rps_text_clock and documents write it. */
+struct rps_position {
+    int64_t ns;
+    int has_hours;    /* hh:mm:ss, not mm:ss */
+    int has_fraction; /* .f at its end */
+};
+
+/* Parse hh:mm:ss or mm:ss, each with a fraction or without. Return 1, or 0 for another text. */
+int rps_position_parse(const char *text, struct rps_position *ret);
+
 /*
  * The first such moment in [from_ns, to_ns]: 1 and *ret_ns, or 0 when there is none. What the clock
  * showed twice, when summer time ended, is there twice; what it left out is not.

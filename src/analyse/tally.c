@@ -123,6 +123,7 @@ void rps_tally_add(struct rps_tally *tally, const struct rps_period *period)
     tally->enabled_ns += period->enabled_ns;
     tally->idle_ns = rps_period_add_known(tally->idle_ns, period->idle_ns);
     tally->length_ns += period->length_ns;
+    tally->cpus_length_ns += period->cpu >= 0 ? period->length_ns : period->cpus_length_ns;
     tally->missed += period->missed;
     tally->switch_ns += period->switch_ns;
     if (tally->set_count > 0 && period->set_no < (uint32_t)tally->set_count)
@@ -173,6 +174,7 @@ void rps_tally_merge(struct rps_tally *tally, const struct rps_tally *other)
     tally->enabled_ns += other->enabled_ns;
     tally->idle_ns = rps_period_add_known(tally->idle_ns, other->idle_ns);
     tally->length_ns += other->length_ns;
+    tally->cpus_length_ns += other->cpus_length_ns;
     tally->missed += other->missed;
     tally->switch_ns += other->switch_ns;
     for (int i = 0; i < tally->set_count && i < other->set_count; i++)
@@ -328,14 +330,21 @@ int rps_tally_carries(const struct rps_tally *tally, const struct rps_formula *f
     return over_time || (double)tally->enabled_ns >= TALLY_LEAST_USE * (double)tally->length_ns;
 }
 
+/* No CPU is busy for longer than a period, though its clocks are read one after another. */
+static double cpu_seconds(const struct rps_tally *tally)
+{
+    double ns = (double)tally->enabled_ns - (double)tally->idle_ns;
+
+    if (tally->cpus_length_ns > 0)
+        ns = fmin(ns, (double)tally->cpus_length_ns);
+    return tally->idle_ns < 0 ? NAN : ns / RPS_NS_PER_S;
+}
+
 void rps_tally_operands(const struct rps_tally *tally, const struct rps_plan *plan, double *operand)
 {
     operand[RPS_OPERAND_CLOCK] = rps_tally_clock(tally);
     operand[RPS_OPERAND_SECONDS] = (double)tally->length_ns / RPS_NS_PER_S;
-    operand[RPS_OPERAND_CPU_SECONDS] =
-        tally->idle_ns < 0 || !rps_plan_knows_cpu_time(plan)
-            ? NAN
-            : ((double)tally->enabled_ns - (double)tally->idle_ns) / RPS_NS_PER_S;
+    operand[RPS_OPERAND_CPU_SECONDS] = rps_plan_knows_cpu_time(plan) ? cpu_seconds(tally) : NAN;
     for (int set = 0; set < plan->set_count; set++) {
         double *slot = &operand[RPS_OPERAND_EVENTS + set * RPS_SLOT_MAX];
 

@@ -439,6 +439,22 @@ char *rps_text_clock(char *ret, size_t size, int64_t ns, int decimals)
     return ret;
 }
 
+/* The flag ' is POSIX's, not ISO C's. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat"
+char *rps_text_count(char *ret, size_t size, uint64_t count)
+{
+    snprintf(ret, size, "%'" PRIu64, count);
+    return ret;
+}
+
+char *rps_text_figure(char *ret, size_t size, int decimals, double value)
+{
+    snprintf(ret, size, "%'.*f", decimals, value);
+    return ret;
+}
+#pragma GCC diagnostic pop
+
 char *rps_text_number(char *ret, size_t size, double value)
 {
     static const char *const suffix[] = {"", " k", " M", " G", " T", " P", " E"};
@@ -451,6 +467,23 @@ char *rps_text_number(char *ret, size_t size, double value)
     else
         snprintf(ret, size, "%.3g%s", value + 0.0, suffix[i]); /* no -0 */
     return ret;
+}
+
+int rps_text_has_prefix(const char *unit)
+{
+    const char *micro = "\xc2\xb5"; /* or its first byte is no prefix */
+    const char *base = unit + (strncmp(unit, micro, 2) == 0 ? 2 : 1);
+
+    return *unit == '%' || (*unit && (base == unit + 2 || strchr("numkKMGTP", *unit)) &&
+                            (isupper((unsigned char)*base) || strncmp(base, "iB", 2) == 0 ||
+                             (*base == 's' && !isalnum((unsigned char)base[1]))));
+}
+
+char *rps_text_number_of(char *ret, size_t size, double value, const char *unit)
+{
+    if (!rps_text_has_prefix(unit) || fabs(value) < 999.5)
+        return rps_text_number(ret, size, value);
+    return rps_text_figure(ret, size, 0, value);
 }
 
 char *rps_text_numbers(char *ret, size_t size, const int64_t *number, size_t count)

@@ -88,6 +88,37 @@ int rps_trust_path(const char *path, char **ret, int *ret_folder, struct rps_err
     return result;
 }
 
+/* SAFETY: each directory is looked at below the one before, as the kernel walks. In a sticky one
+ * others cannot move what is root's. */
+static int check_folder(struct rps_walk *walk, const struct stat *found, int is_last, void *context)
+{
+    struct rps_error *err = context;
+    struct stat folder;
+
+    (void)is_last;
+    if (!found || fstat(walk->folder, &folder) < 0 ||
+        (folder.st_uid == 0 &&
+         (!(folder.st_mode & (S_IWGRP | S_IWOTH)) || (folder.st_mode & S_ISVTX))))
+        return 0;
+    return rps_error_set(err, RPS_FAILED,
+                         "%s stands in a directory that others than root can write (user %ld), and "
+                         "would tell root what to do; choose another one with XDG_CONFIG_HOME",
+                         walk->done, (long)folder.st_uid);
+}
+
+int rps_trust_folders(const char *path, struct rps_error *err)
+{
+    struct rps_walk *walk = geteuid() == 0 ? calloc(1, sizeof(*walk)) : NULL;
+    int result = walk ? rps_walk(walk, path, check_folder, err) : 0;
+
+    if (!walk)
+        return geteuid() == 0 ? rps_error_memory(err) : 0;
+    if (walk->folder >= 0)
+        close(walk->folder);
+    free(walk);
+    return result < 0 ? result : 0;
+}
+
 int rps_trust_own(const char *path, const struct stat *file, struct rps_error *err)
 {
     if (geteuid() != 0 || (file->st_uid == 0 && !(file->st_mode & (S_IWGRP | S_IWOTH))))

@@ -2,13 +2,15 @@
 #include "rpistat/wall.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "rpistat/clock.h"
 
-#define DAY_S INT64_C(86400)
+#define DAY_S           INT64_C(86400)
+#define POSITION_DIGITS 6 /* of hours, so that ns have room */
 
 static int64_t floor_div(int64_t value, int64_t by)
 {
@@ -163,10 +165,28 @@ static int take_date(const char **text, struct rps_moment *moment)
            tm.tm_mon == moment->month - 1;
 }
 
+/* The digits behind a decimal point, or behind the comma of some locales, in ns. */
+static int take_fraction(const char **text, int64_t *ret_ns)
+{
+    int64_t unit_ns = RPS_NS_PER_S;
+
+    *ret_ns = 0;
+    for ((*text)++; isdigit((unsigned char)**text); (*text)++) {
+        unit_ns /= 10;
+        *ret_ns += (**text - '0') * unit_ns;
+    }
+    return unit_ns < RPS_NS_PER_S;
+}
+
+static int is_decimal_sign(char c)
+{
+    return c == '.' || c == ',';
+}
+
 static int take_time(const char **text, struct rps_moment *moment)
 {
     int hour, minute, second = 0;
-    int64_t unit_ns = RPS_NS_PER_S;
+    int64_t rest_ns = 0;
 
     if (!take_digits(text, '\0', 2, 23, &hour) || !take_digits(text, ':', 2, 59, &minute))
         return 0;
@@ -176,13 +196,10 @@ static int take_time(const char **text, struct rps_moment *moment)
     if (!take_digits(text, ':', 2, 59, &second))
         return 0;
     moment->time_of_day_ns += second * RPS_NS_PER_S;
-    if (**text != '.')
-        return 1;
-    for ((*text)++; isdigit((unsigned char)**text); (*text)++) {
-        unit_ns /= 10;
-        moment->time_of_day_ns += (**text - '0') * unit_ns;
-    }
-    return unit_ns < RPS_NS_PER_S;
+    if (is_decimal_sign(**text) && !take_fraction(text, &rest_ns))
+        return 0;
+    moment->time_of_day_ns += rest_ns;
+    return 1;
 }
 
 static int take_offset(const char **text, struct rps_moment *moment)
@@ -224,6 +241,28 @@ int rps_moment_parse(const char *what, const char *text, struct rps_moment *ret,
                          "%s: '%s' is no time of day and no date with one; write 14:30, 14:30:05.5 "
                          "or 2026-11-21T14:30, with Z or +01:00 behind that for another zone",
                          what, text);
+}
+
+int rps_position_parse(const char *text, struct rps_position *ret)
+{
+    struct rps_position position = {0};
+    int digits = (int)strspn(text, "0123456789"), first, second, third = 0;
+
+    if (digits < 2 || digits > POSITION_DIGITS ||
+        !take_digits(&text, '\0', digits, INT_MAX, &first) ||
+        !take_digits(&text, ':', 2, 59, &second))
+        return 0;
+    position.has_hours = *text == ':';
+    if (position.has_hours && !take_digits(&text, ':', 2, 59, &third))
+        return 0;
+    position.has_fraction = is_decimal_sign(*text);
+    if (position.has_fraction && !take_fraction(&text, &position.ns))
+        return 0;
+    position.ns += (position.has_hours ? ((int64_t)first * 60 + second) * 60 + third
+                                       : (int64_t)first * 60 + second) *
+                   RPS_NS_PER_S;
+    *ret = position;
+    return *text == '\0';
 }
 
 /* The first moment of that local time, which is given as if it were UTC, in [from_ns, to_ns]: by

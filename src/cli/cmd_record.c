@@ -262,7 +262,9 @@ static void describe_end(struct rps_recording *r, enum rps_loop_end end)
         snprintf(run->end_reason, sizeof(run->end_reason), "--duration was over");
     else if (end == RPS_LOOP_STOPPED)
         snprintf(run->end_reason, sizeof(run->end_reason), "stopped by %s",
-                 r->stop_signal ? rps_record_signal_name(r->stop_signal) : "--control");
+                 r->is_stop_command ? "`rpistat stop`"
+                 : r->stop_signal   ? rps_record_signal_name(r->stop_signal)
+                                    : "--control");
 }
 
 struct conclusion {

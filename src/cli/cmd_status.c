@@ -15,13 +15,13 @@ struct status_settings {
 
 static const struct rps_column columns[] = {
     {"user", "USER", .place = 1, .width_max = 12},
-    {"pid", "PROCESS", RPS_VALUE_INT, .place = 2},
+    {"pid", "PROCESS", RPS_VALUE_INT, .place = 2, .is_id = 1},
     {.name = "recorder_command"},
     {"recorder_state", "STATE", .place = 5},
     {"store", "STORE", .place = 11},
     {.name = "reason"},
     {"store_bytes", "SIZE", RPS_VALUE_BYTES, .place = 10, .drop = 4},
-    {"run", "RUN", RPS_VALUE_INT, .place = 3},
+    {"run", "RUN", RPS_VALUE_INT, .place = 3, .is_id = 1},
     {.name = "uuid"},
     {"label", "LABEL", .place = 4, .shown = RPS_SHOWN_IF_KNOWN, .width_max = 24, .drop = 6},
     {"command", "COMMAND", .place = 12},

@@ -101,6 +101,13 @@ static int tell_none(struct rps_cli *cli, const char *text)
                          text);
 }
 
+/* SAFETY: a file of the registry names any store that its user likes. Only the store's owner, root and
+ * this user can be believed. */
+static int may_record(const struct rps_recorder *recorder, const struct stat *store)
+{
+    return recorder->uid == store->st_uid || recorder->uid == 0 || recorder->uid == geteuid();
+}
+
 /* 1 when the recorder's run is among those that are asked for. Another user's is when its store is
  * named; text NULL: all of the store, or of this user. */
 static int is_asked_for(const struct rps_recorder *recorder, const struct stat *store,
@@ -110,8 +117,8 @@ static int is_asked_for(const struct rps_recorder *recorder, const struct stat *
 
     if (recorder->entry.run.run_id <= 0 ||
         (recorder->uid != geteuid() && (store == NULL || is_all)) ||
-        (store != NULL && (stat(recorder->entry.store, &file) < 0 || file.st_dev != store->st_dev ||
-                           file.st_ino != store->st_ino)))
+        (store != NULL && (!may_record(recorder, store) || stat(recorder->entry.store, &file) < 0 ||
+                           file.st_dev != store->st_dev || file.st_ino != store->st_ino)))
         return 0;
     return text == NULL || is_meant(&recorder->entry.run, text);
 }
@@ -157,7 +164,12 @@ static int send_signal(const struct rps_recorder *recorder, struct rps_error *er
 {
     char name[NAME_SIZE];
 
-    if (syscall(SYS_pidfd_send_signal, recorder->pidfd, SIGTERM, NULL, 0) == 0 || errno == ESRCH)
+    siginfo_t info = {.si_signo = SIGTERM, .si_code = SI_QUEUE};
+
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value.sival_int = RPS_REGISTRY_STOP;
+    if (syscall(SYS_pidfd_send_signal, recorder->pidfd, SIGTERM, &info, 0) == 0 || errno == ESRCH)
         return 0; /* it has ended by itself */
     if (errno == EPERM)
         return rps_error_set(err, RPS_FAILED,

@@ -2,12 +2,13 @@
  * `rpistat watch`: follows a recording that goes on, as a drawing in the terminal or a picture.
  *
  * It reads the store as any other reader does, and the recorder does not know of it. What it costs
- * is processor time, so it is nice, and a drawing that takes long is made less often. Where the
+ * is processor time, so it is nice, and a drawing that takes much of that is made less often. Where the
  * terminal cannot be a screen (a pipe, a file, a dumb terminal), it draws once and ends: drawings
  * one below the other are of no use to anybody.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -20,7 +21,8 @@
 #include "watch_http.h"
 #include "watch_view.h"
 
-#define IDLE_SHARE  4 /* a pause is at least this many times as long as the drawing before took */
+#define IDLE_SHARE  4 /* a pause is at least this many times the CPU time of the drawing before */
+#define RUN_NS      (50 * RPS_NS_PER_MS) /* a command that is due is started so soon after another */
 #define COLUMNS_MIN 30
 #define LINES_MIN   6 /* of a drawing */
 
@@ -80,35 +82,72 @@ struct watch {
     int line_shown; /* 1: a line of figures stands on the terminal, beside a picture */
     struct rps_watch_condition *condition; /* of --on and --until */
     size_t condition_count;
+    int64_t cpu_ns;                         /* of looks and drawings so far, but not of commands */
     const struct rps_watch_condition *seen; /* of --until; NULL: none yet */
     char **command;                         /* of --on */
 };
 
+/* Of this process and of its children that have ended: looks and drawings are made in some. */
+static int64_t cpu_now_ns(void)
+{
+    struct rusage used;
+    int64_t ns = 0;
+
+    for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who++) {
+        getrusage(who, &used);
+        ns += (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * RPS_NS_PER_S +
+              (used.ru_utime.tv_usec + used.ru_stime.tv_usec) * RPS_NS_PER_US;
+    }
+    return ns;
+}
+
+/* Start the commands that are due, one for each condition at a time; 1: some are due still. */
+static int run_commands(struct watch *watch)
+{
+    int result = 0, is_due = 0;
+
+    for (size_t i = 0; i < watch->condition_count && result == 0; i++) {
+        struct rps_watch_condition *condition = &watch->condition[i];
+
+        if (rps_watch_condition_is_due(condition) && !rps_watch_condition_runs(condition, 0))
+            result = rps_watch_condition_run(condition, watch->cli, watch->run_id, watch->command,
+                                             &watch->cli->err);
+        is_due = is_due || rps_watch_condition_is_due(condition);
+    }
+    return result < 0 ? result : is_due;
+}
+
+/* Phases are looked at while a command runs, too: it is due again for each. */
 static int look_at_conditions(struct watch *watch)
 {
     int result = 0;
 
     for (size_t i = 0; i < watch->condition_count && result >= 0; i++) {
         struct rps_watch_condition *condition = &watch->condition[i];
+        int is_phase = condition->kind == RPS_WATCH_PHASE;
 
-        if (rps_watch_condition_runs(condition, 0))
+        if (!is_phase && rps_watch_condition_runs(condition, 0))
             continue;
-        result = rps_watch_condition_look(condition, &watch->view, &watch->cli->err);
-        if (result > 0 && condition->is_until)
-            watch->seen = condition;
-        else if (result > 0)
-            result = rps_watch_condition_run(condition, watch->cli, watch->run_id, watch->command,
-                                             &watch->cli->err);
+        do {
+            result = rps_watch_condition_look(condition, &watch->view, &watch->cli->err);
+            if (result > 0 && condition->is_until)
+                watch->seen = condition;
+            else if (result > 0)
+                rps_watch_condition_add(condition, watch->cli->arena);
+        } while (result > 0 && is_phase && !condition->is_until);
     }
+    result = result < 0 ? result : run_commands(watch);
     return result < 0 ? result : 0;
 }
 
 static int look_again(struct watch *watch)
 {
     const struct settings *settings = watch->cli->settings;
+    int64_t start_ns = cpu_now_ns();
     int result = rps_watch_view_look(&watch->view, watch->cli->input, watch->run_id,
                                      settings->last_ns, settings->every_ns, &watch->cli->err);
 
+    watch->cpu_ns += cpu_now_ns() - start_ns;
     return result == 0 ? look_at_conditions(watch) : result;
 }
 
@@ -200,8 +239,11 @@ static int draw_view(struct watch *watch)
 {
     char *text = NULL;
     size_t size = 0;
+    int64_t start_ns = cpu_now_ns();
     int result =
         rps_subprocess_run("rpistat drawing", draw_apart, watch, &text, &size, &watch->cli->err);
+
+    watch->cpu_ns += cpu_now_ns() - start_ns;
 
     if (result == 0 && !watch->picture)
         result = rps_screen_show(&watch->screen, text, &watch->cli->err);
@@ -213,6 +255,22 @@ static int draw_view(struct watch *watch)
 
 /* --- following -------------------------------------------------------------------------------- */
 
+/* Wait for the next look, and start the commands that are due. */
+static int pause_until(struct watch *watch, int64_t until_ns, int *ret_quit)
+{
+    enum rps_screen_event event;
+    int is_due = 0;
+
+    do {
+        int64_t left_ns = until_ns - rps_clock_monotonic_ns();
+
+        event = rps_screen_wait(&watch->screen, is_due && left_ns > RUN_NS ? RUN_NS : left_ns);
+        is_due = run_commands(watch);
+    } while (is_due >= 0 && event == RPS_SCREEN_TIME && rps_clock_monotonic_ns() < until_ns);
+    *ret_quit = event == RPS_SCREEN_QUIT;
+    return is_due < 0 ? is_due : 0;
+}
+
 /* Draw until the recording ends, or what ends it is seen, or the user does not want any more: 1 in
  * *ret_quit. */
 static int draw_until_end(struct watch *watch, int *ret_quit)
@@ -221,19 +279,17 @@ static int draw_until_end(struct watch *watch, int *ret_quit)
     int result;
 
     do {
-        int64_t start_ns = rps_clock_monotonic_ns(), took_ns, pause_ns;
+        int64_t start_ns = rps_clock_monotonic_ns(), cpu_ns = watch->cpu_ns, least_ns, next_ns;
 
         result = look_again(watch);
         if (result < 0 || watch->seen || watch->view.run.state != RPS_RUN_RECORDING)
             break;
         if (watch->draws)
             result = draw_view(watch);
-        took_ns = rps_clock_monotonic_ns() - start_ns;
-        pause_ns = settings->every_ns - took_ns;
-        if (pause_ns < IDLE_SHARE * took_ns)
-            pause_ns = IDLE_SHARE * took_ns;
+        next_ns = start_ns + settings->every_ns;
+        least_ns = rps_clock_monotonic_ns() + IDLE_SHARE * (watch->cpu_ns - cpu_ns);
         if (result == 0)
-            *ret_quit = rps_screen_wait(&watch->screen, pause_ns) == RPS_SCREEN_QUIT;
+            result = pause_until(watch, next_ns > least_ns ? next_ns : least_ns, ret_quit);
     } while (result == 0 && !*ret_quit);
     return result;
 }
@@ -267,6 +323,18 @@ static void tell_seen(const struct watch *watch)
                    rps_text_clock(since, sizeof(since), seen->start_ns, 0));
 }
 
+/* Wait for the commands that run, and start those that are due still: 1. */
+static int finish_commands(struct watch *watch)
+{
+    int is_due = 0;
+
+    for (size_t i = 0; i < watch->condition_count; i++) {
+        rps_watch_condition_runs(&watch->condition[i], 1);
+        is_due = is_due || rps_watch_condition_is_due(&watch->condition[i]);
+    }
+    return is_due && run_commands(watch) >= 0;
+}
+
 static int watch_run(struct watch *watch)
 {
     struct rps_cli *cli = watch->cli;
@@ -293,8 +361,8 @@ static int watch_run(struct watch *watch)
         else
             tell_end(watch, follows);
     }
-    for (size_t i = 0; i < watch->condition_count && !quit; i++)
-        rps_watch_condition_runs(&watch->condition[i], 1);
+    while (!quit && finish_commands(watch) > 0)
+        ;
     return result == 0 && settings->until.count > 0 && !watch->seen ? UNSEEN_STATUS : result;
 }
 

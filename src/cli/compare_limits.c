@@ -11,19 +11,21 @@ int rps_compare_limit_parse(const char *text, struct rps_comparison_limit *ret,
                             struct rps_error *err)
 {
     size_t length = strcspn(text, "<>"), end = strlen(text);
-    char sign = text[length] == '>' ? '+' : '-', number[32] = "";
-    struct rps_comparison_limit limit = {.text = text, .is_above = sign == '+'};
+    struct rps_comparison_limit limit = {.text = text, .is_above = text[length] == '>'};
+    char number[32] = "";
 
     if (length < end && text[end - 1] == '%' && end - length - 2 < sizeof(number))
         snprintf(number, sizeof(number), "%.*s", (int)(end - length - 2), text + length + 1);
-    if (length == 0 || length >= sizeof(limit.name) || number[0] != sign || number[1] < '0' ||
-        number[1] > '9' || rps_parse_double("--fail-if", number + 1, &limit.change, NULL) < 0)
+    if (length == 0 || length >= sizeof(limit.name) || !strchr("+-", number[0]) ||
+        number[1] < '0' || number[1] > '9' ||
+        rps_parse_double("--fail-if", number + 1, &limit.change, NULL) < 0)
         return rps_error_set(err, RPS_USAGE,
-                             "--fail-if '%s': write the figure, > or < and a signed percentage, as "
-                             "in 'cpi>+3%%', 'instructions<-5%%' or, of a phase, 'C:cpi>+3%%'",
+                             "--fail-if '%s': write the metric, > or < and a signed percentage, as "
+                             "in 'cpi>+3%%', 'elapsed>-10%%' (10 %% less is required) or, for a "
+                             "phase, 'C:cpi>+3%%'",
                              text);
     snprintf(limit.name, sizeof(limit.name), "%.*s", (int)length, text);
-    limit.change /= sign == '+' ? 100 : -100;
+    limit.change /= number[0] == '+' ? 100 : -100;
     *ret = limit;
     return 0;
 }

@@ -39,7 +39,7 @@ static int read_config_text(struct rps_arena *arena, struct rps_config *config, 
                              "%s is no text file of at most %d bytes; the options of rpistat stand "
                              "there, one a line",
                              config->path, FILE_MAX_BYTES);
-    if (rps_trust_own(config->path, &status, err) < 0)
+    if (rps_trust_own(config->path, &status, err) < 0 || rps_trust_folders(config->path, err) < 0)
         return RPS_FAILED;
     config->text = rps_arena_get(arena, FILE_MAX_BYTES + 1, 1);
     size = read(fd, config->text, FILE_MAX_BYTES); /* of a file on a disk: all there is */

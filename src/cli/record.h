@@ -55,6 +55,7 @@ struct rps_recording {
     int signal_fd;
     int sent;               /* signals that were sent to rpistat */
     int stop_signal;        /* that ended the recording while the workload went on */
+    int is_stop_command;    /* 1: `rpistat stop` sent that signal */
     struct rps_period held; /* handed over when the system reading after it has come */
     int has_held;
     int64_t task_ns, row_ns; /* CPU time counted: so far; since the last system reading */

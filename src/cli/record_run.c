@@ -70,6 +70,7 @@ static int on_signal(void *context, enum rps_wake *ret)
         r->sent++;
         if (!r->argv || r->sent > 1 || rps_workload_ignores(&r->workload, number)) {
             r->stop_signal = number;
+            r->is_stop_command = info.ssi_code == SI_QUEUE && info.ssi_int == RPS_REGISTRY_STOP;
             *ret = RPS_WAKE_STOP;
             return 1;
         }

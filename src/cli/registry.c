@@ -22,7 +22,7 @@
 
 #define TEXT_SIZE     16384 /* of what is longer the rest is not read */
 #define ARGUMENTS_MAX 64
-#define FOLDERS       5
+#define PLAIN_FOLDER  3 /* others may take its name */
 #define FOLDER_SIZE   (RPS_REGISTRY_PATH_SIZE - 24)
 
 #define AT(member)   offsetof(struct rps_registered, member)
@@ -47,24 +47,6 @@ static const struct field {
 
 #define FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-/* The folder of that number, 0 being the first, for files of that user; "": none. */
-static void set_folder(char ret[FOLDER_SIZE], int number, uid_t uid)
-{
-    const char *given = getenv(number == 0 ? "RUNTIME_DIRECTORY" : "XDG_RUNTIME_DIR");
-    unsigned long user = uid;
-    struct stat there;
-
-    ret[0] = '\0';
-    if (number == 1)
-        snprintf(ret, FOLDER_SIZE, "/run/rpistat");
-    else if (number == 3)
-        snprintf(ret, FOLDER_SIZE, "/run/user/%lu/rpistat", user);
-    else if (number == 4)
-        snprintf(ret, FOLDER_SIZE, "/tmp/rpistat-%lu", user);
-    else if (given && stat(given, &there) == 0 && there.st_uid == uid)
-        snprintf(ret, FOLDER_SIZE, "%s%s", given, number == 0 ? "" : "/rpistat");
-}
-
 /* -1 unless it is that user's own, and nobody else may write it. */
 static int open_folder(const char *path, uid_t uid)
 {
@@ -75,6 +57,54 @@ static int open_folder(const char *path, uid_t uid)
         return fd;
     close(fd);
     return -1;
+}
+
+/* Find the directory of that number, from 0, among those that the user made since another one had
+ * taken the plain name in /tmp. Their names cannot be foreseen. 0: there are no more. */
+static int find_own(char ret[FOLDER_SIZE], int number, uid_t uid)
+{
+    DIR *folder = opendir("/tmp");
+    struct dirent *entry;
+    char start[40];
+    int found = 0;
+
+    snprintf(start, sizeof(start), "rpistat-%lu-", (unsigned long)uid);
+    while (folder && !found && (entry = readdir(folder)) != NULL) {
+        int fd;
+
+        if (strncmp(entry->d_name, start, strlen(start)) != 0)
+            continue;
+        snprintf(ret, FOLDER_SIZE, "/tmp/%s", entry->d_name);
+        fd = open_folder(ret, uid);
+        found = fd >= 0 && number-- == 0;
+        if (fd >= 0)
+            close(fd);
+    }
+    if (folder)
+        closedir(folder);
+    return found;
+}
+
+/* The directory of that number, 0 being the first, for files of that user; "": none. 0: there are
+ * no more. A user's files are in one of them: the first that is, or can be made, the user's own. */
+static int set_folder(char ret[FOLDER_SIZE], int number, uid_t uid)
+{
+    const char *given = getenv("RUNTIME_DIRECTORY");
+    unsigned long user = uid;
+    struct stat there;
+
+    ret[0] = '\0';
+    if (number == 0 && given && stat(given, &there) == 0 && there.st_uid == uid)
+        snprintf(ret, FOLDER_SIZE, "%s", given);
+    else if (number == 1)
+        snprintf(ret, FOLDER_SIZE, "/run/rpistat");
+    else if (number == 2)
+        snprintf(ret, FOLDER_SIZE, "/run/user/%lu/rpistat", user);
+    else if (number == PLAIN_FOLDER)
+        snprintf(ret, FOLDER_SIZE, "/tmp/rpistat-%lu", user);
+    else if (number > PLAIN_FOLDER)
+        return find_own(ret, number - PLAIN_FOLDER - 1, uid);
+    return 1;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -157,11 +187,14 @@ void rps_registry_beat(void *context, const struct rps_writer_beat *beat)
         return;
     }
     rps_registry_close(registry);
-    for (int number = 0; number < FOLDERS && registry->fd < 0; number++) {
-        set_folder(folder, number, geteuid());
-        mkdir(folder, number == 1 ? 0755 : 0700);
+    for (int number = 0; registry->fd < 0 && set_folder(folder, number, geteuid()); number++) {
+        if (number <= PLAIN_FOLDER)
+            mkdir(folder, number == 1 ? 0755 : 0700);
         make_file(registry, folder, &entry);
     }
+    snprintf(folder, sizeof(folder), "/tmp/rpistat-%lu-XXXXXX", (unsigned long)geteuid());
+    if (registry->fd < 0 && mkdtemp(folder))
+        make_file(registry, folder, &entry);
 }
 
 void rps_registry_end(struct rps_registry *registry)
@@ -257,11 +290,9 @@ int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid)
     int found = 0;
 
     snprintf(name, sizeof(name), "%ld", (long)pid);
-    for (int number = 0; number < FOLDERS && !found; number++) {
-        int folder_fd;
+    for (int number = 0; !found && set_folder(folder, number, uid); number++) {
+        int folder_fd = open_folder(folder, uid);
 
-        set_folder(folder, number, uid);
-        folder_fd = open_folder(folder, uid);
         if (folder_fd < 0)
             continue;
         found = read_file(ret, folder_fd, name, pid, uid);
@@ -294,11 +325,9 @@ int rps_registry_is_dead(const char *uuid)
     char path[FOLDER_SIZE];
     int found = 0;
 
-    for (int number = 0; number < FOLDERS && !found && uuid[0]; number++) {
-        DIR *folder;
+    for (int number = 0; !found && uuid[0] && set_folder(path, number, geteuid()); number++) {
+        DIR *folder = opendir(path);
 
-        set_folder(path, number, geteuid());
-        folder = opendir(path);
         found = folder && has_dead(folder, uuid);
         if (folder)
             closedir(folder);

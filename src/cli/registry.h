@@ -3,9 +3,9 @@
  * the recorder's process and locked by it (fcntl) as long as that lives: Linux tells who holds a
  * lock, so that nobody is taken for a recorder because a file says so.
  *
- * It lies in the first of these folders that is, or can be made, the recorder's user's own:
- * $RUNTIME_DIRECTORY, /run/rpistat, $XDG_RUNTIME_DIR/rpistat, /run/user/UID/rpistat,
- * /tmp/rpistat-UID.
+ * It lies in the first of these directories that is, or can be made, the recorder's user's own:
+ * $RUNTIME_DIRECTORY, /run/rpistat, /run/user/UID/rpistat, /tmp/rpistat-UID, and, if another user
+ * has taken that name, /tmp/rpistat-UID-RANDOM.
  */
 #ifndef RPISTAT_CLI_REGISTRY_H
 #define RPISTAT_CLI_REGISTRY_H
@@ -43,6 +43,9 @@ void rps_registry_end(struct rps_registry *registry);
 
 /* Remove the file. */
 void rps_registry_close(struct rps_registry *registry);
+
+/* The value that the signal of `rpistat stop` carries, so that a run can say what ended it. */
+#define RPS_REGISTRY_STOP 0x72707374
 
 /* --- of others -------------------------------------------------------------------------------- */
 

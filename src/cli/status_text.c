@@ -35,10 +35,10 @@ int rps_status_text_add_figure(struct rps_status_text *line, const char *label, 
 {
     char number[RPS_TEXT_NUMBER_SIZE];
 
-    if (strcmp(unit, "%") == 0 && value >= 100) /* 1600 % are sixteen CPUs, not 1.6 k of anything */
-        snprintf(number, sizeof(number), "%.0f", value);
+    if (strcmp(unit, "%") == 0 && value >= 100)
+        rps_text_figure(number, sizeof(number), 0, value);
     else
-        rps_text_number(number, sizeof(number), value);
+        rps_text_number_of(number, sizeof(number), value, unit);
     return rps_status_text_add(line, "%s %s%s%s", label, number,
                                unit[0] == '/' || unit[0] == '\0' ? "" : " ", unit);
 }

@@ -19,7 +19,8 @@
 #define MARK   "mark:"
 
 #define BACK_MAX_NS (20000 * RPS_NS_PER_DAY)
-#define NAMES_SIZE  256 /* of the marks that an error names */
+#define LATEST_NS   (INT64_MAX - 2 * RPS_NS_PER_DAY) /* moments are looked for up to there */
+#define NAMES_SIZE  256                              /* of the marks that an error names */
 
 /* "B.2": *ret_label and *ret_occurrence, from 1. */
 static int parse_phase(const char *option, const char *text, int *ret_label,
@@ -50,16 +51,34 @@ static int parse_turn(const char *option, const char *text, uint64_t *ret, struc
                          option, text);
 }
 
+/* As rps_moment_parse; a date alone is its midnight. */
+static int parse_moment(const char *option, const char *text, struct rps_moment *ret,
+                        struct rps_error *err)
+{
+    char midnight[32];
+
+    snprintf(midnight, sizeof(midnight), "%.20sT00:00", text);
+    return rps_moment_parse(option, midnight, ret, NULL) == 0
+               ? 0
+               : rps_moment_parse(option, text, ret, err);
+}
+
 int rps_time_range_parse(const char *option, const char *text, int64_t *ret_ns,
                          const char **ret_phase, struct rps_error *err)
 {
+    struct rps_position position;
     struct rps_moment moment;
     uint64_t occurrence;
-    int label;
+    int label, is_position = rps_position_parse(text, &position);
 
+    if (is_position && position.has_fraction && !position.has_hours) {
+        *ret_phase = NULL;
+        *ret_ns = position.ns;
+        return 0;
+    }
     if (rps_moment_is(text)) {
         *ret_phase = text;
-        return rps_moment_parse(option, text, &moment, err);
+        return is_position ? 0 : parse_moment(option, text, &moment, err);
     }
     if (strncmp(text, PREFIX, strlen(PREFIX)) == 0) {
         *ret_phase = text;
@@ -87,21 +106,18 @@ int rps_time_ago_parse(const char *option, const char *text, void *ret_realtime_
 {
     int64_t now_ns = rps_clock_realtime_ns(), back_ns;
     struct rps_moment moment;
-    char midnight[32]; /* of a date alone */
 
     if (rps_parse_duration_ns(option, text, 0, BACK_MAX_NS, &back_ns, NULL) == 0) {
         *(int64_t *)ret_realtime_ns = now_ns - back_ns;
         return 0;
     }
-    snprintf(midnight, sizeof(midnight), "%.20sT00:00", text);
-    if (rps_moment_parse(option, text, &moment, NULL) < 0 &&
-        rps_moment_parse(option, midnight, &moment, NULL) < 0)
+    if (parse_moment(option, text, &moment, NULL) < 0)
         return rps_error_set(err, RPS_USAGE,
                              "%s: '%s' is no time; write 2d for two days ago, 14:30, 2026-11-21 or "
                              "2026-11-21T14:30",
                              option, text);
     if (rps_moment_find(&moment, moment.has_date ? 1 : now_ns - RPS_NS_PER_DAY + 1,
-                        moment.has_date ? INT64_MAX - 2 * RPS_NS_PER_DAY : now_ns, ret_realtime_ns))
+                        moment.has_date ? LATEST_NS : now_ns, ret_realtime_ns))
         return 0;
     return rps_error_set(err, RPS_USAGE,
                          "%s: '%s' was left out by the clock, as when summer time begins; give "
@@ -287,32 +303,74 @@ static int resolve_mark(struct resolving *of, const char *option, const char *te
                          name_marks(&of->marks, names));
 }
 
-/* A moment becomes the time of the run at which it came, not before after_ns where it can be. Times
- * of exports are rounded down to ms: the run's start is found by what they say of it. */
+/* Find the time of the run at which a moment came, not before after_ns if possible. Times of exports
+ * are rounded down to ms: the run's start is found by the same. */
+static int find_moment(const struct rps_run *run, const char *text, int64_t after_ns,
+                       int64_t end_ns, int64_t *ret_ns)
+{
+    int64_t start_ns = run->start_realtime_ns - run->start_realtime_ns % RPS_NS_PER_MS, at_ns;
+    struct rps_moment moment;
+
+    if (run->start_realtime_ns < 0 || parse_moment("", text, &moment, NULL) < 0 ||
+        (!rps_moment_find(&moment, rps_clock_add_ns(start_ns, after_ns), end_ns, &at_ns) &&
+         !rps_moment_find(&moment, start_ns, end_ns, &at_ns)))
+        return 0;
+    *ret_ns = at_ns > run->start_realtime_ns ? at_ns - run->start_realtime_ns : 0;
+    return 1;
+}
+
+/* Is it a time since the run's start? Hours are left out only in runs below an hour, and times are
+ * printed rounded. */
+static int find_position(const struct rps_run *run, const char *text, struct rps_position *ret)
+{
+    return rps_position_parse(text, ret) &&
+           (ret->has_hours || run->elapsed_ns < 3600 * RPS_NS_PER_S) &&
+           ret->ns <= rps_clock_add_ns(run->elapsed_ns, RPS_NS_PER_S);
+}
+
+static int has_two_meanings(struct rps_cli *cli, const char *option, const char *text,
+                            const struct rps_run *run, int64_t position_ns, int64_t moment_ns)
+{
+    char position[RPS_TEXT_NUMBER_SIZE], moment[RPS_WALL_TEXT_SIZE];
+
+    return rps_error_set(
+        &cli->err, RPS_USAGE,
+        "%s: '%s' has two meanings in run %lld: write %s for the time since its "
+        "start, or %s for the time of day",
+        option, text, (long long)run->run_id,
+        rps_text_clock(position, sizeof(position), position_ns, 1),
+        rps_wall_text(moment, sizeof(moment), rps_clock_add_ns(run->start_realtime_ns, moment_ns)));
+}
+
+/* Resolve a time on the clock: of the run if it has a fraction and lies in the run, otherwise the
+ * time of day or of the run, whichever lies in the run. */
 static int resolve_moment(struct resolving *of, const char *option, const char *text,
                           int64_t after_ns, int64_t *ret_ns)
 {
     const struct rps_run *run = &of->run;
-    int64_t start_ns = run->start_realtime_ns - run->start_realtime_ns % RPS_NS_PER_MS, at_ns;
-    int64_t end_ns = run->start_realtime_ns + (run->elapsed_ns > 0 ? run->elapsed_ns : 0);
+    int64_t elapsed_ns = run->elapsed_ns > 0 ? run->elapsed_ns : 0, at_ns;
+    int64_t end_ns = rps_clock_add_ns(run->start_realtime_ns, elapsed_ns);
     char start[RPS_WALL_TEXT_SIZE], end[RPS_WALL_TEXT_SIZE];
-    struct rps_moment moment;
+    struct rps_position position;
+    int is_position = find_position(run, text, &position);
+    int is_moment =
+        find_moment(run, text, after_ns, end_ns < LATEST_NS ? end_ns : LATEST_NS, &at_ns);
 
+    if (is_position && is_moment && !position.has_fraction && position.ns != at_ns)
+        return has_two_meanings(of->cli, option, text, run, position.ns, at_ns);
+    if (is_position || is_moment) {
+        *ret_ns = is_position ? position.ns : at_ns;
+        return 0;
+    }
     if (run->start_realtime_ns < 0)
         return rps_error_set(&of->cli->err, RPS_FAILED,
                              "%s: '%s' cannot be found, since run %lld does not say when it began",
                              option, text, (long long)run->run_id);
-    if (rps_moment_parse(option, text, &moment, &of->cli->err) < 0)
-        return RPS_USAGE;
-    if (!rps_moment_find(&moment, start_ns + after_ns, end_ns, &at_ns) &&
-        !rps_moment_find(&moment, start_ns, end_ns, &at_ns))
-        return rps_error_set(&of->cli->err, RPS_FAILED,
-                             "%s: '%s' is not in run %lld, which lasted from %s to %s", option,
-                             text, (long long)run->run_id,
-                             rps_wall_text(start, sizeof(start), run->start_realtime_ns),
-                             rps_wall_text(end, sizeof(end), end_ns));
-    *ret_ns = at_ns > run->start_realtime_ns ? at_ns - run->start_realtime_ns : 0;
-    return 0;
+    return rps_error_set(&of->cli->err, RPS_FAILED,
+                         "%s: '%s' is not in run %lld, which lasted from %s to %s", option, text,
+                         (long long)run->run_id,
+                         rps_wall_text(start, sizeof(start), run->start_realtime_ns),
+                         rps_wall_text(end, sizeof(end), end_ns));
 }
 
 /* Put the time that text is into *ret_ns; after_ns is that of --from, for --to. */

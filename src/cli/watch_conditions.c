@@ -70,16 +70,15 @@ static int is_new(const struct rps_watch_condition *condition, const struct rps_
            (phase->label != condition->seen_label || phase->start_ns >= condition->seen_ns);
 }
 
-/* The last of the phases since the look before; at the first look that of now. */
+/* The first new phase since the look before; at the first look that of now. */
 static const struct rps_phase *find_phase(const struct rps_watch_condition *condition,
                                           const struct rps_watch_view *view, int64_t least_ns)
 {
-    for (size_t i = view->phases.count; i > 0; i--) {
-        const struct rps_phase *phase = &view->phases.phase[i - 1];
+    for (size_t i = 0; i < view->phases.count; i++) {
+        const struct rps_phase *phase = &view->phases.phase[i];
 
-        if (i < view->phases.count && phase->end_ns <= condition->looked_ns)
-            break;
-        if (phase->end_ns - phase->start_ns >= least_ns && is_new(condition, view, phase) &&
+        if ((i + 1 == view->phases.count || phase->end_ns > condition->looked_ns) &&
+            phase->end_ns - phase->start_ns >= least_ns && is_new(condition, view, phase) &&
             (condition->label < 0 || condition->label == phase->label))
             return phase;
     }
@@ -166,14 +165,30 @@ int rps_watch_condition_look(struct rps_watch_condition *condition,
         start_ns = find_loop_end(condition, view);
         result = start_ns >= 0 && view->to_ns - start_ns >= least_ns;
     }
-    condition->looked_ns = view->to_ns;
     if (result > 0) {
+        int64_t end_ns = condition->kind == RPS_WATCH_PHASE ? phase->end_ns : view->to_ns;
+
         condition->seen_label = phase ? phase->label : -1;
         condition->start_ns = start_ns;
-        condition->middle_ns = start_ns + (view->to_ns - start_ns) / 2;
-        condition->seen_ns = view->to_ns;
+        condition->middle_ns = start_ns + (end_ns - start_ns) / 2;
+        condition->seen_ns = end_ns;
     }
+    if (result == 0 || condition->kind != RPS_WATCH_PHASE)
+        condition->looked_ns = view->to_ns; /* else there may be more */
     return result;
+}
+
+void rps_watch_condition_add(struct rps_watch_condition *condition, struct rps_arena *arena)
+{
+    condition->boundary = rps_arena_grow(arena, condition->boundary, condition->boundary_count,
+                                         sizeof(*condition->boundary));
+    condition->boundary[condition->boundary_count++] =
+        (struct rps_watch_boundary){condition->start_ns, condition->seen_label};
+}
+
+int rps_watch_condition_is_due(const struct rps_watch_condition *condition)
+{
+    return condition->run_count < condition->boundary_count;
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
@@ -181,12 +196,13 @@ int rps_watch_condition_look(struct rps_watch_condition *condition,
 static int set_environment(const struct rps_watch_condition *condition, const struct rps_cli *cli,
                            int64_t run_id)
 {
+    const struct rps_watch_boundary *of = &condition->boundary[condition->run_count];
     char label[RPS_PHASE_LABEL_SIZE] = "", run[24], time[32];
 
-    if (condition->seen_label >= 0)
-        rps_phase_label(condition->seen_label, label);
+    if (of->label >= 0)
+        rps_phase_label(of->label, label);
     snprintf(run, sizeof(run), "%lld", (long long)run_id);
-    snprintf(time, sizeof(time), "%.3f", (double)condition->start_ns / RPS_NS_PER_S);
+    snprintf(time, sizeof(time), "%.3f", (double)of->start_ns / RPS_NS_PER_S);
     return setenv("RPISTAT_STORE", cli->input, 1) < 0 || setenv("RPISTAT_RUN", run, 1) < 0 ||
                    setenv("RPISTAT_PHASE", label, 1) < 0 || setenv("RPISTAT_TIME_S", time, 1) < 0 ||
                    setenv("RPISTAT_CONDITION", condition->text, 1) < 0
@@ -219,6 +235,7 @@ int rps_watch_condition_run(struct rps_watch_condition *condition, const struct 
         posix_spawnattr_destroy(&attributes);
     }
     posix_spawn_file_actions_destroy(&actions);
+    condition->run_count++;
     if (error == 0)
         return 0;
     condition->command = 0;

@@ -68,9 +68,11 @@ static void say_sampling(const struct rps_code_filling *filling, struct rps_bloc
     else
         snprintf(often, sizeof(often), "one each %" PRIu64 " of them", s->threshold);
     if (isfinite(output->time.off_cpu) && !output->off_cpu)
-        snprintf(off, sizeof(off), "; %.1f %% of the time off the CPU%s, where none are taken",
-                 100 * output->time.off_cpu,
-                 rps_run_is_of_machine(output->run->target) ? "" : " (asleep, or waiting for one)");
+        snprintf(off, sizeof(off), "; %s%.1f %% of the time off the CPU%s, where none are taken",
+                 output->time.is_least ? "at least " : "", 100 * output->time.off_cpu,
+                 rps_run_is_of_machine(output->run->target)
+                     ? ""
+                     : " (no thread ran: asleep, or waiting for one)");
     rps_samples_short_text(few, sizeof(few), s, samples, output->time.cpu_s, output->is_whole);
     if (few[0]) /* it says how many they should be */
         snprintf(got, sizeof(got), "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
@@ -365,8 +367,9 @@ static struct rps_block *begin_shares(const struct rps_code_filling *filling)
          .width_max = RPS_CODE_TEXT_SIZE},
         {"in_kernel", .kind = RPS_VALUE_BOOL},
         {.name = "named_by"},
-        {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4},
-        {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5},
+        {"pid", is_table && has_pid ? "PID" : NULL, RPS_VALUE_INT, .place = 4, .is_id = 1},
+        {"tid", is_table && by == RPS_SHARES_THREAD ? "TID" : NULL, RPS_VALUE_INT, .place = 5,
+         .is_id = 1},
         {"processes", is_table && by >= RPS_SHARES_PROGRAM ? "Processes" : NULL, RPS_VALUE_INT,
          .place = 4},
         {"cpu_s", is_table && has_times(filling->output->shares) ? "CPU time" : NULL,

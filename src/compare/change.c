@@ -119,10 +119,11 @@ static enum rps_change_basis compare_baseline(const struct side *many, const str
     return RPS_CHANGE_BASELINE;
 }
 
-/* A difference as parts of a, or, where a is 0, as it is; not of logarithms. */
+/* Return a difference of values as a share of the magnitude of a, or, if a is 0, as it is. So -110
+ * is less than -100, by 10 %. */
 static double as_ratio(const struct scale *scale, const struct rps_change *of, double size)
 {
-    return size * scale->unit / (of->a != 0 ? of->a : 1);
+    return size * scale->unit / (of->a != 0 ? fabs(of->a) : 1);
 }
 
 /* The interval and p. Where the uncertainty has no bounds, there is no test. */
@@ -140,12 +141,12 @@ static void conclude(const struct scale *scale, const struct difference *differe
         ret->why = RPS_CHANGE_WILD;
         return;
     }
-    ret->low = fmin(end[0], end[1]);
-    ret->high = fmax(end[0], end[1]);
+    ret->low = end[0];
+    ret->high = end[1];
     ret->p = ret->adjusted = rps_student_p(difference->size / deviation, difference->degrees);
     ret->spread = sqrt(difference->of_runs);
     if (!scale->logarithms)
-        ret->spread = fabs(as_ratio(scale, ret, ret->spread));
+        ret->spread = as_ratio(scale, ret, ret->spread);
 }
 
 struct rps_change rps_change_find(const struct rps_change_value *a, size_t a_count,
@@ -210,16 +211,17 @@ double rps_change_runs(const struct rps_change *change, double limit)
                       : change->is_log     ? log1p(limit) - log1p(change->ratio)
                                            : limit - change->ratio;
     double ratio = change->spread / fabs(distance);
+    double quantiles = (rps_student_95(INFINITY) + Z_POWER) * ratio; /* of more runs than any */
+    double n = fmax(2, floor(quantiles * quantiles));
 
-    if (isnan(ratio) && distance != 0)
+    if (isnan(change->spread) || (isnan(ratio) && distance != 0))
         return NAN;
-    for (int n = 2; n <= RPS_CHANGE_RUNS_MOST; n++) {
-        double quantiles = (rps_student_95(2 * n - 2) + Z_POWER) * ratio;
-
+    for (; n <= RPS_CHANGE_RUNS_MAX; n++) {
+        quantiles = (rps_student_95(2 * n - 2) + Z_POWER) * ratio;
         if (n >= quantiles * quantiles)
             return n;
     }
-    return isnan(change->spread) ? NAN : INFINITY;
+    return INFINITY;
 }
 
 /* --- Holm's correction ------------------------------------------------------------------------ */

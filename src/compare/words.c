@@ -22,14 +22,14 @@
 /* --- values ----------------------------------------------------------------------------------- */
 
 /* Three digits, whatever the size. */
-static const char *number_text(struct rps_arena *arena, double value, int whole)
+static const char *number_text(struct rps_arena *arena, double value, int whole, const char *unit)
 {
     double size = fabs(value);
     char text[RPS_TEXT_NUMBER_SIZE];
 
     if (whole || size >= 1e5 || size < 1e-4)
-        return rps_arena_text(arena, rps_text_number(text, sizeof(text), value));
-    return size >= 99.95 ? rps_arena_print(arena, "%.0f", value)
+        return rps_arena_text(arena, rps_text_number_of(text, sizeof(text), value, unit));
+    return size >= 99.95 ? rps_arena_text(arena, rps_text_figure(text, sizeof(text), 0, value))
                          : rps_arena_print(arena, "%#.3g", value);
 }
 
@@ -49,7 +49,8 @@ const char *rps_comparison_value_text(struct rps_arena *arena,
     }
     if (strcmp(unit, "s") == 0 && value >= LONG_S && value < LONGEST_S)
         return rps_arena_text(arena, rps_text_duration(text, sizeof(text), (int64_t)(value * 1e9)));
-    number = number_text(arena, value, figure->kind == RPS_FIGURE_TOTAL && strcmp(unit, "s") != 0);
+    number =
+        number_text(arena, value, figure->kind == RPS_FIGURE_TOTAL && strcmp(unit, "s") != 0, unit);
     return unit[0] ? rps_arena_print(arena, "%s %s", number, unit) : number;
 }
 
@@ -60,10 +61,12 @@ static int has_interval(const struct rps_change *change)
     return isfinite(change->low) && isfinite(change->high);
 }
 
+/* Only a positive value is a multiple of a positive one. */
 static int is_factor(const struct rps_change *change)
 {
-    return change->ratio >= RPS_COMPARISON_FACTOR_FROM ||
-           (change->ratio < RPS_COMPARISON_FACTOR_BELOW && change->b != 0);
+    return change->a > 0 && change->b > 0 &&
+           (change->ratio >= RPS_COMPARISON_FACTOR_FROM ||
+            change->ratio < RPS_COMPARISON_FACTOR_BELOW);
 }
 
 /* "3.1", "1/300" */
@@ -199,8 +202,8 @@ const char *rps_comparison_limit_text(const struct rps_comparison *comparison,
                                text);
     if (isinf(runs))
         return rps_arena_print(arena,
-                               "%s; it is so near the limit that no number of runs would "
-                               "decide it",
+                               "%s; the change found is the limit itself, so the number of runs "
+                               "that would decide it is unknown",
                                text);
     return rps_arena_print(arena, "%s; about %.0f runs of each would decide it", text, runs);
 }

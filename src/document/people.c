@@ -81,7 +81,7 @@ static const char *decimal_text(char *ret, double value, int decimals)
     if (size >= 1e9 || (size > 0 && size < 1e-4))
         snprintf(ret, CELL_SIZE, "%.1e", value);
     else
-        snprintf(ret, CELL_SIZE, "%.*f", value > 0 || value < 0 ? decimals : 0, value);
+        rps_text_figure(ret, CELL_SIZE, value > 0 || value < 0 ? decimals : 0, value);
     return ret;
 }
 
@@ -90,7 +90,7 @@ static const char *off_text(char *ret, double off, double value, int decimals)
 {
     if (fabs(value) < 1e-4 || fabs(value) >= 1e9)
         return decimal_text(ret, off, decimals);
-    snprintf(ret, CELL_SIZE, "%.*f", off > 0 ? decimals : 0, off);
+    rps_text_figure(ret, CELL_SIZE, off > 0 ? decimals : 0, off);
     return ret;
 }
 
@@ -136,14 +136,14 @@ static char *tags_text(const struct rps_document *document, const struct rps_blo
     return text;
 }
 
-static const char *words_of(const struct rps_document *document, enum rps_value_kind kind,
+static const char *words_of(const struct rps_document *document, const struct rps_column *column,
                             const struct rps_value *value, char ret[CELL_SIZE])
 {
     if (value->words)
         return value->words;
     if (!value->known)
         return UNKNOWN;
-    switch (kind) {
+    switch (column->kind) {
     case RPS_VALUE_TEXT:
     case RPS_VALUE_JSON:
         return value->text;
@@ -157,7 +157,10 @@ static const char *words_of(const struct rps_document *document, enum rps_value_
         write_time(ret, value->number);
         break;
     case RPS_VALUE_INT:
-        snprintf(ret, CELL_SIZE, "%" PRId64, value->number);
+        if (column->is_id)
+            snprintf(ret, CELL_SIZE, "%" PRId64, value->number);
+        else
+            rps_text_figure(ret, CELL_SIZE, 0, (double)value->number);
         break;
     case RPS_VALUE_NUMBER:
         rps_text_number(ret, CELL_SIZE, value->real);
@@ -205,7 +208,7 @@ static void fill_column(struct rps_grid *grid, size_t c)
     grid->has_head |= grid->heading[c][0] != '\0';
     for (size_t i = 0; i < grid->row_count; i++) {
         const struct rps_value *value = value_of(grid, i, c);
-        const char *words = words_of(document, column->kind, value, text);
+        const char *words = words_of(document, column, value, text);
 
         grid->cell[i * grid->column_count + c] = rps_document_printable(
             document, value->doubtful ? rps_arena_print(document->arena, "%s?", words) : words);

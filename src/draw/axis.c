@@ -152,15 +152,25 @@ struct rps_picture_axis rps_picture_axis(double from, double to, int tics)
     return axis;
 }
 
+void rps_picture_axis_unit(struct rps_picture_axis *axis, const char *unit)
+{
+    if (!rps_text_has_prefix(unit))
+        return;
+    axis->scale = 1;
+    axis->suffix = "";
+}
+
 struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture, int panel)
 {
     struct rps_picture_axis axis = {0, 0, 1, 1, "", 0}, chosen;
+    const char *unit = "";
     double room = picture->characters
                       ? (double)picture->height / picture->panel_count / 4
                       : (picture->height / picture->scale - RPS_PICTURE_HEAD - RPS_PICTURE_FOOT) /
                             picture->panel_count / 34;
 
     for (int m = 0; m < picture->plan->metric_count; m++) {
+        unit = picture->panel[m] == panel ? picture->plan->metric[m].unit : unit;
         for (int line = 0; picture->panel[m] == panel && line < picture->line_count; line++)
             measure_series(&axis, rps_picture_series(picture, m, line),
                            mixes_sets(picture->plan, &picture->plan->metric[m]));
@@ -169,6 +179,7 @@ struct rps_picture_axis rps_picture_panel_axis(const struct rps_picture *picture
     if (picture->characters && axis.to > axis.from &&
         chosen.to - axis.to > PICTURE_EMPTY * (chosen.to - chosen.from))
         chosen.to = axis.to; /* in so few lines room is worth more than a round end */
+    rps_picture_axis_unit(&chosen, unit);
     chosen.peak = axis.peak > chosen.to ? axis.peak : 0;
     return chosen;
 }
@@ -193,7 +204,7 @@ int rps_picture_x_power(const struct rps_picture *picture)
 
 int64_t rps_picture_moment_ns(const struct rps_picture *picture, double place)
 {
-    return picture->run.start_realtime_ns + llround(place * RPS_NS_PER_S);
+    return rps_clock_add_ns(picture->run.start_realtime_ns, llround(place * RPS_NS_PER_S));
 }
 
 static int clock_tic(const struct rps_picture *picture, double step, int64_t *next,

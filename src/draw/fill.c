@@ -60,7 +60,7 @@ void rps_picture_scale(struct rps_chart *chart, const struct rps_picture_axis *a
 
     *ret = (struct rps_scale){.from = axis->from, .to = axis->to, .shown = 1};
     for (double i = ceil(axis->from / axis->step - 1e-9); i <= last; i++) {
-        snprintf(text, sizeof(text), "%g%s", i * axis->step / axis->scale + 0.0,
+        snprintf(text, sizeof(text), "%.15g%s", i * axis->step / axis->scale + 0.0,
                  i != 0 ? axis->suffix : "");
         rps_chart_tic(chart, ret, i * axis->step, text);
     }

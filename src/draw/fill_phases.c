@@ -169,7 +169,8 @@ static void add_cells(struct rps_chart *chart, const struct grid *grid, struct r
             char number[RPS_TEXT_NUMBER_SIZE] = "-";
 
             if (isfinite(mean))
-                rps_text_number(number, sizeof(number), mean);
+                rps_text_number_of(number, sizeof(number), mean,
+                                   grid->profile->figure[grid->figure[r]].unit);
             rps_chart_shape(chart, bars, c + PROFILE_CELL / 2, y + 0.14,
                             c + PROFILE_CELL * place(times(mean, whole), half), y + 0.50)
                 ->ink = RPS_INK_BAND + (rps_ink)grid->label[c];
@@ -231,7 +232,7 @@ static void name_rows(struct rps_chart *chart, const struct rps_picture *picture
         rps_picture_cut_name(picture, text);
         rps_chart_text(chart, x, y - 7, RPS_LOOK_RIGHT, RPS_TEXT_NORMAL, RPS_INK_TEXT, text);
         snprintf(text, sizeof(text), "run: %s",
-                 rps_text_number(number, sizeof(number), figure->whole));
+                 rps_text_number_of(number, sizeof(number), figure->whole, figure->unit));
         rps_chart_text(chart, x, y + 7, RPS_LOOK_RIGHT, RPS_TEXT_SMALL, RPS_INK_QUIET, text);
     }
 }

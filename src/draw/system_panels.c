@@ -331,6 +331,7 @@ struct rps_panel *rps_picture_add_gauge(struct rps_chart *chart, const struct rp
     struct rps_panel *panel = rps_picture_panel(chart, picture, top, bottom - RPS_PICTURE_FLOOR);
     struct rps_picture_axis axis = rps_picture_axis(0, gauge->most, 2);
 
+    rps_picture_axis_unit(&axis, gauge->unit);
     panel->heading = gauge->title;
     rps_picture_x_scale(chart, picture, 0, &panel->x);
     rps_picture_scale(chart, &axis, &panel->y);

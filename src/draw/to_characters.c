@@ -262,7 +262,7 @@ static void draw_y_axis(struct drawing *drawing, const struct area *area)
         if (row == used)
             continue;
         used = row;
-        snprintf(text, sizeof(text), "%g%s", i * axis->step / axis->scale + 0.0,
+        snprintf(text, sizeof(text), "%.15g%s", i * axis->step / axis->scale + 0.0,
                  i != 0 ? axis->suffix : "");
         rps_raster_text(&drawing->raster, LABEL_COLUMNS - (int)strlen(text), row, text,
                         RPS_RASTER_PLAIN);

@@ -10,8 +10,8 @@ static const struct rps_system_signal tree[RPS_TREE_SLOTS] = {
                           "twice."},
     [RPS_TREE_WAIT] =
         {"wait", "Waiting for a CPU", "us", COUNTER, "schedstat",
-         "Time that threads were ready to run and waited for a CPU; a wait counts when "
-         "it ends."},
+         "Time that threads were ready to run and waited for a CPU; one that goes on "
+         "counts up to the reading."},
     [RPS_TREE_UNSEEN] =
         {"unseen", "Not seen", "us", COUNTER, "sampler",
          "Time that threads lived after they were read last, or that were gone before "

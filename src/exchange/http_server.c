@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -70,7 +71,7 @@ static int is_token(const struct rps_http_server *server, const char *text)
 {
     unsigned differ = 0;
 
-    if (!text || strncmp(text, BEARER, strlen(BEARER)) != 0)
+    if (!text || strncasecmp(text, BEARER, strlen(BEARER)) != 0)
         return 0;
     text += strlen(BEARER);
     if (strlen(text) != strlen(server->token))
@@ -118,9 +119,11 @@ static void choose_answer(struct rps_http_server *server, struct MHD_Connection 
     else if (strcmp(url, "/") != 0 && !has_token(server, connection))
         answer_sentence(ret, MHD_HTTP_UNAUTHORIZED, "The token is missing or wrong.\n");
     else
-        options->answer(options->context, url,
-                        server->lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "after"),
-                        ret);
+        options->answer(
+            options->context, url,
+            server->lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "after"),
+            server->lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT),
+            ret);
 }
 
 static int send_answer(struct rps_http_server *server, struct MHD_Connection *connection,

@@ -26,8 +26,9 @@ struct rps_http_server_options {
      * that time. */
     int64_t request_ns, answer_ns;
     /* Answer a request for a path, which came with the token unless it is "/"; `after` is that
-     * argument of it, NULL where it has none. */
-    void (*answer)(void *context, const char *path, const char *after, struct rps_http_page *ret);
+     * argument of it, `accept` the header Accept, each NULL if there is none. */
+    void (*answer)(void *context, const char *path, const char *after, const char *accept,
+                   struct rps_http_page *ret);
     void *context;
 };
 

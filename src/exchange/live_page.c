@@ -44,7 +44,9 @@
 #define MAKING_NS   (50 * RPS_NS_PER_MS) /* how often it is looked whether data are made */
 #define WAIT_NS     (3600 * RPS_NS_PER_S)
 #define JSON_TYPE   "application/json"
-#define TOTALS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define OPENMETRICS "application/openmetrics-text"
+#define TOTALS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
+#define TEXT_TYPE   "text/plain; version=0.0.4; charset=utf-8" /* Prometheus' own */
 
 /* Its process died: nobody else can say why. */
 #define UNMADE                                                                                     \
@@ -53,7 +55,8 @@
 struct live {
     const struct rps_live_page_options *options;
     struct rps_http_server *server;
-    char *page, *data; /* owned; data NULL: none yet */
+    int is_openmetrics; /* the request asks for it */
+    char *page, *data;  /* owned; data NULL: none yet */
     size_t page_size, data_size;
     int64_t number;           /* of the data */
     struct rps_live_end made; /* up to where they reach, or those that are being made */
@@ -274,7 +277,7 @@ static int write_totals(struct live *live, int64_t after_ns, FILE *out, struct r
 
     (void)after_ns;
     if (result == 0)
-        result = rps_export_totals(out, reader, live->options->run_id, err);
+        result = rps_export_totals(out, reader, live->options->run_id, live->is_openmetrics, err);
     rps_reader_close(reader);
     return result;
 }
@@ -309,16 +312,18 @@ static void answer_made(struct live *live, const char *after, const char *type,
     put_error(ret, 500, err.message);
 }
 
-static void answer(void *context, const char *path, const char *after, struct rps_http_page *ret)
+static void answer(void *context, const char *path, const char *after, const char *accept,
+                   struct rps_http_page *ret)
 {
     struct live *live = context;
 
+    live->is_openmetrics = accept && strcasestr(accept, OPENMETRICS);
     if (strcmp(path, "/") == 0)
         put_copy(ret, "text/html; charset=utf-8", live->page, live->page_size);
     else if (strcmp(path, "/rows") == 0)
         answer_made(live, after, JSON_TYPE, write_live_rows, ret);
     else if (strcmp(path, "/metrics") == 0)
-        answer_made(live, after, TOTALS_TYPE, write_totals, ret);
+        answer_made(live, after, live->is_openmetrics ? TOTALS_TYPE : TEXT_TYPE, write_totals, ret);
     else if (strcmp(path, "/data") == 0 && live->data)
         put_copy(ret, JSON_TYPE, live->data, live->data_size);
     else

@@ -18,6 +18,7 @@
 #include "rpistat/text.h"
 #include "rpistat/time_series.h"
 #include "rpistat/words.h"
+#include "rpistat/clock.h"
 
 /* The arena's. */
 struct line_set {
@@ -184,7 +185,8 @@ static void line_period(struct rps_export_job *job, const struct rps_period *per
     put_field(job, "enabled_ns", period->enabled_ns);
     put_field(job, "running_ns", period->running_ns);
     put_field(job, "length_ns", (uint64_t)period->length_ns);
-    fprintf(job->out, " %" PRId64 "\n", job->run->start_realtime_ns + period->start_ns);
+    fprintf(job->out, " %" PRId64 "\n",
+            rps_clock_add_ns(job->run->start_realtime_ns, period->start_ns));
 }
 
 const struct rps_export_format rps_export_line_protocol = {

@@ -38,6 +38,7 @@ struct metrics_state {
     struct rps_time_totals *totals;
     FILE *file;  /* NULL: no block is full yet */
     int64_t end; /* of its blocks */
+    int is_text; /* 1: the text format of Prometheus (0.0.4), which plain readers take */
     int is_now;  /* 1: the newest sample of each series alone, without its time */
     size_t series_count;
     struct series *series; /* by number */
@@ -176,10 +177,14 @@ static int put_family(struct rps_export_job *job, const struct family *family,
         if (strcmp(state->series[i].series->metric, family->metric) != 0)
             continue;
         if (is_first) {
-            fprintf(job->out, "# TYPE %s %s\n", family->name, family->type);
-            if (family->unit)
-                fprintf(job->out, "# UNIT %s %s\n", family->name, family->unit);
-            fprintf(job->out, "# HELP %s %s\n", family->name, family->help);
+            const char *name = state->is_text ? family->metric : family->name;
+            int is_info = strcmp(family->type, "info") == 0;
+
+            fprintf(job->out, "# TYPE %s %s\n", name,
+                    state->is_text && is_info ? "gauge" : family->type);
+            if (family->unit && !state->is_text)
+                fprintf(job->out, "# UNIT %s %s\n", name, family->unit);
+            fprintf(job->out, "# HELP %s %s\n", name, family->help);
         }
         is_first = 0;
         result = put_series(job, &state->series[i], family->decimals, err);
@@ -193,7 +198,7 @@ static int put_families(struct rps_export_job *job, struct rps_error *err)
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]) && result == 0; i++)
         result = put_family(job, &families[i], err);
-    if (result == 0)
+    if (result == 0 && !((struct metrics_state *)job->state)->is_text)
         fputs("# EOF\n", job->out);
     return result;
 }
@@ -300,7 +305,8 @@ static int add_all(struct rps_export_job *job, struct rps_error *err)
     return result == 0 ? rps_time_totals_flush(state->totals, err) : result;
 }
 
-int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, struct rps_error *err)
+int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, int is_openmetrics,
+                      struct rps_error *err)
 {
     struct rps_plan *plan = NULL;
     struct rps_run run;
@@ -319,6 +325,7 @@ int rps_export_totals(FILE *out, struct rps_reader *reader, int64_t run_id, stru
         result = add_all(&job, err);
     if (result == 0) {
         ((struct metrics_state *)job.state)->is_now = 1;
+        ((struct metrics_state *)job.state)->is_text = !is_openmetrics;
         result = put_families(&job, err);
     }
     metrics_release(&job);

@@ -81,7 +81,9 @@ static void put_clock(struct rps_export_job *job, int64_t start_ns)
     char text[RPS_WALL_TEXT_SIZE];
     int64_t run_ns = job->run->start_realtime_ns;
 
-    put_text(job, run_ns < 0 ? NULL : rps_wall_text(text, sizeof(text), run_ns + start_ns));
+    put_text(job, run_ns < 0
+                      ? NULL
+                      : rps_wall_text(text, sizeof(text), rps_clock_add_ns(run_ns, start_ns)));
 }
 
 /* The time as the file had it: "2026-11-24 16:00:05", which spreadsheets read, or seconds. */
@@ -95,7 +97,7 @@ static void put_stamp(struct rps_export_job *job, int64_t end_ns)
         rps_csv_exact(job->state, (double)end_ns / RPS_NS_PER_S);
         return;
     }
-    end_ns += job->run->start_realtime_ns;
+    end_ns = rps_clock_add_ns(end_ns, job->run->start_realtime_ns);
     rps_wall_text(text, sizeof(text), end_ns);
     text[10] = ' ';
     part_ns = (int)(end_ns % RPS_NS_PER_S);

@@ -265,7 +265,7 @@ static void map_events(struct rps_time_totals *totals)
 
 static int64_t unix_ms(const struct rps_time_totals *totals, int64_t time_ns)
 {
-    return (totals->run->start_realtime_ns + time_ns) / RPS_NS_PER_MS;
+    return rps_clock_add_ns(totals->run->start_realtime_ns, time_ns) / RPS_NS_PER_MS;
 }
 
 static int64_t next_due_ns(const struct rps_time_totals *totals, int64_t time_ns)

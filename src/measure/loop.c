@@ -567,7 +567,8 @@ static void watch_clocks(struct loop *loop)
     event_loop->clocks(event_loop->self, clocks);
     passed_ns = clocks->boot_ns - before.boot_ns;
     slept_ns = passed_ns - (clocks->monotonic_ns - before.monotonic_ns);
-    set_ns = clocks->realtime_ns - before.realtime_ns - passed_ns;
+    set_ns = rps_clock_subtract_ns(rps_clock_subtract_ns(clocks->realtime_ns, before.realtime_ns),
+                                   passed_ns);
     if (slept_ns > SLEPT_NS) {
         snprintf(text, sizeof(text), "the machine slept for %s, which the run's time leaves out",
                  rps_text_duration(length, sizeof(length), slept_ns));

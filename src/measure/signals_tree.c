@@ -1,9 +1,11 @@
 /*
  * System signals of a workload: of each thread schedstat and wchan, of each process statm and io.
  *
- * - A thread that has not run since the reading before sleeps where it slept then: its wchan is not
- *   read again, nor the io of a process none of whose threads ran. (One that has been woken up and
- *   waits for a CPU counts as asleep until it has had one.)
+ * - A thread that has not run since the reading before sleeps where it slept then: its wchan is read
+ *   again only each second, and the io of a process none of whose threads ran is not read. So one that
+ *   is woken up and waits for a CPU may count as asleep for a second.
+ * - The kernel counts a wait for a CPU when it ends. One that goes on is counted up to each reading:
+ *   its thread is ready to run, was so at the reading before, and has not run in between.
  * - Since Linux 6.12 one that is moved to another CPU while it falls asleep has all its sleep counted
  *   as a wait when it wakes up: of one that slept at the reading before, only the time since then is
  *   taken.
@@ -32,6 +34,9 @@
 
 /* Of the flags in stat: the task ends. */
 #define PF_EXITING 4u
+
+/* A thread that sleeps is looked at again: it may have been woken up, and wait. */
+#define DOING_AGAIN_NS RPS_NS_PER_S
 
 /* So many readings after it was found gone a thread's end should have been heard; else it is lost. */
 #define GONE_MAX 3
@@ -83,8 +88,12 @@ struct rps_signal_thread {
     int is_old, is_read, has_run;
     int gone; /* readings that did not find it */
     int doing;
-    uint64_t turn;    /* of the latest reading that found it; 0: none */
-    int64_t since_ns; /* it was read, or else made */
+    uint64_t turn;      /* of the latest reading that found it; 0: none */
+    int64_t since_ns;   /* it was read, or else made */
+    int64_t step_ns;    /* from the reading before to that one */
+    int64_t looked_ns;  /* what it does was found */
+    int64_t woken_ns;   /* found ready to run, has not run yet, and slept before; 0: not */
+    int64_t pending_ns; /* of a wait that goes on, counted so far */
     int64_t time[RPS_TIMES], runs;
 };
 
@@ -309,6 +318,16 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* What is to be counted of a wait that the kernel counts now. */
+static int64_t ended_wait(const struct rps_signal_thread *thread, int64_t wait_ns, int64_t now_ns)
+{
+    if (thread->doing < AWAKE)
+        wait_ns = least(wait_ns, now_ns - thread->since_ns);
+    else if (thread->woken_ns > 0)
+        wait_ns = least(wait_ns, now_ns - thread->woken_ns);
+    return wait_ns - thread->pending_ns;
+}
+
 /* The thread's time on CPUs and waiting for them. 0, or -errno. */
 static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
 {
@@ -326,8 +345,8 @@ static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *th
     for (int i = 0; i < RPS_TIMES; i++) {
         int64_t grown = (time[i] = (int64_t)rps_signal_number(&at)) - thread->time[i];
 
-        if (i == RPS_WAITING && thread->doing < AWAKE)
-            grown = least(grown, now_ns - thread->since_ns);
+        if (i == RPS_WAITING && grown > 0)
+            grown = ended_wait(thread, grown, now_ns);
         /* less than before: an exec by another thread, which has the number now */
         if ((thread->is_read || !thread->is_old) && grown > 0) {
             tree->time[i].total += grown;
@@ -340,7 +359,10 @@ static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *th
     thread->process->has_run |= thread->has_run;
     memcpy(thread->time, time, sizeof(time));
     thread->runs = runs;
+    thread->step_ns = now_ns - thread->since_ns;
     thread->since_ns = now_ns;
+    if (thread->has_run)
+        thread->woken_ns = thread->pending_ns = 0;
     return 0;
 }
 
@@ -729,6 +751,24 @@ static void settle_process(struct rps_signal_tree *tree, struct rps_signal_proce
     remove_process(tree, process);
 }
 
+static void look_at_doing(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
+{
+    int before = thread->doing;
+
+    if (!thread->has_run && before < AWAKE && thread->since_ns - thread->looked_ns < DOING_AGAIN_NS)
+        return;
+    thread->doing = find_doing(tree, thread);
+    thread->looked_ns = thread->since_ns;
+    if (thread->doing != AWAKE || thread->has_run || (tree->lacks & TIME_SLOTS))
+        return;
+    if (before != AWAKE) {
+        thread->woken_ns = thread->since_ns;
+    } else {
+        thread->pending_ns += thread->step_ns;
+        tree->time[RPS_WAITING].total += thread->step_ns;
+    }
+}
+
 static void read_doings(struct rps_signal_tree *tree)
 {
     for (size_t i = 0; i < tree->thread_count; i++) {
@@ -738,8 +778,8 @@ static void read_doings(struct rps_signal_tree *tree)
         if (thread->gone > 0)
             continue;
         doing = thread->doing;
-        if (!(tree->lacks & REASON_SLOTS) && (thread->has_run || thread->doing >= AWAKE))
-            thread->doing = find_doing(tree, thread);
+        if (!(tree->lacks & REASON_SLOTS))
+            look_at_doing(tree, thread);
         if (thread->doing == ENDED)
             count_ended(tree, doing);
         thread->is_read = 1;

@@ -156,11 +156,14 @@ char *rps_samples_got_text(char *ret, size_t size, const struct rps_sampling *sa
                            uint64_t samples, double cpu_s, int is_whole)
 {
     double expected = rps_samples_expected(sampling, cpu_s, is_whole);
+    char got[RPS_TEXT_NUMBER_SIZE], most[RPS_TEXT_NUMBER_SIZE];
 
+    rps_text_count(got, sizeof(got), samples);
     if (isfinite(expected) && rps_samples_at_most(sampling, cpu_s, is_whole))
-        snprintf(ret, size, "%" PRIu64 " of at most %.0f samples", samples, expected);
+        snprintf(ret, size, "%s of at most %s samples", got,
+                 rps_text_figure(most, sizeof(most), 0, expected));
     else
-        snprintf(ret, size, "%" PRIu64 " sample%s", samples, samples == 1 ? "" : "s");
+        snprintf(ret, size, "%s sample%s", got, samples == 1 ? "" : "s");
     return ret;
 }
 
@@ -178,22 +181,24 @@ char *rps_samples_short_text(char *ret, size_t size, const struct rps_sampling *
                              uint64_t samples, double cpu_s, int is_whole)
 {
     double expected = rps_samples_expected(sampling, cpu_s, is_whole);
-    char time[RPS_TEXT_NUMBER_SIZE];
+    char time[RPS_TEXT_NUMBER_SIZE], got[RPS_TEXT_NUMBER_SIZE], most[RPS_TEXT_NUMBER_SIZE];
     size_t used;
 
     ret[0] = '\0';
     if (!rps_samples_are_short(samples, expected))
         return ret;
+    rps_text_count(got, sizeof(got), samples);
+    rps_text_figure(most, sizeof(most), 0, expected);
     rps_text_duration(time, sizeof(time), (int64_t)(fmin(cpu_s, 1e9) * RPS_NS_PER_S));
     if (rps_samples_at_most(sampling, cpu_s, is_whole)) {
         snprintf(ret, size,
-                 "%" PRIu64 " samples of at most %.0f in %s of CPU time: the kernel's part of it "
+                 "%s samples of at most %s in %s of CPU time: the kernel's part of it "
                  "may not be sampled here.",
-                 samples, expected, time);
+                 got, most, time);
         return ret;
     }
-    used = (size_t)snprintf(ret, size, "%" PRIu64 " samples of %.0f expected in %s of CPU time%s",
-                            samples, expected, time,
+    used = (size_t)snprintf(ret, size, "%s samples of %s expected in %s of CPU time%s", got, most,
+                            time,
                             kernel_part(sampling, cpu_s) > 0 ? ", without the kernel's part" : "");
     if (used < size && (sampling->lost > 0 || sampling->throttled > 0))
         snprintf(ret + used, size - used,

@@ -190,8 +190,8 @@ static void name_figure(const struct rps_profile *tenths, const struct drift *dr
     const char *name = figure->label[0] ? figure->label : figure->name;
     char from[RPS_TEXT_NUMBER_SIZE], to[RPS_TEXT_NUMBER_SIZE];
 
-    rps_text_number(from, sizeof(from), drift->drifts ? drift->from : drift->low);
-    rps_text_number(to, sizeof(to), drift->drifts ? drift->to : drift->high);
+    rps_text_number_of(from, sizeof(from), drift->drifts ? drift->from : drift->low, figure->unit);
+    rps_text_number_of(to, sizeof(to), drift->drifts ? drift->to : drift->high, figure->unit);
     snprintf(ret, size, "%.40s %s %s %s %s%s%.16s", name, drift->drifts ? "from" : "between", from,
              drift->drifts ? "to" : "and", to, figure->unit[0] ? " " : "", figure->unit);
 }

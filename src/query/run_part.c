@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rpistat/clock.h"
 #include "rpistat/cpu_series.h"
 #include "rpistat/parse.h"
-#include "rpistat/profile.h"
 #include "rpistat/run_phases.h"
 #include "rpistat/run_regions.h"
+#include "rpistat/run_system.h"
 #include "rpistat/walk.h"
+
+#define OFF_CPU_SHOWN .0005 /* of the time: a share is printed with this precision */
 
 /* --- stretches -------------------------------------------------------------------------------- */
 
@@ -242,28 +245,87 @@ int rps_run_part_choose(struct rps_arena *arena, struct rps_reader *reader, int6
 
 /* --- time on and off the CPU ------------------------------------------------------------------ */
 
-/* By the profile's labels: a group is one. */
+/* Times of a group, ns. Periods do not show which threads ran at the same time: of two threads that
+ * have half of a period each, the CPU may have been left for half of it, or not at all. */
+struct group_time {
+    double length, cpu;
+    double off, off_most; /* in which no thread ran: at least, and at most */
+};
+
+static void add_group_time(struct group_time *to, const struct rps_period *period, double cpus)
+{
+    double length = (double)period->length_ns;
+    double cpu = period->idle_ns < 0 ? NAN : (double)(period->enabled_ns - period->idle_ns);
+
+    to->length += length;
+    to->cpu += cpu;
+    to->off += isnan(cpu) ? NAN : fmax(0, length - cpu);
+    to->off_most += isnan(cpu) ? NAN : fmax(0, length - cpu / cpus);
+}
+
+static int read_group_times(struct rps_arena *arena, struct rps_cpu_series *series,
+                            const struct rps_phases *groups, double cpus, struct group_time **ret,
+                            struct rps_error *err)
+{
+    struct rps_walk walk = {.series = series, .way = RPS_CPUS_SUM};
+    size_t at = 0;
+    int result = 0;
+
+    *ret = rps_arena_get(arena, (size_t)groups->label_count, sizeof(**ret));
+    rps_cpu_series_choose_signals(series, 1);
+    while (rps_walk_next(&walk, &result, err)) {
+        size_t found = rps_phases_at(groups, walk.period->period, &at);
+
+        if (found != SIZE_MAX)
+            add_group_time(&(*ret)[groups->phase[found].label], walk.period, cpus);
+    }
+    return result;
+}
+
+static struct rps_part_time part_time(const struct group_time *of, const struct rps_run *run,
+                                      const struct rps_run_system *system, int cpus)
+{
+    struct rps_system_time time = rps_run_system_time(system, of->cpu / RPS_NS_PER_S);
+    struct rps_part_time ret = {of->off / of->length, of->cpu / RPS_NS_PER_S, 0};
+
+    if (rps_run_is_of_machine(run->target) || rps_system_time_is_of_one(&time))
+        ret.off_cpu = fmax(0, 1 - of->cpu / of->length / cpus);
+    else
+        ret.is_least = of->off_most - of->off > OFF_CPU_SHOWN * of->length;
+    return ret;
+}
+
+/* Find the time of each group of periods, which are the labels. */
 static int find_time(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                     const struct rps_part_choice *choice, const struct rps_phases *phases,
-                     const struct rps_cpus *cpus, struct rps_part_time *time, struct rps_error *err)
+                     const struct rps_part_choice *choice, const struct rps_run_part *part,
+                     const struct rps_phases *groups, const struct rps_cpus *cpus,
+                     struct rps_part_time *ret, struct rps_error *err)
 {
     struct rps_cpus sum = {.way = RPS_CPUS_SUM, .cpu = cpus->cpu, .count = cpus->count};
     struct rps_cpu_series series = {0};
-    struct rps_profile profile = {0};
+    struct rps_run_system *system = NULL;
+    struct group_time *time = NULL;
+    struct rps_plan *plan = NULL;
+    struct rps_run run;
     int result = rps_cpu_series_open(arena, &series, reader, run_id, choice->from_ns, choice->to_ns,
                                      &sum, err);
 
+    rps_run_init(&run);
     if (result == 0)
-        result = rps_profile_run(arena, reader, run_id, choice->from_ns, choice->to_ns, &sum,
-                                 phases, &profile, err);
-    for (int g = 0; g < phases->label_count && result == 0; g++) {
-        const struct rps_profile_label *label = &profile.label[g];
-
-        if (label->seconds > 0)
-            time[g] = (struct rps_part_time){
-                fmax(0, 1 - label->cpu_s / label->seconds / (series.by_cpu ? series.count : 1)),
-                label->cpu_s};
+        result = rps_reader_run(reader, run_id, &run, err);
+    if (result == 0)
+        result = rps_reader_plan(reader, run_id, &plan, err);
+    if (result == 0)
+        result = read_group_times(arena, &series, groups, fmax(1, run.cpu_count), &time, err);
+    if (result == 0)
+        result = rps_run_system_read(arena, reader, run_id, choice->from_ns, choice->to_ns, part,
+                                     &system, err);
+    for (size_t g = 0; g < part->group_count && result == 0; g++) {
+        if (time[g].length > 0 && rps_plan_knows_cpu_time(plan))
+            ret[g] = part_time(&time[g], &run, &system[g], series.by_cpu ? series.count : 1);
     }
+    rps_plan_free(plan);
+    rps_run_free(&run);
     return result;
 }
 
@@ -280,10 +342,12 @@ int rps_run_part_time(struct rps_arena *arena, struct rps_reader *reader, int64_
 
     *ret = rps_arena_get(arena, part->group_count, sizeof(**ret));
     for (size_t g = 0; g < part->group_count; g++)
-        (*ret)[g] = (struct rps_part_time){NAN, NAN};
+        (*ret)[g] = (struct rps_part_time){NAN, NAN, 0};
     for (size_t i = 0; i < part->count; i++)
         phases.phase[i] = (struct rps_phase){.first = part->stretch[i].first,
                                              .last = part->stretch[i].last,
                                              .label = (int)part->stretch[i].group};
-    return part->count > 0 ? find_time(arena, reader, run_id, choice, &phases, cpus, *ret, err) : 0;
+    return part->count > 0
+               ? find_time(arena, reader, run_id, choice, part, &phases, cpus, *ret, err)
+               : 0;
 }

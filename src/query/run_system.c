@@ -181,7 +181,7 @@ double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_
     return sum->length_s > 0 ? sum->sum / sum->length_s : NAN;
 }
 
-/* A wait counts where it ends, and may have begun before. */
+/* A short wait counts where it ends, and may have begun before. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
     double wait_s = sum_of(system, RPS_TREE_WAIT) / US_PER_S;

@@ -192,6 +192,7 @@ static void add(struct rps_period *sum, const struct rps_period *row, struct rps
 
     if (sum->cpu != RPS_CPU_ALL) {
         *sum = *row;
+        sum->cpus_length_ns = row->length_ns;
         sum->scatter = row->scatter ? scatter_of(row, scatter) : NULL;
         return;
     }
@@ -204,6 +205,7 @@ static void add(struct rps_period *sum, const struct rps_period *row, struct rps
     sum->length_ns =
         sum->level > 0 ? larger(sum->length_ns, row->length_ns) : end_ns - sum->start_ns;
     sum->end_ns = end_ns;
+    sum->cpus_length_ns += row->length_ns;
     sum->last_period = row->last_period > sum->last_period ? row->last_period : sum->last_period;
     sum->merged = row->merged > sum->merged ? row->merged : sum->merged;
     sum->cycle += row->cycle;

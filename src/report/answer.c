@@ -12,14 +12,15 @@
 #include "rpistat/text.h"
 #include "rpistat/words.h"
 
-#define COMMAND_MOST  56  /* characters of a command and what behind it says how it ran, */
-#define COMMAND_LEAST 32  /* and at least of the command */
-#define ARGUMENTS     32  /* more have no room in any case */
-#define PERIODS_MIN   4   /* fewer have no phases */
-#define PERIODS_TOLD  10  /* fewer do not tell that there is but one */
-#define KINDS_MOST    6   /* of phases that are named */
-#define OFF_CPU       .02 /* of its time on a CPU: a phase that waited */
-#define APART         .1  /* a figure that tells the phases apart by less has not changed */
+#define COMMAND_MOST  56 /* characters of a command and what behind it says how it ran, */
+#define COMMAND_LEAST 32 /* and at least of the command */
+#define ARGUMENTS     32 /* more have no room in any case */
+#define NO_PATH       " \t\n\v\f\r;&|<>(){}$`'\"*?" /* an argument with one of these is no path */
+#define PERIODS_MIN   4                             /* fewer have no phases */
+#define PERIODS_TOLD  10                            /* fewer do not tell that there is but one */
+#define KINDS_MOST    6                             /* of phases that are named */
+#define OFF_CPU       .02                           /* of its time on a CPU: a phase that waited */
+#define APART         .1 /* a figure that tells the phases apart by less has not changed */
 
 #define LINE_END 2 /* bytes: ".\n" */
 
@@ -55,26 +56,29 @@ static void end_line(struct words *words)
 
 /* --- what ran --------------------------------------------------------------------------------- */
 
-/* The command, without the folders of its program, and of its arguments where there is no room. */
+/* Return where the base name of a path begins. Text of a shell, as in `sh -c '/bin/a; /bin/b'`, is
+ * no path: it is cut only at its end. */
+static char *shorten_path(char *text)
+{
+    return text + (text[strcspn(text, NO_PATH)] ? 0 : rps_text_file_name(text) - text);
+}
+
+/* Write the command without the directory of its program. If it is wider than width, write its
+ * arguments without directories too. */
 static const char *title(char *ret, size_t size, const struct rps_run *run, int width)
 {
-    const char *program = run->argc > 0 ? run->argv[0] : "";
     char *argument[ARGUMENTS];
-    int i;
+    int is_wide, count;
 
     if (run->argc == 0)
         return run->target;
     rps_text_command(ret, size, run->argc, run->argv);
-    if (strcmp(run->target, "command") == 0 && rps_text_width(ret) > width) {
-        for (i = 0; i < run->argc && i < ARGUMENTS; i++)
-            argument[i] = run->argv[i] + (strchr("./", run->argv[i][0])
-                                              ? rps_text_file_name(run->argv[i]) - run->argv[i]
-                                              : 0);
-        return rps_text_command(ret, size, i, argument);
-    }
-    return strncmp(ret, program, strlen(program)) == 0
-               ? ret + (rps_text_file_name(program) - program)
-               : ret;
+    is_wide = strcmp(run->target, "command") == 0 && rps_text_width(ret) > width;
+    for (count = 0; count < run->argc && count < ARGUMENTS; count++)
+        argument[count] = count == 0 || (is_wide && strchr("./", run->argv[count][0]))
+                              ? shorten_path(run->argv[count])
+                              : run->argv[count];
+    return rps_text_command(ret, size, count, argument);
 }
 
 static void say_what(struct words *words, const struct rps_report *report, int width)
@@ -99,7 +103,7 @@ static void say_what(struct words *words, const struct rps_report *report, int w
         say(words, ", inside region %s", report->options->region);
 }
 
-/* CPUs have their idle time, a workload the time that its threads were on a CPU. */
+/* CPUs have idle time, a workload has CPU time: that of all its threads together. */
 static void say_cpu(struct words *words, const struct rps_report *report)
 {
     double seconds = report->operand[RPS_OPERAND_SECONDS];
@@ -120,7 +124,7 @@ static void say_cpu(struct words *words, const struct rps_report *report)
     else if (share > 1.005)
         say(words, " with %s of CPU time (%.1f CPUs)", time, share);
     else
-        say(words, ", %s of it on a CPU (%s)", time, percent);
+        say(words, ", %s of CPU time (%s of one CPU)", time, percent);
 }
 
 static void say_end(struct words *words, const struct rps_run *run)

@@ -31,8 +31,8 @@ static void put_stretch(struct rps_block *block, const struct rps_run *run, int6
 
     rps_put_int(block, start_ns, 1);
     rps_put_int(block, end_ns, 1);
-    rps_put_int(block, run->start_realtime_ns + start_ns, has_clock);
-    rps_put_int(block, run->start_realtime_ns + end_ns, has_clock);
+    rps_put_int(block, rps_clock_add_ns(run->start_realtime_ns, start_ns), has_clock);
+    rps_put_int(block, rps_clock_add_ns(run->start_realtime_ns, end_ns), has_clock);
 }
 
 void rps_report_members(struct rps_report *report)

@@ -11,6 +11,7 @@
 #include "parts.h"
 #include "rpistat/text.h"
 #include "rpistat/words.h"
+#include "rpistat/wall.h"
 
 #define FIELD_WIDTH  26    /* of "Label:" */
 #define SAMPLE_NS    10000 /* of what runs, measured: 6.5 us, and with 18 callers 10 us */
@@ -18,21 +19,15 @@
 #define SPLIT_S      .1    /* of CPU time: less the kernel splits by a few ticks */
 #define WAITED_FOR   .9    /* of the CPU time counted: less is not that of all processes */
 
-/* The flag ' is POSIX's, not ISO C's. */
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat"
 char *rps_report_count(char *ret, uint64_t count)
 {
-    snprintf(ret, RPS_REPORT_NUMBER_SIZE, "%'llu", (unsigned long long)count);
-    return ret;
+    return rps_text_count(ret, RPS_REPORT_NUMBER_SIZE, count);
 }
 
 char *rps_report_figure(char *ret, int decimals, double figure)
 {
-    snprintf(ret, RPS_REPORT_NUMBER_SIZE, "%'.*f", decimals, figure);
-    return ret;
+    return rps_text_figure(ret, RPS_REPORT_NUMBER_SIZE, decimals, figure);
 }
-#pragma GCC diagnostic pop
 
 const char *rps_report_clock_label(const struct rps_report *report)
 {
@@ -251,7 +246,9 @@ void rps_report_run(struct rps_report *report)
     field(report, "Number:", "%lld", (long long)run->run_id);
     if (report->document) {
         field(report, "Command:", "%s", rps_run_title(command, sizeof(command), run));
-        field(report, "Started:", "%s", rps_report_start(report, number));
+        if (run->start_realtime_ns >= 0) /* as --since takes it */
+            field(report, "Started:", "%.19s",
+                  rps_wall_text(number, sizeof(number), run->start_realtime_ns));
     }
     field(report, "Label:", "%s", run->label);
     for (int i = 0; i < run->tag_count; i++)

@@ -17,6 +17,7 @@
 #include "rpistat/clock.h"
 #include "rpistat/collect.h"
 #include "rpistat/share_block.h"
+#include "rpistat/text.h"
 
 #define LABEL_SURE      .75  /* below it, a label has a question mark */
 #define LABELS_MAX      8    /* of an odd turn, that are named */
@@ -220,8 +221,10 @@ static void put_phase(struct rps_block *block, const struct rps_run *run,
     rps_put_number(block, rps_profile_share(profile, length_ns, rows));
     rps_put_int(block, phase->start_ns, 1);
     rps_put_int(block, phase->end_ns, 1);
-    rps_put_int(block, run ? run->start_realtime_ns + phase->start_ns : 0, has_clock);
-    rps_put_int(block, run ? run->start_realtime_ns + phase->end_ns : 0, has_clock);
+    rps_put_int(block, run ? rps_clock_add_ns(run->start_realtime_ns, phase->start_ns) : 0,
+                has_clock);
+    rps_put_int(block, run ? rps_clock_add_ns(run->start_realtime_ns, phase->end_ns) : 0,
+                has_clock);
     rps_put_int(block, phase->turn, phase->turn > 0);
     rps_put_int(block, phase->part, phase->part > 0);
     put_length(block, run, length_ns, rows);
@@ -242,9 +245,9 @@ struct rps_block *rps_phase_block(struct rps_document *document, const struct rp
     const struct rps_column columns[] = {
         {"phase", .kind = RPS_VALUE_INT},
         {"label", "Phase", .place = 1},
-        {"first", run ? NULL : "First", RPS_VALUE_INT, .place = 2},
+        {"first", run ? NULL : "First", RPS_VALUE_INT, .place = 2, .is_id = 1},
         {NULL, "", .place = 3},
-        {"last", run ? NULL : "Last", RPS_VALUE_INT, .place = 4},
+        {"last", run ? NULL : "Last", RPS_VALUE_INT, .place = 4, .is_id = 1},
         {"earliest", .kind = RPS_VALUE_INT},
         {"latest", .kind = RPS_VALUE_INT},
         {"confidence", "Sure", RPS_VALUE_SHARE, .place = 5},
@@ -685,6 +688,7 @@ static void say_levels(struct rps_block *block, const struct rps_phase_output *o
 static void say_thinned(struct rps_block *block, int64_t from_ns)
 {
     int decimals = rps_document_decimals(block->document);
+    char from[RPS_TEXT_NUMBER_SIZE];
     int64_t unit = RPS_NS_PER_S;
 
     if (from_ns < 0)
@@ -692,15 +696,16 @@ static void say_thinned(struct rps_block *block, int64_t from_ns)
     for (int i = 0; i < decimals; i++)
         unit /= 10;
     from_ns += (unit - from_ns % unit) % unit;
-    rps_block_line(block, "Periods only since %s: --from %.*fs",
-                   rps_document_clock(block->document, from_ns), decimals,
-                   (double)from_ns / RPS_NS_PER_S);
+    rps_text_clock(from, sizeof(from), from_ns, decimals > 0 ? decimals : 1);
+    rps_block_line(block, "Periods only since %s: --from %s",
+                   rps_document_clock(block->document, from_ns), from);
 }
 
 static void add_heading(struct rps_document *document, const struct rps_phase_output *output)
 {
     struct rps_block *block = rps_document_block(document, NULL, NULL, 0);
     const char *length = "", *unit = output->unit, *count = "1 phase";
+    char found[RPS_TEXT_NUMBER_SIZE];
 
     if (output->phases->count > 1)
         count = rps_arena_print(document->arena, "%zu phases of %d kind%s", output->phases->count,
@@ -713,9 +718,10 @@ static void add_heading(struct rps_document *document, const struct rps_phase_ou
         unit = rps_arena_print(document->arena, "block%s of %d rotation",
                                plural(output->observations), output->block);
     rps_block_title(block, "Phases of %s", output->title);
-    rps_block_wrap(block, 0, 0, "%s, found in %" PRIu64 " %s%s%s of %zu signal%s", count,
-                   output->observations, unit, plural(output->block > 0 ? 2 : output->observations),
-                   length, output->signal_count, plural(output->signal_count));
+    rps_block_wrap(block, 0, 0, "%s, found in %s %s%s%s of %zu signal%s", count,
+                   rps_text_count(found, sizeof(found), output->observations), unit,
+                   plural(output->block > 0 ? 2 : output->observations), length,
+                   output->signal_count, plural(output->signal_count));
     say_thinned(block, output->periods_from_ns);
     say_levels(block, output);
     if (is_long(output))

@@ -1,12 +1,13 @@
 /* Rows of runs. */
 #include "rpistat/run_block.h"
+#include "rpistat/clock.h"
 
 #include <string.h>
 
 #define LABEL_MAX 24 /* columns a label, tags or a host may take on a terminal */
 
 static const struct rps_column columns[] = {
-    {"run", "RUN", RPS_VALUE_INT, .place = 1},
+    {"run", "RUN", RPS_VALUE_INT, .place = 1, .is_id = 1},
     {.name = "uuid"},
     {"label", "LABEL", RPS_VALUE_TEXT, .place = 2, .width_max = LABEL_MAX},
     {"command", "COMMAND", RPS_VALUE_TEXT, .place = 10},
@@ -74,7 +75,7 @@ void rps_run_block_put(struct rps_block *block, const struct rps_run *run,
     rps_put_int(block, run->start_realtime_ns, has_clock);
     if (!has_clock)
         rps_put_words(block, "?");
-    rps_put_int(block, run->start_realtime_ns + run->elapsed_ns, has_ended);
+    rps_put_int(block, rps_clock_add_ns(run->start_realtime_ns, run->elapsed_ns), has_ended);
     rps_put_int(block, run->elapsed_ns, has_length);
     rps_put_int(block, run->period_ns, run->period_ns > 0);
     rps_put_int(block, (int64_t)summary->periods, 1);

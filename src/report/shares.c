@@ -136,11 +136,12 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
                     (t == 0 || group->top[t].share >= TOLD_LEAST);
          t++)
         used += (size_t)snprintf(ret + used, size - used, "%s%s %.0f %%",
-                                 t > 0 ? ", " : "Its time on a CPU: ",
+                                 t > 0 ? ", " : "Its CPU time: ",
                                  rps_text_function(name, sizeof(name), group->top[t].name.name),
                                  100 * group->top[t].share);
     if (used > 0)
-        snprintf(ret + used, size - used, " (%" PRIu64 " samples)", group->samples);
+        snprintf(ret + used, size - used, " (%s samples)",
+                 rps_text_count(name, sizeof(name), group->samples));
     return ret;
 }
 

@@ -225,7 +225,7 @@ char *rps_report_packages(const struct rps_report *report, char *ret, size_t siz
 
         if (!isfinite(value))
             continue;
-        rps_text_number(number, sizeof(number), value);
+        rps_text_number_of(number, sizeof(number), value, of->unit);
         say(&to, "%s%c%s %s%s%s",
             to.used > 0 ? ", " : "Packages: ", tolower((unsigned char)of->label[0]), of->label + 1,
             number, strchr(number, ' ') ? "" : " ", of->unit);

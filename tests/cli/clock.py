@@ -61,8 +61,8 @@ PARTS = [  # --from and --to, the first period and the last
     (["--from", "12", "--to", "02:00:05"], 120, 151),
     (["--to", "2026-10-24T21:00-04:00"], 0, 101),
 ]
-OUTSIDE = ["14:30", "02:59", "2026-10-25T02:30", "2026-10-25T01:00:20Z", "2026-10-24T02:59:55"]
-WRONG = ["25:00", "14:3", "2026-10-25", "2026-10-32T14:30", "14:30Z", "14:30:61"]
+OUTSIDE = ["25:00", "14:30", "02:59", "2026-10-25T02:30", "2026-10-25T01:00:20Z", "2026-10-24T02:59:55"]
+WRONG = ["14:3", "14:30.", "14:30:05,", "2026-10-35", "2026-10-32T14:30", "14:30Z", "14:30:61"]
 
 
 def test_part():
@@ -264,6 +264,13 @@ def test_locale():
         assert text.splitlines()[1].startswith("1;;0;0,000000000;0,400000000;"), text[:400]
         phases = expect(FOLDER.call("phases", env=german), 0).stdout
         assert re.search(r"00:09,[0-9] ", phases) and not re.search(r"[0-9]\.[0-9]", phases), phases
+        with Folder() as other:  # numbers above 999 are grouped everywhere, or nowhere
+            other.write("long.sim", "task main 100\nfunction f 0x1000 0x100 main.c:10\n"
+                        "phase a 2000s code=f instructions=2000M\nphase b 90s code=f instructions=100M\n")
+            expect(other.call("record", "-q", "--pmu", "sim:long.sim", "-e", "instructions"), 0)
+            for command, count in ("report", "206.910"), ("phases", "20.900"), ("code", "206.910"), ("runs", "20.900"):
+                text = expect(other.call(command, env=german), 0).stdout
+                assert count in text and count.replace(".", "") not in text, (command, text)
     finally:
         shutil.rmtree(folder)
 
@@ -359,6 +366,64 @@ def test_follow_of_the_ended():
     refused(FOLDER.call("export", "--long", "--every", "3s"), 2, "--long", "--every")
     refused(FOLDER.call("export", "--format", "every"), 2, "--every 10s")
     refused(FOLDER.call("export", "--every", "0s"), 2, "--every")
+
+
+SCRIPT = "phase one %s instructions=100M\nphase two %s instructions=900M\nphase three %s instructions=200M\n"
+RUNS = [  # lengths of phases, the measurement period: with hours and without, with fractions and without
+    ("4m3200ms", "100ms", .1), ("4m3s", "1s", 1), ("25m400ms", "100ms", .1), ("30m", "1s", 1), ("11h", "10s", 10),
+]
+
+
+def test_round_trip():
+    """every time of the run that phases, report and watch print can be typed, whatever the time of day is"""
+    for length, period, period_s in RUNS:
+        for start_ns in (1792847820 * 10**9, SUMMER_ENDS_S * 10**9 + 4 * 3600 * 10**9):
+            with Folder() as folder:
+                folder.write("x.sim", SCRIPT % (length, length, length))
+                expect(folder.call("record", "-q", "--pmu", "sim:x.sim", "--period", period), 0)
+                store = sqlite3.connect(folder / "rpistat.data")
+                with store:
+                    store.execute("UPDATE run SET start_realtime_ns = ?", (start_ns,))
+                store.close()
+                found = json.loads(expect(folder.call("phases", "--format", "json"), 0).stdout)["phases"]
+                for env in (HERE, environment(TZ=ZONE, LC_ALL="de_DE.UTF-8")):
+                    text = expect(folder.call("phases", env=env), 0).stdout
+                    printed = re.findall(r"^  [A-Z]\S*(?: \S+)? +(\d+:[\d:.,]+)(?: +±\S+)? +([\d:.,]+) ", text, re.M)
+                    assert len(printed) == len(found) == 3, text
+                    for (begin, end), phase in zip(printed, found):
+                        part = ["--from", begin] + (["--to", end] if phase is not found[-1] else [])
+                        answer = folder.call("report", *part, "--format", "json", env=env)
+                        if answer.returncode == 2 and "has two meanings" in answer.stderr:
+                            words = re.findall(r"write (\S+) for the time since its start, or (\S+) for", answer.stderr)[0]
+                            assert "." not in begin and "," not in begin
+                            expect(folder.call("report", "--from", words[1], env=env), 0)  # the other meaning can be typed
+                            answer = folder.call("report", "--from", words[0], "--format", "json", env=env)
+                        shown = json.loads(expect(answer, 0).stdout)
+                        assert abs(shown["start_s"] - phase["start_s"]) <= period_s, (begin, shown["start_s"], phase)
+
+
+def test_two_meanings():
+    """04:03.2 is a time of the run also at four; 04:03 that may be both is refused, and both are named"""
+    with Folder() as folder:
+        folder.write("x.sim", "phase work 12m instructions=1M\n")
+        expect(folder.call("record", "-q", "--pmu", "sim:x.sim"), 0)
+
+        def begin(text, hour, minute):
+            store = sqlite3.connect(folder / "rpistat.data")
+            with store:
+                store.execute("UPDATE run SET start_realtime_ns = ?", ((1792800000 + hour * 3600 + minute * 60) * 10**9,))
+            store.close()
+            answer = folder.call("report", "--from", text, "--format", "json", env=environment(TZ="UTC"))
+            return json.loads(answer.stdout)["start_s"] if answer.returncode == 0 else answer
+        assert begin("04:03.2", 4, 0) == begin("04:03,2", 4, 0) == begin("00:04:03.2", 4, 0) == 243.2
+        assert begin("04:03", 9, 0) == begin("00:04:03", 9, 0) == 243
+        assert begin("14:30", 14, 25) == begin("14:30:00", 14, 25) == begin("14:30:00.0", 14, 25) == 300
+        refused(begin("04:03", 4, 0), 2, "'04:03' has two meanings in run 1", "00:04:03.0",
+                "2026-10-24T04:03:00.000+00:00")
+        assert begin("00:04:03", 0, 0) == 243  # both are the same moment
+        refused(begin("00:11:00", 0, 4), 2, "two meanings", "00:11:00.0", "2026-10-24T00:11:00.000+00:00")
+        refused(begin("14:30", 8, 0), 1, "'14:30' is not in run 1")
+        refused(begin("44:30", 8, 0), 1, "'44:30' is not in run 1")
 
 
 with FOLDER:

@@ -365,14 +365,14 @@ def test_answer():
         assert " ".join(text.split()) == " ".join(found.split()), (text, found)
         return found.splitlines()
     assert answer("-r", "1") == [
-        "sim:script.sim ran for 32.0 s, 28.0 s of it on a CPU (88 %), exit status 0.",
+        "sim:script.sim ran for 32.0 s, 28.0 s of CPU time (88 % of one CPU), exit status 0.",
         "5 phases of 3 kinds: A (load) 16.0 s, B (solve;\\x1b[31m) 12.0 s, C (hardly on a CPU) 4.0 s.",
-        "Its time on a CPU: load 50 %, solve;\\x1b[31m 39 %, main 6 % (2800 samples).",
+        "Its CPU time: load 50 %, solve;\\x1b[31m 39 %, main 6 % (2800 samples).",
         "Changed most: main miss rate, 4.45 PTI in B, 0.50 PTI in A (run: 2.20 PTI)."], answer("-r", "1")
     assert answer("-r", "1", "--from", "8s", "--to", "10s") == [
-        "2.000 s of sim:script.sim, 2.000 s of it on a CPU (100 %).",
+        "2.000 s of sim:script.sim, 2.000 s of CPU time (100 % of one CPU).",
         "One phase: what was counted stays alike throughout.",
-        "Its time on a CPU: solve;\\x1b[31m 90 %, load 10 % (200 samples)."], answer("-r", "1", "--from", "8s", "--to", "10s")
+        "Its CPU time: solve;\\x1b[31m 90 %, load 10 % (200 samples)."], answer("-r", "1", "--from", "8s", "--to", "10s")
     few = answer("-r", "1", "--from", "0s", "--to", "100ms")
     assert len(few) == 1 and few[0].startswith("0.100 s of sim:script.sim, "), few
     bare = answer("-r", "bare")

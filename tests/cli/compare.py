@@ -136,6 +136,41 @@ def test_limits():
     assert limit("elapsed<-5%", "cpi>+90%", runs=("new", "main")) == (3, ["elapsed<-5%"])
     assert limit("A:instructions<-10%", "B:instructions<-2%") == (3, ["A:instructions<-10%"])
     assert limit("b:elapsed>+20%", "A:elapsed>+5%") == (3, ["b:elapsed>+20%"])
+    # a required improvement
+    assert limit("elapsed>-5%", runs=("new", "main")) == (0, [])
+    assert limit("elapsed>-15%", runs=("new", "main")) == (3, ["elapsed>-15%"])
+    assert limit("elapsed>-5%") == (3, ["elapsed>-5%"])
+    assert limit("elapsed<+5%", "elapsed<+14%") == (3, ["elapsed<+14%"])
+
+
+def test_negative():
+    """limits on negative values compare the difference with a share of the magnitude"""
+    with Folder() as folder:
+        for label, value in ("high", -100), ("low", -110), ("above", 50), ("zero", 0):
+            names = []
+            for k in range(2):
+                names.append("%s%d.csv" % (label, k))
+                folder.write(names[-1], "time_s,lat\n" + "".join("%d,%d\n" % (i, value - k if value else 0)
+                                                                 for i in range(1, 21)))
+            expect(folder.call("import", "-q", "-o", "rpistat.data", "--label", label, *names), 0)
+        for a, b, bound, status, change in [
+                ("high", "low", "lat>+3%", 0, -.0995), ("high", "low", "lat<-3%", 3, -.0995),
+                ("high", "low", "lat>-3%", 0, -.0995), ("low", "high", "lat>+3%", 3, .0905),
+                ("high", "above", "lat>+3%", 3, 1.4925), ("above", "high", "lat>+3%", 0, -3.0303),
+                ("high", "zero", "lat>+3%", 3, 1), ("zero", "high", "lat>+3%", 0, None),
+                ("zero", "high", "lat<-3%", 3, None), ("zero", "above", "lat>+3%", 3, None)]:
+            answer = expect(folder.call("compare", a, b, "--no-phases", "--format", "json", "--fail-if", bound), status)
+            found, = json.loads(answer.stdout)["limits"]
+            assert change is None and found["change"] is None or abs(found["change"] - change) < .001, (a, b, found)
+
+
+def test_many_runs():
+    """an undecided limit has a number of runs also above 1,000"""
+    change = change_of("elapsed", "main", "new")
+    near = "elapsed>+%.9f%%" % (100 * change["change"] + .01)
+    found, = json.loads(compare("main", "new", "--no-phases", "--format", "json", "--fail-if", near,
+                                status=4).stdout)["limits"]
+    assert 1000 < found["deciding_runs"] < 1e9, found
 
 
 def test_undecided():
@@ -175,7 +210,7 @@ def test_one_a_side():
 
 def test_limit_names():
     """how a limit is written is looked at before anything is opened, and names when there are some"""
-    for text in ("cpi", "cpi>3%", "cpi>-3%", "cpi<+3%", "cpi>+3", "cpi>+x%", ">+3%", "cpi>+%", "cpi=+3%", "cpi>+ 3%",
+    for text in ("cpi", "cpi>3%", "cpi<3%", "cpi>+3", "cpi>+x%", ">+3%", "cpi>+%", "cpi=+3%", "cpi>+ 3%",
                  "cpi>+-3%", "", "%", "cpi>%", "x" * 300 + ">+1%", "cpi>+" + "1" * 99 + "%"):
         refused(FOLDER.call("compare", "-i", "no.data", "--fail-if", text), 2, "--fail-if", "'cpi>+3%'")
     for text, *words in [("cip>+3%", "no figure 'cip'", "did you mean cpi?", "elapsed"),
@@ -295,7 +330,7 @@ def test_job():
 prepare()
 try:
     tap.main([test_runs, test_against, test_stores, test_no_such_run, test_recording, test_limits,
-              test_undecided, test_one_a_side, test_limit_names, test_formats, test_options, test_files, test_configuration,
+              test_negative, test_many_runs, test_undecided, test_one_a_side, test_limit_names, test_formats, test_options, test_files, test_configuration,
               test_unchanged, test_job])
 finally:
     FOLDER.__exit__()

@@ -160,7 +160,16 @@ def test_root():
     for mode in (0o664, 0o646):
         path = configure("quiet\n", mode)
         refused(call("runs"), 1, path, "others than root", "chown root", "XDG_CONFIG_HOME")
-    configure("quiet\n")
+    folder = FOLDER / "config"
+    for place in (folder, os.path.dirname(path)):  # root's own file in a directory of another user, who could exchange it
+        configure("quiet\n")
+        expect(call("runs"), 0)
+        os.chown(place, 65534, 65534)
+        refused(call("runs"), 1, "directory that others than root can write", "XDG_CONFIG_HOME")
+        os.chown(place, 0, 0)
+        os.chmod(place, 0o777)
+        refused(call("runs"), 1, "directory that others than root can write")
+        os.chmod(place, 0o755)
     os.chown(path, 65534, 65534)
     refused(call("runs"), 1, path, "others than root")
     os.chmod(FOLDER.path, 0o755)

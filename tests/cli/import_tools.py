@@ -501,7 +501,7 @@ def test_clock():
     FOLDER.write("other.csv", "     0.100000000,5,,cs,100,100.00,,\n     0.200000000,5,,cs,100,100.00,,\n")
     expect(FOLDER.call("import", "-o", "clock.data", "clock.csv", "clock-cpu.csv", "other.csv"), 0)
     text = expect(FOLDER.call("report", "-i", "clock.data", "-r", "1"), 0).stdout
-    assert "recorded for 0.800 s, 0.360 s of it on a CPU (45 %)" in text, text
+    assert "recorded for 0.800 s, 0.360 s of CPU time (45 % of one CPU)" in text, text
     assert re.search(r"\n  Events\n    task-clock \(ns\) +360000000 +450000000.0\n    cycles +not counted\n"
                      r"    CPU use +45.000 %\n\n", text), text
     assert re.search(r" Share +CPU use \(%\)\n", expect(FOLDER.call("phases", "-i", "clock.data", "-r", "1"), 0).stdout)

@@ -87,6 +87,24 @@ def test_headers():
             assert "unsafe" not in directives["script-src"] and "http" not in directives["script-src"], policy
 
 
+def test_metrics_formats():
+    """/metrics is the text format of Prometheus, and OpenMetrics for those who accept that; the scheme has no case"""
+    for accept in ("", "Accept: */*\r\n", "Accept: text/plain;version=0.0.4\r\n"):
+        status, headers, content = SERVER.ask("/metrics", more=accept)
+        text = content.decode()
+        assert status == 200 and headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8", headers
+        assert "# EOF" not in text and "# UNIT" not in text and "# TYPE rpistat_events_total counter\n" in text, text
+        assert "# TYPE rpistat_run_info gauge\n" in text, text
+        for name in re.findall(r"^# TYPE (\S+) ", text, re.M):  # the samples have the name of the type
+            assert re.search("^" + name + r"\{", text, re.M), (name, text)
+    _, headers, content = SERVER.ask("/metrics", more="Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n")
+    assert headers["content-type"].startswith("application/openmetrics-text; version=1.0.0") and content.endswith(b"# EOF\n")
+    assert b"# TYPE rpistat_events counter\n" in content and b"# UNIT rpistat_enabled_seconds seconds\n" in content
+    for scheme in ("bearer", "BEARER", "Bearer"):
+        assert SERVER.ask("/metrics", False, more="Authorization: %s %s\r\n" % (scheme, SERVER.token))[0] == 200, scheme
+    assert SERVER.ask("/metrics", False, more="Authorization: basic %s\r\n" % SERVER.token)[0] == 401
+
+
 def test_garbage():
     """what is no request, or asks for what is not there, is refused, and the next one answered"""
     own = b"Host: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n\r\n" % (SERVER.port, SERVER.token.encode())
@@ -260,7 +278,7 @@ def test_dies():
         assert server.end() == 0
 
 
-CASES = [test_loopback, test_token, test_host, test_methods, test_headers, test_garbage, test_half_open,
+CASES = [test_loopback, test_token, test_host, test_methods, test_headers, test_metrics_formats, test_garbage, test_half_open,
          test_other_user, test_data, test_live, test_memory, test_ends, test_damaged,
          test_dies]
 

@@ -362,7 +362,7 @@ def test_code_stretches():
     assert functions(browser)[:2] == [["parse_block", "45.0 %", "45.0 %", "work", "parse.c:120"],
                                       ["multiply", "35.0 %", "35.0 %", "work", "matrix.c:30"]], functions(browser)
     about = text_of(browser, "codeAbout")
-    assert "2,000 samples" in about and "Chains complete: 85 %" in about and "off the CPU or not sampled 19." in about, about
+    assert "2,000 samples" in about and "Chains complete: 85 %" in about and "off the CPU or not sampled 20.0 %" in about, about
     left, top, width, height = browser.evaluate("(() => { const b = document.querySelector('#strip canvas')"
                                                 ".getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; })()")
     click(browser, left + 62 + 0.2 * (width - 96), top + 9)

@@ -365,10 +365,10 @@ def test_thinned():
         since = loop["periods_from_s"]
         assert 820 < since < 880, since
         text = expect(folder.call("phases", "-i", "loop.data"), 0).stdout
-        said = re.search(r"^Periods only since (\d+):(\d\d\.\d): --from (\S+)s$", text, re.M)
-        assert said and 60 * int(said[1]) + float(said[2]) == float(said[3]), text
-        assert since <= float(said[3]) < since + .1, (since, said[3])
-        part = found(folder, "loop", "--from", said[3] + "s")
+        said = re.search(r"^Periods only since (\d+):(\d\d\.\d): --from (\d\d:(\d\d):(\S+))$", text, re.M)
+        assert said and [int(said[1]), float(said[2])] == [int(said[4]), float(said[5])], text
+        assert since <= 60 * int(said[4]) + float(said[5]) < since + .1, (since, said[3])
+        part = found(folder, "loop", "--from", said[3])
         assert len(part["phases"]) > 10 and "block_rotations" not in part, len(part["phases"])
         assert part["periods_from_s"] is None and part["observations"] >= 600, part["observations"]
         before = found(folder, "loop", "--to", "5m")

@@ -316,5 +316,43 @@ def check_refused():
         refused(folder.call("record", "--pmu", "sim:bad.sim"), 2, "bad.sim:2: there is no function 'g' above")
 
 
-tap.main([check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
+TWO_THREADS = """\
+task main 100
+task w 100 101
+function f 0x1000 0x100 main.c:10
+default instructions=200M threads=2
+phase work 10s code=f:50%,w/f:50%
+sleep 10s
+"""
+
+
+def check_off_cpu():
+    """the time off the CPU is that in which no thread ran, not what CPU time leaves of it"""
+    with Folder() as folder:
+        folder.write("two.sim", TWO_THREADS)
+        folder.write("one.sim", TWO_THREADS.replace("threads=2", "threads=1 wait=0%").replace("f:50%,w/f:50%", "f"))
+        for script, cpu_text in ("two", "20.0 s of CPU time (100 % of one CPU)"), ("one", "10.0 s of CPU time (50 % of one CPU)"):
+            store = script + ".data"
+            expect(folder.call("record", "-q", "--pmu", "sim:%s.sim" % script, "-o", store), 0)
+            # as if there were two CPUs: the threads may have run one after another where there are more
+            connection = sqlite3.connect(folder.path + "/" + store)
+            connection.execute("UPDATE run SET cpu_count = 2")
+            connection.commit()
+            connection.close()
+            found = json.loads(expect(folder.call("code", "-i", store, "--format", "json"), 0).stdout)
+            assert found["off_cpu"] == 0.5, found
+            assert {row["label"]: row["off_cpu"] for row in found["labels"]} == {"A": 0, "B": 1}, found["labels"]
+            text = expect(folder.call("code", "-i", store), 0).stdout
+            assert "; 50.0 % of the time off the CPU" in " ".join(text.split()), text
+            part = json.loads(expect(folder.call("code", "-i", store, "--to", "15s", "--format", "json"), 0).stdout)
+            assert abs(part["off_cpu"] - 1 / 3) < 1e-9, part["off_cpu"]
+            assert cpu_text in expect(folder.call("report", "-i", store), 0).stdout
+        # half of each period of two threads: nobody knows whether they ran at once
+        folder.write("mixed.sim", TWO_THREADS.replace("10s", "1s"))
+        expect(folder.call("record", "-q", "--pmu", "sim:mixed.sim", "--period", "2s", "-o", "mixed.data"), 0)
+        text = expect(folder.call("code", "-i", "mixed.data"), 0).stdout
+        assert "; at least 0.0 % of the time off the CPU" in " ".join(text.split()), text
+
+
+tap.main([check_off_cpu, check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
           check_many_names, check_refused])

@@ -172,7 +172,7 @@ def test_attached():
         answer = expect(FOLDER.call("stop", "-i", "p.data", "1"), 0)
         assert answer.stdout.startswith("Stopped run 1 (cat - '%s' (process %d)) of " % (words.replace("'", "'\\''"), cat.pid)), answer
         assert recorder.wait(TIMEOUT) == 0 and cat.poll() is None
-        assert state_of("p.data")[::2] == ("complete", "stopped by SIGTERM")
+        assert state_of("p.data")[::2] == ("complete", "stopped by `rpistat stop`")
         report = expect(FOLDER.call("report", "-i", "p.data"), 0).stdout
         assert re.match(r"cat - .*\.\.\. \(process %d\), recorded for " % cat.pid, report), report
     finally:
@@ -409,30 +409,52 @@ def test_folders():
         answer = expect(as_user("stop", "-i", "f1.data", RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None), 0)
         assert answer.stdout.startswith("Stopped run 1 (cat) of "), answer.stdout
         assert not os.listdir(last)
-    session = owned("session")
-    with UserRecording("f2.data", RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=session) as own:
-        own.file(session + "/rpistat")
-        # root, by sudo, which may keep the variable: the user's folder is looked into, and not written
-        root = environment(RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=session)
-        assert recorders(env=root)["f2.data"]["pid"] == own.pid
-        script = FOLDER.write("slow.sim", "clock 700M\nphase calm 10s\n")
-        expect(FOLDER.call("record", "--pmu", "sim:" + script, "-o", "f3.data", env=root), 0)
-        assert os.listdir(session) == ["rpistat"] and os.stat(session + "/rpistat").st_uid == USER
-        shutil.rmtree(session)  # the last logout
-        own.file(last)
-        until(lambda: recorders().get("f2.data"))
     with UserRecording("f4.data", RUNTIME_DIRECTORY=owned("unit"), XDG_RUNTIME_DIR=owned("unused")) as own:
         own.file(FOLDER / "unit")  # as systemd makes it for examples/rpistat-record.service
         assert os.listdir(FOLDER / "unused") == []
         found = recorders(env=environment(RUNTIME_DIRECTORY=FOLDER / "unit"))["f4.data"]
         assert found["pid"] == own.pid and found["recorder_state"] == "recording", found
-    os.mkdir(last, 0o777)  # planted by somebody else: the recording goes on without a registry
-    others = FOLDER / "others"
-    os.mkdir(others)
-    os.chmod(others, 0o777)
-    with UserRecording("f5.data", RUNTIME_DIRECTORY=others, XDG_RUNTIME_DIR=others) as own:
-        until(lambda: has_run("f5.data", "recording"))
-        assert os.listdir(last) == os.listdir(others) == [] and " unknown " in line_of(own, FOLDER.call("status").stdout)
+    for name in ("f5.data", "f6.data"):
+        os.mkdir(last, 0o777)  # taken by somebody else: the user's is made under another name, once
+        with UserRecording(name, RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None) as own:
+            until(lambda: recorders().get(name, {}).get("recorder_state") == "recording")
+            mine, = [each for each in os.listdir("/tmp") if each.startswith("rpistat-%d-" % USER)]
+            assert own.file("/tmp/" + mine) and os.listdir(last) == []
+            mode = os.stat("/tmp/" + mine)
+            assert stat.S_IMODE(mode.st_mode) == 0o700 and mode.st_uid == USER
+            expect(as_user("stop", "-i", name, RUNTIME_DIRECTORY=None, XDG_RUNTIME_DIR=None), 0)
+    shutil.rmtree("/tmp/" + mine)
+
+
+SPOOF = r"""
+import ctypes, fcntl, os, sys
+ctypes.CDLL(None).prctl(15, b"rpistat", 0, 0, 0)
+folder = "/tmp/rpistat-%d" % os.getuid()
+os.makedirs(folder, 0o700, exist_ok=True)
+fd = os.open(folder + "/%d" % os.getpid(), os.O_RDWR | os.O_CREAT, 0o644)
+os.write(fd, ("run=1|uuid=x|label=nightly|start_ns=1|period_ns=100000000|elapsed_ns=5|periods=9|store=%s|late_ns=%d|"
+              % (sys.argv[1], 2**63 - 1)).replace("|", "\0").encode())
+fcntl.lockf(fd, fcntl.LOCK_EX)
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_spoofed():
+    """a recorder of another user that claims to record a store does not count: only its owner's and root's do"""
+    with Recording(FOLDER, "nightly.data") as live:
+        until(lambda: "nightly.data" in recorders())
+        spoof = subprocess.Popen(["/usr/bin/python3", "-c", SPOOF, FOLDER / "nightly.data"], stdin=subprocess.PIPE, text=True,
+                                 stdout=subprocess.PIPE, user=USER, group=USER, extra_groups=[],
+                                 env=environment(RUNTIME_DIRECTORY=None))
+        assert spoof.stdout.readline() == "locked\n"
+        assert any(row["pid"] == spoof.pid for row in json.loads(expect(
+            FOLDER.call("status", "--format", "json"), 0).stdout)["recorders"])
+        answer = expect(FOLDER.call("stop", "-i", "nightly.data"), 0)
+        assert answer.stdout.startswith("Stopped run 1 (cat) of "), answer.stdout
+        spoof.communicate("")
+        live.process.wait(timeout=TIMEOUT)
+    shutil.rmtree("/tmp/rpistat-%d" % USER)
 
 
 def test_other_users():
@@ -468,4 +490,4 @@ def test_other_users():
 
 with FOLDER:
     tap.main([test_status, test_several, test_attached, test_ignored, test_many, test_series, test_ended, test_forged,
-              test_leftover, test_moved, test_other_namespace, test_folders, test_other_users])
+              test_leftover, test_moved, test_other_namespace, test_folders, test_spoofed, test_other_users])

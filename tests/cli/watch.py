@@ -186,7 +186,7 @@ def test_on_metric():
 
 
 def test_busy():
-    """a condition is not looked at while its command runs, and watch waits for that at its end"""
+    """a phase that begins while the command runs is due after it; watch waits for commands at its end"""
     growing = Growing(STEPS, 5)
     os.mkfifo(FOLDER / "go")
     with Acting("--on", "phase", "--", "sh", "-c", "echo $RPISTAT_PHASE; read x <go; echo done") as acting:
@@ -198,7 +198,24 @@ def test_busy():
         said = acting.process.stderr.readline()  # it waits now
         assert "has ended" in said and acting.process.poll() is None, said
         FOLDER.write("go", "x\n")
+        assert acting.line() == ["done"]
+        assert acting.line() == ["B"]  # which began while the command of A ran
+        FOLDER.write("go", "x\n")
         assert acting.end() == (0, "done\n", "")
+
+
+def test_on_every_phase():
+    """--on phase runs the command for each phase since the last look, in their order"""
+    growing = Growing("".join("phase p%d 5s instructions=%sM\n" % (n, n % 2 * 150 + 50) for n in range(9)), 4)
+    with Acting("-q", "--on", "phase", "--on", "phase:B", *Acting.ECHO) as acting:
+        is_line(acting.line(), "phase", "A", 0)
+        growing.grow(33)
+        found = sorted((float(line[3]), line[0]) for line in (acting.line() for _ in range(9)))
+        expected = sorted([(5 * n, "phase") for n in range(1, 7)] + [(5 * n, "phase:b") for n in (1, 3, 5)])
+        assert all(abs(at - seconds) <= .5 and name.lower() == condition
+                   for (at, name), (seconds, condition) in zip(found, expected)), (found, expected)
+        growing.end()
+        assert acting.end() == (0, "", "")
 
 
 def test_loop_end():
@@ -246,9 +263,13 @@ def test_odd_turn():
         for seconds in (69, 75, 80, 85):  # in each phase of the odd turn, and the two behind it
             growing.grow(seconds)
             line = acting.line()
+            while float(line[3]) < seconds - 6.5:  # one that began before that
+                assert line[0] == "phase", line
+                line = acting.line()
             assert line[0] == "phase", line
         growing.end()
-        assert acting.end() == (0, "", "")
+        status, lines, said = acting.end()
+        assert (status, said) == (0, "") and "loop-end" not in lines, (status, lines, said)
 
 
 def test_until():
@@ -486,7 +507,7 @@ def test_dumb():
 
 
 with FOLDER:
-    tap.main([test_turn, test_on_phase, test_on_sigchld, test_on_letter, test_on_metric, test_busy, test_loop_end, test_loop_end_once, test_odd_turn,
+    tap.main([test_turn, test_on_phase, test_on_sigchld, test_on_letter, test_on_metric, test_busy, test_on_every_phase, test_loop_end, test_loop_end_once, test_odd_turn,
               test_until, test_conditions_on_terminal, test_no_command, test_complete, test_not_counted, test_figures, test_last, test_refused,
               test_live_once, test_newest_recording, test_end, test_killed, test_keys,
               test_stopped, test_sizes, test_picture, test_dumb])

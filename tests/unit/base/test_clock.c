@@ -72,12 +72,24 @@ static void test_all_at_once(void **state)
     assert_true(lies_between(clocks.realtime_ns, before[2], after[2]));
 }
 
+/* Clocks that are set by more than 292 years are off by 292 years. */
+static void test_saturated(void **state)
+{
+    (void)state;
+    assert_true(rps_clock_subtract_ns(5, 7) == -2);
+    assert_true(rps_clock_add_ns(5, -7) == -2);
+    assert_true(rps_clock_subtract_ns(INT64_MAX, -1) == INT64_MAX);
+    assert_true(rps_clock_subtract_ns(-INT64_MAX, INT64_MAX) == -INT64_MAX);
+    assert_true(rps_clock_subtract_ns(INT64_MIN, 0) == -INT64_MAX);
+    assert_true(rps_clock_add_ns(INT64_MAX, INT64_MAX) == INT64_MAX);
+    assert_true(rps_clock_add_ns(-2, INT64_MIN) == -INT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_monotonic),
-        cmocka_unit_test(test_process_cpu),
-        cmocka_unit_test(test_realtime),
+        cmocka_unit_test(test_saturated),   cmocka_unit_test(test_monotonic),
+        cmocka_unit_test(test_process_cpu), cmocka_unit_test(test_realtime),
         cmocka_unit_test(test_all_at_once),
     };
 

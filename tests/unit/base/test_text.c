@@ -355,6 +355,24 @@ static void test_number(void **state)
         assert_string_equal(rps_text_number(text, sizeof(text), cases[i].value), cases[i].text);
 }
 
+/* A unit that has a prefix gets no second one. */
+static void test_number_of(void **state)
+{
+    static const char *const prefixed[] = {"MiB", "MiB/s", "KiB", "GB/s", "%",   "ms",
+                                           "us",  "ns/op", "MHz", "kJ",   "PTI", "\302\265s"};
+    static const char *const plain[] = {"",       "/s",       "s",       "B/s",    "J",      "W",
+                                        "events", "messages", "threads", "people", "cycles", "k"};
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(prefixed) / sizeof(prefixed[0]); i++) {
+        assert_string_equal(rps_text_number_of(text, sizeof(text), 20480, prefixed[i]), "20480");
+        assert_string_equal(rps_text_number_of(text, sizeof(text), 12.34, prefixed[i]), "12.3");
+    }
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        assert_string_equal(rps_text_number_of(text, sizeof(text), 20480, plain[i]), "20.5 k");
+}
+
 static void test_file_name(void **state)
 {
     (void)state;
@@ -373,7 +391,7 @@ int main(void)
         cmocka_unit_test(test_duration),  cmocka_unit_test(test_clock),
         cmocka_unit_test(test_size),      cmocka_unit_test(test_utc),
         cmocka_unit_test(test_numbers),   cmocka_unit_test(test_number),
-        cmocka_unit_test(test_file_name),
+        cmocka_unit_test(test_number_of), cmocka_unit_test(test_file_name),
     };
 
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

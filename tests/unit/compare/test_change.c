@@ -140,7 +140,7 @@ static void test_not_positive(void **state)
     (void)state;
     assert_near(change.a, -2.05);
     assert_near(change.b, .5);
-    assert_change(&change, -1.24390243902, -1.7302595546, -.757545323448, .00214636942731);
+    assert_change(&change, 1.24390243902, .757545323448, 1.7302595546, .00214636942731);
     change = FIND(zero, some, 0); /* the interval is of the difference */
     assert_true(change.a == 0);
     assert_true(fabs(change.b - 4) < 1e-15);
@@ -367,6 +367,57 @@ static void test_judge(void **state)
     assert_true(rps_change_runs(&change, .03) > 2);
 }
 
+/* A limit on values at or below zero compares the difference with a share of the magnitude of A. */
+static void test_judge_negative(void **state)
+{
+    static const double before[] = {-100, -101, -99}, less[] = {-110, -111, -109};
+    static const double more[] = {10, 11, 9}, zero[] = {0, 0, 0};
+    struct rps_change change = FIND(before, less, 0);
+
+    (void)state;
+    assert_near(change.ratio, -.1);
+    assert_true(change.low < -.1 && change.high > -.1 && change.high < 0);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_HOLDS);
+    assert_int_equal(rps_change_judge(&change, -.05, 0), RPS_CHANGE_FAILS);
+    assert_int_equal(rps_change_judge(&change, -.05, 1), RPS_CHANGE_HOLDS); /* required: 5 % less */
+    assert_int_equal(rps_change_judge(&change, -.2, 1), RPS_CHANGE_FAILS);
+    change = FIND(less, before, 0);
+    assert_true(change.ratio > .09 && change.low > 0);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_FAILS);
+    change = FIND(before, more, 0); /* from negative to positive */
+    assert_near(change.ratio, 1.1);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_FAILS);
+    assert_int_equal(rps_change_judge(&change, -.03, 0), RPS_CHANGE_HOLDS);
+    change = FIND(more, before, 0);
+    assert_near(change.ratio, -11);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_HOLDS);
+    change = FIND(before, zero, 0);
+    assert_near(change.ratio, 1);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_FAILS);
+    change = FIND(zero, before, 0);
+    assert_int_equal(rps_change_judge(&change, .03, 1), RPS_CHANGE_HOLDS);
+    assert_int_equal(rps_change_judge(&change, -.03, 0), RPS_CHANGE_FAILS);
+}
+
+/* The number of runs is the least that satisfies the formula, also above 1,000. */
+static void test_many_runs(void **state)
+{
+    static const double distances[] = {.01, .002, .0005, 1e-5};
+    struct rps_change change = {.ratio = .03, .spread = .02};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(distances); i++) {
+        double n = rps_change_runs(&change, .03 + distances[i]);
+        double q[] = {rps_student_95(2 * n - 4) + .8416212335729143,
+                      rps_student_95(2 * n - 2) + .8416212335729143};
+        double ratio = change.spread / distances[i];
+
+        assert_true(n >= pow(q[1] * ratio, 2));
+        assert_true(n - 1 < pow(q[0] * ratio, 2));
+    }
+    assert_true(isinf(rps_change_runs(&change, .03)));
+}
+
 /* --- Holm's correction ------------------------------------------------------------------------ */
 
 static void test_correct(void **state)
@@ -391,13 +442,14 @@ static void test_correct(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student),       cmocka_unit_test(test_student_ends),
-        cmocka_unit_test(test_groups),        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_not_positive),  cmocka_unit_test(test_floor),
-        cmocka_unit_test(test_all_zero),      cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_baseline),      cmocka_unit_test(test_untested),
-        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_deciding_runs), cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_student),        cmocka_unit_test(test_student_ends),
+        cmocka_unit_test(test_groups),         cmocka_unit_test(test_units),
+        cmocka_unit_test(test_not_positive),   cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_all_zero),       cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_baseline),       cmocka_unit_test(test_untested),
+        cmocka_unit_test(test_hostile),        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_deciding_runs),  cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_judge_negative), cmocka_unit_test(test_many_runs),
         cmocka_unit_test(test_correct),
     };
 

@@ -208,8 +208,11 @@ static void test_limits(void **state)
         {.2, .02, RPS_CHANGE_UNDECIDED,
          "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); about 6 runs of each would decide it"},
         {.0201, .02, RPS_CHANGE_UNDECIDED,
-         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); it is so near the limit that no number of "
-         "runs would decide it"},
+         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); about 326672 runs of each would decide it"},
+        {1.02 / 1 - 1, .02, RPS_CHANGE_UNDECIDED,
+         "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); the change found is the limit itself, so "
+         "the "
+         "number of runs that would decide it is unknown"},
         {.2, NAN, RPS_CHANGE_UNDECIDED,
          "'cpi>+3%' undecided: +2.0 % (+1.0 to +3.0 %); one run a side does not tell how much runs "
          "vary: record several of each, as with 'rpistat record --repeat 5'"},

@@ -27,11 +27,13 @@ static struct rps_http_server *server;
 static int port;
 static size_t answer_size;
 
-static void answer(void *context, const char *path, const char *after, struct rps_http_page *ret)
+static void answer(void *context, const char *path, const char *after, const char *accept,
+                   struct rps_http_page *ret)
 {
     (void)context;
     (void)path;
     (void)after;
+    (void)accept;
     *ret = (struct rps_http_page){200, "text/plain", calloc(1, answer_size + 1), answer_size};
 }
 

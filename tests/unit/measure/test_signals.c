@@ -809,6 +809,44 @@ static void test_lacking(void **state)
     test.reader.close(test.reader.self);
 }
 
+/* Read until something was counted of waits for a CPU; its sum, us. */
+static int64_t read_until_wait(struct test *test, int64_t least_us)
+{
+    int64_t sum = 0;
+
+    while (sum < least_us) {
+        test->count = 0;
+        sum += read_next(test)->value[RPS_TREE_WAIT];
+    }
+    return sum;
+}
+
+/* A wait for a CPU counts while it goes on, and what was counted of it does not count again. */
+static void test_unfinished_wait(void **state)
+{
+    int64_t start_ns = rps_clock_monotonic_ns(), sum;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "1000000 5000 10\n", "0", "7 (a) R 1 7");
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    sum = read_until_wait(&test, 1000);
+    assert_true(sum <= (rps_clock_monotonic_ns() - start_ns) / 1000);
+    write_thread(7, 7, "2000000 60000005000 11\n", "0", "7 (a) R 1 7");
+    sum += read_next(&test)->value[RPS_TREE_WAIT];
+    assert_int_equal(sum, 60000000);
+    /* it sleeps, is woken up, and waits: that is seen within a second */
+    write_thread(7, 7, "3000000 60000005000 12\n", "futex_wait", "7 (a) S 1 7");
+    assert_int_equal(read_next(&test)->value[RPS_TREE_WAIT], 0);
+    start_ns = rps_clock_monotonic_ns();
+    write_thread(7, 7, NULL, "0", "7 (a) R 1 7");
+    sum = read_until_wait(&test, 1000);
+    write_thread(7, 7, "4000000 90000005000 13\n", "0", "7 (a) R 1 7");
+    sum += read_next(&test)->value[RPS_TREE_WAIT];
+    assert_true(sum <= (rps_clock_monotonic_ns() - start_ns) / 1000);
+    test.reader.close(test.reader.self);
+}
+
 /* A thread that becomes another program keeps its number, and its times go on; those of the thread
  * whose number it takes do not count again. */
 static void test_exec(void **state)
@@ -1627,6 +1665,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_hidden, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_lacking, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_exec, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_unfinished_wait, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_sleep_counted_as_wait, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_setuid_child, make_root, remove_root),
         cmocka_unit_test_setup_teardown(test_hidepid, make_root, remove_root),

@@ -665,6 +665,41 @@ static void test_long_command(void **state)
     fixture_end(&fixture);
 }
 
+static void assert_first_line(int argc, char **argv, const char *expected)
+{
+    uint64_t count[RPS_SLOT_MAX] = {50000000, 200};
+    struct fixture fixture;
+    char *text;
+
+    fixture_begin(&fixture, "software");
+    rps_plan_keep_default(fixture.plan);
+    assert_int_equal(rps_run_set_command(&fixture.run, argc, argv), 0);
+    strcpy(fixture.run.target, "command");
+    fixture_write(&fixture);
+    fixture_period(&fixture, 50000000, count);
+    fixture_read(&fixture);
+    text = document_text(&fixture);
+    assert_holds(text, expected);
+    free(text);
+    fixture_end(&fixture);
+}
+
+/* An argument with blanks, or with other characters of a shell, is no path. */
+static void test_shell_command(void **state)
+{
+    char sh[] = "/bin/sh", option[] = "-c", bare[] = "./build/tool",
+         path[] = "/usr/share/dict/words";
+    char script[] = "/bin/true; cat /etc/passwd | wc -l",
+         dense[] = "/bin/true;/usr/bin/env;/bin/false";
+    char *of_script[] = {sh, option, script}, *of_dense[] = {sh, option, dense, path};
+    char *of_bare[] = {bare, script, path};
+
+    (void)state;
+    assert_first_line(3, of_script, "sh -c '/bin/true; cat /etc/passwd");
+    assert_first_line(4, of_dense, "sh -c '/bin/true;/usr/bin/env;/bin/false' ");
+    assert_first_line(3, of_bare, "tool '/bin/true; cat /etc/passwd");
+}
+
 /* 4,000 calls in each 100 ms of CPU time, 150 ns each, are 0.6 %. */
 static void test_cost(void **state)
 {
@@ -792,6 +827,7 @@ int main(void)
         cmocka_unit_test(test_no_counts),
         cmocka_unit_test(test_software),
         cmocka_unit_test(test_long_command),
+        cmocka_unit_test(test_shell_command),
         cmocka_unit_test(test_cost),
         cmocka_unit_test(test_part_and_explain),
         cmocka_unit_test(test_hostile_text),
