@@ -89,8 +89,8 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
  * run->uuid. The plan and the texts of run are borrowed until rps_writer_close.
  *
  * With starts_locked, run->run_id is 0 if another program holds the store's lock. The recording then
- * begins in memory, and the thread adds the run when the lock is free. After 60 s, or 64 MiB of
- * records, the thread writes the run to a new file STORE.saved-ID.
+ * begins in memory, and the thread adds the run when the lock is free. After 60 s, or when records
+ * fill 64 MiB or half of the ring, the thread writes the run to a new file STORE.saved-ID.
  *
  * RPS_FAILED also when what the store holds already leaves too little of max_bytes: only the new
  * run is thinned.
