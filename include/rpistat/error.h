@@ -11,6 +11,7 @@
 enum rps_error_code {
     RPS_FAILED = -1,        /* the operation failed; exit status 1 */
     RPS_USAGE = -2,         /* the user asked for something that makes no sense; exit status 2 */
+    RPS_BUSY = -3,          /* another program holds the store's lock; exit status 1 */
     RPS_CANNOT_EXEC = -126, /* the workload is there but cannot be executed; exit status 126 */
     RPS_CANNOT_FIND = -127, /* the workload cannot be found; exit status 127 */
 };

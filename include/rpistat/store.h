@@ -32,7 +32,7 @@ struct rps_writer;
 /* What a heartbeat tells. */
 struct rps_writer_beat {
     const char *file;          /* that is written now, */
-    int64_t run_id;            /* and the run's number in it */
+    int64_t run_id;            /* and the run's number in it; 0: it is not in the file yet */
     const struct rps_run *run; /* as it began */
     uint64_t periods;          /* committed so far, however many CPUs have their own */
     int64_t end_ns;            /* of the last of them, since the start of the run; -1: none */
@@ -43,6 +43,8 @@ struct rps_writer_beat {
 struct rps_writer_options {
     int64_t commit_ns;   /* at least this long between commits; 0: one transaction a period */
     int durability_full; /* 1: sync at every commit (synchronous=FULL) */
+    int starts_locked;   /* 1: rps_writer_open and rps_writer_begin succeed although another program
+                            holds the store's lock; see rps_writer_begin */
     size_t ring_periods; /* room of the ring in memory; 0: enough for who calls rps_writer_wait */
     int64_t keep_ns;    /* thin: delete periods that are older than this, blocks of level 1 that are
                             16 times as old, and so on, where a coarser row stands; 0: none */
@@ -76,7 +78,8 @@ size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count);
  * date, and prove by a real write that it can be written. Runs whose recorder is dead are marked
  * interrupted. No run is added yet. Errors (RPS_FAILED, one sentence): a folder, not SQLite,
  * another program's SQLite file (application_id), a newer version, read-only, no space, a missing
- * folder, a file beside it that is not its own. An existing file that is refused is not changed.
+ * folder, a file beside it that is not its own; or RPS_BUSY: another program holds its lock. An
+ * existing file that is refused is not changed, and a new one is deleted again.
  */
 int rps_writer_open(struct rps_writer **ret, const char *path,
                     const struct rps_writer_options *options, struct rps_error *err);
@@ -84,6 +87,11 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
 /*
  * Add the run and its plan in one transaction, and start the writer thread. Fills run->run_id and
  * run->uuid. The plan and the texts of run are borrowed until rps_writer_close.
+ *
+ * With starts_locked, run->run_id is 0 if another program holds the store's lock. The recording then
+ * begins in memory, and the thread adds the run when the lock is free. After 60 s, or when records
+ * fill 64 MiB or half of the ring, the thread writes the run to a new file STORE.saved-ID.
+ *
  * RPS_FAILED also when what the store holds already leaves too little of max_bytes: only the new
  * run is thinned.
  *
@@ -138,9 +146,21 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
  * rps_writer_begin), elapsed_ns, exit status or signal, recorder_cpu_ns and fitting are taken from
  * run; then stop the thread. Returns RPS_FAILED when something could not be written, for ten
  * seconds; what was committed stays. RPS_FAILED also when the recording went on in another file,
- * which the sentence names.
+ * which the sentence names. RPS_BUSY instead if another program's lock, which is waited for for 60 s,
+ * was the reason: the recording itself did not fail.
  */
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
+
+/* Return the run's number in rps_writer_file; 0: the run is in no file. After rps_writer_end. */
+int64_t rps_writer_run_id(const struct rps_writer *writer);
+
+/* Return the file that is written: the store, or the file that the recording went on in. After
+ * rps_writer_end. */
+const char *rps_writer_file(const struct rps_writer *writer);
+
+/* Close the writer, and take back its run, which never began: delete the run's rows, and the store if
+ * this writer made it and nobody else uses it. NULL is harmless. */
+void rps_writer_abandon(struct rps_writer *writer);
 
 /*
  * Keep what the run came to that rps_writer_end has ended: `whole` of the plan's clock event,
@@ -151,11 +171,6 @@ int rps_writer_set_estimates(struct rps_writer *writer, const struct rps_plan *p
 
 /* Keep the CPU time that the recorder took behind rps_writer_end; as there. */
 int rps_writer_set_after(struct rps_writer *writer, int64_t after_ns, struct rps_error *err);
-
-/* Take back the run that rps_writer_begin added, because its command could not be started: delete
- * its rows, and the store's file if this writer created it and nobody else uses it. Only
- * rps_writer_close may follow. */
-void rps_writer_discard(struct rps_writer *writer);
 
 /* Behind rps_writer_end, have the store read, without opening it once more. What `read` returns. */
 struct rps_reader;

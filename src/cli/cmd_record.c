@@ -2,9 +2,9 @@
  * Recording: connects measure to store.
  *
  * The order matters. Everything that can be wrong is found before the workload runs: the command,
- * the counters, the plan, the store. Then: fork a child that waits, open its counters, add the run
- * to the store, release the child, loop until it ends (record_run.c), finish the store, write the
- * report (record_report.c).
+ * the counters, the plan, the store. Then: fork a child that waits, open its counters, open or make
+ * the store, add the run to it, release the child, loop until it ends (record_run.c), finish the
+ * store, write the report (record_report.c). A refusal before the release leaves no new store.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -80,17 +80,12 @@ static void say_notes(struct rps_recording *r)
     pthread_mutex_unlock(&r->note_lock);
 }
 
-/* Does the store hold runs already? */
-static int has_runs(const struct rps_recording *r)
+/* Is there a store already? It is not opened, since it may be locked. */
+static int has_store(const struct rps_recording *r)
 {
-    struct rps_reader *reader = NULL;
-    struct rps_error unheard;
-    int64_t last;
-    int found = rps_reader_open(&reader, r->cli->output, &unheard) == 0 &&
-                rps_reader_find(reader, NULL, &last, &unheard) == 0;
+    struct stat status;
 
-    rps_reader_close(reader);
-    return found;
+    return stat(r->cli->output, &status) == 0 && status.st_size > 0;
 }
 
 /* The events of the plan that are not counted, by number; NULL behind the last. */
@@ -137,7 +132,7 @@ static void show_fitting(const struct rps_recording *r)
 
     if (r->cli->quiet || !isatty(STDERR_FILENO) || (r->turn && r->turn->number > 0))
         return;
-    is_first = !has_runs(r);
+    is_first = !has_store(r);
     snprintf(text, sizeof(text), "%s", r->run.fitting);
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         if (is_first || strcmp(line, RPS_RUN_NO_COUNTS) == 0)
@@ -232,11 +227,13 @@ static int describe_run(struct rps_recording *r, int argc, struct rps_error *err
     return rps_tag_add(run, &r->settings->tag, err);
 }
 
+/* Or leave that to the writer's thread while the store is locked. */
 static int open_store(struct rps_recording *r, struct rps_error *err)
 {
     const int cpu_count = r->target.target.cpu_count > 0 ? r->target.target.cpu_count : 1;
     const struct rps_writer_options options = {
         .commit_ns = r->settings->commit_ns,
+        .starts_locked = 1,
         .durability_full = r->settings->durability_full,
         .keep_ns = r->settings->keep_ns,
         .keep_blocks = KEEP_BLOCKS,
@@ -249,7 +246,7 @@ static int open_store(struct rps_recording *r, struct rps_error *err)
         .beat_context = &r->registry,
     };
 
-    return rps_writer_open(&r->writer, r->cli->output, &options, err);
+    return rps_writer_open(&r->writer, r->store, &options, err);
 }
 
 /* --- after the run ---------------------------------------------------------------------------- */
@@ -378,13 +375,25 @@ static void compare_cpu_time(struct rps_recording *r)
                                  "a hypervisor took");
 }
 
+/* The store stayed locked: the run is in another file, or incomplete. The workload keeps its exit
+ * status. */
+static void tell_locked(struct rps_recording *r, const struct rps_error *err)
+{
+    const char *file = rps_writer_file(r->writer);
+
+    rps_output_message(err->message);
+    r->no_report = strcmp(file, r->cli->output) == 0;
+    if (!r->no_report)
+        r->store = rps_arena_print(r->cli->arena, "%s", file);
+}
+
 /* Finish the run in the store. failed: the loop's error is in err, and goes into the run. */
 static int finish_store(struct rps_recording *r, enum rps_loop_end end, int failed,
                         struct rps_error *err)
 {
     struct rps_run *run = &r->run;
     struct rps_error later;
-    int rc = 0;
+    int rc = 0, ended;
 
     run->state = failed ? RPS_RUN_INTERRUPTED : RPS_RUN_COMPLETE;
     if (failed)
@@ -402,12 +411,16 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
     rps_record_begin_reading(r);
-    if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
+    ended = rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err);
+    run->run_id = rps_writer_run_id(r->writer);
+    if (ended == RPS_BUSY)
+        tell_locked(r, failed || rc < 0 ? &later : err);
+    else if (ended < 0)
         rc = RPS_FAILED;
-    else
+    if (rc == 0 && !r->no_report)
         keep_estimates(r);
     rps_registry_end(&r->registry);
-    if (r->samples.self)
+    if (r->samples.self && run->run_id > 0)
         name_code(r);
     return rc;
 }
@@ -449,10 +462,12 @@ static int record(struct rps_recording *r, struct rps_error *err)
     int rc, failed;
 
     r->keeps_notes = r->argv && isatty(STDERR_FILENO);
-    rc = rps_record_launch(r, err);
+    if ((rc = rps_record_attach(r, err)) == 0 && (rc = open_store(r, err)) == 0)
+        rc = rps_record_launch(r, err);
     if (rc < 0) {
-        if (r->run.run_id > 0)
-            finish_store(r, end, 1, err);
+        rps_writer_abandon(r->writer);
+        r->writer = NULL;
+        r->run.run_id = 0;
         say_notes(r);
         return rc;
     }
@@ -471,6 +486,8 @@ static int record(struct rps_recording *r, struct rps_error *err)
     say_notes(r);
     if (failed || rc < 0)
         return RPS_FAILED;
+    if (r->no_report)
+        return rps_record_exit_status(r);
     rc = r->writer ? 0 : open_store(r, err);
     rc = rc < 0 ? rps_record_without_report(r, rc, err) : rps_record_report(r, err);
     if (rc < 0 && !r->argv)
@@ -554,7 +571,7 @@ static int prepare(struct rps_recording *r, int argc, struct rps_error *err)
         return rps_error_memory(err);
     if ((rc = check_stream(r->report_path, "report", err)) < 0 ||
         (rc = check_stream(r->cli->output, "store", err)) < 0 ||
-        (rc = check_report(r->report_path, err)) < 0 || (rc = open_store(r, err)) < 0)
+        (rc = check_report(r->report_path, err)) < 0)
         return rc;
     return r->settings->control
                ? rps_control_open(&r->control, r->settings->control, control_mark, r, err)
@@ -565,6 +582,7 @@ int rps_record_once(struct rps_cli *cli, int argc, char **argv, const struct rps
 {
     struct rps_recording r = {
         .cli = cli,
+        .store = cli->output,
         .settings = cli->settings,
         .argv = argc > 0 ? argv : NULL,
         .workload = {.pidfd = -1, .release_fd = -1, .status_fd = -1},

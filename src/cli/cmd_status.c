@@ -49,13 +49,19 @@ static double per_s(const struct rps_recorder *recorder, int64_t units)
     return units < 0 || elapsed_ns <= 0 ? NAN : (double)units * RPS_NS_PER_S / (double)elapsed_ns;
 }
 
+static const char why_unknown[] =
+    "the registry that this user sees does not say what is recorded: by another user, in another "
+    "PID namespace, as in a container, with another runtime directory, or by another version";
+
+static const char why_no_number[] =
+    "another program holds the store's lock: the run is in memory, and gets its number when the "
+    "lock is free";
+
 static const char *reason_of(const struct rps_recorder *recorder)
 {
-    return recorder->state == RPS_RECORDER_UNKNOWN
-               ? "the registry that this user sees does not say what is recorded: by another "
-                 "user, in another PID namespace, as in a container, with another runtime "
-                 "directory, or by another version"
-               : NULL;
+    return recorder->state == RPS_RECORDER_UNKNOWN ? why_unknown
+           : recorder->entry.run.run_id == 0       ? why_no_number
+                                                   : NULL;
 }
 
 static void put_recorder(struct rps_block *block, const struct rps_recorder *recorder)
@@ -63,7 +69,7 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
     const struct rps_run *run = &recorder->entry.run;
     double written_per_s = per_s(recorder, recorder->written_bytes);
     char title[4096] = "", size[RPS_TEXT_NUMBER_SIZE];
-    int known = run->run_id > 0;
+    int known = run->run_id >= 0;
 
     rps_put_text(block, recorder->user);
     rps_put_int(block, recorder->pid, recorder->pid > 0);
@@ -71,7 +77,7 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
     rps_put_text(block, rps_recorder_states[recorder->state]);
     rps_put_texts(block, 2, recorder->entry.store, reason_of(recorder));
     rps_put_int(block, recorder->entry.store_bytes, known);
-    rps_put_int(block, run->run_id, known);
+    rps_put_int(block, run->run_id, run->run_id > 0);
     rps_put_text(block, run->uuid);
     rps_put_text(block, run->label);
     rps_put_text(block, known ? rps_run_title(title, sizeof(title), run) : title);
@@ -88,24 +94,23 @@ static void put_recorder(struct rps_block *block, const struct rps_recorder *rec
         rps_put_words(block, "%s", rps_text_size(size, sizeof(size), (uint64_t)written_per_s));
 }
 
-/* One sentence for all of which one is to be said. */
-static void put_reason(struct rps_block *block, const struct rps_recorders *recorders)
+/* One sentence for all recorders that have this reason. */
+static void put_reason(struct rps_block *block, const struct rps_recorders *recorders,
+                       const char *reason)
 {
     char pids[1024] = "", pid[24];
-    const char *reason = NULL;
     size_t count = 0;
 
     for (size_t i = 0; i < recorders->count; i++) {
         const struct rps_recorder *one = &recorders->recorder[i];
 
-        if (!reason_of(one))
+        if (reason_of(one) != reason)
             continue;
-        reason = reason_of(one);
         snprintf(pid, sizeof(pid), "%ld", (long)one->pid);
         rps_text_list(pids, sizeof(pids), pid);
         count++;
     }
-    if (reason)
+    if (count > 0)
         rps_block_line(block, "Process%s %s: %s.", count > 1 ? "es" : "", pids, reason);
 }
 
@@ -120,7 +125,8 @@ static int run(struct rps_cli *cli)
 
     for (size_t i = 0; i < recorders.count && result == 0; i++)
         put_recorder(block, &recorders.recorder[i]);
-    put_reason(block, &recorders);
+    put_reason(block, &recorders, why_unknown);
+    put_reason(block, &recorders, why_no_number);
     if (recorders.count == 0)
         rps_block_line(block, "Nothing is being recorded on this machine.");
     if (result == 0)

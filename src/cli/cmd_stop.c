@@ -57,8 +57,8 @@ static int is_meant(const struct rps_run *run, const char *text)
     char number[24];
 
     snprintf(number, sizeof(number), "%" PRId64, run->run_id);
-    return strcmp(number, text) == 0 || (text[0] != '\0' && strcmp(run->label, text) == 0) ||
-           rps_tag_is(run, text);
+    return (run->run_id > 0 && strcmp(number, text) == 0) ||
+           (text[0] != '\0' && strcmp(run->label, text) == 0) || rps_tag_is(run, text);
 }
 
 /* Of -i: nobody records the run. Say what the store knows of it. */
@@ -115,7 +115,7 @@ static int is_asked_for(const struct rps_recorder *recorder, const struct stat *
 {
     struct stat file;
 
-    if (recorder->entry.run.run_id <= 0 ||
+    if (recorder->entry.run.run_id < 0 ||
         (recorder->uid != geteuid() && (store == NULL || is_all)) ||
         (store != NULL && (!may_record(recorder, store) || stat(recorder->entry.store, &file) < 0 ||
                            file.st_dev != store->st_dev || file.st_ino != store->st_ino)))
@@ -181,18 +181,21 @@ static int send_signal(const struct rps_recorder *recorder, struct rps_error *er
 }
 
 /* Read the run, as its store has it, into recorder->entry. The store is this user's recorder's, or
- * was named. */
+ * was named. RPS_BUSY if the run is not in it, or it is locked. */
 static int read_again(struct rps_cli *cli, struct rps_recorder *recorder)
 {
     struct rps_registered *entry = &recorder->entry;
     struct rps_run_summary summary;
     struct rps_reader *reader = NULL;
     struct rps_run run;
+    int64_t run_id;
     int result =
         rps_reader_open(&reader, cli->input != NULL ? cli->input : entry->store, &cli->err);
 
     if (result == 0)
-        result = rps_reader_run(reader, entry->run.run_id, &run, &cli->err);
+        result = rps_reader_find(reader, entry->run.uuid, &run_id, &cli->err) < 0
+                     ? RPS_BUSY
+                     : rps_reader_run(reader, run_id, &run, &cli->err);
     if (result == 0) {
         rps_run_free(&entry->run);
         entry->run = run;
@@ -212,15 +215,22 @@ static int wait_for(struct rps_cli *cli, struct rps_recorder *recorder, int64_t 
     struct pollfd ended = {.fd = recorder->pidfd, .events = POLLIN};
     const struct rps_run *run = &recorder->entry.run;
     int64_t left_ns;
-    int got;
+    int got, result;
 
     do {
         left_ns = deadline_ns - rps_clock_monotonic_ns();
         got = poll(&ended, 1, left_ns > 0 ? (int)(left_ns / RPS_NS_PER_MS + 1) : 0);
     } while (got < 0 && errno == EINTR);
-    if (read_again(cli, recorder) < 0)
-        return RPS_FAILED;
+    result = read_again(cli, recorder);
     name_of(name, recorder);
+    if (result == RPS_BUSY)
+        return rps_error_set(
+            &cli->err, RPS_FAILED,
+            "%s is not in its store, which may be locked: look for it there when its recorder "
+            "(process %ld) has ended, or in %s.saved-%.8s",
+            name, (long)recorder->pid, recorder->entry.store, run->uuid);
+    if (result < 0)
+        return RPS_FAILED;
     if (run->state == RPS_RUN_RECORDING && got == 0)
         return rps_error_set(&cli->err, RPS_FAILED,
                              "%s is still being recorded after %s: its recorder (process %ld) has "

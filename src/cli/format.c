@@ -24,10 +24,11 @@ void rps_format_document(const struct rps_cli *cli, const struct rps_document *d
 
 char *rps_format_run(char *ret, size_t size, const struct rps_run *run)
 {
-    char label[RPS_RUN_TEXT_SIZE], title[128];
+    char label[RPS_RUN_TEXT_SIZE], title[128], number[48] = "a run without a number yet";
 
-    snprintf(ret, size, "run %" PRId64 " (%s%s%s%s)", run->run_id,
-             run->label[0] != '\0' ? "label " : "",
+    if (run->run_id > 0)
+        snprintf(number, sizeof(number), "run %" PRId64, run->run_id);
+    snprintf(ret, size, "%s (%s%s%s%s)", number, run->label[0] != '\0' ? "label " : "",
              rps_text_printable(label, sizeof(label), run->label),
              run->label[0] != '\0' ? ", " : "", rps_run_title(title, sizeof(title), run));
     return ret;

@@ -46,7 +46,9 @@ struct rps_recording {
     struct rps_real_event_loop *real_event_loop;
     struct rps_status *status;
     char *report_path;
-    char **argv; /* NULL: no workload of our own */
+    const char *store; /* that holds the run: that of -o, or another if that stayed locked */
+    int no_report;     /* the run is not complete in either */
+    char **argv;       /* NULL: no workload of our own */
     int simulated;
     int outlived;    /* the workload went on when the recording had ended */
     int not_counted; /* the workload's counters are taken away at its start */
@@ -82,7 +84,10 @@ const char *rps_record_signal_name(int number);
 /* A line of the run's `fitting`: for people who read the report. */
 void rps_record_add_fitting(struct rps_recording *r, const char *before, const char *line);
 
-/* Launch the workload, if any, open the counters, add the run, and let all begin. */
+/* Fork the workload, if any, and open the counters. */
+int rps_record_attach(struct rps_recording *r, struct rps_error *err);
+
+/* Add the run to the store, which is open, release the workload, and let all begin. */
 int rps_record_launch(struct rps_recording *r, struct rps_error *err);
 
 /* Count until the recording ends; *ret_end says why. */

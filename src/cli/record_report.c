@@ -64,9 +64,9 @@ static char *reading_command(const struct rps_recording *r, int is_last, const c
     const char *argv[] = {program_invocation_name, command, NULL, NULL, NULL, NULL, NULL, NULL};
     int argc = 2;
 
-    if (strcmp(r->cli->output, r->cli->command->output_value) != 0) {
+    if (strcmp(r->store, r->cli->command->output_value) != 0) {
         argv[argc++] = "-i";
-        argv[argc++] = r->cli->output;
+        argv[argc++] = r->store;
     }
     if (!is_last) {
         snprintf(number, sizeof(number), "%lld", (long long)r->run.run_id);
@@ -111,8 +111,8 @@ int rps_record_exit_status(const struct rps_recording *r)
 
 void rps_record_tell_number(const struct rps_recording *r)
 {
-    /* a number that nobody takes is of no use to anybody */
-    ssize_t put = r->turn && r->run.run_id > 0
+    /* a number that nobody takes is of no use to anybody; in another file it means another run */
+    ssize_t put = r->turn && r->run.run_id > 0 && r->store == r->cli->output
                       ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
                       : 0;
 

@@ -323,9 +323,9 @@ static void begin_samples(struct rps_recording *r, int64_t start_ns)
         r->samples.begin(r->samples.self, r->writer, start_ns);
 }
 
-int rps_record_launch(struct rps_recording *r, struct rps_error *err)
+int rps_record_attach(struct rps_recording *r, struct rps_error *err)
 {
-    int first = rps_order_set(&r->settings->order, r->plan->set_count, 0), rc;
+    int rc;
 
     if (r->argv) {
         if ((rc = rps_workload_fork(&r->workload, r->argv, &r->cli->before, err)) < 0 ||
@@ -337,11 +337,19 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         r->target.target.pid = &r->workload.pid;
         r->target.target.pid_count = 1;
         r->target.target.start_at_exec = starts_at_exec(r);
-        r->target.target.first_set = first;
+        r->target.target.first_set = rps_order_set(&r->settings->order, r->plan->set_count, 0);
     }
-    if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) < 0 ||
-        (rc = open_samples(r, err)) < 0 || (rc = open_signals(r, err)) < 0 ||
-        (rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
+    if ((rc = r->pmu->attach(r->pmu_self, r->plan, &r->target.target, err)) == 0 &&
+        (rc = open_samples(r, err)) == 0)
+        rc = open_signals(r, err);
+    return rc;
+}
+
+int rps_record_launch(struct rps_recording *r, struct rps_error *err)
+{
+    int first = rps_order_set(&r->settings->order, r->plan->set_count, 0), rc;
+
+    if ((rc = rps_rights_end(err)) < 0) /* before the writer's thread is there */
         return rc;
     r->run.start_realtime_ns = rps_clock_realtime_ns();
     r->run.start_monotonic_ns = rps_clock_monotonic_ns();
@@ -355,11 +363,8 @@ int rps_record_launch(struct rps_recording *r, struct rps_error *err)
         begin_samples(r, r->event_loop->now_ns(r->event_loop->self));
         return 0;
     }
-    if ((rc = open_event_loop(r, err)) < 0 || (r->argv && (rc = release(r, err)) < 0)) {
-        rps_writer_discard(r->writer);
-        r->run.run_id = 0;
+    if ((rc = open_event_loop(r, err)) < 0 || (r->argv && (rc = release(r, err)) < 0))
         return rc;
-    }
     begin_samples(r, r->run.start_monotonic_ns);
     return r->argv && starts_now(r) ? r->pmu->start(r->pmu_self, first, err) : 0;
 }

@@ -88,7 +88,10 @@ static void say_end(struct series *s)
     if (s->signal)
         snprintf(why, sizeof(why), "%s", rps_record_signal_name(s->signal));
     /* what could not be executed was said */
-    if (s->done < all && (s->done > 0 || (s->is_warming && s->status != 126 && s->status != 127)))
+    if (s->done < all && s->status == 0 && !s->signal)
+        rps_output_say("%zu of %" PRIu64 " runs are in the store", s->done, all);
+    else if (s->done < all &&
+             (s->done > 0 || (s->is_warming && s->status != 126 && s->status != 127)))
         rps_output_say("%s ended the series: %zu of %" PRIu64 " runs were recorded", why, s->done,
                        all);
     if (s->done > 0 && !s->cli->quiet && rps_output_has_terminal())

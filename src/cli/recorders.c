@@ -93,7 +93,7 @@ static int read_process(struct rps_recorder *found, int proc_fd)
     is_recorder = says_it_records(argc, argv);
     /* who acts for another user could be made to lock that one's file */
     if (real == effective && rps_registry_read(&found->entry, found->pid, found->uid)) {
-        is_recorder = found->entry.run.run_id > 0;
+        is_recorder = found->entry.run.run_id >= 0;
         found->state = rps_clock_monotonic_ns() > found->entry.late_ns ? RPS_RECORDER_LATE
                                                                        : RPS_RECORDER_RECORDING;
     }

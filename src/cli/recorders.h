@@ -29,7 +29,8 @@ struct rps_recorder {
     char command[1024]; /* the recorder's own command line, printable; "" when it has none */
     enum rps_recorder_state state;
     int64_t written_bytes;       /* by the recorder so far; -1: not known */
-    struct rps_registered entry; /* run -1: there is none, or it is not known; store "" likewise */
+    struct rps_registered entry; /* run -1: there is none, or it is not known; store "" likewise;
+                                    run 0: it has no number yet */
 };
 
 struct rps_recorders {

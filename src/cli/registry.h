@@ -19,7 +19,8 @@
 /* What a file says. */
 struct rps_registered {
     struct rps_run run; /* number, uuid, label, tags, command, target, start, period, and the time
-                           elapsed so far; number -1: nothing is recorded any more */
+                           elapsed so far; number -1: nothing is recorded any more; 0:
+                           the store is locked, and the run has no number yet */
     char store[4096];   /* from the root on, and without links; "": as above */
     int64_t periods, store_bytes; /* so far; with the store's log */
     int64_t late_ns;              /* CLOCK_MONOTONIC: the recorder is late then */

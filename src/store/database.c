@@ -21,6 +21,11 @@
 /* A header of the log's index is written in microseconds. */
 #define RECOVERIES_MAX 20
 
+int rps_database_is_busy(int code)
+{
+    return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
+}
+
 int rps_database_is_transient(int code)
 {
     switch (code & 0xff) {
@@ -388,7 +393,7 @@ int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error
                              path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return rps_error_set(err, RPS_FAILED,
+        return rps_error_set(err, RPS_BUSY,
                              "the store %s is locked by another program: wait until that is done, "
                              "or choose another store",
                              path);

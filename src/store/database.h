@@ -6,6 +6,7 @@
 #define RPISTAT_STORE_DATABASE_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rpistat/error.h"
@@ -40,11 +41,15 @@
     " substr(lower(hex(randomblob(2))), 2) || '-a' || substr(lower(hex(randomblob(2))), 2) ||"     \
     " '-' || lower(hex(randomblob(6)))"
 
+/* How long an opening, or a change of a run that has ended, waits for another program's lock. */
+#define RPS_DATABASE_BUSY_MS 5000
+
 struct rps_database_options {
-    int durability_full;                                 /* 1: synchronous=FULL */
+    int durability_full; /* 1: synchronous=FULL */
+    int busy_ms;         /* how long each step waits for another program's lock; 0: 5 s */
+    bool *ret_made;      /* set to true if this call made the file; may be NULL */
     void (*notice)(void *context, const char *sentence); /* may be NULL */
     void *notice_context;
-    int *ret_is_new; /* whether the file was created; may be NULL */
 };
 
 /*
@@ -71,9 +76,9 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
  * deletes with the rights that are taken for the path. */
 void rps_database_close(sqlite3 *db);
 
-/* Remove the store's file and its log if the store holds no run and no other connection is open.
- * Close db afterwards. */
-void rps_database_remove_unused(sqlite3 *db);
+/* Delete the store at path, which this process made, unless it holds a run or another process has it
+ * open. No connection of this process may be open. */
+void rps_database_unmake(const char *path);
 
 /* 1 when db has its store to itself: nobody can read it, in this process either. */
 int rps_database_is_alone(sqlite3 *db);
@@ -87,7 +92,7 @@ int rps_database_open_read(const char *path, sqlite3 **ret, struct rps_error *er
 
 /* The part of it that opens a file by SQLite's name for it, read-only and with the guards, and reads
  * nothing. Flags of sqlite3_open_v2 may be added. An SQLite code; *ret is to be closed in any case. */
-int rps_database_open_guarded(const char *name, int flags, sqlite3 **ret);
+int rps_database_open_guarded(const char *name, int flags, int busy_ms, sqlite3 **ret);
 
 /* Bind text, with U+FFFD for bytes that are not UTF-8. NULL is bound as ''. */
 int rps_database_bind_text(sqlite3_stmt *stmt, int index, const char *text);
@@ -101,7 +106,7 @@ void rps_database_tidy(const char *path);
 
 /*
  * The sentence for the failure that db reports now (db may be NULL: code says what happened).
- * Returns RPS_FAILED.
+ * Returns RPS_BUSY if another program holds a lock, otherwise RPS_FAILED.
  */
 int rps_database_error(sqlite3 *db, int code, const char *path, struct rps_error *err);
 
@@ -110,6 +115,9 @@ const char *rps_database_reason(sqlite3 *db, int code);
 
 /* The code, with SQLITE_FULL for every way in which a full disk shows. */
 int rps_database_code(sqlite3 *db, int code);
+
+/* Return 1 if the code says that another connection holds a lock. */
+int rps_database_is_busy(int code);
 
 /* 1 when a failed write may succeed later: BUSY, LOCKED, FULL, IOERR, CANTOPEN, PROTOCOL,
  * NOMEM. */

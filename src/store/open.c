@@ -36,9 +36,6 @@
 #include "rpistat/clock.h"
 #include "rpistat/rights.h"
 
-/* How long an opening waits for another program's lock. */
-#define BUSY_TIMEOUT_MS 5000
-
 /* The longest text or record that is read from a store. */
 #define CELL_MAX_BYTES (4 * 1024 * 1024)
 
@@ -46,13 +43,13 @@ _Static_assert(RPS_STORE_VERSION / RPS_STORE_VERSION_MAJOR == 1, "new major: mig
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-static int open_connection(const char *name, int flags, sqlite3 **ret)
+static int open_connection(const char *name, int flags, int busy_ms, sqlite3 **ret)
 {
     int code =
         sqlite3_open_v2(name, ret, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
 
     if (code == SQLITE_OK)
-        code = sqlite3_busy_timeout(*ret, BUSY_TIMEOUT_MS);
+        code = sqlite3_busy_timeout(*ret, busy_ms);
     /* those of a store are somebody else's: none is rpistat's */
     if (code == SQLITE_OK)
         code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -92,18 +89,18 @@ static char *uri_of(const char *path, const char *query)
     return uri;
 }
 
-int rps_database_open_guarded(const char *name, int flags, sqlite3 **ret)
+int rps_database_open_guarded(const char *name, int flags, int busy_ms, sqlite3 **ret)
 {
-    int code = open_connection(name, SQLITE_OPEN_READONLY | flags, ret);
+    int code = open_connection(name, SQLITE_OPEN_READONLY | flags, busy_ms, ret);
 
     return code == SQLITE_OK ? guard(*ret) : code;
 }
 
 /* Open for reading and prove it by reading; an SQLite code, *ret is to be closed in any case. */
-static int open_and_read(const char *name, int flags, sqlite3 **ret)
+static int open_and_read(const char *name, int flags, int busy_ms, sqlite3 **ret)
 {
     int64_t version;
-    int code = rps_database_open_guarded(name, flags, ret);
+    int code = rps_database_open_guarded(name, flags, busy_ms, ret);
 
     if (code == SQLITE_OK)
         code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
@@ -111,14 +108,14 @@ static int open_and_read(const char *name, int flags, sqlite3 **ret)
 }
 
 /* The same for the path with a query. */
-static int open_and_read_uri(const char *name, const char *query, sqlite3 **ret)
+static int open_and_read_uri(const char *name, const char *query, int busy_ms, sqlite3 **ret)
 {
     char *uri = uri_of(name, query);
     int code;
 
     if (!uri)
         return SQLITE_NOMEM;
-    code = open_and_read(uri, SQLITE_OPEN_URI, ret);
+    code = open_and_read(uri, SQLITE_OPEN_URI, busy_ms, ret);
     free(uri);
     return code;
 }
@@ -161,11 +158,11 @@ static int take_alone(sqlite3 *db)
  * Where there is no shared memory, the log that a recorder left who was killed is read by nobody
  * else: take it up into the store, if that is one, as the next recorder would. An SQLite code.
  */
-static int take_log_up(const char *name)
+static int take_log_up(const char *name, int busy_ms)
 {
     sqlite3 *db = NULL;
     int64_t application_id = 0;
-    int code = open_connection(name, SQLITE_OPEN_READWRITE, &db);
+    int code = open_connection(name, SQLITE_OPEN_READWRITE, busy_ms, &db);
 
     if (code == SQLITE_OK)
         code = sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -186,7 +183,7 @@ static int open_unchanging(const char *name, sqlite3 **ret)
     char query[RPS_UNCHANGING_QUERY_SIZE];
 
     rps_unchanging_query(name, query);
-    return open_and_read_uri(name, query, ret);
+    return open_and_read_uri(name, query, RPS_DATABASE_BUSY_MS, ret); /* there are no locks */
 }
 
 static int is_there(const char *name, const char *end)
@@ -203,19 +200,19 @@ static int is_there(const char *name, const char *end)
  * waits to be read, nobody is writing either. Where another user can exchange the files nothing is
  * made, changed or tidied: what is there is only read.
  */
-static int connect_read(const char *name, int is_others, sqlite3 **ret)
+static int connect_read(const char *name, int is_others, int busy_ms, sqlite3 **ret)
 {
     int code = SQLITE_CANTOPEN;
 
     if (!is_others)
-        code = open_and_read(name, 0, ret);
+        code = open_and_read(name, 0, busy_ms, ret);
     else if (is_there(name, "-wal") && is_there(name, "-shm"))
-        code = open_and_read_uri(name, "?readonly_shm=1", ret);
+        code = open_and_read_uri(name, "?readonly_shm=1", busy_ms, ret);
     if (code == SQLITE_OK || !lacks_shared_memory(*ret, code))
         return code;
     sqlite3_close(*ret); /* it has a lock */
     *ret = NULL;
-    if (rps_path_check_has_log(name) && !is_others && take_log_up(name) == SQLITE_BUSY)
+    if (rps_path_check_has_log(name) && !is_others && take_log_up(name, busy_ms) == SQLITE_BUSY)
         return SQLITE_BUSY;
     return rps_path_check_has_log(name) ? code : open_unchanging(name, ret);
 }
@@ -241,8 +238,8 @@ static int cannot_read(sqlite3 *db, int code, const char *path, const char *name
 }
 
 /* Connect read-only and look what it is (rps_identity_check). */
-static int open_checked(const char *path, int header_only, sqlite3 **ret, struct rps_identity *id,
-                        struct rps_error *err)
+static int open_checked(const char *path, int header_only, int busy_ms, sqlite3 **ret,
+                        struct rps_identity *id, struct rps_error *err)
 {
     char *name = rps_path_check_sqlite_path(path);
     sqlite3 *db = NULL;
@@ -250,7 +247,7 @@ static int open_checked(const char *path, int header_only, sqlite3 **ret, struct
 
     if (!name)
         return rps_error_memory(err);
-    code = connect_read(name, rps_rights_is_others(path), &db);
+    code = connect_read(name, rps_rights_is_others(path), busy_ms, &db);
     if (code != SQLITE_OK)
         result = cannot_read(db, code, path, name, err);
     else
@@ -271,7 +268,7 @@ static int open_read(const char *path, sqlite3 **ret, struct rps_error *err)
     int result = rps_path_check_read(path, &look, err), code;
 
     if (result == 0)
-        result = open_checked(path, 0, &db, &id, err);
+        result = open_checked(path, 0, RPS_DATABASE_BUSY_MS, &db, &id, err);
     if (result < 0)
         return result;
     if (rps_identity_is_blank(&id)) {
@@ -314,7 +311,7 @@ void rps_database_tidy(const char *path)
         !rps_rights_is_others(path) && rps_path_check_read(path, &look, &unheard) == 0)
         name = rps_path_check_sqlite_path(path);
     if (name && !rps_path_check_has_log(name) &&
-        open_connection(name, SQLITE_OPEN_READWRITE, &db) == SQLITE_OK)
+        open_connection(name, SQLITE_OPEN_READWRITE, RPS_DATABASE_BUSY_MS, &db) == SQLITE_OK)
         rps_database_ask(db, &version, "PRAGMA user_version", "");
     sqlite3_close(db);
     free(name);
@@ -385,10 +382,10 @@ static int pragma_is(sqlite3 *db, const char *sql, const char *word, int *ret)
 
 /* WAL mode, with a busy timeout of its own: SQLite does not wait here. 1 in *ret_set when it is set
  * now. */
-static int set_wal_mode(sqlite3 *db, int *ret_set)
+static int set_wal_mode(sqlite3 *db, int busy_ms, int *ret_set)
 {
     const struct timespec pause = {.tv_nsec = 10 * RPS_NS_PER_MS};
-    int64_t give_up_ns = rps_clock_monotonic_ns() + BUSY_TIMEOUT_MS * RPS_NS_PER_MS;
+    int64_t give_up_ns = rps_clock_monotonic_ns() + busy_ms * RPS_NS_PER_MS;
     int code = pragma_is(db, "PRAGMA journal_mode", "wal", ret_set);
 
     if (code != SQLITE_OK || *ret_set)
@@ -422,15 +419,26 @@ static int fill_and_prove(sqlite3 *db, bool is_new_log, bool durability_full)
                : code;
 }
 
-/* An SQLite code; or RPS_FAILED, with a sentence, for a store whose schema is not right: nothing of
- * it has changed, and nothing does when it is closed. */
+/* SAFETY: rps_database_unmake deletes a store under an exclusive lock, and a connection in WAL mode
+ * has a shared lock from its first read on. So a file that has its name after that read keeps it,
+ * and the log of that name is its own. */
+static bool is_gone(sqlite3 *db)
+{
+    int moved = 0;
+
+    sqlite3_file_control(db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved;
+}
+
+/* An SQLite code; or RPS_FAILED or RPS_BUSY, with a sentence, for a store whose schema is not right
+ * or cannot be read: nothing of it has changed, and nothing does when it is closed. */
 static int connect_write(const char *path, const char *name,
                          const struct rps_database_options *options, bool alone, int *ret_set,
                          sqlite3 **ret, struct rps_error *err)
 {
     int64_t version;
     bool is_new_log = !rps_path_check_has_log(name);
-    int code = open_connection(name, SQLITE_OPEN_READWRITE, ret);
+    int result, code = open_connection(name, SQLITE_OPEN_READWRITE, options->busy_ms, ret);
 
     *ret_set = 0;
     if (code == SQLITE_OK)
@@ -442,12 +450,14 @@ static int connect_write(const char *path, const char *name,
                                        "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -1024");
     if (code == SQLITE_OK)
         code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
-    if (code == SQLITE_OK && rps_schema_check(*ret, path, err) < 0)
-        return RPS_FAILED;
+    if (code == SQLITE_OK && is_gone(*ret))
+        return SQLITE_BUSY;
+    if (code == SQLITE_OK && (result = rps_schema_check(*ret, path, err)) < 0)
+        return result;
     if (code == SQLITE_OK)
         code = sqlite3_db_config(*ret, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     if (code == SQLITE_OK)
-        code = set_wal_mode(*ret, ret_set);
+        code = set_wal_mode(*ret, options->busy_ms, ret_set);
     if (code == SQLITE_OK && *ret_set)
         code = fill_and_prove(*ret, is_new_log, options->durability_full);
     return rps_database_code(*ret, code);
@@ -489,10 +499,10 @@ static int open_for_writing(const char *path, const char *name,
 {
     sqlite3 *db = NULL;
     int is_set, code = connect_write(path, name, options, false, &is_set, &db, err);
-    int failed = code != SQLITE_OK;
+    int failed = code != SQLITE_OK, result = code < 0 ? code : RPS_FAILED;
 
     if (code > 0)
-        rps_database_error(db, code, path, err);
+        result = rps_database_error(db, code, path, err);
     if (code >= 0 && may_lack_memory(code) && (failed || !is_set)) {
         sqlite3_close(db);
         db = NULL;
@@ -500,11 +510,11 @@ static int open_for_writing(const char *path, const char *name,
         if (code == SQLITE_OK && is_set)
             tell_alone(path, options);
         else if (code >= 0 && (!failed || (code & 0xff) == SQLITE_BUSY))
-            rps_database_error(db, code, path, err);
+            result = rps_database_error(db, code, path, err);
     }
     if (code != SQLITE_OK || !is_set) {
         sqlite3_close(db);
-        return RPS_FAILED;
+        return result;
     }
     *ret = db;
     return 0;
@@ -524,7 +534,7 @@ static int open_write(const char *path, const struct rps_database_options *optio
     if (result == 0)
         result = rps_path_check_write(path, &look, err);
     if (result == 0 && !look.empty && !is_own) {
-        result = open_checked(path, 1, &probe, &id, err);
+        result = open_checked(path, 1, options->busy_ms, &probe, &id, err);
         sqlite3_close(probe);
     }
     if (result == 0 && !(name = rps_path_check_sqlite_path(path)))
@@ -539,16 +549,19 @@ static int open_write(const char *path, const struct rps_database_options *optio
 int rps_database_open_write(const char *path, const struct rps_database_options *options,
                             sqlite3 **ret, struct rps_error *err)
 {
+    struct rps_database_options all = *options;
     int result = rps_database_make_missing(path, rps_database_fill_store, err);
 
-    if (result >= 0 && options->ret_is_new)
-        *options->ret_is_new = result > 0;
-    return result < 0 ? result : open_write(path, options, result, ret, err);
+    if (all.busy_ms == 0)
+        all.busy_ms = RPS_DATABASE_BUSY_MS;
+    if (result == 1 && all.ret_made)
+        *all.ret_made = true;
+    return result < 0 ? result : open_write(path, &all, result, ret, err);
 }
 
 int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error *err)
 {
-    const struct rps_database_options options = {0};
+    const struct rps_database_options options = {.busy_ms = RPS_DATABASE_BUSY_MS};
     struct rps_path_check look;
     struct rps_rights_before before;
     int result = rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, err);
@@ -560,6 +573,46 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 }
 
 /* --- closing ---------------------------------------------------------------------------------- */
+
+/* Have this connection the store to itself, and has the store never had a run? */
+static bool is_unused(sqlite3 *db)
+{
+    int64_t runs = 1;
+
+    return take_alone(db) == SQLITE_OK && rps_database_exec(db, "BEGIN IMMEDIATE") == SQLITE_OK &&
+           rps_database_ask(db, &runs, "SELECT count(*) FROM run", "") == SQLITE_OK && runs == 0 &&
+           !is_gone(db);
+}
+
+static void delete_file(const char *name, const char *end)
+{
+    char *path = NULL;
+
+    if (asprintf(&path, "%s%s", name, end) >= 0)
+        unlink(path);
+    free(path);
+}
+
+void rps_database_unmake(const char *path)
+{
+    struct rps_rights_before before;
+    struct rps_error unheard;
+    char *name = NULL;
+    sqlite3 *db = NULL;
+
+    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0)
+        name = rps_path_check_sqlite_path(path);
+    if (name && open_connection(name, SQLITE_OPEN_READWRITE, 0, &db) == SQLITE_OK &&
+        sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK &&
+        is_unused(db)) {
+        delete_file(name, "-wal"); /* before the store: its name may then be that of a new one */
+        delete_file(name, "-shm");
+        unlink(name);
+    }
+    sqlite3_close(db);
+    free(name);
+    rps_rights_return(&before);
+}
 
 void rps_database_close(sqlite3 *db)
 {
@@ -578,27 +631,6 @@ void rps_database_close_beside(sqlite3 *db)
     sqlite3_busy_timeout(db, 0);
     rps_database_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     rps_database_close(db);
-}
-
-/* SAFETY: leaving WAL mode needs a lock that no other open connection allows, and exclusive mode
- * keeps that lock until the file has lost its name: a run that another recorder adds is not lost. */
-void rps_database_remove_unused(sqlite3 *db)
-{
-    const char *name = sqlite3_db_filename(db, "main");
-    struct rps_rights_before before = {0};
-    struct rps_error unheard;
-    int64_t runs = 1;
-    int is_alone = 0;
-
-    if (rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, &unheard) == 0 &&
-        take_alone(db) == SQLITE_OK &&
-        pragma_is(db, "PRAGMA journal_mode = DELETE", "delete", &is_alone) == SQLITE_OK &&
-        is_alone && rps_database_ask(db, &runs, "SELECT count(*) FROM run", "") == SQLITE_OK &&
-        runs == 0)
-        unlink(name);
-    else
-        rps_database_exec(db, "PRAGMA journal_mode = WAL");
-    rps_rights_return(&before);
 }
 
 int rps_database_is_alone(sqlite3 *db)

@@ -47,7 +47,7 @@ struct repair {
 static int open_refused(const char *path, sqlite3 **ret)
 {
     char *name = rps_path_check_sqlite_path(path);
-    int code = name ? rps_database_open_guarded(name, 0, ret) : SQLITE_NOMEM;
+    int code = name ? rps_database_open_guarded(name, 0, RPS_DATABASE_BUSY_MS, ret) : SQLITE_NOMEM;
 
     free(name);
     if (code != SQLITE_OK)

@@ -16,7 +16,7 @@
 /* A text that is no number of a run may mean several things: the first of these that there is. */
 #define MEANT                                                                                      \
     "WITH meant (run_id, rank) AS ("                                                               \
-    " SELECT run_id, 1 FROM run WHERE label = %Q AND label <> ''"                                  \
+    " SELECT run_id, 1 FROM run WHERE %Q IN (nullif(label, ''), uuid)"                             \
     " UNION ALL SELECT run_id, 2 FROM" TAG " WHERE j.key || '=' || j.value = %Q"                   \
     " UNION ALL SELECT run_id, 3 FROM run WHERE run_id BETWEEN %lld AND %lld"                      \
     " UNION ALL SELECT run_id, 4 FROM"                                                             \

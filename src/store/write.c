@@ -35,9 +35,8 @@
 /* How long rps_writer_end tries to write what could not be written. */
 #define PATIENCE_NS (10 * RPS_NS_PER_S)
 
-/* How long a write of the thread waits for another program's lock before it says so. Long enough
- * for every transaction of another recorder. */
-#define RECORDING_BUSY_MS 500
+/* How long a recording waits for another program's lock before it goes into another file. */
+#define LOCK_WAIT_NS (60 * RPS_NS_PER_S)
 
 #define MARK_MAX_BYTES 1024
 
@@ -81,23 +80,34 @@ size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count)
     return wanted < least ? least : wanted > most ? most : wanted;
 }
 
+int rps_writer_connect(struct rps_writer *writer, int busy_ms, struct rps_error *err)
+{
+    const struct rps_database_options options = {
+        .durability_full = writer->options.durability_full,
+        .busy_ms = busy_ms,
+        .ret_made = &writer->made,
+        .notice = writer->options.notice,
+        .notice_context = writer->options.notice_context,
+    };
+    struct stat status;
+    int result = rps_database_open_write(writer->path, &options, &writer->db, err);
+
+    writer->mode = stat(writer->path, &status) == 0 ? status.st_mode & 0666 : 0600;
+    return result;
+}
+
 int rps_writer_open(struct rps_writer **ret, const char *path,
                     const struct rps_writer_options *options, struct rps_error *err)
 {
-    struct rps_database_options database = {
-        .durability_full = options->durability_full,
-        .notice = options->notice,
-        .notice_context = options->notice_context,
-    };
     size_t periods = options->ring_periods > 0 ? options->ring_periods : 2 * WAIT_PERIODS;
     struct rps_writer *writer = calloc(1, sizeof(*writer));
-    struct stat status;
+    int result = RPS_FAILED;
 
     if (!writer)
         return rps_error_memory(err);
-    database.ret_is_new = &writer->is_new;
     writer->options = *options;
     writer->patience_ns = PATIENCE_NS;
+    writer->lock_wait_ns = LOCK_WAIT_NS;
     rps_heartbeat_boot_id(writer->boot_id, sizeof(writer->boot_id));
     writer->path = strdup(path);
     if (!writer->path) {
@@ -112,13 +122,17 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
         rps_error_memory(err);
         goto free_ring;
     }
-    if (rps_database_open_write(path, &database, &writer->db, err) < 0)
-        goto destroy_lock;
-    writer->mode = stat(path, &status) == 0 ? status.st_mode & 0666 : 0600;
+    result = rps_writer_connect(writer, options->starts_locked ? RPS_WRITER_START_BUSY_MS : 0, err);
+    if (result == RPS_BUSY && options->starts_locked)
+        writer->waits_ns = rps_clock_monotonic_ns();
+    else if (result < 0)
+        goto unmake;
     *ret = writer;
     return 0;
 
-destroy_lock:
+unmake:
+    if (writer->made)
+        rps_database_unmake(path);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->wake);
 free_ring:
@@ -127,7 +141,7 @@ free_path:
     free(writer->path);
 free_writer:
     free(writer);
-    return RPS_FAILED;
+    return result;
 }
 
 const char *rps_writer_file(const struct rps_writer *writer)
@@ -196,7 +210,7 @@ int rps_writer_open_run(struct rps_writer *writer)
     }
     if (code == SQLITE_OK && (downsample.keep_ns > 0 || downsample.max_bytes > 0))
         code = rps_downsample_open(writer->db, &downsample, &writer->downsample);
-    sqlite3_busy_timeout(writer->db, RECORDING_BUSY_MS);
+    sqlite3_busy_timeout(writer->db, RPS_WRITER_BUSY_MS);
     return code;
 }
 
@@ -447,7 +461,7 @@ void rps_writer_wait(struct rps_writer *writer)
         pthread_mutex_lock(&writer->lock);
         is_full = (writer->periods > WAIT_PERIODS || writer->rows > WAIT_ROWS ||
                    writer->ring.used > writer->ring.size / 4) && /* half is for periods alone */
-                  !writer->failing &&
+                  (!writer->failing || writer->waits_ns > 0) &&
                   !writer->broken;
         pthread_mutex_unlock(&writer->lock);
         if (is_full)

@@ -4,11 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "database.h"
+#include "rpistat/clock.h"
 #include "rpistat/random.h"
-#include "rpistat/text.h"
-
-#define OPENING_BUSY_MS 5000
 
 /* A random UUID (RFC 9562, version 4). */
 static int make_uuid(char ret[40], struct rps_error *err)
@@ -25,28 +22,6 @@ static int make_uuid(char ret[40], struct rps_error *err)
     return 0;
 }
 
-/* Does what the store holds leave room for a run below max_bytes? RPS_FAILED and a sentence. */
-static int check_room(struct rps_writer *writer, struct rps_error *err)
-{
-    uint64_t max_bytes = writer->options.max_bytes, used = 0, unused = 0;
-    char is[RPS_TEXT_NUMBER_SIZE], max[RPS_TEXT_NUMBER_SIZE];
-    int code;
-
-    if (max_bytes == 0)
-        return 0;
-    code = rps_database_space(writer->db, &used, &unused);
-    if (code != SQLITE_OK)
-        return rps_database_error(writer->db, code, writer->path, err);
-    used -= unused;
-    if (used + RPS_DOWNSAMPLE_ROOM_BYTES <= max_bytes)
-        return 0;
-    return rps_error_set(err, RPS_FAILED,
-                         "%s holds %s of other runs, too much to keep it below %s: record into "
-                         "another store, or allow more",
-                         writer->path, rps_text_size(is, sizeof(is), used),
-                         rps_text_size(max, sizeof(max), max_bytes));
-}
-
 static void reset_run(struct rps_writer *writer)
 {
     writer->lost = (struct rps_lost_stretch){0};
@@ -59,7 +34,9 @@ static void reset_run(struct rps_writer *writer)
     writer->lost_notes = writer->committed = writer->dropped = 0;
     writer->rows = writer->lost_rows = 0;
     writer->sleeping = writer->stop = writer->failing = writer->broken = writer->full = false;
-    writer->save_failed = false;
+    writer->save_failed = writer->abandoned = false;
+    writer->run_id = 0;
+    writer->code = SQLITE_OK;
     writer->trouble[0] = '\0';
 }
 
@@ -77,27 +54,26 @@ static int start_thread(struct rps_writer *writer, struct rps_error *err)
 int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struct rps_plan *plan,
                      struct rps_error *err)
 {
-    int code, result = RPS_FAILED;
+    bool starts_locked = writer->options.starts_locked;
+    int result = 0;
 
-    if (make_uuid(run->uuid, err) < 0 || rps_writer_hold(writer, err) < 0 ||
-        check_room(writer, err) < 0)
+    if (make_uuid(run->uuid, err) < 0 ||
+        (writer->waits_ns == 0 && rps_writer_hold(writer, err) < 0))
         return RPS_FAILED;
     reset_run(writer);
     writer->plan = plan;
     writer->run = *run;
-    sqlite3_busy_timeout(writer->db, OPENING_BUSY_MS);
-    code = rps_write_run_begin(writer->db, run, plan, &writer->run_id);
-    writer->run.run_id = writer->run_id; /* before the thread is there */
-    if (code == SQLITE_OK)
-        code = rps_writer_open_run(writer);
-    if (code != SQLITE_OK)
-        rps_database_error(writer->db, code, writer->path, err);
-    else
-        result = start_thread(writer, err);
-    if (result < 0) {
-        rps_writer_close_run(writer);
-        return result;
+    if (writer->waits_ns == 0)
+        result = rps_writer_add_run(
+            writer, starts_locked ? RPS_WRITER_START_BUSY_MS : RPS_DATABASE_BUSY_MS, err);
+    if (result == RPS_BUSY && starts_locked) {
+        writer->waits_ns = rps_clock_monotonic_ns();
+        result = 0;
     }
-    run->run_id = writer->run_id;
-    return 0;
+    run->run_id = writer->run_id; /* before the thread is there */
+    if (result == 0)
+        result = start_thread(writer, err);
+    if (result < 0)
+        rps_writer_close_run(writer);
+    return result;
 }

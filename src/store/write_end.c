@@ -11,8 +11,9 @@
 #include "edit.h"
 #include "reader.h"
 #include "rpistat/clock.h"
+#include "rpistat/text.h"
 
-static void stop_thread(struct rps_writer *writer, int64_t patience_ns)
+static void stop_thread(struct rps_writer *writer, int64_t patience_ns, bool abandoned)
 {
     if (!writer->thread_runs)
         return;
@@ -20,6 +21,7 @@ static void stop_thread(struct rps_writer *writer, int64_t patience_ns)
     if (!writer->broken)
         rps_writer_note_marks(writer);
     writer->stop = true;
+    writer->abandoned = abandoned;
     writer->give_up_ns = rps_clock_monotonic_ns() + patience_ns;
     pthread_cond_signal(&writer->wake);
     pthread_mutex_unlock(&writer->lock);
@@ -41,7 +43,8 @@ static int insert_end(struct rps_writer *writer, const void *run)
     return code;
 }
 
-/* Write the end of the run, with what patience is left. */
+/* Write the end of the run, with what patience is left. If the store stays locked, the end goes with
+ * the rest of the run into another file. */
 static int write_end(struct rps_writer *writer, const struct rps_run *run)
 {
     const struct timespec pause = {.tv_nsec = 50 * RPS_NS_PER_MS};
@@ -50,7 +53,8 @@ static int write_end(struct rps_writer *writer, const struct rps_run *run)
     for (;;) {
         code = rps_writer_write(writer, insert_end, run);
         if (code == SQLITE_OK || !rps_database_is_transient(code) ||
-            rps_clock_monotonic_ns() >= writer->give_up_ns)
+            (rps_writer_gives_up(writer) &&
+             (!rps_database_is_busy(code) || rps_writer_save_locked(writer) != SQLITE_OK)))
             return code;
         nanosleep(&pause, NULL);
     }
@@ -70,13 +74,19 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
                        struct rps_error *err)
 {
     const char *why = writer->trouble[0] ? writer->trouble : "no memory";
+    int result = rps_database_is_busy(writer->code) ? RPS_BUSY : RPS_FAILED;
 
+    if (writer->run_id == 0)
+        return rps_error_set(err, result,
+                             "the run could not be written to %s (%s), nor to another file beside "
+                             "it: its %" PRIu64 " periods are lost",
+                             writer->path, why, periods);
     if (periods == 0 && notes == 0)
-        return rps_error_set(err, RPS_FAILED,
+        return rps_error_set(err, result,
                              "%s holds all periods of run %" PRId64 ", but not that it ended (%s): "
                              "the next recording into it will mark the run as interrupted",
                              rps_writer_file(writer), writer->run_id, why);
-    return rps_error_set(err, RPS_FAILED,
+    return rps_error_set(err, result,
                          "%s holds %" PRIu64 " periods of run %" PRId64 ", but %" PRIu64
                          " more periods and %" PRIu64 " marks and gaps could not be written (%s)",
                          rps_writer_file(writer), writer->committed, writer->run_id, periods, notes,
@@ -86,6 +96,14 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
 /* The user is to know where the recording is. */
 static int tell_place(const struct rps_writer *writer, struct rps_error *err)
 {
+    const char *merge[] = {"rpistat", "merge", "-i", writer->path, writer->saved_path, NULL};
+    char command[512];
+
+    if (writer->is_saved_locked)
+        return rps_error_set(
+            err, RPS_BUSY, "%s %s, so the run is in %s: `%s` adds it when the store is free",
+            writer->path, writer->why_saved, writer->saved_path,
+            rps_text_command(command, sizeof(command), 5, (char *const *)(uintptr_t)merge));
     if (!writer->saved_path && !writer->save_failed)
         return 0;
     if (!writer->saved_path)
@@ -109,7 +127,7 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
         snprintf(end->end_reason, sizeof(end->end_reason), "the store could not be written: %s",
                  writer->trouble);
     }
-    code = write_end(writer, end);
+    code = writer->waits_ns > 0 ? writer->code : write_end(writer, end);
     if (code != SQLITE_OK && !writer->trouble[0])
         memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     if (code == SQLITE_OK && periods == 0 && notes == 0)
@@ -129,10 +147,10 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
 
     if (!writer->thread_runs)
         return rps_error_set(err, RPS_FAILED, "no run is being recorded into %s", writer->path);
-    stop_thread(writer, writer->patience_ns);
+    stop_thread(writer, writer->patience_ns, false);
     if (end.elapsed_ns < 0)
         end.elapsed_ns = writer->end_ns;
-    if (!writer->broken) {
+    if (!writer->broken && writer->waits_ns == 0) {
         finish_downsampling(writer);
         if (!writer->saved_path && rps_writer_has_moved(writer))
             rps_writer_save_copy(writer);
@@ -155,6 +173,7 @@ int rps_writer_change(struct rps_writer *writer, int (*change)(void *context, sq
 
     if (rps_writer_hold(writer, err) < 0)
         return RPS_FAILED;
+    sqlite3_busy_timeout(writer->db, RPS_DATABASE_BUSY_MS);
     code = rps_database_exec(writer->db, "BEGIN IMMEDIATE");
     if (code == SQLITE_OK)
         code = change(context, writer->db);
@@ -223,31 +242,46 @@ int rps_writer_read(struct rps_writer *writer,
     return result;
 }
 
-static int delete_run(void *context, sqlite3 *db)
+static int take_back(void *context, sqlite3 *db)
 {
-    return rps_edit_delete_rows(db, *(const int64_t *)context);
+    int64_t run_id = *(int64_t *)context;
+    int code = rps_edit_delete_rows(db, run_id);
+
+    if (code == SQLITE_OK) /* nobody has seen the number */
+        code = rps_database_do(db,
+                               "UPDATE sqlite_sequence SET seq = seq - 1"
+                               " WHERE name = 'run' AND seq = ?1",
+                               "i", run_id);
+    return code;
 }
 
-void rps_writer_discard(struct rps_writer *writer)
+void rps_writer_abandon(struct rps_writer *writer)
 {
+    char *path = writer && writer->made ? strdup(writer->path) : NULL;
     struct rps_error unheard;
 
-    stop_thread(writer, 0);
-    rps_writer_close_run(writer);
-    if (writer->db)
-        sqlite3_busy_timeout(writer->db, (int)(writer->patience_ns / RPS_NS_PER_MS));
-    if (rps_writer_change(writer, delete_run, &writer->run_id, &unheard) == 0 && writer->is_new &&
-        rps_writer_hold(writer, &unheard) == 0)
-        rps_database_remove_unused(writer->db);
-    rps_database_close(writer->db);
-    writer->db = NULL;
+    if (writer)
+        stop_thread(writer, 0, true);
+    if (writer && writer->run_id > 0) {
+        rps_writer_close_run(writer);
+        rps_writer_change(writer, take_back, &writer->run_id, &unheard);
+    }
+    rps_writer_close(writer);
+    if (path)
+        rps_database_unmake(path);
+    free(path);
+}
+
+int64_t rps_writer_run_id(const struct rps_writer *writer)
+{
+    return writer->run_id;
 }
 
 void rps_writer_close(struct rps_writer *writer)
 {
     if (!writer)
         return;
-    stop_thread(writer, 0);
+    stop_thread(writer, 0, false);
     rps_writer_close_run(writer);
     if (writer->db) /* closing would not do so beside a reader, nor in a file that was moved */
         rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");

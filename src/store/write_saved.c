@@ -36,7 +36,7 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     const struct rps_database_options options = {
         .durability_full = writer->options.durability_full,
     };
-    int64_t run_id = writer->run_id;
+    int64_t run_id = writer->run_id, before_id = run_id;
     struct rps_error unheard;
     sqlite3 *db = NULL, *before = writer->db;
     int code;
@@ -57,7 +57,7 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     writer->log_pages = 0;
     writer->run_id = run_id;
     pthread_mutex_lock(&writer->lock);
-    writer->lost_rows += blank; /* what was known of the code, or more, is gone with the run */
+    writer->lost_rows += blank && before_id > 0; /* what was known of the code, or more, is gone */
     writer->saved_path = path;
     pthread_mutex_unlock(&writer->lock);
     code = rps_writer_open_run(writer);
@@ -145,6 +145,27 @@ int rps_writer_save_copy(struct rps_writer *writer)
     /* takes the log up into the file, wherever that is, as far as nobody else reads it */
     rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
     return save(writer, true, "was deleted, moved or replaced");
+}
+
+int rps_writer_save_locked(struct rps_writer *writer)
+{
+    bool is_busy = rps_database_is_busy(writer->code);
+    int code;
+
+    if (writer->saved_path)
+        return SQLITE_CANTOPEN;
+    if (!is_busy && !writer->save_failed)
+        rps_writer_notice(writer, "%s", writer->reason);
+    code =
+        save(writer, writer->run_id > 0,
+             is_busy ? "stayed locked by another program" : "could not be used when it was free");
+    if (code != SQLITE_OK)
+        return code;
+    writer->is_saved_locked = true;
+    pthread_mutex_lock(&writer->lock);
+    writer->waits_ns = 0;
+    pthread_mutex_unlock(&writer->lock);
+    return code;
 }
 
 int rps_writer_save_run(struct rps_writer *writer)

@@ -120,7 +120,7 @@ static int try_to_write(struct rps_writer *writer,
     snprintf(writer->reason, sizeof(writer->reason), "%s",
              code == RPS_WRITER_RUN_IS_GONE ? "the run was deleted"
                                             : rps_database_reason(writer->db, code));
-    code = rps_database_code(writer->db, code);
+    code = writer->code = rps_database_code(writer->db, code);
     if (!sqlite3_get_autocommit(writer->db))
         rps_database_run(rollback);
     rps_rollup_roll_back(writer->rollup);
@@ -343,7 +343,7 @@ static void fail_batch(struct rps_writer *writer)
                           rps_writer_file(writer), writer->reason, room, room == 1 ? "" : "s");
         pthread_mutex_lock(&writer->lock);
     }
-    if (!writer->stop || writer->give_up_ns > rps_clock_monotonic_ns())
+    if (!writer->stop || !rps_writer_gives_up(writer))
         pause_for(writer, writer->stop ? BACKOFF_FIRST_NS : writer->backoff_ns);
 }
 
@@ -360,19 +360,49 @@ static void break_off(struct rps_writer *writer)
     pthread_mutex_lock(&writer->lock);
 }
 
-/* Was the store, or the run in it, taken away? Then go on elsewhere: true when that is done. With
- * the lock held, which is let go meanwhile. */
+/* Was the store, or the run in it, taken away, or has it been locked for too long? Then go on
+ * elsewhere: true when that is done. With the lock held, which is let go meanwhile. */
 static bool is_saved(struct rps_writer *writer, int code)
 {
-    bool saved = false;
+    bool waits = writer->waits_ns > 0, saved = false;
+    bool is_over = (waits || (writer->stop && rps_database_is_busy(code))) &&
+                   rps_writer_gives_up(writer) && !writer->abandoned;
 
     pthread_mutex_unlock(&writer->lock);
-    if (code == RPS_WRITER_RUN_IS_GONE)
+    if (is_over)
+        saved = rps_writer_save_locked(writer) == SQLITE_OK;
+    else if (waits)
+        saved = false;
+    else if (code == RPS_WRITER_RUN_IS_GONE)
         saved = rps_writer_save_run(writer) == SQLITE_OK;
     else if (code == SQLITE_READONLY_DBMOVED || rps_writer_has_moved(writer))
         saved = rps_writer_save_copy(writer) == SQLITE_OK;
     pthread_mutex_lock(&writer->lock);
     return saved;
+}
+
+/* Try once more to add the run that waits for the store's lock; an SQLite code. Heartbeats reach the
+ * caller alone meanwhile. */
+static int try_to_add(struct rps_writer *writer)
+{
+    struct rps_error err;
+    int result = rps_writer_add_run(writer, RPS_WRITER_BUSY_MS, &err);
+
+    if (result == 0) {
+        pthread_mutex_lock(&writer->lock);
+        writer->waits_ns = 0;
+        pthread_mutex_unlock(&writer->lock);
+        writer->last_beat_ns = 0; /* the next one has the run's number */
+        return SQLITE_OK;
+    }
+    if (is_beat_due(writer)) {
+        writer->last_beat_ns = rps_clock_monotonic_ns();
+        tell_beat(writer);
+    }
+    writer->code = result == RPS_BUSY ? SQLITE_BUSY : SQLITE_CANTOPEN;
+    snprintf(writer->reason, sizeof(writer->reason), "%.199s",
+             result == RPS_BUSY ? rps_database_reason(NULL, SQLITE_BUSY) : err.message);
+    return writer->code;
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -388,7 +418,7 @@ static bool is_due(struct rps_writer *writer, int64_t *ret_wait_ns)
                           : writer->last_commit_ns + writer->options.commit_ns - now_ns;
     bool is_commit_due = next_ns <= 0 || writer->ring.used >= rps_writer_due(writer);
 
-    if (beat_ns <= 0 || (writer->ring.count > 0 && is_commit_due))
+    if (writer->waits_ns > 0 || beat_ns <= 0 || (writer->ring.count > 0 && is_commit_due))
         return true;
     writer->idle = is_commit_due;
     *ret_wait_ns = !writer->idle && next_ns < beat_ns ? next_ns : beat_ns;
@@ -405,7 +435,7 @@ static bool wait_for_work(struct rps_writer *writer)
         pause_for(writer, wait_ns);
         writer->sleeping = false;
     }
-    return !writer->stop || writer->ring.count > 0;
+    return !writer->stop || writer->ring.count > 0 || writer->waits_ns > 0;
 }
 
 void *rps_writer_thread(void *context)
@@ -413,10 +443,12 @@ void *rps_writer_thread(void *context)
     struct rps_writer *writer = context;
     int64_t start_ns;
     int code;
+    bool waits, is_over;
 
-    bound_log(writer);
+    if (writer->waits_ns == 0)
+        bound_log(writer);
     pthread_mutex_lock(&writer->lock);
-    while (!writer->broken && wait_for_work(writer)) {
+    while (!writer->broken && !writer->abandoned && wait_for_work(writer)) {
         struct batch batch = {
             .ring = writer->ring,
             .count = writer->ring.count < BATCH_MAX ? writer->ring.count : BATCH_MAX,
@@ -424,17 +456,19 @@ void *rps_writer_thread(void *context)
 
         pthread_mutex_unlock(&writer->lock);
         start_ns = rps_clock_monotonic_ns();
-        code = rps_writer_write(writer, insert_batch, &batch);
+        waits = writer->waits_ns > 0;
+        code = waits ? try_to_add(writer) : rps_writer_write(writer, insert_batch, &batch);
         pthread_mutex_lock(&writer->lock);
-        if (code == SQLITE_OK)
+        is_over = writer->stop && rps_writer_gives_up(writer);
+        if (code == SQLITE_OK && !waits)
             finish_batch(writer, &batch, rps_clock_monotonic_ns() - start_ns);
-        else if (is_saved(writer, code))
+        else if (code == SQLITE_OK || is_saved(writer, code))
             continue;
         else if (rps_database_is_transient(code))
             fail_batch(writer);
         else
             break_off(writer);
-        if (code != SQLITE_OK && writer->stop && rps_clock_monotonic_ns() >= writer->give_up_ns)
+        if (code != SQLITE_OK && is_over)
             break;
     }
     pthread_mutex_unlock(&writer->lock);

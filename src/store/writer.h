@@ -1,6 +1,6 @@
 /*
  * The writer, as its files see it: write.c is the caller's side, write_thread.c the thread that
- * owns the database, write_record.c what it inserts, write_saved.c where it goes on when the store
+ * owns the database, write_add.c how a run gets into a store that may be locked, write_record.c what it inserts, write_saved.c where it goes on when the store
  * or the run is taken away from it, write_end.c the end.
  */
 #ifndef RPISTAT_STORE_WRITER_H
@@ -22,6 +22,13 @@
 #include "rollup.h"
 #include "system.h"
 #include "write_run.h"
+
+/* How long a write of the thread waits for another program's lock before it says so. Long enough
+ * for every transaction of another recorder. */
+#define RPS_WRITER_BUSY_MS 500
+
+/* The same of the start, before the recording begins in memory. */
+#define RPS_WRITER_START_BUSY_MS 100
 
 /* A stretch of periods for which there was no room. */
 struct rps_lost_stretch {
@@ -58,19 +65,23 @@ struct rps_writer {
     /* constant after opening */
     char *path; /* as the user gave it */
     struct rps_writer_options options;
-    mode_t mode;         /* of the store's file */
-    int is_new;          /* the store was created for this writer */
-    int64_t patience_ns; /* how long rps_writer_end tries */
+    mode_t mode;          /* of the store's file */
+    int64_t patience_ns;  /* how long rps_writer_end tries */
+    int64_t lock_wait_ns; /* the same for another program's lock; the start waits as long */
     char boot_id[64];
     pthread_t thread;
     bool thread_runs; /* the caller's side only */
+    bool made;        /* this writer made the store's file */
 
     /* of the run; the thread's while it runs */
     sqlite3 *db;
+    int64_t waits_ns; /* clock: since when the run waits for the store's lock; 0: it does not */
     char *saved_path; /* owned: the file that is written instead of the one at path; or NULL */
     const char *why_saved;
-    int64_t run_id;
-    struct rps_run run;          /* as it began; its texts are the caller's */
+    bool is_saved_locked; /* because the store stayed locked, or could not be used afterwards */
+    int64_t run_id;       /* 0: the run is not in a store */
+    int code;             /* of the last write that failed */
+    struct rps_run run;   /* as it began; its texts are the caller's */
     const struct rps_plan *plan; /* the caller's */
     struct rps_write_statements statements;
     struct rps_rollup *rollup;
@@ -109,6 +120,7 @@ struct rps_writer {
     bool sleeping;      /* the thread waits to be told of work, or for the next commit */
     bool idle;          /* it has nothing to write, and a commit would be due */
     bool stop;          /* the thread is to finish */
+    bool abandoned;     /* with `stop`: whatever is left is not wanted */
     bool failing;       /* the last write failed and is tried again */
     bool broken;        /* writing has ended for good */
     int64_t give_up_ns; /* clock: with `stop`, when to give up */
@@ -119,11 +131,20 @@ struct rps_writer {
  * returns NULL. */
 void *rps_writer_thread(void *context);
 
+/* Open the store at writer->path for writing; RPS_BUSY if each step took longer than busy_ms (0: 5 s)
+ * to get a lock. */
+int rps_writer_connect(struct rps_writer *writer, int busy_ms, struct rps_error *err);
+
+/* Add the run to the store, which is opened if it is not, and prepare to write it. RPS_BUSY if another
+ * program holds the lock for longer than busy_ms. */
+int rps_writer_add_run(struct rps_writer *writer, int busy_ms, struct rps_error *err);
+
+/* May the last write, which failed, be given up? With the lock held, or without the thread. A run that
+ * waits for the lock goes into another file then. */
+bool rps_writer_gives_up(const struct rps_writer *writer);
+
 /* Bytes in the ring that make the next commit due at once. */
 size_t rps_writer_due(const struct rps_writer *writer);
-
-/* The file that is written now. */
-const char *rps_writer_file(const struct rps_writer *writer);
 
 void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -182,5 +203,8 @@ bool rps_writer_has_moved(const struct rps_writer *writer);
  */
 int rps_writer_save_copy(struct rps_writer *writer);
 int rps_writer_save_run(struct rps_writer *writer);
+
+/* The same if the store stayed locked: with a copy of what it holds if the run has begun in it. */
+int rps_writer_save_locked(struct rps_writer *writer);
 
 #endif

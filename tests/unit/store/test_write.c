@@ -330,9 +330,12 @@ static void a_gap_at_the_end_is_kept_too(void **state)
     recorder_stop_notices(&notices);
 }
 
-static void the_end_does_not_wait_for_ever(void **state)
+/* A lock that stays keeps nothing from being kept: the run ends in a copy of the store, with the run
+ * before it. Where there is something of that name already, what was not written is lost. */
+static void end_while_locked(void **state, bool can_be_saved)
 {
     const char *path = fixture_path(state, "s");
+    char saved[600];
     struct notices notices;
     struct rps_run run;
     struct rps_writer *writer;
@@ -341,20 +344,41 @@ static void the_end_does_not_wait_for_ever(void **state)
 
     recorder_start_notices(&notices);
     writer = fixture_writer(path, &notices.options, &run);
-    writer->patience_ns = 1;
+    writer->patience_ns = writer->lock_wait_ns = 1;
+    snprintf(saved, sizeof(saved), "%s.saved-%.8s", path, run.uuid);
+    if (!can_be_saved)
+        fixture_write_text(saved, "");
     recorder_write(writer, 0, 4);
     fixture_wait_committed(writer, 4);
     other = recorder_hold_lock(path);
     recorder_write(writer, 4, 7);
     recorder_expect_notice(&notices, "cannot write");
-    assert_int_equal(rps_writer_end(writer, &run, &err), RPS_FAILED);
-    fixture_says(&err, path, "holds 4 periods", "but 3 more periods",
-                 "another program holds its lock", NULL);
+    run.state = RPS_RUN_COMPLETE;
+    assert_int_equal(rps_writer_end(writer, &run, &err), RPS_BUSY);
+    if (can_be_saved)
+        fixture_says(&err, path, saved, "rpistat merge", NULL);
+    else
+        fixture_says(&err, path, "holds 4 periods", "but 3 more periods",
+                     "another program holds its lock", NULL);
     rps_writer_close(writer);
     rps_run_free(&run);
     recorder_release_lock(other);
     recorder_expect(path, 1, 0, 4); /* what was committed */
+    if (can_be_saved) {
+        recorder_expect(saved, 1, 0, 7);
+        assert_string_equal(fixture_text(saved, "SELECT state FROM run"), "complete");
+    }
     recorder_stop_notices(&notices);
+}
+
+static void the_end_does_not_wait_for_ever(void **state)
+{
+    end_while_locked(state, true);
+}
+
+static void what_cannot_be_saved_is_lost(void **state)
+{
+    end_while_locked(state, false);
 }
 
 /* Hand over periods, and what is read at their ends. */
@@ -801,8 +825,7 @@ static void a_run_that_never_began(void **state)
     struct rps_writer *writer = fixture_writer(path, NULL, &run);
     sqlite3 *other;
 
-    rps_writer_discard(writer);
-    rps_writer_close(writer);
+    rps_writer_abandon(writer);
     rps_run_free(&run);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(access(log, F_OK), -1);
@@ -810,8 +833,7 @@ static void a_run_that_never_began(void **state)
     writer = fixture_writer(path, NULL, &run);
     assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
     assert_int_equal(sqlite3_exec(other, "SELECT * FROM run", NULL, NULL, NULL), SQLITE_OK);
-    rps_writer_discard(writer);
-    rps_writer_close(writer);
+    rps_writer_abandon(writer);
     rps_run_free(&run);
     sqlite3_close(other);
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 0);
@@ -824,8 +846,7 @@ static void a_run_that_never_began(void **state)
             fixture_end(writer, &run);
             continue;
         }
-        rps_writer_discard(writer);
-        rps_writer_close(writer);
+        rps_writer_abandon(writer);
         rps_run_free(&run);
     }
     assert_int_equal(fixture_number(path, "SELECT count(*) FROM run"), 1);
@@ -852,6 +873,7 @@ int main(void)
         TEST(a_full_ring_becomes_a_gap),
         TEST(a_gap_at_the_end_is_kept_too),
         TEST(the_end_does_not_wait_for_ever),
+        TEST(what_cannot_be_saved_is_lost),
         TEST(a_write_that_fails_is_tried_again),
         TEST(damage_ends_writing),
         TEST(a_killed_recorder_leaves_a_good_run),
