@@ -107,8 +107,10 @@ static void test_slow(void **state)
     struct rps_http_server_options options = {.request_ns = SHORT_NS, .answer_ns = LONG_NS};
 
     (void)state;
-    if (!open_server(&options))
+    if (!open_server(&options)) {
+        print_message("libmicrohttpd is not installed\n");
         skip();
+    }
     assert_int_equal(until_closed(connect_client(), 0), 0);
     assert_int_equal(until_closed(connect_client(), 1), 0);
     assert_true(until_closed(ask(""), 0) > 0);
@@ -124,8 +126,10 @@ static void test_not_taken(void **state)
 
     (void)state;
     answer_size = BIG;
-    if (!open_server(&options))
+    if (!open_server(&options)) {
+        print_message("libmicrohttpd is not installed\n");
         skip();
+    }
     fd = ask("");
     while (rps_clock_monotonic_ns() < until_ns) {
         struct pollfd wait = {.fd = rps_http_server_fd(server), .events = POLLIN};
@@ -155,8 +159,10 @@ static void test_others(void **state)
     char byte;
 
     (void)state;
-    if (!open_server(&options))
+    if (!open_server(&options)) {
+        print_message("libmicrohttpd is not installed\n");
         skip();
+    }
     for (size_t i = 0; i < count; i++) {
         idle[i] = connect_client();
         rps_http_server_run(server, LONG_NS);
@@ -181,8 +187,10 @@ static void test_token_stays(void **state)
 
     (void)state;
     answer_size = BIG;
-    if (!open_server(&options))
+    if (!open_server(&options)) {
+        print_message("libmicrohttpd is not installed\n");
         skip();
+    }
     owner = ask(token_of());
     for (size_t i = 0; i < count; i++) {
         rps_http_server_run(server, LONG_NS);

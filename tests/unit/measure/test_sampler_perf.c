@@ -592,8 +592,10 @@ static void test_little_memory(void **state)
     const struct rps_target target = {.kind = RPS_TARGET_ATTACH, .pid = &pid, .pid_count = 1};
 
     (void)state;
-    if (sizeof(long) != 8)
+    if (sizeof(long) != 8) {
+        print_message("only tested on 64 bits\n");
         skip();
+    }
     for (int i = 0; i < 3; i++) {
         struct recording r;
 
