@@ -414,12 +414,14 @@ def check_stripped():
         assert all(one["name"].startswith("stripped+0x") and one["self_share"] > 0.2 for one in top), top
 
 
-MANY = "i=0; while [ $i -lt 200 ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done"
+PROCESSES = 500  # a fast machine takes 1.2 ms of CPU time for each pair of them
+MANY = "i=0; while [ $i -lt %d ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done" % PROCESSES
 IN_TASKS = ["record", "--pmu", "software", "-o", "s.data", "--sample-on", "tasks", "sh", "-c", MANY]
 
 
 def check_sums(folder):
-    """Samples, the kernel's part where it may not be sampled, and the row of what has none are all of the time."""
+    """Samples, the kernel's part where it may not be sampled, and the row of what has none are all of the time: exactly,
+    however many samples a loaded machine leaves to short processes."""
     (event, wide), = ask(folder, "SELECT event, is_wide FROM sampling")
     assert not wide
     (user, system), = ask(folder, "SELECT user_ns / 1e9, system_ns / 1e9 FROM run")
@@ -432,12 +434,13 @@ def check_sums(folder):
     found = json.loads(code["json"])
     programs = {row["name"]: row for row in found["not_sampled"]}
     assert report["not_sampled"] == found["not_sampled"] and {"true", "sleep"} <= set(programs), (report, programs)
-    assert 190 <= programs["true"]["processes"] <= 200, programs
+    assert 0.95 * PROCESSES <= programs["true"]["processes"] <= PROCESSES, programs
     # got, in the kernel, and not sampled are all of the time
     kernel = clock * system / (user + system) if event.endswith(":u") else 0
-    near(found["kernel_not_sampled_s"] or 0, kernel, clock, "time in the kernel")
+    near(found["kernel_not_sampled_s"] or 0, kernel, 1e-4, "time in the kernel")
     missing = sum(row["cpu_s"] for row in found["not_sampled"])
-    near(found["samples"] / 99 + kernel + missing, clock, 5 * clock, "all of the time")
+    assert ask(folder, "SELECT sum(samples) FROM program") == [(found["samples"],)], found
+    near(found["samples"] / 99 + missing, exact * (1 - kernel / clock), 1e-4, "all of the time outside of the kernel")
     rows = {row["name"]: row for row in csv.DictReader(code["csv"].splitlines())}
     near(float(rows["[not sampled]"]["cpu_s"]), missing, 1e-4, "the row's time")
     assert rows["[not sampled]"]["self"] == "", rows
