@@ -166,14 +166,18 @@ def check_summary():
     with Folder() as folder:
         folder.write("work", "#!/bin/sh\n[ -e warm ] || { touch warm; exec sleep 4; }\n", 0o755)
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "6", "--label", "x", "./work")
-        found = re.search(r"rpistat: x, runs 1-6: ([\d.]+) s, sd [\d.]+ s \(\d+\.\d %\), 0\.\d+ to 4\.\d+ s; "
+        found = re.search(r"rpistat: x, runs 1-6: ([\d.]+) s, sd [\d.]+ s \(\d+\.\d %\), ([\d.]+) to ([\d.]+) s; "
                           r"CPU time [\d.]+ s, sd [\d.]+ s", shown)
         assert found, shown
         runs = json.loads(folder.call("runs", "--format", "json").stdout)["runs"]
-        mean = statistics.geometric_mean(run["elapsed_s"] for run in runs)
-        assert found[1] == "%.*f" % (len(found[1].split(".")[1]), mean), (found[1], mean)
-        assert re.search(r"rpistat: run 1 is odd: it took 4\S* s; it was the first: --warmup 1 runs", shown), shown
-        assert shown.count(" is odd: ") == 1, shown
+        lengths = [run["elapsed_s"] for run in runs]
+        for text, value in zip(found.groups(), (statistics.geometric_mean(lengths), min(lengths), max(lengths))):
+            assert text == "%.*f" % (len(text.split(".")[1]), value), (text, value, lengths)
+        assert re.search(r"rpistat: run 1 is odd: it took \S+ s; it was the first: --warmup 1 runs", shown), shown
+        # a loaded machine may have further ones: they are as far off as no other is
+        odd, usual = {int(number) for number in re.findall(r" run (\d+) is odd: ", shown)}, statistics.median(lengths)
+        off = {number: abs(length - usual) for number, length in enumerate(lengths, 1)}
+        assert 1 in odd and min(off[n] for n in odd) >= max((off[n] for n in off if n not in odd), default=0), (odd, lengths, shown)
         shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--alternate", "./work", "--", "true")
         assert re.search(r"rpistat: work, runs 7,9: .*\s+rpistat: true, runs 8,10: .*\s+(rpistat: others took.*\s+)?"
                          r"rpistat: next: .*rpistat compare 7,9 8,10", shown), shown
