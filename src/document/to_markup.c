@@ -9,7 +9,6 @@ struct markup {
     const char *document[2], *title[2], *paragraph[2], *list[2], *item[2];
     const char *table[2], *head_row[2], *row[2];
     const char *heading[2], *cell[2]; /* of text; numbers: */
-    const char *heading_empty;        /* screen readers announce an empty <th> */
     const char *heading_right, *cell_right, *line_cell[2];
     const char *rule, *rule_right, *rule_end; /* a cell each, in a row below the headings */
     const char *blank;                        /* of the blanks that a cell begins with */
@@ -67,8 +66,7 @@ static void escape_html(FILE *out, const char *text)
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"                          \
     "<meta name=\"viewport\" content=\"width=device-width\"><title>rpistat</title>\n"              \
     "<style>body{font:15px/1.4 system-ui,sans-serif;margin:1em;color-scheme:light dark}"           \
-    "h1{font-size:1.4em;margin:0}h2{font-size:1.2em}div{overflow-x:auto}"                          \
-    "table{border-collapse:collapse}"                                                              \
+    "h1{font-size:1.4em;margin:0}div{overflow-x:auto}table{border-collapse:collapse}"              \
     "th,td{padding:.15em .6em;text-align:left;vertical-align:bottom;white-space:nowrap}"           \
     "th{white-space:normal;border-bottom:1px solid}"                                               \
     ".n{text-align:right;font-variant-numeric:tabular-nums}</style></head><body><main>\n"          \
@@ -86,7 +84,6 @@ static const struct markup markups[] = {
         .head_row = {"", "|\n"},
         .row = {"", "|\n"},
         .heading = {"| ", " "},
-        .heading_empty = "|  ",
         .cell = {"| ", " "},
         .heading_right = "| ",
         .cell_right = "| ",
@@ -107,7 +104,6 @@ static const struct markup markups[] = {
         .head_row = {"<tr>", "</tr>\n"},
         .row = {"<tr>", "</tr>\n"},
         .heading = {"<th>", "</th>"},
-        .heading_empty = "<td></td>",
         .cell = {"<td>", "</td>"},
         .heading_right = "<th class=\"n\">",
         .cell_right = "<td class=\"n\">",
@@ -153,16 +149,13 @@ static void write_cells(const struct writer *to, const struct rps_grid *grid, ch
 {
     for (size_t c = 0; c < grid->column_count; c++) {
         const char *text = cell[c];
+        const char *const *around = *text ? left : to->markup->cell; /* an empty <th> is wrong */
 
-        if (!*text && left == to->markup->heading) {
-            fputs(to->markup->heading_empty, to->out);
-            continue;
-        }
-        fputs(rps_column_is_right(grid->column[c]) ? right : left[0], to->out);
+        fputs(*text && rps_column_is_right(grid->column[c]) ? right : around[0], to->out);
         for (; *text == ' '; text++)
             fputs(to->markup->blank, to->out);
         to->markup->escape(to->out, text);
-        fputs(left[1], to->out);
+        fputs(around[1], to->out);
     }
 }
 
