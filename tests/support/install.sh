@@ -129,7 +129,7 @@ run_shown()
 print_progress()
 {
     while sleep "${progress_every_s:-10}" >/dev/null 2>&1 </dev/null && kill -0 "$2" 2>/dev/null; do
-        progress=$(sed -n 's:^\[\([0-9]*\)/\([0-9]*\)\] .*:built \1 of \2 files:p
+        progress=$(sed -n 's:^\[\([0-9]*\)/\([0-9]*\)\] .*:build step \1 of \2:p
             s:^ *\([0-9]*\)/\([0-9]*\) .* / \([^ ]*\) .*:ran \1 of \2 test programs, last \3:p' "$1" | tail -n 1)
         [ -z "$progress" ] || echo "  ${1%/*}: $progress"
     done
