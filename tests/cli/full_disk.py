@@ -67,7 +67,7 @@ class Recording:
 
 
 def query(statement):
-    store = sqlite3.connect("file:disk/rpistat.data?mode=ro", uri=True, timeout=10)
+    store = sqlite3.connect("file:disk/rpistat.data?mode=ro", uri=True, timeout=60)
     try:
         return store.execute(statement).fetchall()
     finally:

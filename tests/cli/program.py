@@ -202,7 +202,7 @@ class Folder:
 
 def silence(path):
     """Make the recorders of a store appear not to have written for long: their heartbeats are old."""
-    store = sqlite3.connect(path, timeout=10)
+    store = sqlite3.connect(path, timeout=60)
     with store:
         store.execute("UPDATE heartbeat SET realtime_ns = realtime_ns - 1000000000000")
     store.close()

@@ -11,7 +11,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import tap  # noqa: E402
 
-TIMEOUT = 60  # seconds after which a call hangs, and has failed
+TIMEOUT = 300  # seconds after which a call hangs, and has failed
 
 # A build that writes one line, and waits until its reader has seen how far it is.
 SCRIPT = """
