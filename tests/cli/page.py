@@ -365,6 +365,8 @@ def test_axe():
             wrong = look(browser, axe)
             assert not wrong, (window, wrong)
             assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        browser.call("Page.navigate", url="about:blank")  # before its server ends, which would be an error
+        browser.wait("location.protocol === 'about:'")
 
 
 def look(browser, axe):
