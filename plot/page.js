@@ -787,27 +787,43 @@ function touch(plot) {
     plot.over.addEventListener("pointercancel", end);
 }
 
-/* Dragging with Shift moves, without it zooms (uPlot's selection). */
-function mover(plot) {
-    plot.over.addEventListener("mousedown", event => {
-        if (!event.shiftKey || event.button !== 0)
+/*
+ * Dragging zooms to the range between the two ends; with Shift it moves what is shown. The pointer is captured, so that
+ * it may leave the panel and the window: uPlot's own selection jumps to the panel's start when that happens.
+ */
+function drag(plot) {
+    let dragged = null;
+    const pixel = event => Math.max(0, Math.min(plot.over.clientWidth, event.clientX - plot.over.getBoundingClientRect().left));
+    const ends = event => [plot.valToPos(dragged.start, "x"), pixel(event)].sort((a, b) => a - b);
+    const select = (left, width) => plot.setSelect({ left, width, top: 0, height: plot.over.clientHeight }, false);
+    const moveTo = event => {
+        const { x, low, high } = dragged, shift = (x - event.clientX) / plot.over.clientWidth * (high - low);
+        const possible = Math.max(data.from - low, Math.min(data.to - high, shift));
+        show(low + possible, high + possible);
+    };
+    plot.over.addEventListener("pointerdown", event => {
+        if (event.pointerType === "touch" || event.button !== 0)
             return;
-        event.preventDefault();
-        event.stopImmediatePropagation();
-        const start = event.clientX, low = from, high = to;
-        const each = (high - low) / plot.over.clientWidth;
-        const drag = moved => {
-            let shift = (start - moved.clientX) * each;
-            shift = Math.max(data.from - low, Math.min(data.to - high, shift));
-            show(low + shift, high + shift);
-        };
-        const end = () => {
-            removeEventListener("mousemove", drag);
-            removeEventListener("mouseup", end);
-        };
-        addEventListener("mousemove", drag);
-        addEventListener("mouseup", end);
-    }, true);
+        plot.over.setPointerCapture(event.pointerId);
+        dragged = { start: plot.posToVal(pixel(event), "x"), x: event.clientX, low: from, high: to, moves: event.shiftKey };
+    });
+    plot.over.addEventListener("pointermove", event => {
+        if (dragged !== null && dragged.moves)
+            moveTo(event);
+        else if (dragged !== null)
+            select(ends(event)[0], ends(event)[1] - ends(event)[0]);
+    });
+    plot.over.addEventListener("pointerup", event => {
+        if (dragged === null || dragged.moves)
+            return;
+        const [left, right] = ends(event);
+        if (right - left > 3)
+            show(plot.posToVal(left, "x"), plot.posToVal(right, "x"));
+    });
+    plot.over.addEventListener("lostpointercapture", () => {
+        dragged = null;
+        select(0, 0);
+    });
 }
 
 function addPanel(panel, last) {
@@ -828,8 +844,7 @@ function addPanel(panel, last) {
         padding: [9, RIGHT, 0, 0],
         cursor: {
             y: false,
-            drag: { x: true, y: false, setScale: false, dist: 4 },
-            bind: { dblclick: () => () => { showAll(); return null; } },
+            bind: { mousedown: () => null, dblclick: () => () => { showAll(); return null; } },
         },
         scales: {
             x: { time: false, range: () => [from, to] },
@@ -838,7 +853,7 @@ function addPanel(panel, last) {
         axes: axes(panel, last),
         ...seriesOf(panel),
         hooks: {
-            init: [mover, wheel, touch],
+            init: [drag, wheel, touch],
             drawClear: [plot => {
                 const at = x => plot.valToPos(x, "x", true);
                 const { left, top, width, height } = plot.bbox;
@@ -851,12 +866,6 @@ function addPanel(panel, last) {
                 const at = x => plot.valToPos(x, "x", true);
                 const { left, top, width, height } = plot.bbox;
                 drawMarks(plot.ctx, at, left, top, width, height, uPlot.pxRatio);
-            }],
-            setSelect: [plot => {
-                const { left, width } = plot.select;
-                plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-                if (width > 3)
-                    show(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
             }],
         },
     };
@@ -1046,7 +1055,7 @@ function inPlace(holders, change) {
 
 /* A table that scrolls by itself, with the keyboard too. Headings: the first column's to the left. */
 function table(name, headings, rows) {
-    const head = headings.map((text, n) => element("th", { scope: "col", className: n > 0 ? "number" : "" }, text));
+    const head = headings.map((text, n) => text ? element("th", { scope: "col", className: n > 0 ? "number" : "" }, text) : element("td"));
     return element("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": name },
         element("table", { className: "data" }, headings.length ? element("thead", {}, element("tr", {}, ...head)) : null,
             element("tbody", {}, ...rows)));

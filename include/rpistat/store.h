@@ -65,6 +65,7 @@ struct rps_writer_status {
     uint64_t committed;  /* periods in the store */
     uint64_t queued;     /* periods waiting */
     uint64_t dropped;    /* periods lost for want of room; in `gap` rows */
+    uint64_t file_bytes; /* of the store's file, which grows when its log is copied into it */
     uint64_t size_bytes; /* of the store's files */
     int failing;         /* 1 while writes are being retried */
 };

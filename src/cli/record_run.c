@@ -392,7 +392,7 @@ static int start_status(struct rps_recording *r, struct rps_error *err)
 
     if (fd < 0)
         return 0;
-    rc = rps_status_start(&r->status, fd, r->plan, r->writer, err);
+    rc = rps_status_start(&r->status, fd, r->plan, r->writer, r->settings->max_bytes, err);
     close(fd);
     return rc;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "terminal_line.h"
+#include "rpistat/clock.h"
 #include "rpistat/rotation.h"
 #include "rpistat/text.h"
 
@@ -27,9 +28,11 @@ struct rps_status {
     struct rps_terminal_line *line;
     pthread_mutex_t lock; /* of view, run and latest */
     struct view view;
-    struct rps_tally run;       /* since the start */
-    struct rps_rotation latest; /* that is being added up, over all CPUs */
-    struct view drawn;          /* of the line's thread */
+    struct rps_tally run;                        /* since the start */
+    struct rps_rotation latest;                  /* that is being added up, over all CPUs */
+    struct view drawn;                           /* of the line's thread, as what follows */
+    uint64_t max_bytes, first_bytes, last_bytes; /* --max-size; the file's first and last size */
+    int64_t last_ns;                             /* when it had grown to that */
 };
 
 static void copy_view(struct view *to, const struct view *from, const struct rps_plan *plan)
@@ -39,6 +42,25 @@ static void copy_view(struct view *to, const struct view *from, const struct rps
     memcpy(operand, from->operand, (size_t)rps_plan_operand_count(plan) * sizeof(*operand));
     *to = *from;
     to->operand = operand;
+}
+
+/* Add how long --max-size lasts, if the file has grown for a minute: its log has pages twice. */
+static void add_growth(struct rps_status *status, struct rps_status_text *line, uint64_t bytes)
+{
+    double scale = (double)(status->max_bytes - status->first_bytes);
+    char text[RPS_TEXT_NUMBER_SIZE];
+
+    if (status->first_bytes == 0)
+        status->first_bytes = status->last_bytes = bytes;
+    if (bytes > status->last_bytes && bytes < status->max_bytes / 4 * 3) { /* merged later */
+        status->last_bytes = bytes;
+        status->last_ns = status->drawn.elapsed_ns;
+    }
+    if (status->last_ns < 60 * RPS_NS_PER_S)
+        return;
+    scale /= (double)(status->last_bytes - status->first_bytes);
+    rps_text_duration(text, sizeof(text), (int64_t)((double)status->last_ns * scale));
+    rps_status_text_add(line, "--max-size lasts %s", text);
 }
 
 /* "rpistat  12.3 s  123 periods  duty 25 %  8.1 KiB  CPI 1.234  DC miss ratio 2.1 %", as far as it
@@ -61,6 +83,7 @@ static void compose(void *context, struct rps_status_text *line)
     if (!isnan(view->duty))
         rps_status_text_add(line, "duty %.0f %%", view->duty * 100);
     rps_status_text_add(line, "%s", rps_text_size(number, sizeof(number), written.size_bytes));
+    add_growth(status, line, written.file_bytes);
     if (written.failing)
         rps_status_text_add(line, "NOT WRITING, %llu waiting", (unsigned long long)written.queued);
     for (int m = 0; m < status->plan->metric_count && view->have_operand; m++) {
@@ -81,7 +104,7 @@ static void status_free(struct rps_status *status)
 }
 
 int rps_status_start(struct rps_status **ret, int fd, const struct rps_plan *plan,
-                     struct rps_writer *writer, struct rps_error *err)
+                     struct rps_writer *writer, uint64_t max_bytes, struct rps_error *err)
 {
     size_t operands = (size_t)rps_plan_operand_count(plan);
     struct rps_arena *arena = rps_arena_new();
@@ -92,6 +115,7 @@ int rps_status_start(struct rps_status **ret, int fd, const struct rps_plan *pla
     pthread_mutex_init(&status->lock, NULL);
     status->plan = plan;
     status->writer = writer;
+    status->max_bytes = max_bytes;
     status->view.duty = NAN;
     status->view.operand = rps_arena_get(arena, operands, sizeof(double));
     status->drawn.operand = rps_arena_get(arena, operands, sizeof(double));

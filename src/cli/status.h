@@ -10,11 +10,11 @@
 struct rps_status;
 
 /*
- * Begin to show the status of a recording on the terminal fd. Plan and writer are kept by
- * reference. Start it after the workload was forked: it is a thread.
+ * Show the status of a recording on the terminal fd, and how long the store takes to reach max_bytes
+ * (0: no limit). Keeps plan and writer by reference. Starts a thread: call it after the fork.
  */
 int rps_status_start(struct rps_status **ret, int fd, const struct rps_plan *plan,
-                     struct rps_writer *writer, struct rps_error *err);
+                     struct rps_writer *writer, uint64_t max_bytes, struct rps_error *err);
 
 /* A period was recorded, of one CPU or of all; `count`: how many there are now. Cheap; NULL is
  * harmless, as below. */

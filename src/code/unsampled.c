@@ -31,12 +31,14 @@ static int by_most(const void *a, const void *b)
 struct rps_unsampled rps_code_unsampled(struct rps_arena *arena, const struct rps_code *code)
 {
     const struct rps_sampling *sampling = &code->sampling;
-    double per_s = rps_samples_expected(sampling, 1, 1); /* of CPU time, in the kernel or not */
-    double part = per_s / (double)sampling->frequency, expected = 0, lacked_s = 0, left_s = 0;
+    double all_s = 0, part /* that may be sampled */, expected = 0, lacked_s = 0, left_s = 0;
     struct rps_unsampled ret = {
         .program = rps_arena_get(arena, code->program_count, sizeof(*ret.program))};
 
-    for (size_t i = 0; i < code->program_count && per_s > 0; i++) {
+    for (size_t i = 0; i < code->program_count; i++)
+        all_s += (double)code->program[i].cpu_ns / RPS_NS_PER_S;
+    part = rps_samples_expected(sampling, all_s, 1) / all_s / (double)sampling->frequency;
+    for (size_t i = 0; i < code->program_count && part > 0; i++) {
         const struct rps_program *program = &code->program[i];
         double had_s = (double)program->samples / (double)sampling->frequency;
         double cpu_s = part * (double)program->cpu_ns / RPS_NS_PER_S;

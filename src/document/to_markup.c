@@ -66,10 +66,11 @@ static void escape_html(FILE *out, const char *text)
     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"                          \
     "<meta name=\"viewport\" content=\"width=device-width\"><title>rpistat</title>\n"              \
     "<style>body{font:15px/1.4 system-ui,sans-serif;margin:1em;color-scheme:light dark}"           \
-    "table{border-collapse:collapse;display:block;overflow-x:auto}"                                \
+    "h1{font-size:1.4em;margin:0}div{overflow-x:auto}table{border-collapse:collapse}"              \
     "th,td{padding:.15em .6em;text-align:left;vertical-align:bottom;white-space:nowrap}"           \
     "th{white-space:normal;border-bottom:1px solid}"                                               \
-    ".n{text-align:right;font-variant-numeric:tabular-nums}</style></head><body>\n"
+    ".n{text-align:right;font-variant-numeric:tabular-nums}</style></head><body><main>\n"          \
+    "<h1>rpistat</h1>\n"
 
 /* In the order of RPS_DOCUMENT_FORMATS behind csv. */
 static const struct markup markups[] = {
@@ -94,12 +95,12 @@ static const struct markup markups[] = {
         .escape = escape_markdown,
     },
     {
-        .document = {HTML_BEGIN, "</body></html>\n"},
+        .document = {HTML_BEGIN, "</main></body></html>\n"},
         .title = {"<h2>", "</h2>\n"},
         .paragraph = {"<p>", "</p>\n"},
         .list = {"<ul>\n", "</ul>\n"},
         .item = {"<li>", "</li>\n"},
-        .table = {"<table>\n", "</table>\n"},
+        .table = {"<div tabindex=\"0\"><table>\n", "</table></div>\n"},
         .head_row = {"<tr>", "</tr>\n"},
         .row = {"<tr>", "</tr>\n"},
         .heading = {"<th>", "</th>"},
@@ -148,12 +149,13 @@ static void write_cells(const struct writer *to, const struct rps_grid *grid, ch
 {
     for (size_t c = 0; c < grid->column_count; c++) {
         const char *text = cell[c];
+        const char *const *around = *text ? left : to->markup->cell; /* an empty <th> is wrong */
 
-        fputs(rps_column_is_right(grid->column[c]) ? right : left[0], to->out);
+        fputs(*text && rps_column_is_right(grid->column[c]) ? right : around[0], to->out);
         for (; *text == ' '; text++)
             fputs(to->markup->blank, to->out);
         to->markup->escape(to->out, text);
-        fputs(left[1], to->out);
+        fputs(around[1], to->out);
     }
 }
 

@@ -493,5 +493,6 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
         .failing = writer->failing || writer->broken,
     };
     pthread_mutex_unlock(&writer->lock);
-    ret->size_bytes = file_bytes(file, "") + file_bytes(file, "-wal");
+    ret->file_bytes = file_bytes(file, "");
+    ret->size_bytes = ret->file_bytes + file_bytes(file, "-wal");
 }

@@ -182,7 +182,7 @@ def shown_in(columns):
     master, slave = pty.openpty()
     with os.fdopen(master, "rb", 0) as end:
         subprocess.run([RPISTAT, "code", "-r", "1", "-q"], cwd=FOLDER.path, stdout=slave, check=True,
-                       env=environment(COLUMNS=str(columns), TERM="xterm"), timeout=60)
+                       env=environment(COLUMNS=str(columns), TERM="xterm"), timeout=300)
         os.close(slave)
         shown = b""
         try:

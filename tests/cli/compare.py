@@ -312,7 +312,7 @@ def test_job():
     with Folder() as folder:
         for command in calls[1].split()[1:]:
             assert not command.startswith("-") and command.endswith("build/examples/naive"), command
-        answer = steps("compare", "sleep .2", "sleep .8", GITHUB_STEP_SUMMARY=folder / "summary",
+        answer = steps("compare", "sleep .2", "sleep 1.6", GITHUB_STEP_SUMMARY=folder / "summary",
                        LIMITS=re.search("LIMITS: (.*)", job).group(1))
         assert answer.returncode == 3 and "'elapsed>+5%' fails" in answer.stderr, answer
         assert folder.read("summary") == folder.read("compare/compare.md") and folder.read("summary").startswith(b"### ")
@@ -323,7 +323,7 @@ def test_job():
         assert steps("compare", "true", "true").returncode == 1, "what was there is compared too"
         expect(steps(), 2)
     with Folder() as folder:
-        expect(steps("compare", "sleep .02", "sleep .02", LIMITS="elapsed>+900%"), 0)
+        expect(steps("compare", "sleep .02", "sleep .02", LIMITS="elapsed>+99900%"), 0)
         assert folder.read("compare/compare.md")
 
 

@@ -177,7 +177,7 @@ def test_root():
         answer = subprocess.run([RPISTAT, "events", "--pmu", "software", "task-clock"], user=65534,
                                 cwd="/", env=environment(XDG_CONFIG_HOME=FOLDER / "config"),
                                 group=65534, extra_groups=[], capture_output=True, text=True,
-                                check=False, timeout=60)
+                                check=False, timeout=300)
     except PermissionError as error:
         raise tap.Skip("cannot become another user: %s" % error)
     assert "others" not in answer.stderr, answer.stderr

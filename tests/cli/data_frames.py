@@ -7,8 +7,9 @@ import shutil
 import subprocess
 import sys
 
-from program import TIMEOUT, Folder, environment, expect, tap
+from program import RPISTAT, TIMEOUT, Folder, environment, expect, tap
 
+PROGRAMS = os.path.dirname(RPISTAT) + os.pathsep + os.environ["PATH"]
 MODULE = os.path.join(tap.root(), "examples", "python")
 ASKED = """
 import json, rpistat
@@ -35,7 +36,7 @@ def python():
 
 
 def asked(text):
-    answer = subprocess.run([python(), "-W", "error", "-c", text], cwd=FOLDER.path, env=environment(PYTHONPATH=MODULE), text=True,
+    answer = subprocess.run([python(), "-W", "error", "-c", text], cwd=FOLDER.path, env=environment(PYTHONPATH=MODULE, PATH=PROGRAMS), text=True,
                             capture_output=True, check=False, timeout=TIMEOUT)
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
@@ -80,6 +81,29 @@ def test_frames():
     assert "readonly" in found["refused"], found["refused"]
 
 
+WORK = """
+import rpistat
+for path in ("short.data", "long.data"):
+    store, steps = rpistat.open_store(path), []
+    store.set_progress_handler(lambda: steps.append(0), 100)
+    for name in ("runs", "phases", "rates"):
+        steps.clear()
+        found = getattr(rpistat, name)(store)
+        print(name, len(found), len(steps))
+"""
+
+
+def test_work():
+    """no function reads the periods through Python's SQLite: a run that is ten times as long takes as many steps there"""
+    for name, length in (("short", "10s"), ("long", "100s")):
+        FOLDER.write(name + ".sim", "default instructions=200M\nphase a %s\n" % length)
+        expect(FOLDER.call("record", "-q", "--pmu", "sim:%s.sim" % name, "-o", name + ".data"), 0)
+    found = [line.split() for line in asked(WORK).splitlines()]
+    for short, long in zip(found[:3], found[3:]):
+        assert abs(int(short[2]) - int(long[2])) <= 2, found
+    assert int(found[5][1]) == 10 * int(found[2][1]) > 0, found
+
+
 with Folder(runs=2) as FOLDER:
     expect(FOLDER.call("phases", "-r", "1"), 0)
-    tap.main([test_frames, test_example])
+    tap.main([test_frames, test_work, test_example])

@@ -36,7 +36,7 @@ def in_namespace(case):
 
 def wait_until(what, condition):
     """There is no event to wait for: look again until it is so, or the whole test is too late."""
-    end = time.monotonic() + program.TIMEOUT / 2
+    end = time.monotonic() + program.TIMEOUT
     while not condition():
         assert time.monotonic() < end, "never: " + what
         time.sleep(0.01)
@@ -67,7 +67,7 @@ class Recording:
 
 
 def query(statement):
-    store = sqlite3.connect("file:disk/rpistat.data?mode=ro", uri=True, timeout=10)
+    store = sqlite3.connect("file:disk/rpistat.data?mode=ro", uri=True, timeout=60)
     try:
         return store.execute(statement).fetchall()
     finally:

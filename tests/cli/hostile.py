@@ -276,7 +276,7 @@ def unharmed(folder, command, columns):
     """Run a command on the store; nothing that it wrote is obeyed by a terminal, or begins a line."""
     command = [*command, "evil.data"] if command[0] == "merge" else [*command, "-i", "evil.data"]
     answer = subprocess.run([RPISTAT, *command], cwd=folder.path, env=environment(LC_ALL="C.UTF-8"),
-                            capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=60)
+                            capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=300)
     assert answer.returncode in (0, 1, 2), (command, answer)
     outputs = [answer.stdout, answer.stderr]
     for name in {"a.html", "a.svg"} & set(command):
@@ -342,7 +342,7 @@ def test_arguments():
                               ["events", "--sets"], []):
                 answer = subprocess.run([RPISTAT, *arguments, text], cwd=folder.path,
                                         env=environment(LC_ALL="C.UTF-8"), capture_output=True,
-                                        check=False, stdin=subprocess.DEVNULL, timeout=60)
+                                        check=False, stdin=subprocess.DEVNULL, timeout=300)
                 assert answer.returncode != 0
                 printable(answer, (arguments, text))
                 assert answer.stderr.count(b"\n") == 1, answer.stderr
@@ -861,7 +861,7 @@ def test_exchanged_reader():
 
         def read(command):
             return subprocess.run([copy, command, "-i", "theirs/rpistat.data"], cwd=folder.path,
-                                  env=environment(), capture_output=True, check=False, timeout=60,
+                                  env=environment(), capture_output=True, check=False, timeout=300,
                                   user=READER, group=READER, extra_groups=[])
         for i in range(40):
             read(("runs", "report")[i % 2])

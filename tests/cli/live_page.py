@@ -166,7 +166,7 @@ def test_other_user():
 
 def change(name, statement):
     """Change a store behind the program's back."""
-    store = sqlite3.connect(FOLDER / name, timeout=10)
+    store = sqlite3.connect(FOLDER / name, timeout=60)
     with store:
         store.execute(statement)
     store.close()

@@ -332,8 +332,8 @@ def test_exec():
 
 def test_real():
     """a real recording has each set once a rotation"""
-    rows = really("--order", "random", "--period", "5ms", "sleep", "0.5")
-    assert len(rows) > 10
+    rows = really("--order", "random", "--period", "5ms", "sleep", "1")
+    assert len(rows) >= 6
     for at in range(0, len(rows) - 3, 3):
         assert {row[2] for row in rows[at:at + 3]} == {0, 1, 2}, rows[at:at + 3]
 

@@ -94,6 +94,61 @@ def test_drag():
         assert all(abs(a - b) < 0.06 for a, b in zip(found, part)), (name, found)
 
 
+def drag(browser, start, *places, modifiers=0, ends=True):
+    """Press the left button at a place, move over the others, and release it at the last one."""
+    browser.mouse("mousePressed", *start, button="left", clickCount=1, modifiers=modifiers)
+    for x, y in places:
+        browser.mouse("mouseMoved", x, y, button="left", buttons=1, modifiers=modifiers)
+    if ends:
+        browser.mouse("mouseReleased", *places[-1], button="left", clickCount=1, modifiers=modifiers)
+
+
+def test_drag_outside():
+    """a drag that ends outside its panel zooms to the side where it ends, in every panel, on pages with code and of comparisons"""
+    for name in ["run.html", "code.html", "compare.html"]:
+        browser = opened(name, **WIDE)
+        whole = browser.evaluate("page.shown()")
+        for panel in range(len(browser.evaluate(PLACES))):
+            browser.evaluate("document.querySelectorAll('.u-over')[%d].scrollIntoView({block: 'center'})" % panel)
+            left, top, width, height = browser.evaluate(PLACES)[panel]
+            start, y = (left + width * 0.4, top + height / 2), top + height / 2
+            quarter = left + width / 4
+            for ends, part in [([(left + width - 5, y), (left + width + 40, y)], (0.4, 1)), ([(left + 5, y), (left - 40, y)], (0, 0.4)),
+                               ([(left + width + 90, y), (left + width + 90, y + 300)], (0.4, 1)),  # then down, beside other panels
+                               ([(left + width + 30, y), (quarter, y)], (0.25, 0.4)),  # out and in again
+                               ([(quarter, top - 5), (quarter, top - 20)], (0.25, 0.4)), ([(quarter, top + height + 40)], (0.25, 0.4)),
+                               ([(WIDE["width"] - 1, y), (WIDE["width"] + 200, y)], (0.4, 1)), ([(1, y), (-200, y)], (0, 0.4)),
+                               ([(left + width, WIDE["height"] + 200)], (0.4, 1)), ([(left + width * 0.4 + 2, y)], (0, 1))]:
+                drag(browser, start, *ends)
+                expected = [whole[0] + share * (whole[1] - whole[0]) for share in part]
+                found = browser.evaluate("page.shown()")
+                near = 3 * (whole[1] - whole[0]) / width  # a pixel is as near as a pointer can be
+                assert all(abs(a - b) <= near for a, b in zip(found, expected)), (name, panel, ends, found, expected)
+                browser.evaluate("page.show(%r, %r)" % tuple(whole))
+        assert not browser.errors, browser.errors
+
+
+def test_drag_cancelled():
+    """a drag that the system takes away changes nothing; with Shift a drag moves, also from outside of the panel"""
+    browser = opened(**WIDE)
+    x, y = middle(browser)
+    width = "document.querySelector('.u-select').getBoundingClientRect().width"
+    drag(browser, (x, y), (x + 100, y), ends=False)
+    assert 98 < browser.evaluate(width) < 102, browser.evaluate(width)
+    browser.evaluate("window.taken = new Promise(done => addEventListener('lostpointercapture', done, { once: true })), 0")
+    browser.evaluate("document.querySelector('.u-over').addEventListener('pointermove', event => "
+                     "event.currentTarget.releasePointerCapture(event.pointerId), { once: true })")
+    browser.mouse("mouseMoved", x + 110, y, button="left", buttons=1)
+    browser.mouse("mouseMoved", x + 120, y, button="left", buttons=1)
+    browser.evaluate("taken.then(() => true)")
+    browser.mouse("mouseReleased", x + 120, y, button="left", clickCount=1)
+    assert shown(browser) == [0, 25] and browser.evaluate(width) == 0
+    browser.evaluate("page.show(5, 10)")
+    left, top, over, height = browser.evaluate(PLACES)[0]
+    drag(browser, (left + 0.9 * over, y), (left + 5, y), (left - 0.1 * over, y), modifiers=8)
+    assert shown(browser) == [10, 15], shown(browser)
+
+
 def test_tip():
     """the values at the pointer are those of all panels, with phase and unit; they go when it leaves"""
     browser = opened(**WIDE)
@@ -233,10 +288,6 @@ def test_view():
 def test_loop():
     """a loop is one row and has one text in the strip; a click on either unfolds and folds it; in view of
     few turns it is unfolded in the strip"""
-    FOLDER.write("loop.sim", "phase a 90s instructions=30M\nrepeat 50\nphase b 20s instructions=200M\n"
-                 "phase c 10s instructions=400M\nend\nphase d 60s instructions=90M dc_miss=9M\n")
-    expect(FOLDER.call("record", "-q", "--pmu", "sim:loop.sim", "-o", "loop.data"), 0)
-    expect(FOLDER.call("plot", "-q", "-i", "loop.data", "-o", "loop.html"), 0)
     browser = opened("loop.html", **WIDE)
     shown_rows = "[...document.querySelectorAll('tr[data-loop]')].filter(row => !row.hidden).length"
     row = [[cell for cell in row if cell] for row in table_of(browser, "Phases in order of time")]
@@ -267,6 +318,29 @@ def test_ticks():
         assert inks and all(ink == [0, 0] for ink in inks), inks
 
 
+PAGES = ["run.html", "code.html", "compare.html", "groups.html", "bare.html", "loop.html"]
+DOCUMENTS = {"report": [], "phases": [], "code": [], "runs": [], "status": [], "check": [], "events": ["--pmu", "software"],
+             "compare": ["-i", "two.data", "1", "2"]}
+
+
+def write_documents():
+    """The names of pages that commands write as --format html, or as a file."""
+    for name, options in DOCUMENTS.items():
+        FOLDER.write("document-%s.html" % name, expect(FOLDER.call(name, "--format", "html", *options), 0).stdout)
+    expect(FOLDER.call("runs", "-i", "groups.data", "-o", "history.html"), 0)
+    return ["document-%s.html" % name for name in DOCUMENTS] + ["history.html"]
+
+
+def test_width():
+    """no page is wider than its window: of a phone, and of one with a bar that scrolls"""
+    for name in PAGES + write_documents():
+        for width, mobile in ((1600, False), (390, True), (390, False), (360, True), (320, True), (320, False)):
+            browser = opened(name, width=width, height=800, mobile=mobile, touch=mobile)
+            # a table whose lines are wide scrolls by itself
+            assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth && "
+                                    "innerWidth === %d" % width), (name, width, mobile)
+
+
 def test_axe():
     """axe finds nothing, wide and light, narrow and dark"""
     found = [os.environ.get("RPISTAT_AXE"), "/usr/share/nodejs/axe-core/axe.min.js",
@@ -276,16 +350,30 @@ def test_axe():
         raise tap.Skip("axe-core is not installed; RPISTAT_AXE can name its axe.min.js")
     with open(path, encoding="utf-8") as file:
         axe = file.read()
-    for name, window, theme in [("run.html", WIDE, "light"), ("run.html", NARROW, "dark"), ("code.html", WIDE, "light"),
-                                ("code.html", NARROW, "dark"), ("compare.html", WIDE, "light"),
-                                ("compare.html", NARROW, "dark")]:
-        browser = opened(name, **window, theme=theme)
-        browser.evaluate("document.getElementById('values').open = true")
-        browser.mouse("mouseMoved", *middle(browser, 2))
-        browser.evaluate(axe)
-        wrong = browser.evaluate("axe.run().then(found => found.violations.map(each => "
-                                 "[each.id, each.nodes.map(node => node.html).slice(0, 3)]))")
-        assert not wrong, (window, theme, wrong)
+    for name in PAGES + write_documents():
+        for window, theme in ((WIDE, "light"), (NARROW, "dark")):
+            browser = opened(name, **window, theme=theme)
+            if name in PAGES:
+                browser.evaluate("document.getElementById('values').open = true")
+                browser.mouse("mouseMoved", *middle(browser))
+            wrong = look(browser, axe)
+            assert not wrong, (name, window, theme, wrong)
+    with Recording(FOLDER, "looked.data"), Server(FOLDER, "-i", "looked.data") as server:
+        for window in (WIDE, NARROW):
+            browser = opened(server.url, **window)
+            more(browser)
+            wrong = look(browser, axe)
+            assert not wrong, (window, wrong)
+            assert browser.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        browser.call("Page.navigate", url="about:blank")  # before its server ends, which would be an error
+        browser.wait("location.protocol === 'about:'")
+
+
+def look(browser, axe):
+    """The rules that axe finds broken, with the elements."""
+    browser.evaluate(axe)
+    return browser.evaluate("axe.run().then(found => found.violations.map(each => "
+                            "[each.id, each.nodes.map(node => node.html).slice(0, 3)]))")
 
 
 def test_print():
@@ -750,7 +838,7 @@ def test_live_code():
             recorder.terminate()
 
 
-CASES = [test_wheel, test_drag, test_tip, test_touch, test_keyboard, test_tables, test_view, test_loop, test_ticks, test_axe, test_print,
+CASES = [test_wheel, test_drag, test_drag_outside, test_drag_cancelled, test_width, test_tip, test_touch, test_keyboard, test_tables, test_view, test_loop, test_ticks, test_axe, test_print,
          test_code_stretches, test_code_search, test_code_keyboard, test_code_compared, test_code_touch, test_code_print,
          test_code_panel, test_code_steps, test_code_fine_steps, test_compare_rows, test_compare_groups, test_compare_axes, test_compare_code, test_compare_bare,
          test_compare_narrow, test_live, test_live_code]
@@ -768,6 +856,10 @@ with FOLDER:
         expect(FOLDER.call("record", "-q", "--pmu", "sim:one.sim", "--label", label, "-o", "groups.data"), 0)
     expect(FOLDER.call("compare", "-i", "groups.data", "-o", "groups.html", "before", "after"), 0)
     expect(FOLDER.call("compare", "-i", "two.data", "--no-phases", "--no-samples", "-o", "bare.html", "1", "2"), 0)
+    FOLDER.write("loop.sim", "phase a 90s instructions=30M\nrepeat 50\nphase b 20s instructions=200M\n"
+                 "phase c 10s instructions=400M\nend\nphase d 60s instructions=90M dc_miss=9M\n")
+    expect(FOLDER.call("record", "-q", "--pmu", "sim:loop.sim", "-o", "loop.data"), 0)
+    expect(FOLDER.call("plot", "-q", "-i", "loop.data", "-o", "loop.html"), 0)
     try:
         with Browser() as BROWSER:
             tap.main(CASES)

@@ -32,7 +32,7 @@ os.mkdir(os.path.join(CONFIG, "rpistat"))
 with open(os.path.join(CONFIG, "rpistat", "config"), "w", encoding="ascii") as file:
     file.write("order = fixed\n")
 
-TIMEOUT = 60  # seconds after which a call hangs, and has failed
+TIMEOUT = 300  # seconds after which a call hangs, and has failed: a loaded machine takes long
 COMMANDS = ["record", "runs", "report", "phases", "plot", "watch", "export", "events", "verify",
             "check", "code", "compare", "merge", "status", "stop", "push", "import"]
 READING = ["runs", "report", "phases", "plot", "export"]
@@ -202,7 +202,7 @@ class Folder:
 
 def silence(path):
     """Make the recorders of a store appear not to have written for long: their heartbeats are old."""
-    store = sqlite3.connect(path, timeout=10)
+    store = sqlite3.connect(path, timeout=60)
     with store:
         store.execute("UPDATE heartbeat SET realtime_ns = realtime_ns - 1000000000000")
     store.close()

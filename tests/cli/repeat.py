@@ -5,6 +5,8 @@ import pty
 import re
 import signal
 import statistics
+import threading
+import time
 
 from program import RPISTAT, Folder, counting, environment, expect, refused, shown_on, tap
 
@@ -161,22 +163,38 @@ def terminal(folder, *arguments, **variables):
     return shown
 
 
-def check_summary():
-    """at the end: the mean that compare has, deviation, range, odd runs, and how both sides are compared"""
+def feed(folder, lengths):
+    """Give each run of a series a script of its own, when the run before has read its one and begun."""
+    for number, length in enumerate(lengths):
+        while number > 0 and not folder.call("runs", str(number)).stdout:
+            time.sleep(0.02)
+        folder.write("length.sim", "default instructions=1M\nphase a %s\n" % length)
+
+
+def check_odd():
+    """at the end: an odd run is named, and the first one's remedy; the mean that compare has, and the range"""
     with Folder() as folder:
-        folder.write("work", "#!/bin/sh\n[ -e warm ] || { touch warm; exec sleep 4; }\n", 0o755)
-        shown = terminal(folder, *counting(), "--no-samples", "--repeat", "6", "--label", "x", "./work")
-        found = re.search(r"rpistat: x, runs 1-6: ([\d.]+) s, sd [\d.]+ s \(\d+\.\d %\), 0\.\d+ to 4\.\d+ s; "
-                          r"CPU time [\d.]+ s, sd [\d.]+ s", shown)
-        assert found, shown
-        runs = json.loads(folder.call("runs", "--format", "json").stdout)["runs"]
-        mean = statistics.geometric_mean(run["elapsed_s"] for run in runs)
-        assert found[1] == "%.*f" % (len(found[1].split(".")[1]), mean), (found[1], mean)
-        assert re.search(r"rpistat: run 1 is odd: it took 4\S* s; it was the first: --warmup 1 runs", shown), shown
+        os.mkfifo(folder / "length.sim")  # who reads it waits
+        feeder = threading.Thread(target=feed, args=(folder, ["4s", "200ms", "210ms", "190ms", "205ms", "195ms"]), daemon=True)
+        feeder.start()
+        shown = terminal(folder, "record", "--pmu", "sim:length.sim", "--repeat", "6", "--label", "x")
+        feeder.join()
+        lengths = [run["elapsed_s"] for run in runs(folder)]
+        mean = statistics.geometric_mean(lengths)
+        found = re.search(r"rpistat: x, runs 1-6: ([\d.]+) s, sd [\d.]+ s \(\d+\.\d %\), 0\.\d+ to 4\.\d+ s\s", shown)
+        assert found and found[1] == "%.*f" % (len(found[1].split(".")[1]), mean), (shown, mean)
+        assert re.search(r"rpistat: run 1 is odd: it took 4 s; it was the first: --warmup 1 runs", shown), shown
         assert shown.count(" is odd: ") == 1, shown
-        shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--alternate", "./work", "--", "true")
-        assert re.search(r"rpistat: work, runs 7,9: .*\s+rpistat: true, runs 8,10: .*\s+(rpistat: others took.*\s+)?"
-                         r"rpistat: next: .*rpistat compare 7,9 8,10", shown), shown
+
+
+def check_summary():
+    """at the end: CPU time of real runs, and how both sides are compared"""
+    with Folder() as folder:
+        shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--label", "x", "true")
+        assert re.search(r"rpistat: x, runs 1-2: [\d.]+ s, .* s; CPU time [\d.]+ s, sd [\d.]+ s", shown), shown
+        shown = terminal(folder, *counting(), "--no-samples", "--repeat", "2", "--alternate", "sh", "-c", "true", "--", "true")
+        assert re.search(r"rpistat: sh, runs 3,5: .*\s+rpistat: true, runs 4,6: .*\s+(rpistat: others took.*\s+)?"
+                         r"rpistat: next: .*rpistat compare 3,5 4,6", shown), shown
 
 
 def check_terminal():
@@ -194,4 +212,4 @@ def check_terminal():
 
 
 tap.main([check_group, check_simulated, check_failure, check_refused, check_signal, check_preparing,
-          check_warmup, check_alternate, check_summary, check_terminal])
+          check_warmup, check_alternate, check_odd, check_summary, check_terminal])

@@ -20,7 +20,7 @@ def said(*arguments):
 
 
 def ask(statement):
-    store = sqlite3.connect(FOLDER / "rpistat.data", timeout=10)
+    store = sqlite3.connect(FOLDER / "rpistat.data", timeout=60)
     try:
         with store:
             return store.execute(statement).fetchall()

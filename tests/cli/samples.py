@@ -108,13 +108,14 @@ def check_killed():
 def check_known():
     """the functions of a program have their known shares, the inlined one by itself; samples follow CPU time"""
     with Folder() as folder:
+        stolen = program.Stolen()  # no samples are taken while another virtual machine has the CPU
         record(folder, "--frequency", "997", known(), str(MS))
         found, total = shares(folder)
         near(found["alpha"], 0.7, 5, "alpha")
         near(found["work_inlined"], 0.3, 5, "work_inlined")
         outer, _ = shares(folder, 1)
         near(outer["beta"], 0.3, 5, "beta")
-        assert 0.6 * MS < total < 1.3 * MS, total
+        assert 0.6 * MS - stolen.ns() / 1e6 < total < 1.3 * MS, total
         rows = ask(folder, SHARES, 0)
         assert all(how == "debug" for name, how, _, _ in rows if name in ("alpha", "work_inlined"))
         (file, line), = ask(folder, "SELECT DISTINCT file, max(line) FROM location WHERE function = 'alpha'")
@@ -243,6 +244,9 @@ def check_hostile():
         counts_fit(folder, "killed.data")
 
 
+UNTIL_IT_RUNS = "until [ /proc/$!/exe -ef copy ]; do :; done"
+
+
 def check_files():
     """a static program and a stripped one, a library that is unloaded, a program that is deleted or rebuilt meanwhile"""
     with Folder() as folder:
@@ -263,8 +267,8 @@ def check_files():
             shutil.copy(known(), copy)
             store = what.split()[0] + ".data"
             # the program takes its own file away while it runs
-            record(folder, "sh", "-c", "./copy %d & sleep 0.2; mv copy gone-%s; %s; wait" % (
-                MS, what.split()[0], "true" if what == "rm" else what + " copy"), store=store)
+            record(folder, "sh", "-c", "./copy %d & %s; mv copy gone-%s; %s; wait" % (
+                MS, UNTIL_IT_RUNS, what.split()[0], "true" if what == "rm" else what + " copy"), store=store)
             rows = [row for row in ask(folder, SHARES, 0, store=store) if row[2].endswith("/copy")]
             assert rows and rows[0][1] == "none" and reason in rows[0][0], (what, rows)
 
@@ -273,7 +277,7 @@ def check_resolve():
     """names that are missing are found later in files that the user names, and others stay"""
     with Folder() as folder:
         shutil.copy(known(), folder / "copy")
-        record(folder, "sh", "-c", "./copy 400 & sleep 0.2; mv copy moved; wait")
+        record(folder, "sh", "-c", "./copy 400 & %s; mv copy moved; wait" % UNTIL_IT_RUNS)
         before = [row for row in ask(folder, SHARES, 0) if row[1] != "none"]
         text = expect(program.call("code", "-i", "s.data", cwd=folder.path), 0).stdout
         assert "without names" in text and "/copy: not there any more" in text, text
@@ -305,16 +309,44 @@ def check_threshold():
         assert "\nWhere page-faults were (%d samples;" % taken in text and "time went" not in text, text
 
 
+def record_until(folder, store, samples, sql, *values, options=()):
+    """Record until a query of the store finds so many samples, however long a loaded machine takes for that."""
+    recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "--commit", "0", "-o", store, *options],
+                                cwd=folder.path, env=environment(), stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + program.TIMEOUT
+        while recorder.poll() is None and not (has_periods(folder, store) and ask(folder, sql, *values, store=store)[0][0] >= samples):
+            if has_periods(folder, store) and not ask(folder, "SELECT 1 FROM sampling", store=store):
+                raise tap.Skip("no samples here")
+            assert time.monotonic() < deadline, sql
+            time.sleep(0.05)
+        recorder.send_signal(signal.SIGINT)
+        said = recorder.communicate(timeout=program.TIMEOUT)[1]
+    finally:
+        recorder.kill()
+        recorder.wait()
+    assert recorder.returncode == 0, (recorder.returncode, said)
+
+
+def has_periods(folder, store):
+    try:
+        return os.path.exists(folder / store) and ask(folder, "SELECT 1 FROM period LIMIT 1", store=store)
+    except sqlite3.OperationalError:  # it is being made
+        return False
+
+
 def check_attached():
     """-p, -a and -C: what runs already is known by its maps and names; tasks are told apart"""
     with Folder() as folder:
         one = subprocess.Popen([known(), "60000"], stdin=subprocess.DEVNULL)
         try:
-            record(folder, "--frequency", "499", "-p", str(one.pid), "--duration", "1500ms")
+            record_until(folder, "s.data", 500, "SELECT total(samples) FROM stack_count",
+                         options=["--frequency", "499", "-p", str(one.pid)])
             found, _ = shares(folder)
             near(found["alpha"], 0.7, 8, "attached")
             counts_fit(folder)
-            record(folder, "-a", "--frequency", "997", "--duration", "1500ms", store="all.data")  # of the CPUs it has a share
+            record_until(folder, "all.data", 51, "SELECT total(c.samples) FROM task_count AS c JOIN task AS t USING (run_id, task) "
+                         "WHERE t.pid = ?", one.pid, options=["-a", "--frequency", "997"])
             tasks = ask(folder, "SELECT t.name, sum(c.samples) FROM task_count AS c JOIN task AS t USING (run_id, task) "
                                 "WHERE t.pid = ? GROUP BY 1", one.pid, store="all.data")
             assert tasks and tasks[0][0] == "known" and tasks[0][1] > 50, tasks
@@ -369,57 +401,69 @@ def phases(folder, store):
     return found["phases"], {label["label"]: label for label in found["labels"]}
 
 
-@program.undisturbed
+def phases_at_truth(folder, boundaries):
+    """What is found in the middle of each true phase: the table's rows, and the labels' rows. A loaded machine has phases of
+    its own, which divide the true ones further; the function that runs is the same in each part."""
+    found, labels = phases(folder, "s.data")
+    with open(boundaries, encoding="ascii", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["phase"] != "setup"]
+    (zero,), = ask(folder, "SELECT start_monotonic_ns FROM run")
+    middles = [(int(row["start_monotonic_ns"]) / 2 + int(row["end_monotonic_ns"]) / 2 - zero) / 1e9 for row in rows]
+    return rows, [next(labels[phase["label"]] for phase in found if phase["start_s"] <= at < phase["end_s"]) for at in middles]
+
+
 def check_phases():
-    """load, solve, save, twice: six phases of three kinds, each in its function for its share of the time"""
+    """load, solve, save, twice: in each the phase that is found has its function, for its share of the time"""
     with Folder() as folder:
         record(folder, "--frequency", "997", "--period", "20ms", THREE, "--length", "1500ms", "--boundaries", folder / "true.csv")
-        with open(folder / "true.csv", encoding="ascii", newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["phase"] != "setup"]
-        found, labels = phases(folder, "s.data")
-        assert [phase["label"] for phase in found] == list("ABCABC"), found
-        for label, name in zip("ABC", ("load", "solve", "save")):
-            top = labels[label]["top"][0]
-            assert top["name"] == name, (label, labels)
-            truth = [float(row["own_s"]) / float(row["cpu_s"]) for row in rows if row["phase"] == name]
-            near(top["self_share"], sum(truth) / len(truth), 3, name)
+        rows, found = phases_at_truth(folder, folder / "true.csv")
+        assert [label["top"][0]["name"] for label in found] == [row["phase"] for row in rows] == ["load", "solve", "save"] * 2, found
+        (zero,), = ask(folder, "SELECT start_monotonic_ns FROM run")
+        for row in rows:
+            part = ["%.3fs" % ((int(row[end]) - zero) / 1e9) for end in ("start_monotonic_ns", "end_monotonic_ns")]
+            code = json.loads(expect(program.call("code", "-i", "s.data", "--format", "json", "--from", part[0], "--to", part[1],
+                                                  cwd=folder.path), 0).stdout)
+            top = code["code"][0]
+            assert top["name"] == row["phase"], (row, code["code"])
+            # the kernel's part of its time grows with load: it is in the total alone, where callers are known
+            own = float(row["own_s"]) / float(row["cpu_s"])
+            assert top["self_share"] - 0.05 < own < top["total_share"] + 0.05, (row, top)
 
 
-@program.undisturbed
 def check_told_apart():
     """work that counters merge is told apart by its functions"""
     with Folder() as folder:
         # its phases last by the clock: of a CPU that others use too, samples must still be enough
-        record(folder, "--frequency", "997", PHASED, "--order", "compute:1s,chase-small:1s,compute:1s",
+        record(folder, "--frequency", "997", PHASED, "--order", "compute:2s,chase-small:2s,compute:2s",
                "--boundaries", folder / "true.csv")
-        (zero,), = ask(folder, "SELECT start_monotonic_ns FROM run")
-        with open(folder / "true.csv", encoding="ascii", newline="") as file:
-            truth = [(int(row["start_monotonic_ns"]) - zero) / 1e9 for row in csv.DictReader(file) if row["phase"] != "setup"]
-        found, _ = phases(folder, "s.data")
-        for true in truth[1:]:
-            assert any(abs(phase["start_s"] - true) < 0.4 for phase in found), (truth, found)
+        _, found = phases_at_truth(folder, folder / "true.csv")
+        first, second, third = [label["top"][0]["name"] for label in found]
+        assert first == third != second, found
 
 
-@program.undisturbed
 def check_stripped():
     """a program without names has the same phases, each in a function that is told by where it begins"""
     if not shutil.which("strip"):
         raise tap.Skip("there is no strip")
     with Folder() as folder:
         subprocess.run(["strip", "-o", "stripped", THREE], cwd=folder.path, check=True)
-        record(folder, "--frequency", "997", "--period", "20ms", "./stripped", "--length", "600ms")
-        assert [phase["label"] for phase in phases(folder, "s.data")[0]] == list("ABCABC")
+        record(folder, "--frequency", "997", "--period", "20ms", "./stripped", "--length", "600ms", "--boundaries", "true.csv")
+        tops = [label["top"][0] for label in phases_at_truth(folder, folder / "true.csv")[1]]
+        names = [top["name"] for top in tops]
+        assert names[:3] == names[3:] and len(set(names)) == 3, names
         code = json.loads(expect(program.call("code", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
-        top = code["code"][:3]
-        assert all(one["name"].startswith("stripped+0x") and one["self_share"] > 0.2 for one in top), top
+        assert {one["name"] for one in code["code"][:3]} == set(names), (code["code"][:4], names)
+        assert all(one["name"].startswith("stripped+0x") and one["self_share"] > 0.2 for one in code["code"][:3]), code["code"][:3]
 
 
-MANY = "i=0; while [ $i -lt 200 ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done"
+PROCESSES = 500  # a fast machine takes 1.2 ms of CPU time for each pair of them
+MANY = "i=0; while [ $i -lt %d ]; do /bin/true; /bin/sleep 0; i=$((i+1)); done" % PROCESSES
 IN_TASKS = ["record", "--pmu", "software", "-o", "s.data", "--sample-on", "tasks", "sh", "-c", MANY]
 
 
 def check_sums(folder):
-    """Samples, the kernel's part where it may not be sampled, and the row of what has none are all of the time."""
+    """Samples, the kernel's part where it may not be sampled, and the row of what has none are all of the time: exactly,
+    however many samples a loaded machine leaves to short processes."""
     (event, wide), = ask(folder, "SELECT event, is_wide FROM sampling")
     assert not wide
     (user, system), = ask(folder, "SELECT user_ns / 1e9, system_ns / 1e9 FROM run")
@@ -432,12 +476,13 @@ def check_sums(folder):
     found = json.loads(code["json"])
     programs = {row["name"]: row for row in found["not_sampled"]}
     assert report["not_sampled"] == found["not_sampled"] and {"true", "sleep"} <= set(programs), (report, programs)
-    assert 190 <= programs["true"]["processes"] <= 200, programs
+    assert 0.95 * PROCESSES <= programs["true"]["processes"] <= PROCESSES, programs
     # got, in the kernel, and not sampled are all of the time
     kernel = clock * system / (user + system) if event.endswith(":u") else 0
-    near(found["kernel_not_sampled_s"] or 0, kernel, clock, "time in the kernel")
+    near(found["kernel_not_sampled_s"] or 0, kernel, 1e-4, "time in the kernel")
     missing = sum(row["cpu_s"] for row in found["not_sampled"])
-    near(found["samples"] / 99 + kernel + missing, clock, 5 * clock, "all of the time")
+    assert ask(folder, "SELECT sum(samples) FROM program") == [(found["samples"],)], found
+    near(found["samples"] / 99 + missing, exact * (1 - kernel / clock), 1e-4, "all of the time outside of the kernel")
     rows = {row["name"]: row for row in csv.DictReader(code["csv"].splitlines())}
     near(float(rows["[not sampled]"]["cpu_s"]), missing, 1e-4, "the row's time")
     assert rows["[not sampled]"]["self"] == "", rows
@@ -475,16 +520,18 @@ def check_tiny_of_others():
 def check_on_cpus():
     """on whole CPUs processes that end within an interval have their share"""
     with Folder() as folder:
-        script = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done"
+        script = "i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done"
         answer = program.call("record", "--pmu", "software", "--frequency", "499", "--sample-on", "cpus", "-o", "s.data",
                               "sh", "-c", script, cwd=folder.path)
         if "cannot sample" in answer.stderr:
             raise tap.Skip(answer.stderr)
         expect(answer, 0)
         report = json.loads(expect(program.call("report", "-i", "s.data", "--format", "json", cwd=folder.path), 0).stdout)
-        assert report["samples"] > 0.8 * report["expected_samples"], report
+        # a timer of each CPU meets a process or not: five standard deviations
+        least = report["expected_samples"] - 5 * report["expected_samples"] ** 0.5
+        assert report["samples"] > least > 0.5 * report["expected_samples"], report
         names = dict(ask(folder, "SELECT t.name, sum(c.samples) FROM task_count AS c JOIN task AS t USING (run_id, task) GROUP BY 1"))
-        assert names.get("true", 0) > 0.3 * report["samples"], names
+        assert names.get("true", 0) > 0.15 * report["samples"], names
         counts_fit(folder)
 
 
@@ -511,12 +558,16 @@ def check_others():
         own = "sloth%06d" % random.randrange(1000000)
         for name in (marker, own):
             shutil.copy(known(), folder / name)
-        beside = subprocess.Popen(["sh", "-c", "while :; do ./%s 1; done" % marker], cwd=folder.path)
+        beside = subprocess.Popen(["sh", "-c", "while :; do ./%s 1; echo >>rounds; done" % marker], cwd=folder.path)
         recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "software", "-o", "s.data", "--frequency", "997", "sh", "-c",
                                      "while [ ! -e stop ]; do ./%s 1; done" % own], cwd=folder.path, env=environment())
         try:
-            time.sleep(1)
-            found = [any(name.encode() in part for part in memory(recorder.pid)) for name in (own, marker)]
+            deadline, found = time.monotonic() + program.TIMEOUT, [False]
+            while recorder.poll() is None and not found[0]:  # until it has sampled its own, beside many of the others
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+                if os.path.exists(folder / "rounds") and os.path.getsize(folder / "rounds") > 100:
+                    found = [any(name.encode() in part for part in memory(recorder.pid)) for name in (own, marker)]
         finally:
             open(folder / "stop", "wb").close()
             recorder.wait()
@@ -531,31 +582,32 @@ def check_others():
 
 
 def waits(folder, *arguments):
-    """function: (s off the CPU, the kernel's function), of `record --wall`"""
+    """function: (s off the CPU, the kernel's function), of `record --wall`; function: s that its calls took"""
     answer = program.call("record", "--pmu", "software", "-q", "--wall", "-o", "w.data", *arguments, cwd=folder.path)
+    told = {name: int(ns) / 1e9 for name, ns in (line.split() for line in answer.stdout.splitlines())}
     if "--wall: cannot sample context switches" in answer.stderr:
         raise tap.Skip(answer.stderr)
     expect(answer, 0)
     expect(program.call("check", "-i", "w.data", cwd=folder.path), 0)
     text = expect(program.call("code", "--wall", "--format", "csv", "-i", "w.data", cwd=folder.path), 0).stdout
-    return {row["name"]: (int(row["waited"]) / 1e6, row["waited_in"]) for row in csv.DictReader(text.splitlines())}
+    return {row["name"]: (int(row["waited"]) / 1e6, row["waited_in"]) for row in csv.DictReader(text.splitlines())}, told
 
 
 def check_wall():
     """--wall: threads wait in the functions that they wait in; of many switches a part is taken"""
     with Folder() as folder:
-        found = waits(folder, known("waits"), "5", "50")
-        # sleeps last longer than was asked for, never shorter
+        found, told = waits(folder, known("waits"), "5", "50")
+        # a wait lasts as long as was asked for at least, and no longer than the call
         for name, expected in (("wait_for_time", 1.0), ("wait_for_lock", 0.5), ("wait_for_pipe", 0.75)):
-            assert expected <= found[name][0] < 1.1 * expected + 0.1, (name, found)
+            assert expected <= found[name][0] <= told[name], (name, found, told)
         reasons = {name: reason for name, (_, reason) in found.items() if reason}
         assert not reasons or ("nanosleep" in reasons["wait_for_time"] and "futex" in reasons["wait_for_lock"] and
                                "pipe" in reasons["wait_for_pipe"]), reasons
         assert ask(folder, "SELECT blocked_of, blocked_off_us, switches_lost FROM sampling", store="w.data") == [(1, 0, 0)]
-        many = waits(folder, known("waits"), "700", "1")  # a further run, some 1,000 switches a second
+        many, told = waits(folder, known("waits"), "700", "1")  # a further run, some 1,000 switches a second
         total = sum(seconds for seconds, _ in many.values())
-        for name, share in (("wait_for_time", 4 / 9), ("wait_for_lock", 2 / 9), ("wait_for_pipe", 3 / 9)):
-            near(many[name][0] / total, share, 10, name)
+        for name, seconds in told.items():
+            near(many[name][0] / total, seconds / sum(told.values()), 10, name)
         (of, marks), = ask(folder, "SELECT blocked_of, (SELECT count(*) FROM mark WHERE text LIKE '%one in%') FROM sampling "
                            "ORDER BY run_id DESC LIMIT 1",
                            store="w.data")

@@ -182,7 +182,7 @@ def test_recorder_killed():
         path = recording.folder / "rpistat.data"
         # a few committed periods first
         while True:
-            store = sqlite3.connect(path, timeout=10)
+            store = sqlite3.connect(path, timeout=60)
             count = store.execute("SELECT count(*) FROM period").fetchone()[0]
             store.close()
             if count >= 3:

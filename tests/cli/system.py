@@ -276,7 +276,7 @@ def test_killed():
     recorder = subprocess.Popen([RPISTAT, "record", "-q", "--pmu", "sim:script.sim", "-o", "killed.data",
                                  "--commit", "0"], cwd=FOLDER.path)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             try:
                 if rows("killed.data", "SELECT count(*) > 5000 FROM reading") == [(1,)]:

@@ -612,7 +612,7 @@ def test_delay():
     """--delay begins with a gap so long, then counts"""
     record = counting()
     with Folder() as folder:
-        expect(folder.call(*record, "--delay", "50ms", "--period", "10ms", "sleep", "0.2"), 0)
+        expect(folder.call(*record, "--delay", "50ms", "--period", "10ms", "sleep", "1"), 0)
         store = Store(folder / "rpistat.data")
         assert len(store.gaps) == 1 and store.gaps[0][0] == 0, store.gaps
         assert store.gaps[0][1] >= 50 * MS and "delay" in store.gaps[0][2], store.gaps
@@ -726,7 +726,7 @@ def test_control_flood():
     for command in ["mark x", "enable"]:
         with Folder() as folder, Workload("stay", "1") as workload:
             with Recording(folder, "-p", str(workload.pid), "--period", "10ms", options=[
-                    "--duration", "300ms"]) as recording:
+                    "--duration", "1s"]) as recording:
                 with subprocess.Popen(["yes", command], stdout=recording.command) as flood:
                     try:
                         store = recording.end()

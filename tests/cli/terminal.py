@@ -448,6 +448,22 @@ def test_end_note():
         assert said.group(1) + "." == report["answer"].splitlines()[0], (shown, report["answer"])
 
 
+def test_max_size():
+    """record: the status line shows how long --max-size lasts at the rate at which the store grows; without it nothing"""
+    FOLDER.write("days.sim", "clock 700M\nseed 5\nnoise 3%\ndefault instructions=300M branches=30M\nphase a 2d\n")
+    record = ["record", "--pmu", "sim:days.sim", "-e", "instructions,branches", "--no-samples", "-o"]
+    with Scene(RPISTAT, *record, "days.data", "--max-size", "500M") as scene:
+        scene.resize(120, 24)
+        assert scene.end() == 0, scene.shown
+    found = re.findall(rb"--max-size lasts (\d+) d (\d+) h", scene.shown)
+    assert found, scene.shown
+    lasts_h, true_h = 24 * int(found[-1][0]) + int(found[-1][1]), 48 * (500 << 20) / os.path.getsize(FOLDER / "days.data")
+    assert abs(lasts_h / true_h - 1) < 0.15, (lasts_h, true_h)
+    with Scene(RPISTAT, *record, "more.data") as scene:
+        scene.resize(120, 24)
+        assert scene.end() == 0 and b"periods" in scene.shown and b"lasts" not in scene.shown, scene.shown
+
+
 def test_long_lines():
     """what a terminal would break within a word is broken between words: a message, a line, a field of the report"""
     command = ["sh", "-c", "true " + "word " * 40]
@@ -467,4 +483,4 @@ with FOLDER:
               test_terminal_background,
               *[("record: %s has its screen for itself" % name, screen, name) for name in SCREENS],
               test_notes_wait, test_status_line, test_status_line_files, test_progress,
-              test_first_notes, test_end_note])
+              test_first_notes, test_end_note, test_max_size])

@@ -81,7 +81,7 @@ class Growing:
 
     @staticmethod
     def change(*statements):
-        store = sqlite3.connect(FOLDER / "grow.data", timeout=10)
+        store = sqlite3.connect(FOLDER / "grow.data", timeout=60)
         store.execute("ATTACH ? AS complete", (FOLDER / "full.data",))
         with store:
             for statement in statements:

@@ -29,7 +29,7 @@ phase solve 5s code=main>solve
 
 
 def call(folder, arguments, **variables):
-    return folder.call(*arguments, env=environment(LD_PRELOAD=LIBRARY, **variables), timeout=60)
+    return folder.call(*arguments, env=environment(LD_PRELOAD=LIBRARY, **variables), timeout=300)
 
 
 def run_of(store):

@@ -26,7 +26,7 @@ SEED = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 def newest_in(store):
     """Number of the newest run, 0 when there is none yet, and of its periods."""
     try:
-        connection = sqlite3.connect("file:%s?mode=ro" % store, uri=True, timeout=5)
+        connection = sqlite3.connect("file:%s?mode=ro" % store, uri=True, timeout=60)
         row = connection.execute("SELECT run_id, (SELECT count(*) FROM period AS p WHERE p.run_id ="
                                  " r.run_id) FROM run AS r ORDER BY run_id DESC").fetchone()
         connection.close()
@@ -39,7 +39,7 @@ def runs_in(store):
     """(run_id, state, start_monotonic_ns) of each run; [] when its tables are not made yet."""
     if not os.path.exists(store) or os.path.getsize(store) == 0:
         return []
-    connection = sqlite3.connect(store, timeout=5)
+    connection = sqlite3.connect(store, timeout=60)
     try:
         if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'run'").fetchall():
             return []  # killed while it made the store: its tables come in one transaction
@@ -169,12 +169,12 @@ def kill_moved():
         with tempfile.TemporaryDirectory(prefix="rpistat-kills-") as folder:
             store = os.path.join(folder, "rpistat.data")
             recorder = start(store)
-            until = time.monotonic() + 20
+            until = time.monotonic() + 300
             while not has_period(store):
                 assert time.monotonic() < until and recorder.poll() is None
                 time.sleep(0.01)
             os.rename(store, store + ".moved")
-            until = time.monotonic() + 20
+            until = time.monotonic() + 300
             while not any(".saved-" in name for name in os.listdir(folder)):  # it looks every second
                 assert time.monotonic() < until and recorder.poll() is None
                 time.sleep(0.0005)

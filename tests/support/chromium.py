@@ -16,7 +16,7 @@ import time
 
 import tap
 
-TIMEOUT = 60  # seconds after which an answer does not come any more
+TIMEOUT = 300  # seconds after which an answer does not come any more
 MOBILE = {"mobile": True, "touch": True}
 
 

@@ -108,6 +108,33 @@ configure_rpistat()
     return 1
 }
 
+# run_shown LOG COMMAND...: run the command with its output in LOG, and print every ten seconds how far it
+# is, from ninja's and meson's counts in LOG. Returns the command's status.
+run_shown()
+{
+    shown_log=$1
+    shift
+    : >"$shown_log"
+    print_progress "$shown_log" "$$" &
+    printer=$!
+    "$@" >"$shown_log" 2>&1
+    set -- $?
+    kill "$printer" 2>/dev/null || :
+    wait "$printer" 2>/dev/null || :
+    return "$1"
+}
+
+# print_progress LOG PID: print the newest count in LOG every ten seconds, until PID has ended. A sleep that is left
+# behind keeps no output open.
+print_progress()
+{
+    while sleep "${progress_every_s:-10}" >/dev/null 2>&1 </dev/null && kill -0 "$2" 2>/dev/null; do
+        progress=$(sed -n 's:^\[\([0-9]*\)/\([0-9]*\)\] .*:build step \1 of \2:p
+            s:^ *\([0-9]*\)/\([0-9]*\) .* / \([^ ]*\) .*:ran \1 of \2 test programs, last \3:p' "$1" | tail -n 1)
+        [ -z "$progress" ] || echo "  ${1%/*}: $progress"
+    done
+}
+
 # test_rpistat FOLDER [OPTION...]: build what these meson tests need, and run them. Fails when they
 # could not be built; what they found is in the folder's meson-logs. Timeouts are those of a slow machine.
 test_rpistat()
@@ -115,7 +142,7 @@ test_rpistat()
     folder=$1
     shift
     rm -f "$folder/meson-logs/"testlog*
-    meson test -C "$folder" -t 5 "$@" >"$folder/test.log" 2>&1 || {
+    run_shown "$folder/test.log" meson test -C "$folder" -t 5 "$@" || {
         if [ $? -eq 125 ]; then
             cat "$folder/test.log" >&2
             echo "$0: the build in $folder failed" >&2
@@ -124,15 +151,15 @@ test_rpistat()
     }
 }
 
-# build_rpistat FOLDER [OPTION...]: configure and build. A terminal shows how far it is; elsewhere what
-# was printed is shown only when it failed.
+# build_rpistat FOLDER [OPTION...]: configure and build. A terminal shows ninja's own line; elsewhere a line
+# every ten seconds shows how far it is, and the output of a build that failed is printed.
 build_rpistat()
 {
     configure_rpistat "$@" || return 1
     if [ -t 1 ]; then
         ninja -C "$folder" && return 0
     else
-        ninja -C "$folder" >>"$log" 2>&1 && return 0
+        run_shown "$log" ninja -C "$folder" && return 0
         cat "$log" >&2
     fi
     echo "$0: the build in $folder failed" >&2

@@ -3,8 +3,8 @@
 
 cmocka up to 1.1.5 (Debian 12) writes `not ok 3 # SKIP name` for a case that called skip(), which
 meson counts as a failure, and it has no place for a reason. This writes `ok 3 - name # SKIP reason`
-instead, where the reason is the line that the case printed last. Everything else passes through, and
-so does the exit status.
+instead, where the reason is the line that the case printed last. A case that is skipped without a reason
+has failed. Everything else passes through, and so does the exit status.
 """
 import os
 import re
@@ -22,6 +22,8 @@ def mend(line, before):
     reason = re.sub(r"^[#\s]*(skipped:\s*)?", "", before.strip())
     if re.match(r"(not )?ok \d|\d+\.\.\d", reason):
         reason = ""
+    if not reason:
+        return "not ok %s - %s was skipped without a reason\n" % match.groups()
     return "ok %s - %s # SKIP %s\n" % (match.group(1), match.group(2), reason)
 
 

@@ -10,7 +10,7 @@ class Code:
     """
 
     def __init__(self, path, run=1, frequency=99):
-        self.store, self.run, self.frequency = sqlite3.connect(path, timeout=10), run, frequency
+        self.store, self.run, self.frequency = sqlite3.connect(path, timeout=60), run, frequency
         self.modules, self.frames, self.stacks, self.tasks = {}, {}, {}, {}
         self.counts, self.task_counts, self.cgroups = {}, {}, {}
 

@@ -14,7 +14,7 @@ import urllib.request
 
 import tap
 
-TIMEOUT = 60  # seconds after which a server hangs, and the case has failed
+TIMEOUT = 300  # seconds after which a server hangs, and the case has failed
 
 # Old samples are taken too: runs are pushed long after they were recorded.
 PROMETHEUS_CONFIG = """\

@@ -67,8 +67,10 @@ static uint64_t offset_of(int (*function)(int))
 
 static void skip_elsewhere(void)
 {
-    if (sizeof(void *) != 8)
+    if (sizeof(void *) != 8) {
+        print_message("only tested on 64 bits\n");
         skip();
+    }
 }
 
 /* --- files ------------------------------------------------------------------------------------ */

@@ -201,8 +201,10 @@ static int count_in(uintptr_t function)
 static void test_thread(void **state)
 {
     (void)state;
-    if (!CAN_UNWIND)
+    if (!CAN_UNWIND) {
+        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
         skip();
+    }
     take(0);
     rps_tracker_add_process(tracker, getpid());
     add_sample(copied);
@@ -214,8 +216,10 @@ static void test_thread(void **state)
 static void test_signal(void **state)
 {
     (void)state;
-    if (!CAN_UNWIND)
+    if (!CAN_UNWIND) {
+        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
         skip();
+    }
     take(1);
     rps_tracker_add_process(tracker, getpid());
     add_sample(copied);
@@ -228,8 +232,10 @@ static void test_signal(void **state)
 static void test_short_copy(void **state)
 {
     (void)state;
-    if (!CAN_UNWIND)
+    if (!CAN_UNWIND) {
+        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
         skip();
+    }
     take(0);
     rps_tracker_add_process(tracker, getpid());
     add_sample(400);
@@ -259,8 +265,10 @@ static void test_frame_pointers(void **state)
     uint64_t frame[] = {0, 0x5000, 0, 0};
 
     (void)state;
-    if (!CAN_UNWIND)
+    if (!CAN_UNWIND) {
+        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
         skip();
+    }
     take(0);
     map_all("//anon");
     memset(value, 0, sizeof(value));
@@ -289,8 +297,10 @@ static void test_odd_files(void **state)
     FILE *file;
 
     (void)state;
-    if (!CAN_UNWIND)
+    if (!CAN_UNWIND) {
+        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
         skip();
+    }
     take(0);
     assert_non_null(mkdtemp(folder));
     assert_int_equal(chdir(folder), 0);
@@ -323,8 +333,10 @@ static void test_other_build(void **state)
     FILE *file;
 
     (void)state;
-    if (!CAN_UNWIND)
+    if (!CAN_UNWIND) {
+        print_message("copied stacks are not unwound on this processor, or without elfutils\n");
         skip();
+    }
     take(0);
     file = fopen("/proc/self/maps", "r");
     assert_non_null(file);

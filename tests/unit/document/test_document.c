@@ -503,15 +503,37 @@ static void test_markup(void **state)
                    "| &nbsp;&nbsp;in\\|side | 1 |\n| between |\n| \\<b\\> | - |\n\n"
                    "<details><summary>More</summary>\n\nLast \\\\x1b\n\n</details>\n");
     put_markup(&document);
-    assert_ends(&document, RPS_FORMAT_MARKDOWN + 1, 0,
-                "<h2>Of &amp;x</h2>\n\n<ul>\n<li>One.</li>\n<li>@two</li>\n</ul>\n\n<table>\n"
-                "<tr><th>A_b</th><th class=\"n\">N (&lt;s&gt;)</th></tr>\n"
-                "<tr><td>&nbsp;&nbsp;in|side</td><td class=\"n\">1</td></tr>\n"
-                "<tr><td colspan=\"99\">between</td></tr>\n"
-                "<tr><td>&lt;b&gt;</td><td class=\"n\">-</td></tr>\n</table>\n\n"
-                "<details><summary>More</summary>\n\n<p>Last \\x1b</p>\n\n</details>\n"
-                "</body></html>\n",
-                0);
+    assert_ends(
+        &document, RPS_FORMAT_MARKDOWN + 1, 0,
+        "<h2>Of &amp;x</h2>\n\n<ul>\n<li>One.</li>\n<li>@two</li>\n</ul>\n\n"
+        "<div tabindex=\"0\"><table>\n<tr><th>A_b</th><th class=\"n\">N (&lt;s&gt;)</th></tr>\n"
+        "<tr><td>&nbsp;&nbsp;in|side</td><td class=\"n\">1</td></tr>\n"
+        "<tr><td colspan=\"99\">between</td></tr>\n"
+        "<tr><td>&lt;b&gt;</td><td class=\"n\">-</td></tr>\n</table></div>\n\n"
+        "<details><summary>More</summary>\n\n<p>Last \\x1b</p>\n\n</details>\n"
+        "</main></body></html>\n",
+        0);
+}
+
+/* Screen readers announce an empty <th> as a heading without a name. */
+static void test_heading_empty(void **state)
+{
+    static const struct rps_column two_columns[] = {{"a", "A", .place = 1}, {"b", "", .place = 2}};
+    struct rps_document document = {.arena = rps_arena_new()};
+
+    (void)state;
+    for (int format = RPS_FORMAT_MARKDOWN; format <= RPS_FORMAT_MARKDOWN + 1; format++) {
+        struct rps_block *block = rps_document_block(&document, NULL, two_columns, 2);
+
+        rps_put_text(block, "one");
+        rps_put_text(block, "two");
+        assert_ends(&document, format, 0,
+                    format == RPS_FORMAT_MARKDOWN
+                        ? "| A |  |\n| :-- | :-- |\n| one | two |\n"
+                        : "<tr><th>A</th><td></td></tr>\n<tr><td>one</td><td>two</td></tr>\n"
+                          "</table></div>\n</main></body></html>\n",
+                    0);
+    }
 }
 
 /* The numbers of three rows that were sorted, as a CSV's first column. */
@@ -547,13 +569,14 @@ static void test_sorting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_people),   cmocka_unit_test(test_hosts),
-        cmocka_unit_test(test_terminal), cmocka_unit_test(test_json),
-        cmocka_unit_test(test_csv),      cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_sorting),  cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_figures),  cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_nested),   cmocka_unit_test(test_markup),
-        cmocka_unit_test(test_unknown),  cmocka_unit_test(test_outwards),
+        cmocka_unit_test(test_people),        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_terminal),      cmocka_unit_test(test_json),
+        cmocka_unit_test(test_csv),           cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_sorting),       cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_figures),       cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_nested),        cmocka_unit_test(test_markup),
+        cmocka_unit_test(test_heading_empty), cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_outwards),
     };
 
     setlocale(LC_CTYPE, "C.UTF-8");

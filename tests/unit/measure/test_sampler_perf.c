@@ -592,8 +592,10 @@ static void test_little_memory(void **state)
     const struct rps_target target = {.kind = RPS_TARGET_ATTACH, .pid = &pid, .pid_count = 1};
 
     (void)state;
-    if (sizeof(long) != 8)
+    if (sizeof(long) != 8) {
+        print_message("only tested on 64 bits\n");
         skip();
+    }
     for (int i = 0; i < 3; i++) {
         struct recording r;
 
@@ -964,6 +966,15 @@ static void test_attach(void **state)
         check_attach(both[i]);
 }
 
+static size_t count_stacks_beside(const struct recording *r, pid_t pid)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        count += r->kept[i].kind == RPS_SAMPLE_STACK && r->kept[i].pid != pid;
+    return count;
+}
+
 /* Where forks and ends were lost, the processes that run are looked up. */
 static void test_forks_lost(void **state)
 {
@@ -972,8 +983,6 @@ static void test_forks_lost(void **state)
     struct recording r;
     struct rps_target target = {.kind = RPS_TARGET_ATTACH, .pid = &partner.pid, .pid_count = 1};
     struct rps_error err = {""};
-    size_t children = 0;
-    int64_t until_ns;
 
     (void)state;
     start_partner(&partner, "overflow");
@@ -994,18 +1003,14 @@ static void test_forks_lost(void **state)
     assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 1);
     let_go_on(&partner);
     await(&partner);
-    until_ns = rps_clock_monotonic_ns() + RPS_NS_PER_S / 2;
-    for (int64_t drained_ns = 0; rps_clock_monotonic_ns() < until_ns; usleep(10000)) {
+    /* the child has as much of the CPU as a loaded machine leaves it */
+    for (int64_t drained_ns = 0; count_stacks_beside(&r, partner.pid) < 50; usleep(10000)) {
         drain_until(&r, drained_ns);
         drained_ns = rps_clock_monotonic_ns();
     }
     end(&r);
     assert_true(r.status.lookups > 0); /* before any record says that some were lost */
     assert_int_equal(count_kind(&r, RPS_SAMPLE_FORK), 1);
-    for (size_t i = 0; i < r.count; i++)
-        children += r.kept[i].kind == RPS_SAMPLE_STACK && r.kept[i].pid != partner.pid;
-    if (children < 50)
-        fail_msg("%zu samples of the child that nobody heard of", children);
     end_partner(&partner);
     free(r.kept);
 }

@@ -606,6 +606,7 @@ static void test_number_again(void **state)
     other = start_as(spin_in_steps, child.pid);
     if (other.pid < 0) {
         test.reader.close(test.reader.self);
+        print_message("no process can be started with a chosen number here\n");
         skip();
     }
     assert_int_equal(other.pid, child.pid);
@@ -1014,8 +1015,10 @@ static void test_other_user(void **state)
     pid_t pid;
 
     (void)state;
-    if (geteuid() != 0)
+    if (geteuid() != 0) {
+        print_message("only root can become another user\n");
         skip();
+    }
     child = start(spin_in_steps);
     wait_for(&child);
     pid = fork();
@@ -1582,6 +1585,7 @@ static int open_packages(struct test *test, struct rps_system_state *ret, int ma
     test->reader.state(test->reader.self, RPS_SYSTEM_PACKAGE, ret);
     if (strncmp(ret->reason[RPS_PACKAGE_ENERGY], "not permitted", 13) == 0) {
         test->reader.close(test->reader.self);
+        print_message("not permitted to count what packages take\n");
         skip();
     }
     return 1;

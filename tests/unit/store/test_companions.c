@@ -20,7 +20,7 @@
 #define STRANGER 12345
 
 /* A test that hangs ends with this. */
-#define PATIENCE_S 60
+#define PATIENCE_S 600
 
 /* Where SQLite has the locks of readers. */
 #define AT_SHARED    0x40000002

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""How tests are run: builds and test runs print how far they are, and no case is skipped without a reason.
+
+usage: runner.py
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import tap  # noqa: E402
+
+TIMEOUT = 300  # seconds after which a call hangs, and has failed
+
+# A build that writes one line, and waits until its reader has seen how far it is.
+SCRIPT = """
+cd "$1"
+. ./install.sh
+progress_every_s=0.1
+work() { echo "$line"; read -r unused <go; return 7; }
+run_shown build.log work
+echo "status $?"
+"""
+
+
+def lines_of(line):
+    """The lines that are printed while the log ends with a line, and after that."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(tap.root(), "tests", "support", "install.sh"), encoding="utf-8") as source, \
+                open(os.path.join(folder, "install.sh"), "w", encoding="utf-8") as copy:
+            copy.write(source.read())
+        os.mkfifo(os.path.join(folder, "go"))
+        process = subprocess.Popen(["sh", "-c", SCRIPT, "sh", folder], env={**os.environ, "line": line}, text=True,
+                                   stdout=subprocess.PIPE)
+        first = process.stdout.readline().strip()
+        with open(os.path.join(folder, "go"), "w", encoding="ascii") as go:
+            go.write("\n")
+        rest = process.stdout.read().split("\n")  # until every process has closed it
+        assert process.wait(TIMEOUT) == 0
+        return first, rest[-2]
+
+
+def check_build():
+    """a build prints ninja's count; the status is the command's"""
+    assert lines_of("[3/528] Compiling C object a.o") == ("build.log: build step 3 of 528", "status 7")
+
+
+def check_tests():
+    """a test run prints meson's count and the test that ended last"""
+    line = "12/66 rpistat:cli+exact / cli/help              OK                4.69s   10 subtests passed"
+    assert lines_of(line) == ("build.log: ran 12 of 66 test programs, last cli/help", "status 7")
+
+
+def check_start():
+    """quickstart and tests/run say at the start how long they take"""
+    for name, word in (("examples/quickstart", "seconds on two idle cores"), ("tests/run", "minutes on two cores")):
+        with open(os.path.join(tap.root(), name), encoding="utf-8") as file:
+            assert word in file.read(), name
+
+
+def check_skips():
+    """a case that is skipped has a reason, or it has failed"""
+    mend = os.path.join(tap.root(), "tests", "support", "mend_skips.py")
+    for said, found in (("1..1\n# skipped: no root\nok 1 # SKIP test_a\n", "ok 1 - test_a # SKIP no root"),
+                        ("1..1\nno root\nnot ok 1 # SKIP test_a\n", "ok 1 - test_a # SKIP no root"),
+                        ("1..1\nok 1 # SKIP test_a\n", "not ok 1 - test_a was skipped without a reason"),
+                        ("1..2\nok 1 - b\nok 2 # SKIP test_a\n", "not ok 2 - test_a was skipped without a reason")):
+        done = subprocess.run([sys.executable, mend, "printf", "%s", said], stdout=subprocess.PIPE, text=True, check=True,
+                              timeout=TIMEOUT)
+        assert done.stdout.splitlines()[-1] == found, (said, done.stdout)
+
+
+tap.main([check_build, check_tests, check_start, check_skips])
