@@ -29,11 +29,22 @@ const char *rps_module_kind_name(enum rps_module_kind kind);
 /* The kind of that name, or -1. */
 int rps_module_kind_find(const char *name);
 
+/* Where a process has a module mapped; known while recording alone. */
+struct rps_module_origin {
+    pid_t pid;             /* 0: unknown */
+    uid_t user;            /* of the process */
+    int has_user;          /* 0: the user is unknown */
+    uint32_t major, minor; /* device and */
+    uint64_t inode;        /* inode as the kernel reports those of maps; inode 0: unknown */
+    uint64_t start, end;   /* addresses */
+};
+
 struct rps_module {
     int64_t module;
     enum rps_module_kind kind;
     const char *path;                        /* as the workload saw it; "[kernel]" */
     char build_id[2 * RPS_BUILD_ID_MAX + 1]; /* in hexadecimal; "" not known */
+    struct rps_module_origin origin;         /* the process that was last seen in it */
 };
 
 /* A build-id of so many bytes as modules have it; "" where these are too many. */
