@@ -44,7 +44,6 @@ struct rps_module {
     enum rps_module_kind kind;
     const char *path;                        /* as the workload saw it; "[kernel]" */
     char build_id[2 * RPS_BUILD_ID_MAX + 1]; /* in hexadecimal; "" not known */
-    struct rps_module_origin origin;         /* the process that was last seen in it */
 };
 
 /* A build-id of so many bytes as modules have it; "" where these are too many. */
@@ -159,6 +158,7 @@ struct rps_code {
     size_t module_count, frame_count, location_count, stack_count, task_count, program_count,
         cgroup_count;
     struct rps_module *module;
+    struct rps_module_origin *origin; /* of each module; NULL: not known, as of stores */
     struct rps_frame *frame;
     struct rps_location *location; /* in order of frame and depth */
     struct rps_stack *stack;

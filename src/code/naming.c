@@ -15,9 +15,9 @@
 
 #define KALLSYMS "/proc/kallsyms"
 
-const char rps_naming_refused[] =
-    "functions have no names: root reads programs as user 65534 (nobody), which is not possible here "
-    "(CAP_SETUID, CAP_SETGID, a user namespace without that user)";
+const char rps_naming_refused[] = "functions have no names: root reads programs as user 65534 "
+                                  "(nobody), which is not possible here "
+                                  "(CAP_SETUID, CAP_SETGID, a user namespace without that user)";
 
 static void name_kernel(struct rps_naming *naming, const struct rps_naming_group *group)
 {
@@ -122,7 +122,7 @@ static int name_modules(struct rps_naming *naming, const size_t *order, const ui
 
     for (size_t first = 0, next; first < code->frame_count; first = next) {
         int64_t module = code->frame[order[first]].module;
-        struct rps_naming_group group = {NULL, order + first, address + first, 0};
+        struct rps_naming_group group = {.frame = order + first, .address = address + first};
 
         for (next = first; next < code->frame_count && code->frame[order[next]].module == module;
              next++)
@@ -130,6 +130,8 @@ static int name_modules(struct rps_naming *naming, const size_t *order, const ui
         group.count = next - first;
         if (module >= 0 && (uint64_t)module < code->module_count)
             group.module = &code->module[module];
+        if (group.module && code->origin)
+            group.origin = code->origin[module];
         if ((group.module && group.module->kind == RPS_MODULE_KERNEL) == is_kernel &&
             name_group(naming, &group, err) < 0)
             return RPS_FAILED;

@@ -70,12 +70,10 @@ static int note_binary(struct rps_naming *naming, int fd)
 /* --- candidates ------------------------------------------------------------------------------- */
 
 static int open_file(struct rps_naming *naming, enum rps_process_file_kind kind,
-                     const struct rps_module *module, pid_t pid, const char *build_id,
-                     const char *path)
+                     struct rps_module_origin origin, const char *build_id, const char *path)
 {
-    struct rps_process_file file = {.kind = kind, .origin = module->origin};
+    struct rps_process_file file = {.kind = kind, .origin = origin};
 
-    file.origin.pid = pid;
     if (snprintf(file.path, sizeof(file.path), "%s", path) >= (int)sizeof(file.path))
         return -ENOENT;
     strcpy(file.build_id, build_id);
@@ -83,31 +81,47 @@ static int open_file(struct rps_naming *naming, enum rps_process_file_kind kind,
                            kind == RPS_PROCESS_FILE_DEBUGINFOD ? WAIT_SERVERS_MS : WAIT_MS);
 }
 
-static int open_by_build_id(struct rps_naming *naming, const struct rps_module *module, pid_t pid,
-                            const char *build_id, const char *end)
+/* Debug information, as the process sees the path; pid 0: as we do. */
+static int open_debug(struct rps_naming *naming, pid_t pid, const char *path)
+{
+    return open_file(naming, RPS_PROCESS_FILE_DEBUG, (struct rps_module_origin){.pid = pid}, "",
+                     path);
+}
+
+static int open_by_build_id(struct rps_naming *naming, pid_t pid, const char *build_id,
+                            const char *end)
 {
     char path[sizeof(RPS_DEBUG_DIRECTORY) + 2 * RPS_BUILD_ID_MAX + 32];
 
     snprintf(path, sizeof(path), RPS_DEBUG_DIRECTORY "/.build-id/%.2s/%s%s", build_id, build_id + 2,
              end);
-    return open_file(naming, RPS_PROCESS_FILE_DEBUG, module, pid, "", path);
+    return open_debug(naming, pid, path);
+}
+
+static int ask_servers(struct rps_naming *naming, const char *build_id, const char *what)
+{
+    return rps_process_file_has_servers()
+               ? open_file(naming, RPS_PROCESS_FILE_DEBUGINFOD,
+                           (struct rps_module_origin){.pid = 0}, build_id, what)
+               : -ENOENT;
 }
 
 /* ENODATA: there is no such candidate; ENOENT: it is not there. */
-static int open_binary_candidate(struct rps_naming *naming, const struct rps_module *module,
+static int open_binary_candidate(struct rps_naming *naming, const struct rps_naming_group *group,
                                  int image, uint32_t at)
 {
     const struct rps_naming_options *options = naming->options;
+    const struct rps_module *module = group->module;
 
     if (image >= 0)
         return at == 0 ? fcntl(image, F_DUPFD_CLOEXEC, 0) : -ENODATA;
     if (options->opens_paths && at-- == 0) {
         snprintf(naming->binary, sizeof(naming->binary), "%s", module->path);
-        naming->binary_pid = module->origin.pid;
+        naming->binary_pid = group->origin.pid;
         return open_file(naming,
                          module->kind == RPS_MODULE_JIT ? RPS_PROCESS_FILE_JIT_MAP
                                                         : RPS_PROCESS_FILE_MAPPED,
-                         module, module->origin.pid, module->build_id, module->path);
+                         group->origin, module->build_id, module->path);
     }
     if (at < 2 * options->binary_count)
         return note_binary(naming, open_binary(module, options->binary[at / 2], at % 2));
@@ -116,15 +130,12 @@ static int open_binary_candidate(struct rps_naming *naming, const struct rps_mod
         return -ENODATA;
     naming->binary[0] = '\0';
     if (at == 0)
-        return open_by_build_id(naming, module, 0, module->build_id, "");
-    return rps_process_file_has_servers() ? open_file(naming, RPS_PROCESS_FILE_DEBUGINFOD, module,
-                                                      0, module->build_id, "executable")
-                                          : -ENOENT;
+        return open_by_build_id(naming, 0, module->build_id, "");
+    return ask_servers(naming, module->build_id, "executable");
 }
 
 /* One of the three places where debuggers look for a link. */
-static int open_link(struct rps_naming *naming, const struct rps_module *module, pid_t pid,
-                     const char *link, uint32_t place)
+static int open_link(struct rps_naming *naming, pid_t pid, const char *link, uint32_t place)
 {
     const char *start = place == 2 ? RPS_DEBUG_DIRECTORY : "",
                *middle = place == 1 ? ".debug/" : "";
@@ -138,12 +149,12 @@ static int open_link(struct rps_naming *naming, const struct rps_module *module,
     else if (snprintf(path, sizeof(path), "%s%.*s%s%s", start, length, naming->binary, middle,
                       link) >= (int)sizeof(path))
         return -ENOENT;
-    return open_file(naming, RPS_PROCESS_FILE_DEBUG, module, pid, "", path);
+    return open_debug(naming, pid, path);
 }
 
 /* By build-id and by link, below the root of the process and below ours; then from debuginfod. */
-static int open_debug_candidate(struct rps_naming *naming, const struct rps_module *module,
-                                const struct rps_naming_request *request, uint32_t at)
+static int open_debug_candidate(struct rps_naming *naming, const struct rps_naming_request *request,
+                                uint32_t at)
 {
     const char *id = is_build_id(request->build_id) ? request->build_id : NULL;
     pid_t pid = at < 4 ? naming->binary_pid : 0;
@@ -151,15 +162,12 @@ static int open_debug_candidate(struct rps_naming *naming, const struct rps_modu
     if (at > 8)
         return -ENODATA;
     if (at == 8)
-        return id && rps_process_file_has_servers()
-                   ? open_file(naming, RPS_PROCESS_FILE_DEBUGINFOD, module, 0, id, "debuginfo")
-                   : -ENOENT;
+        return id ? ask_servers(naming, id, "debuginfo") : -ENOENT;
     if (at < 4 && pid <= 0)
         return -ENOENT;
     if (at % 4 == 0)
-        return id ? open_by_build_id(naming, module, pid, id, ".debug") : -ENOENT;
-    return is_link(request->link) ? open_link(naming, module, pid, request->link, at % 4 - 1)
-                                  : -ENOENT;
+        return id ? open_by_build_id(naming, pid, id, ".debug") : -ENOENT;
+    return is_link(request->link) ? open_link(naming, pid, request->link, at % 4 - 1) : -ENOENT;
 }
 
 int rps_naming_open(struct rps_naming *naming, const struct rps_naming_group *group, int image,
@@ -169,11 +177,10 @@ int rps_naming_open(struct rps_naming *naming, const struct rps_naming_group *gr
     int fd;
 
     do {
-        fd = request->wanted == RPS_NAMING_BINARY
-                 ? open_binary_candidate(naming, group->module, image, at)
-                 : open_debug_candidate(naming, group->module, request, at);
+        fd = request->wanted == RPS_NAMING_BINARY ? open_binary_candidate(naming, group, image, at)
+                                                  : open_debug_candidate(naming, request, at);
         at++;
     } while (fd == -ENOENT);
     *ret_candidate = at;
-    return fd;
+    return fd == -ETIMEDOUT && request->wanted == RPS_NAMING_DEBUG ? -ENODATA : fd;
 }

@@ -14,6 +14,7 @@
 /* The frames of one module, in order of address. */
 struct rps_naming_group {
     const struct rps_module *module;
+    struct rps_module_origin origin;
     const size_t *frame;     /* indices into the code's frames */
     const uint64_t *address; /* theirs */
     size_t count;

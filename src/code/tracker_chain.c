@@ -117,7 +117,7 @@ static const struct rps_unwind_row *find_row(struct rps_tracker *tracker, int64_
     if (!of || of->is_hostile || (of->kind != RPS_MODULE_FILE && of->kind != RPS_MODULE_VDSO))
         return &unknown;
     module = rps_tracker_module(tracker, number);
-    return rps_unwinder_find(&tracker->unwinder, &module, address);
+    return rps_unwinder_find(&tracker->unwinder, &module, &of->origin, address);
 }
 
 /* Where the function begins that has the address; 0: not known. */

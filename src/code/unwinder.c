@@ -179,7 +179,8 @@ static int has_ended(const struct rps_unwinder *unwinder)
 }
 
 /* Send a request; 0, or negative when that cannot be. */
-static int ask(struct rps_unwinder *unwinder, const struct rps_module *module, uint64_t offset)
+static int ask(struct rps_unwinder *unwinder, const struct rps_module *module,
+               const struct rps_module_origin *origin, uint64_t offset)
 {
     struct rps_opener_request request = {
         .task = {.kind = module->kind, .module = module->module, .offset = offset}};
@@ -195,7 +196,7 @@ static int ask(struct rps_unwinder *unwinder, const struct rps_module *module, u
         return -1;
     if (module->kind == RPS_MODULE_FILE && *given != module->module + 1) {
         request.file =
-            (struct rps_process_file){.kind = RPS_PROCESS_FILE_MAPPED, .origin = module->origin};
+            (struct rps_process_file){.kind = RPS_PROCESS_FILE_MAPPED, .origin = *origin};
         strcpy(request.file.build_id, module->build_id);
         strcpy(request.file.path, module->path);
     }
@@ -302,7 +303,9 @@ static const struct rps_unwind_row *find_row(const struct rps_unwinder *unwinder
 }
 
 const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
-                                               const struct rps_module *module, uint64_t offset)
+                                               const struct rps_module *module,
+                                               const struct rps_module_origin *origin,
+                                               uint64_t offset)
 {
     const struct rps_unwind_row *row = find_row(unwinder, module->module, offset);
     int64_t asked_ns;
@@ -313,7 +316,7 @@ const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
         (row = find_row(unwinder, module->module, offset)))
         return row;
     asked_ns = rps_clock_monotonic_ns();
-    if (ask(unwinder, module, offset) < 0 || !has_time(unwinder, asked_ns))
+    if (ask(unwinder, module, origin, offset) < 0 || !has_time(unwinder, asked_ns))
         return NULL;
     row = hear(unwinder, 0);
     unwinder->waited_ns += rps_clock_monotonic_ns() - asked_ns;

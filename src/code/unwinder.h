@@ -53,7 +53,9 @@ struct rps_unwinder {
  * has died, or was waited for too long of late. It is asked all the same, so that the row is there
  * for stacks to come. Valid until the next request. */
 const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
-                                               const struct rps_module *module, uint64_t offset);
+                                               const struct rps_module *module,
+                                               const struct rps_module_origin *origin,
+                                               uint64_t offset);
 
 /* Close the files, whose file systems could not be unmounted otherwise. Once a second or so. */
 void rps_unwinder_close_files(struct rps_unwinder *unwinder);
