@@ -34,18 +34,6 @@ static void end_without_memory(void)
     _exit(1);
 }
 
-int rps_naming_request_file(int requests, struct rps_naming_request *request)
-{
-    struct rps_naming_answer answer;
-    int fd;
-
-    if (rps_opener_pass(requests, request, sizeof(*request), -1) < 0 ||
-        rps_opener_receive(requests, &answer, sizeof(answer), 0, &fd) != (ssize_t)sizeof(answer))
-        return -ENODATA;
-    request->candidate = answer.candidate;
-    return fd >= 0 ? fd : answer.status < 0 ? answer.status : -ENODATA;
-}
-
 static void name_jit(struct rps_naming *naming, const struct rps_naming_group *group, int requests,
                      FILE *out)
 {

@@ -28,41 +28,20 @@
 /* --- is it an ordinary file? ------------------------------------------------------------------ */
 
 /* File systems whose regular files are the kernel's: reading may take data away, or set something
- * off. Those without a name here have none in linux/magic.h. */
+ * off. Numbers: configfs, fusectl, mqueue, nfsd, rpc_pipefs, functionfs, gadgetfs, apparmorfs. */
 static int is_kernels(long type)
 {
     static const uint32_t types[] = {
-        PROC_SUPER_MAGIC,
-        SYSFS_MAGIC,
-        TRACEFS_MAGIC,
-        DEBUGFS_MAGIC,
-        CGROUP_SUPER_MAGIC,
-        CGROUP2_SUPER_MAGIC,
-        AUTOFS_SUPER_MAGIC,
-        SECURITYFS_MAGIC,
-        SELINUX_MAGIC,
-        SMACK_MAGIC,
-        BPF_FS_MAGIC,
-        PSTOREFS_MAGIC,
-        EFIVARFS_MAGIC,
-        DEVPTS_SUPER_MAGIC,
-        NSFS_MAGIC,
-        RDTGROUP_SUPER_MAGIC,
-        BINFMTFS_MAGIC,
-        USBDEVICE_SUPER_MAGIC,
-        XENFS_SUPER_MAGIC,
-        ANON_INODE_FS_MAGIC,
-        SOCKFS_MAGIC,
-        PIPEFS_MAGIC,
-        0x62656570 /* configfs */,
-        0x65735543 /* fusectl */,
-        0x19800202 /* mqueue */,
-        0x6e667364 /* nfsd */,
-        0x67596969 /* rpc_pipefs */,
-        0x0a647361 /* functionfs */,
-        0xaee71ee7 /* gadgetfs */,
-        0x5a3c69f0 /* apparmorfs */,
-    };
+        PROC_SUPER_MAGIC,     SYSFS_MAGIC,         TRACEFS_MAGIC,
+        DEBUGFS_MAGIC,        CGROUP_SUPER_MAGIC,  CGROUP2_SUPER_MAGIC,
+        AUTOFS_SUPER_MAGIC,   SECURITYFS_MAGIC,    SELINUX_MAGIC,
+        SMACK_MAGIC,          BPF_FS_MAGIC,        PSTOREFS_MAGIC,
+        EFIVARFS_MAGIC,       DEVPTS_SUPER_MAGIC,  NSFS_MAGIC,
+        RDTGROUP_SUPER_MAGIC, BINFMTFS_MAGIC,      USBDEVICE_SUPER_MAGIC,
+        XENFS_SUPER_MAGIC,    ANON_INODE_FS_MAGIC, SOCKFS_MAGIC,
+        PIPEFS_MAGIC,         0x62656570,          0x65735543,
+        0x19800202,           0x6e667364,          0x67596969,
+        0x0a647361,           0xaee71ee7,          0x5a3c69f0};
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if ((uint32_t)type == types[i])
