@@ -2,9 +2,9 @@
  * The child process that reads a module's file, and its parent's side of the pipe and the socket.
  *
  * elfutils was written for files that compilers make; what a recording has mapped may be anything.
- * The child has no rights, and limits of memory, time and descriptors. The parent opens the files for
- * it, and believes nothing: what it reads is checked, and has limits too. A child that dies has told the parent the names by symbols
- * first, and loses only what debug information would have added.
+ * The child has no rights, and limits of memory, time and descriptors. The parent has files opened
+ * for it, and checks all that it sends. A child that dies has sent the names by symbols first, and
+ * loses only what debug information would have added.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -113,10 +113,13 @@ static int answer_request(struct rps_naming *naming, const struct rps_naming_gro
 {
     struct rps_naming_request request;
     struct rps_naming_answer answer = {0};
-    int unused, fd;
+    int sent, fd;
+    ssize_t size =
+        rps_opener_receive(channel->requests, &request, sizeof(request), MSG_DONTWAIT, &sent);
 
-    if (rps_opener_receive(channel->requests, &request, sizeof(request), MSG_DONTWAIT, &unused) !=
-        (ssize_t)sizeof(request))
+    if (sent >= 0)
+        close(sent);
+    if (size != (ssize_t)sizeof(request))
         return -1;
     request.build_id[sizeof(request.build_id) - 1] = '\0';
     request.link[sizeof(request.link) - 1] = '\0';

@@ -41,7 +41,7 @@ ssize_t rps_opener_receive(int socket, void *message, size_t size, int flags, in
     struct msghdr header = {.msg_iov = &part,
                             .msg_iovlen = 1,
                             .msg_control = &control,
-                            .msg_controllen = sizeof(control)};
+                            .msg_controllen = CMSG_LEN(sizeof(int))}; /* no second one fits */
     ssize_t got;
 
     do {

@@ -25,7 +25,7 @@ size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row 
 int rps_unwind_row_is_sound(const struct rps_unwind_row *row, size_t bytes, uint64_t offset)
 {
     return bytes == RPS_UNWIND_ROW_BYTES(0) && !row->is_known && row->start <= offset &&
-           offset < row->end;
+           offset < row->end && row->function <= offset;
 }
 
 int rps_unwind_start(struct rps_unwind *ret, const struct rps_sample_registers *registers)
