@@ -16,7 +16,11 @@
 #include "rpistat/clock.h"
 #include "rpistat/rights.h"
 
-#define NAPS 12 /* until the end of a process that was killed, 20 us and twice as long each time */
+/* A process that was killed is waited for: longer on a busy machine, not long in a file system. */
+#define NAP_MIN_NS (20 * RPS_NS_PER_US)
+#define NAP_MAX_NS (10 * RPS_NS_PER_MS)
+#define STUCK_NS   (100 * RPS_NS_PER_MS)
+#define WAIT_NS    (10 * RPS_NS_PER_S)
 
 void rps_child_limit(int resource, rlim_t value)
 {
@@ -86,19 +90,34 @@ void rps_child_become_nobody(int first, int second)
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* giving up rights has cleared it */
 }
 
+/* Does it wait for a file system or a disk, where no signal reaches it? */
+static int is_uninterruptible(pid_t pid)
+{
+    char path[64], state = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    file = fopen(path, "re");
+    if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+        state = 0;
+    if (file)
+        fclose(file);
+    return state == 'D';
+}
+
 int64_t rps_child_end(pid_t pid, enum rps_child_end *ret_how)
 {
+    int64_t waited_ns = 0, nap_ns = NAP_MIN_NS;
     struct rusage usage = {.ru_utime = {0}};
-    pid_t ended = 0;
+    pid_t ended;
     int status = 0;
 
     kill(pid, SIGKILL);
-    for (int i = 0; i < NAPS && ended != pid; i++) {
-        ended = wait4(pid, &status, WNOHANG, &usage);
-        if (ended < 0 && errno != EINTR)
-            break;
-        if (ended != pid)
-            nanosleep(&(struct timespec){.tv_nsec = 20 * RPS_NS_PER_US << i}, NULL);
+    while ((ended = wait4(pid, &status, WNOHANG, &usage)) != pid && waited_ns < WAIT_NS &&
+           !(waited_ns > STUCK_NS && is_uninterruptible(pid))) {
+        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+        waited_ns += nap_ns;
+        nap_ns = 2 * nap_ns < NAP_MAX_NS ? 2 * nap_ns : NAP_MAX_NS;
     }
     *ret_how = ended != pid ? RPS_CHILD_STUCK
                : WIFEXITED(status) && WEXITSTATUS(status) == RPS_CHILD_REFUSED_STATUS

@@ -31,8 +31,8 @@ enum rps_child_end {
     RPS_CHILD_STUCK,   /* it still waits for a file system, and cannot be killed */
 };
 
-/* In the parent: kill it, and wait at most 100 ms for its end. Returns the CPU time that it and its
- * own took, ns. */
+/* In the parent: kill it, and wait for its end; 100 ms for one that a file system holds. Returns the
+ * CPU time that it and its own took, ns. */
 int64_t rps_child_end(pid_t pid, enum rps_child_end *ret_how);
 
 /* Both limits of the resource become that, if they are higher. */
