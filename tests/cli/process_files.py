@@ -272,6 +272,41 @@ def ordinary_user():
         is_named(os.path.join(folder.path, "st.data"), "spins", "own_spin")
 
 
+def debug_files():
+    """Debug information is found by build-id, also where dwz has moved a part of it"""
+    need_root()
+    for tool in ("objcopy", "strip", "dwz"):
+        if not shutil.which(tool):
+            raise tap.Skip("%s is not installed" % tool)
+    with Folder() as folder:
+        spins, library = compile_in(folder.path, "-g")
+        if not tempfile.tempdir or LIBC.mount(b"none", b"/usr/lib/debug", b"tmpfs", 0, None) != 0:
+            raise tap.Skip("/usr/lib/debug cannot be hidden")
+        try:
+            text = subprocess.run(["readelf", "-n", spins], capture_output=True, text=True,
+                                  check=True).stdout
+            build_id = text.split("Build ID: ")[1].split()[0]
+            directory = os.path.join("/usr/lib/debug/.build-id", build_id[:2])
+            debug = os.path.join(directory, build_id[2:] + ".debug")
+            os.makedirs(directory)
+            os.mkdir("/usr/lib/debug/.dwz")
+            subprocess.run(["objcopy", "--only-keep-debug", spins, debug], check=True)
+            subprocess.run(["strip", spins], check=True)
+            for shared in (None, "/usr/lib/debug/.dwz/shared.debug"):
+                if shared:
+                    other = os.path.join(folder.path, "other")
+                    subprocess.run(["objcopy", "--only-keep-debug", library, other], check=True)
+                    subprocess.run(["dwz", "-m", shared, "-M", shared, debug, other], check=True,
+                                   stderr=subprocess.DEVNULL)
+                    assert os.path.exists(shared)
+                with running(spins) as process:
+                    store = record(folder.path, process.pid)
+                found = names(store, "spins")
+                assert "own_spin" in found.get("debug", set()), found
+        finally:
+            LIBC.umount2(b"/usr/lib/debug", 2)
+
+
 def status_of(pid):
     with open("/proc/%d/status" % pid, encoding="ascii") as file:
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
@@ -414,4 +449,5 @@ hide()
 tap.main([pipe, device, ("A file of /proc is not opened", kernel_file, "/proc/consoles"),
           ("/proc/kmsg is not opened", kernel_file, "/proc/kmsg"),
           ("A file of sysfs is not opened", kernel_file, "/sys/kernel/notes"), tracefs, replaced,
-          other_file, without_openat2, namespace, overlay, ordinary_user, helper, without_nobody, jit_map, hanging])
+          other_file, without_openat2, namespace, overlay, debug_files, ordinary_user, helper,
+          without_nobody, jit_map, hanging])
