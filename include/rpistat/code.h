@@ -29,6 +29,16 @@ const char *rps_module_kind_name(enum rps_module_kind kind);
 /* The kind of that name, or -1. */
 int rps_module_kind_find(const char *name);
 
+/* Where a process has a module mapped; known while recording alone. */
+struct rps_module_origin {
+    pid_t pid;             /* 0: unknown */
+    uid_t user;            /* of the process */
+    int has_user;          /* 0: the user is unknown */
+    uint32_t major, minor; /* device and */
+    uint64_t inode;        /* inode as the kernel reports those of maps; inode 0: unknown */
+    uint64_t start, end;   /* addresses */
+};
+
 struct rps_module {
     int64_t module;
     enum rps_module_kind kind;
@@ -148,6 +158,7 @@ struct rps_code {
     size_t module_count, frame_count, location_count, stack_count, task_count, program_count,
         cgroup_count;
     struct rps_module *module;
+    struct rps_module_origin *origin; /* of each module; NULL: not known, as of stores */
     struct rps_frame *frame;
     struct rps_location *location; /* in order of frame and depth */
     struct rps_stack *stack;

@@ -25,9 +25,13 @@ struct rps_naming_options {
  * Name the frames of `code`: its locations are replaced by others of the arena; every frame gets at
  * least one, if need be one of RPS_LOCATION_NONE with the reason. Locations that are
  * RPS_LOCATION_MAP of a simulation are kept, and with opens_paths 0 those that had a name and get
- * none now; these stay as they were. RPS_FAILED without processes: the code is as it was.
+ * none now; these stay as they were. RPS_FAILED without processes: the code is as it was. 1: root
+ * cannot become another user here, so no file was read; rps_naming_refused says so to users.
  */
 int rps_naming_name(struct rps_arena *arena, struct rps_code *code,
                     const struct rps_naming_options *options, struct rps_error *err);
+
+/* The sentence for the result 1. */
+extern const char rps_naming_refused[];
 
 #endif

@@ -28,6 +28,13 @@ int rps_rights_begin(struct rps_error *err);
 int rps_rights_end(struct rps_error *err);
 
 /*
+ * Give up all rights of this process, which has one thread, for good: root becomes nobody, without
+ * groups; all capabilities go; it gains no new privileges, and cannot be dumped or traced by others.
+ * Each is checked. RPS_FAILED when one fails: then the process may touch nothing of another user.
+ */
+int rps_rights_give_up(void);
+
+/*
  * Root in other users' folders. Whoever owns a folder can exchange what lies in it at any moment,
  * for what only root may touch. So root opens and makes files there with that user's rights: the
  * kernel then refuses what the user could not do himself, whenever he exchanges what. For users who

@@ -17,7 +17,7 @@
 
 enum rps_sample_kind {
     RPS_SAMPLE_STACK, /* a sample */
-    RPS_SAMPLE_MAP,   /* executable memory: address, length, file_offset, path, build_id */
+    RPS_SAMPLE_MAP,   /* executable memory: address, length, file_offset, path, build_id or inode */
     RPS_SAMPLE_FORK,  /* thread tid of process pid was made by parent_pid, parent_tid */
     RPS_SAMPLE_NAME,  /* thread tid is called `path`; is_exec: by an exec, which empties memory */
     RPS_SAMPLE_EXIT,  /* thread tid of process pid has ended */
@@ -70,6 +70,8 @@ struct rps_sample {
     uint64_t map_address, map_length, file_offset;
     uint8_t build_id[RPS_BUILD_ID_MAX];
     size_t build_id_bytes; /* 0: not known */
+    uint32_t major, minor; /* of the file's device; */
+    uint64_t inode;        /* 0: neither is known */
     int is_exec;
     const char *path; /* of a file, "[vdso]", "//anon", a group; the name of a thread, or symbol */
 

@@ -122,6 +122,41 @@ static int set_groups(int count, const gid_t *group)
 #endif
 }
 
+static int has_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct sets sets;
+
+    return syscall(SYS_capget, &header, sets.word) < 0 ||
+           (sets.word[0].permitted | sets.word[1].permitted) != 0;
+}
+
+static int has_only_nobody(void)
+{
+    uid_t user[3];
+    gid_t group[3];
+
+    return getgroups(0, NULL) == 0 && getresuid(&user[0], &user[1], &user[2]) == 0 &&
+           getresgid(&group[0], &group[1], &group[2]) == 0 && user[0] == NOBODY &&
+           user[1] == NOBODY && user[2] == NOBODY && group[0] == NOBODY && group[1] == NOBODY &&
+           group[2] == NOBODY;
+}
+
+int rps_rights_give_up(void)
+{
+    struct rps_error unheard;
+
+    if ((getuid() == 0 || geteuid() == 0) &&
+        (set_groups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+         setresuid(NOBODY, NOBODY, NOBODY) < 0 || !has_only_nobody()))
+        return RPS_FAILED;
+    if (keep_only(0, &unheard) < 0 || has_capabilities() ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 ||
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return RPS_FAILED;
+    return 0;
+}
+
 /* setfsuid and setfsgid say what was before, and not whether they did it. */
 static int set_user(uid_t user)
 {

@@ -118,13 +118,15 @@ static int resolve_names(struct rps_cli *cli, struct rps_code *code)
 
     rps_progress_begin(cli, "looking for names of functions");
     result = rps_naming_name(cli->arena, code, &naming, &cli->err);
-    if (result == 0 && rps_store_set_locations(cli->input, cli->run_id, code, &err) < 0) {
+    if (result > 0 && !cli->quiet)
+        rps_output_say("%s", rps_naming_refused);
+    if (result >= 0 && rps_store_set_locations(cli->input, cli->run_id, code, &err) < 0) {
         rps_progress_end(cli);
         if (!cli->quiet)
             rps_output_say("the names are not kept with the run: %s", err.message);
     }
     rps_progress_end(cli);
-    return result;
+    return result < 0 ? result : 0;
 }
 
 /* --- a part of a run -------------------------------------------------------------------------- */

@@ -7,14 +7,10 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "unwind.h"
 
@@ -42,16 +38,6 @@ static Elf *open_vdso(void)
                   : NULL;
 }
 
-static int has_build_id(Elf *elf, const char *build_id)
-{
-    char hex[2 * RPS_BUILD_ID_MAX + 1];
-    const void *id;
-    ssize_t length = dwelf_elf_gnu_build_id(elf, &id);
-
-    return build_id[0] == '\0' ||
-           strcmp(rps_code_build_id(hex, id, length > 0 ? (size_t)length : 0), build_id) == 0;
-}
-
 /* Go has it with its debug information. */
 static void read_frames(struct rps_cfi *cfi)
 {
@@ -60,25 +46,19 @@ static void read_frames(struct rps_cfi *cfi)
         cfi->cfi = dwarf_getcfi(cfi->dwarf);
 }
 
-/* What is wanted of it is read at once, its program headers too; the descriptor is closed. */
-static void read_file(struct rps_cfi *cfi, const char *path, const char *build_id)
+/* What is wanted is read at once, the program headers too, and the descriptor is not used again. */
+static void read_file(struct rps_cfi *cfi, int fd)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    struct stat status;
     GElf_Phdr phdr;
 
-    if (fd < 0)
-        return;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-        cfi->elf = elf_begin(fd, ELF_C_READ, NULL);
-    if (cfi->elf && gelf_getphdr(cfi->elf, 0, &phdr) && has_build_id(cfi->elf, build_id))
+    cfi->elf = elf_begin(fd, ELF_C_READ, NULL);
+    if (cfi->elf && gelf_getphdr(cfi->elf, 0, &phdr))
         read_frames(cfi);
     if (cfi->elf)
         elf_cntl(cfi->elf, ELF_C_FDDONE);
-    close(fd);
 }
 
-struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, const char *path, const char *build_id)
+struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, int fd)
 {
     struct rps_cfi *cfi = calloc(1, sizeof(*cfi));
     GElf_Ehdr header;
@@ -87,7 +67,7 @@ struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, const char *path, const 
         return NULL;
     elf_version(EV_CURRENT);
     if (kind == RPS_MODULE_FILE) {
-        read_file(cfi, path, build_id);
+        read_file(cfi, fd);
     } else if (kind == RPS_MODULE_VDSO) {
         cfi->elf = open_vdso();
         cfi->cfi = cfi->elf ? dwarf_getcfi_elf(cfi->elf) : NULL;
@@ -201,9 +181,6 @@ size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row 
     Dwarf_Frame *frame;
 
     memset(ret, 0, sizeof(*ret));
-    ret->end = UINT64_MAX;
-    if (!cfi)
-        return RPS_UNWIND_ROW_BYTES(0);
     ret->start = offset;
     ret->end = offset + 1;
     if (find_segment(cfi, offset, &segment) < 0 ||

@@ -1,16 +1,26 @@
 /* Limits of processes that read files which may be hostile. */
 #include "child.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/rights.h"
+
+/* A process that was killed is waited for: longer on a busy machine, not long in a file system. */
+#define NAP_MIN_NS (20 * RPS_NS_PER_US)
+#define NAP_MAX_NS (10 * RPS_NS_PER_MS)
+#define STUCK_NS   (100 * RPS_NS_PER_MS)
+#define WAIT_NS    (10 * RPS_NS_PER_S)
 
 void rps_child_limit(int resource, rlim_t value)
 {
@@ -53,24 +63,66 @@ void rps_child_begin(const char *name)
     rps_child_limit(RLIMIT_DATA, inherited_bytes() + RPS_CHILD_MEMORY_BYTES);
 }
 
-void rps_child_keep_only(int fd)
+int rps_child_keep_only(int first, int second)
 {
-#ifdef SYS_close_range
-    if (fd > 3)
-        syscall(SYS_close_range, 3U, (unsigned)fd - 1, 0U);
-    syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0U);
-#else
-    (void)fd;
-#endif
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    DIR *descriptors = opendir("/proc/self/fd");
+
+    for (int fd = 0; fd <= 2; fd++) {
+        if (null < 0 || dup2(null, fd) < 0)
+            close(fd);
+    }
+    if (!descriptors)
+        return -1;
+    for (struct dirent *entry; (entry = readdir(descriptors)) != NULL;) {
+        int fd = (int)strtol(entry->d_name, NULL, 10);
+
+        if (fd > 2 && fd != first && fd != second && fd != dirfd(descriptors))
+            close(fd);
+    }
+    return closedir(descriptors);
 }
 
-int64_t rps_child_end(pid_t pid)
+void rps_child_become_nobody(int first, int second)
 {
+    if (rps_child_keep_only(first, second) < 0 || rps_rights_give_up() < 0)
+        _exit(RPS_CHILD_REFUSED_STATUS);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* giving up rights has cleared it */
+}
+
+/* Does it wait for a file system or a disk, where no signal reaches it? */
+static int is_uninterruptible(pid_t pid)
+{
+    char path[64], state = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    file = fopen(path, "re");
+    if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+        state = 0;
+    if (file)
+        fclose(file);
+    return state == 'D';
+}
+
+int64_t rps_child_end(pid_t pid, enum rps_child_end *ret_how)
+{
+    int64_t waited_ns = 0, nap_ns = NAP_MIN_NS;
     struct rusage usage = {.ru_utime = {0}};
+    pid_t ended;
+    int status = 0;
 
     kill(pid, SIGKILL);
-    while (wait4(pid, NULL, 0, &usage) < 0 && errno == EINTR)
-        ;
+    while ((ended = wait4(pid, &status, WNOHANG, &usage)) != pid && waited_ns < WAIT_NS &&
+           !(waited_ns > STUCK_NS && is_uninterruptible(pid))) {
+        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+        waited_ns += nap_ns;
+        nap_ns = 2 * nap_ns < NAP_MAX_NS ? 2 * nap_ns : NAP_MAX_NS;
+    }
+    *ret_how = ended != pid ? RPS_CHILD_STUCK
+               : WIFEXITED(status) && WEXITSTATUS(status) == RPS_CHILD_REFUSED_STATUS
+                   ? RPS_CHILD_REFUSED
+                   : RPS_CHILD_ENDED;
     return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * RPS_NS_PER_S +
            (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * RPS_NS_PER_US;
 }

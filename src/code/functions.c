@@ -1,16 +1,12 @@
 #include "functions.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "rpistat/array.h"
-#include "rpistat/code.h"
 
-#define NOTES_MAX       4096 /* bytes of a segment's notes that are looked at */
 #define ENTRIES_AT_ONCE 512
 #define SYMBOLS_A_CALL  2000 /* some milliseconds */
 
@@ -39,58 +35,6 @@ static int read_segments(struct rps_function_file *file)
         return 0;
     file->count = header.e_phnum;
     return read_at(file, header.e_phoff, file->segment, file->count * sizeof(*file->segment));
-}
-
-/* Only regular files are opened: opening others can wait, or do something. */
-static int open_file(struct rps_function_file *file, const char *path)
-{
-    struct stat status;
-
-    file->fd = stat(path, &status) == 0 && S_ISREG(status.st_mode)
-                   ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-                   : -1;
-    return file->fd >= 0 && fstat(file->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-           read_segments(file);
-}
-
-/* Whether these notes have the build-id. */
-static int is_in_notes(const char *notes, size_t size, size_t align, const char *build_id)
-{
-    char hex[2 * RPS_BUILD_ID_MAX + 1];
-    Elf64_Nhdr note;
-
-    for (uint64_t at = 0; at < size && size - at >= sizeof(note);) {
-        uint64_t name = at + sizeof(note), id, next;
-
-        memcpy(&note, notes + at, sizeof(note));
-        id = name + ((uint64_t)note.n_namesz + align - 1) / align * align;
-        next = id + ((uint64_t)note.n_descsz + align - 1) / align * align;
-        if (id > size || note.n_descsz > size - id)
-            return 0;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
-            memcmp(notes + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 &&
-            note.n_descsz <= RPS_BUILD_ID_MAX)
-            return strcmp(rps_code_build_id(hex, notes + id, note.n_descsz), build_id) == 0;
-        at = next;
-    }
-    return 0;
-}
-
-static int has_build_id(const struct rps_function_file *file, const char *build_id)
-{
-    char notes[NOTES_MAX];
-
-    if (!build_id[0])
-        return 1;
-    for (size_t i = 0; i < file->count; i++) {
-        const Elf64_Phdr *at = &file->segment[i];
-        size_t size = at->p_filesz < NOTES_MAX ? at->p_filesz : NOTES_MAX;
-
-        if (at->p_type == PT_NOTE && read_at(file, at->p_offset, notes, size) &&
-            is_in_notes(notes, size, at->p_align == 8 ? 8 : 4, build_id))
-            return 1;
-    }
-    return 0;
 }
 
 /* The segment that has the byte, by its offset or by its address; NULL. */
@@ -209,46 +153,28 @@ static uint64_t find_function(const struct rps_function_file *file, uint64_t add
     return start;
 }
 
-/* --- files that were asked for last ------------------------------------------------------------ */
+/* --- files ------------------------------------------------------------------------------------ */
 
-static void close_file(struct rps_function_file *file)
+void rps_function_file_close(struct rps_function_file *file)
 {
-    if (file->module > 0 && file->fd >= 0)
+    if (file->table)
         close(file->fd);
-    file->module = 0;
+    file->table = NULL;
 }
 
-void rps_function_files_close(struct rps_function_files *files)
+void rps_function_file_open(struct rps_function_file *ret, int fd)
 {
-    for (size_t i = 0; i < RPS_FUNCTION_FILES; i++)
-        close_file(&files->file[i]);
-}
-
-/* NULL: it has nothing to tell. */
-static const struct rps_function_file *find_file(struct rps_function_files *files, int64_t module,
-                                                 const char *path, const char *build_id)
-{
-    struct rps_function_file *file = &files->file[(size_t)module % RPS_FUNCTION_FILES];
-    int is_good;
-
-    if (file->module != module + 1) {
-        close_file(file);
-        *file = (struct rps_function_file){.fd = -1};
-        is_good = open_file(file, path) && has_build_id(file, build_id) && find_table(file);
-        file->module = module + 1;
-        if (!is_good && file->fd >= 0) {
-            close(file->fd);
-            file->fd = -1;
-        }
+    rps_function_file_close(ret);
+    *ret = (struct rps_function_file){.fd = fd};
+    if (!read_segments(ret) || !find_table(ret)) {
+        close(fd);
+        ret->table = NULL;
     }
-    return file->fd >= 0 ? file : NULL;
 }
 
-uint64_t rps_function_in_file(struct rps_function_files *files, int64_t module, const char *path,
-                              const char *build_id, uint64_t offset)
+uint64_t rps_function_in_file(const struct rps_function_file *file, uint64_t offset)
 {
-    const struct rps_function_file *file = find_file(files, module, path, build_id);
-    const Elf64_Phdr *code = file ? find_segment(file, 0, offset) : NULL;
+    const Elf64_Phdr *code = file->table ? find_segment(file, 0, offset) : NULL;
     uint64_t start = code ? find_function(file, offset - code->p_offset + code->p_vaddr) : 0;
 
     start = code && start >= code->p_vaddr ? start - code->p_vaddr + code->p_offset : 0;

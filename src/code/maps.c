@@ -41,6 +41,9 @@ struct rps_mapped *rps_mapped_new(const struct rps_sample *sample)
     mapped->users = 1;
     mapped->module = -1;
     mapped->kind = kind;
+    mapped->major = sample->major;
+    mapped->minor = sample->minor;
+    mapped->inode = sample->inode;
     strcpy(mapped->path, path);
     if (kind != RPS_MODULE_JIT)
         rps_code_build_id(mapped->build_id, sample->build_id, sample->build_id_bytes);

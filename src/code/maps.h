@@ -12,6 +12,8 @@ struct rps_mapped {
     size_t users;
     int64_t module; /* its number, when a sample was in it; else -1 */
     enum rps_module_kind kind;
+    uint32_t major, minor; /* of the file's device; */
+    uint64_t inode;        /* 0: neither is known */
     char build_id[2 * RPS_BUILD_ID_MAX + 1];
     char path[];
 };

@@ -15,6 +15,10 @@
 
 #define KALLSYMS "/proc/kallsyms"
 
+const char rps_naming_refused[] = "functions have no names: root reads programs as user 65534 "
+                                  "(nobody), which is not possible here "
+                                  "(CAP_SETUID, CAP_SETGID, a user namespace without that user)";
+
 static void name_kernel(struct rps_naming *naming, const struct rps_naming_group *group)
 {
     FILE *file = fopen(KALLSYMS, "re");
@@ -63,25 +67,16 @@ static int name_vdso(struct rps_naming *naming, const struct rps_naming_group *g
     if (image < 0)
         rps_naming_put_reason(naming, group, "this process has no vdso");
     else
-        rc = rps_naming_elf(naming, group, image, err);
+        rc = rps_naming_file(naming, group, image, err);
     if (image >= 0)
         close(image);
     return rc;
 }
 #else
-int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *group, int image,
-                   struct rps_error *err)
-{
-    (void)image;
-    (void)err;
-    rps_naming_put_reason(naming, group, "rpistat was built without elfutils");
-    return 0;
-}
-
 static int name_vdso(struct rps_naming *naming, const struct rps_naming_group *group,
                      struct rps_error *err)
 {
-    return rps_naming_elf(naming, group, -1, err);
+    return rps_naming_file(naming, group, -1, err);
 }
 #endif
 
@@ -92,7 +87,7 @@ static int name_group(struct rps_naming *naming, const struct rps_naming_group *
     enum rps_module_kind kind = group->module ? group->module->kind : RPS_MODULE_KINDS;
 
     if (kind == RPS_MODULE_FILE)
-        return rps_naming_elf(naming, group, -1, err);
+        return rps_naming_file(naming, group, -1, err);
     if (kind == RPS_MODULE_MEMORY)
         reason = "no file is mapped there";
     else if (kind == RPS_MODULE_KINDS)
@@ -102,9 +97,9 @@ static int name_group(struct rps_naming *naming, const struct rps_naming_group *
     else if (kind == RPS_MODULE_VDSO)
         return name_vdso(naming, group, err);
     else if (kind == RPS_MODULE_KERNEL)
-        name_kernel(naming, group); /* this and the next leave no frame without a location */
+        name_kernel(naming, group); /* no frame is left without a location */
     else if (kind == RPS_MODULE_JIT)
-        rps_naming_jit(naming, group);
+        return rps_naming_file(naming, group, -1, err);
     rps_naming_put_reason(naming, group, reason);
     return 0;
 }
@@ -119,7 +114,32 @@ static int compare_frames(const void *left, const void *right, void *context)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Name all frames, module by module. */
+/* Name the frames of one module after the other, those of the kernel or the others. */
+static int name_modules(struct rps_naming *naming, const size_t *order, const uint64_t *address,
+                        int is_kernel, struct rps_error *err)
+{
+    const struct rps_code *code = naming->code;
+
+    for (size_t first = 0, next; first < code->frame_count; first = next) {
+        int64_t module = code->frame[order[first]].module;
+        struct rps_naming_group group = {.frame = order + first, .address = address + first};
+
+        for (next = first; next < code->frame_count && code->frame[order[next]].module == module;
+             next++)
+            ;
+        group.count = next - first;
+        if (module >= 0 && (uint64_t)module < code->module_count)
+            group.module = &code->module[module];
+        if (group.module && code->origin)
+            group.origin = code->origin[module];
+        if ((group.module && group.module->kind == RPS_MODULE_KERNEL) == is_kernel &&
+            name_group(naming, &group, err) < 0)
+            return RPS_FAILED;
+    }
+    return 0;
+}
+
+/* The kernel's symbols are read first, before there is a process without rights. */
 static int name_groups(struct rps_naming *naming, struct rps_arena *scratch, struct rps_error *err)
 {
     const struct rps_code *code = naming->code;
@@ -133,19 +153,9 @@ static int name_groups(struct rps_naming *naming, struct rps_arena *scratch, str
         qsort_r(order, count, sizeof(*order), compare_frames, code->frame);
     for (size_t i = 0; i < count; i++)
         address[i] = code->frame[order[i]].address;
-    for (size_t first = 0, next; first < count; first = next) {
-        int64_t module = code->frame[order[first]].module;
-        struct rps_naming_group group = {NULL, order + first, address + first, 0};
-
-        for (next = first; next < count && code->frame[order[next]].module == module; next++)
-            ;
-        group.count = next - first;
-        if (module >= 0 && (uint64_t)module < code->module_count)
-            group.module = &code->module[module];
-        if (name_group(naming, &group, err) < 0)
-            return RPS_FAILED;
-    }
-    return 0;
+    return name_modules(naming, order, address, 1, err) < 0
+               ? RPS_FAILED
+               : name_modules(naming, order, address, 0, err);
 }
 
 /* The locations that a frame had stay, in place of the reason that it has none now. */
@@ -204,10 +214,11 @@ int rps_naming_name(struct rps_arena *arena, struct rps_code *code,
 
     naming.frame = rps_arena_get(scratch, code->frame_count, sizeof(*naming.frame));
     rc = name_groups(&naming, scratch, err);
+    rps_opener_end(&naming.opener);
     if (rc == 0) {
         keep_old(&naming);
         put_locations(&naming, code);
     }
     rps_arena_free(scratch);
-    return rc;
+    return rc == 0 && naming.is_refused ? 1 : rc;
 }

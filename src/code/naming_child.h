@@ -4,12 +4,12 @@
 
 #include <elfutils/libdwfl.h>
 
-#include "naming_parts.h"
+#include "naming_files.h"
 
-/* Name the group's frames: find and open the file, by its symbols first, then by debug
- * information. */
-void rps_naming_read_elf(const struct rps_naming_group *group,
-                         const struct rps_naming_options *options, int image, FILE *out);
+/* Name the group's frames, by the symbols of the file first, then by debug information. Files are
+ * requested from the parent. */
+void rps_naming_read_elf(const struct rps_naming_group *group, int opens_paths, int requests,
+                         FILE *out);
 
 /* The functions of an ELF file that addresses are in; their names stay the file's. */
 struct rps_symbols;

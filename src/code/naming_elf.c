@@ -2,126 +2,172 @@
  * Reading one module's file, in the child process: which file it is, where in it the frames are,
  * and the order of what is told.
  *
- * A file that compilers did not make may name others, for its debug information: links are followed
- * beside the file and under /usr/lib/debug only, and once those are open the process has no
- * descriptors left to open anything with.
+ * The process opens nothing: its parent does, for a build-id or the name of a link. When the files
+ * are there it has no descriptors left to open anything with. So split debug information (.dwo) is
+ * not read: its paths are what the file says.
  */
+#include <dwarf.h>
+#include <elfutils/libdwelf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "naming_child.h"
 #include "rpistat/text.h"
 
-#define DEBUG_FOLDER "/usr/lib/debug"
-
 /* Of files that are not right the reason stays that tells most. */
 static const char not_there[] = "not there any more", not_readable[] = "its file may not be read",
-                  not_elf[] = "its file is no ELF file", other_build[] = "another build now";
+                  not_elf[] = "its file is no ELF file", other_build[] = "another build now",
+                  too_slow[] = "its file system does not answer";
 
 struct reading {
     const struct rps_naming_group *group;
-    uint8_t build_id[RPS_BUILD_ID_MAX];
-    size_t build_id_bytes; /* 0: not known */
+    int requests; /* to the parent */
     Dwfl *dwfl;
     Dwfl_Module *module; /* NULL: no file was right */
     const char *reason;  /* then */
 };
 
-/* 1 when a file of the name is where elfutils looks for it, beside the file or in the system's
- * folder; 0 when none is. -1: one is not to be opened, as elfutils would wait for a pipe's
- * writer. */
-static int is_beside(const char *file, const char *name)
+static int has_id(Elf *elf, const char *id)
 {
-    static const struct {
-        const char *root, *folder;
-    } places[] = {{"", ""}, {"", ".debug/"}, {DEBUG_FOLDER, ""}};
-    const char *slash = strrchr(file, '/');
-    char path[PATH_MAX];
-    struct stat status;
-    int found = 0;
+    char hex[2 * RPS_BUILD_ID_MAX + 1];
+    const void *bytes;
+    ssize_t size = dwelf_elf_gnu_build_id(elf, &bytes);
 
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].root,
-                     slash ? (int)(slash - file) + 1 : 0, file, places[i].folder,
-                     name) >= (int)sizeof(path))
-            return -1;
-        if (stat(path, &status) < 0)
-            continue;
-        if (!S_ISREG(status.st_mode))
-            return -1;
-        found = 1;
+    return size > 0 && strcmp(rps_code_build_id(hex, bytes, (size_t)size), id) == 0;
+}
+
+/* --- debug information ------------------------------------------------------------------------ */
+
+/* The checksum of links to debug information (CRC-32). */
+static uint32_t sum_file(int fd)
+{
+    static unsigned char bytes[65536];
+    uint32_t sum = UINT32_MAX, table[256];
+    off_t at = 0;
+    ssize_t got;
+
+    for (uint32_t i = 0; i < 256; i++) {
+        table[i] = i;
+        for (int bit = 0; bit < 8; bit++)
+            table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320 : 0);
     }
-    return found;
+    for (; (got = pread(fd, bytes, sizeof(bytes), at)) > 0; at += got) {
+        for (ssize_t i = 0; i < got; i++)
+            sum = sum >> 8 ^ table[(sum ^ bytes[i]) & 255];
+    }
+    return ~sum;
 }
 
-/* Whether debuginfod is set up. Where it is not, what is not on this machine is not asked for:
- * elfutils would load the library, and some thirty others, for nothing. */
-static int has_servers(void)
+/* Request debug information with the build-id, or of that checksum. -1: there is none. */
+static int open_debug(const struct reading *r, const void *id, size_t id_bytes, const char *link,
+                      uint32_t checksum)
 {
-    const char *servers = getenv("DEBUGINFOD_URLS");
+    struct rps_naming_request request = {.wanted = RPS_NAMING_DEBUG};
+    int fd, is_right;
 
-    return servers && servers[0];
+    rps_code_build_id(request.build_id, id, id_bytes);
+    if (strlen(link) < sizeof(request.link))
+        strcpy(request.link, link);
+    while ((fd = rps_naming_request_file(r->requests, &request)) != -ENODATA) {
+        Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+
+        is_right =
+            elf && (has_id(elf, request.build_id) || (checksum != 0 && sum_file(fd) == checksum));
+        elf_end(elf);
+        if (is_right)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+    }
+    return -1;
 }
 
-/* Links to debug files: names, which are looked for beside the file and in the system's folder, or
- * paths within that. Without a link the name is the file's own with .debug. */
+/* libdw's question for a module's debug information. Without a link its name is the file's own with
+ * .debug. The same question for dwz's file has another link: attach_alternate answers that. */
 static int find_debuginfo(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
                           const char *file, const char *link, GElf_Word checksum, char **ret)
 {
-    char other[NAME_MAX + 1];
-    int found;
+    const struct reading *r = *data;
+    char own[NAME_MAX + 1];
+    const unsigned char *id = NULL;
+    const char *own_link;
+    GElf_Addr unused;
+    GElf_Word sum;
+    int bytes;
 
-    snprintf(other, sizeof(other), "%s.debug", file ? rps_text_file_name(file) : "");
-    if (link && strchr(link, '/'))
-        found = strncmp(link, DEBUG_FOLDER "/", sizeof(DEBUG_FOLDER)) == 0 && !strstr(link, "/..")
-                    ? access(link, F_OK) == 0
-                    : -1;
-    else
-        found = is_beside(file ? file : "", link ? link : other);
-    if (found < 0 || (found == 0 && !has_servers()))
-        return dwfl_build_id_find_debuginfo(module, data, name, base, file, NULL, 0, ret);
-    return dwfl_standard_find_debuginfo(module, data, name, base, file, link, checksum, ret);
+    (void)name;
+    (void)base;
+    (void)file;
+    (void)ret;
+    own_link = dwelf_elf_gnu_debuglink(dwfl_module_getelf(module, &unused), &sum);
+    if (link && (!own_link || strcmp(link, own_link) != 0))
+        return -1;
+    bytes = dwfl_module_build_id(module, &id, &unused);
+    snprintf(own, sizeof(own), "%s.debug", rps_text_file_name(r->group->module->path));
+    return open_debug(r, id, bytes > 0 ? (size_t)bytes : 0, link ? link : own, link ? checksum : 0);
 }
 
-static char debug_folders[] = "+:.debug:" DEBUG_FOLDER;
-static char *debug_folders_pointer = debug_folders;
+/* Give the debug information what dwz has moved to a file that several programs share. It stays open
+ * until the process ends. */
+static void attach_alternate(const struct reading *r, Dwarf *dwarf)
+{
+    const char *link;
+    const void *id;
+    ssize_t bytes = dwelf_dwarf_gnu_debugaltlink(dwarf, &link, &id);
+    int fd = bytes > 0 ? open_debug(r, id, (size_t)bytes, link, 0) : -1;
+    Dwarf *alternate = fd >= 0 ? dwarf_begin(fd, DWARF_C_READ) : NULL;
+
+    if (alternate)
+        dwarf_setalt(dwarf, alternate);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static int find_no_elf(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base,
+                       char **ret_path, Elf **ret)
+{
+    (void)module;
+    (void)data;
+    (void)name;
+    (void)base;
+    (void)ret_path;
+    (void)ret;
+    return -1;
+}
+
 static const Dwfl_Callbacks callbacks = {
-    .find_elf = dwfl_build_id_find_elf,
+    .find_elf = find_no_elf,
     .find_debuginfo = find_debuginfo,
     .section_address = dwfl_offline_section_address,
-    .debuginfo_path = &debug_folders_pointer,
 };
 
-/* Take the file that is open as the module's, when it is. `fd` is used up. */
-static void take_open_file(struct reading *r, int fd, const char *path)
+/* Take an open file as the module's, if it is. `fd` is used up. */
+static void take_file(struct reading *r, int fd)
 {
-    const unsigned char *build_id = NULL;
+    const char *id = r->group->module->build_id;
     GElf_Addr unused;
     GElf_Ehdr header;
+    void **data;
     Elf *elf;
-    int bytes;
 
     r->dwfl = dwfl_begin(&callbacks);
     if (r->dwfl)
-        r->module = dwfl_report_offline(r->dwfl, "", path, fd);
+        r->module = dwfl_report_offline(r->dwfl, "", "", fd);
     if (!r->module) {
         close(fd);
     } else {
         dwfl_report_end(r->dwfl, NULL, NULL);
         elf = dwfl_module_getelf(r->module, &unused);
-        bytes = dwfl_module_build_id(r->module, &build_id, &unused);
+        dwfl_module_info(r->module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
+        *data = r;
         if (!elf || !gelf_getehdr(elf, &header) ||
             (header.e_type != ET_EXEC && header.e_type != ET_DYN))
             r->module = NULL;
-        else if (r->build_id_bytes == 0 || (bytes == (int)r->build_id_bytes &&
-                                            memcmp(build_id, r->build_id, r->build_id_bytes) == 0))
+        else if (id[0] == '\0' || has_id(elf, id))
             return;
         else
             r->reason = other_build;
@@ -133,110 +179,23 @@ static void take_open_file(struct reading *r, int fd, const char *path)
     r->module = NULL;
 }
 
-/* Try the file at the path. Nothing but regular files is opened: opening others can wait, or do
- * something. */
-static void try_path(struct reading *r, const char *path)
+static void open_module(struct reading *r, int opens_paths)
 {
-    struct stat status;
-    int fd = -1;
+    struct rps_naming_request request = {.wanted = RPS_NAMING_BINARY};
+    int fd;
 
-    if (r->module)
-        return;
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-        fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    else
-        errno = errno == EACCES ? EACCES : ENOENT;
-    if (fd < 0 && errno == EACCES && r->reason == not_there)
-        r->reason = not_readable;
-    if (fd >= 0 && (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))) {
-        close(fd);
-        fd = -1;
+    r->reason = opens_paths ? not_there : "its file is not here";
+    while (!r->module && (fd = rps_naming_request_file(r->requests, &request)) != -ENODATA) {
+        if (fd >= 0)
+            take_file(r, fd);
+        else if (fd == -ESTALE)
+            r->reason = other_build;
+        else if (r->reason == not_there && (fd == -EACCES || fd == -ETIMEDOUT))
+            r->reason = fd == -EACCES ? not_readable : too_slow;
     }
-    if (fd >= 0)
-        take_open_file(r, fd, path);
 }
 
-/* Try a file or folder of the user's. In a folder a module lies at its path, or by its name; a path
- * does not lead out of it. */
-static void try_binary(struct reading *r, const char *binary)
-{
-    const char *path = r->group->module->path, *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path, *own = strrchr(binary, '/');
-    char joined[PATH_MAX];
-    struct stat status;
-
-    if (r->module || stat(binary, &status) < 0)
-        return;
-    if (!S_ISDIR(status.st_mode)) {
-        if (r->build_id_bytes > 0 || strcmp(own ? own + 1 : binary, name) == 0)
-            try_path(r, binary);
-        return;
-    }
-    if (!name[0] || strcmp(name, "..") == 0)
-        return;
-    if (path[0] == '/' && !strstr(path, "/../") &&
-        snprintf(joined, sizeof(joined), "%s%s", binary, path) < (int)sizeof(joined))
-        try_path(r, joined);
-    if (snprintf(joined, sizeof(joined), "%s/%s", binary, name) < (int)sizeof(joined))
-        try_path(r, joined);
-}
-
-/* Look for the file by its build-id: in /usr/lib/debug/.build-id, and by debuginfod where
- * DEBUGINFOD_URLS is set. */
-static void try_build_id(struct reading *r)
-{
-    const char *id = r->group->module->build_id;
-    char here[sizeof(DEBUG_FOLDER "/.build-id/") + 2 * RPS_BUILD_ID_MAX + 2], *path = NULL;
-    Dwfl_Module *module;
-    Elf *elf = NULL;
-    Dwfl *dwfl;
-    int fd = -1;
-
-    if (r->module || r->build_id_bytes == 0)
-        return;
-    snprintf(here, sizeof(here), DEBUG_FOLDER "/.build-id/%.2s/%s", id, id + 2);
-    if (!has_servers() && access(here, F_OK) < 0)
-        return;
-    dwfl = dwfl_begin(&callbacks);
-    module = dwfl ? dwfl_report_module(dwfl, "", 0x1000, 0x2000) : NULL;
-    if (module && dwfl_module_report_build_id(module, r->build_id, r->build_id_bytes, 0) == 0 &&
-        dwfl_report_end(dwfl, NULL, NULL) == 0)
-        fd = dwfl_build_id_find_elf(module, NULL, "", 0, &path, &elf);
-    if (fd >= 0)
-        take_open_file(r, fd, path);
-    free(path);
-    dwfl_end(dwfl);
-}
-
-/* The build-id as the recorder wrote it; 0 for what is none. */
-static size_t parse_build_id(const char *text, uint8_t *ret)
-{
-    static const char digits[] = "0123456789abcdef";
-    size_t length = strlen(text);
-
-    if (length == 0 || length % 2 || length > 2 * (size_t)RPS_BUILD_ID_MAX ||
-        strspn(text, digits) != length)
-        return 0;
-    for (size_t i = 0; i < length; i += 2)
-        ret[i / 2] = (uint8_t)((strchr(digits, text[i]) - digits) << 4 |
-                               (strchr(digits, text[i + 1]) - digits));
-    return length / 2;
-}
-
-static void open_module(struct reading *r, const struct rps_naming_options *options, int image)
-{
-    r->build_id_bytes = parse_build_id(r->group->module->build_id, r->build_id);
-    r->reason = options->opens_paths ? not_there : "its file is not here";
-    if (image >= 0) {
-        take_open_file(r, dup(image), "");
-        return;
-    }
-    if (options->opens_paths)
-        try_path(r, r->group->module->path);
-    for (size_t i = 0; i < options->binary_count; i++)
-        try_binary(r, options->binary[i]);
-    try_build_id(r);
-}
+/* --- its frames ------------------------------------------------------------------------------- */
 
 /* The address at which the file's offset is, in the segment of code that has it. */
 static int find_address(Elf *elf, uint64_t offset, uint64_t *ret)
@@ -288,6 +247,7 @@ static void name_frames(const struct reading *r, uint64_t *address, size_t *fram
     const char *reason;
     struct rps_symbols *symbols = rps_symbols_read(r->module, address, count, &reason);
     Dwarf_Addr bias;
+    Dwarf *dwarf;
 
     for (size_t i = 0; symbols && i < count; i++) {
         char *name = rps_symbols_find(symbols, i);
@@ -296,22 +256,22 @@ static void name_frames(const struct reading *r, uint64_t *address, size_t *fram
                       name ? RPS_LOCATION_SYMBOL : RPS_LOCATION_NONE);
         free(name);
     }
-    if (symbols && fflush(out) == 0 && dwfl_module_getdwarf(r->module, &bias) &&
-        setrlimit(RLIMIT_NOFILE, &descriptors) == 0)
-        rps_naming_read_debug(r->module, address, frame, count, symbols, out);
+    if (symbols && fflush(out) == 0 && (dwarf = dwfl_module_getdwarf(r->module, &bias))) {
+        attach_alternate(r, dwarf);
+        if (setrlimit(RLIMIT_NOFILE, &descriptors) == 0)
+            rps_naming_read_debug(r->module, address, frame, count, symbols, out);
+    }
     rps_symbols_free(symbols);
 }
 
-void rps_naming_read_elf(const struct rps_naming_group *group,
-                         const struct rps_naming_options *options, int image, FILE *out)
+void rps_naming_read_elf(const struct rps_naming_group *group, int opens_paths, int requests,
+                         FILE *out)
 {
-    struct reading reading = {.group = group};
+    struct reading reading = {.group = group, .requests = requests};
     uint64_t *address = calloc(group->count + 1, sizeof(*address));
     size_t *frame = calloc(group->count + 1, sizeof(*frame));
 
-    setenv("DEBUGINFOD_TIMEOUT", "5", 0); /* it is 90 s else */
-    setenv("DEBUGINFOD_MAXTIME", "20", 0);
-    open_module(&reading, options, image);
+    open_module(&reading, opens_paths);
     for (size_t i = 0; !reading.module && i < group->count; i++)
         tell_function(out, i, reading.reason, RPS_LOCATION_NONE);
     if (reading.module && address && frame)

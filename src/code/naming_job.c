@@ -43,7 +43,8 @@ static _Noreturn void name_in_child(const struct rps_tracker *tracker, const cpu
     FILE *out;
 
     rps_child_begin("rpistat names");
-    rps_child_keep_only(fd);
+    if (rps_child_keep_only(fd, fd) < 0)
+        _exit(1);
     rps_arena_on_exhaustion(end_without_memory);
     setpriority(PRIO_PROCESS, 0, NICE);
     if (CPU_COUNT(home) > 0)
@@ -102,8 +103,10 @@ void rps_naming_job_hear(struct rps_naming_job *job,
 
 void rps_naming_job_end(struct rps_naming_job *job)
 {
+    enum rps_child_end how;
+
     if (job->pid != 0) {
-        job->cpu_ns += rps_child_end(job->pid); /* one that has told all is about to end */
+        job->cpu_ns += rps_child_end(job->pid, &how); /* one that has told all is about to end */
         close(job->fd);
     }
     rps_naming_unhear(&job->heard);

@@ -3,11 +3,9 @@
  * A table is read once, and only what concerns a frame is kept of it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "naming_parts.h"
 
@@ -142,38 +140,35 @@ static void note_jit(const struct rps_naming_group *group, struct entry *entry, 
 static const char no_map[] =
     "its compiler wrote no map, as node --perf-basic-prof and java -XX:+DumpPerfMapAtExit do";
 
-/* The map, or NULL and why not. What others have written tells nothing, as with perf. */
-static FILE *open_jit(const char *path, const char **ret_reason)
+/* Why there is no map. */
+static const char *find_reason(int failure)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat status;
-    FILE *file = NULL;
-
-    if (fd < 0)
-        *ret_reason = errno == ENOENT ? no_map : "its map cannot be read";
-    else if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode))
-        *ret_reason = "its map is not a file";
-    else if (status.st_uid != 0 && status.st_uid != geteuid())
-        *ret_reason = "its map belongs to another user";
-    else if (status.st_size > JIT_MAP_BYTES_MAX)
-        *ret_reason = "its map is larger than 64 MiB";
-    else if (!(file = fdopen(fd, "r")))
-        *ret_reason = "its map cannot be read";
-    if (fd >= 0 && !file)
-        close(fd);
-    return file;
+    switch (failure) {
+    case -ENOENT:
+        return no_map;
+    case -EOPNOTSUPP:
+        return "its map is not a file";
+    case -EPERM:
+        return "its map belongs to another user, or is a link";
+    default:
+        return "its map cannot be read";
+    }
 }
 
-void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group)
+void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group, int fd)
 {
-    const char *reason = "its map does not have it";
-    FILE *file = open_jit(group->module->path, &reason);
+    const char *reason = fd < 0 ? find_reason(fd) : "its map does not have it";
+    struct stat status = {.st_size = 0};
+    int is_small = fd >= 0 && fstat(fd, &status) == 0 && status.st_size <= JIT_MAP_BYTES_MAX;
+    FILE *file = is_small ? fdopen(fd, "r") : NULL;
     struct entry *entry = rps_arena_loose(group->count, sizeof(*entry));
     off_t left = JIT_MAP_BYTES_MAX; /* the process may still be writing */
     char *line = NULL;
     size_t room = 0;
     ssize_t got;
 
+    if (fd >= 0 && !is_small)
+        reason = "its map is larger than 64 MiB";
     while (file && left > 0 && (got = getline(&line, &room, file)) > 0) {
         left -= got;
         note_jit(group, entry, line);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "opener.h"
 #include "rpistat/naming.h"
 
 #define RPS_NAMING_TEXT_MAX  4096 /* bytes of a name or file; what is longer is cut */
@@ -13,6 +14,7 @@
 /* The frames of one module, in order of address. */
 struct rps_naming_group {
     const struct rps_module *module;
+    struct rps_module_origin origin;
     const size_t *frame;     /* indices into the code's frames */
     const uint64_t *address; /* theirs */
     size_t count;
@@ -33,6 +35,11 @@ struct rps_naming {
         size_t count;
     } * frame;                             /* the locations of each of the code's frames */
     const char *recent[RPS_NAMING_RECENT]; /* by hash: texts that are there already */
+    struct rps_opener opener;
+    char
+        binary[RPS_PROCESS_FILE_PATH_SIZE]; /* path of the module's file that is open; "" unknown */
+    pid_t binary_pid;                       /* the process that sees it there; 0: this one */
+    int is_refused; /* processes cannot give up their rights here: none reads a file */
 };
 
 /* Give a frame these locations, innermost first, in place of what it has. Texts are copied. */
@@ -47,13 +54,14 @@ void rps_naming_put_reason(struct rps_naming *naming, const struct rps_naming_gr
 void rps_naming_kallsyms(struct rps_naming *naming, const struct rps_naming_group *group,
                          FILE *file);
 
-/* By the map of a just-in-time compiler, which lies at the module's path. */
-void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group);
+/* By the map of a just-in-time compiler, which is open (and is closed); a negative errno: it is not. */
+void rps_naming_jit(struct rps_naming *naming, const struct rps_naming_group *group, int fd);
 
-/* By the module's ELF file, or by the image in the memory file `image`, which is not closed, unless
- * that is -1; in a child process. RPS_FAILED when there is none. */
-int rps_naming_elf(struct rps_naming *naming, const struct rps_naming_group *group, int image,
-                   struct rps_error *err);
+/* By the module's ELF file, by the image in the memory file `image`, which is not closed, unless that
+ * is -1, or by the map of a just-in-time compiler; in a child process without rights. RPS_FAILED when
+ * there is no process. */
+int rps_naming_file(struct rps_naming *naming, const struct rps_naming_group *group, int image,
+                    struct rps_error *err);
 
 /* --- what processes of naming tell their parent ----------------------------------------------- */
 

@@ -479,8 +479,10 @@ static int name_frames(void *self, int64_t run_id, struct rps_error *err)
     }
     code.location_count = kept;
     rps_tracker_status(samples->tracker, &code.sampling);
-    if (rc == 0)
-        rc = rps_writer_set_locations(samples->writer, run_id, &code, alike, err);
+    if (rc >= 0 && rps_writer_set_locations(samples->writer, run_id, &code, alike, err) < 0)
+        rc = RPS_FAILED;
+    else if (rc > 0)
+        rc = rps_error_set(err, RPS_FAILED, "%s", rps_naming_refused);
     rps_arena_free(arena);
     return rc;
 }

@@ -547,7 +547,7 @@ void rps_tracker_read_cgroups(struct rps_tracker *tracker, const char *proc)
 
 void rps_tracker_tell_programs(struct rps_tracker *tracker)
 {
-    rps_function_files_close(&tracker->files);
+    rps_unwinder_close_files(&tracker->unwinder);
     for (size_t i = 0; i < tracker->program.count; i++) {
         struct rps_tracker_program *program = rps_intern_at(&tracker->program, (int64_t)i);
 
@@ -578,7 +578,6 @@ void rps_tracker_free(struct rps_tracker *tracker)
     rps_intern_free(&tracker->frame);
     rps_intern_free(&tracker->address);
     rps_kernel_functions_free(&tracker->kernel);
-    rps_function_files_close(&tracker->files);
     rps_intern_free(&tracker->stack);
     rps_intern_free(&tracker->process);
     rps_intern_free(&tracker->thread);

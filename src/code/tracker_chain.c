@@ -5,8 +5,10 @@
  * So a chain ends before the first return address that nothing is mapped at: what is behind it has
  * no meaning, and would be a frame of its own each time.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "maps.h"
 #include "tracker_parts.h"
@@ -54,8 +56,7 @@ static int64_t add_module(struct rps_tracker *tracker, enum rps_module_kind kind
     module->path = own_path;
     module->is_c_library = kind == RPS_MODULE_FILE && rps_code_is_c_library(path);
     strcpy(module->build_id, build_id);
-    told = (struct rps_module){.module = number, .kind = kind, .path = own_path};
-    strcpy(told.build_id, build_id);
+    told = rps_tracker_module(tracker, number);
     tracker->sink.module(tracker->sink.context, &told);
     return number;
 }
@@ -69,23 +70,68 @@ static int64_t add_only_module(struct rps_tracker *tracker, enum rps_module_kind
     return tracker->only_module[kind];
 }
 
-static int64_t add_mapped_module(struct rps_tracker *tracker, struct rps_mapped *mapped)
+/* The user of a process that lives. */
+static void find_user(struct rps_module_origin *origin)
 {
+    struct stat status;
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%ld", (long)origin->pid);
+    origin->has_user = stat(path, &status) == 0;
+    origin->user = origin->has_user ? status.st_uid : 0;
+}
+
+/* The module of a map, in which the process of the sample was. */
+static int64_t add_mapped_module(struct rps_tracker *tracker, const struct rps_map *map)
+{
+    struct rps_mapped *mapped = map->mapped;
+    struct rps_tracker_module *module;
+
     if (mapped->module < 0)
         mapped->module = add_module(tracker, mapped->kind, mapped->path, mapped->build_id);
+    module = rps_intern_at(&tracker->module, mapped->module);
+    if (!module)
+        return mapped->module;
+    if (module->kind == RPS_MODULE_JIT && module->origin.pid == 0) {
+        module->origin.pid = tracker->pid;
+        find_user(&module->origin);
+    } else if (module->kind == RPS_MODULE_FILE) {
+        module->origin = (struct rps_module_origin){.pid = tracker->pid,
+                                                    .major = mapped->major,
+                                                    .minor = mapped->minor,
+                                                    .inode = mapped->inode,
+                                                    .start = map->start,
+                                                    .end = map->end};
+    }
     return mapped->module;
+}
+
+/* What the file of a module says of an address in it; NULL when that cannot be had now. */
+static const struct rps_unwind_row *find_row(struct rps_tracker *tracker, int64_t number,
+                                             uint64_t address)
+{
+    static const struct rps_unwind_row unknown;
+    const struct rps_tracker_module *of = rps_intern_at(&tracker->module, number);
+    struct rps_module module;
+
+    if (!of || of->is_hostile || (of->kind != RPS_MODULE_FILE && of->kind != RPS_MODULE_VDSO))
+        return &unknown;
+    module = rps_tracker_module(tracker, number);
+    return rps_unwinder_find(&tracker->unwinder, &module, &of->origin, address);
 }
 
 /* Where the function begins that has the address; 0: not known. */
 static uint64_t find_function(struct rps_tracker *tracker, int64_t module, uint64_t address)
 {
     const struct rps_tracker_module *of = rps_intern_at(&tracker->module, module);
+    const struct rps_unwind_row *row;
 
     if (of->kind == RPS_MODULE_KERNEL)
         return tracker->simulated.count > 0 ? 0 : rps_function_in_kernel(&tracker->kernel, address);
     if (of->kind != RPS_MODULE_FILE)
         return 0;
-    return rps_function_in_file(&tracker->files, module, of->path, of->build_id, address);
+    row = find_row(tracker, module, address);
+    return row ? row->function : 0;
 }
 
 /* The address among those that were seen; NULL without memory. What was forgotten is asked for
@@ -252,7 +298,7 @@ static int append_user(struct rps_tracker *tracker, struct rps_tracker_chain *ch
     }
     *ret_map = rps_space_find(space, address);
     if (*ret_map)
-        return append_frame(tracker, chain, add_mapped_module(tracker, (*ret_map)->mapped),
+        return append_frame(tracker, chain, add_mapped_module(tracker, *ret_map),
                             rps_map_address(*ret_map, address));
     tracker->unmapped++;
     if (!is_innermost)
@@ -286,18 +332,11 @@ static void note_death(struct rps_tracker *tracker, const struct rps_sample *sam
     tracker->sink.incomplete(tracker->sink.context, sample->time_ns, module->path);
 }
 
-/* What the map's file says of the address; NULL when that cannot be had now. */
-static const struct rps_unwind_row *find_row(struct rps_tracker *tracker, const struct rps_map *map,
-                                             uint64_t address)
+static const struct rps_unwind_row *find_row_in_map(struct rps_tracker *tracker,
+                                                    const struct rps_map *map, uint64_t address)
 {
-    static const struct rps_unwind_row unknown;
-    const struct rps_tracker_module *module =
-        map ? rps_intern_at(&tracker->module, map->mapped->module) : NULL;
-
-    return module && !module->is_hostile &&
-                   (module->kind == RPS_MODULE_FILE || module->kind == RPS_MODULE_VDSO)
-               ? rps_unwinder_find(&tracker->unwinder, map, address)
-               : &unknown;
+    return find_row(tracker, map ? map->mapped->module : -1,
+                    map ? rps_map_address(map, address) : 0);
 }
 
 /* The rest of the kernel's chain, behind what was unwound. The caller of a function that makes no
@@ -314,7 +353,7 @@ static int append_rest(struct rps_tracker *tracker, struct rps_tracker_chain *ch
         status = append_user(tracker, chain, space, address[i] - 1, 0, &map);
         if (status <= 0 || chain->has_gap)
             continue;
-        row = find_row(tracker, map, address[i] - 1);
+        row = find_row_in_map(tracker, map, address[i] - 1);
         chain->has_gap = !row || !rps_unwind_makes_frame(row);
     }
     return status;
@@ -339,7 +378,8 @@ static int append_unwound(struct rps_tracker *tracker, struct rps_tracker_chain 
     int status = append_user(tracker, chain, space, unwind->pc, 1, &map);
 
     while (status > 0 && step == RPS_UNWIND_CALLER) {
-        const struct rps_unwind_row *row = find_row(tracker, map, unwind->pc - !unwind->is_exact);
+        const struct rps_unwind_row *row =
+            find_row_in_map(tracker, map, unwind->pc - !unwind->is_exact);
         size_t at;
 
         if (!row) {
@@ -377,6 +417,7 @@ int rps_tracker_find_chain(struct rps_tracker *tracker, const struct rps_sample 
     size_t count = sample->address_count - kernel;
     int status = append_kernel(tracker, chain, sample->address, kernel);
 
+    tracker->pid = sample->pid;
     chain->is_cut = sample->is_cut;
     if (status > 0 && sample->registers.mask && rps_unwind_start(&unwind, &sample->registers) == 0)
         status = append_unwound(tracker, chain, space, address, count, &unwind);

@@ -43,6 +43,15 @@ int rps_tracker_is_named(const struct rps_tracker *tracker)
     return tracker->asked == tracker->frame.count || tracker->simulated.count > 0;
 }
 
+struct rps_module rps_tracker_module(const struct rps_tracker *tracker, int64_t number)
+{
+    const struct rps_tracker_module *module = rps_intern_at(&tracker->module, number);
+    struct rps_module ret = {.module = number, .kind = module->kind, .path = module->path};
+
+    strcpy(ret.build_id, module->build_id);
+    return ret;
+}
+
 struct rps_code rps_tracker_code(struct rps_arena *arena, const struct rps_tracker *tracker,
                                  int is_end)
 {
@@ -50,6 +59,7 @@ struct rps_code rps_tracker_code(struct rps_arena *arena, const struct rps_track
     struct rps_code code = {
         .module_count = tracker->module.count,
         .module = rps_arena_get(arena, tracker->module.count, sizeof(*code.module)),
+        .origin = rps_arena_get(arena, tracker->module.count, sizeof(*code.origin)),
         .frame = rps_arena_get(arena, frames, sizeof(*code.frame)),
         .location = rps_arena_get(arena, frames, sizeof(*code.location)),
     };
@@ -57,9 +67,8 @@ struct rps_code rps_tracker_code(struct rps_arena *arena, const struct rps_track
     for (size_t i = 0; i < code.module_count; i++) {
         const struct rps_tracker_module *module = rps_intern_at(&tracker->module, (int64_t)i);
 
-        code.module[i] =
-            (struct rps_module){.module = (int64_t)i, .kind = module->kind, .path = module->path};
-        strcpy(code.module[i].build_id, module->build_id);
+        code.module[i] = rps_tracker_module(tracker, (int64_t)i);
+        code.origin[i] = module->origin;
     }
     for (size_t i = 0; i < tracker->frame.count; i++) {
         const struct rps_tracker_frame *frame = rps_intern_at(&tracker->frame, (int64_t)i);

@@ -13,6 +13,7 @@ struct rps_tracker_module {
     enum rps_module_kind kind;
     char *path; /* owned */
     char build_id[2 * RPS_BUILD_ID_MAX + 1];
+    struct rps_module_origin origin; /* where it was seen last */
     int is_c_library;
     int has_reason; /* why frames of it have no names: told of one */
     int is_hostile; /* the process that unwinds has died of its file: it is not read again */
@@ -74,7 +75,7 @@ struct rps_tracker {
     size_t ended_count;                /* of so many */
     struct rps_simulated simulated;
     struct rps_kernel_functions kernel;
-    struct rps_function_files files;
+    pid_t pid;                             /* of the sample that is being taken */
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;
     size_t waiting; /* threads that wait */
@@ -98,6 +99,9 @@ struct rps_space;
 /* The chain of a sample, of a process with these maps. Negative without memory. */
 int rps_tracker_find_chain(struct rps_tracker *tracker, const struct rps_sample *sample,
                            const struct rps_space *space, struct rps_tracker_chain *chain);
+
+/* A module as others see it; its path stays the tracker's. */
+struct rps_module rps_tracker_module(const struct rps_tracker *tracker, int64_t number);
 
 /* Its stack's number; negative without memory. */
 int64_t rps_tracker_add_stacks(struct rps_tracker *tracker, const struct rps_tracker_chain *chain);

@@ -16,8 +16,9 @@ static void add_map(struct rps_tracker *tracker, pid_t pid, char *line)
     int path = 0;
 
     line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &sample.map_address,
-               &end, rights, &sample.file_offset, &path) != 4 ||
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+               &sample.map_address, &end, rights, &sample.file_offset, &sample.major, &sample.minor,
+               &sample.inode, &path) != 7 ||
         path == 0 || rights[2] != 'x' || end <= sample.map_address)
         return;
     sample.map_length = end - sample.map_address;

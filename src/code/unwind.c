@@ -38,8 +38,8 @@ int rps_unwind_row_is_sound(const struct rps_unwind_row *row, size_t bytes, uint
 {
     int is_sound = bytes >= RPS_UNWIND_ROW_BYTES(0) &&
                    bytes == RPS_UNWIND_ROW_BYTES(row->op_count) && row->start <= offset &&
-                   offset < row->end && row->return_register < register_count &&
-                   is_sound_rule(row, &row->cfa);
+                   offset < row->end && row->function <= offset &&
+                   row->return_register < register_count && is_sound_rule(row, &row->cfa);
 
     for (int i = 0; is_sound && i < register_count; i++)
         is_sound = is_sound_rule(row, &row->value[i]);

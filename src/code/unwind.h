@@ -53,6 +53,7 @@ enum rps_unwind_how {
 
 struct rps_unwind_row {
     uint64_t start, end; /* offsets in the file between which it holds */
+    uint64_t function;   /* offset at which the function begins; 0: not known */
     uint8_t is_known;    /* 0: the file says nothing of this place, and the rest is zero */
     uint8_t is_signal;   /* the caller was interrupted, and did not call */
     uint8_t return_register;
@@ -68,12 +69,12 @@ struct rps_unwind_row {
 /* A file's call frame information. */
 struct rps_cfi;
 
-/* Read that of the file of a module of kind FILE, if it is a regular file with this build-id, or
- * that of our own vdso; NULL when there is none, or no memory. */
-struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, const char *path, const char *build_id);
+/* Read that of an open file, of a module of kind FILE, or that of our own vdso; NULL when there is
+ * none, or no memory. The descriptor stays the caller's. */
+struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, int fd);
 void rps_cfi_close(struct rps_cfi *cfi); /* NULL is harmless */
 
-/* The row of that offset; NULL has one for all. Returns its bytes. */
+/* The row of that offset. Returns its bytes. */
 size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row *ret);
 
 /* Whether these bytes are a row of that offset, wherever they come from: it can be used. */

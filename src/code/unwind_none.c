@@ -2,11 +2,10 @@
  * processor whose registers are not known. */
 #include "unwind.h"
 
-struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, const char *path, const char *build_id)
+struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, int fd)
 {
     (void)kind;
-    (void)path;
-    (void)build_id;
+    (void)fd;
     return NULL;
 }
 
@@ -25,10 +24,8 @@ size_t rps_cfi_find(struct rps_cfi *cfi, uint64_t offset, struct rps_unwind_row 
 
 int rps_unwind_row_is_sound(const struct rps_unwind_row *row, size_t bytes, uint64_t offset)
 {
-    (void)row;
-    (void)bytes;
-    (void)offset;
-    return 0;
+    return bytes == RPS_UNWIND_ROW_BYTES(0) && !row->is_known && row->start <= offset &&
+           offset < row->end && row->function <= offset;
 }
 
 int rps_unwind_start(struct rps_unwind *ret, const struct rps_sample_registers *registers)

@@ -1,6 +1,7 @@
 /*
- * The process that reads call frame information, and its parent's side of the socket. A question is
- * about one place in one file, so that the file it died of is known.
+ * The process that reads call frame information, and its parent's side of the sockets. Requests go
+ * to the process that opens files, which passes them on with the file; answers come back from here.
+ * A request is about one place in one file, so that the file which the process died of is known.
  */
 #include "unwinder.h"
 
@@ -9,71 +10,92 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "child.h"
+#include "functions.h"
 #include "rpistat/array.h"
 #include "rpistat/clock.h"
 
-#define PATH_SIZE 4096
-#define CFI_MAX   256 /* files of which the call frame information is kept */
+/* So many times the wait for one answer a process may take before it is given up: 10 s. */
+#define LATE_MAX 100
 
-/* What the parent asks; the path follows, without its zero. */
-struct question {
-    int64_t module;
-    uint64_t offset; /* in the file */
-    uint32_t kind;   /* enum rps_module_kind */
-    char build_id[2 * RPS_BUILD_ID_MAX + 1];
-};
+#define CLOSE_FILES RPS_MODULE_KINDS /* a request to close the files, which has no answer */
 
 /* --- the child -------------------------------------------------------------------------------- */
 
-struct child {
-    struct {
-        int64_t module; /* plus one */
-        struct rps_cfi *cfi;
-    } cfi[CFI_MAX]; /* by module */
-    struct {
-        struct question question;
-        char path[PATH_SIZE];
-    } message;
+struct known_file {
+    int64_t module; /* plus one */
+    int is_read;
+    struct rps_cfi *cfi;
+    struct rps_function_file functions;
 };
 
-static struct rps_cfi *find_cfi(struct child *child, const struct question *question)
-{
-    size_t at = (size_t)question->module % CFI_MAX;
+struct child {
+    struct known_file file[RPS_UNWINDER_FILES]; /* by module */
+    struct rps_opened message;
+};
 
-    if (child->cfi[at].module != question->module + 1) {
-        rps_cfi_close(child->cfi[at].cfi);
-        child->cfi[at].cfi = rps_cfi_open((enum rps_module_kind)question->kind, child->message.path,
-                                          question->build_id);
-        child->cfi[at].module = question->module + 1;
+static struct known_file *find_file(struct child *child, int fd)
+{
+    const struct rps_opened *message = &child->message;
+    struct known_file *file = &child->file[(size_t)message->module % RPS_UNWINDER_FILES];
+
+    if (file->module != message->module + 1) {
+        rps_cfi_close(file->cfi);
+        rps_function_file_close(&file->functions);
+        *file = (struct known_file){.module = message->module + 1};
     }
-    return child->cfi[at].cfi;
+    if (!file->is_read && (fd >= 0 || message->kind == RPS_MODULE_VDSO)) {
+        file->cfi = rps_cfi_open((enum rps_module_kind)message->kind, fd);
+        file->is_read = 1;
+    }
+    if (fd >= 0)
+        rps_function_file_open(&file->functions, fd);
+    return file;
+}
+
+/* Returns the row's bytes. A file that was read and has nothing has one row for all places. */
+static size_t find_place(const struct known_file *file, uint64_t offset, struct rps_unwind_row *ret)
+{
+    size_t size = RPS_UNWIND_ROW_BYTES(0);
+
+    if (file->cfi) {
+        size = rps_cfi_find(file->cfi, offset, ret);
+    } else {
+        memset(ret, 0, sizeof(*ret));
+        ret->start = offset;
+        ret->end = offset + 1;
+        if (file->is_read && !file->functions.table) {
+            ret->start = 0;
+            ret->end = UINT64_MAX;
+        }
+    }
+    ret->function = rps_function_in_file(&file->functions, offset);
+    return size;
 }
 
 /* The parent ends it. */
-static _Noreturn void read_in_child(int fd)
+static _Noreturn void read_in_child(int in, int out)
 {
     struct child *child = calloc(1, sizeof(*child));
-    const struct question *question = &child->message.question;
     struct rps_unwind_row row;
+    int fd;
 
     rps_child_begin("rpistat unwinds");
-    rps_child_keep_only(fd);
-    while (child) {
+    rps_child_become_nobody(in, out);
+    while (child && rps_opener_receive(in, &child->message, sizeof(child->message), 0, &fd) ==
+                        (ssize_t)sizeof(child->message)) {
         struct itimerval limit = {.it_value = {.tv_sec = RPS_CHILD_CPU_S}};
-        ssize_t size = recv(fd, &child->message, sizeof(child->message) - 1, 0);
+        size_t size;
 
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size <= 0)
-            break;
-        ((char *)&child->message)[size] = '\0';
         setitimer(ITIMER_PROF, &limit, NULL); /* of CPU time: it stands still in between */
-        size = (ssize_t)rps_cfi_find(find_cfi(child, question), question->offset, &row);
-        if (send(fd, &row, (size_t)size, MSG_NOSIGNAL) < 0)
+        for (size_t i = 0; i < RPS_UNWINDER_FILES && child->message.kind == CLOSE_FILES; i++)
+            rps_function_file_close(&child->file[i].functions);
+        if (child->message.kind == CLOSE_FILES)
+            continue;
+        size = find_place(find_file(child, fd), child->message.offset, &row);
+        if (send(out, &row, size, MSG_NOSIGNAL) < 0)
             break;
     }
     _exit(0);
@@ -83,12 +105,39 @@ static _Noreturn void read_in_child(int fd)
 
 void rps_unwinder_end(struct rps_unwinder *unwinder)
 {
+    enum rps_child_end how;
+
     if (unwinder->pid == 0)
         return;
-    unwinder->cpu_ns += rps_child_end(unwinder->pid);
+    unwinder->cpu_ns -= unwinder->opener.cpu_ns;
+    rps_opener_end(&unwinder->opener);
+    unwinder->cpu_ns += unwinder->opener.cpu_ns + rps_child_end(unwinder->pid, &how);
+    unwinder->is_refused |= how == RPS_CHILD_REFUSED;
+    unwinder->opener.stuck += how == RPS_CHILD_STUCK;
     close(unwinder->fd);
     unwinder->pid = 0;
     unwinder->is_late = 0;
+}
+
+/* Start both processes, the opener as root or whoever records, and the other one without rights. */
+static int start_children(struct rps_unwinder *unwinder, const int *files, const int *answers)
+{
+    pid_t pid;
+
+    if (rps_opener_start(&unwinder->opener, files[0]) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0)
+        read_in_child(files[1], answers[1]);
+    if (pid < 0) {
+        rps_opener_end(&unwinder->opener);
+        return -1;
+    }
+    unwinder->pid = pid;
+    unwinder->fd = answers[0];
+    unwinder->module = -1;
+    memset(unwinder->given, 0, sizeof(unwinder->given));
+    return 0;
 }
 
 /* Without processes or descriptors there is none, and it is tried again for the next stack. */
@@ -96,23 +145,18 @@ static void start_process(struct rps_unwinder *unwinder)
 {
     const struct timeval wait = {.tv_sec = unwinder->wait_us / 1000000,
                                  .tv_usec = unwinder->wait_us % 1000000};
-    int ends[2];
-    pid_t pid;
+    int files[2], answers[2];
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, files) < 0)
         return;
-    pid = fork();
-    if (pid == 0)
-        read_in_child(ends[1]);
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        return;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, answers) == 0) {
+        setsockopt(answers[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+        if (start_children(unwinder, files, answers) < 0)
+            close(answers[0]);
+        close(answers[1]);
     }
-    unwinder->pid = pid;
-    unwinder->fd = ends[0];
-    unwinder->module = -1;
-    setsockopt(unwinder->fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+    close(files[0]);
+    close(files[1]);
 }
 
 /* Whether there is time to wait, now. */
@@ -125,28 +169,58 @@ static int has_time(struct rps_unwinder *unwinder, int64_t now_ns)
     return unwinder->waited_ns < unwinder->wait_us * RPS_NS_PER_US;
 }
 
-/* Send a question; 0, or negative when that cannot be. */
-static int ask(struct rps_unwinder *unwinder, const struct rps_mapped *mapped, uint64_t offset)
+/* Somebody else may have ended the process while nothing was asked of it: no file is to blame. */
+static int has_ended(const struct rps_unwinder *unwinder)
 {
-    struct question question = {
-        .module = mapped->module, .offset = offset, .kind = (uint32_t)mapped->kind};
-    struct iovec part[] = {{&question, sizeof(question)},
-                           {(void *)(uintptr_t)mapped->path, strlen(mapped->path)}};
-    struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+    char byte;
 
-    if (unwinder->pid == 0 && !unwinder->has_died)
+    return unwinder->pid != 0 && !unwinder->is_late &&
+           recv(unwinder->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 0;
+}
+
+/* Send a request; 0, or negative when that cannot be. */
+static int ask(struct rps_unwinder *unwinder, const struct rps_module *module,
+               const struct rps_module_origin *origin, uint64_t offset)
+{
+    struct rps_opener_request request = {
+        .task = {.kind = module->kind, .module = module->module, .offset = offset}};
+    int64_t *given = &unwinder->given[(size_t)module->module % RPS_UNWINDER_FILES];
+
+    if (has_ended(unwinder)) {
+        rps_unwinder_end(unwinder);
+        return -1;
+    }
+    if (unwinder->pid == 0 && !unwinder->has_died && !unwinder->is_refused)
         start_process(unwinder);
     if (unwinder->pid == 0 || unwinder->is_late)
         return -1;
-    strcpy(question.build_id, mapped->build_id);
-    unwinder->module = mapped->module;
+    if (module->kind == RPS_MODULE_FILE && *given != module->module + 1) {
+        request.file =
+            (struct rps_process_file){.kind = RPS_PROCESS_FILE_MAPPED, .origin = *origin};
+        strcpy(request.file.build_id, module->build_id);
+        strcpy(request.file.path, module->path);
+    }
+    unwinder->module = module->module;
     unwinder->offset = offset;
-    if (sendmsg(unwinder->fd, &message, MSG_NOSIGNAL) < 0) {
+    if (rps_opener_send(&unwinder->opener, &request) < 0) {
         rps_unwinder_end(unwinder); /* somebody else ended it */
         return -1;
     }
+    *given = module->module + 1;
     unwinder->is_late = 1;
+    unwinder->sent_ns = rps_clock_monotonic_ns();
     return 0;
+}
+
+void rps_unwinder_close_files(struct rps_unwinder *unwinder)
+{
+    const struct rps_opener_request request = {.task = {.kind = CLOSE_FILES}};
+
+    if (unwinder->pid == 0 || unwinder->is_late || unwinder->module < 0)
+        return;
+    rps_opener_send(&unwinder->opener, &request);
+    memset(unwinder->given, 0, sizeof(unwinder->given));
+    unwinder->module = -1;
 }
 
 /* --- rows that are known ---------------------------------------------------------------------- */
@@ -204,13 +278,14 @@ static const struct rps_unwind_row *hear(struct rps_unwinder *unwinder, int flag
     do {
         size = recv(unwinder->fd, &row, sizeof(row), flags);
     } while (size < 0 && errno == EINTR);
-    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) &&
+        rps_clock_monotonic_ns() - unwinder->sent_ns < LATE_MAX * unwinder->wait_us * RPS_NS_PER_US)
         return NULL;
     unwinder->is_late = 0;
     if (size > 0 && rps_unwind_row_is_sound(&row, (size_t)size, unwinder->offset))
         return keep_row(unwinder, unwinder->module, &row, (size_t)size);
     rps_unwinder_end(unwinder);
-    unwinder->has_died = 1;
+    unwinder->has_died = !unwinder->is_refused;
     return NULL;
 }
 
@@ -228,23 +303,20 @@ static const struct rps_unwind_row *find_row(const struct rps_unwinder *unwinder
 }
 
 const struct rps_unwind_row *rps_unwinder_find(struct rps_unwinder *unwinder,
-                                               const struct rps_map *map, uint64_t address)
+                                               const struct rps_module *module,
+                                               const struct rps_module_origin *origin,
+                                               uint64_t offset)
 {
-    static struct rps_unwind_row nothing;
-    const uint64_t offset = address - map->start + map->file_offset;
-    const int64_t module = map->mapped->module;
-    const struct rps_unwind_row *row = find_row(unwinder, module, offset);
+    const struct rps_unwind_row *row = find_row(unwinder, module->module, offset);
     int64_t asked_ns;
 
-    if (row)
+    if (row || unwinder->is_refused || strlen(module->path) >= RPS_PROCESS_FILE_PATH_SIZE)
         return row;
-    if (strlen(map->mapped->path) >= PATH_SIZE)
-        return rps_cfi_find(NULL, offset, &nothing) > 0 ? &nothing : NULL;
     if (unwinder->is_late && hear(unwinder, MSG_DONTWAIT) &&
-        (row = find_row(unwinder, module, offset)))
+        (row = find_row(unwinder, module->module, offset)))
         return row;
     asked_ns = rps_clock_monotonic_ns();
-    if (ask(unwinder, map->mapped, offset) < 0 || !has_time(unwinder, asked_ns))
+    if (ask(unwinder, module, origin, offset) < 0 || !has_time(unwinder, asked_ns))
         return NULL;
     row = hear(unwinder, 0);
     unwinder->waited_ns += rps_clock_monotonic_ns() - asked_ns;

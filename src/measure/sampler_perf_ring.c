@@ -240,6 +240,10 @@ static int parse_map(uint16_t misc, struct fields *fields, struct rps_sample *re
     if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID && bytes <= RPS_BUILD_ID_MAX) {
         memcpy(ret->build_id, id + 4, bytes);
         ret->build_id_bytes = bytes;
+    } else {
+        memcpy(&ret->major, id, 4);
+        memcpy(&ret->minor, id + 4, 4);
+        memcpy(&ret->inode, id + 8, 8);
     }
     return 1;
 }

@@ -2,9 +2,13 @@
  * what comes back is whole. And where functions begin, which is read in this one. */
 #include "fuzz.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "code/child.h"
 #include "code/functions.h"
@@ -94,7 +98,7 @@ static void take_incomplete(void *context, int64_t time_ns, const char *path)
 }
 
 /* Stacks that go through all of the file. */
-static void unwind(const char *path, size_t size)
+static void unwind(const char *path, const struct rps_module_origin *origin, size_t size)
 {
     int counts = 0;
     const struct rps_tracker_sink sink = {
@@ -113,6 +117,9 @@ static void unwind(const char *path, size_t size)
                                 .tid = 100,
                                 .map_address = MAP,
                                 .map_length = size + 1,
+                                .major = origin->major,
+                                .minor = origin->minor,
+                                .inode = origin->inode,
                                 .path = path};
     struct rps_tracker *tracker;
     struct rps_error err;
@@ -142,23 +149,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rps_arena *arena = rps_arena_new();
     struct rps_module *module = rps_arena_get(arena, 1, sizeof(*module));
     struct rps_frame *frame = rps_arena_get(arena, FRAMES, sizeof(*frame));
-    struct rps_function_files files = {0};
-    struct rps_code code = {.module = module, .frame = frame, .module_count = 1};
+    struct rps_function_file file = {.fd = -1};
+    struct stat status;
+    struct rps_module_origin origin;
+    struct rps_code code = {.module = module, .frame = frame, .module_count = 1, .origin = &origin};
     struct rps_error err;
 
     unsetenv("DEBUGINFOD_URLS");
     *module = (struct rps_module){.kind = RPS_MODULE_FILE, .path = fuzz_file("elf", data, size)};
+    fuzz_expect(stat(module->path, &status) == 0, "the file is not there");
+    origin = (struct rps_module_origin){
+        .major = major(status.st_dev), .minor = minor(status.st_dev), .inode = status.st_ino};
+    rps_function_file_open(&file, open(module->path, O_RDONLY | O_CLOEXEC));
     code.frame_count = FRAMES;
     for (size_t i = 0; i < FRAMES; i++) {
         frame[i].address = size * i / FRAMES;
-        fuzz_expect(rps_function_in_file(&files, 0, module->path, "", frame[i].address) <=
-                        frame[i].address,
+        fuzz_expect(rps_function_in_file(&file, frame[i].address) <= frame[i].address,
                     "a function begins behind its code");
     }
-    rps_function_files_close(&files);
+    rps_function_file_close(&file);
     fuzz_expect(rps_naming_name(arena, &code, &options, &err) == 0, "naming failed");
     expect_whole(&code);
-    unwind(module->path, size);
+    unwind(module->path, &origin, size);
     expect_limits();
     rps_arena_free(arena);
     return 0;

@@ -906,7 +906,8 @@ static void test_without_memory(void **state)
             assert_true(fail > 20);
             break;
         }
-        assert_true(status().lost > 0);
+        /* a row that is not kept loses no sample, but where a function begins */
+        assert_true(status().lost > 0 || seen.count_count == samples);
         assert_int_equal(status().samples, seen.count_count);
         assert_true(samples - seen.count_count <= status().lost);
     }

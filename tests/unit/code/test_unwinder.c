@@ -76,14 +76,42 @@ static void look_around(void)
     }
 }
 
-struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, const char *path, const char *build_id)
+/* In place of the library's: the file of each path is there, and has the path in it. The process that
+ * opens files calls this. */
+int rps_process_file_open(const struct rps_process_file *file)
+{
+    int fd = memfd_create("file", MFD_CLOEXEC);
+
+    return fd < 0 || write(fd, file->path, strlen(file->path)) < 0 ? -EIO : fd;
+}
+
+int rps_process_file_open_below(int directory, const char *path, int flags)
+{
+    (void)directory;
+    (void)path;
+    (void)flags;
+    return -EIO;
+}
+
+int rps_process_file_reopen(int fd)
+{
+    (void)fd;
+    return -EIO;
+}
+
+int rps_process_file_has_servers(void)
+{
+    return 0;
+}
+
+struct rps_cfi *rps_cfi_open(enum rps_module_kind kind, int fd)
 {
     struct rps_cfi *cfi = calloc(1, sizeof(*cfi));
+    const char *path = cfi->path;
 
     (void)kind;
-    (void)build_id;
-    assert_non_null(cfi);
-    snprintf(cfi->path, sizeof(cfi->path), "%s", path);
+    if (!cfi || pread(fd, cfi->path, sizeof(cfi->path) - 1, 0) < 0)
+        _exit(1);
     shared->pid = getpid();
     if (strcmp(path, "/look") == 0)
         look_around();
@@ -374,11 +402,11 @@ static void test_killed(void **state)
     pid = shared->pid;
     kill(pid, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
-    add_sample(2, (const int[]){1, 2});
-    assert_int_equal(depth(), 1);
+    add_sample(2, (const int[]){1, 2}); /* the first request ends it, the second starts another */
+    assert_int_equal(depth(), 2);
     add_sample(2, (const int[]){1, 2});
     assert_int_equal(depth(), 2);
-    assert_int_equal(complete(), 2);
+    assert_int_equal(complete(), 3);
     assert_int_not_equal(shared->pid, pid);
     assert_int_equal(seen.incomplete_count, 0);
 }
@@ -395,7 +423,6 @@ static void test_time(void **state)
     assert_int_equal(depth(), 2);
     tracker->unwinder.waited_ns = long_ns;
     add_sample_at(2, (const int[]){1, 2}, 5000);
-    assert_int_equal(depth(), 1);
     whole = complete();
     do {
         sched_yield();
