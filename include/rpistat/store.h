@@ -38,6 +38,7 @@ struct rps_writer_beat {
     int64_t end_ns;            /* of the last of them, since the start of the run; -1: none */
     uint64_t size_bytes;       /* of the store's files */
     int64_t late_ns;           /* clock: without another heartbeat the recorder is late then */
+    int gave_up;               /* 1: the last one; the file still says that the run is recorded */
 };
 
 struct rps_writer_options {
@@ -65,6 +66,8 @@ struct rps_writer_status {
     uint64_t dropped;    /* periods lost for want of room; in `gap` rows */
     uint64_t size_bytes; /* of the store's files */
     int failing;         /* 1 while writes are being retried */
+    int is_damaged;      /* 1: the store was damaged meanwhile, and the run goes on in another file */
+    int64_t run_id;      /* its number in the file that is written now */
 };
 
 /* Room for periods of that length, of so many CPUs: for ten minutes of them, but 64 MiB at least

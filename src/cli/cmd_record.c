@@ -328,8 +328,9 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
                         struct rps_error *err)
 {
     struct rps_run *run = &r->run;
+    struct rps_writer_status status;
     struct rps_error later;
-    int rc = 0;
+    int ended, rc = 0;
 
     run->state = failed ? RPS_RUN_INTERRUPTED : RPS_RUN_COMPLETE;
     if (failed)
@@ -344,7 +345,11 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
     rps_record_begin_reading(r);
-    if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
+    ended = rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err);
+    rps_writer_status(r->writer, &status);
+    r->is_damaged = status.is_damaged;
+    run->run_id = status.run_id;
+    if (ended < 0)
         rc = RPS_FAILED;
     else
         keep_estimates(r);
@@ -411,10 +416,12 @@ static int record(struct rps_recording *r, struct rps_error *err)
         outlive(r);
     }
     say_notes(r);
-    if (failed || rc < 0)
+    if (failed || (rc < 0 && !(r->argv && r->is_damaged)))
         return RPS_FAILED;
-    rc = r->writer ? 0 : open_store(r, err);
-    rc = rc < 0 ? rps_record_without_report(r, rc, err) : rps_record_report(r, err);
+    if (rc == 0 && !r->writer && (rc = open_store(r, err)) < 0)
+        rps_record_without_report(r, rc, err);
+    if (rc == 0)
+        rc = rps_record_report(r, err);
     if (rc < 0 && !r->argv)
         return rc;
     if (rc < 0) /* the run is in the store, and what the workload said counts */

@@ -11,9 +11,11 @@
 #include "completion.h"
 #include "names.h"
 #include "registry.h"
+#include "screen.h"
 #include "time_range.h"
 #include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
+#include "rpistat/fault.h"
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
 
@@ -128,13 +130,14 @@ static int exit_status(int result)
     return result < 0 ? 1 : result;
 }
 
-/* How a reading command ends that has no memory left. */
-static void end_without_memory(void)
-{
-    struct rps_error err;
+static struct rps_cli *running; /* the function below gets no context */
 
-    rps_error_memory(&err);
-    rps_output_message(err.message);
+/* End a reading command that has no memory left, or whose store another program broke. */
+static void end_early(const struct rps_error *why)
+{
+    rps_screen_restore();
+    rps_progress_end(running);
+    rps_output_message(why->message);
     exit(1);
 }
 
@@ -199,7 +202,9 @@ int main(int argc, char **argv)
         rps_output_message(cli.err.message);
         return 1;
     }
-    rps_arena_on_exhaustion(end_without_memory);
+    running = &cli;
+    rps_arena_on_exhaustion(end_early);
+    rps_fault_begin();
     cli.arena = rps_arena_new();
     cli.locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
     result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);

@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/fault.h"
 #include "rpistat/rights.h"
 
 /* How long an opening waits for another program's lock. */
@@ -559,6 +560,11 @@ int rps_database_open_existing(const char *path, sqlite3 **ret, struct rps_error
 
 /* --- closing ---------------------------------------------------------------------------------- */
 
+static void close_connection(void *db)
+{
+    sqlite3_close(db);
+}
+
 void rps_database_close(sqlite3 *db)
 {
     const char *name = db ? sqlite3_db_filename(db, "main") : NULL;
@@ -567,7 +573,7 @@ void rps_database_close(sqlite3 *db)
 
     if (name && rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, &unheard) < 0)
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* deletes nothing */
-    sqlite3_close(db);
+    rps_fault_guard(close_connection, db); /* with a fault it stays open */
     rps_rights_return(&before);
 }
 

@@ -196,6 +196,7 @@ int rps_writer_open_run(struct rps_writer *writer)
     if (code == SQLITE_OK && (downsample.keep_ns > 0 || downsample.max_bytes > 0))
         code = rps_downsample_open(writer->db, &downsample, &writer->downsample);
     sqlite3_busy_timeout(writer->db, RECORDING_BUSY_MS);
+    rps_writer_watch_files(writer);
     return code;
 }
 
@@ -476,6 +477,8 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
         .queued = writer->periods,
         .dropped = writer->dropped,
         .failing = writer->failing || writer->broken,
+        .is_damaged = writer->loss > RPS_WRITER_LOSS_RUN,
+        .run_id = writer->run_id,
     };
     pthread_mutex_unlock(&writer->lock);
     ret->size_bytes = file_bytes(file, "") + file_bytes(file, "-wal");

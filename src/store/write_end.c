@@ -10,6 +10,7 @@
 #include "database.h"
 #include "reader.h"
 #include "rpistat/clock.h"
+#include "rpistat/fault.h"
 
 static void stop_thread(struct rps_writer *writer, int64_t patience_ns)
 {
@@ -69,7 +70,13 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
                        struct rps_error *err)
 {
     const char *why = writer->trouble[0] ? writer->trouble : "no memory";
+    char kept[512];
 
+    if (writer->loss > RPS_WRITER_LOSS_RUN && !writer->saved_path) {
+        rps_writer_describe_kept(writer, writer->run_id, kept, sizeof(kept));
+        return rps_error_set(err, RPS_FAILED, "run %" PRId64 " is not complete (%s)%s",
+                             writer->run_id, why, kept);
+    }
     if (periods == 0 && notes == 0)
         return rps_error_set(err, RPS_FAILED,
                              "%s holds all periods of run %" PRId64 ", but not that it ended (%s): "
@@ -85,8 +92,8 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
 /* The user is to know where the recording is. */
 static int tell_place(const struct rps_writer *writer, struct rps_error *err)
 {
-    if (!writer->saved_path && !writer->save_failed)
-        return 0;
+    if (writer->loss > RPS_WRITER_LOSS_RUN || (!writer->saved_path && !writer->save_failed))
+        return 0; /* of a loss the notice says all */
     if (!writer->saved_path)
         return rps_error_set(err, RPS_FAILED,
                              "%s was deleted, moved or replaced during the recording, which could "
@@ -96,8 +103,10 @@ static int tell_place(const struct rps_writer *writer, struct rps_error *err)
                          writer->path, writer->why_saved, writer->saved_path);
 }
 
-/* Write the end of the run, and say what did not get into the store. */
-static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_error *err)
+/* Write the end of the run, and say what did not get into the store. *ret_code: what SQLite says of
+ * the end, and of what was recorded. */
+static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
+                  struct rps_error *err)
 {
     uint64_t periods = writer->periods + writer->lost.periods;
     uint64_t notes = writer->ring.count - writer->periods - writer->rows + writer->lost_notes;
@@ -109,6 +118,12 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
                  writer->trouble);
     }
     code = write_end(writer, end);
+    if (code == SQLITE_OK && !rps_database_is_alone(writer->db)) {
+        code = rps_writer_verify(writer);
+        if (code != RPS_WRITER_RUN_IS_GONE && !rps_writer_is_lost(code))
+            code = SQLITE_OK; /* another program keeps us from looking */
+    }
+    *ret_code = code;
     if (code != SQLITE_OK && !writer->trouble[0])
         memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     if (code == SQLITE_OK && periods == 0 && notes == 0)
@@ -120,29 +135,49 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
     return not_written(writer, periods, notes, err);
 }
 
+struct ending {
+    struct rps_writer *writer;
+    struct rps_run end; /* shallow: only read */
+    struct rps_error *err;
+    int result, code;
+};
+
+static void end_run(void *context)
+{
+    struct ending *ending = context;
+    struct rps_writer *writer = ending->writer;
+
+    if (!writer->broken)
+        finish_downsampling(writer);
+    ending->result = finish(writer, &ending->end, &ending->code, ending->err);
+    if (!writer->broken && ending->code != RPS_WRITER_RUN_IS_GONE &&
+        rps_writer_go_on(writer, ending->code)) {
+        rps_writer_thread(writer); /* which writes the gap */
+        ending->result = finish(writer, &ending->end, &ending->code, ending->err);
+    }
+}
+
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err)
 {
-    struct rps_run end = *run; /* shallow: only read */
+    struct ending ending = {.writer = writer, .end = *run, .err = err};
     struct rps_ring_place all;
-    int result;
 
     if (!writer->thread_runs)
         return rps_error_set(err, RPS_FAILED, "no run is being recorded into %s", writer->path);
     stop_thread(writer, writer->patience_ns);
-    if (end.elapsed_ns < 0)
-        end.elapsed_ns = writer->end_ns;
-    if (!writer->broken) {
-        finish_downsampling(writer);
-        if (!writer->saved_path && rps_writer_has_moved(writer))
-            rps_writer_save_copy(writer);
-    }
-    result = finish(writer, &end, err);
+    if (ending.end.elapsed_ns < 0)
+        ending.end.elapsed_ns = writer->end_ns;
+    while (rps_fault_guard(end_run, &ending) < 0)
+        if (rps_writer_leave_connection(writer))
+            rps_writer_thread(writer);
+    if (ending.code != SQLITE_OK || writer->saved_path)
+        rps_writer_report_beat(writer, true);
     rps_writer_close_run(writer);
     rps_writer_release(writer);
     all = (struct rps_ring_place){writer->ring.used, writer->ring.count};
     rps_ring_drop(&writer->ring, &all);
     writer->periods = 0;
-    return result;
+    return ending.result;
 }
 
 /* --- behind the end --------------------------------------------------------------------------- */
@@ -222,14 +257,23 @@ int rps_writer_read(struct rps_writer *writer,
     return result;
 }
 
+/* Closing would not do so beside a reader, nor in a file that was moved. */
+static void take_log_up(void *context)
+{
+    const struct rps_writer *writer = context;
+
+    if (writer->loss != RPS_WRITER_LOSS_DAMAGE || writer->saved_path)
+        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
 void rps_writer_close(struct rps_writer *writer)
 {
     if (!writer)
         return;
     stop_thread(writer, 0);
     rps_writer_close_run(writer);
-    if (writer->db) /* closing would not do so beside a reader, nor in a file that was moved */
-        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    if (writer->db && rps_fault_guard(take_log_up, writer) < 0)
+        writer->db = NULL;
     rps_database_close(writer->db);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->wake);

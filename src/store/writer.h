@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <sqlite3.h>
@@ -47,6 +48,16 @@ struct rps_write_row {
     int64_t number[];
 };
 
+#define RPS_WRITER_FILES 3
+
+/* Why a run goes on without its rows in a file of its own. */
+enum rps_writer_loss {
+    RPS_WRITER_LOSS_NONE,
+    RPS_WRITER_LOSS_RUN,    /* its rows were deleted */
+    RPS_WRITER_LOSS_DAMAGE, /* of the store */
+    RPS_WRITER_LOSS_MEMORY, /* the store's shared memory; the connection was left */
+};
+
 /* What the run's records are inserted with; write_record.c's. */
 struct rps_write_statements {
     struct rps_statements kept;
@@ -68,6 +79,15 @@ struct rps_writer {
     sqlite3 *db;
     char *saved_path; /* owned: the file that is written instead of the one at path; or NULL */
     const char *why_saved;
+    enum rps_writer_loss loss;
+    struct stat file[RPS_WRITER_FILES]; /* the store, -wal, -shm: as they were at the last commit */
+    unsigned int shrunk;     /* bits: of the first two, those that are smaller than before */
+    sqlite3_file *log;       /* SQLite's */
+    int frames;              /* of the log, after the last commit; 0: unknown */
+    int frames_taken;        /* when the log was last taken up into the file */
+    int frames_max;          /* after so many more it is taken up again */
+    int log_code;            /* what was found before that */
+    uint64_t committed_before; /* of `committed`: periods that the saved file does not hold */
     int64_t run_id;
     struct rps_run run;          /* as it began; its texts are the caller's */
     const struct rps_plan *plan; /* the caller's */
@@ -118,6 +138,9 @@ struct rps_writer {
  * returns NULL. */
 void *rps_writer_thread(void *context);
 
+/* Report a heartbeat to the caller; `gave_up` is that of struct rps_writer_beat. Without the lock. */
+void rps_writer_report_beat(struct rps_writer *writer, bool gave_up);
+
 /* Bytes in the ring that make the next commit due at once. */
 size_t rps_writer_due(const struct rps_writer *writer);
 
@@ -129,6 +152,9 @@ void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
 
 /* What is answered beside SQLite's codes when another hand has deleted the run's rows. */
 #define RPS_WRITER_RUN_IS_GONE SQLITE_DONE
+
+/* The same when a file has become smaller, by a checkpoint of another program or by mistake. */
+#define RPS_WRITER_SHRUNK SQLITE_ROW
 
 /*
  * Write what `insert` does in one transaction; where the disk is full once more, when the log was
@@ -170,8 +196,29 @@ int rps_write_record_insert(struct rps_writer *writer, const struct rps_ring_rec
 /* A record that was committed: into the sums. */
 void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_record *record);
 
-/* Is the file that is written not the one of its name any more? */
-bool rps_writer_has_moved(const struct rps_writer *writer);
+/* --- is what was recorded still there? write_sound.c --- */
+
+/* Look at the store's files, from now on compare with that, and watch the log: after opening. */
+void rps_writer_watch_files(struct rps_writer *writer);
+
+/* Watch the log again, after PRAGMA wal_autocheckpoint. */
+void rps_writer_watch_log(struct rps_writer *writer);
+
+/* In a transaction: compare the files. SQLITE_READONLY_DBMOVED: one was deleted, moved or replaced;
+ * RPS_WRITER_SHRUNK; SQLITE_CORRUPT: the log was overwritten. */
+int rps_writer_check_files(struct rps_writer *writer);
+
+/* Read what was recorded through another connection. An SQLite code, for which rps_writer_is_lost
+ * answers if some of it is missing; RPS_WRITER_RUN_IS_GONE. */
+int rps_writer_verify(struct rps_writer *writer);
+bool rps_writer_is_lost(int code);
+
+/* Move what the log holds into the file, unless the log is damaged. */
+void rps_writer_take_log_up(struct rps_writer *writer);
+
+/* Say what the store at writer->path still holds, for the end of a sentence. */
+void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, char *ret,
+                              size_t size);
 
 /*
  * Go on in a new file beside the store: a copy of all that the store holds when its file was moved,
@@ -180,6 +227,17 @@ bool rps_writer_has_moved(const struct rps_writer *writer);
  * database is still open, and that was said.
  */
 int rps_writer_save_copy(struct rps_writer *writer);
-int rps_writer_save_run(struct rps_writer *writer);
+int rps_writer_save_run(struct rps_writer *writer, enum rps_writer_loss loss);
+
+/* Did writing fail with this code because the store, or the run in it, was taken away? Then go on in
+ * another file: true when that is done. Without the lock. */
+bool rps_writer_go_on(struct rps_writer *writer, int code);
+
+/* After a fault in the store's shared memory: forget the connection, which is never used or closed
+ * again, and go on in a new file. False if that failed; then writing has ended. */
+bool rps_writer_leave_connection(struct rps_writer *writer);
+
+/* Writing has failed for good: report that. Without the lock. */
+void rps_writer_break_off(struct rps_writer *writer);
 
 #endif

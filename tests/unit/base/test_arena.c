@@ -14,7 +14,7 @@
 
 static jmp_buf ended;
 
-static void end(void)
+static void end(const struct rps_error *why)
 {
     longjmp(ended, 1);
 }
