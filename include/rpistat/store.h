@@ -66,8 +66,8 @@ struct rps_writer_status {
     uint64_t dropped;    /* periods lost for want of room; in `gap` rows */
     uint64_t size_bytes; /* of the store's files */
     int failing;         /* 1 while writes are being retried */
-    int is_damaged;      /* 1: the store was damaged meanwhile, and the run goes on in another file */
-    int64_t run_id;      /* its number in the file that is written now */
+    int is_damaged; /* 1: the store was damaged meanwhile, and the run goes on in another file */
+    int64_t run_id; /* its number in the file that is written now */
 };
 
 /* Room for periods of that length, of so many CPUs: for ten minutes of them, but 64 MiB at least

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@
 #include "rpistat/arena.h"
 #include "rpistat/error.h"
 
-#define LINES_SIZE 16384 /* at least two lines of /proc/self/maps */
+#define MAPS_SIZE (1 << 20)
 
 struct bracket {
     struct bracket *outer;
@@ -32,53 +31,39 @@ struct bracket {
 
 static _Thread_local struct bracket *innermost;
 
-/* Is this line of /proc/self/maps a shared memory file that holds the address? */
-static bool is_shared_memory(char *line, uintptr_t address, char **ret_path)
+/* Find the mapped file at the address if it is a store's shared memory, by calls that a signal
+ * handler may make: its path, or NULL. */
+static const char *find_shared_memory(uintptr_t address)
 {
-    char *rest;
-    uintptr_t from = strtoull(line, &rest, 16), to = *rest ? strtoull(rest + 1, &rest, 16) : 0;
-    char *path = strchr(rest, '/'), *deleted = path ? strstr(path, " (deleted)") : NULL;
-    size_t length;
-
-    if (deleted)
-        *deleted = '\0';
-    length = path ? strlen(path) : 0;
-    *ret_path = path;
-    return from <= address && address < to && length > 4 && strcmp(path + length - 4, "-shm") == 0;
-}
-
-/* Find the file that is mapped at the address, by calls that a signal handler may make. */
-static bool find_shared_memory(uintptr_t address, char lines[LINES_SIZE], char **ret_path)
-{
+    static char maps[MAPS_SIZE];
     int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    ssize_t got = 0;
-    bool found = false;
+    ssize_t used = 0, got = 0;
 
-    while (!found && fd >= 0 && (got = read(fd, lines + used, LINES_SIZE - 1 - used)) > 0) {
-        char *line = lines, *end;
+    while (fd >= 0 && (got = read(fd, maps + used, (size_t)(MAPS_SIZE - 1 - used))) > 0)
+        used += got;
+    close(fd);
+    maps[used] = '\0';
+    for (char *line = maps, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        char *rest, *path, *deleted;
+        uintptr_t from = strtoull(line, &rest, 16), to = *rest ? strtoull(rest + 1, NULL, 16) : 0;
 
-        lines[used + (size_t)got] = '\0';
-        for (; !found && (end = strchr(line, '\n')) != NULL; line = end + 1) {
-            *end = '\0';
-            found = is_shared_memory(line, address, ret_path);
-        }
-        used = found ? 0 : strlen(line);
-        if (!found)
-            memmove(lines, line, used);
+        *end = '\0';
+        if (address < from || address >= to || !(path = strchr(line, '/')))
+            continue;
+        if ((deleted = strstr(path, " (deleted)")) != NULL)
+            *deleted = '\0';
+        return strlen(path) > 4 && strcmp(strchr(path, '\0') - 4, "-shm") == 0 ? path : NULL;
     }
-    if (fd >= 0)
-        close(fd);
-    return found;
+    return NULL;
 }
 
 static void on_fault(int number, siginfo_t *info, void *unused)
 {
-    char lines[LINES_SIZE], *path;
+    const char *path = info->si_code > 0 ? find_shared_memory((uintptr_t)info->si_addr) : NULL;
     struct rps_error err;
 
     (void)unused;
-    if (info->si_code > 0 && find_shared_memory((uintptr_t)info->si_addr, lines, &path)) {
+    if (path) {
         if (innermost)
             siglongjmp(innermost->place, 1);
         if (syscall(SYS_gettid) == getpid()) {

@@ -330,7 +330,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     struct rps_run *run = &r->run;
     struct rps_writer_status status;
     struct rps_error later;
-    int ended, rc = 0;
+    int rc = 0;
 
     run->state = failed ? RPS_RUN_INTERRUPTED : RPS_RUN_COMPLETE;
     if (failed)
@@ -345,14 +345,13 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     r->before_end_ns = rps_clock_process_cpu_ns();
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
     rps_record_begin_reading(r);
-    ended = rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err);
-    rps_writer_status(r->writer, &status);
-    r->is_damaged = status.is_damaged;
-    run->run_id = status.run_id;
-    if (ended < 0)
+    if (rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err) < 0)
         rc = RPS_FAILED;
     else
         keep_estimates(r);
+    rps_writer_status(r->writer, &status);
+    r->is_damaged = status.is_damaged;
+    run->run_id = status.run_id; /* for the names */
     rps_registry_end(&r->registry);
     if (r->samples.self)
         name_code(r);
@@ -416,12 +415,14 @@ static int record(struct rps_recording *r, struct rps_error *err)
         outlive(r);
     }
     say_notes(r);
-    if (failed || (rc < 0 && !(r->argv && r->is_damaged)))
+    if (rc < 0 && !failed && r->argv && r->is_damaged) {
+        rps_output_message(err->message);
+        return rps_record_exit_status(r);
+    }
+    if (failed || rc < 0)
         return RPS_FAILED;
-    if (rc == 0 && !r->writer && (rc = open_store(r, err)) < 0)
-        rps_record_without_report(r, rc, err);
-    if (rc == 0)
-        rc = rps_record_report(r, err);
+    rc = r->writer ? 0 : open_store(r, err);
+    rc = rc < 0 ? rps_record_without_report(r, rc, err) : rps_record_report(r, err);
     if (rc < 0 && !r->argv)
         return rc;
     if (rc < 0) /* the run is in the store, and what the workload said counts */

@@ -88,7 +88,7 @@ static void show_summary(const struct rps_recording *r, const char *told)
     char run[32] = "", report[1024], plot[1024] = "";
     char *page = rps_record_path_beside(r->cli->output, ".html");
 
-    if (page && !r->cli->quiet && !r->turn && !r->is_damaged && rps_output_has_terminal()) {
+    if (page && !r->cli->quiet && !r->turn && rps_output_has_terminal()) {
         if (r->run.run_id > 1)
             snprintf(run, sizeof(run), "run %lld: ", (long long)r->run.run_id);
         rps_output_say("%s%.*s", run, (int)strcspn(told + 1, "\n") - 1, told + 1);

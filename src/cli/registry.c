@@ -286,8 +286,7 @@ static int has_dead(DIR *folder, const char *uuid)
         if (pid <= 0 ||
             !read_file(&registered, dirfd(folder), entry->d_name, is_gone ? 0 : pid, geteuid()))
             continue;
-        found =
-            strcmp(registered.run.uuid, uuid) == 0 && (is_gone || registered.run.run_id < 0);
+        found = strcmp(registered.run.uuid, uuid) == 0 && (is_gone || registered.run.run_id < 0);
         rps_run_free(&registered.run);
     }
     return found;

@@ -70,6 +70,7 @@ void rps_writer_release(struct rps_writer *writer)
         return;
     rps_database_close(writer->db);
     writer->db = NULL;
+    writer->log = NULL;
 }
 
 size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count)

@@ -70,13 +70,7 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
                        struct rps_error *err)
 {
     const char *why = writer->trouble[0] ? writer->trouble : "no memory";
-    char kept[512];
 
-    if (writer->loss > RPS_WRITER_LOSS_RUN && !writer->saved_path) {
-        rps_writer_describe_kept(writer, writer->run_id, kept, sizeof(kept));
-        return rps_error_set(err, RPS_FAILED, "run %" PRId64 " is not complete (%s)%s",
-                             writer->run_id, why, kept);
-    }
     if (periods == 0 && notes == 0)
         return rps_error_set(err, RPS_FAILED,
                              "%s holds all periods of run %" PRId64 ", but not that it ended (%s): "
@@ -92,15 +86,16 @@ static int not_written(struct rps_writer *writer, uint64_t periods, uint64_t not
 /* The user is to know where the recording is. */
 static int tell_place(const struct rps_writer *writer, struct rps_error *err)
 {
-    if (writer->loss > RPS_WRITER_LOSS_RUN || (!writer->saved_path && !writer->save_failed))
-        return 0; /* of a loss the notice says all */
+    if (!writer->saved_path && !writer->save_failed)
+        return 0;
     if (!writer->saved_path)
         return rps_error_set(err, RPS_FAILED,
                              "%s was deleted, moved or replaced during the recording, which could "
                              "not go on beside it: if the file was moved, it holds the recording",
                              writer->path);
-    return rps_error_set(err, RPS_FAILED, "%s %s during the recording, which is saved as %s",
-                         writer->path, writer->why_saved, writer->saved_path);
+    return rps_error_set(
+        err, RPS_FAILED, "%s %s during the recording, which %s %s", writer->path, writer->why_saved,
+        writer->loss > RPS_WRITER_LOSS_RUN ? "goes on in" : "is saved as", writer->saved_path);
 }
 
 /* Write the end of the run, and say what did not get into the store. *ret_code: what SQLite says of
@@ -128,6 +123,9 @@ static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
         memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     if (code == SQLITE_OK && periods == 0 && notes == 0)
         return tell_place(writer, err);
+    if (writer->loss > RPS_WRITER_LOSS_RUN && !writer->saved_path)
+        return rps_error_set(err, RPS_FAILED, "the recording into %s has ended early: %s",
+                             writer->path, writer->trouble);
     if (code == RPS_WRITER_RUN_IS_GONE)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64 " was deleted from %s during the recording",
@@ -168,12 +166,15 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
     if (ending.end.elapsed_ns < 0)
         ending.end.elapsed_ns = writer->end_ns;
     while (rps_fault_guard(end_run, &ending) < 0)
-        if (rps_writer_leave_connection(writer))
-            rps_writer_thread(writer);
+        rps_writer_leave_connection(writer);
     if (ending.code != SQLITE_OK || writer->saved_path)
         rps_writer_report_beat(writer, true);
     rps_writer_close_run(writer);
     rps_writer_release(writer);
+    if (ending.result == 0 && !writer->db && rps_writer_is_lost(rps_writer_verify(writer)))
+        ending.result =
+            rps_error_set(err, RPS_FAILED, "%s does not hold all of run %" PRId64 ": %s",
+                          writer->path, writer->run_id, writer->reason);
     all = (struct rps_ring_place){writer->ring.used, writer->ring.count};
     rps_ring_drop(&writer->ring, &all);
     writer->periods = 0;
@@ -258,12 +259,9 @@ int rps_writer_read(struct rps_writer *writer,
 }
 
 /* Closing would not do so beside a reader, nor in a file that was moved. */
-static void take_log_up(void *context)
+static void empty_log(void *writer)
 {
-    const struct rps_writer *writer = context;
-
-    if (writer->loss != RPS_WRITER_LOSS_DAMAGE || writer->saved_path)
-        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    rps_writer_empty_log(writer);
 }
 
 void rps_writer_close(struct rps_writer *writer)
@@ -272,7 +270,7 @@ void rps_writer_close(struct rps_writer *writer)
         return;
     stop_thread(writer, 0);
     rps_writer_close_run(writer);
-    if (writer->db && rps_fault_guard(take_log_up, writer) < 0)
+    if (writer->db && !writer->broken && rps_fault_guard(empty_log, writer) < 0)
         writer->db = NULL;
     rps_database_close(writer->db);
     pthread_mutex_destroy(&writer->lock);

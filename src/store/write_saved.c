@@ -172,7 +172,7 @@ int rps_writer_save_copy(struct rps_writer *writer)
     if (writer->saved_path)
         return SQLITE_CANTOPEN; /* twice: there is an end to it */
     /* takes the log up into the file, wherever that is, as far as nobody else reads it */
-    rps_writer_take_log_up(writer);
+    rps_writer_empty_log(writer);
     return save(writer, true, "was deleted, moved or replaced");
 }
 
@@ -191,15 +191,11 @@ int rps_writer_save_run(struct rps_writer *writer, enum rps_writer_loss loss)
     return code;
 }
 
-bool rps_writer_leave_connection(struct rps_writer *writer)
+void rps_writer_leave_connection(struct rps_writer *writer)
 {
     writer->statements = (struct rps_write_statements){0};
     memset(writer->system.insert, 0, sizeof(writer->system.insert));
     writer->downsample = NULL;
     writer->db = NULL;
     snprintf(writer->reason, sizeof(writer->reason), "another program emptied its -shm file");
-    if (rps_writer_save_run(writer, RPS_WRITER_LOSS_MEMORY) == SQLITE_OK)
-        return true;
-    rps_writer_break_off(writer);
-    return false;
 }

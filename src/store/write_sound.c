@@ -1,32 +1,29 @@
 /*
  * Is what was recorded still in the store?
  *
- * Whoever may write a store can also empty, cut or overwrite its files while it is recorded. SQLite
- * does not notice: it knows the log by its index in shared memory, and checks the log's checksums
- * only after a crash. So the writer compares the files' sizes with those of its last commit, and
- * reads the log's checksums before the log goes into the file. Other programs may shrink the files
- * rightly (a checkpoint, VACUUM): then a second connection counts what there is.
+ * Another program can empty, cut or overwrite a store's files while they are written. SQLite does not
+ * notice: it finds pages of the log by an index in shared memory, and reads the log's checksums only
+ * after a crash. So the writer compares the sizes of the files with those of its last commit, and
+ * reads the checksums before it moves the log into the file. Checkpoints and VACUUM also make files
+ * smaller: if one is, a second connection counts what the store holds.
  */
 #include "writer.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "database.h"
-#include "path_check.h"
-#include "rpistat/rights.h"
 
-/* The log's format: https://sqlite.org/fileformat2.html#the_write_ahead_log */
-#define LOG_HEAD   32
-#define FRAME_HEAD 24
-#define PAGE_MAX   65536
+/* The log's format, in words: https://sqlite.org/fileformat2.html#the_write_ahead_log */
+#define LOG_HEAD   8
+#define FRAME_HEAD 6
+#define PAGE_MAX   16384
 #define LOG_MAGIC  (UINT32_C(0x377f0682) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
 
-/* Salts of a log that other programs started over so many times differ by at most this. */
-#define RESTARTS_MAX 1000
-
-/* --- the files -------------------------------------------------------------------------------- */
+/* Each start of a log adds 1 to its first salt: other programs do not do so more often meanwhile. */
+#define STARTS_MAX 1000
 
 static void look_at_file(const struct rps_writer *writer, int i, struct stat *ret)
 {
@@ -41,92 +38,77 @@ static void look_at_file(const struct rps_writer *writer, int i, struct stat *re
 int rps_writer_check_files(struct rps_writer *writer)
 {
     for (int i = 0; i < RPS_WRITER_FILES; i++) {
-        struct stat *before = &writer->file[i], now;
+        struct stat before = writer->file[i], *now = &writer->file[i];
 
-        look_at_file(writer, i, &now);
-        if (before->st_ino != 0 && !writer->save_failed &&
-            (now.st_ino != before->st_ino || now.st_dev != before->st_dev))
+        look_at_file(writer, i, now);
+        if (before.st_ino && !writer->save_failed &&
+            (now->st_ino != before.st_ino || now->st_dev != before.st_dev))
             return SQLITE_READONLY_DBMOVED;
-        /* blocks: a file that was emptied and written again has a hole */
-        if (i < 2 && (now.st_size < before->st_size || now.st_blocks < before->st_blocks))
-            writer->shrunk |= 1 << i;
-        *before = now;
+        /* blocks: a file that was emptied and then written at its old end has a hole */
+        if (i < 2 && (now->st_size < before.st_size || now->st_blocks < before.st_blocks))
+            writer->shrunk |= 1u << i;
     }
     return writer->log_code == SQLITE_OK && writer->shrunk ? RPS_WRITER_SHRUNK : writer->log_code;
 }
 
 /* --- the log ---------------------------------------------------------------------------------- */
 
-static uint32_t big_endian(const unsigned char *bytes)
+/* Add words to the log's checksum. Is it then the one that is stored at `expected`? */
+static bool add_checksum(uint32_t sum[2], const uint32_t *word, uint32_t count,
+                         const uint32_t *expected)
 {
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
-/* Add to the checksum of the log. Does it then equal the one at `expected`? */
-static bool add_checksum(uint32_t sum[2], const unsigned char *bytes, size_t size,
-                         const unsigned char *expected)
-{
-    uint32_t word[2];
-
-    for (size_t at = 0; at < size; at += sizeof(word)) {
-        memcpy(word, bytes + at, sizeof(word));
-        sum[0] += word[0] + sum[1];
-        sum[1] += word[1] + sum[0];
+    for (uint32_t i = 0; i < count; i += 2) {
+        sum[0] += word[i] + sum[1];
+        sum[1] += word[i + 1] + sum[0];
     }
-    return sum[0] == big_endian(expected) && sum[1] == big_endian(expected + 4);
+    return sum[0] == be32toh(expected[0]) && sum[1] == be32toh(expected[1]);
 }
 
-static int read_log(const struct rps_writer *writer)
+/* Does the log hold what our last commit left there? RPS_WRITER_SHRUNK: no, but another program may
+ * have started it over. SQLITE_CORRUPT: it was overwritten. */
+static int check_log(const struct rps_writer *writer)
 {
-    unsigned char head[LOG_HEAD], frame[FRAME_HEAD + PAGE_MAX];
+    uint32_t head[LOG_HEAD], frame[FRAME_HEAD + PAGE_MAX], sum[2] = {0}, page;
     sqlite3_file *log = writer->log;
-    sqlite3_int64 at = LOG_HEAD;
-    uint32_t sum[2] = {0}, page;
+    sqlite3_int64 at = sizeof(head);
 
     if (writer->frames == 0 || !log || !log->pMethods)
         return SQLITE_OK;
-    if (log->pMethods->xRead(log, head, LOG_HEAD, 0) != SQLITE_OK)
+    if (log->pMethods->xRead(log, head, sizeof(head), 0) != SQLITE_OK)
         return RPS_WRITER_SHRUNK;
-    page = big_endian(head + 8);
-    if ((big_endian(head) ^ LOG_MAGIC) == 1)
+    page = be32toh(head[2]) / sizeof(*frame);
+    if ((be32toh(head[0]) ^ LOG_MAGIC) == 1)
         return SQLITE_OK; /* begun on a machine with the other byte order */
-    if (big_endian(head) != LOG_MAGIC || page > PAGE_MAX || !add_checksum(sum, head, 24, head + 24))
+    if (be32toh(head[0]) != LOG_MAGIC || page > PAGE_MAX || !add_checksum(sum, head, 6, head + 6))
         return SQLITE_CORRUPT;
-    for (int n = 0; n < writer->frames; n++, at += FRAME_HEAD + page) {
-        if (log->pMethods->xRead(log, frame, (int)(FRAME_HEAD + page), at) != SQLITE_OK)
+    for (int n = 0, size = (int)((FRAME_HEAD + page) * sizeof(*frame)); n < writer->frames; n++) {
+        if (log->pMethods->xRead(log, frame, size, at + (sqlite3_int64)n * size) != SQLITE_OK)
             return RPS_WRITER_SHRUNK;
-        if (memcmp(frame + 8, head + 16, 8) != 0)
-            return big_endian(head + 16) - big_endian(frame + 8) + RESTARTS_MAX < 2 * RESTARTS_MAX
+        if (frame[2] != head[4] || frame[3] != head[5])
+            return be32toh(head[4]) - be32toh(frame[2]) + STARTS_MAX < 2 * STARTS_MAX
                        ? RPS_WRITER_SHRUNK
                        : SQLITE_CORRUPT;
-        add_checksum(sum, frame, 8, frame);
-        if (!add_checksum(sum, frame + FRAME_HEAD, page, frame + 16))
+        add_checksum(sum, frame, 2, frame);
+        if (!add_checksum(sum, frame + FRAME_HEAD, page, frame + 4))
             return SQLITE_CORRUPT;
     }
     return SQLITE_OK;
 }
 
-/* Does the log still hold what our last commit left there? Another program that starts the log over
- * while it is read makes one reading of it wrong, but not two. */
-static int check_log(const struct rps_writer *writer)
-{
-    int code = read_log(writer);
-
-    return code == SQLITE_CORRUPT ? read_log(writer) : code;
-}
-
-/* SQLite's hook after a commit, in place of its own, which would not look at the log. */
+/* SQLite calls this after a commit instead of its own hook, which would not check the log. */
 static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
 {
     struct rps_writer *writer = context;
 
     if (frames < writer->frames)
-        writer->frames_taken = 0; /* it was started over */
+        writer->frames_moved = 0; /* it was started over */
     writer->frames = frames;
-    if (frames < writer->frames_taken + writer->frames_max)
+    if (frames < writer->frames_moved + writer->frames_max)
         return SQLITE_OK;
-    writer->frames_taken = frames;
+    writer->frames_moved = frames;
     writer->log_code = check_log(writer);
+    if (writer->log_code == SQLITE_CORRUPT) /* or it was started over while it was read */
+        writer->log_code = check_log(writer);
     if (writer->log_code == SQLITE_OK)
         sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     return SQLITE_OK;
@@ -136,10 +118,9 @@ void rps_writer_watch_log(struct rps_writer *writer)
 {
     int64_t pages = 0;
 
-    if (rps_database_ask(writer->db, &pages, "PRAGMA wal_autocheckpoint", "") != SQLITE_OK ||
-        pages <= 0)
-        return;
-    writer->frames_max = (int)pages;
+    rps_database_ask(writer->db, &pages, "PRAGMA wal_autocheckpoint", "");
+    if (pages > 0)
+        writer->frames_max = (int)pages;
     sqlite3_wal_hook(writer->db, on_commit, writer);
 }
 
@@ -147,79 +128,68 @@ void rps_writer_watch_files(struct rps_writer *writer)
 {
     for (int i = 0; i < RPS_WRITER_FILES; i++)
         look_at_file(writer, i, &writer->file[i]);
-    writer->shrunk = writer->frames = writer->frames_taken = 0;
-    writer->log_code = SQLITE_OK;
-    writer->log = NULL;
+    writer->frames = writer->frames_moved = writer->log_code = 0;
+    writer->shrunk = 0;
     sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &writer->log);
     rps_writer_watch_log(writer);
 }
 
-void rps_writer_take_log_up(struct rps_writer *writer)
+void rps_writer_empty_log(struct rps_writer *writer)
 {
-    if (check_log(writer) == SQLITE_OK)
+    if (check_log(writer) != SQLITE_CORRUPT)
         rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 /* --- the content ------------------------------------------------------------------------------ */
 
-/* Open another connection, which reads. An SQLite code; *ret is to be closed in any case. */
-static int open_again(const char *path, sqlite3 **ret)
-{
-    struct rps_rights_before before;
-    struct rps_path_check look;
-    struct rps_error unheard;
-    int64_t version;
-    int code = SQLITE_NOTADB;
-
-    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0 &&
-        rps_path_check_read(path, &look, &unheard) == 0)
-        code = rps_database_open_guarded(path, 0, ret);
-    if (code == SQLITE_OK)
-        code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
-    rps_rights_return(&before);
-    return code;
-}
-
-/* Read all rows of runs, and count those of this one's periods: -1 without the run. */
+/* Read all rows of runs through a new connection, and count the periods of this one; -1: no run. */
 static int read_back(const struct rps_writer *writer, const char *path, int64_t run_id, bool all,
                      int64_t *ret_runs, int64_t *ret_periods)
 {
     sqlite3 *db = NULL;
-    int64_t sound = 1;
-    int code = open_again(path, &db);
+    struct rps_error err;
+    int64_t is_sound = 1;
+    int code;
 
-    if (code == SQLITE_OK)
-        code = rps_database_ask(db, ret_runs, "SELECT count(uuid || command || plan) FROM run", "");
+    if (rps_database_open_read(path, &db, &err) < 0)
+        return rps_error_is_memory(&err) ? SQLITE_NOMEM : SQLITE_NOTADB;
+    code = rps_database_ask(db, ret_runs,
+                            "SELECT count(uuid || command || plan || coalesce((SELECT period FROM"
+                            " period AS p WHERE p.run_id = run.run_id LIMIT 1), '')) FROM run",
+                            "");
     if (code == SQLITE_OK)
         code = rps_database_ask(db, ret_periods,
-                                "SELECT CASE WHEN count(*) = 0 THEN -1 ELSE"
+                                "SELECT CASE count(*) WHEN 0 THEN -1 ELSE"
                                 " (SELECT count(*) FROM period WHERE run_id = ?1) END"
                                 " FROM run WHERE run_id = ?1 AND uuid = ?2",
                                 "it", run_id, writer->run.uuid);
     if (code == SQLITE_OK && all)
-        code = rps_database_ask(db, &sound,
+        code = rps_database_ask(db, &is_sound,
                                 "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", "");
     sqlite3_close(db);
-    return code == SQLITE_OK && !sound ? SQLITE_CORRUPT : code;
+    return is_sound ? code : SQLITE_CORRUPT;
 }
 
 bool rps_writer_is_lost(int code)
 {
-    return code != SQLITE_OK && code != RPS_WRITER_RUN_IS_GONE && code != SQLITE_READONLY_DBMOVED &&
-           (code == SQLITE_IOERR_SHORT_READ || !rps_database_is_transient(code));
+    return code == SQLITE_IOERR_SHORT_READ ||
+           (code != SQLITE_OK && code != RPS_WRITER_RUN_IS_GONE &&
+            code != SQLITE_READONLY_DBMOVED && !rps_database_is_transient(code));
 }
 
 int rps_writer_verify(struct rps_writer *writer)
 {
-    int64_t runs = 0, periods = -1, expected = (int64_t)(writer->committed - writer->committed_before);
+    int64_t runs, periods, expected = (int64_t)(writer->committed - writer->committed_before);
     int code = check_log(writer);
 
     if (code != SQLITE_CORRUPT)
         code = read_back(writer, rps_writer_file(writer), writer->run_id, writer->shrunk & 1, &runs,
                          &periods);
-    if (code == SQLITE_OK && periods < 0)
-        return RPS_WRITER_RUN_IS_GONE;
-    if (code == SQLITE_OK && periods < (writer->downsample ? expected > 0 : expected))
+    if (writer->save_failed) /* the file has another name now */
+        code = SQLITE_OK;
+    else if (code == SQLITE_OK && periods < 0)
+        code = RPS_WRITER_RUN_IS_GONE;
+    else if (code == SQLITE_OK && periods < (writer->downsample ? expected > 0 : expected))
         code = SQLITE_CORRUPT;
     if (code == SQLITE_OK)
         writer->shrunk = 0;
@@ -231,20 +201,22 @@ int rps_writer_verify(struct rps_writer *writer)
 void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, char *ret,
                               size_t size)
 {
-    int64_t runs, periods;
+    bool is_memory =
+        writer->loss == RPS_WRITER_LOSS_MEMORY; /* the file and its log are untouched */
+    int64_t runs, kept, before = (int64_t)writer->committed;
 
-    if (writer->loss == RPS_WRITER_LOSS_MEMORY)
+    if (is_memory && check_log(writer) == SQLITE_OK)
+        snprintf(ret, size, "; %s keeps the %" PRId64 " periods before", writer->path, before);
+    else if (is_memory)
+        snprintf(ret, size, "; %s may have lost some of the %" PRId64 " periods before",
+                 writer->path, before);
+    else if (read_back(writer, writer->path, run_id, true, &runs, &kept) == SQLITE_OK)
         snprintf(ret, size,
-                 check_log(writer) == SQLITE_OK
-                     ? "; %s still holds the %" PRIu64 " periods before"
-                     : "; it is unknown whether %s still holds the %" PRIu64 " periods before",
-                 writer->path, writer->committed);
-    else if (read_back(writer, writer->path, run_id, true, &runs, &periods) != SQLITE_OK)
-        snprintf(ret, size, "; %s cannot be read any more, and the %" PRIu64 " periods before are "
-                 "lost unless `rpistat check --repair` finds them", writer->path, writer->committed);
+                 "; %s keeps %" PRId64 " of the %" PRId64 " periods before (runs: %" PRId64 ")",
+                 writer->path, kept > 0 ? kept : 0, before, runs);
     else
         snprintf(ret, size,
-                 "; %s still holds %" PRId64 " runs, and %" PRId64 " of the %" PRIu64
-                 " periods before",
-                 writer->path, runs, periods > 0 ? periods : 0, writer->committed);
+                 "; the %" PRId64 " periods before and earlier runs cannot be read from "
+                 "%s any more",
+                 before, writer->path);
 }

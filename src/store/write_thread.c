@@ -135,10 +135,10 @@ int rps_writer_write(struct rps_writer *writer,
                      int (*insert)(struct rps_writer *writer, const void *context),
                      const void *context)
 {
-    int code = writer->db ? try_to_write(writer, insert, context) : SQLITE_CORRUPT;
+    int code = writer->db ? try_to_write(writer, insert, context) : RPS_WRITER_HAS_LEFT;
 
     if (code == SQLITE_FULL) {
-        rps_writer_take_log_up(writer);
+        rps_writer_empty_log(writer);
         rps_writer_watch_files(writer);
         code = try_to_write(writer, insert, context);
     }
@@ -344,15 +344,16 @@ static void fail_batch(struct rps_writer *writer)
         pause_for(writer, writer->stop ? BACKOFF_FIRST_NS : writer->backoff_ns);
 }
 
-void rps_writer_break_off(struct rps_writer *writer)
+/* A write failed for good. With the lock held, which is released for the notice. */
+static void break_off(struct rps_writer *writer)
 {
-    pthread_mutex_lock(&writer->lock);
     memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     writer->broken = true;
     pthread_mutex_unlock(&writer->lock);
     rps_writer_notice(writer, "recording into %s has ended: %s; the workload goes on",
                       rps_writer_file(writer), writer->reason);
     rps_writer_report_beat(writer, true);
+    pthread_mutex_lock(&writer->lock);
 }
 
 bool rps_writer_go_on(struct rps_writer *writer, int code)
@@ -362,7 +363,9 @@ bool rps_writer_go_on(struct rps_writer *writer, int code)
     if (code == SQLITE_READONLY_DBMOVED) /* without another file it is written as before */
         return rps_writer_save_copy(writer) == SQLITE_OK || writer->save_failed;
     return rps_writer_is_lost(code) &&
-           rps_writer_save_run(writer, RPS_WRITER_LOSS_DAMAGE) == SQLITE_OK;
+           rps_writer_save_run(writer, code == RPS_WRITER_HAS_LEFT
+                                           ? RPS_WRITER_LOSS_MEMORY
+                                           : RPS_WRITER_LOSS_DAMAGE) == SQLITE_OK;
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -424,11 +427,8 @@ static void write_all(void *context)
             continue;
         else if (rps_database_is_transient(code))
             fail_batch(writer);
-        else {
-            pthread_mutex_unlock(&writer->lock);
-            rps_writer_break_off(writer);
-            pthread_mutex_lock(&writer->lock);
-        }
+        else
+            break_off(writer);
         if (code != SQLITE_OK && writer->stop && rps_clock_monotonic_ns() >= writer->give_up_ns)
             break;
     }
@@ -437,7 +437,7 @@ static void write_all(void *context)
 
 void *rps_writer_thread(void *context)
 {
-    while (rps_fault_guard(write_all, context) < 0 && rps_writer_leave_connection(context))
-        continue;
+    while (rps_fault_guard(write_all, context) < 0)
+        rps_writer_leave_connection(context);
     return NULL;
 }

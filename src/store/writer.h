@@ -81,12 +81,12 @@ struct rps_writer {
     const char *why_saved;
     enum rps_writer_loss loss;
     struct stat file[RPS_WRITER_FILES]; /* the store, -wal, -shm: as they were at the last commit */
-    unsigned int shrunk;     /* bits: of the first two, those that are smaller than before */
-    sqlite3_file *log;       /* SQLite's */
-    int frames;              /* of the log, after the last commit; 0: unknown */
-    int frames_taken;        /* when the log was last taken up into the file */
-    int frames_max;          /* after so many more it is taken up again */
-    int log_code;            /* what was found before that */
+    unsigned int shrunk;       /* bit i: file[i] became smaller, and nobody knows yet why */
+    sqlite3_file *log;         /* SQLite's */
+    int frames;                /* of the log after the last commit; 0: unknown */
+    int frames_moved;          /* of these, when the log was last moved into the file */
+    int frames_max;            /* how many more move it again */
+    int log_code;              /* what the check before that found */
     uint64_t committed_before; /* of `committed`: periods that the saved file does not hold */
     int64_t run_id;
     struct rps_run run;          /* as it began; its texts are the caller's */
@@ -156,6 +156,9 @@ void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
 /* The same when a file has become smaller, by a checkpoint of another program or by mistake. */
 #define RPS_WRITER_SHRUNK SQLITE_ROW
 
+/* The same after rps_writer_leave_connection. */
+#define RPS_WRITER_HAS_LEFT SQLITE_NOTICE
+
 /*
  * Write what `insert` does in one transaction; where the disk is full once more, when the log was
  * taken up into the file. In it the run is there, and `recording`: another opening may have taken it
@@ -198,25 +201,26 @@ void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_recor
 
 /* --- is what was recorded still there? write_sound.c --- */
 
-/* Look at the store's files, from now on compare with that, and watch the log: after opening. */
+/* Remember the store's files, and watch its log; after opening. */
 void rps_writer_watch_files(struct rps_writer *writer);
 
-/* Watch the log again, after PRAGMA wal_autocheckpoint. */
+/* Watch the log again; after PRAGMA wal_autocheckpoint. */
 void rps_writer_watch_log(struct rps_writer *writer);
 
-/* In a transaction: compare the files. SQLITE_READONLY_DBMOVED: one was deleted, moved or replaced;
- * RPS_WRITER_SHRUNK; SQLITE_CORRUPT: the log was overwritten. */
+/* Compare the files with the last look, in a transaction. SQLITE_READONLY_DBMOVED: one was deleted,
+ * moved or replaced; RPS_WRITER_SHRUNK; SQLITE_CORRUPT: the log was overwritten. */
 int rps_writer_check_files(struct rps_writer *writer);
 
-/* Read what was recorded through another connection. An SQLite code, for which rps_writer_is_lost
- * answers if some of it is missing; RPS_WRITER_RUN_IS_GONE. */
+/* Read what was recorded through a new connection. RPS_WRITER_RUN_IS_GONE, or an SQLite code. */
 int rps_writer_verify(struct rps_writer *writer);
+
+/* Does this code of a write mean that the store has lost something? */
 bool rps_writer_is_lost(int code);
 
-/* Move what the log holds into the file, unless the log is damaged. */
-void rps_writer_take_log_up(struct rps_writer *writer);
+/* Move the log into the file and empty it, unless it was overwritten. */
+void rps_writer_empty_log(struct rps_writer *writer);
 
-/* Say what the store at writer->path still holds, for the end of a sentence. */
+/* Describe what the store at writer->path still holds, for the end of a sentence. */
 void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, char *ret,
                               size_t size);
 
@@ -233,11 +237,8 @@ int rps_writer_save_run(struct rps_writer *writer, enum rps_writer_loss loss);
  * another file: true when that is done. Without the lock. */
 bool rps_writer_go_on(struct rps_writer *writer, int code);
 
-/* After a fault in the store's shared memory: forget the connection, which is never used or closed
- * again, and go on in a new file. False if that failed; then writing has ended. */
-bool rps_writer_leave_connection(struct rps_writer *writer);
-
-/* Writing has failed for good: report that. Without the lock. */
-void rps_writer_break_off(struct rps_writer *writer);
+/* Forget the connection after a fault in its shared memory: it is never used or closed again. The next
+ * write returns RPS_WRITER_HAS_LEFT. */
+void rps_writer_leave_connection(struct rps_writer *writer);
 
 #endif
