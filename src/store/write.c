@@ -130,11 +130,6 @@ free_writer:
     return RPS_FAILED;
 }
 
-const char *rps_writer_file(const struct rps_writer *writer)
-{
-    return writer->saved_path ? writer->saved_path : writer->path;
-}
-
 void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
 {
     char sentence[2048];

@@ -113,7 +113,7 @@ static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
                  writer->trouble);
     }
     code = write_end(writer, end);
-    if (code == SQLITE_OK && !rps_database_is_alone(writer->db)) {
+    if (code == SQLITE_OK) {
         code = rps_writer_verify(writer);
         if (code != RPS_WRITER_RUN_IS_GONE && !rps_writer_is_lost(code))
             code = SQLITE_OK; /* another program keeps us from looking */

@@ -12,9 +12,11 @@
 #include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "database.h"
+#include "path_check.h"
+#include "rpistat/rights.h"
 
 /* The log's format, in words: https://sqlite.org/fileformat2.html#the_write_ahead_log */
 #define LOG_HEAD   8
@@ -142,21 +144,40 @@ void rps_writer_empty_log(struct rps_writer *writer)
 
 /* --- the content ------------------------------------------------------------------------------ */
 
-/* Read all rows of runs through a new connection, and count the periods of this one; -1: no run. */
+/* Open a new connection that reads; an SQLite code. *ret is to be closed in any case. */
+static int open_again(const char *path, sqlite3 **ret)
+{
+    char *name = rps_path_check_sqlite_path(path);
+    struct rps_rights_before before;
+    struct rps_error unheard;
+    int64_t version;
+    int code = name ? SQLITE_PERM : SQLITE_NOMEM;
+
+    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0 && name)
+        code = rps_database_open_guarded(name, 0, ret);
+    if (code == SQLITE_OK)
+        code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
+    rps_rights_return(&before);
+    free(name);
+    return code;
+}
+
+/* Read all rows of runs, and count the periods of this one (-1: no run) through a new connection. One
+ * that has the store to itself reads the files again. */
 static int read_back(const struct rps_writer *writer, const char *path, int64_t run_id, bool all,
                      int64_t *ret_runs, int64_t *ret_periods)
 {
-    sqlite3 *db = NULL;
-    struct rps_error err;
+    bool is_alone = writer->db && rps_database_is_alone(writer->db);
+    sqlite3 *db = is_alone ? writer->db : NULL;
     int64_t is_sound = 1;
-    int code;
+    int code = is_alone ? sqlite3_db_release_memory(db) : open_again(path, &db);
 
-    if (rps_database_open_read(path, &db, &err) < 0)
-        return rps_error_is_memory(&err) ? SQLITE_NOMEM : SQLITE_NOTADB;
-    code = rps_database_ask(db, ret_runs,
-                            "SELECT count(uuid || command || plan || coalesce((SELECT period FROM"
-                            " period AS p WHERE p.run_id = run.run_id LIMIT 1), '')) FROM run",
-                            "");
+    if (code == SQLITE_OK)
+        code = rps_database_ask(db, ret_runs,
+                                "SELECT count(uuid || command || plan || coalesce((SELECT period"
+                                " FROM period AS p WHERE p.run_id = run.run_id LIMIT 1), ''))"
+                                " FROM run",
+                                "");
     if (code == SQLITE_OK)
         code = rps_database_ask(db, ret_periods,
                                 "SELECT CASE count(*) WHEN 0 THEN -1 ELSE"
@@ -166,7 +187,8 @@ static int read_back(const struct rps_writer *writer, const char *path, int64_t 
     if (code == SQLITE_OK && all)
         code = rps_database_ask(db, &is_sound,
                                 "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", "");
-    sqlite3_close(db);
+    if (!is_alone)
+        sqlite3_close(db);
     return is_sound ? code : SQLITE_CORRUPT;
 }
 

@@ -145,7 +145,10 @@ void rps_writer_report_beat(struct rps_writer *writer, bool gave_up);
 size_t rps_writer_due(const struct rps_writer *writer);
 
 /* The file that is written now. */
-const char *rps_writer_file(const struct rps_writer *writer);
+static inline const char *rps_writer_file(const struct rps_writer *writer)
+{
+    return writer->saved_path ? writer->saved_path : writer->path;
+}
 
 void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
