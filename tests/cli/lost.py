@@ -2,11 +2,15 @@
 
 usage: lost.py RPISTAT
 """
+import array
+import fcntl
 import glob
 import json
 import os
+import pty
 import sqlite3
 import subprocess
+import termios
 import time
 
 import program
@@ -14,6 +18,7 @@ from program import RPISTAT, Folder, counting, environment, expect, tap
 
 STATUS = 7  # of the workload
 PERIODS = 10
+PIPE_BYTES = 60000  # near the 64 KiB that a pipe holds
 
 
 def wait_until(what, condition):
@@ -22,6 +27,13 @@ def wait_until(what, condition):
     while not condition():
         assert time.monotonic() < end, "never: " + what
         time.sleep(0.01)
+
+
+def waiting(stream):
+    """How many bytes of a pipe are not read."""
+    count = array.array("i", [0])
+    fcntl.ioctl(stream.fileno(), termios.FIONREAD, count)
+    return count[0]
 
 
 def query(path, statement):
@@ -229,26 +241,42 @@ def test_memory_emptied_twice():
         assert status == STATUS and "has ended" in said, (status, said)
 
 
-class Reader(program.Running):
-    """A command that reads a store again and again."""
-
-    def __init__(self, folder, *arguments, **options):
-        self.process = subprocess.Popen([RPISTAT, *arguments], cwd=folder.path, text=True,
-                                        env=environment(TERM="xterm"), stderr=subprocess.PIPE,
-                                        **options)
-
-
-def test_readers():
+def test_reader():
     """a reader whose shared memory is emptied ends with a sentence and status 1"""
-    with Folder() as folder, Recording(folder) as recording, \
-            Reader(folder, "export", "--follow", "-i", "st.data", stdout=subprocess.PIPE) as reader:
-        reader.process.stdout.readline()
+    with Folder() as folder:
+        folder.write("script.sim", "clock 700M\nphase calm 400s instructions=200M\n")
+        expect(folder.call("record", "--pmu", "sim:script.sim", "-q", "-o", "st.data"), 0)
+        with Recording(folder, before=False) as recording, subprocess.Popen(
+                [RPISTAT, "export", "-r", "1", "-i", "st.data"], cwd=folder.path,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                env=environment()) as reader:
+            wait_until("a full pipe", lambda: waiting(reader.stdout) >= PIPE_BYTES)
+            empty("-shm")(recording)
+            _, said = reader.communicate(timeout=program.TIMEOUT)
+            assert reader.returncode == 1, (reader.returncode, said)
+            assert said == "rpistat: %s-shm was emptied by another program while it was in use:" \
+                " start the command again\n" % os.path.realpath(recording.store), said
+            assert recording.end()[0] == STATUS
+
+
+def test_watch():
+    """watch gives the terminal back, whether it is hit or sees the recording end"""
+    with Folder() as folder, Recording(folder) as recording:
+        pid, leader = pty.fork()
+        if pid == 0:
+            os.chdir(folder.path)
+            os.execve(RPISTAT, [RPISTAT, "watch", "-i", "st.data"],
+                      environment(TERM="xterm", COLUMNS="80", LINES="24"))
+        shown = b""
+        while b"\033[?1049h" not in shown:
+            shown += os.read(leader, 65536)
         empty("-shm")(recording)
-        _, said = reader.process.communicate(timeout=program.TIMEOUT)
-        # it reads one state of the store after the other: a new one may find the memory in order
-        assert reader.process.returncode in (0, 1), (reader.process.returncode, said)
-        if reader.process.returncode == 1:
-            assert said.startswith("rpistat: ") and "st.data" in said, said
+        wait_until("the saved file", recording.saved)
+        recording.end()
+        shown += program.shown_on(leader).encode()
+        os.close(leader)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) in (0, 1), shown
+        assert b"\033[?1049l" in shown and b"\033[?25h" in shown, shown
 
 
 def test_kill():
@@ -290,4 +318,4 @@ if __name__ == "__main__":
     tap.main([test_store_emptied, test_store_halved, test_log_emptied, test_log_halved,
               test_log_overwritten, test_store_overwritten, test_log_deleted, test_memory_deleted,
               test_memory_emptied, test_memory_emptied_at_the_end, test_memory_emptied_twice,
-              test_readers, test_kill, test_no_false_alarm])
+              test_reader, test_watch, test_kill, test_no_false_alarm])
