@@ -21,7 +21,7 @@
 /* The log's format, in words: https://sqlite.org/fileformat2.html#the_write_ahead_log */
 #define LOG_HEAD   8
 #define FRAME_HEAD 6
-#define PAGE_MAX   16384
+#define PAGE_MAX   1024 /* of larger pages, which no recorder makes, the log is not checked */
 #define LOG_MAGIC  (UINT32_C(0x377f0682) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
 
 /* Each start of a log adds 1 to its first salt: other programs do not do so more often meanwhile. */
@@ -39,7 +39,7 @@ static void look_at_file(const struct rps_writer *writer, int i, struct stat *re
 
 int rps_writer_check_files(struct rps_writer *writer)
 {
-    for (int i = 0; i < RPS_WRITER_FILES; i++) {
+    for (int i = 0; i < 3; i++) {
         struct stat before = writer->file[i], *now = &writer->file[i];
 
         look_at_file(writer, i, now);
@@ -81,8 +81,10 @@ static int check_log(const struct rps_writer *writer)
     page = be32toh(head[2]) / sizeof(*frame);
     if ((be32toh(head[0]) ^ LOG_MAGIC) == 1)
         return SQLITE_OK; /* begun on a machine with the other byte order */
-    if (be32toh(head[0]) != LOG_MAGIC || page > PAGE_MAX || !add_checksum(sum, head, 6, head + 6))
+    if (be32toh(head[0]) != LOG_MAGIC || !add_checksum(sum, head, 6, head + 6))
         return SQLITE_CORRUPT;
+    if (page > PAGE_MAX)
+        return SQLITE_OK;
     for (int n = 0, size = (int)((FRAME_HEAD + page) * sizeof(*frame)); n < writer->frames; n++) {
         if (log->pMethods->xRead(log, frame, size, at + (sqlite3_int64)n * size) != SQLITE_OK)
             return RPS_WRITER_SHRUNK;
@@ -116,24 +118,19 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
     return SQLITE_OK;
 }
 
-void rps_writer_watch_log(struct rps_writer *writer)
+void rps_writer_watch_files(struct rps_writer *writer)
 {
     int64_t pages = 0;
 
-    rps_database_ask(writer->db, &pages, "PRAGMA wal_autocheckpoint", "");
-    if (pages > 0)
-        writer->frames_max = (int)pages;
-    sqlite3_wal_hook(writer->db, on_commit, writer);
-}
-
-void rps_writer_watch_files(struct rps_writer *writer)
-{
-    for (int i = 0; i < RPS_WRITER_FILES; i++)
+    for (int i = 0; i < 3; i++)
         look_at_file(writer, i, &writer->file[i]);
     writer->frames = writer->frames_moved = writer->log_code = 0;
     writer->shrunk = 0;
     sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &writer->log);
-    rps_writer_watch_log(writer);
+    rps_database_ask(writer->db, &pages, "PRAGMA wal_autocheckpoint", "");
+    if (pages > 0) /* else our hook is there already */
+        writer->frames_max = (int)pages;
+    sqlite3_wal_hook(writer->db, on_commit, writer);
 }
 
 void rps_writer_empty_log(struct rps_writer *writer)

@@ -206,7 +206,7 @@ static void bound_log(struct rps_writer *writer)
         sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
     writer->log_pages = pages;
-    rps_writer_watch_log(writer);
+    rps_writer_watch_files(writer);
 }
 
 static void downsample(struct rps_writer *writer, int transactions)

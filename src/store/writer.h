@@ -48,8 +48,6 @@ struct rps_write_row {
     int64_t number[];
 };
 
-#define RPS_WRITER_FILES 3
-
 /* Why a run goes on without its rows in a file of its own. */
 enum rps_writer_loss {
     RPS_WRITER_LOSS_NONE,
@@ -80,7 +78,7 @@ struct rps_writer {
     char *saved_path; /* owned: the file that is written instead of the one at path; or NULL */
     const char *why_saved;
     enum rps_writer_loss loss;
-    struct stat file[RPS_WRITER_FILES]; /* the store, -wal, -shm: as they were at the last commit */
+    struct stat file[3];       /* the store, -wal, -shm: as they were at the last commit */
     unsigned int shrunk;       /* bit i: file[i] became smaller, and nobody knows yet why */
     sqlite3_file *log;         /* SQLite's */
     int frames;                /* of the log after the last commit; 0: unknown */
@@ -204,11 +202,8 @@ void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_recor
 
 /* --- is what was recorded still there? write_sound.c --- */
 
-/* Remember the store's files, and watch its log; after opening. */
+/* Remember the store's files, and watch its log: after opening and PRAGMA wal_autocheckpoint. */
 void rps_writer_watch_files(struct rps_writer *writer);
-
-/* Watch the log again; after PRAGMA wal_autocheckpoint. */
-void rps_writer_watch_log(struct rps_writer *writer);
 
 /* Compare the files with the last look, in a transaction. SQLITE_READONLY_DBMOVED: one was deleted,
  * moved or replaced; RPS_WRITER_SHRUNK; SQLITE_CORRUPT: the log was overwritten. */
