@@ -41,13 +41,14 @@ int rps_writer_check_files(struct rps_writer *writer)
 {
     for (int i = 0; i < 3; i++) {
         struct stat before = writer->file[i], *now = &writer->file[i];
+        int64_t size = i == 1 ? (int64_t)writer->frames * writer->frame_bytes : before.st_size;
 
         look_at_file(writer, i, now);
         if (before.st_ino && !writer->save_failed &&
             (now->st_ino != before.st_ino || now->st_dev != before.st_dev))
             return SQLITE_READONLY_DBMOVED;
         /* blocks: a file that was emptied and then written at its old end has a hole */
-        if (i < 2 && (now->st_size < before.st_size || now->st_blocks < before.st_blocks))
+        if (i < 2 && (now->st_size < size || 2 * now->st_blocks < before.st_blocks))
             writer->shrunk |= 1u << i;
     }
     return writer->log_code == SQLITE_OK && writer->shrunk ? RPS_WRITER_SHRUNK : writer->log_code;
@@ -66,9 +67,7 @@ static bool add_checksum(uint32_t sum[2], const uint32_t *word, uint32_t count,
     return sum[0] == be32toh(expected[0]) && sum[1] == be32toh(expected[1]);
 }
 
-/* Does the log hold what our last commit left there? RPS_WRITER_SHRUNK: no, but another program may
- * have started it over. SQLITE_CORRUPT: it was overwritten. */
-static int check_log(const struct rps_writer *writer)
+static int read_log(const struct rps_writer *writer)
 {
     uint32_t head[LOG_HEAD], frame[FRAME_HEAD + PAGE_MAX], sum[2] = {0}, page;
     sqlite3_file *log = writer->log;
@@ -99,6 +98,15 @@ static int check_log(const struct rps_writer *writer)
     return SQLITE_OK;
 }
 
+/* Does the log hold what our last commit left there? RPS_WRITER_SHRUNK: no, but another program may
+ * have started it over. SQLITE_CORRUPT: it was overwritten, and not only while it was read. */
+static int check_log(const struct rps_writer *writer)
+{
+    int code = read_log(writer);
+
+    return code == SQLITE_CORRUPT ? read_log(writer) : code;
+}
+
 /* SQLite calls this after a commit instead of its own hook, which would not check the log. */
 static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
 {
@@ -111,8 +119,6 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
         return SQLITE_OK;
     writer->frames_moved = frames;
     writer->log_code = check_log(writer);
-    if (writer->log_code == SQLITE_CORRUPT) /* or it was started over while it was read */
-        writer->log_code = check_log(writer);
     if (writer->log_code == SQLITE_OK)
         sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     return SQLITE_OK;
@@ -120,10 +126,12 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
 
 void rps_writer_watch_files(struct rps_writer *writer)
 {
-    int64_t pages = 0;
+    int64_t pages = 0, page_bytes = 0;
 
     for (int i = 0; i < 3; i++)
         look_at_file(writer, i, &writer->file[i]);
+    rps_database_ask(writer->db, &page_bytes, "PRAGMA page_size", "");
+    writer->frame_bytes = (int)(FRAME_HEAD * sizeof(uint32_t)) + (int)page_bytes;
     writer->frames = writer->frames_moved = writer->log_code = 0;
     writer->shrunk = 0;
     sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &writer->log);
@@ -210,8 +218,10 @@ int rps_writer_verify(struct rps_writer *writer)
         code = RPS_WRITER_RUN_IS_GONE;
     else if (code == SQLITE_OK && periods < (writer->downsample ? expected > 0 : expected))
         code = SQLITE_CORRUPT;
-    if (code == SQLITE_OK)
-        writer->shrunk = 0;
+    if (code == SQLITE_OK && (writer->shrunk || writer->log_code)) {
+        writer->shrunk = 0; /* another program did so rightly, and may have started the log over */
+        writer->frames = writer->frames_moved = writer->log_code = 0;
+    }
     if (rps_writer_is_lost(code))
         snprintf(writer->reason, sizeof(writer->reason), "what was recorded is missing");
     return code;

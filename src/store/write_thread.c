@@ -44,6 +44,9 @@
 #define GROW_PAGES    48
 #define PAGE_BYTES    4096
 
+/* How often a write is tried again at once because another program made a file smaller. */
+#define VERIFICATIONS_MAX 3
+
 struct batch {
     struct rps_ring ring; /* as it was when the batch was taken */
     size_t count;         /* records of it, the oldest; 0: a heartbeat alone */
@@ -142,9 +145,10 @@ int rps_writer_write(struct rps_writer *writer,
         rps_writer_watch_files(writer);
         code = try_to_write(writer, insert, context);
     }
-    if (code == RPS_WRITER_SHRUNK && (code = rps_writer_verify(writer)) == SQLITE_OK)
-        code = try_to_write(writer, insert, context);
-    return code;
+    for (int i = 0; code == RPS_WRITER_SHRUNK && i < VERIFICATIONS_MAX; i++)
+        if ((code = rps_writer_verify(writer)) == SQLITE_OK)
+            code = try_to_write(writer, insert, context);
+    return code == RPS_WRITER_SHRUNK ? SQLITE_BUSY : code;
 }
 
 int rps_writer_start(struct rps_writer *writer)
