@@ -98,9 +98,9 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
  * goes on.
  *
  * A store that is deleted, moved or replaced meanwhile is copied to a new file beside its old
- * place, where the recording goes on; so does that of a run whose rows another hand has deleted,
- * alone in its file. A run that was taken for interrupted is `recording` again with the next
- * commit.
+ * place, where the recording goes on. A run whose rows were deleted, or whose store was emptied or
+ * damaged, goes on alone in such a file, with a gap for the time before. A run that was taken for
+ * interrupted is `recording` again with the next commit.
  */
 int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struct rps_plan *plan,
                      struct rps_error *err);

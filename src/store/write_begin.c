@@ -60,6 +60,8 @@ static void reset_run(struct rps_writer *writer)
     writer->rows = writer->lost_rows = 0;
     writer->sleeping = writer->stop = writer->failing = writer->broken = writer->full = false;
     writer->save_failed = false;
+    writer->loss = RPS_WRITER_LOSS_NONE;
+    writer->committed_before = 0;
     writer->trouble[0] = '\0';
 }
 

@@ -123,9 +123,9 @@ static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
         memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     if (code == SQLITE_OK && periods == 0 && notes == 0)
         return tell_place(writer, err);
-    if (writer->loss > RPS_WRITER_LOSS_RUN && !writer->saved_path)
-        return rps_error_set(err, RPS_FAILED, "the recording into %s has ended early: %s",
-                             writer->path, writer->trouble);
+    if (rps_writer_is_lost(code))
+        return rps_error_set(err, RPS_FAILED, "%s does not hold all of run %" PRId64 ": %s",
+                             rps_writer_file(writer), writer->run_id, writer->reason);
     if (code == RPS_WRITER_RUN_IS_GONE)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64 " was deleted from %s during the recording",

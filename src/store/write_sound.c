@@ -156,13 +156,18 @@ static int open_again(const char *path, sqlite3 **ret)
     struct rps_rights_before before;
     struct rps_error unheard;
     int64_t version;
-    int code = name ? SQLITE_PERM : SQLITE_NOMEM;
+    int code = name ? SQLITE_CANTOPEN : SQLITE_NOMEM;
 
     if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0 && name)
         code = rps_database_open_guarded(name, 0, ret);
     if (code == SQLITE_OK)
         code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
     rps_rights_return(&before);
+    if ((code & 0xff) == SQLITE_CANTOPEN) { /* where there is no shared memory */
+        sqlite3_close(*ret);
+        *ret = NULL;
+        code = rps_database_open_read(path, ret, &unheard) < 0 ? SQLITE_CANTOPEN : SQLITE_OK;
+    }
     free(name);
     return code;
 }
@@ -230,10 +235,10 @@ int rps_writer_verify(struct rps_writer *writer)
 void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, char *ret,
                               size_t size)
 {
-    bool is_memory =
-        writer->loss == RPS_WRITER_LOSS_MEMORY; /* the file and its log are untouched */
+    bool is_memory = writer->loss == RPS_WRITER_LOSS_MEMORY;
     int64_t runs, kept, before = (int64_t)writer->committed;
 
+    /* this process cannot open the file again if its shared memory is broken */
     if (is_memory && check_log(writer) == SQLITE_OK)
         snprintf(ret, size, "; %s keeps the %" PRId64 " periods before", writer->path, before);
     else if (is_memory)
