@@ -283,7 +283,7 @@ static int has_dead(DIR *folder, const char *uuid)
         bool is_gone = pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
         struct rps_registered registered;
 
-        if (pid <= 0 ||
+        if (pid <= 0 || pid == getpid() || /* closing our own would end its lock */
             !read_file(&registered, dirfd(folder), entry->d_name, is_gone ? 0 : pid, geteuid()))
             continue;
         found = strcmp(registered.run.uuid, uuid) == 0 && (is_gone || registered.run.run_id < 0);

@@ -167,7 +167,7 @@ int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct 
         ending.end.elapsed_ns = writer->end_ns;
     while (rps_fault_guard(end_run, &ending) < 0)
         rps_writer_leave_connection(writer);
-    if (ending.code != SQLITE_OK || writer->saved_path)
+    if (ending.code != SQLITE_OK || writer->loss > RPS_WRITER_LOSS_RUN)
         rps_writer_report_beat(writer, true);
     rps_writer_close_run(writer);
     rps_writer_release(writer);
