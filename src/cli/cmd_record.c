@@ -353,7 +353,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     r->is_damaged = status.is_damaged;
     run->run_id = status.run_id; /* for the names */
     rps_registry_end(&r->registry);
-    if (r->samples.self)
+    if (r->samples.self && !(status.is_damaged && status.failing))
         name_code(r);
     return rc;
 }

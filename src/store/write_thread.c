@@ -148,7 +148,10 @@ int rps_writer_write(struct rps_writer *writer,
     for (int i = 0; code == RPS_WRITER_SHRUNK && i < VERIFICATIONS_MAX; i++)
         if ((code = rps_writer_verify(writer)) == SQLITE_OK)
             code = try_to_write(writer, insert, context);
-    return code == RPS_WRITER_SHRUNK ? SQLITE_BUSY : code;
+    if (code != RPS_WRITER_SHRUNK)
+        return code;
+    snprintf(writer->reason, sizeof(writer->reason), "another program keeps changing its files");
+    return SQLITE_BUSY;
 }
 
 int rps_writer_start(struct rps_writer *writer)
