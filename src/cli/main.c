@@ -121,6 +121,23 @@ out:
     return result;
 }
 
+/* Run the command with all that it needs, and a way to end early. */
+static int run_to_end(struct rps_cli *cli, int argc, char **argv)
+{
+    int result;
+
+    running = cli;
+    rps_arena_on_exhaustion(end_early);
+    rps_fault_begin();
+    cli->arena = rps_arena_new();
+    cli->locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
+    result = run_command(cli, argc, argv);
+    if (cli->locale != (locale_t)0)
+        freelocale(cli->locale);
+    rps_arena_free(cli->arena);
+    return result;
+}
+
 static int exit_status(int result)
 {
     if (result == RPS_USAGE)
@@ -202,15 +219,7 @@ int main(int argc, char **argv)
         rps_output_message(cli.err.message);
         return 1;
     }
-    running = &cli;
-    rps_arena_on_exhaustion(end_early);
-    rps_fault_begin();
-    cli.arena = rps_arena_new();
-    cli.locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
-    result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);
-    if (cli.locale != (locale_t)0)
-        freelocale(cli.locale);
-    rps_arena_free(cli.arena);
+    result = run_to_end(&cli, argc - !cli.implicit, argv + !cli.implicit);
 out:
     if (result >= 0 && rps_output_close(&standard, &cli.err) < 0)
         result = RPS_FAILED;
