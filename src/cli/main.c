@@ -121,23 +121,6 @@ out:
     return result;
 }
 
-/* Run the command with all that it needs, and a way to end early. */
-static int run_to_end(struct rps_cli *cli, int argc, char **argv)
-{
-    int result;
-
-    running = cli;
-    rps_arena_on_exhaustion(end_early);
-    rps_fault_begin();
-    cli->arena = rps_arena_new();
-    cli->locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
-    result = run_command(cli, argc, argv);
-    if (cli->locale != (locale_t)0)
-        freelocale(cli->locale);
-    rps_arena_free(cli->arena);
-    return result;
-}
-
 static int exit_status(int result)
 {
     if (result == RPS_USAGE)
@@ -156,6 +139,23 @@ static void end_early(const struct rps_error *why)
     rps_progress_end(running);
     rps_output_message(why->message);
     exit(1);
+}
+
+/* Run the command with all that it needs, and a way to end early. */
+static int run_to_end(struct rps_cli *cli, int argc, char **argv)
+{
+    int result;
+
+    running = cli;
+    rps_arena_on_exhaustion(end_early);
+    rps_fault_begin();
+    cli->arena = rps_arena_new();
+    cli->locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
+    result = run_command(cli, argc, argv);
+    if (cli->locale != (locale_t)0)
+        freelocale(cli->locale);
+    rps_arena_free(cli->arena);
+    return result;
 }
 
 /* A write beyond the limit of a file's size (ulimit -f) fails like one to a full disk, and does not
