@@ -227,6 +227,7 @@ def test_memory_emptied_at_the_end():
         assert "goes on in st.data.saved-" in answer.stderr, answer
         name = glob.glob(folder / "st.data.saved-????????")[0]
         assert query(name, "SELECT state, exit_status FROM run") == [("complete", STATUS)]
+        expect(folder.call("check", "-i", name), 0)
 
 
 def test_memory_emptied_twice():
