@@ -9,13 +9,17 @@
 
 #include <stddef.h>
 
+#include "rpistat/error.h"
+
 struct rps_arena;
 
-/* What ends the program; set once by cli, before any arena, and must not return. Without it, abort. */
-void rps_arena_on_exhaustion(void (*end)(void));
+/* Set the function that ends the program. It must not return; without it, abort. cli sets it before
+ * it makes an arena. */
+void rps_arena_on_exhaustion(void (*end)(const struct rps_error *why));
 
-/* Ends it: for who has memory of another kind that ran out. */
+/* End the program because memory of another kind ran out, or for the reason in `why`. */
 _Noreturn void rps_arena_exhausted(void);
+_Noreturn void rps_arena_end(const struct rps_error *why);
 
 struct rps_arena *rps_arena_new(void);
 void rps_arena_free(struct rps_arena *arena); /* NULL is harmless */

@@ -38,6 +38,7 @@ struct rps_writer_beat {
     int64_t end_ns;            /* of the last of them, since the start of the run; -1: none */
     uint64_t size_bytes;       /* of the store's files */
     int64_t late_ns;           /* clock: without another heartbeat the recorder is late then */
+    int gave_up;               /* 1: the last one; the file still says that the run is recorded */
 };
 
 struct rps_writer_options {
@@ -68,6 +69,10 @@ struct rps_writer_status {
     uint64_t file_bytes; /* of the store's file, which grows when its log is copied into it */
     uint64_t size_bytes; /* of the store's files */
     int failing;         /* 1 while writes are being retried */
+    int is_damaged;   /* 1: the store was damaged meanwhile, and the run goes on in another file */
+    int64_t run_id;   /* its number in the file that is written now; 0: it is in no file */
+    const char *file; /* that is written now: the store, or the file that the run goes on in; valid
+                         until rps_writer_close */
 };
 
 /* Room for periods of that length, of so many CPUs: for ten minutes of them, but 64 MiB at least
@@ -104,9 +109,9 @@ int rps_writer_open(struct rps_writer **ret, const char *path,
  * goes on.
  *
  * A store that is deleted, moved or replaced meanwhile is copied to a new file beside its old
- * place, where the recording goes on; so does that of a run whose rows another hand has deleted,
- * alone in its file. A run that was taken for interrupted is `recording` again with the next
- * commit.
+ * place, where the recording goes on. A run whose rows were deleted, or whose store was emptied or
+ * damaged, goes on alone in such a file, with a gap for the time before. A run that was taken for
+ * interrupted is `recording` again with the next commit.
  */
 int rps_writer_begin(struct rps_writer *writer, struct rps_run *run, const struct rps_plan *plan,
                      struct rps_error *err);
@@ -151,13 +156,6 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
  * was the reason: the recording itself did not fail.
  */
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err);
-
-/* Return the run's number in rps_writer_file; 0: the run is in no file. After rps_writer_end. */
-int64_t rps_writer_run_id(const struct rps_writer *writer);
-
-/* Return the file that is written: the store, or the file that the recording went on in. After
- * rps_writer_end. */
-const char *rps_writer_file(const struct rps_writer *writer);
 
 /* Close the writer, and take back its run, which never began: delete the run's rows, and the store if
  * this writer made it and nobody else uses it. NULL is harmless. */

@@ -21,18 +21,26 @@ struct rps_arena {
 
 #define HEAD_SIZE ((sizeof(struct piece) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT)
 
-static void (*end_program)(void);
+static void (*end_program)(const struct rps_error *why);
 
-void rps_arena_on_exhaustion(void (*end)(void))
+void rps_arena_on_exhaustion(void (*end)(const struct rps_error *why))
 {
     end_program = end;
 }
 
-_Noreturn void rps_arena_exhausted(void)
+_Noreturn void rps_arena_end(const struct rps_error *why)
 {
     if (end_program)
-        end_program();
+        end_program(why);
     abort();
+}
+
+_Noreturn void rps_arena_exhausted(void)
+{
+    struct rps_error err;
+
+    rps_error_memory(&err);
+    rps_arena_end(&err);
 }
 
 struct rps_arena *rps_arena_new(void)

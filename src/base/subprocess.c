@@ -21,9 +21,10 @@ struct outcome {
 
 static struct outcome *own_outcome; /* of a process that was made here */
 
-static void end_without_memory(void)
+static void end_early(const struct rps_error *why)
 {
-    own_outcome->result = rps_error_memory(&own_outcome->err);
+    own_outcome->result = RPS_FAILED;
+    own_outcome->err = *why;
     own_outcome->is_there = 1;
     _exit(1);
 }
@@ -36,10 +37,10 @@ static _Noreturn void work_and_end(const char *name, rps_subprocess_work *work, 
     prctl(PR_SET_NAME, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     own_outcome = outcome;
-    rps_arena_on_exhaustion(end_without_memory);
+    rps_arena_on_exhaustion(end_early);
     out = fdopen(fd, "w");
     if (!out)
-        end_without_memory();
+        rps_arena_exhausted();
     outcome->result = work(context, out, &outcome->err);
     if (outcome->result >= 0 && fclose(out) != 0)
         outcome->result = rps_error_memory(&outcome->err); /* the file is memory */

@@ -377,10 +377,8 @@ static void compare_cpu_time(struct rps_recording *r)
 
 /* The store stayed locked: the run is in another file, or incomplete. The workload keeps its exit
  * status. */
-static void tell_locked(struct rps_recording *r, const struct rps_error *err)
+static void tell_locked(struct rps_recording *r, const char *file, const struct rps_error *err)
 {
-    const char *file = rps_writer_file(r->writer);
-
     rps_output_message(err->message);
     r->no_report = strcmp(file, r->cli->output) == 0;
     if (!r->no_report)
@@ -392,6 +390,7 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
                         struct rps_error *err)
 {
     struct rps_run *run = &r->run;
+    struct rps_writer_status status;
     struct rps_error later;
     int rc = 0, ended;
 
@@ -412,15 +411,17 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     run->recorder_cpu_ns = r->before_end_ns + r->children_cpu_ns;
     rps_record_begin_reading(r);
     ended = rps_writer_end(r->writer, run, failed || rc < 0 ? &later : err);
-    run->run_id = rps_writer_run_id(r->writer);
+    rps_writer_status(r->writer, &status);
+    r->is_damaged = status.is_damaged;
+    run->run_id = status.run_id;
     if (ended == RPS_BUSY)
-        tell_locked(r, failed || rc < 0 ? &later : err);
+        tell_locked(r, status.file, failed || rc < 0 ? &later : err);
     else if (ended < 0)
         rc = RPS_FAILED;
     if (rc == 0 && !r->no_report)
         keep_estimates(r);
     rps_registry_end(&r->registry);
-    if (r->samples.self && run->run_id > 0)
+    if (r->samples.self && run->run_id > 0 && !(status.is_damaged && status.failing))
         name_code(r);
     return rc;
 }
@@ -484,6 +485,10 @@ static int record(struct rps_recording *r, struct rps_error *err)
         outlive(r);
     }
     say_notes(r);
+    if (rc < 0 && !failed && r->argv && r->is_damaged) {
+        rps_output_message(err->message);
+        return rps_record_exit_status(r);
+    }
     if (failed || rc < 0)
         return RPS_FAILED;
     if (r->no_report)

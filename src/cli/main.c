@@ -12,9 +12,11 @@
 #include "completion.h"
 #include "names.h"
 #include "registry.h"
+#include "screen.h"
 #include "time_range.h"
 #include "rpistat/code_store.h"
 #include "rpistat/code_wing.h"
+#include "rpistat/fault.h"
 #include "rpistat/memory_limit.h"
 #include "rpistat/rights.h"
 #include "rpistat/workload.h"
@@ -132,14 +134,32 @@ static int exit_status(int result)
     return result < 0 ? 1 : result;
 }
 
-/* How a reading command ends that has no memory left. */
-static void end_without_memory(void)
-{
-    struct rps_error err;
+static struct rps_cli *running; /* the function below gets no context */
 
-    rps_error_memory(&err);
-    rps_output_message(err.message);
+/* End a reading command that has no memory left, or whose store another program broke. */
+static void end_early(const struct rps_error *why)
+{
+    rps_screen_restore();
+    rps_progress_end(running);
+    rps_output_message(why->message);
     exit(1);
+}
+
+/* Run the command with all that it needs, and a way to end early. */
+static int run_to_end(struct rps_cli *cli, int argc, char **argv)
+{
+    int result;
+
+    running = cli;
+    rps_arena_on_exhaustion(end_early);
+    rps_fault_begin();
+    cli->arena = rps_arena_new();
+    cli->locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
+    result = run_command(cli, argc, argv);
+    if (cli->locale != (locale_t)0)
+        freelocale(cli->locale);
+    rps_arena_free(cli->arena);
+    return result;
 }
 
 /* Threads take 8 MiB of address space each by default: too much where that is limited. */
@@ -205,13 +225,7 @@ int main(int argc, char **argv)
         rps_output_message(cli.err.message);
         return 1;
     }
-    rps_arena_on_exhaustion(end_without_memory);
-    cli.arena = rps_arena_new();
-    cli.locale = newlocale(LC_NUMERIC_MASK, "", duplocale(LC_GLOBAL_LOCALE));
-    result = run_command(&cli, argc - !cli.implicit, argv + !cli.implicit);
-    if (cli.locale != (locale_t)0)
-        freelocale(cli.locale);
-    rps_arena_free(cli.arena);
+    result = run_to_end(&cli, argc - !cli.implicit, argv + !cli.implicit);
 out:
     if (result >= 0 && rps_output_close(&standard, &cli.err) < 0)
         result = RPS_FAILED;

@@ -50,6 +50,7 @@ struct rps_recording {
     int no_report;     /* the run is not complete in either */
     char **argv;       /* NULL: no workload of our own */
     int simulated;
+    int is_damaged;  /* 1: the store was damaged; the run is in another file, or lost */
     int outlived;    /* the workload went on when the recording had ended */
     int not_counted; /* the workload's counters are taken away at its start */
 

@@ -112,7 +112,7 @@ int rps_record_exit_status(const struct rps_recording *r)
 void rps_record_tell_number(const struct rps_recording *r)
 {
     /* a number that nobody takes is of no use to anybody; in another file it means another run */
-    ssize_t put = r->turn && r->run.run_id > 0 && r->store == r->cli->output
+    ssize_t put = r->turn && r->run.run_id > 0 && r->store == r->cli->output && !r->is_damaged
                       ? write(r->turn->told_fd, &r->run.run_id, sizeof(r->run.run_id))
                       : 0;
 
@@ -127,12 +127,12 @@ int rps_record_without_report(const struct rps_recording *r, int rc, struct rps_
 
 static struct rps_recording *reporting; /* the handler is told nothing */
 
-/* Reading ends the process for want of memory: the run stands, and the status of its workload. */
-static void end_without_report(void)
+/* Reading ends the process early: the run and the status of its workload stay. */
+static void end_without_report(const struct rps_error *why)
 {
-    struct rps_error err;
+    struct rps_error err = *why;
 
-    rps_record_without_report(reporting, rps_error_memory(&err), &err);
+    rps_record_without_report(reporting, RPS_FAILED, &err);
     rps_output_message(err.message);
     rps_record_tell_number(reporting);
     rps_registry_close(&reporting->registry);

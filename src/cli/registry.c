@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,7 +179,8 @@ void rps_registry_beat(void *context, const struct rps_writer_beat *beat)
     struct rps_registry *registry = context;
     char *store = realpath(beat->file, NULL), folder[FOLDER_SIZE];
 
-    entry.run.run_id = beat->run_id;
+    registry->gave_up = beat->gave_up;
+    entry.run.run_id = beat->gave_up ? -1 : beat->run_id;
     entry.run.elapsed_ns = beat->end_ns;
     snprintf(entry.store, sizeof(entry.store), "%s", store ? store : beat->file);
     free(store);
@@ -199,13 +201,13 @@ void rps_registry_beat(void *context, const struct rps_writer_beat *beat)
 
 void rps_registry_end(struct rps_registry *registry)
 {
-    if (registry->fd >= 0 && ftruncate(registry->fd, 0) < 0)
+    if (registry->fd >= 0 && !registry->gave_up && ftruncate(registry->fd, 0) < 0)
         rps_registry_close(registry);
 }
 
 void rps_registry_close(struct rps_registry *registry)
 {
-    if (is_in_place(registry))
+    if (!registry->gave_up && is_in_place(registry))
         unlink(registry->path);
     if (registry->fd >= 0)
         close(registry->fd);
@@ -301,7 +303,7 @@ int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid)
     return found;
 }
 
-/* Is there a file of this run in the folder, which nobody holds, and no process of its number? */
+/* Does a file in the folder say that the recorder of this run gave up, or did it outlive it? */
 static int has_dead(DIR *folder, const char *uuid)
 {
     struct dirent *entry;
@@ -309,12 +311,13 @@ static int has_dead(DIR *folder, const char *uuid)
 
     while (!found && (entry = readdir(folder)) != NULL) {
         pid_t pid = (pid_t)atol(entry->d_name);
+        bool is_gone = pid > 0 && kill(pid, 0) < 0 && errno == ESRCH;
         struct rps_registered registered;
 
-        if (pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH ||
-            !read_file(&registered, dirfd(folder), entry->d_name, 0, geteuid()))
+        if (pid <= 0 || pid == getpid() || /* closing our own would end its lock */
+            !read_file(&registered, dirfd(folder), entry->d_name, is_gone ? 0 : pid, geteuid()))
             continue;
-        found = strcmp(registered.run.uuid, uuid) == 0;
+        found = strcmp(registered.run.uuid, uuid) == 0 && (is_gone || registered.run.run_id < 0);
         rps_run_free(&registered.run);
     }
     return found;

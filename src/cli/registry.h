@@ -33,6 +33,7 @@ struct rps_registered {
 struct rps_registry {
     int fd; /* of this process' file; -1: there is none */
     char path[RPS_REGISTRY_PATH_SIZE];
+    int gave_up; /* of the last heartbeat: the file stays, so that others learn of it */
 };
 
 /* rps_writer_options.beat of a struct rps_registry: write the file, or make it (again, when it is
@@ -42,7 +43,7 @@ void rps_registry_beat(void *registry, const struct rps_writer_beat *beat);
 /* The recording has ended, and the process has not. */
 void rps_registry_end(struct rps_registry *registry);
 
-/* Remove the file. */
+/* Remove the file, unless the recorder gave up. */
 void rps_registry_close(struct rps_registry *registry);
 
 /* The value that the signal of `rpistat stop` carries, so that a run can say what ended it. */
@@ -57,8 +58,8 @@ void rps_registry_close(struct rps_registry *registry);
  */
 int rps_registry_read(struct rps_registered *ret, pid_t pid, uid_t uid);
 
-/* 1 when the recorder of the run of that uuid, of this user, is dead: its file is there, nobody holds
- * the lock, and there is no process of its number. */
+/* 1 when the recorder of the run with that uuid, of this user, gave up or is dead. It is dead if its
+ * file is there, nobody holds the lock, and there is no process with its number. */
 int rps_registry_is_dead(const char *uuid);
 
 #endif

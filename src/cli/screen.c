@@ -29,6 +29,8 @@
 
 static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP};
 
+static struct rps_screen *on_terminal; /* NULL: none is entered */
+
 /* The mode is set first: in the background that stops us before the screen is touched. */
 static void enter_screen(struct rps_screen *screen)
 {
@@ -47,6 +49,7 @@ static void enter_screen(struct rps_screen *screen)
     fputs("\033[?1049h\033[?25l\033[2J", stdout);
     fflush(stdout);
     screen->entered = 1;
+    on_terminal = screen;
 }
 
 static void leave(struct rps_screen *screen)
@@ -58,6 +61,13 @@ static void leave(struct rps_screen *screen)
     if (screen->keys)
         tcsetattr(STDIN_FILENO, TCSADRAIN, &screen->mode);
     screen->entered = 0;
+    on_terminal = NULL;
+}
+
+void rps_screen_restore(void)
+{
+    if (on_terminal)
+        leave(on_terminal);
 }
 
 int rps_screen_open(struct rps_screen *screen, int full, struct rps_error *err)

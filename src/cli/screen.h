@@ -53,4 +53,7 @@ void rps_screen_pixels(int *ret_width, int *ret_height);
 /* Give the terminal and the signals back. Harmless when closed or never opened (all zero). */
 void rps_screen_close(struct rps_screen *screen);
 
+/* Leave the second screen, if it is shown: for a program that ends early. */
+void rps_screen_restore(void);
+
 #endif

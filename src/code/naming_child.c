@@ -29,8 +29,9 @@
 /* --- the child -------------------------------------------------------------------------------- */
 
 /* The parent ends the process. */
-static void end_without_memory(void)
+static void end_early(const struct rps_error *unused)
 {
+    (void)unused;
     _exit(1);
 }
 
@@ -53,7 +54,7 @@ static _Noreturn void name_in_child(struct rps_naming *naming, const struct rps_
     rps_child_begin("rpistat naming");
     rps_child_limit(RLIMIT_CPU, RPS_CHILD_CPU_S);
     rps_child_become_nobody(requests, out_fd);
-    rps_arena_on_exhaustion(end_without_memory);
+    rps_arena_on_exhaustion(end_early);
     out = fdopen(out_fd, "w");
     if (!out)
         _exit(1);

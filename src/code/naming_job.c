@@ -30,8 +30,9 @@ int rps_naming_job_name(struct rps_arena *arena, const struct rps_tracker *track
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-static void end_without_memory(void)
+static void end_early(const struct rps_error *unused)
 {
+    (void)unused;
     _exit(1);
 }
 
@@ -45,7 +46,7 @@ static _Noreturn void name_in_child(const struct rps_tracker *tracker, const cpu
     rps_child_begin("rpistat names");
     if (rps_child_keep_only(fd, fd) < 0)
         _exit(1);
-    rps_arena_on_exhaustion(end_without_memory);
+    rps_arena_on_exhaustion(end_early);
     setpriority(PRIO_PROCESS, 0, NICE);
     if (CPU_COUNT(home) > 0)
         sched_setaffinity(0, sizeof(*home), home);

@@ -426,6 +426,7 @@ struct naming {
     int64_t run_id;
     const struct rps_code *code;
     const int64_t *alike; /* by location; NULL: none is like another */
+    uint64_t lost;        /* rows, also those that were lost after the row of `sampling` was made */
 };
 
 static int write_locations(void *context, sqlite3 *db)
@@ -458,15 +459,16 @@ static int write_locations(void *context, sqlite3 *db)
     sqlite3_finalize(stmt);
     sqlite3_finalize(drop);
     if (result == SQLITE_OK)
-        result = rps_database_do(db, "UPDATE sampling SET complete = ? WHERE run_id = ?", "ii",
-                                 (int64_t)code->sampling.complete, naming->run_id);
+        result = rps_database_do(
+            db, "UPDATE sampling SET complete = ?1, lost = max(lost, ?2) WHERE run_id = ?3", "iii",
+            (int64_t)code->sampling.complete, (int64_t)naming->lost, naming->run_id);
     return result;
 }
 
 int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const struct rps_code *code,
                              const int64_t *alike, struct rps_error *err)
 {
-    struct naming naming = {run_id, code, alike};
+    struct naming naming = {run_id, code, alike, rps_writer_lost_rows(writer)};
 
     return rps_writer_change(writer, write_locations, &naming, err);
 }
@@ -474,7 +476,7 @@ int rps_writer_set_locations(struct rps_writer *writer, int64_t run_id, const st
 int rps_store_set_locations(const char *path, int64_t run_id, const struct rps_code *code,
                             struct rps_error *err)
 {
-    struct naming naming = {run_id, code, NULL};
+    struct naming naming = {run_id, code, NULL, 0};
 
     return rps_store_change(path, run_id, write_locations, &naming, err);
 }

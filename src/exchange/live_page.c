@@ -97,8 +97,9 @@ static int write_data(const struct live *live, FILE *out, struct rps_error *err)
     return result;
 }
 
-static void end_without_memory(void)
+static void end_early(const struct rps_error *unused)
 {
+    (void)unused;
     _exit(2);
 }
 
@@ -110,7 +111,7 @@ static _Noreturn void make(const struct live *live)
     int result;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    rps_arena_on_exhaustion(end_without_memory);
+    rps_arena_on_exhaustion(end_early);
     if (!json.out)
         _exit(2);
     result = write_data(live, json.out, &err);

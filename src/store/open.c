@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "rpistat/clock.h"
+#include "rpistat/fault.h"
 #include "rpistat/rights.h"
 
 /* The longest text or record that is read from a store. */
@@ -614,6 +615,11 @@ void rps_database_unmake(const char *path)
     rps_rights_return(&before);
 }
 
+static void close_connection(void *db)
+{
+    sqlite3_close(db);
+}
+
 void rps_database_close(sqlite3 *db)
 {
     const char *name = db ? sqlite3_db_filename(db, "main") : NULL;
@@ -622,7 +628,7 @@ void rps_database_close(sqlite3 *db)
 
     if (name && rps_rights_take_for(name, RPS_RIGHTS_FILE, &before, &unheard) < 0)
         sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* deletes nothing */
-    sqlite3_close(db);
+    rps_fault_guard(close_connection, db); /* with a fault it stays open */
     rps_rights_return(&before);
 }
 

@@ -69,6 +69,7 @@ void rps_writer_release(struct rps_writer *writer)
         return;
     rps_database_close(writer->db);
     writer->db = NULL;
+    writer->log = NULL;
 }
 
 size_t rps_writer_ring_periods(int64_t period_ns, int cpu_count)
@@ -144,11 +145,6 @@ free_writer:
     return result;
 }
 
-const char *rps_writer_file(const struct rps_writer *writer)
-{
-    return writer->saved_path ? writer->saved_path : writer->path;
-}
-
 void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
 {
     char sentence[2048];
@@ -211,6 +207,7 @@ int rps_writer_open_run(struct rps_writer *writer)
     if (code == SQLITE_OK && (downsample.keep_ns > 0 || downsample.max_bytes > 0))
         code = rps_downsample_open(writer->db, &downsample, &writer->downsample);
     sqlite3_busy_timeout(writer->db, RPS_WRITER_BUSY_MS);
+    rps_writer_watch_files(writer);
     return code;
 }
 
@@ -491,6 +488,9 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
         .queued = writer->periods,
         .dropped = writer->dropped,
         .failing = writer->failing || writer->broken,
+        .is_damaged = writer->loss > RPS_WRITER_LOSS_RUN,
+        .run_id = writer->run_id,
+        .file = rps_writer_file(writer),
     };
     pthread_mutex_unlock(&writer->lock);
     ret->file_bytes = file_bytes(file, "");

@@ -37,6 +37,8 @@ static void reset_run(struct rps_writer *writer)
     writer->save_failed = writer->abandoned = false;
     writer->run_id = 0;
     writer->code = SQLITE_OK;
+    writer->loss = RPS_WRITER_LOSS_NONE;
+    writer->committed_before = 0;
     writer->trouble[0] = '\0';
 }
 

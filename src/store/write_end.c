@@ -11,6 +11,7 @@
 #include "edit.h"
 #include "reader.h"
 #include "rpistat/clock.h"
+#include "rpistat/fault.h"
 #include "rpistat/text.h"
 
 static void stop_thread(struct rps_writer *writer, int64_t patience_ns, bool abandoned)
@@ -111,12 +112,15 @@ static int tell_place(const struct rps_writer *writer, struct rps_error *err)
                              "%s was deleted, moved or replaced during the recording, which could "
                              "not go on beside it: if the file was moved, it holds the recording",
                              writer->path);
-    return rps_error_set(err, RPS_FAILED, "%s %s during the recording, which is saved as %s",
-                         writer->path, writer->why_saved, writer->saved_path);
+    return rps_error_set(
+        err, RPS_FAILED, "%s %s during the recording, which %s %s", writer->path, writer->why_saved,
+        writer->loss > RPS_WRITER_LOSS_RUN ? "goes on in" : "is saved as", writer->saved_path);
 }
 
-/* Write the end of the run, and say what did not get into the store. */
-static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_error *err)
+/* Write the end of the run, and say what did not get into the store. *ret_code: what SQLite says of
+ * the end, and of what was recorded. */
+static int finish(struct rps_writer *writer, struct rps_run *end, int *ret_code,
+                  struct rps_error *err)
 {
     uint64_t periods = writer->periods + writer->lost.periods;
     uint64_t notes = writer->ring.count - writer->periods - writer->rows + writer->lost_notes;
@@ -128,10 +132,19 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
                  writer->trouble);
     }
     code = writer->waits_ns > 0 ? writer->code : write_end(writer, end);
+    if (code == SQLITE_OK) {
+        code = rps_writer_verify(writer);
+        if (code != RPS_WRITER_RUN_IS_GONE && !rps_writer_is_lost(code))
+            code = SQLITE_OK; /* another program keeps us from looking */
+    }
+    *ret_code = code;
     if (code != SQLITE_OK && !writer->trouble[0])
         memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     if (code == SQLITE_OK && periods == 0 && notes == 0)
         return tell_place(writer, err);
+    if (rps_writer_is_lost(code))
+        return rps_error_set(err, RPS_FAILED, "%s does not hold all of run %" PRId64 ": %s",
+                             rps_writer_file(writer), writer->run_id, writer->reason);
     if (code == RPS_WRITER_RUN_IS_GONE)
         return rps_error_set(err, RPS_FAILED,
                              "run %" PRId64 " was deleted from %s during the recording",
@@ -139,29 +152,52 @@ static int finish(struct rps_writer *writer, struct rps_run *end, struct rps_err
     return not_written(writer, periods, notes, err);
 }
 
+struct ending {
+    struct rps_writer *writer;
+    struct rps_run end; /* shallow: only read */
+    struct rps_error *err;
+    int result, code;
+};
+
+static void end_run(void *context)
+{
+    struct ending *ending = context;
+    struct rps_writer *writer = ending->writer;
+
+    if (!writer->broken && writer->waits_ns == 0)
+        finish_downsampling(writer);
+    ending->result = finish(writer, &ending->end, &ending->code, ending->err);
+    if (!writer->broken && ending->code != RPS_WRITER_RUN_IS_GONE &&
+        rps_writer_go_on(writer, ending->code)) {
+        rps_writer_thread(writer); /* which writes the gap */
+        ending->result = finish(writer, &ending->end, &ending->code, ending->err);
+    }
+}
+
 int rps_writer_end(struct rps_writer *writer, const struct rps_run *run, struct rps_error *err)
 {
-    struct rps_run end = *run; /* shallow: only read */
+    struct ending ending = {.writer = writer, .end = *run, .err = err};
     struct rps_ring_place all;
-    int result;
 
     if (!writer->thread_runs)
         return rps_error_set(err, RPS_FAILED, "no run is being recorded into %s", writer->path);
     stop_thread(writer, writer->patience_ns, false);
-    if (end.elapsed_ns < 0)
-        end.elapsed_ns = writer->end_ns;
-    if (!writer->broken && writer->waits_ns == 0) {
-        finish_downsampling(writer);
-        if (!writer->saved_path && rps_writer_has_moved(writer))
-            rps_writer_save_copy(writer);
-    }
-    result = finish(writer, &end, err);
+    if (ending.end.elapsed_ns < 0)
+        ending.end.elapsed_ns = writer->end_ns;
+    while (rps_fault_guard(end_run, &ending) < 0)
+        rps_writer_leave_connection(writer);
+    if (writer->run_id > 0 && (ending.code != SQLITE_OK || writer->loss > RPS_WRITER_LOSS_RUN))
+        rps_writer_report_beat(writer, true);
     rps_writer_close_run(writer);
     rps_writer_release(writer);
+    if (ending.result == 0 && !writer->db && rps_writer_is_lost(rps_writer_verify(writer)))
+        ending.result =
+            rps_error_set(err, RPS_FAILED, "%s does not hold all of run %" PRId64 ": %s",
+                          writer->path, writer->run_id, writer->reason);
     all = (struct rps_ring_place){writer->ring.used, writer->ring.count};
     rps_ring_drop(&writer->ring, &all);
     writer->periods = 0;
-    return result;
+    return ending.result;
 }
 
 /* --- behind the end --------------------------------------------------------------------------- */
@@ -272,9 +308,10 @@ void rps_writer_abandon(struct rps_writer *writer)
     free(path);
 }
 
-int64_t rps_writer_run_id(const struct rps_writer *writer)
+/* Closing would not do so beside a reader, nor in a file that was moved. */
+static void empty_log(void *writer)
 {
-    return writer->run_id;
+    rps_writer_empty_log(writer);
 }
 
 void rps_writer_close(struct rps_writer *writer)
@@ -283,8 +320,8 @@ void rps_writer_close(struct rps_writer *writer)
         return;
     stop_thread(writer, 0, false);
     rps_writer_close_run(writer);
-    if (writer->db) /* closing would not do so beside a reader, nor in a file that was moved */
-        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    if (writer->db && !writer->broken && rps_fault_guard(empty_log, writer) < 0)
+        writer->db = NULL;
     rps_database_close(writer->db);
     pthread_mutex_destroy(&writer->lock);
     pthread_cond_destroy(&writer->wake);

@@ -3,7 +3,8 @@
  *
  * A file that has no name, or another one, is lost or written by somebody else's leave. So the
  * recording goes on in a new file beside the store's old place. What SQLite has in the log is first
- * taken up into the file that was moved: it is whole then, wherever it is now.
+ * taken up into the file that was moved: it is whole then, wherever it is now. A store that was
+ * emptied or damaged is left as it is: its log may hold what a repair can use.
  */
 #include "writer.h"
 
@@ -15,19 +16,43 @@
 
 #include "database.h"
 #include "make.h"
+#include "rpistat/fault.h"
 #include "rpistat/rights.h"
+
+/* Why a run goes on in a new file without its rows, and what fills the time before. */
+static const struct {
+    const char *why, *gap;
+} losses[] = {
+    [RPS_WRITER_LOSS_RUN] = {"was changed: the run was deleted", "the run was deleted until here"},
+    [RPS_WRITER_LOSS_DAMAGE] = {"was emptied or damaged", "the store was damaged here"},
+    [RPS_WRITER_LOSS_MEMORY] = {"lost the content of its -shm file",
+                                "until here the run was recorded into another file"},
+};
 
 struct copying {
     sqlite3 *from;
     char *path; /* of the copy */
+    const char *name;
+    int code;
 };
+
+static void copy_all(void *context)
+{
+    struct copying *copying = context;
+
+    copying->code = rps_database_do(copying->from, "VACUUM INTO ?1", "t", copying->name);
+}
 
 static int fill_copy(void *context, const char *name, struct rps_error *err)
 {
-    const struct copying *copying = context;
-    int code = rps_database_do(copying->from, "VACUUM INTO ?1", "t", name);
+    struct copying *copying = context;
 
-    return code == SQLITE_OK ? 0 : rps_database_error(copying->from, code, copying->path, err);
+    copying->name = name;
+    if (rps_fault_guard(copy_all, copying) < 0)
+        return rps_database_error(NULL, SQLITE_IOERR_SHMMAP, copying->path, err);
+    return copying->code == SQLITE_OK
+               ? 0
+               : rps_database_error(copying->from, copying->code, copying->path, err);
 }
 
 /* Open the new file and write the run into it from now on; with its rows when it is `blank`. */
@@ -56,6 +81,7 @@ static int go_on_in(struct rps_writer *writer, char *path, bool blank)
     writer->db = db;
     writer->log_pages = 0;
     writer->run_id = run_id;
+    writer->committed_before = blank ? writer->committed : 0;
     pthread_mutex_lock(&writer->lock);
     writer->lost_rows += blank && before_id > 0; /* what was known of the code, or more, is gone */
     writer->saved_path = path;
@@ -104,7 +130,8 @@ static char *make_file(struct rps_writer *writer, bool copy, const char *why)
 
 static int save_beside(struct rps_writer *writer, bool copy, const char *why)
 {
-    char *path = make_file(writer, copy, why);
+    char *path = make_file(writer, copy, why), kept[512] = "";
+    int64_t run_id = writer->run_id;
     int code;
 
     if (!path)
@@ -119,8 +146,10 @@ static int save_beside(struct rps_writer *writer, bool copy, const char *why)
         return code;
     }
     writer->why_saved = why;
+    if (writer->loss > RPS_WRITER_LOSS_RUN)
+        rps_writer_describe_kept(writer, run_id, kept, sizeof(kept));
     rps_writer_notice(writer, "%s %s while it is recorded into: the recording goes on in %s%s",
-                      writer->path, why, path, copy ? ", with all that the store held" : "");
+                      writer->path, why, path, copy ? ", with all that the store held" : kept);
     return code;
 }
 
@@ -143,7 +172,7 @@ int rps_writer_save_copy(struct rps_writer *writer)
     if (writer->saved_path)
         return SQLITE_CANTOPEN; /* twice: there is an end to it */
     /* takes the log up into the file, wherever that is, as far as nobody else reads it */
-    rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+    rps_writer_empty_log(writer);
     return save(writer, true, "was deleted, moved or replaced");
 }
 
@@ -168,14 +197,31 @@ int rps_writer_save_locked(struct rps_writer *writer)
     return code;
 }
 
-int rps_writer_save_run(struct rps_writer *writer)
+int rps_writer_save_run(struct rps_writer *writer, enum rps_writer_loss loss)
 {
     int code;
 
     if (writer->saved_path)
         return SQLITE_CANTOPEN;
-    code = save(writer, false, "was changed: the run was deleted");
+    writer->loss = loss;
+    if (loss == RPS_WRITER_LOSS_DAMAGE) /* the log is for a repair */
+        sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    code = save(writer, false, losses[loss].why);
     if (code == SQLITE_OK && writer->end_ns > 0)
-        rps_writer_gap(writer, RPS_CPU_ALL, 0, writer->end_ns, "the run was deleted until here");
+        rps_writer_gap(writer, RPS_CPU_ALL, 0, writer->end_ns, losses[loss].gap);
     return code;
+}
+
+void rps_writer_leave_connection(struct rps_writer *writer)
+{
+    /* a checker of leaks finds here what is never freed */
+    static struct rps_writer left __attribute__((used));
+
+    left = *writer;
+    writer->statements = (struct rps_write_statements){0};
+    memset(writer->system.insert, 0, sizeof(writer->system.insert));
+    writer->downsample = NULL;
+    writer->db = NULL;
+    writer->code = RPS_WRITER_HAS_LEFT;
+    snprintf(writer->reason, sizeof(writer->reason), "another program emptied its -shm file");
 }

@@ -18,6 +18,7 @@
 #include "heartbeat.h"
 #include "tables.h"
 #include "rpistat/clock.h"
+#include "rpistat/fault.h"
 #include "rpistat/text.h"
 
 /* Records in one transaction, at most. */
@@ -42,6 +43,9 @@
 #define LOG_SHARE     4
 #define GROW_PAGES    48
 #define PAGE_BYTES    4096
+
+/* How often a write is tried again at once because another program made a file smaller. */
+#define VERIFICATIONS_MAX 3
 
 struct batch {
     struct rps_ring ring; /* as it was when the batch was taken */
@@ -109,6 +113,8 @@ static int try_to_write(struct rps_writer *writer,
     if (code == SQLITE_OK)
         code = insert(writer, context);
     if (code == SQLITE_OK)
+        code = rps_writer_check_files(writer);
+    if (code == SQLITE_OK)
         code = rps_statements_do(kept, "COMMIT", "");
     if (code == SQLITE_OK) {
         rps_rollup_commit(writer->rollup);
@@ -132,12 +138,20 @@ int rps_writer_write(struct rps_writer *writer,
                      int (*insert)(struct rps_writer *writer, const void *context),
                      const void *context)
 {
-    int code = try_to_write(writer, insert, context);
+    int code = writer->db ? try_to_write(writer, insert, context) : RPS_WRITER_HAS_LEFT;
 
-    if (code != SQLITE_FULL ||
-        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)") != SQLITE_OK)
+    if (code == SQLITE_FULL) {
+        rps_writer_empty_log(writer);
+        rps_writer_watch_files(writer);
+        code = try_to_write(writer, insert, context);
+    }
+    for (int i = 0; code == RPS_WRITER_SHRUNK && i < VERIFICATIONS_MAX; i++)
+        if ((code = rps_writer_verify(writer)) == SQLITE_OK)
+            code = try_to_write(writer, insert, context);
+    if (code != RPS_WRITER_SHRUNK)
         return code;
-    return try_to_write(writer, insert, context);
+    snprintf(writer->reason, sizeof(writer->reason), "another program keeps changing its files");
+    return SQLITE_BUSY;
 }
 
 int rps_writer_start(struct rps_writer *writer)
@@ -180,14 +194,6 @@ static void report_slow(struct rps_writer *writer, int64_t taken_ns)
                       rps_writer_file(writer), (double)taken_ns / RPS_NS_PER_S);
 }
 
-bool rps_writer_has_moved(const struct rps_writer *writer)
-{
-    int moved = 0;
-
-    return sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
-           moved;
-}
-
 /* On a small disk the file has its tables, and room, before the run has anything to write. With
  * --max-size it is downsampling that keeps the log short. */
 static void bound_log(struct rps_writer *writer)
@@ -207,6 +213,7 @@ static void bound_log(struct rps_writer *writer)
         sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     }
     writer->log_pages = pages;
+    rps_writer_watch_files(writer);
 }
 
 static void downsample(struct rps_writer *writer, int transactions)
@@ -261,7 +268,7 @@ static void report_recovery(struct rps_writer *writer)
     pthread_mutex_lock(&writer->lock);
 }
 
-static void tell_beat(struct rps_writer *writer)
+void rps_writer_report_beat(struct rps_writer *writer, bool gave_up)
 {
     struct rps_writer_beat beat = {
         .file = rps_writer_file(writer),
@@ -270,6 +277,7 @@ static void tell_beat(struct rps_writer *writer)
         .periods = writer->next_period,
         .end_ns = writer->end_ns,
         .late_ns = writer->last_beat_ns + 3 * beat_interval_ns(writer) + RPS_HEARTBEAT_GRACE_NS,
+        .gave_up = gave_up,
     };
     struct rps_writer_status status;
 
@@ -291,26 +299,22 @@ static void finish_batch(struct rps_writer *writer, const struct batch *batch, i
     report_slow(writer, taken_ns);
     if (batch->count > 0) /* a heartbeat alone delays no period: the first is written at once */
         writer->last_commit_ns = rps_clock_monotonic_ns();
-    if (is_beat_due(writer)) {
-        bound_log(writer);
-        writer->last_beat_ns = rps_clock_monotonic_ns();
-        if (rps_writer_has_moved(writer))
-            rps_writer_save_copy(writer);
-        tell_beat(writer);
-    }
     pthread_mutex_lock(&writer->lock);
-    rps_ring_drop(&writer->ring, &place);
+    rps_ring_drop(&writer->ring, &place); /* before SQLite is called, which a fault may leave */
     writer->periods -= periods;
     writer->rows -= rows;
     writer->committed += periods;
     rps_writer_note_lost(writer); /* there is room now */
     if (writer->failing)
         report_recovery(writer);
-    if (writer->downsample) {
-        pthread_mutex_unlock(&writer->lock);
-        downsample(writer, DOWNSAMPLE_TRANSACTIONS);
-        pthread_mutex_lock(&writer->lock);
+    pthread_mutex_unlock(&writer->lock);
+    if (is_beat_due(writer)) {
+        bound_log(writer);
+        writer->last_beat_ns = rps_clock_monotonic_ns();
+        rps_writer_report_beat(writer, false);
     }
+    downsample(writer, DOWNSAMPLE_TRANSACTIONS);
+    pthread_mutex_lock(&writer->lock);
 }
 
 /* Sleep until told to stop, or for ns. With the lock held, which is let go meanwhile. */
@@ -347,36 +351,43 @@ static void fail_batch(struct rps_writer *writer)
         pause_for(writer, writer->stop ? BACKOFF_FIRST_NS : writer->backoff_ns);
 }
 
-/* A write failed for good. With the lock held. */
+/* A write failed for good. With the lock held, which is released for the notice. */
 static void break_off(struct rps_writer *writer)
 {
     memcpy(writer->trouble, writer->reason, sizeof(writer->trouble));
     writer->broken = true;
     pthread_mutex_unlock(&writer->lock);
-    rps_writer_notice(writer,
-                      "recording into %s has ended: %s; the workload goes on, what was written "
-                      "before is kept",
+    rps_writer_notice(writer, "recording into %s has ended: %s; the workload goes on",
                       rps_writer_file(writer), writer->reason);
+    rps_writer_report_beat(writer, true);
     pthread_mutex_lock(&writer->lock);
 }
 
-/* Was the store, or the run in it, taken away, or has it been locked for too long? Then go on
- * elsewhere: true when that is done. With the lock held, which is let go meanwhile. */
+bool rps_writer_go_on(struct rps_writer *writer, int code)
+{
+    if (code == RPS_WRITER_RUN_IS_GONE)
+        return rps_writer_save_run(writer, RPS_WRITER_LOSS_RUN) == SQLITE_OK;
+    if (code == SQLITE_READONLY_DBMOVED) /* without another file it is written as before */
+        return rps_writer_save_copy(writer) == SQLITE_OK || writer->save_failed;
+    return rps_writer_is_lost(code) &&
+           rps_writer_save_run(writer, code == RPS_WRITER_HAS_LEFT
+                                           ? RPS_WRITER_LOSS_MEMORY
+                                           : RPS_WRITER_LOSS_DAMAGE) == SQLITE_OK;
+}
+
+/* Has the store, or the run in it, been taken away, or has the store been locked for too long? Then go
+ * on elsewhere, and return true when that is done. With the lock held, which is released meanwhile. */
 static bool is_saved(struct rps_writer *writer, int code)
 {
-    bool waits = writer->waits_ns > 0, saved = false;
+    bool waits = writer->waits_ns > 0, saved;
     bool is_over = (waits || (writer->stop && rps_database_is_busy(code))) &&
                    rps_writer_gives_up(writer) && !writer->abandoned;
 
     pthread_mutex_unlock(&writer->lock);
     if (is_over)
         saved = rps_writer_save_locked(writer) == SQLITE_OK;
-    else if (waits)
-        saved = false;
-    else if (code == RPS_WRITER_RUN_IS_GONE)
-        saved = rps_writer_save_run(writer) == SQLITE_OK;
-    else if (code == SQLITE_READONLY_DBMOVED || rps_writer_has_moved(writer))
-        saved = rps_writer_save_copy(writer) == SQLITE_OK;
+    else
+        saved = !waits && rps_writer_go_on(writer, code);
     pthread_mutex_lock(&writer->lock);
     return saved;
 }
@@ -386,8 +397,11 @@ static bool is_saved(struct rps_writer *writer, int code)
 static int try_to_add(struct rps_writer *writer)
 {
     struct rps_error err;
-    int result = rps_writer_add_run(writer, RPS_WRITER_BUSY_MS, &err);
+    int result;
 
+    if (writer->code == RPS_WRITER_HAS_LEFT)
+        return writer->code;
+    result = rps_writer_add_run(writer, RPS_WRITER_BUSY_MS, &err);
     if (result == 0) {
         pthread_mutex_lock(&writer->lock);
         writer->waits_ns = 0;
@@ -397,7 +411,7 @@ static int try_to_add(struct rps_writer *writer)
     }
     if (is_beat_due(writer)) {
         writer->last_beat_ns = rps_clock_monotonic_ns();
-        tell_beat(writer);
+        rps_writer_report_beat(writer, false);
     }
     writer->code = result == RPS_BUSY ? SQLITE_BUSY : SQLITE_CANTOPEN;
     snprintf(writer->reason, sizeof(writer->reason), "%.199s",
@@ -438,7 +452,7 @@ static bool wait_for_work(struct rps_writer *writer)
     return !writer->stop || writer->ring.count > 0 || writer->waits_ns > 0;
 }
 
-void *rps_writer_thread(void *context)
+static void write_all(void *context)
 {
     struct rps_writer *writer = context;
     int64_t start_ns;
@@ -472,5 +486,11 @@ void *rps_writer_thread(void *context)
             break;
     }
     pthread_mutex_unlock(&writer->lock);
+}
+
+void *rps_writer_thread(void *context)
+{
+    while (rps_fault_guard(write_all, context) < 0)
+        rps_writer_leave_connection(context);
     return NULL;
 }

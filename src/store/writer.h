@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <sqlite3.h>
@@ -54,6 +55,14 @@ struct rps_write_row {
     int64_t number[];
 };
 
+/* Why a run goes on without its rows in a file of its own. */
+enum rps_writer_loss {
+    RPS_WRITER_LOSS_NONE,
+    RPS_WRITER_LOSS_RUN,    /* its rows were deleted */
+    RPS_WRITER_LOSS_DAMAGE, /* of the store */
+    RPS_WRITER_LOSS_MEMORY, /* the store's shared memory; the connection was left */
+};
+
 /* What the run's records are inserted with; write_record.c's. */
 struct rps_write_statements {
     struct rps_statements kept;
@@ -79,9 +88,18 @@ struct rps_writer {
     char *saved_path; /* owned: the file that is written instead of the one at path; or NULL */
     const char *why_saved;
     bool is_saved_locked; /* because the store stayed locked, or could not be used afterwards */
-    int64_t run_id;       /* 0: the run is not in a store */
-    int code;             /* of the last write that failed */
-    struct rps_run run;   /* as it began; its texts are the caller's */
+    enum rps_writer_loss loss;
+    struct stat file[3];         /* the store, -wal, -shm: as they were at the last commit */
+    unsigned int shrunk;         /* bit i: file[i] became smaller, and nobody knows yet why */
+    sqlite3_file *log;           /* SQLite's */
+    int frame_bytes, frames;     /* of the log after the last commit; 0: unknown */
+    int frames_moved;            /* of these, when the log was last moved into the file */
+    int frames_max;              /* how many more move it again */
+    int log_code;                /* what the check before that found */
+    uint64_t committed_before;   /* of `committed`: periods that the saved file does not hold */
+    int64_t run_id;              /* 0: the run is not in a store */
+    int code;                    /* of the last write that failed */
+    struct rps_run run;          /* as it began; its texts are the caller's */
     const struct rps_plan *plan; /* the caller's */
     struct rps_write_statements statements;
     struct rps_rollup *rollup;
@@ -143,14 +161,29 @@ int rps_writer_add_run(struct rps_writer *writer, int busy_ms, struct rps_error 
  * waits for the lock goes into another file then. */
 bool rps_writer_gives_up(const struct rps_writer *writer);
 
+/* Report a heartbeat to the caller; `gave_up` is that of struct rps_writer_beat. Without the lock. */
+void rps_writer_report_beat(struct rps_writer *writer, bool gave_up);
+
 /* Bytes in the ring that make the next commit due at once. */
 size_t rps_writer_due(const struct rps_writer *writer);
+
+/* The file that is written now. */
+static inline const char *rps_writer_file(const struct rps_writer *writer)
+{
+    return writer->saved_path ? writer->saved_path : writer->path;
+}
 
 void rps_writer_notice(const struct rps_writer *writer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* What is answered beside SQLite's codes when another hand has deleted the run's rows. */
 #define RPS_WRITER_RUN_IS_GONE SQLITE_DONE
+
+/* The same when a file has become smaller, by a checkpoint of another program or by mistake. */
+#define RPS_WRITER_SHRUNK SQLITE_ROW
+
+/* The same after rps_writer_leave_connection. */
+#define RPS_WRITER_HAS_LEFT SQLITE_NOTICE
 
 /*
  * Write what `insert` does in one transaction; where the disk is full once more, when the log was
@@ -192,8 +225,27 @@ int rps_write_record_insert(struct rps_writer *writer, const struct rps_ring_rec
 /* A record that was committed: into the sums. */
 void rps_write_record_sum(struct rps_writer *writer, const struct rps_ring_record *record);
 
-/* Is the file that is written not the one of its name any more? */
-bool rps_writer_has_moved(const struct rps_writer *writer);
+/* --- is what was recorded still there? write_sound.c --- */
+
+/* Remember the store's files, and watch its log: after opening and PRAGMA wal_autocheckpoint. */
+void rps_writer_watch_files(struct rps_writer *writer);
+
+/* Compare the files with the last look, in a transaction. SQLITE_READONLY_DBMOVED: one was deleted,
+ * moved or replaced; RPS_WRITER_SHRUNK; SQLITE_CORRUPT: the log was overwritten. */
+int rps_writer_check_files(struct rps_writer *writer);
+
+/* Read what was recorded through a new connection. RPS_WRITER_RUN_IS_GONE, or an SQLite code. */
+int rps_writer_verify(struct rps_writer *writer);
+
+/* Does this code of a write mean that the store has lost something? */
+bool rps_writer_is_lost(int code);
+
+/* Move the log into the file and empty it, unless it was overwritten. */
+void rps_writer_empty_log(struct rps_writer *writer);
+
+/* Describe what the store at writer->path still holds, for the end of a sentence. */
+void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, char *ret,
+                              size_t size);
 
 /*
  * Go on in a new file beside the store: a copy of all that the store holds when its file was moved,
@@ -202,9 +254,17 @@ bool rps_writer_has_moved(const struct rps_writer *writer);
  * database is still open, and that was said.
  */
 int rps_writer_save_copy(struct rps_writer *writer);
-int rps_writer_save_run(struct rps_writer *writer);
+int rps_writer_save_run(struct rps_writer *writer, enum rps_writer_loss loss);
 
-/* The same if the store stayed locked: with a copy of what it holds if the run has begun in it. */
+/* Did writing fail with this code because the store, or the run in it, was taken away? Then go on in
+ * another file: true when that is done. Without the lock. */
+bool rps_writer_go_on(struct rps_writer *writer, int code);
+
+/* Forget the connection after a fault in its shared memory: it is never used or closed again. The next
+ * write returns RPS_WRITER_HAS_LEFT. */
+void rps_writer_leave_connection(struct rps_writer *writer);
+
+/* Go on in a new file because the store stayed locked: with a copy of what it holds if the run has begun in it. */
 int rps_writer_save_locked(struct rps_writer *writer);
 
 #endif

@@ -2,6 +2,7 @@
 
 usage: full_disk.py RPISTAT
 """
+import json
 import os
 import shutil
 import sqlite3
@@ -125,6 +126,19 @@ def full_to_the_end():
     said = recording.said()
     assert "disk/rpistat.data" in said[-1], said
     os.unlink("disk/fill")
+    # the recorder is gone: nobody waits for its heartbeats
+    shown = subprocess.run([RPISTAT, "runs", "-i", "disk/rpistat.data", "--format", "json"],
+                           check=False, text=True, capture_output=True, env=environment())
+    assert json.loads(shown.stdout)["runs"][0]["state"] == "interrupted", shown
+    stop = subprocess.run([RPISTAT, "stop", "-i", "disk/rpistat.data", "1"], check=False, text=True,
+                          capture_output=True, env=environment())
+    assert stop.returncode == 1 and "is interrupted" in stop.stderr, stop
+    watch = subprocess.run([RPISTAT, "watch", "--once", "-i", "disk/rpistat.data"], check=False,
+                           text=True, capture_output=True, env=environment())
+    assert watch.returncode == 0 and "run 1  interrupted" in watch.stdout, watch
+    status = subprocess.run([RPISTAT, "status", "--format", "json"], check=False, text=True,
+                            capture_output=True, env=environment())
+    assert "rpistat.data" not in status.stdout, status
     count, _ = contiguous()
     assert count >= 10
     program.silence("disk/rpistat.data")

@@ -14,8 +14,9 @@
 
 static jmp_buf ended;
 
-static void end(void)
+static void end(const struct rps_error *why)
 {
+    assert_true(rps_error_is_memory(why));
     longjmp(ended, 1);
 }
 

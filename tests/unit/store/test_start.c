@@ -128,7 +128,7 @@ static void starts_in_memory(void **state, bool alone)
     recorder_expect_notice(&recording.notices, "possible again; no period was lost");
     fixture_wait_committed(recording.writer, 60);
     finish(&recording, 0, &err);
-    assert_int_equal(rps_writer_run_id(recording.writer), 2);
+    assert_int_equal(recording.writer->run_id, 2);
     assert_string_equal(rps_writer_file(recording.writer), recording.path);
     assert_int_equal(recording.first_beat, 0);
     assert_int_equal(recording.last_beat, 2);
@@ -175,7 +175,7 @@ static void the_end_waits_for_the_lock(void **state)
     assert_int_equal(pthread_create(&thread, NULL, release_at_end, &recording), 0);
     finish(&recording, 0, &err);
     pthread_join(thread, NULL);
-    assert_int_equal(rps_writer_run_id(recording.writer), 2);
+    assert_int_equal(recording.writer->run_id, 2);
     close_recording(&recording);
     expect_all(recording.path, 2, 20);
 }
@@ -189,7 +189,7 @@ static void expect_saved(struct recording *recording, const struct rps_error *er
              recording->saved);
     fixture_says(err, recording->path, recording->saved, command, NULL);
     assert_string_equal(rps_writer_file(recording->writer), recording->saved);
-    assert_int_equal(rps_writer_run_id(recording->writer), 1);
+    assert_int_equal(recording->writer->run_id, 1);
     close_recording(recording);
     recorder_release_lock(recording->lock);
     expect_all(recording->saved, 1, periods);
@@ -264,7 +264,7 @@ static void the_saved_file_replaces_nothing(void **state)
     wait_no_more(recording.writer);
     finish(&recording, RPS_BUSY, &err);
     fixture_says(&err, recording.path, "5 periods are lost", NULL);
-    assert_int_equal(rps_writer_run_id(recording.writer), 0);
+    assert_int_equal(recording.writer->run_id, 0);
     close_recording(&recording);
     recorder_release_lock(recording.lock);
     assert_int_equal(fixture_number(recording.path, "SELECT count(*) FROM run"), 1);

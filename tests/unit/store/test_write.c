@@ -449,7 +449,8 @@ static void a_write_that_fails_is_tried_again(void **state)
 /* --- trouble that does not -----------------------------------------------------------------------
  */
 
-static void damage_ends_writing(void **state)
+/* What cannot be written into the store any more goes on in a file of its own. */
+static void damage_is_left_behind(void **state)
 {
     const char *path = fixture_path(state, "s");
     struct notices notices;
@@ -457,25 +458,31 @@ static void damage_ends_writing(void **state)
     struct rps_run run;
     struct rps_writer *writer;
     struct rps_error err;
+    char saved[600];
 
     recorder_start_notices(&notices);
     writer = fixture_writer(path, &notices.options, &run);
+    snprintf(saved, sizeof(saved), "%s.saved-%.8s", path, run.uuid);
     recorder_write(writer, 0, 4);
     fixture_wait_committed(writer, 4);
     fixture_exec(path, "ALTER TABLE period RENAME TO elsewhere");
     recorder_write(writer, 4, 6);
-    recorder_expect_notice(&notices, "recording into");
+    recorder_expect_notice(&notices, "the recording goes on in");
     recorder_write(writer, 6, 9);
-    rps_writer_status(writer, &status);
-    assert_int_equal(status.failing, 1);
-    assert_true(status.dropped >= 3);
-    fixture_exec(path, "ALTER TABLE elsewhere RENAME TO period");
+    run.state = RPS_RUN_COMPLETE;
     assert_int_equal(rps_writer_end(writer, &run, &err), RPS_FAILED);
-    fixture_says(&err, "holds 4 periods", "but 5 more periods", "no such table", NULL);
+    fixture_says(&err, "damaged", "goes on in", saved, NULL);
+    rps_writer_status(writer, &status);
+    assert_int_equal(status.is_damaged, 1);
+    assert_int_equal(status.run_id, 1);
     rps_writer_close(writer);
     rps_run_free(&run);
-    assert_string_equal(fixture_text(path, "SELECT state FROM run"), "interrupted");
-    assert_int_equal(fixture_number(path, "SELECT end_reason LIKE '%no such table%' FROM run"), 1);
+    recorder_expect(saved, 1, 4, 9);
+    assert_string_equal(fixture_text(saved, "SELECT state FROM run"), "complete");
+    assert_int_equal(fixture_number(saved, "SELECT length_ns = (SELECT min(start_ns) FROM period)"
+                                           " FROM gap"),
+                     1);
+    assert_int_equal(fixture_number(path, "SELECT count(*) FROM elsewhere"), 4);
     recorder_stop_notices(&notices);
 }
 
@@ -875,7 +882,7 @@ int main(void)
         TEST(the_end_does_not_wait_for_ever),
         TEST(what_cannot_be_saved_is_lost),
         TEST(a_write_that_fails_is_tried_again),
-        TEST(damage_ends_writing),
+        TEST(damage_is_left_behind),
         TEST(a_killed_recorder_leaves_a_good_run),
         TEST(the_heartbeat_decides),
         TEST(a_run_begins_with_a_heartbeat),

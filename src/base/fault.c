@@ -1,0 +1,101 @@
+/*
+ * The handler for SIGBUS, and the brackets that it leaves.
+ *
+ * SAFETY: leaving SQLite by siglongjmp is sound for all but the broken connection. SQLite accesses
+ * the mapped file only in wal.c, outside of malloc and of every mutex: os_unix.c holds its mutexes
+ * while it maps or locks the file, and it extends the file by write(2). rpistat opens connections
+ * with SQLITE_OPEN_NOMUTEX, so none has a mutex of its own. What remains is memory that nobody frees
+ * and file locks, which a connection to another file does not share. A new connection to the same
+ * file would share the broken mapping. Guarded by unit/store/faults and cli/faults.
+ */
+#include "rpistat/fault.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rpistat/arena.h"
+#include "rpistat/error.h"
+
+#define MAPS_SIZE (1 << 20)
+
+struct bracket {
+    struct bracket *outer;
+    sigjmp_buf place;
+};
+
+static _Thread_local struct bracket *innermost;
+
+/* Find the mapped file at the address if it is a store's shared memory, by calls that a signal
+ * handler may make: its path, or NULL. */
+static const char *find_shared_memory(uintptr_t address)
+{
+    static char maps[MAPS_SIZE];
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    ssize_t used = 0, got = 0;
+
+    while (fd >= 0 && (got = read(fd, maps + used, (size_t)(MAPS_SIZE - 1 - used))) > 0)
+        used += got;
+    close(fd);
+    maps[used] = '\0';
+    for (char *line = maps, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        char *rest, *path, *deleted;
+        uintptr_t from = strtoull(line, &rest, 16), to = *rest ? strtoull(rest + 1, NULL, 16) : 0;
+
+        *end = '\0';
+        if (address < from || address >= to || !(path = strchr(line, '/')))
+            continue;
+        if ((deleted = strstr(path, " (deleted)")) != NULL)
+            *deleted = '\0';
+        return strlen(path) > 4 && strcmp(strchr(path, '\0') - 4, "-shm") == 0 ? path : NULL;
+    }
+    return NULL;
+}
+
+static void on_fault(int number, siginfo_t *info, void *unused)
+{
+    const char *path = info->si_code > 0 ? find_shared_memory((uintptr_t)info->si_addr) : NULL;
+    struct rps_error err;
+
+    (void)unused;
+    if (path) {
+        if (innermost)
+            siglongjmp(innermost->place, 1);
+        if (syscall(SYS_gettid) == getpid()) {
+            rps_error_set(&err, RPS_FAILED,
+                          "%s was emptied by another program while it was in use: start the "
+                          "command again",
+                          path);
+            rps_arena_end(&err);
+        }
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void rps_fault_begin(void)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, before;
+
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGBUS, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGBUS, &action, NULL);
+}
+
+int rps_fault_guard(void (*work)(void *context), void *context)
+{
+    struct bracket bracket = {.outer = innermost};
+    int result = sigsetjmp(bracket.place, 1) == 0 ? 0 : RPS_FAILED;
+
+    if (result == 0) {
+        innermost = &bracket;
+        work(context);
+    }
+    innermost = bracket.outer;
+    return result;
+}

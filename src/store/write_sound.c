@@ -1,0 +1,256 @@
+/*
+ * Is what was recorded still in the store?
+ *
+ * Another program can empty, cut or overwrite a store's files while they are written. SQLite does not
+ * notice: it finds pages of the log by an index in shared memory, and reads the log's checksums only
+ * after a crash. So the writer compares the sizes of the files with those of its last commit, and
+ * reads the checksums before it moves the log into the file. Checkpoints and VACUUM also make files
+ * smaller: if one is, a second connection counts what the store holds.
+ */
+#include "writer.h"
+
+#include <endian.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "database.h"
+#include "path_check.h"
+#include "rpistat/rights.h"
+
+/* The log's format, in words: https://sqlite.org/fileformat2.html#the_write_ahead_log */
+#define LOG_HEAD   8
+#define FRAME_HEAD 6
+#define PAGE_MAX   1024 /* of larger pages, which no recorder makes, the log is not checked */
+#define LOG_MAGIC  (UINT32_C(0x377f0682) + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+
+/* Each start of a log adds 1 to its first salt: other programs do not do so more often meanwhile. */
+#define STARTS_MAX 1000
+
+static void look_at_file(const struct rps_writer *writer, int i, struct stat *ret)
+{
+    static const char *const end[] = {"", "-wal", "-shm"};
+    char name[4200];
+
+    snprintf(name, sizeof(name), "%s%s", sqlite3_db_filename(writer->db, "main"), end[i]);
+    if (lstat(name, ret) < 0)
+        *ret = (struct stat){0};
+}
+
+int rps_writer_check_files(struct rps_writer *writer)
+{
+    for (int i = 0; i < 3; i++) {
+        struct stat before = writer->file[i], *now = &writer->file[i];
+        int64_t size = i == 1 ? (int64_t)writer->frames * writer->frame_bytes : before.st_size;
+
+        look_at_file(writer, i, now);
+        if (before.st_ino && !writer->save_failed &&
+            (now->st_ino != before.st_ino || now->st_dev != before.st_dev))
+            return SQLITE_READONLY_DBMOVED;
+        /* blocks: a file that was emptied and then written at its old end has a hole */
+        if (i < 2 && (now->st_size < size || 2 * now->st_blocks < before.st_blocks))
+            writer->shrunk |= 1u << i;
+    }
+    return writer->log_code == SQLITE_OK && writer->shrunk ? RPS_WRITER_SHRUNK : writer->log_code;
+}
+
+/* --- the log ---------------------------------------------------------------------------------- */
+
+/* Add words to the log's checksum. Is it then the one that is stored at `expected`? */
+static bool add_checksum(uint32_t sum[2], const uint32_t *word, uint32_t count,
+                         const uint32_t *expected)
+{
+    for (uint32_t i = 0; i < count; i += 2) {
+        sum[0] += word[i] + sum[1];
+        sum[1] += word[i + 1] + sum[0];
+    }
+    return sum[0] == be32toh(expected[0]) && sum[1] == be32toh(expected[1]);
+}
+
+static int read_log(const struct rps_writer *writer)
+{
+    uint32_t head[LOG_HEAD], frame[FRAME_HEAD + PAGE_MAX], sum[2] = {0}, page;
+    sqlite3_file *log = writer->log;
+    sqlite3_int64 at = sizeof(head);
+
+    if (writer->frames == 0 || !log || !log->pMethods)
+        return SQLITE_OK;
+    if (log->pMethods->xRead(log, head, sizeof(head), 0) != SQLITE_OK)
+        return RPS_WRITER_SHRUNK;
+    page = be32toh(head[2]) / sizeof(*frame);
+    if ((be32toh(head[0]) ^ LOG_MAGIC) == 1)
+        return SQLITE_OK; /* begun on a machine with the other byte order */
+    if (be32toh(head[0]) != LOG_MAGIC || !add_checksum(sum, head, 6, head + 6))
+        return SQLITE_CORRUPT;
+    if (page > PAGE_MAX)
+        return SQLITE_OK;
+    for (int n = 0, size = (int)((FRAME_HEAD + page) * sizeof(*frame)); n < writer->frames; n++) {
+        if (log->pMethods->xRead(log, frame, size, at + (sqlite3_int64)n * size) != SQLITE_OK)
+            return RPS_WRITER_SHRUNK;
+        if (frame[2] != head[4] || frame[3] != head[5])
+            return be32toh(head[4]) - be32toh(frame[2]) + STARTS_MAX < 2 * STARTS_MAX
+                       ? RPS_WRITER_SHRUNK
+                       : SQLITE_CORRUPT;
+        add_checksum(sum, frame, 2, frame);
+        if (!add_checksum(sum, frame + FRAME_HEAD, page, frame + 4))
+            return SQLITE_CORRUPT;
+    }
+    return SQLITE_OK;
+}
+
+/* Does the log hold what our last commit left there? RPS_WRITER_SHRUNK: no, but another program may
+ * have started it over. SQLITE_CORRUPT: it was overwritten, and not only while it was read. */
+static int check_log(const struct rps_writer *writer)
+{
+    int code = read_log(writer);
+
+    return code == SQLITE_CORRUPT ? read_log(writer) : code;
+}
+
+/* SQLite calls this after a commit instead of its own hook, which would not check the log. */
+static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
+{
+    struct rps_writer *writer = context;
+
+    if (frames < writer->frames)
+        writer->frames_moved = 0; /* it was started over */
+    writer->frames = frames;
+    if (frames < writer->frames_moved + writer->frames_max)
+        return SQLITE_OK;
+    writer->frames_moved = frames;
+    writer->log_code = check_log(writer);
+    if (writer->log_code == SQLITE_OK)
+        sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return SQLITE_OK;
+}
+
+void rps_writer_watch_files(struct rps_writer *writer)
+{
+    int64_t pages = 0, page_bytes = 0;
+
+    for (int i = 0; i < 3; i++)
+        look_at_file(writer, i, &writer->file[i]);
+    rps_database_ask(writer->db, &page_bytes, "PRAGMA page_size", "");
+    writer->frame_bytes = (int)(FRAME_HEAD * sizeof(uint32_t)) + (int)page_bytes;
+    writer->frames = writer->frames_moved = writer->log_code = 0;
+    writer->shrunk = 0;
+    sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &writer->log);
+    rps_database_ask(writer->db, &pages, "PRAGMA wal_autocheckpoint", "");
+    if (pages > 0) /* else our hook is there already */
+        writer->frames_max = (int)pages;
+    sqlite3_wal_hook(writer->db, on_commit, writer);
+}
+
+void rps_writer_empty_log(struct rps_writer *writer)
+{
+    if (check_log(writer) != SQLITE_CORRUPT)
+        rps_database_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+/* --- the content ------------------------------------------------------------------------------ */
+
+/* Open a new connection that reads; an SQLite code. *ret is to be closed in any case. */
+static int open_again(const char *path, sqlite3 **ret)
+{
+    char *name = rps_path_check_sqlite_path(path);
+    struct rps_rights_before before;
+    struct rps_error unheard;
+    int64_t version;
+    int code = name ? SQLITE_CANTOPEN : SQLITE_NOMEM;
+
+    if (rps_rights_take_for(path, RPS_RIGHTS_FILE, &before, &unheard) == 0 && name)
+        code = rps_database_open_guarded(name, 0, RPS_DATABASE_BUSY_MS, ret);
+    if (code == SQLITE_OK)
+        code = rps_database_ask(*ret, &version, "PRAGMA user_version", "");
+    rps_rights_return(&before);
+    if ((code & 0xff) == SQLITE_CANTOPEN) { /* where there is no shared memory */
+        sqlite3_close(*ret);
+        *ret = NULL;
+        code = rps_database_open_read(path, ret, &unheard) < 0 ? SQLITE_CANTOPEN : SQLITE_OK;
+    }
+    free(name);
+    return code;
+}
+
+/* Read all rows of runs, and count the periods of this one (-1: no run) through a new connection. One
+ * that has the store to itself reads the files again. */
+static int read_back(const struct rps_writer *writer, const char *path, int64_t run_id, bool all,
+                     int64_t *ret_runs, int64_t *ret_periods)
+{
+    bool is_alone = writer->db && rps_database_is_alone(writer->db);
+    sqlite3 *db = is_alone ? writer->db : NULL;
+    int64_t is_sound = 1;
+    int code = is_alone ? sqlite3_db_release_memory(db) : open_again(path, &db);
+
+    if (code == SQLITE_OK)
+        code = rps_database_ask(db, ret_runs,
+                                "SELECT count(uuid || command || plan || coalesce((SELECT period"
+                                " FROM period AS p WHERE p.run_id = run.run_id LIMIT 1), ''))"
+                                " FROM run",
+                                "");
+    if (code == SQLITE_OK)
+        code = rps_database_ask(db, ret_periods,
+                                "SELECT CASE count(*) WHEN 0 THEN -1 ELSE"
+                                " (SELECT count(*) FROM period WHERE run_id = ?1) END"
+                                " FROM run WHERE run_id = ?1 AND uuid = ?2",
+                                "it", run_id, writer->run.uuid);
+    if (code == SQLITE_OK && all)
+        code = rps_database_ask(db, &is_sound,
+                                "SELECT quick_check = 'ok' FROM pragma_quick_check(1)", "");
+    if (!is_alone)
+        sqlite3_close(db);
+    return is_sound ? code : SQLITE_CORRUPT;
+}
+
+bool rps_writer_is_lost(int code)
+{
+    return code == SQLITE_IOERR_SHORT_READ ||
+           (code != SQLITE_OK && code != RPS_WRITER_RUN_IS_GONE &&
+            code != SQLITE_READONLY_DBMOVED && !rps_database_is_transient(code));
+}
+
+int rps_writer_verify(struct rps_writer *writer)
+{
+    int64_t runs, periods, expected = (int64_t)(writer->committed - writer->committed_before);
+    int code = check_log(writer);
+
+    if (code != SQLITE_CORRUPT)
+        code = read_back(writer, rps_writer_file(writer), writer->run_id, writer->shrunk & 1, &runs,
+                         &periods);
+    if (writer->save_failed) /* the file has another name now */
+        code = SQLITE_OK;
+    else if (code == SQLITE_OK && periods < 0)
+        code = RPS_WRITER_RUN_IS_GONE;
+    else if (code == SQLITE_OK && periods < (writer->downsample ? expected > 0 : expected))
+        code = SQLITE_CORRUPT;
+    if (code == SQLITE_OK && (writer->shrunk || writer->log_code)) {
+        writer->shrunk = 0; /* another program did so rightly, and may have started the log over */
+        writer->frames = writer->frames_moved = writer->log_code = 0;
+    }
+    if (rps_writer_is_lost(code))
+        snprintf(writer->reason, sizeof(writer->reason), "what was recorded is missing");
+    return code;
+}
+
+void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, char *ret,
+                              size_t size)
+{
+    bool is_memory = writer->loss == RPS_WRITER_LOSS_MEMORY;
+    int64_t runs, kept, before = (int64_t)writer->committed;
+
+    /* this process cannot open the file again if its shared memory is broken */
+    if (is_memory && check_log(writer) == SQLITE_OK)
+        snprintf(ret, size, "; %s keeps the %" PRId64 " periods before", writer->path, before);
+    else if (is_memory)
+        snprintf(ret, size, "; %s may have lost some of the %" PRId64 " periods before",
+                 writer->path, before);
+    else if (read_back(writer, writer->path, run_id, true, &runs, &kept) == SQLITE_OK)
+        snprintf(ret, size,
+                 "; %s keeps %" PRId64 " of the %" PRId64 " periods before (runs: %" PRId64 ")",
+                 writer->path, kept > 0 ? kept : 0, before, runs);
+    else
+        snprintf(ret, size,
+                 "; the %" PRId64 " periods before and earlier runs cannot be read from "
+                 "%s any more",
+                 before, writer->path);
+}
