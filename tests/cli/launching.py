@@ -259,7 +259,7 @@ def check_dropped_in_the_middle():
                     assert 0 < missing < periods, (missing, periods)
                 text = report_of(folder, store)
                 assert text.count("Linux stops counting") == 1, text
-                told = float(re.search(r", (\S+) s of it on a CPU", text).group(1))
+                told = float(re.search(r", (\S+) s of CPU time", text).group(1))
                 assert abs(told - used) < .05 * used, (told, used)
 
 
