@@ -3,6 +3,7 @@
 #define RPISTAT_REPORT_PARTS_H
 
 #include "rpistat/part_shares.h"
+#include "rpistat/part_words.h"
 #include "rpistat/profile.h"
 #include "rpistat/report.h"
 #include "rpistat/run_phases.h"
@@ -64,6 +65,7 @@ struct rps_report {
     char remark[RPS_PHASE_REMARK_SIZE];  /* on all of them */
     struct rps_profile profile;          /* of the part; without figures: not known */
     struct rps_part_shares label_shares; /* a group each label, in the part */
+    struct rps_part_words part_words;    /* of a part of the run, label 0; count 0: unknown */
     struct rps_run_system system;        /* of the part */
     double *operand;                     /* of the plan's formulas */
     rps_report_tell *tell;

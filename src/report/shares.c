@@ -14,6 +14,28 @@
 #define MOST_OF    2   /* but not by more, */
 #define MOST_LEAST .25 /* nor by what has less than that together */
 
+/* What sets a part of the run apart from the rest. */
+static int read_part_words(struct rps_report *report, const struct rps_run_part *part,
+                           struct rps_error *err)
+{
+    struct rps_reader *reader = report->cpu_series.reader;
+    struct rps_arena *arena = report->document->arena;
+    int64_t run_id = report->run.run_id, period_ns = report->run.period_ns;
+    uint64_t first, last;
+    struct rps_phases phases;
+    int result;
+
+    if (!rps_report_is_part(report) || part->count == 0 ||
+        report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
+        return 0;
+    result = rps_reader_periods(reader, run_id, 0, INT64_MAX, &first, &last, err);
+    if (result <= 0)
+        return result;
+    phases = rps_part_words_phases(arena, part, last, period_ns > 0 ? period_ns : 1);
+    return rps_part_words_find(arena, reader, run_id, &report->options->cpus, &phases,
+                               &report->part_words, err);
+}
+
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
 {
     const struct rps_report_options *options = report->options;
@@ -28,6 +50,8 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
     rps_tally_operands(&report->tally, report->plan, report->operand);
     report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
     result = rps_run_part_choose(arena, reader, run_id, &choice, &part, err);
+    if (result == 0)
+        result = read_part_words(report, &part, err);
     if (result == 0)
         result = rps_part_shares_find(arena, reader, run_id, &part, &options->cpus, &report->shares,
                                       err);
@@ -78,6 +102,22 @@ static int is_all(const struct rps_report *report)
     return !rps_report_is_part(report) && report->options->cpus.count == 0;
 }
 
+/* For programs: what sets a part of the run apart. */
+static void put_part_words(struct rps_report *report)
+{
+    size_t count;
+    const struct rps_column *columns = rps_share_block_columns(&count);
+    const struct rps_part_words *words = &report->part_words;
+    const struct rps_share_group *group = words->shares.group;
+
+    if (words->count == 0)
+        return;
+    rps_put_text(rps_document_field(report->document, "words", RPS_VALUE_TEXT), words->words[0]);
+    if (words->shares.group_count > 0 && group->apart[RPS_APART_FUNCTION].is_tested)
+        rps_share_block_stand_out(
+            rps_document_block(report->document, "stands_out", columns, count), group);
+}
+
 void rps_report_shares(struct rps_report *report)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -87,6 +127,7 @@ void rps_report_shares(struct rps_report *report)
     char *text = NULL, name[NAME_SIZE];
     int is_whole = is_all(report);
 
+    put_part_words(report);
     if (report->shares.group_count == 0)
         return;
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)group->samples, 1);
