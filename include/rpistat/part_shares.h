@@ -94,10 +94,10 @@ struct rps_part_shares {
     uint64_t *samples;                         /* samples[group * name_count + name] */
 };
 
-/* The shares of each group of a part, all of the arena, from the wing of the reader: 1, or 0 and
- * nothing where no samples were taken. Errors: the store's. */
+/* Find the shares of each group of these parts, into ret[count], in the arena: 1, or 0 and nothing if
+ * no samples were taken. Several parts are read together in less time. Errors: the store's. */
 int rps_part_shares_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
+                         const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                          struct rps_part_shares *ret, struct rps_error *err);
 
 /* The same of phases, a group each label. */

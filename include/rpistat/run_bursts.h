@@ -8,6 +8,7 @@
 #include "rpistat/bursts.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
+#include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
 #include "rpistat/store.h"
 
@@ -23,10 +24,12 @@ struct rps_run_bursts {
 /*
  * Find the bursts in the outliers of a run's phases (as of rps_run_phases_get or _detect), in the
  * arena. Bursts and ten or more other outliers have words, for which the run is walked once more.
- * Errors: those of rps_part_words_find.
+ * *ret_labels gets the shares of the phases, a group per label, which are found in the same walk; none
+ * without samples. Errors: those of rps_part_shares_find and rps_part_words_find.
  */
 int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_cpus *cpus, const struct rps_phases *phases,
-                        struct rps_run_bursts *ret, struct rps_error *err);
+                        struct rps_part_shares *ret_labels, struct rps_run_bursts *ret,
+                        struct rps_error *err);
 
 #endif

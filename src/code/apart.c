@@ -37,21 +37,21 @@ static struct rps_run_part cut_into_blocks(struct rps_arena *arena, const struct
 
 /* List the names that have enough of some group's samples, [*ret_count] of them; *ret_place gets the
  * place in this list of each stack, or task, or -1. */
-static size_t *choose_names(struct rps_arena *arena, const struct rps_apart_source *source,
+static size_t *choose_names(struct rps_arena *arena, const struct rps_apart_names *names,
                             const struct rps_share_group *group, size_t group_count,
                             size_t *ret_count, int64_t **ret_place)
 {
-    size_t *chosen = rps_arena_get(arena, source->name_count, sizeof(*chosen)), count = 0;
-    int64_t *place = rps_arena_get(arena, source->name_count, sizeof(*place));
+    size_t *chosen = rps_arena_get(arena, names->name_count, sizeof(*chosen)), count = 0;
+    int64_t *place = rps_arena_get(arena, names->name_count, sizeof(*place));
 
-    *ret_place = rps_arena_get(arena, source->id_count, sizeof(**ret_place));
-    for (size_t k = 0; k < source->name_count; k++) {
-        const struct rps_share_name *name = &source->name[k];
-        const int has_name = !name->is_unnamed || (source->has_modules && name->name[0] == '[');
+    *ret_place = rps_arena_get(arena, names->id_count, sizeof(**ret_place));
+    for (size_t k = 0; k < names->name_count; k++) {
+        const struct rps_share_name *name = &names->name[k];
+        const int has_name = !name->is_unnamed || (names->has_modules && name->name[0] == '[');
         int is_enough = 0;
 
         for (size_t g = 0; g < group_count && has_name; g++) {
-            const double seen = (double)source->seen[g * source->name_count + k];
+            const double seen = (double)names->seen[g * names->name_count + k];
 
             is_enough |= seen > 0 && seen >= RPS_APART_SHARE_MIN * (double)group[g].samples;
         }
@@ -59,15 +59,14 @@ static size_t *choose_names(struct rps_arena *arena, const struct rps_apart_sour
         chosen[count] = k;
         count += (size_t)is_enough;
     }
-    for (size_t i = 0; i < source->id_count; i++)
-        (*ret_place)[i] = source->name_of[i] >= 0 ? place[source->name_of[i]] : -1;
+    for (size_t i = 0; i < names->id_count; i++)
+        (*ret_place)[i] = names->name_of[i] >= 0 ? place[names->name_of[i]] : -1;
     *ret_count = count;
     return chosen;
 }
 
-int rps_code_apart(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                   const struct rps_run_part *part, const struct rps_cpus *cpus,
-                   const struct rps_code *code, const struct rps_apart_source *source,
+int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
+                   const struct rps_run_part *part, const struct rps_apart_names *names,
                    enum rps_apart_kind kind, struct rps_share_group *group, struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
@@ -80,11 +79,10 @@ int rps_code_apart(struct rps_arena *arena, struct rps_reader *reader, int64_t r
 
     if (part->group_count < 2)
         goto out;
-    chosen = choose_names(scratch, source, group, part->group_count, &counts.key_count, &place);
+    chosen = choose_names(scratch, names, group, part->group_count, &counts.key_count, &place);
     counts.key = place;
     blocks = cut_into_blocks(scratch, part);
-    result = rps_code_counts_read(scratch, &counts, reader, run_id, &blocks, cpus, code,
-                                  source->what, err);
+    result = rps_sample_source_count(scratch, &counts, source, &blocks, names->what, err);
     if (result < 0)
         goto out;
     rps_apart_find(
@@ -98,7 +96,7 @@ int rps_code_apart(struct rps_arena *arena, struct rps_reader *reader, int64_t r
                                        .share = apart[g].share,
                                        .rest = apart[g].rest};
         if (to->is_found)
-            to->name = rps_share_name_keep(arena, &source->name[chosen[apart[g].name]]);
+            to->name = rps_share_name_keep(arena, &names->name[chosen[apart[g].name]]);
     }
 out:
     rps_arena_free(scratch);

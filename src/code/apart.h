@@ -2,10 +2,10 @@
 #ifndef RPISTAT_CODE_APART_H
 #define RPISTAT_CODE_APART_H
 
-#include "rpistat/run_code.h"
+#include "sample_source.h"
 
 /* Samples of names (functions, programs, control groups) in the groups of a part. */
-struct rps_apart_source {
+struct rps_apart_names {
     enum rps_code_counted what; /* stacks, or tasks */
     size_t id_count;            /* of them */
     const int64_t *name_of;     /* the name of each stack, or task; -1: none */
@@ -17,9 +17,8 @@ struct rps_apart_source {
 
 /* Find the name of each group, into the group's apart[kind]; texts are copied into the arena. A part
  * of one group has none. Errors: the store's. */
-int rps_code_apart(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                   const struct rps_run_part *part, const struct rps_cpus *cpus,
-                   const struct rps_code *code, const struct rps_apart_source *source,
+int rps_code_apart(struct rps_arena *arena, struct rps_sample_source *source,
+                   const struct rps_run_part *part, const struct rps_apart_names *names,
                    enum rps_apart_kind kind, struct rps_share_group *group, struct rps_error *err);
 
 #endif

@@ -162,18 +162,18 @@ static void find_alike(struct rps_part_shares *shares)
 }
 
 /* The programs of each group; of a machine those of all, and the control groups. */
-static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
-                         const struct rps_code *code, struct rps_part_shares *shares,
+static int fill_programs(struct rps_arena *arena, struct rps_sample_source *source,
+                         const struct rps_run_part *part, struct rps_part_shares *shares,
                          struct rps_error *err)
 {
+    const struct rps_code *code = source->code;
     struct rps_arena *scratch = rps_arena_new();
     struct owners owners[2] = {make_owners(scratch, part->group_count, code, RPS_SHARES_PROGRAM)};
     int result;
 
     if (code->cgroup_count > 0)
         owners[1] = make_owners(scratch, part->group_count, code, RPS_SHARES_CGROUP);
-    result = rps_run_code_walk(reader, run_id, part, cpus, RPS_COUNT_TASKS, add_owner, owners, err);
+    result = rps_sample_source_walk(source, part, RPS_COUNT_TASKS, add_owner, owners, err);
     for (size_t g = 0; g < shares->group_count && result == 0; g++) {
         struct rps_share_group *group = &shares->group[g];
         struct rps_share_owners first = first_owners(arena, &owners[0], g);
@@ -185,13 +185,13 @@ static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int
                 rps_shares_part(first.owner[group->count].samples, group->samples)};
     }
     for (int i = 0; i < 2 && result == 0 && owners[i].count > 0; i++)
-        result = rps_code_apart(arena, reader, run_id, part, cpus, code,
-                                &(struct rps_apart_source){.what = RPS_COUNT_TASKS,
-                                                           .id_count = code->task_count,
-                                                           .name_of = owners[i].of,
-                                                           .name_count = owners[i].count,
-                                                           .name = owners[i].name,
-                                                           .seen = owners[i].seen},
+        result = rps_code_apart(arena, source, part,
+                                &(struct rps_apart_names){.what = RPS_COUNT_TASKS,
+                                                          .id_count = code->task_count,
+                                                          .name_of = owners[i].of,
+                                                          .name_count = owners[i].count,
+                                                          .name = owners[i].name,
+                                                          .seen = owners[i].seen},
                                 i == 0 ? RPS_APART_PROGRAM : RPS_APART_CGROUP, shares->group, err);
     if (result == 0 && code->is_of_machine)
         shares->programs = first_owners(arena, &owners[0], part->group_count);
@@ -247,24 +247,24 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
         function[s] = function[s] < 0 ? function[s] : folded[function[s]];
 }
 
-int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
-                         const struct rps_code *code, struct rps_part_shares *ret,
-                         struct rps_error *err)
+/* The shares of one part. */
+static int find_shares(struct rps_arena *arena, struct rps_sample_source *source,
+                       const struct rps_run_part *part, struct rps_part_shares *ret,
+                       struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
     struct rps_code_counts counts = {0};
     struct rps_share_name *name;
+    const struct rps_code *code = source->code;
     int64_t *function =
-        rps_shares_functions(scratch, code, 1, RPS_UNNAMED_FUNCTION, &name, &counts.key_count);
+        rps_share_index_functions(scratch, &source->index, 1, &name, &counts.key_count);
     int result, by_program;
 
     counts.key = function;
-    result = rps_code_counts_read(scratch, &counts, reader, run_id, part, cpus, code,
-                                  RPS_COUNT_STACKS, err);
+    result = rps_sample_source_count(scratch, &counts, source, part, RPS_COUNT_STACKS, err);
     if (result < 0)
         goto out;
-    rps_shares_place(code, RPS_UNNAMED_FUNCTION, counts.id, name);
+    rps_share_index_place(&source->index, counts.id, name);
     fold_unnamed(scratch, &counts, part->group_count, name, function);
     *ret = (struct rps_part_shares){
         .sampling = code->sampling,
@@ -289,20 +289,35 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
             fill_top(by_program ? group->function : group->top, group->samples, ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);
     }
-    result = rps_code_apart(arena, reader, run_id, part, cpus, code,
-                            &(struct rps_apart_source){.what = RPS_COUNT_STACKS,
-                                                       .id_count = code->stack_count,
-                                                       .name_of = function,
-                                                       .name_count = counts.key_count,
-                                                       .name = name,
-                                                       .has_modules = !by_program,
-                                                       .seen = counts.seen},
+    result = rps_code_apart(arena, source, part,
+                            &(struct rps_apart_names){.what = RPS_COUNT_STACKS,
+                                                      .id_count = code->stack_count,
+                                                      .name_of = function,
+                                                      .name_count = counts.key_count,
+                                                      .name = name,
+                                                      .has_modules = !by_program,
+                                                      .seen = counts.seen},
                             RPS_APART_FUNCTION, ret->group, err);
     if (by_program && result == 0)
-        result = fill_programs(arena, reader, run_id, part, cpus, code, ret, err);
+        result = fill_programs(arena, source, part, ret, err);
     if (result == 0)
         find_alike(ret);
 out:
     rps_arena_free(scratch);
+    return result;
+}
+
+int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
+                         const struct rps_code *code, struct rps_part_shares *ret,
+                         struct rps_error *err)
+{
+    struct rps_sample_source source =
+        rps_sample_source_open(reader, run_id, cpus, code, part, count);
+    int result = 0;
+
+    for (size_t p = 0; p < count && result == 0; p++)
+        result = find_shares(arena, &source, &part[p], &ret[p], err);
+    rps_sample_source_close(&source);
     return result;
 }

@@ -96,7 +96,7 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
 {
     struct rps_arena *scratch = rps_arena_new();
     struct rps_share_index index =
-        rps_share_index_make(scratch, arena, code, by, RPS_UNNAMED_ADDRESS);
+        rps_share_index_make(scratch, arena, code, by, RPS_UNNAMED_ADDRESS, 1);
     struct rps_shares shares = {
         .count = index.items.count,
         .share = rps_arena_get(arena, index.items.count, sizeof(*shares.share)),

@@ -159,6 +159,8 @@ static void add_entry(struct rps_share_index *index, size_t frame, const struct 
     if (index->by == RPS_SHARES_FUNCTION) {
         index->item[e] = rps_share_items_number(index->arena, &index->items, &key);
         key.name = index->items.key[index->item[e]].name;
+        if (!index->has_lines)
+            return;
     }
     if (at) {
         key.file = at->file;
@@ -210,7 +212,7 @@ static void add_frames(struct rps_share_index *index)
 
 struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_arena *texts,
                                             const struct rps_code *code, enum rps_shares_by by,
-                                            enum rps_unnamed unnamed)
+                                            enum rps_unnamed unnamed, int has_lines)
 {
     size_t most = code->frame_count + 1 + code->location_count;
     struct rps_share_index index = {
@@ -219,6 +221,7 @@ struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_
         .code = code,
         .by = by,
         .unnamed = unnamed,
+        .has_lines = has_lines,
         .first = rps_arena_get(arena, code->frame_count + 2, sizeof(*index.first)),
         .item = rps_arena_get(arena, most, sizeof(*index.item)),
         .line = rps_arena_get(arena, most, sizeof(*index.line)),

@@ -25,13 +25,15 @@
 #define NAME_MOST     40  /* bytes of a program's name */
 
 int rps_part_shares_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
+                         const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                          struct rps_part_shares *ret, struct rps_error *err)
 {
     const struct rps_wing *wing = rps_store_used_wing();
 
-    *ret = (struct rps_part_shares){0};
-    return wing && wing->shares ? wing->shares(arena, reader, run_id, part, cpus, ret, err) : 0;
+    for (size_t p = 0; p < count; p++)
+        ret[p] = (struct rps_part_shares){0};
+    return wing && wing->shares ? wing->shares(arena, reader, run_id, part, count, cpus, ret, err)
+                                : 0;
 }
 
 int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
@@ -40,7 +42,7 @@ int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader
 {
     struct rps_run_part part = rps_run_part_of_phases(arena, phases, 1);
 
-    return rps_part_shares_find(arena, reader, run_id, &part, cpus, ret, err);
+    return rps_part_shares_find(arena, reader, run_id, &part, 1, cpus, ret, err);
 }
 
 struct rps_share_name rps_share_name_keep(struct rps_arena *arena,

@@ -35,21 +35,18 @@ struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rp
 
 int rps_part_words_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_cpus *cpus, const struct rps_phases *phases,
-                        struct rps_part_words *ret, struct rps_error *err)
+                        const struct rps_part_shares *shares, const char ***ret,
+                        struct rps_error *err)
 {
-    struct rps_part_words found = {.count = (size_t)phases->label_count};
     struct rps_profile profile = {0};
     char words[RPS_PROFILE_WORDS_SIZE];
     int result = rps_profile_run(arena, reader, run_id, 0, INT64_MAX, cpus, phases, &profile, err);
 
-    if (result == 0)
-        result = rps_part_shares_of_labels(arena, reader, run_id, phases, cpus, &found.shares, err);
     if (result < 0)
         return result;
-    rps_profile_place(&profile, &found.shares);
-    found.words = rps_arena_get(arena, found.count, sizeof(*found.words));
+    rps_profile_place(&profile, shares);
+    *ret = rps_arena_get(arena, (size_t)phases->label_count, sizeof(**ret));
     for (int l = 0; l < phases->label_count; l++)
-        found.words[l] = rps_arena_text(arena, rps_profile_words(words, &profile, l, 0));
-    *ret = found;
+        (*ret)[l] = rps_arena_text(arena, rps_profile_words(words, &profile, l, 0));
     return 0;
 }

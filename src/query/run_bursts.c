@@ -100,27 +100,33 @@ static void add_times(struct rps_arena *arena, const struct rps_phases *phases,
 
 int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_cpus *cpus, const struct rps_phases *phases,
-                        struct rps_run_bursts *ret, struct rps_error *err)
+                        struct rps_part_shares *ret_labels, struct rps_run_bursts *ret,
+                        struct rps_error *err)
 {
     struct rps_run_bursts found = {
         .bursts = rps_bursts_find(arena, phases), .words = "", .outlier_words = ""};
-    struct rps_part_words words;
-    struct rps_run_part part;
+    struct rps_run_part part[2] = {rps_run_part_of_phases(arena, phases, 1)}, stretches;
+    struct rps_part_shares shares[2];
     struct rps_phases described;
-    size_t outliers = list_stretches(arena, phases, &found.bursts, &part);
+    const char **words = NULL;
+    const size_t outliers = list_stretches(arena, phases, &found.bursts, &stretches);
+    const size_t parts = found.bursts.count > 0 || outliers >= OUTLIERS_MIN ? 2 : 1;
 
-    *ret = found;
-    if (found.bursts.count == 0 && outliers < OUTLIERS_MIN)
-        return 0;
-    described = split(arena, phases, &part);
-    if (rps_part_words_find(arena, reader, run_id, cpus, &described, &words, err) < 0)
+    if (parts == 2) {
+        described = split(arena, phases, &stretches);
+        part[1] = rps_run_part_of_phases(arena, &described, 1);
+    }
+    if (rps_part_shares_find(arena, reader, run_id, part, parts, cpus, shares, err) < 0 ||
+        (parts == 2 &&
+         rps_part_words_find(arena, reader, run_id, cpus, &described, &shares[1], &words, err) < 0))
         return RPS_FAILED;
     if (found.bursts.count > 0) {
         add_times(arena, phases, &found);
-        found.words = words.words[BURST];
+        found.words = words[BURST];
     }
     if (outliers >= OUTLIERS_MIN)
-        found.outlier_words = words.words[OUTLIER];
+        found.outlier_words = words[OUTLIER];
+    *ret_labels = shares[0];
     *ret = found;
     return 0;
 }

@@ -334,8 +334,8 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     rps_tally_operands(&report->tally, report->plan, report->operand);
     say_run(&words, report);
     end_line(&words);
-    if (report->part_words.count > 0 && report->part_words.words[0][0])
-        say(&words, "This part: %s", report->part_words.words[0]);
+    if (report->part_words && report->part_words[0])
+        say(&words, "This part: %s", report->part_words);
     end_line(&words);
     say(&words, "%s", rps_report_time(report, code, sizeof(code)));
     end_line(&words);

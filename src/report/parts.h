@@ -65,7 +65,8 @@ struct rps_report {
     char remark[RPS_PHASE_REMARK_SIZE];  /* on all of them */
     struct rps_profile profile;          /* of the part; without figures: not known */
     struct rps_part_shares label_shares; /* a group each label, in the part */
-    struct rps_part_words part_words;    /* of a part of the run, label 0; count 0: unknown */
+    struct rps_part_shares rest_shares;  /* of a part of the run, and of the rest of the run */
+    const char *part_words;              /* what sets the part apart; NULL: unknown, or no part */
     struct rps_run_system system;        /* of the part */
     double *operand;                     /* of the plan's formulas */
     rps_report_tell *tell;

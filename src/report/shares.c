@@ -14,52 +14,66 @@
 #define MOST_OF    2   /* but not by more, */
 #define MOST_LEAST .25 /* nor by what has less than that together */
 
-/* What sets a part of the run apart from the rest. */
-static int read_part_words(struct rps_report *report, const struct rps_run_part *part,
-                           struct rps_error *err)
+/* Is a part of the run to be compared with the rest? */
+static int has_words(const struct rps_report *report, const struct rps_run_part *part)
 {
-    struct rps_reader *reader = report->cpu_series.reader;
-    struct rps_arena *arena = report->document->arena;
-    int64_t run_id = report->run.run_id, period_ns = report->run.period_ns;
-    uint64_t first, last;
-    struct rps_phases phases;
-    int result;
-
-    if (!rps_report_is_part(report) || part->count == 0 ||
-        report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX)
-        return 0;
-    result = rps_reader_periods(reader, run_id, 0, INT64_MAX, &first, &last, err);
-    if (result <= 0)
-        return result;
-    phases = rps_part_words_phases(arena, part, last, period_ns > 0 ? period_ns : 1);
-    return rps_part_words_find(arena, reader, run_id, &report->options->cpus, &phases,
-                               &report->part_words, err);
+    return rps_report_is_part(report) && part->count > 0 &&
+           report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX;
 }
 
-int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
+enum { WHOLE, LABELS, REST, PARTS }; /* the part, its phases, and the part beside the rest */
+
+/* The parts of whose samples the report says something. */
+static int choose_parts(struct rps_report *report, struct rps_run_part part[PARTS],
+                        struct rps_phases *ret_rest, struct rps_error *err)
 {
     const struct rps_report_options *options = report->options;
     const struct rps_part_choice choice = {
         .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
     struct rps_reader *reader = report->cpu_series.reader;
     struct rps_arena *arena = report->document->arena;
+    int64_t run_id = report->run.run_id, period_ns = report->run.period_ns;
+    uint64_t first, last;
+    int result = rps_run_part_choose(arena, reader, run_id, &choice, &part[WHOLE], err);
+
+    if (result == 0 && report->phases) { /* in what it has in common with the part */
+        part[LABELS] = rps_run_part_of_phases(arena, report->phases, 1);
+        part[LABELS] = rps_run_part_both(arena, &part[LABELS], &part[WHOLE]);
+    }
+    if (result == 0 && has_words(report, &part[WHOLE]))
+        result = rps_reader_periods(reader, run_id, 0, INT64_MAX, &first, &last, err);
+    if (result > 0) {
+        *ret_rest = rps_part_words_phases(arena, &part[WHOLE], last, period_ns > 0 ? period_ns : 1);
+        part[REST] = rps_run_part_of_phases(arena, ret_rest, 1);
+    }
+    return result < 0 ? result : 0;
+}
+
+int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
+{
+    struct rps_reader *reader = report->cpu_series.reader;
+    struct rps_arena *arena = report->document->arena;
     int64_t run_id = report->run.run_id;
-    struct rps_run_part part = {0}, labels;
-    int result;
+    struct rps_run_part part[PARTS] = {{0}};
+    struct rps_part_shares shares[PARTS];
+    struct rps_phases rest;
+    const char **words;
+    int result = choose_parts(report, part, &rest, err);
 
     rps_tally_operands(&report->tally, report->plan, report->operand);
     report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
-    result = rps_run_part_choose(arena, reader, run_id, &choice, &part, err);
     if (result == 0)
-        result = read_part_words(report, &part, err);
-    if (result == 0)
-        result = rps_part_shares_find(arena, reader, run_id, &part, &options->cpus, &report->shares,
-                                      err);
-    if (result > 0 && report->phases) { /* of each label, in what it has in common with the part */
-        labels = rps_run_part_of_phases(arena, report->phases, 1);
-        labels = rps_run_part_both(arena, &labels, &part);
-        result = rps_part_shares_find(arena, reader, run_id, &labels, &options->cpus,
-                                      &report->label_shares, err);
+        result = rps_part_shares_find(arena, reader, run_id, part, PARTS, &report->options->cpus,
+                                      shares, err);
+    if (result < 0)
+        return result;
+    report->shares = shares[WHOLE];
+    report->label_shares = shares[LABELS];
+    report->rest_shares = shares[REST];
+    if (part[REST].count > 0) {
+        result = rps_part_words_find(arena, reader, run_id, &report->options->cpus, &rest,
+                                     &report->rest_shares, &words, err);
+        report->part_words = result == 0 ? words[0] : NULL;
     }
     return result < 0 ? result : 0;
 }
@@ -107,13 +121,12 @@ static void put_part_words(struct rps_report *report)
 {
     size_t count;
     const struct rps_column *columns = rps_share_block_columns(&count);
-    const struct rps_part_words *words = &report->part_words;
-    const struct rps_share_group *group = words->shares.group;
+    const struct rps_share_group *group = report->rest_shares.group;
 
-    if (words->count == 0)
+    if (!report->part_words)
         return;
-    rps_put_text(rps_document_field(report->document, "words", RPS_VALUE_TEXT), words->words[0]);
-    if (words->shares.group_count > 0 && group->apart[RPS_APART_FUNCTION].is_tested)
+    rps_put_text(rps_document_field(report->document, "words", RPS_VALUE_TEXT), report->part_words);
+    if (report->rest_shares.group_count > 0 && group->apart[RPS_APART_FUNCTION].is_tested)
         rps_share_block_stand_out(
             rps_document_block(report->document, "stands_out", columns, count), group);
 }
