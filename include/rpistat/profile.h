@@ -139,8 +139,10 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
  * without the line, for which legends have no room. */
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
 
-/* Call each label by the function or program that at least half of its samples were in, of shares
- * with a group a label; not where all would be called the same. */
+/* Give each label its name, the same one in reports, tables, pictures, pages and exports. A label that was
+ * hardly on a CPU is called by its sleep, "asleep in timers"; any other label by the function or
+ * program that has at least half of its samples. `shares` has a group per label, or none. If all
+ * would be called the same, no label has a name. */
 void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares);
 
 #endif

@@ -33,6 +33,7 @@
 #define HARDLY_RUNS   1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
 #define TEXT_SIZE     320 /* of a clause */
 #define WAITED_TOLD   .1  /* of the time that a label wanted a CPU, and of all time */
+#define OFF_CPU       .02 /* of its time on a CPU: a label that waited */
 #define MIB_TOLD      2.  /* a label differs from another by so many, */
 #define MIB_APART     .14 /* and by this, of memory, or */
 #define RATE_APART    .7  /* this, of a rate: logarithms */
@@ -583,14 +584,43 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
     }
 }
 
+/* Call a label that was hardly on a CPU by its sleep: "asleep in timers"; "" for other labels. */
+static void name_off_cpu(const struct rps_profile *profile, int label, char *ret, size_t size)
+{
+    const struct rps_profile_label *of = &profile->label[label];
+    struct rps_system_time time;
+    int sleep, length;
+
+    ret[0] = '\0';
+    if (profile->length_ns <= 0 || of->cpu_s >= OFF_CPU * of->seconds)
+        return;
+    snprintf(ret, size, "hardly on a CPU");
+    if (!profile->system)
+        return;
+    time = time_of(profile, label);
+    sleep = rps_system_time_sleep(&time);
+    if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
+        return;
+    if (sleep < 0) {
+        snprintf(ret, size, "waiting for a CPU");
+        return;
+    }
+    length = (int)strcspn(rps_sleep_words[sleep], "(,"); /* without the explanation */
+    while (length > 0 && rps_sleep_words[sleep][length - 1] == ' ')
+        length--;
+    snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);
+}
+
 void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares)
 {
     int differ = 0;
 
-    for (int l = 0; l < profile->label_count && (size_t)l < shares->group_count; l++) {
+    for (int l = 0; l < profile->label_count; l++) {
         char *code = profile->label[l].code;
 
-        rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l]);
+        name_off_cpu(profile, l, code, sizeof(profile->label[l].code));
+        if (!code[0] && (size_t)l < shares->group_count)
+            rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l]);
         differ |= strcmp(code, profile->label[0].code) != 0;
     }
     for (int l = 0; l < profile->label_count && !differ; l++)

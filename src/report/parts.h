@@ -151,11 +151,9 @@ void rps_report_notes(struct rps_report *report);
 int rps_report_read_shares(struct rps_report *report, struct rps_error *err);
 void rps_report_shares(struct rps_report *report);
 
-/* The same in a sentence without its full stop: the first functions of all of it with their shares;
- * those that have most of a label. "" where samples are too few to tell. Returns ret. */
+/* The same in a sentence without its full stop: the first functions of all of it with their shares.
+ * "" where samples are too few to tell. Returns ret. */
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size);
-char *rps_report_shares_of_label(const struct rps_report *report, int label, char *ret,
-                                 size_t size);
 
 /* --- remarks (remarks.c) ---------------------------------------------------------------------- */
 

@@ -10,9 +10,6 @@
 
 #define TOLD       3   /* functions of the run in a sentence, */
 #define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */
-#define MOST       .5  /* of a phase's samples are said by so many functions that have them, */
-#define MOST_OF    2   /* but not by more, */
-#define MOST_LEAST .25 /* nor by what has less than that together */
 
 /* Is a part of the run to be compared with the rest? */
 static int has_words(const struct rps_report *report, const struct rps_run_part *part)
@@ -75,6 +72,8 @@ int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
                                      &report->rest_shares, &words, err);
         report->part_words = result == 0 ? words[0] : NULL;
     }
+    if (result >= 0 && report->phases)
+        rps_profile_code(&report->profile, &report->label_shares);
     return result < 0 ? result : 0;
 }
 
@@ -195,28 +194,5 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
                                  100 * group->top[t].share);
     if (used > 0)
         snprintf(ret + used, size - used, " (%" PRIu64 " samples)", group->samples);
-    return ret;
-}
-
-char *rps_report_shares_of_label(const struct rps_report *report, int label, char *ret, size_t size)
-{
-    const struct rps_share_group *group = report->label_shares.group + label;
-    char name[NAME_SIZE];
-    double share = 0;
-    size_t used = 0;
-
-    ret[0] = '\0';
-    if ((size_t)label >= report->label_shares.group_count ||
-        report->label_shares.sampling.frequency <= 0 || rps_share_group_name(ret, size, group)[0])
-        return ret;
-    for (int t = 0; t < group->count && t < MOST_OF && share < MOST; t++) {
-        if (!isfinite(group->top[t].share))
-            break;
-        share += group->top[t].share;
-        used += (size_t)snprintf(ret + used, size - used, "%s%s", t > 0 ? ", " : "",
-                                 rps_text_function(name, sizeof(name), group->top[t].name.name));
-    }
-    if (share < MOST_LEAST)
-        ret[0] = '\0';
     return ret;
 }
