@@ -311,7 +311,12 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     if (report->part_words && report->part_words[0])
         say(&words, "This part: %s", report->part_words);
     end_line(&words);
+    if (report->shares.programs.count > 0) /* the programs of a machine precede its phases */
+        say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
+    end_line(&words);
     say(&words, "%s", rps_report_time(report, code, sizeof(code)));
+    end_line(&words);
+    say(&words, "%s", rps_report_differences(report, code, sizeof(code)));
     end_line(&words);
     say(&words, "%s", rps_report_packages(report, code, sizeof(code)));
     end_line(&words);
@@ -322,7 +327,8 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     else if (report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX && !report->options->region)
         say(&words, "Its phases are not known: `rpistat phases` finds and keeps them");
     end_line(&words);
-    say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
+    if (report->shares.programs.count == 0)
+        say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
     end_line(&words);
     say_waits(&words, report);
     end_line(&words);

@@ -176,6 +176,57 @@ void rps_report_shares(struct rps_report *report)
     put_owners(report, &report->shares.cgroups, "cgroups", "Cgroup", "cgroup");
 }
 
+static void sort_by_difference(const struct rps_share_group *group, int *label, int count)
+{
+    for (int i = 1; i < count; i++) {
+        for (int k = i; k > 0; k--) {
+            const struct rps_share_apart *own = &group[label[k]].apart[RPS_APART_PROGRAM];
+            const struct rps_share_apart *before = &group[label[k - 1]].apart[RPS_APART_PROGRAM];
+            const int moved = label[k];
+
+            if (own->share - own->rest <= before->share - before->rest)
+                break;
+            label[k] = label[k - 1];
+            label[k - 1] = moved;
+        }
+    }
+}
+
+char *rps_report_differences(const struct rps_report *report, char *ret, size_t size)
+{
+    const struct rps_share_group *group = report->label_shares.group;
+    const size_t labels = report->label_shares.group_count;
+    int *label = rps_arena_get(report->arena, labels, sizeof(*label)), count = 0;
+    char name[NAME_SIZE], letter[RPS_PHASE_LABEL_SIZE], from[RPS_TEXT_NUMBER_SIZE];
+    size_t used = 0;
+
+    ret[0] = '\0';
+    for (size_t l = 0; report->shares.programs.count > 0 && l < labels; l++) {
+        const struct rps_share_apart *apart = &group[l].apart[RPS_APART_PROGRAM];
+
+        if (apart->is_found && apart->share > apart->rest)
+            label[count++] = (int)l;
+    }
+    sort_by_difference(group, label, count);
+    for (int i = 0; i < count && i < TOLD && used < size; i++) {
+        const struct rps_share_apart *apart = &group[label[i]].apart[RPS_APART_PROGRAM];
+        size_t p = 0;
+
+        while (report->phases->phase[p].label != label[i])
+            p++;
+        rps_text_stretch(from, sizeof(from), report->phases->phase[p].start_ns);
+        used += (size_t)snprintf(
+            ret + used, size - used,
+            "%s%s from %s on, %.0f %% of samples in %s (elsewhere %.0f %%)",
+            i > 0 ? "; " : "Different because of a program: ", rps_phase_label(label[i], letter),
+            from, 100 * apart->share, rps_text_function(name, sizeof(name), apart->name.name),
+            100 * apart->rest);
+    }
+    if (count > TOLD && used < size)
+        snprintf(ret + used, size - used, "; and %d more (see `rpistat phases`)", count - TOLD);
+    return ret;
+}
+
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -189,7 +240,9 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
                     (t == 0 || group->top[t].share >= TOLD_LEAST);
          t++)
         used += (size_t)snprintf(ret + used, size - used, "%s%s %.0f %%",
-                                 t > 0 ? ", " : "Its time on a CPU: ",
+                                 t > 0                               ? ", "
+                                 : report->shares.programs.count > 0 ? "The CPUs were used by "
+                                                                     : "Its time on a CPU: ",
                                  rps_text_function(name, sizeof(name), group->top[t].name.name),
                                  100 * group->top[t].share);
     if (used > 0)

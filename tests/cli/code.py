@@ -482,6 +482,10 @@ def test_stands_out():
         assert rows_of(part)[:2] == [("function", "draw", .09, .016), ("program", "soffice.bin", .1, .026)], part
         assert part["words"] in part["answer"] and "soffice.bin" in part["words"], part
         whole = json.loads(expect(folder.call("report", "--format", "json"), 0).stdout)
+        answer = whole["answer"].splitlines()  # of a machine: who used it, and when that was different
+        assert answer[1].startswith("The CPUs were used by cc1 50 %, as 46 %, soffice.bin 4 % ("), answer
+        assert re.match(r"Different because of a program: B from 12\.0 s on, 10 % of samples in soffice\.bin "
+                        r"\(elsewhere 1 %\)", answer[2]), answer
         assert "words" not in whole and "stands_out" not in whole, whole
         few = json.loads(expect(folder.call("report", "--from", "13s", "--to", "13.5s", "--format", "json"), 0).stdout)
         assert "stands_out" not in few, few["stands_out"]  # five periods are one block: unknown
