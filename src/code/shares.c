@@ -26,10 +26,19 @@ size_t rps_shares_largest(const uint64_t *number, size_t count, size_t most, siz
     return kept;
 }
 
+static int is_hook(const struct rps_share *share)
+{
+    return share->is_kernel && (strcmp(share->name, RPS_SHARE_INTERRUPTS) == 0 ||
+                                strcmp(share->name, RPS_SHARE_IDLE) == 0);
+}
+
+/* Most samples first, but the kernel's hooks last: they are no work. */
 static int by_most(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;
 
+    if (is_hook(x) != is_hook(y))
+        return is_hook(x) - is_hook(y);
     if (x->self != y->self)
         return x->self < y->self ? 1 : -1;
     if (x->total != y->total)

@@ -14,6 +14,10 @@
 #define RPS_SHARE_UNKNOWN "[unknown]"
 #define RPS_SHARE_MADE    "[JIT code]" /* without a map */
 
+/* Groups of the kernel's hooks. */
+#define RPS_SHARE_INTERRUPTS "kernel: interrupts"
+#define RPS_SHARE_IDLE       "kernel: idle"
+
 struct rps_share_key {
     const char *name, *file;
     size_t module; /* number of the first of its path; module_count: not known */
