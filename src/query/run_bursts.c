@@ -98,6 +98,16 @@ static void add_times(struct rps_arena *arena, const struct rps_phases *phases,
         found->start_ns[i] = rps_phases_time(phases, bursts->first[i]);
 }
 
+/* Does any name set the group apart? Outliers are unlike others by their counters anyway. */
+static int stands_out(const struct rps_part_shares *shares, size_t group)
+{
+    int is_found = shares->group_count == 0; /* without samples the counters say all there is */
+
+    for (int k = 0; k < RPS_APART_KINDS && group < shares->group_count; k++)
+        is_found |= shares->group[group].apart[k].is_found;
+    return is_found;
+}
+
 int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_cpus *cpus, const struct rps_phases *phases,
                         struct rps_part_shares *ret_labels, struct rps_run_bursts *ret,
@@ -124,7 +134,7 @@ int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int6
         add_times(arena, phases, &found);
         found.words = words[BURST];
     }
-    if (outliers >= OUTLIERS_MIN)
+    if (outliers >= OUTLIERS_MIN && stands_out(&shares[1], OUTLIER))
         found.outlier_words = words[OUTLIER];
     *ret_labels = shares[0];
     *ret = found;
