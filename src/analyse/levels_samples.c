@@ -15,6 +15,7 @@
  * or of the whole run, whichever is larger.
  */
 #include <math.h>
+#include <string.h>
 
 #include "levels_tree.h"
 #include "rpistat/count_table.h"
@@ -28,67 +29,81 @@
 
 static const size_t block_length[RPS_LEVEL_CLUMPS] = {4, 16, 64};
 
-/* Add the chi2 of one block against its leaf, and the degrees of freedom. */
-static void add_block(const double *block, const double *leaf, size_t width, double samples,
-                      struct rps_moments3 *to)
+/* Counts of a table in a leaf, and in the block of it that is being added up. */
+struct leaf {
+    size_t width;
+    double *sum, *block;
+    double samples;
+};
+
+/* Add the chi2 of a block against its leaf, and the degrees of freedom; empty the block. */
+static void end_block(struct leaf *leaf, struct rps_moments3 *to)
 {
     double own = 0, freedom = -1;
 
-    for (size_t k = 0; k < width; k++)
-        own += block[k];
-    for (size_t k = 0; k < width && own > 0; k++) {
-        const double expected = own * leaf[k] / samples;
+    for (size_t k = 0; k < leaf->width; k++)
+        own += leaf->block[k];
+    for (size_t k = 0; k < leaf->width && own > 0; k++) {
+        const double expected = own * leaf->sum[k] / leaf->samples;
 
-        if (!(leaf[k] > 0))
+        if (!(leaf->sum[k] > 0))
             continue;
-        to->sum += (block[k] - expected) * (block[k] - expected) / expected;
+        to->sum += (leaf->block[k] - expected) * (leaf->block[k] - expected) / expected;
         freedom++;
     }
     to->weight += fmax(freedom, 0);
+    memset(leaf->block, 0, leaf->width * sizeof(*leaf->block));
 }
 
-/* The clumps of a leaf, with blocks of one length. */
-static void add_leaf(struct rps_arena *arena, const struct rps_count_table *table,
-                     const struct rps_phase *leaf, size_t length, struct rps_moments3 *to)
+/* The clumps of a leaf, with blocks of one length; the last block has the rest. */
+static void add_leaf(struct leaf *leaf, const struct rps_count_table *table,
+                     const struct rps_phase *phase, size_t length, struct rps_moments3 *to)
 {
-    const size_t observations = leaf->last - leaf->first + 1, blocks = observations / length;
-    double *sum = rps_arena_get(arena, table->width, sizeof(*sum)), samples = 0;
-    double *block = rps_arena_get(arena, (blocks + 1) * table->width, sizeof(*block));
-    double freedom;
+    const size_t begin = table->begin[phase->first], end = table->begin[phase->last + 1];
+    const size_t blocks = (phase->last - phase->first + 1) / length;
+    struct rps_moments3 own = {0};
+    size_t at = 0;
 
     if (blocks < 2)
         return;
-    for (size_t e = table->begin[leaf->first]; e < table->begin[leaf->last + 1]; e++) {
-        const struct rps_count *entry = &table->entry[e];
-        size_t at = (entry->observation - leaf->first) / length;
-
-        at = at < blocks ? at : blocks - 1; /* the last block has the rest */
-        block[at * table->width + entry->symbol] += (double)entry->count;
-        sum[entry->symbol] += (double)entry->count;
-        samples += (double)entry->count;
+    memset(leaf->sum, 0, leaf->width * sizeof(*leaf->sum));
+    leaf->samples = 0;
+    for (size_t e = begin; e < end; e++) {
+        leaf->sum[table->entry[e].symbol] += (double)table->entry[e].count;
+        leaf->samples += (double)table->entry[e].count;
     }
-    freedom = to->weight;
-    for (size_t b = 0; b < blocks && samples > 0; b++)
-        add_block(&block[b * table->width], sum, table->width, samples, to);
-    if (to->weight > freedom) /* the leaf's own shares are made of the blocks */
-        to->weight -= (to->weight - freedom) / (double)blocks;
+    for (size_t e = begin; e < end; e++) {
+        const struct rps_count *entry = &table->entry[e];
+        const size_t block = (entry->observation - phase->first) / length;
+
+        if (block > at && block < blocks) {
+            end_block(leaf, &own);
+            at = block;
+        }
+        leaf->block[entry->symbol] += (double)entry->count;
+    }
+    end_block(leaf, &own);
+    to->sum += own.sum; /* the leaf's own shares are made of its blocks */
+    to->weight += own.weight * (1 - 1 / (double)blocks);
 }
 
 void rps_level_clumps_add(struct rps_level_tree *tree, const struct rps_count_table *table,
                           size_t to)
 {
-    for (size_t k = 0; k < tree->count; k++) {
-        struct rps_arena *scratch = rps_arena_new();
+    struct rps_arena *scratch = rps_arena_new();
+    struct leaf leaf = {table->width, rps_arena_get(scratch, table->width, sizeof(*leaf.sum)),
+                        rps_arena_get(scratch, table->width, sizeof(*leaf.block)), 0};
 
+    for (size_t k = 0; k < tree->count; k++) {
         for (size_t i = 0; i < RPS_LEVEL_CLUMPS; i++) {
             struct rps_moments3 *behind = &tree->before[(k + 1) * tree->width + to + i];
 
             *behind = tree->before[k * tree->width + to + i];
             if (!table->is_read)
-                add_leaf(scratch, table, &tree->leaf[k], block_length[i], behind);
+                add_leaf(&leaf, table, &tree->leaf[k], block_length[i], behind);
         }
-        rps_arena_free(scratch);
     }
+    rps_arena_free(scratch);
 }
 
 /* How much samples come in clumps, by these moments. A block of the length L that holds many clumps

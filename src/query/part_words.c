@@ -21,6 +21,8 @@ struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rp
                              .label_count = 2};
     uint64_t next = 0;
 
+    if (last >= (uint64_t)(INT64_MAX / period_ns)) /* of a store that makes no sense */
+        period_ns = 1;
     for (size_t i = 0; i < part->count && part->stretch[i].first <= last; i++) {
         const struct rps_run_stretch *stretch = &part->stretch[i];
 
