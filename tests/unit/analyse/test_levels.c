@@ -437,6 +437,22 @@ static void samples_split_no_mixture(void **state)
     }
 }
 
+/* A side without samples, as a run of several that has none, splits no label. */
+static void no_samples_split_nothing(void **state)
+{
+    static const char letters[] = "axbyxyb";
+    struct rps_signals signals = sampled_of(letters, 1, 1, 1, 1);
+    struct rps_count_table *table = signals.table;
+    char label[16];
+    double sure;
+
+    (void)state;
+    for (size_t i = 400; i <= table->count; i++) /* none from the first b on */
+        table->begin[i] = table->begin[400];
+    label_sampled(&signals, letters, label, &sure);
+    assert_string_equal(label, "ABACBCA");
+}
+
 /* All turns of a loop of thousands are seen at once. */
 static void a_long_loop_is_folded(void **state)
 {
@@ -797,6 +813,7 @@ int main(void)
         cmocka_unit_test(edges_make_no_kind),
         cmocka_unit_test(samples_split_a_label),
         cmocka_unit_test(samples_split_no_mixture),
+        cmocka_unit_test(no_samples_split_nothing),
         cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_nap_is_the_finest),
         cmocka_unit_test(unsure_boundaries_are_left_out),
