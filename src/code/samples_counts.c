@@ -23,8 +23,12 @@ static const struct rps_run_stretch *find_stretch(struct walk *walk, uint64_t pe
     const struct rps_run_stretch *stretch = walk->part->stretch;
     size_t count = walk->part->count, at;
 
-    if (period >= stretch[walk->at].first && period <= stretch[walk->at].last)
-        return &stretch[walk->at];
+    for (at = walk->at; at < count && at <= walk->at + 1; at++) { /* mostly this one or the next */
+        if (period >= stretch[at].first && period <= stretch[at].last) {
+            walk->at = at;
+            return &stretch[at];
+        }
+    }
     at = rps_array_find(stretch, count, sizeof(*stretch), ends_before, &period);
     if (at == count || period < stretch[at].first)
         return NULL;
