@@ -326,14 +326,10 @@ static void put_labels(struct rps_json *json, const struct rps_picture *picture,
     rps_json_array(json, "labels");
     for (int l = 0; picture->has_phases && l < profile->label_count; l++) {
         char name[RPS_PHASE_LABEL_SIZE], words[RPS_PROFILE_WORDS_SIZE];
-        char text[RPS_PROFILE_WORDS_SIZE + sizeof(profile->label->code) + 2];
 
         rps_json_object(json, NULL);
         rps_json_text(json, "name", rps_phase_label(l, name));
-        rps_profile_words(words, profile, l, 0);
-        snprintf(text, sizeof(text), "%s%s%s", profile->label[l].code,
-                 profile->label[l].code[0] && words[0] ? ": " : "", words);
-        rps_json_text(json, "words", text);
+        rps_json_text(json, "words", rps_profile_words(words, profile, l, 0));
         rps_json_text(json, "colour", picture->palette->band[l % RPS_PALETTE_LABELS]);
         rps_json_bool(json, "hatched", l >= RPS_PALETTE_LABELS);
         rps_json_end(json);
