@@ -707,7 +707,7 @@ function seriesOf(panel) {
 }
 
 const lineColour = (panel, n) => "#" + (!panel.steps ? palette().line[n % 8]
-    : panel.colours[n] === -2 ? palette().quiet : panel.colours[n] < 0 ? palette().grid : palette().line[panel.colours[n]]);
+    : panel.colours[n] === -2 ? palette().quiet : panel.colours[n] < 0 ? palette().grid : palette().area[panel.colours[n]]);
 
 /* Shares, one on another. A pixel has the mean of the steps in it, of each as much as lies there: a loop would
  * beat with any one of them. */

@@ -114,7 +114,7 @@ for (let call = 1; call < count; call++)
 const modules = code.modules.map((path, i) => i).filter(i => ofModule[i] > 0).sort((a, b) => ofModule[b] - ofModule[a]);
 const colourOfModule = i => {
     const rank = modules.indexOf(i);
-    return rank >= 0 && rank < MODULES ? palette().band[rank] : plain;
+    return rank >= 0 && rank < MODULES ? palette().area[rank] : plain;
 };
 
 /* --- what is chosen ------------------------------------------------------------------------- */

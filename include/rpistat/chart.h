@@ -29,6 +29,7 @@ enum {
     RPS_INK_BAND = 0x20000,  /* + label: area of a phase */
     RPS_INK_POINT = 0x30000, /* + label: point of a phase */
     RPS_INK_MAP = 0x40000,   /* + 0 ... RPS_INK_MAP_STEPS: from the lowest to the highest */
+    RPS_INK_AREA = 0x50000,  /* + n: area of the n-th function, program or thread state */
 };
 
 #define RPS_INK_MAP_STEPS 40

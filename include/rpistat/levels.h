@@ -35,6 +35,7 @@ struct rps_level {
 
 struct rps_levels {
     double alike_finest; /* private: how much stretches of one label of the finest level differ */
+    int is_in_blocks;    /* private: observations are blocks of periods */
     size_t count;        /* at least 1 */
     struct rps_level *level;   /* from the coarsest, one stretch, to the fine phases */
     struct rps_phases *phases; /* owned; of each level that was looked at */
@@ -67,7 +68,8 @@ int rps_levels_choose(const struct rps_levels *levels, const struct rps_level_ch
 
 /*
  * The phases of a level, for rps_phases_free: as those of rps_detect, without outliers, and with
- * their loops. Stretches that are alike have one label. *ret_rows: see rps_level.
+ * their loops. Stretches that are alike have one label, unless at
+ * least half of their samples are in other functions. *ret_rows: see rps_level.
  */
 struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, size_t *ret_rows);
 

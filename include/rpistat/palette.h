@@ -3,12 +3,14 @@
  *
  * Lines have Okabe and Ito's colours. Phases have Paul Tol's light scheme, which is made for areas
  * behind dark text, in an order that alternates light and dark ones so that neighbours differ on
- * paper too; a point of a phase has a stronger ink of the same hue.
+ * paper too; a point of a phase has a stronger ink of the same hue. Areas of functions are violet and
+ * brown, hues that no phase has, so that a colour in a picture means one thing.
  */
 #ifndef RPISTAT_PALETTE_H
 #define RPISTAT_PALETTE_H
 
 #define RPS_PALETTE_LINES  8
+#define RPS_PALETTE_AREAS  8 /* of functions, programs and threads: unlike all colours of phases */
 #define RPS_PALETTE_LABELS 9 /* of further ones the areas are hatched, the points other shapes */
 #define RPS_PALETTE_TINTS  5 /* of a label's ink, for finer phases; further ones begin again */
 
@@ -28,6 +30,7 @@ struct rps_palette {
     int band_veil;                        /* 0 ... 255: transparency of areas behind lines */
     int tint_veil[RPS_PALETTE_TINTS];     /* ... of a label's ink; neighbours differ most */
     const char *line[RPS_PALETTE_LINES];
+    const char *area[RPS_PALETTE_AREAS];
     const char *low, *middle, *high; /* below, at and above the mean */
 };
 

@@ -100,11 +100,11 @@ double rps_profile_share(const struct rps_profile *profile, int64_t length_ns, u
 
 /*
  * What sets a label apart from the whole run (or table), by the figures that surely differ most:
- * "3.1 x the page faults, CPI 2.4 (run: 1.1)". "like the whole run" where nothing differs by 15 %,
+ * "3.1 x the page faults of the whole run, CPI 2.4 (whole run: 1.1)". "like the whole run" where nothing differs by 15 %,
  * "" where there is nothing to compare with. At most three clauses, and of these beyond the first
  * as many as fit into `room` characters; 0: all. Behind them stands what system signals say, as far
- * as there is room, where labels differ: "asleep in locks", "rss 306 MiB", "reads 866 MiB/s", "82 %
- * waiting for a CPU". Where the same is said of a label before it that has the same name, a
+ * as there is room, where labels differ: "sleeps in locks", "uses 306 MiB", "reads 866 MiB/s", "waits
+ * for a CPU in 82 % of its runnable time". Where the same is said of a label before it that has the same name, a
  * clause says what sets it apart from that one, "3.1 x the CPI of A": behind, or, where there is no
  * room, in place of the others; none where nothing surely does. Behind them stands the label's
  * place. Numbers are in the thread's locale. Returns ret.
@@ -139,8 +139,10 @@ int rps_profile_remark(const struct rps_found_phases *found, int64_t observation
  * without the line, for which legends have no room. */
 void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares *shares);
 
-/* Call each label by the function or program that at least half of its samples were in, of shares
- * with a group a label; not where all would be called the same. */
+/* Give each label its name, the same one in reports, tables, pictures, pages and exports. A label that was
+ * hardly on a CPU is called by its sleep, "asleep in timers"; any other label by the function or
+ * program that has at least half of its samples. `shares` has a group per label, or none. If all
+ * would be called the same, no label has a name. */
 void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares);
 
 #endif

@@ -8,24 +8,28 @@
 #include "rpistat/bursts.h"
 #include "rpistat/cpus.h"
 #include "rpistat/error.h"
+#include "rpistat/part_shares.h"
 #include "rpistat/phase.h"
 #include "rpistat/store.h"
 
 struct rps_run_bursts {
-    struct rps_bursts bursts; /* in period numbers; count 0: there are none, and nothing below */
+    struct rps_bursts bursts; /* in period numbers; count 0: there are none, and no times */
     int64_t *start_ns;        /* of each; the arena's */
     int64_t length_ns, every_ns;
-    const char *words; /* what is different in them, as of a phase: "7.5 x the context switches, in
-                          flush"; may be "". The arena's */
+    /* what sets them apart: "7.5 x the context switches of the whole run, in flush"; "": unknown; the
+     * arena's */
+    const char *words, *outlier_words; /* of bursts, and of the outliers that are in none */
 };
 
 /*
- * The bursts in the outliers of a run's phases (as of rps_run_phases_get or _detect), all of the
- * arena. Where there are some the run is walked once more. Errors:
- * those of rps_profile_run and of rps_part_shares_find.
+ * Find the bursts in the outliers of a run's phases (as of rps_run_phases_get or _detect), in the
+ * arena. Bursts and ten or more other outliers have words, for which the run is walked once more.
+ * *ret_labels gets the shares of the phases, a group per label, which are found in the same walk; none
+ * without samples. Errors: those of rps_part_shares_find and rps_part_words_find.
  */
 int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_cpus *cpus, const struct rps_phases *phases,
-                        struct rps_run_bursts *ret, struct rps_error *err);
+                        struct rps_part_shares *ret_labels, struct rps_run_bursts *ret,
+                        struct rps_error *err);
 
 #endif

@@ -44,9 +44,10 @@ int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts
                          const struct rps_cpus *cpus, const struct rps_code *code,
                          enum rps_code_counted what, struct rps_error *err);
 
-/* The shares of each group of a part, all of the arena. Errors: the store's. */
+/* Find the shares of each group of these parts, into ret[count], in the arena. Samples are read once
+ * for all parts. Errors: the store's. */
 int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
+                         const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                          const struct rps_code *code, struct rps_part_shares *ret,
                          struct rps_error *err);
 

@@ -15,6 +15,11 @@ struct rps_block *rps_share_block_top(struct rps_document *document,
 void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sampling,
                          const struct rps_share_group *group, double cpu_s);
 
+/* Return the columns of a block "stands_out", and put a row into it for each name that sets the group
+ * apart. */
+const struct rps_column *rps_share_block_columns(size_t *ret_count);
+void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_group *group);
+
 /* Put what no sample of the whole run, of so much CPU time, tells of: for programs, and for people
  * lines below what the block has, indented by so much. */
 void rps_share_block_unsampled(struct rps_document *document, struct rps_block *block, int indent,

@@ -31,7 +31,7 @@ struct rps_wing {
 
     /* rps_part_shares_find, rpistat/part_shares.h. */
     int (*shares)(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                  const struct rps_run_part *part, const struct rps_cpus *cpus,
+                  const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                   struct rps_part_shares *ret, struct rps_error *err);
 
     /* Hand over the calls of a part (rpistat/export.h), as the samples of each period are laid one

@@ -139,7 +139,7 @@ static void find_labels(struct finding *f, struct rps_model *model)
     tree = rps_level_tree_make(f->scratch, &values, &phases);
     model->labels.label = rps_arena_get(model->arena, count, sizeof(*model->labels.label));
     model->labels.count =
-        rps_level_tree_label(&tree, leaf, count, ALIKE, model->labels.label, sure);
+        rps_level_tree_label(&tree, leaf, count, ALIKE, NULL, model->labels.label, sure);
 }
 
 /* Labels, and with them the segments once more. */

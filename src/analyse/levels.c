@@ -176,6 +176,29 @@ static size_t fold_runs(const struct rps_level_tree *tree, const size_t *first,
     return most;
 }
 
+/* Mark the stretches that are in no loop: their samples may split a label. Returns 1 if those of two
+ * such stretches of one label differ. */
+static int find_splits(struct rps_arena *scratch, const struct rps_level_tree *tree,
+                       const size_t *first, const struct rps_phases *phases, uint8_t *is_split)
+{
+    const size_t width = tree->width, count = phases->count;
+    struct rps_moments3 *sums = rps_arena_get(scratch, count, width * sizeof(*sums));
+
+    for (size_t k = 0; k < count; k++) {
+        is_split[k] = phases->phase[k].loop == 0;
+        if (is_split[k])
+            rps_level_tree_moments(tree, first[k], first[k + 1], &sums[k * width]);
+    }
+    for (size_t k = 0; k < count; k++) {
+        for (size_t other = 0; other < k && is_split[k]; other++) {
+            if (is_split[other] && phases->phase[other].label == phases->phase[k].label &&
+                rps_level_samples_differ(tree, &sums[other * width], &sums[k * width]))
+                return 1;
+        }
+    }
+    return 0;
+}
+
 struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, size_t *ret_rows)
 {
     const struct rps_level_tree *tree = levels->tree;
@@ -184,13 +207,20 @@ struct rps_phases rps_levels_phases(const struct rps_levels *levels, size_t at, 
     size_t *first = rps_arena_get(scratch, tree->count + 1, sizeof(*first));
     int *label = rps_arena_get(scratch, count, sizeof(*label));
     double *sure = rps_arena_get(scratch, count, sizeof(*sure));
+    uint8_t *is_split = rps_arena_get(scratch, count, sizeof(*is_split));
     struct rps_phases ret = {.phase = rps_arena_loose(count, sizeof(*ret.phase))};
+    double alike = count < tree->count ? ALIKE : levels->alike_finest;
 
     list_stretches(tree, count, first);
-    ret.label_count = rps_level_tree_label(
-        tree, first, count, count < tree->count ? ALIKE : levels->alike_finest, label, sure);
-    fill_phases(tree, first, count, label, sure, &ret);
-    *ret_rows = fold_runs(tree, first, &ret);
+    for (int pass = 0; pass < 2; pass++) { /* the second pass splits labels by samples */
+        ret.label_count = rps_level_tree_label(tree, first, count, alike,
+                                               pass == 0 ? NULL : is_split, label, sure);
+        fill_phases(tree, first, count, label, sure, &ret);
+        *ret_rows = fold_runs(tree, first, &ret);
+        if (levels->is_in_blocks || tree->mix_count == 0 ||
+            !find_splits(scratch, tree, first, &ret, is_split))
+            break;
+    }
     rps_arena_free(scratch);
     return ret;
 }
@@ -215,7 +245,8 @@ static void look_at_levels(struct rps_levels *levels)
 struct rps_levels rps_levels_find(const struct rps_signals *signals, const struct rps_phases *fine)
 {
     struct rps_levels levels = {.arena = rps_arena_new(),
-                                .alike_finest = signals->in_blocks ? ALIKE : ALIKE_FINEST};
+                                .alike_finest = signals->in_blocks ? ALIKE : ALIKE_FINEST,
+                                .is_in_blocks = signals->in_blocks};
 
     levels.tree = rps_arena_get(levels.arena, 1, sizeof(*levels.tree));
     *levels.tree = rps_level_tree_make(levels.arena, signals, fine);

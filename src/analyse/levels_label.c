@@ -3,6 +3,7 @@
  * pair of clusters differs is worked out once, and anew after a merge for what has merged. Of many
  * stretches some make the clusters, and the others join them.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -46,10 +47,12 @@ struct labelling {
     struct rps_moments3 *both; /* scratch, three times width */
     double *cost;              /* of each cluster */
     double limit;              /* clusters that differ by less are alike */
-    double beside;   /* with tables of counts: so are those that differ by less, an observation */
-    size_t *partner; /* of each cluster; NONE: it may merge with none */
-    double *apart;   /* how much it differs from that */
-    double *between; /* between[a * count + b]: how much two clusters differ; INFINITY: they
+    double beside; /* with tables of counts: so are those that differ by less, an observation */
+    const uint8_t *is_split; /* of each stretch: its samples may split a label; NULL: none may */
+    uint8_t *splits;         /* of each cluster: those of all its stretches may */
+    size_t *partner;         /* of each cluster; NONE: it may merge with none */
+    double *apart;           /* how much it differs from that */
+    double *between;         /* between[a * count + b]: how much two clusters differ; INFINITY: they
                         have neighbours in each other */
 };
 
@@ -95,6 +98,7 @@ static void labelling_make(struct labelling *l)
     l->sums = rps_arena_get(l->arena, l->count * width, sizeof(*l->sums));
     l->both = rps_arena_get(l->arena, 3 * width, sizeof(*l->both));
     l->cost = rps_arena_get(l->arena, l->count, sizeof(*l->cost));
+    l->splits = rps_arena_get(l->arena, l->count, sizeof(*l->splits));
     l->partner = rps_arena_get(l->arena, l->count, sizeof(*l->partner));
     l->apart = rps_arena_get(l->arena, l->stretches, sizeof(*l->apart));
     l->between = rps_arena_get(l->arena, l->count * l->count, sizeof(*l->between));
@@ -102,6 +106,7 @@ static void labelling_make(struct labelling *l)
         const size_t *first = l->first + l->place[k];
 
         l->cluster[k] = k;
+        l->splits[k] = l->is_split && l->is_split[l->place[k]];
         rps_level_tree_moments(l->tree, first[0], first[1], l->sums + k * width);
         l->cost[k] = rps_level_tree_cost(l->tree, l->sums + k * width);
     }
@@ -138,7 +143,8 @@ static double limit_of(const struct labelling *l, const struct rps_moments3 *x,
     const struct rps_level_tree *tree = l->tree;
     double others = 0;
 
-    for (size_t t = 0, at = tree->signals; t < tree->mix_count; at += tree->mix[t++].width) {
+    for (size_t t = 0, at = tree->signals; t < tree->mix_count;
+         at += rps_level_table_width(&tree->mix[t++])) {
         if (!tree->mix[t].is_read)
             others = fmax(others, rps_level_tree_share_apart(&tree->mix[t], x + at, y + at));
     }
@@ -149,8 +155,11 @@ static double between(struct labelling *l, size_t a, size_t b)
 {
     size_t width = l->tree->width;
     const struct rps_moments3 *x = l->sums + a * width, *y = l->sums + b * width;
-    double apart = difference(l, x, l->cost[a], y, l->cost[b]), each = by_observation(l, x, y);
+    double apart, each = by_observation(l, x, y);
 
+    if (l->splits[a] && l->splits[b] && rps_level_samples_differ(l->tree, x, y))
+        return DBL_MAX; /* they may be alike again when either has merged */
+    apart = difference(l, x, l->cost[a], y, l->cost[b]);
     apart /= limit_of(l, x, y);
     return l->beside > 0 && each > 0 ? apart * fmin(1, l->limit / l->beside * each) : apart;
 }
@@ -201,6 +210,7 @@ static void merge(struct labelling *l, size_t a, size_t b)
         l->sums[a * width + s].squares += l->sums[b * width + s].squares;
     }
     l->cost[a] = rps_level_tree_cost(l->tree, l->sums + a * width);
+    l->splits[a] &= l->splits[b];
     for (size_t k = 0; k < l->count; k++) {
         double *to = &l->between[a * l->count + k];
 
@@ -277,6 +287,14 @@ static void merge_alike(struct labelling *l)
     }
 }
 
+/* Does a stretch with these moments run surely other code than a cluster? */
+static int is_other_code(const struct labelling *l, size_t k, const struct rps_moments3 *alone,
+                         size_t cluster)
+{
+    return l->is_split && l->is_split[k] && l->splits[cluster] &&
+           rps_level_samples_differ(l->tree, alone, l->sums + cluster * l->tree->width);
+}
+
 /* How sure a stretch's label is: how far the nearest other cluster is, beside how far the rest of
  * its own. maker: its place among the makers, or NONE. */
 static double judge(struct labelling *l, size_t k, size_t own, size_t maker)
@@ -295,7 +313,7 @@ static double judge(struct labelling *l, size_t k, size_t own, size_t maker)
     }
     inside = fmax(difference(l, alone, cost, rest, rps_level_tree_cost(l->tree, rest)), 0);
     for (size_t b = 0; b < l->count; b++) {
-        if (l->cluster[b] == b && b != own)
+        if (l->cluster[b] == b && b != own && !is_other_code(l, k, alone, b))
             other = fmin(other, difference(l, alone, cost, l->sums + b * width, l->cost[b]));
     }
     return isfinite(other) ? fmax(other, 0) / fmax(inside + other, 1e-9) : 1;
@@ -313,7 +331,9 @@ static size_t join(struct labelling *l, size_t k, size_t before, size_t behind)
 
         if (l->cluster[b] != b || b == before || b == behind)
             continue;
-        apart = difference(l, alone, cost, l->sums + b * width, l->cost[b]);
+        apart = is_other_code(l, k, alone, b) /* only if there is no other */
+                    ? DBL_MAX
+                    : difference(l, alone, cost, l->sums + b * width, l->cost[b]);
         if (best == NONE || apart < least) {
             least = apart;
             best = b;
@@ -347,10 +367,14 @@ static int give_labels(struct labelling *l, int *number, int *label, double *sur
 }
 
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
-                         double alike, int *label, double *sure)
+                         double alike, const uint8_t *is_split, int *label, double *sure)
 {
-    struct labelling l = {
-        .arena = rps_arena_new(), .tree = tree, .first = first, .alike = alike, .stretches = count};
+    struct labelling l = {.arena = rps_arena_new(),
+                          .tree = tree,
+                          .first = first,
+                          .alike = alike,
+                          .stretches = count,
+                          .is_split = is_split};
     int *number = rps_arena_get(l.arena, count, sizeof(*number)), labels;
 
     labelling_make(&l);

@@ -282,7 +282,7 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
                                   .mix_count = signals->table_count};
 
     for (size_t t = 0; t < signals->table_count; t++)
-        width += signals->table[t].width;
+        width += signals->table[t].width + RPS_LEVEL_CLUMPS;
     tree.width = width;
     tree.leaf = rps_arena_get(arena, leaves, sizeof(*tree.leaf));
     tree.broken = rps_arena_get(arena, leaves + 1, 1);
@@ -299,9 +299,10 @@ struct rps_level_tree rps_level_tree_make(struct rps_arena *arena,
         add_signal(&tree, &column, fine, edge_of(signals), s);
     }
     add_seen(&tree, signals, fine);
-    for (size_t t = 0; t < tree.mix_count; to += signals->table[t++].width) {
+    for (size_t t = 0; t < tree.mix_count; to += rps_level_table_width(&tree.mix[t++])) {
         tree.mix[t] = rps_mix_make(arena, &signals->table[t]);
         add_table(&tree, &signals->table[t], to);
+        rps_level_clumps_add(&tree, &signals->table[t], to + signals->table[t].width);
     }
     return tree;
 }
@@ -367,7 +368,7 @@ double rps_level_tree_cost(const struct rps_level_tree *tree, const struct rps_m
     size_t at = tree->signals;
     double cost = 0;
 
-    for (size_t t = 0; t < tree->mix_count; at += tree->mix[t++].width)
+    for (size_t t = 0; t < tree->mix_count; at += rps_level_table_width(&tree->mix[t++]))
         cost += mix_cost(&tree->mix[t], &moments[at]);
 
     for (size_t s = 0; s < tree->signals; s++)

@@ -18,8 +18,8 @@ struct rps_level_tree {
     uint8_t *broken; /* a leaf each: RPS_BROKEN_ before it, or 0; the first of a run never merges
                         with the one before it */
     struct rps_phase *leaf;
-    size_t width; /* signals, symbols of the tables, whose weight is their count, and
-                               one more: the share of the signals that was seen */
+    size_t width; /* signals; of each table its symbols, whose weight is their count, and its
+                               RPS_LEVEL_CLUMPS; and one more: the share of the signals that was seen */
     size_t signals;
     size_t mix_count;
     struct rps_mix *mix;         /* a table each */
@@ -32,6 +32,24 @@ struct rps_level_tree {
     double *increase; /* of the cost, by the merge that leaves so many stretches; [0] is not
                          used */
 };
+
+/* Moments behind the symbols of a table, by the length of blocks: the chi2 of blocks of samples against
+ * their leaf is the sum, its degrees of freedom are the weight (levels_samples.c). */
+#define RPS_LEVEL_CLUMPS 3
+
+static inline size_t rps_level_table_width(const struct rps_mix *mix)
+{
+    return mix->width + RPS_LEVEL_CLUMPS;
+}
+
+/* Add the clumps of a table in each leaf, at the column `to`. */
+void rps_level_clumps_add(struct rps_level_tree *tree, const struct rps_count_table *table,
+                          size_t to);
+
+/* Return 1 if at least half of the samples of two clusters with these moments are in other functions
+ * or programs, beyond chance. */
+int rps_level_samples_differ(const struct rps_level_tree *tree, const struct rps_moments3 *x,
+                             const struct rps_moments3 *y);
 
 /* Is a leaf the first of a run? */
 static inline int rps_level_tree_begins_run(const struct rps_level_tree *tree, size_t leaf)
@@ -65,9 +83,10 @@ void rps_level_tree_merge(struct rps_level_tree *tree);
  * until they differ by `alike` of what neighbours usually differ by (of several runs .25); neighbours
  * never do. By how much two differ is the rise of the cost for each observation of the smaller:
  * what comes back is never quite the same, and the longer it is, the more its cost tells so.
- * sure[k]: that stretch k is like its own label and like no other. Returns their number.
+ * sure[k]: that stretch k is like its own label and like no other. is_split[k]: 1 if the samples of
+ * stretch k may split its label, NULL: none may. Returns the number of labels.
  */
 int rps_level_tree_label(const struct rps_level_tree *tree, const size_t *first, size_t count,
-                         double alike, int *label, double *sure);
+                         double alike, const uint8_t *is_split, int *label, double *sure);
 
 #endif

@@ -248,7 +248,7 @@ static int find_groups(struct rps_cli *cli, struct job *job)
     labels = rps_run_part_both(cli->arena, &labels, &job->part);
     if (settings->is_wall)
         return is_read(settings) ? find_label_times(cli, job, &labels) : 0;
-    result = rps_code_part_shares(cli->arena, cli->reader, cli->run_id, &labels, &job->cpus,
+    result = rps_code_part_shares(cli->arena, cli->reader, cli->run_id, &labels, 1, &job->cpus,
                                   &job->code, &job->groups, &cli->err);
     if (result == 0)
         result = rps_run_part_time(cli->arena, cli->reader, cli->run_id, &job->choice, &labels,

@@ -133,15 +133,12 @@ static int detect_run(struct rps_cli *cli, struct run_job *job)
                                  &job->options.cpus, shown_of(&job->found.found), &job->profile,
                                  &cli->err);
     if (result == 0)
-        result = rps_part_shares_of_labels(cli->arena, cli->reader, cli->run_id,
-                                           shown_of(&job->found.found), &job->options.cpus,
-                                           &job->shares, &cli->err);
-    if (result > 0 && !settings->no_samples)
+        result =
+            rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &job->options.cpus,
+                                shown_of(&job->found.found), &job->shares, &job->bursts, &cli->err);
+    if (result == 0 && !settings->no_samples)
         rps_profile_code(&job->profile, &job->shares);
-    if (result >= 0)
-        result = rps_run_bursts_find(cli->arena, cli->reader, cli->run_id, &job->options.cpus,
-                                     shown_of(&job->found.found), &job->bursts, &cli->err);
-    if (result >= 0 && settings->components)
+    if (result == 0 && settings->components)
         result = rps_run_components_find(cli->arena, &at, &job->options, COMPONENTS_MAX,
                                          &job->components, &cli->err);
     if (result < 0)

@@ -1,97 +1,11 @@
-/* The samples of parts of a run: counted, and the shares of functions and programs in them. */
-#include "rpistat/array.h"
+/* The shares of functions and programs in the samples of parts of a run. */
+#include "apart.h"
 #include "rpistat/run_code.h"
 #include "rpistat/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
-
-/* --- counts ----------------------------------------------------------------------------------- */
-
-struct walk {
-    const struct rps_run_part *part;
-    size_t at; /* the stretch that the last count lay in */
-    rps_run_code_each *each;
-    void *context;
-};
-
-static int ends_before(const void *stretch, const void *period)
-{
-    return ((const struct rps_run_stretch *)stretch)->last < *(const uint64_t *)period;
-}
-
-/* The stretch that the period lies in, or NULL. */
-static const struct rps_run_stretch *find_stretch(struct walk *walk, uint64_t period)
-{
-    const struct rps_run_stretch *stretch = walk->part->stretch;
-    size_t count = walk->part->count, at;
-
-    if (period >= stretch[walk->at].first && period <= stretch[walk->at].last)
-        return &stretch[walk->at];
-    at = rps_array_find(stretch, count, sizeof(*stretch), ends_before, &period);
-    if (at == count || period < stretch[at].first)
-        return NULL;
-    walk->at = at;
-    return &stretch[at];
-}
-
-static int walk_count(void *context, const struct rps_code_count *count, struct rps_error *err)
-{
-    struct walk *walk = context;
-    const struct rps_run_stretch *stretch = find_stretch(walk, count->period);
-
-    return stretch ? walk->each(walk->context, stretch->group, count->id, count->samples, err) : 0;
-}
-
-int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                      const struct rps_cpus *cpus, enum rps_code_counted what,
-                      rps_run_code_each *each, void *context, struct rps_error *err)
-{
-    struct walk walk = {.part = part, .each = each, .context = context};
-    struct rps_code_count_query query = {
-        .what = what, .cpu = RPS_CPU_ALL, .count = walk_count, .context = &walk};
-    int result = 0;
-
-    if (part->count == 0)
-        return 0;
-    query.first = part->stretch[0].first;
-    query.last = part->stretch[part->count - 1].last;
-    if (cpus->count == 0)
-        result = rps_reader_code_counts(reader, run_id, &query, err);
-    for (int i = 0; i < cpus->count && result == 0; i++) {
-        query.cpu = cpus->cpu[i];
-        result = rps_reader_code_counts(reader, run_id, &query, err);
-    }
-    return result < 0 ? result : 0;
-}
-
-static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
-                     struct rps_error *err)
-{
-    struct rps_code_counts *counts = context;
-
-    (void)err;
-    if ((uint64_t)id >= counts->ids)
-        return 0;
-    counts->of[group] += samples;
-    counts->id[id] += samples;
-    if (counts->key_count > 0 && counts->key[id] >= 0)
-        counts->seen[group * counts->key_count + (size_t)counts->key[id]] += samples;
-    return 0;
-}
-
-int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts,
-                         struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
-                         const struct rps_cpus *cpus, const struct rps_code *code,
-                         enum rps_code_counted what, struct rps_error *err)
-{
-    counts->ids = what == RPS_COUNT_TASKS ? code->task_count : code->stack_count;
-    counts->seen =
-        rps_arena_get(arena, part->group_count, counts->key_count * sizeof(*counts->seen));
-    counts->of = rps_arena_get(arena, part->group_count, sizeof(*counts->of));
-    counts->id = rps_arena_get(arena, counts->ids, sizeof(*counts->id));
-    return rps_run_code_walk(reader, run_id, part, cpus, what, add_count, counts, err);
-}
 
 int rps_run_code_none(int64_t run_id, struct rps_error *err)
 {
@@ -137,18 +51,13 @@ static int fill_top(struct rps_share_top top[RPS_SHARES_TOP], uint64_t all,
     return (int)kept;
 }
 
-/* A copy, texts and all. */
 static struct rps_share_name *keep_names(struct rps_arena *arena, const struct rps_share_name *name,
                                          size_t count)
 {
     struct rps_share_name *kept = rps_arena_get(arena, count, sizeof(*kept));
 
-    for (size_t i = 0; i < count; i++) {
-        kept[i] = name[i];
-        kept[i].name = rps_arena_text(arena, name[i].name);
-        kept[i].module = rps_arena_text(arena, name[i].module);
-        kept[i].file = rps_arena_text(arena, name[i].file);
-    }
+    for (size_t i = 0; i < count; i++)
+        kept[i] = rps_share_name_keep(arena, &name[i]);
     return kept;
 }
 
@@ -226,27 +135,45 @@ static struct rps_share_owners first_owners(struct rps_arena *arena, const struc
     for (size_t i = 0; i < owners->count; i++)
         ret.all += seen[i] > 0;
     for (size_t i = 0; i < ret.count; i++) {
-        struct rps_share_name *name = keep_names(arena, &owners->name[place[i]], 1);
+        struct rps_share_name name = rps_share_name_keep(arena, &owners->name[place[i]]);
 
-        name->processes = owners->processes[group * owners->count + place[i]];
-        ret.owner[i] = (struct rps_share_owner){*name, seen[place[i]]};
+        name.processes = owners->processes[group * owners->count + place[i]];
+        ret.owner[i] = (struct rps_share_owner){name, seen[place[i]]};
     }
     return ret;
 }
 
+/* Find out whether all groups with enough samples have most of them in the same name. */
+static void find_alike(struct rps_part_shares *shares)
+{
+    const char *first = NULL;
+    int is_alike = 1;
+
+    for (size_t g = 0; g < shares->group_count; g++) {
+        const struct rps_share_top *top = &shares->group[g].top[0];
+
+        if (shares->group[g].count == 0 || isnan(top->share))
+            continue;
+        first = first ? first : top->name.name;
+        is_alike &= strcmp(top->name.name, first) == 0;
+    }
+    for (size_t g = 0; g < shares->group_count; g++)
+        shares->group[g].is_alike = is_alike;
+}
+
 /* The programs of each group; of a machine those of all, and the control groups. */
-static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
-                         const struct rps_code *code, struct rps_part_shares *shares,
+static int fill_programs(struct rps_arena *arena, struct rps_sample_source *source,
+                         const struct rps_run_part *part, struct rps_part_shares *shares,
                          struct rps_error *err)
 {
+    const struct rps_code *code = source->code;
     struct rps_arena *scratch = rps_arena_new();
     struct owners owners[2] = {make_owners(scratch, part->group_count, code, RPS_SHARES_PROGRAM)};
     int result;
 
     if (code->cgroup_count > 0)
         owners[1] = make_owners(scratch, part->group_count, code, RPS_SHARES_CGROUP);
-    result = rps_run_code_walk(reader, run_id, part, cpus, RPS_COUNT_TASKS, add_owner, owners, err);
+    result = rps_sample_source_walk(source, part, RPS_COUNT_TASKS, add_owner, owners, err);
     for (size_t g = 0; g < shares->group_count && result == 0; g++) {
         struct rps_share_group *group = &shares->group[g];
         struct rps_share_owners first = first_owners(arena, &owners[0], g);
@@ -257,6 +184,15 @@ static int fill_programs(struct rps_arena *arena, struct rps_reader *reader, int
                 first.owner[group->count].name,
                 rps_shares_part(first.owner[group->count].samples, group->samples)};
     }
+    for (int i = 0; i < 2 && result == 0 && owners[i].count > 0; i++)
+        result = rps_code_apart(arena, source, part,
+                                &(struct rps_apart_names){.what = RPS_COUNT_TASKS,
+                                                          .id_count = code->task_count,
+                                                          .name_of = owners[i].of,
+                                                          .name_count = owners[i].count,
+                                                          .name = owners[i].name,
+                                                          .seen = owners[i].seen},
+                                i == 0 ? RPS_APART_PROGRAM : RPS_APART_CGROUP, shares->group, err);
     if (result == 0 && code->is_of_machine)
         shares->programs = first_owners(arena, &owners[0], part->group_count);
     if (result == 0 && code->cgroup_count > 0)
@@ -278,16 +214,18 @@ static int is_most(const struct rps_code_counts *counts, size_t groups, size_t k
 }
 
 /* Functions without names are one with the others of their module, "[libm.so.6]", but for those that
- * a group was in most: these set it apart. */
+ * a group was in most: these set it apart. `function` is that of each stack. */
 static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts, size_t groups,
-                         struct rps_share_name *name)
+                         struct rps_share_name *name, int64_t *function)
 {
+    int64_t *folded = rps_arena_get(arena, counts->key_count + 1, sizeof(*folded));
     size_t *first = rps_arena_get(arena, counts->key_count + 1, sizeof(*first)), modules = 0;
 
     for (size_t k = 0; k < counts->key_count; k++) {
         const char *file = rps_text_file_name(name[k].module);
         size_t m = 0;
 
+        folded[k] = (int64_t)k;
         if (!name[k].is_unnamed || is_most(counts, groups, k))
             continue;
         while (m < modules && strcmp(name[first[m]].module, name[k].module) != 0)
@@ -297,6 +235,7 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
             name[k].name = file[0] == '[' ? file : rps_arena_print(arena, "[%s]", file);
             continue;
         }
+        folded[k] = (int64_t)first[m];
         for (size_t g = 0; g < groups; g++) {
             uint64_t *seen = &counts->seen[g * counts->key_count];
 
@@ -304,26 +243,29 @@ static void fold_unnamed(struct rps_arena *arena, struct rps_code_counts *counts
             seen[k] = 0;
         }
     }
+    for (size_t s = 0; s < counts->ids; s++)
+        function[s] = function[s] < 0 ? function[s] : folded[function[s]];
 }
 
-int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
-                         const struct rps_code *code, struct rps_part_shares *ret,
-                         struct rps_error *err)
+/* The shares of one part. */
+static int find_shares(struct rps_arena *arena, struct rps_sample_source *source,
+                       const struct rps_run_part *part, struct rps_part_shares *ret,
+                       struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
     struct rps_code_counts counts = {0};
     struct rps_share_name *name;
+    const struct rps_code *code = source->code;
+    int64_t *function =
+        rps_share_index_functions(scratch, &source->index, 1, &name, &counts.key_count);
     int result, by_program;
 
-    counts.key =
-        rps_shares_functions(scratch, code, 1, RPS_UNNAMED_FUNCTION, &name, &counts.key_count);
-    result = rps_code_counts_read(scratch, &counts, reader, run_id, part, cpus, code,
-                                  RPS_COUNT_STACKS, err);
+    counts.key = function;
+    result = rps_sample_source_count(scratch, &counts, source, part, RPS_COUNT_STACKS, err);
     if (result < 0)
         goto out;
-    rps_shares_place(code, RPS_UNNAMED_FUNCTION, counts.id, name);
-    fold_unnamed(scratch, &counts, part->group_count, name);
+    rps_share_index_place(&source->index, counts.id, name);
+    fold_unnamed(scratch, &counts, part->group_count, name, function);
     *ret = (struct rps_part_shares){
         .sampling = code->sampling,
         .unsampled = rps_code_unsampled(arena, code),
@@ -347,9 +289,35 @@ int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int
             fill_top(by_program ? group->function : group->top, group->samples, ret->name,
                      &counts.seen[g * counts.key_count], counts.key_count, by_program);
     }
-    if (by_program)
-        result = fill_programs(arena, reader, run_id, part, cpus, code, ret, err);
+    result = rps_code_apart(arena, source, part,
+                            &(struct rps_apart_names){.what = RPS_COUNT_STACKS,
+                                                      .id_count = code->stack_count,
+                                                      .name_of = function,
+                                                      .name_count = counts.key_count,
+                                                      .name = name,
+                                                      .has_modules = !by_program,
+                                                      .seen = counts.seen},
+                            RPS_APART_FUNCTION, ret->group, err);
+    if (by_program && result == 0)
+        result = fill_programs(arena, source, part, ret, err);
+    if (result == 0)
+        find_alike(ret);
 out:
     rps_arena_free(scratch);
+    return result;
+}
+
+int rps_code_part_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                         const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
+                         const struct rps_code *code, struct rps_part_shares *ret,
+                         struct rps_error *err)
+{
+    struct rps_sample_source source =
+        rps_sample_source_open(reader, run_id, cpus, code, part, count);
+    int result = 0;
+
+    for (size_t p = 0; p < count && result == 0; p++)
+        result = find_shares(arena, &source, &part[p], &ret[p], err);
+    rps_sample_source_close(&source);
     return result;
 }

@@ -26,10 +26,19 @@ size_t rps_shares_largest(const uint64_t *number, size_t count, size_t most, siz
     return kept;
 }
 
+static int is_hook(const struct rps_share *share)
+{
+    return share->is_kernel && (strcmp(share->name, RPS_SHARE_INTERRUPTS) == 0 ||
+                                strcmp(share->name, RPS_SHARE_IDLE) == 0);
+}
+
+/* Most samples first, but the kernel's hooks last: they are no work. */
 static int by_most(const void *a, const void *b)
 {
     const struct rps_share *x = a, *y = b;
 
+    if (is_hook(x) != is_hook(y))
+        return is_hook(x) - is_hook(y);
     if (x->self != y->self)
         return x->self < y->self ? 1 : -1;
     if (x->total != y->total)
@@ -96,7 +105,7 @@ static struct rps_shares find_code(struct rps_arena *arena, const struct rps_cod
 {
     struct rps_arena *scratch = rps_arena_new();
     struct rps_share_index index =
-        rps_share_index_make(scratch, arena, code, by, RPS_UNNAMED_ADDRESS);
+        rps_share_index_make(scratch, arena, code, by, RPS_UNNAMED_ADDRESS, 1);
     struct rps_shares shares = {
         .count = index.items.count,
         .share = rps_arena_get(arena, index.items.count, sizeof(*shares.share)),

@@ -82,7 +82,7 @@ struct rps_calls rps_shares_calls(struct rps_arena *arena, const struct rps_code
 {
     struct rps_arena *scratch = rps_arena_new();
     struct rps_share_index index =
-        rps_share_index_make(scratch, arena, code, RPS_SHARES_FUNCTION, RPS_UNNAMED_MODULE);
+        rps_share_index_make(scratch, arena, code, RPS_SHARES_FUNCTION, RPS_UNNAMED_MODULE, 1);
     struct growing growing = {.arena = arena, .index = &index};
     struct rps_call *call;
 

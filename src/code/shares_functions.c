@@ -18,13 +18,10 @@ static struct rps_share_name *make_names(struct rps_arena *arena,
     return name;
 }
 
-int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *code, int user,
-                              enum rps_unnamed unnamed, struct rps_share_name **ret_name,
-                              size_t *ret_count)
+int64_t *rps_share_index_functions(struct rps_arena *arena, const struct rps_share_index *index,
+                                   int user, struct rps_share_name **ret_name, size_t *ret_count)
 {
-    struct rps_arena *scratch = rps_arena_new();
-    struct rps_share_index index =
-        rps_share_index_make(scratch, arena, code, RPS_SHARES_FUNCTION, unnamed);
+    const struct rps_code *code = index->code;
     int64_t *function = rps_arena_get(arena, code->stack_count, sizeof(*function));
 
     for (size_t s = 0; s < code->stack_count; s++) {
@@ -32,17 +29,40 @@ int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *co
 
         if (frame == code->frame_count)
             function[s] = -1;
-        else if (user && rps_share_index_is_kernel(code, rps_share_index_module(&index, frame)))
+        else if (user && rps_share_index_is_kernel(code, rps_share_index_module(index, frame)))
             function[s] = rps_share_parent_of(code, s) == RPS_SHARE_NONE
                               ? -1
                               : function[rps_share_parent_of(code, s)];
         else
-            function[s] = (int64_t)index.item[index.first[frame]];
+            function[s] = (int64_t)index->item[index->first[frame]];
     }
-    *ret_name = make_names(arena, &index);
-    *ret_count = index.items.count;
+    *ret_name = make_names(arena, index);
+    *ret_count = index->items.count;
+    return function;
+}
+
+int64_t *rps_shares_functions(struct rps_arena *arena, const struct rps_code *code, int user,
+                              enum rps_unnamed unnamed, struct rps_share_name **ret_name,
+                              size_t *ret_count)
+{
+    struct rps_arena *scratch = rps_arena_new();
+    struct rps_share_index index =
+        rps_share_index_make(scratch, arena, code, RPS_SHARES_FUNCTION, unnamed, 0);
+    int64_t *function = rps_share_index_functions(arena, &index, user, ret_name, ret_count);
+
     rps_arena_free(scratch);
     return function;
+}
+
+void rps_share_index_place(const struct rps_share_index *index, const uint64_t *samples,
+                           struct rps_share_name *name)
+{
+    const struct rps_share_key **line = rps_share_index_lines(index, samples);
+
+    for (size_t i = 0; i < index->items.count; i++) {
+        name[i].file = line[i]->file;
+        name[i].line = line[i]->line;
+    }
 }
 
 void rps_shares_place(const struct rps_code *code, enum rps_unnamed unnamed,
@@ -50,13 +70,9 @@ void rps_shares_place(const struct rps_code *code, enum rps_unnamed unnamed,
 {
     struct rps_arena *scratch = rps_arena_new();
     struct rps_share_index index =
-        rps_share_index_make(scratch, scratch, code, RPS_SHARES_FUNCTION, unnamed);
-    const struct rps_share_key **line = rps_share_index_lines(&index, samples);
+        rps_share_index_make(scratch, scratch, code, RPS_SHARES_FUNCTION, unnamed, 1);
 
-    for (size_t i = 0; i < index.items.count; i++) {
-        name[i].file = line[i]->file;
-        name[i].line = line[i]->line;
-    }
+    rps_share_index_place(&index, samples, name);
     rps_arena_free(scratch);
 }
 

@@ -1,6 +1,7 @@
 /* Functions, lines or modules as items with numbers; each frame gets its own. */
 #include "shares_index.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -143,24 +144,54 @@ static const char *address_name(const struct rps_share_index *index, size_t fram
     return rps_arena_print(index->texts, "%s+0x%" PRIx64, name, address);
 }
 
+/* The group of a kernel function that only has samples because of how a CPU waits, or how interrupts
+ * reach it: a timer that expires while interrupts are disabled takes its sample in the hook that
+ * enables them, of which each hypervisor has its own. NULL: it is none. */
+static const char *find_hook(const char *function)
+{
+    static const struct {
+        const char *pattern, *group;
+    } hooks[] = {
+        {"*irq_enable", RPS_SHARE_INTERRUPTS}, {"*irq_enable_direct", RPS_SHARE_INTERRUPTS},
+        {"*safe_halt", RPS_SHARE_IDLE},        {"default_idle*", RPS_SHARE_IDLE},
+        {"native_halt", RPS_SHARE_IDLE},       {"mwait_idle*", RPS_SHARE_IDLE},
+        {"acpi_idle_*", RPS_SHARE_IDLE},       {"intel_idle*", RPS_SHARE_IDLE},
+        {"poll_idle", RPS_SHARE_IDLE},         {"cpu_idle_poll*", RPS_SHARE_IDLE},
+        {"arch_cpu_idle", RPS_SHARE_IDLE},     {"cpu_do_idle", RPS_SHARE_IDLE},
+    };
+
+    if (!strstr(function, "idle") && !strstr(function, "halt") && !strstr(function, "irq_enable"))
+        return NULL; /* patterns are slow, and functions many */
+    for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
+        if (fnmatch(hooks[i].pattern, function, 0) == 0)
+            return hooks[i].group;
+    }
+    return NULL;
+}
+
 /* Add what a frame is at one depth; `at` is NULL for one without a name. */
 static void add_entry(struct rps_share_index *index, size_t frame, const struct rps_location *at)
 {
     size_t module = rps_share_index_module(index, frame), e = index->entries++;
     struct rps_share_key key = {
         .file = "", .module = module, .how = at ? at->how : RPS_LOCATION_NONE};
+    const char *hook = NULL;
 
     if (index->by == RPS_SHARES_MODULE) {
         key.name = rps_share_index_path(index->code, module);
         index->item[e] = index->line[e] = rps_share_items_number(index->arena, &index->items, &key);
         return;
     }
-    key.name = at ? at->function : address_name(index, frame);
+    if (at && rps_share_index_is_kernel(index->code, module))
+        hook = find_hook(at->function);
+    key.name = hook ? hook : at ? at->function : address_name(index, frame);
     if (index->by == RPS_SHARES_FUNCTION) {
         index->item[e] = rps_share_items_number(index->arena, &index->items, &key);
         key.name = index->items.key[index->item[e]].name;
+        if (!index->has_lines)
+            return;
     }
-    if (at) {
+    if (at && !hook) {
         key.file = at->file;
         key.line = at->line;
     }
@@ -210,7 +241,7 @@ static void add_frames(struct rps_share_index *index)
 
 struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_arena *texts,
                                             const struct rps_code *code, enum rps_shares_by by,
-                                            enum rps_unnamed unnamed)
+                                            enum rps_unnamed unnamed, int has_lines)
 {
     size_t most = code->frame_count + 1 + code->location_count;
     struct rps_share_index index = {
@@ -219,6 +250,7 @@ struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_
         .code = code,
         .by = by,
         .unnamed = unnamed,
+        .has_lines = has_lines,
         .first = rps_arena_get(arena, code->frame_count + 2, sizeof(*index.first)),
         .item = rps_arena_get(arena, most, sizeof(*index.item)),
         .line = rps_arena_get(arena, most, sizeof(*index.line)),

@@ -14,6 +14,10 @@
 #define RPS_SHARE_UNKNOWN "[unknown]"
 #define RPS_SHARE_MADE    "[JIT code]" /* without a map */
 
+/* Groups of the kernel's hooks. */
+#define RPS_SHARE_INTERRUPTS "kernel: interrupts"
+#define RPS_SHARE_IDLE       "kernel: idle"
+
 struct rps_share_key {
     const char *name, *file;
     size_t module; /* number of the first of its path; module_count: not known */
@@ -35,6 +39,7 @@ struct rps_share_index {
     const struct rps_code *code;
     enum rps_shares_by by;
     enum rps_unnamed unnamed;
+    int has_lines;  /* 0: lines take as long as functions, and are not wanted */
     size_t *module; /* of each module and the one that is not known: the first of its path */
     size_t *first;  /* of each frame, and one more: where its items are in `item` */
     size_t *item;   /* of a frame in order of depth */
@@ -49,12 +54,18 @@ size_t rps_share_items_number(struct rps_arena *arena, struct rps_share_items *i
 
 struct rps_share_index rps_share_index_make(struct rps_arena *arena, struct rps_arena *texts,
                                             const struct rps_code *code, enum rps_shares_by by,
-                                            enum rps_unnamed unnamed);
+                                            enum rps_unnamed unnamed, int has_lines);
 
 /* Of each function the line that most of these samples of stacks were at, of those without any the
  * first that is known. */
 const struct rps_share_key **rps_share_index_lines(const struct rps_share_index *index,
                                                    const uint64_t *samples);
+
+/* As rps_shares_functions and rps_shares_place, of an index of functions that is there. */
+int64_t *rps_share_index_functions(struct rps_arena *arena, const struct rps_share_index *index,
+                                   int user, struct rps_share_name **ret_name, size_t *ret_count);
+void rps_share_index_place(const struct rps_share_index *index, const uint64_t *samples,
+                           struct rps_share_name *name);
 
 /* The module of a frame, by its number; its path, or RPS_SHARE_UNKNOWN; is it the kernel? */
 size_t rps_share_index_module(const struct rps_share_index *index, size_t frame);

@@ -8,7 +8,7 @@
 /* --- shares ----------------------------------------------------------------------------------- */
 
 static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                       const struct rps_run_part *part, const struct rps_cpus *cpus,
+                       const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                        struct rps_part_shares *ret, struct rps_error *err)
 {
     struct rps_arena *scratch = rps_arena_new();
@@ -22,11 +22,13 @@ static int find_shares(struct rps_arena *arena, struct rps_reader *reader, int64
         result = rps_reader_code(scratch, reader, run_id, &code, err);
     if (result > 0)
         result = rps_code_is_sampled(&run, &code);
-    if (result > 0 && rps_code_part_shares(arena, reader, run_id, part, cpus, &code, ret, err) < 0)
+    if (result > 0 &&
+        rps_code_part_shares(arena, reader, run_id, part, count, cpus, &code, ret, err) < 0)
         result = RPS_FAILED;
-    if (result > 0 && code.sampling.has_waits &&
-        rps_off_cpu_find_waits(arena, reader, run_id, part, cpus, &code, ret, err) < 0)
-        result = RPS_FAILED;
+    for (size_t p = 0; p < count && result > 0 && code.sampling.has_waits; p++) {
+        if (rps_off_cpu_find_waits(arena, reader, run_id, &part[p], cpus, &code, &ret[p], err) < 0)
+            result = RPS_FAILED;
+    }
     rps_arena_free(scratch);
     rps_run_free(&run);
     return result;

@@ -102,7 +102,7 @@ static int find_shares(struct joining *joining, size_t r, struct rps_error *err)
     const struct rps_comparison_run *run = &comparison->run[r];
     struct rps_run_part part =
         rps_comparison_part(comparison->arena, &run->phases, comparison->row_count);
-    int result = rps_part_shares_find(comparison->arena, run->reader, run->run_id, &part, &all,
+    int result = rps_part_shares_find(comparison->arena, run->reader, run->run_id, &part, 1, &all,
                                       &comparison->shares[r], err);
 
     joining->has[r] =

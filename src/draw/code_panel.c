@@ -53,7 +53,7 @@ static rps_ink ink_of(int colour)
 {
     return colour == -2 ? (rps_ink)RPS_INK_QUIET
            : colour < 0 ? (rps_ink)RPS_INK_GRID
-                        : RPS_INK_LINE + (rps_ink)colour;
+                        : RPS_INK_AREA + (rps_ink)colour;
 }
 
 static void add_legend(struct rps_chart *chart, const struct rps_picture *picture,

@@ -1,15 +1,15 @@
 /*
  * Two metrics against each other (RPS_PLOT_SCATTER), a point a rotation of the event sets.
  *
- * Which two metrics, when nobody says so: those in which the phases lie furthest apart, measured by
- * their spread inside phases. A pair of labels counts at most once, however far apart they are, so
- * that the second metric is one that separates what the first one does not.
+ * By default these are the two metrics that tell the phases apart best (scatter_axes.c), from one walk
+ * through the run.
  */
 #include <math.h>
 
 #include "cloud.h"
 #include "rpistat/picture_kinds.h"
 #include "rpistat/rotation.h"
+#include "scatter_axes.h"
 
 #define SCATTER_SHAPE 0.68 /* height of a picture of which only the width is known */
 #define SCATTER_LEFT  76
@@ -21,66 +21,7 @@ static double clamp(double value, double least, double most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* --- choosing two metrics --------------------------------------------------------------------- */
-
-/* How far figure f tells two labels apart: squared distance of means in units of the spread. */
-static double distance(const struct rps_profile *profile, size_t f, int a, int b)
-{
-    size_t figures = profile->figure_count;
-    double gap = profile->mean[(size_t)a * figures + f] - profile->mean[(size_t)b * figures + f];
-    double inside = profile->figure[f].inside;
-
-    if (!isfinite(gap) || gap == 0)
-        return 0;
-    inside = fmax(inside, 1e-3 * fabs(profile->figure[f].whole));
-    return inside > 0 ? gap * gap / (inside * inside) : 1e9;
-}
-
-static double separation(const struct rps_profile *profile, size_t f, size_t g)
-{
-    double sum = 0;
-
-    for (int a = 0; a < profile->label_count; a++) {
-        for (int b = a + 1; b < profile->label_count; b++) {
-            double d = distance(profile, f, a, b) + (f == g ? 0 : distance(profile, g, a, b));
-            double weight =
-                sqrt((double)profile->label[a].periods) * sqrt((double)profile->label[b].periods);
-
-            sum += weight * d / (d + 16); /* four times the spread: half apart */
-        }
-    }
-    return sum;
-}
-
-/* The figures of the profile that are metrics which are looked at, and have a value. */
-static int usable(const struct rps_picture *picture, const struct rps_profile *profile, size_t f)
-{
-    int m = rps_plan_metric(picture->plan, profile->figure[f].name);
-
-    return m >= 0 && picture->chosen[m] && isfinite(profile->figure[f].whole);
-}
-
-static void choose_pair(const struct rps_picture *picture, const struct rps_profile *profile,
-                        int ret[2])
-{
-    double best = -1;
-
-    ret[0] = ret[1] = -1;
-    for (size_t f = 0; f < profile->figure_count; f++) {
-        for (size_t g = f + 1; g < profile->figure_count; g++) {
-            double found;
-
-            if (!usable(picture, profile, f) || !usable(picture, profile, g))
-                continue;
-            found = separation(profile, f, g);
-            if (found > best * (1 + 1e-9)) {
-                best = found;
-                ret[0] = rps_plan_metric(picture->plan, profile->figure[f].name);
-                ret[1] = rps_plan_metric(picture->plan, profile->figure[g].name);
-            }
-        }
-    }
-}
+/* --- points ----------------------------------------------------------------------------------- */
 
 /* Were all its events counted? */
 static int is_measured(const struct rps_plan *plan, const struct rps_metric *metric)
@@ -95,40 +36,10 @@ static int is_measured(const struct rps_plan *plan, const struct rps_metric *met
     return 1;
 }
 
-/* The two that were asked for; without phases the first two; else by the phases. */
-static int choose(struct rps_picture *picture, struct rps_reader *reader,
-                  const struct rps_plot_options *options, int ret[2], struct rps_error *err)
-{
-    struct rps_profile profile = {0};
-
-    if (options->metric_count == 2) {
-        for (int i = 0; i < 2; i++)
-            ret[i] = rps_plan_metric(picture->plan, options->metric[i]);
-        return 0;
-    }
-    ret[0] = ret[1] = -1;
-    for (int m = 0; m < picture->plan->metric_count && !picture->has_phases && ret[1] < 0; m++) {
-        if (picture->chosen[m] && is_measured(picture->plan, &picture->plan->metric[m]))
-            ret[ret[0] >= 0] = m;
-    }
-    if (picture->has_phases) {
-        if (rps_picture_profile(picture, reader, options, &profile, err) < 0)
-            return RPS_FAILED;
-        choose_pair(picture, &profile, ret);
-    }
-    if (ret[1] < 0)
-        return rps_error_set(err, RPS_FAILED,
-                             "run %lld has not two metrics with values to draw against each other",
-                             (long long)picture->run.run_id);
-    return 0;
-}
-
-/* --- points ----------------------------------------------------------------------------------- */
-
 struct gathering {
     const struct rps_picture *picture;
-    int metric[2];
-    struct rps_cloud cloud;
+    int *metric; /* of the plan */
+    struct rps_scatter_points points;
     struct rps_rotation rotation;
     size_t hint;
     double *operand;
@@ -138,17 +49,23 @@ static void end_rotation(struct gathering *gathering)
 {
     const struct rps_picture *picture = gathering->picture;
     const struct rps_tally *tally = &gathering->rotation.tally;
-    double value[2];
+    struct rps_scatter_points *points = &gathering->points;
+    float *value;
     int label = 0;
 
     if (tally->periods == 0)
         return;
     rps_tally_operands(tally, picture->plan, gathering->operand);
-    for (int i = 0; i < 2; i++) {
-        const struct rps_formula *formula = &picture->plan->metric[gathering->metric[i]].formula;
+    points->value = rps_arena_grow(picture->arena, points->value, points->count,
+                                   points->metric_count * sizeof(*value));
+    points->label =
+        rps_arena_grow(picture->arena, points->label, points->count, sizeof(*points->label));
+    value = &points->value[points->count * points->metric_count];
+    for (size_t m = 0; m < points->metric_count; m++) {
+        const struct rps_formula *formula = &picture->plan->metric[gathering->metric[m]].formula;
 
-        value[i] = rps_tally_carries(tally, formula)
-                       ? rps_formula_value(formula, gathering->operand)
+        value[m] = rps_tally_carries(tally, formula)
+                       ? (float)rps_formula_value(formula, gathering->operand)
                        : NAN;
     }
     if (picture->has_phases)
@@ -156,29 +73,65 @@ static void end_rotation(struct gathering *gathering)
             picture->phases
                 .phase[rps_picture_phase_of(picture, gathering->rotation.first, &gathering->hint)]
                 .label;
+    points->label[points->count++] = (uint16_t)label;
     rps_rotation_reset(&gathering->rotation);
-    rps_cloud_add(&gathering->cloud, picture->arena, value[0], value[1], label);
 }
 
-static int gather_points(const struct rps_picture *picture, const int metric[2],
-                         struct rps_cloud *ret, struct rps_error *err)
+/* The metrics that may be axes: those that were asked for, or all that were chosen and measured. */
+static void list_metrics(struct gathering *gathering, const struct rps_plot_options *options)
 {
-    struct gathering gathering = {.picture = picture, .metric = {metric[0], metric[1]}};
+    const struct rps_picture *picture = gathering->picture;
+    const struct rps_plan *plan = picture->plan;
+
+    gathering->metric =
+        rps_arena_get(picture->arena, (size_t)plan->metric_count + 2, sizeof(*gathering->metric));
+    for (int i = 0; i < 2 && options->metric_count == 2; i++)
+        gathering->metric[gathering->points.metric_count++] =
+            rps_plan_metric(plan, options->metric[i]);
+    for (int m = 0; m < plan->metric_count && options->metric_count != 2; m++) {
+        if (picture->chosen[m] && is_measured(plan, &plan->metric[m]))
+            gathering->metric[gathering->points.metric_count++] = m;
+    }
+}
+
+static int gather_points(struct gathering *gathering, struct rps_error *err)
+{
+    const struct rps_picture *picture = gathering->picture;
     struct rps_walk walk = rps_picture_walk(picture);
     int result = 0;
 
-    gathering.rotation = rps_rotation_new(picture->arena, picture->plan);
-    gathering.operand = rps_arena_get(picture->arena, (size_t)rps_plan_operand_count(picture->plan),
-                                      sizeof(*gathering.operand));
+    gathering->rotation = rps_rotation_new(picture->arena, picture->plan);
+    gathering->operand = rps_arena_get(
+        picture->arena, (size_t)rps_plan_operand_count(picture->plan), sizeof(*gathering->operand));
     while (rps_walk_next(&walk, &result, err)) {
-        if (rps_rotation_ends(&gathering.rotation, walk.period))
-            end_rotation(&gathering);
-        rps_rotation_add(&gathering.rotation, walk.period);
+        if (rps_rotation_ends(&gathering->rotation, walk.period))
+            end_rotation(gathering);
+        rps_rotation_add(&gathering->rotation, walk.period);
     }
     if (result == 0)
-        end_rotation(&gathering);
-    *ret = gathering.cloud;
+        end_rotation(gathering);
     return result;
+}
+
+/* Choose the two metrics, as numbers among those that were gathered: those that were asked for, or by
+ * the phases; then the first ones. RPS_FAILED if there are not two. */
+static int choose(const struct gathering *gathering, const struct rps_plot_options *options,
+                  int ret[2], struct rps_error *err)
+{
+    const struct rps_picture *picture = gathering->picture;
+
+    ret[0] = ret[1] = -1;
+    if (picture->has_phases && options->metric_count != 2)
+        rps_scatter_choose_axes(&gathering->points, ret);
+    for (int m = 0; m < (int)gathering->points.metric_count && ret[1] < 0; m++) {
+        if (m != ret[0])
+            ret[ret[0] >= 0] = m;
+    }
+    if (ret[1] < 0)
+        return rps_error_set(err, RPS_FAILED,
+                             "run %lld has not two metrics with values to draw against each other",
+                             (long long)picture->run.run_id);
+    return 0;
 }
 
 /* --- figure ----------------------------------------------------------------------------------- */
@@ -238,14 +191,23 @@ int rps_picture_fill_scatter(struct rps_picture *picture, struct rps_reader *rea
                              const struct rps_plot_options *options, struct rps_chart **ret,
                              struct rps_error *err)
 {
+    struct gathering gathering = {.picture = picture};
+    const struct rps_scatter_points *points = &gathering.points;
     struct rps_cloud cloud = {0};
-    int metric[2];
+    int axis[2], metric[2];
 
-    if (choose(picture, reader, options, metric, err) < 0)
+    (void)reader;
+    list_metrics(&gathering, options);
+    if (gather_points(&gathering, err) < 0 || choose(&gathering, options, axis, err) < 0)
         return RPS_FAILED;
+    for (int i = 0; i < 2; i++)
+        metric[i] = gathering.metric[axis[i]];
+    for (size_t i = 0; i < points->count; i++)
+        rps_cloud_add(&cloud, picture->arena,
+                      (double)points->value[i * points->metric_count + (size_t)axis[0]],
+                      (double)points->value[i * points->metric_count + (size_t)axis[1]],
+                      points->label[i]);
     picture->height = options->height > 0 ? options->height : (int)(SCATTER_SHAPE * picture->width);
-    if (gather_points(picture, metric, &cloud, err) < 0)
-        return RPS_FAILED;
     if (cloud.count == 0)
         return rps_error_set(err, RPS_FAILED,
                              "no rotation of run %lld has values of both %s and %s",

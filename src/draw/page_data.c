@@ -468,6 +468,10 @@ void rps_page_put_palette(struct rps_json *json, const char *name, enum rps_them
     for (int i = 0; i < RPS_PALETTE_LINES; i++)
         rps_json_text(json, NULL, palette->line[i]);
     rps_json_end(json);
+    rps_json_array(json, "area");
+    for (int i = 0; i < RPS_PALETTE_AREAS; i++)
+        rps_json_text(json, NULL, palette->area[i]);
+    rps_json_end(json);
     rps_json_text(json, "low", palette->low);
     rps_json_text(json, "middle", palette->middle);
     rps_json_text(json, "high", palette->high);

@@ -106,6 +106,8 @@ static unsigned argb_of(const struct rps_palette *palette, rps_ink ink)
         return veil | rgb_of(palette->band[at % RPS_PALETTE_LABELS]);
     case RPS_INK_POINT:
         return veil | rgb_of(palette->ink[at % RPS_PALETTE_LABELS]);
+    case RPS_INK_AREA:
+        return veil | rgb_of(palette->area[at % RPS_PALETTE_AREAS]);
     case RPS_INK_MAP:
         return veil | map_rgb(palette, at);
     default:

@@ -44,7 +44,8 @@ void rps_picture_choose_words(struct rps_picture *picture, const struct rps_prof
                               const struct rps_plot_options *options)
 {
     struct rps_picture_words *words = &picture->words;
-    char text[RPS_PROFILE_WORDS_SIZE], name[RPS_PHASE_LABEL_SIZE];
+    char text[RPS_PROFILE_WORDS_SIZE], letter[RPS_PHASE_LABEL_SIZE], name[64];
+    const char *code;
     int labels = 0;
 
     lay_out(picture, options);
@@ -54,7 +55,11 @@ void rps_picture_choose_words(struct rps_picture *picture, const struct rps_prof
         if (profile->label[l].periods == 0)
             continue;
         labels++;
-        rps_phase_label(l, name);
+        rps_phase_label(l, letter);
+        code = strstr(profile->label[l].place, profile->label[l].code) /* the words name it */
+                   ? ""
+                   : profile->label[l].code;
+        snprintf(name, sizeof(name), "%s%s%s", letter, code[0] ? " " : "", code);
         if (longer_ones(profile, l) >= words->rows * words->columns ||
             !rps_profile_words(text, profile, l, words->room - (int)strlen(name) - 2)[0])
             continue;

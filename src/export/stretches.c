@@ -1,10 +1,8 @@
 /* What a run has beside its periods: its phases, regions and marks. */
 #include "rpistat/export.h"
 
-#include "rpistat/part_shares.h"
+#include "rpistat/profile.h"
 #include "rpistat/run_regions.h"
-
-#define CALLED_SIZE 80 /* of what a phase is called beside its letter */
 
 struct finding {
     struct rps_arena *arena;
@@ -32,23 +30,28 @@ static int add_phases(const struct finding *finding, const struct rps_export_job
                       const struct rps_cpus *cpus, struct rps_error *err)
 {
     const struct rps_phases *phases = job->phases;
-    char label[RPS_PHASE_LABEL_SIZE], called[CALLED_SIZE];
+    char label[RPS_PHASE_LABEL_SIZE];
     struct rps_part_shares shares;
+    struct rps_profile profile;
     int result = rps_part_shares_of_labels(finding->arena, job->reader, job->run->run_id, phases,
                                            cpus, &shares, err);
 
-    for (size_t i = 0; i < phases->count && result >= 0; i++) {
+    if (result >= 0)
+        result = rps_profile_run(finding->arena, job->reader, job->run->run_id, 0, INT64_MAX, cpus,
+                                 phases, &profile, err);
+    if (result < 0)
+        return result;
+    rps_profile_code(&profile, &shares);
+    for (size_t i = 0; i < phases->count; i++) {
         const struct rps_phase *phase = &phases->phase[i];
         const char *name = rps_phase_label(phase->label, label);
+        const char *called = profile.label[phase->label].code;
 
-        called[0] = '\0';
-        if ((size_t)phase->label < shares.group_count)
-            rps_share_group_name(called, sizeof(called), &shares.group[phase->label]);
         name = called[0] ? rps_arena_print(finding->arena, "%s (%s)", name, called)
                          : rps_arena_text(finding->arena, name);
         add(finding, "Phases", name, phase->start_ns, phase->end_ns);
     }
-    return result < 0 ? result : 0;
+    return 0;
 }
 
 static void add_regions(const struct finding *finding, const struct rps_run_regions *regions)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rpistat/apart.h"
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 #include "rpistat/wing.h"
@@ -24,13 +25,15 @@
 #define NAME_MOST     40  /* bytes of a program's name */
 
 int rps_part_shares_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                         const struct rps_run_part *part, const struct rps_cpus *cpus,
+                         const struct rps_run_part *part, size_t count, const struct rps_cpus *cpus,
                          struct rps_part_shares *ret, struct rps_error *err)
 {
     const struct rps_wing *wing = rps_store_used_wing();
 
-    *ret = (struct rps_part_shares){0};
-    return wing && wing->shares ? wing->shares(arena, reader, run_id, part, cpus, ret, err) : 0;
+    for (size_t p = 0; p < count; p++)
+        ret[p] = (struct rps_part_shares){0};
+    return wing && wing->shares ? wing->shares(arena, reader, run_id, part, count, cpus, ret, err)
+                                : 0;
 }
 
 int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
@@ -39,7 +42,18 @@ int rps_part_shares_of_labels(struct rps_arena *arena, struct rps_reader *reader
 {
     struct rps_run_part part = rps_run_part_of_phases(arena, phases, 1);
 
-    return rps_part_shares_find(arena, reader, run_id, &part, cpus, ret, err);
+    return rps_part_shares_find(arena, reader, run_id, &part, 1, cpus, ret, err);
+}
+
+struct rps_share_name rps_share_name_keep(struct rps_arena *arena,
+                                          const struct rps_share_name *name)
+{
+    struct rps_share_name kept = *name;
+
+    kept.name = rps_arena_text(arena, name->name);
+    kept.module = rps_arena_text(arena, name->module);
+    kept.file = rps_arena_text(arena, name->file);
+    return kept;
 }
 
 double rps_shares_part(uint64_t samples, uint64_t all)
@@ -63,6 +77,64 @@ char *rps_share_name_text(char *ret, size_t size, const struct rps_share_name *n
     return strcat(ret, line);
 }
 
+/* "9 %", of what is there "under 1 %" rather than 0. */
+static const char *percent_text(char *ret, size_t size, double share)
+{
+    if (share > 0 && share < .005)
+        snprintf(ret, size, "under 1 %%");
+    else
+        snprintf(ret, size, "%.0f %%", 100 * share);
+    return ret;
+}
+
+/* Append "9 % of samples in solve (elsewhere 0 %)", as far as there is room for all of it. */
+static void append_apart(char *ret, size_t size, enum rps_apart_kind kind,
+                         const struct rps_share_apart *apart)
+{
+    char name[256], own[16], rest[16], clause[384];
+    const size_t used = strlen(ret);
+
+    snprintf(clause, sizeof(clause), "%s%s%s in %s%s (elsewhere %s)", used > 0 ? ", " : "",
+             percent_text(own, sizeof(own), apart->share), strchr(ret, '%') ? "" : " of samples",
+             kind == RPS_APART_CGROUP ? "control group " : "",
+             rps_share_name_text(name, sizeof(name), &apart->name),
+             percent_text(rest, sizeof(rest), apart->rest));
+    if (used == 0 || used + strlen(clause) < size)
+        snprintf(ret + used, size - used, "%s", clause);
+}
+
+static double difference_of(const struct rps_share_apart *apart)
+{
+    return apart->is_found ? fabs(apart->share - apart->rest) : 0;
+}
+
+/* The name that most samples were in, unless it is the same elsewhere, and the names that set the
+ * group apart. A control group counts if it differs by more than the program does. */
+static char *tested_text(char *ret, size_t size, const struct rps_share_group *group)
+{
+    static const enum rps_apart_kind order[] = {RPS_APART_PROGRAM, RPS_APART_CGROUP,
+                                                RPS_APART_FUNCTION};
+    const struct rps_share_top *top = &group->top[0];
+    const int is_named = top->share >= CALLED_BY && !group->is_alike;
+    const double by_program = difference_of(&group->apart[RPS_APART_PROGRAM]);
+    char name[256];
+
+    if (is_named)
+        snprintf(ret, size, "in %s", rps_share_name_text(name, sizeof(name), &top->name));
+    for (size_t i = 0; i < RPS_APART_KINDS; i++) {
+        const struct rps_share_apart *apart = &group->apart[order[i]];
+
+        if (!apart->is_found || (is_named && strcmp(apart->name.name, top->name.name) == 0) ||
+            (order[i] == RPS_APART_CGROUP &&
+             difference_of(apart) < by_program + RPS_APART_SHARE_MIN))
+            continue;
+        append_apart(ret, size, order[i], apart);
+    }
+    if (!ret[0])
+        snprintf(ret, size, "no %sfunction stands out", group->by_program ? "program or " : "");
+    return ret;
+}
+
 char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group *group)
 {
     char name[256];
@@ -71,14 +143,17 @@ char *rps_share_group_text(char *ret, size_t size, const struct rps_share_group 
     ret[0] = '\0';
     if (group->count == 0 || isnan(group->top[0].share))
         return ret;
+    if (group->apart[RPS_APART_FUNCTION].is_tested)
+        return tested_text(ret, size, group);
     rps_share_name_text(name, sizeof(name), &group->top[0].name);
-    if (group->top[0].share < .5)
-        snprintf(ret, size, "%.0f %% in %s", 100 * group->top[0].share, name);
+    if (group->top[0].share < CALLED_BY)
+        snprintf(ret, size, "%.0f %% of samples in %s", 100 * group->top[0].share, name);
     else
         snprintf(ret, size, "in %s", name);
     used = strlen(ret);
     if (group->function_count > 0 && group->function[0].share >= TOLD_OF)
-        snprintf(ret + used, size - used, ", %.0f %% in %s", 100 * group->function[0].share,
+        snprintf(ret + used, size - used, ", %.0f %% %sin %s", 100 * group->function[0].share,
+                 strchr(ret, '%') ? "" : "of samples ",
                  rps_share_name_text(name, sizeof(name), &group->function[0].name));
     return ret;
 }

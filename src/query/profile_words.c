@@ -1,5 +1,6 @@
 /*
- * What sets a label apart, in words: "3.1 x the page faults, CPI 2.4 (run: 1.1)". Each is compared
+ * What sets a label apart, in words: "3.1 x the page faults of the whole run, CPI 2.4 (whole run:
+ * 1.1)". Each is compared
  * with the whole, whose figures stand below those of the labels. That one surely differs is tested,
  * of a label that has more than half of the whole, against the rest: the whole is mostly itself.
  *
@@ -24,6 +25,7 @@
 #define NO_FIGURE     SIZE_MAX
 #define LEAST         .14 /* log of 1.15: less is alike */
 #define LEAST_SPREAD  .5  /* of columns, in standard deviations */
+#define LEAST_CPU_USE .22 /* log of 1.25: other processes take a part of the CPU use */
 #define MOST          7.  /* of nought, or for nought */
 #define TOLD_OF_WHOLE (RPS_PROFILE_TOLD - 1)
 #define ERRORS        2.  /* standard errors that an interval reaches to either side */
@@ -31,6 +33,7 @@
 #define HARDLY_RUNS   1.4 /* log of 4: with a quarter of the CPU use all lower rates follow it */
 #define TEXT_SIZE     320 /* of a clause */
 #define WAITED_TOLD   .1  /* of the time that a label wanted a CPU, and of all time */
+#define OFF_CPU       .02 /* of its time on a CPU: a label that waited */
 #define MIB_TOLD      2.  /* a label differs from another by so many, */
 #define MIB_APART     .14 /* and by this, of memory, or */
 #define RATE_APART    .7  /* this, of a rate: logarithms */
@@ -145,6 +148,39 @@ static struct range base_range(const struct pair *pair, size_t f)
                     figure->spread * figure->spread / (double)periods);
 }
 
+/* The share of time in which the threads of a label wanted a CPU, running or waiting for one; of all
+ * labels for -1; NaN: unknown. */
+static double wanted_share(const struct rps_profile *profile, int label)
+{
+    double wanted_s = 0, elapsed_s = 0;
+
+    for (int l = 0; l < profile->label_count && profile->system; l++) {
+        const struct rps_system_time time =
+            rps_run_system_time(&profile->system[l], profile->label[l].cpu_s);
+
+        if ((label >= 0 && l != label) || !(time.elapsed_s > 0))
+            continue;
+        wanted_s += time.on_s + time.wait_s;
+        elapsed_s += time.elapsed_s;
+    }
+    return elapsed_s > 0 ? wanted_s / elapsed_s : NAN;
+}
+
+/* Is a difference in CPU use too small, or the work of other processes? A label that wanted a CPU as
+ * much as the other one did, and did not get it, is not described by its CPU use. */
+static int is_load_of_others(const struct pair *pair, size_t f, double found)
+{
+    double own, base;
+
+    if (is_table(pair) || strcmp(pair->profile->figure[f].name, RPS_COLLECT_CPU_USE) != 0)
+        return 0;
+    if (fabs(found) < LEAST_CPU_USE)
+        return 1;
+    own = wanted_share(pair->profile, (int)pair->label);
+    base = wanted_share(pair->profile, pair->other);
+    return own > 0 && base > 0 && log(own / base) * found < LEAST * fabs(found);
+}
+
 /* By how much it surely differs; 0: not. */
 static double sure_difference(struct pair *pair, size_t f)
 {
@@ -154,7 +190,7 @@ static double sure_difference(struct pair *pair, size_t f)
     if (!isfinite(found))
         return 0;
     pair->compared = 1;
-    if (fabs(found) < (is_table(pair) ? LEAST_SPREAD : LEAST))
+    if (fabs(found) < (is_table(pair) ? LEAST_SPREAD : LEAST) || is_load_of_others(pair, f, found))
         return 0;
     if (own.low > base.high || own.high < base.low)
         return found;
@@ -238,7 +274,7 @@ static void write_number(char *ret, size_t size, double value, double matters, i
         snprintf(ret, size, "0");
 }
 
-/* "CPI 2.4 (run: 1.1)", with more digits where they are needed. */
+/* "CPI 2.4 (whole run: 1.1)", with more digits where they are needed. */
 static void write_values(char *ret, const struct pair *pair, size_t f, const char *name)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
@@ -247,7 +283,7 @@ static void write_values(char *ret, const struct pair *pair, size_t f, const cha
     char value[48], base[48], letter[RPS_PHASE_LABEL_SIZE];
     const char *than = pair->other >= 0 ? rps_phase_label(pair->other, letter)
                        : is_table(pair) ? "all"
-                                        : "run";
+                                        : "whole run";
 
     for (int extra = 0; extra < 4; extra++) {
         write_number(value, sizeof(value), value_of(pair, f), matters_from(unit), extra);
@@ -278,9 +314,9 @@ static void write_ratio(char *ret, const struct pair *pair, size_t f, const char
         snprintf(ret, TEXT_SIZE, "1/%s of the %s", times, name);
 }
 
-/* Rates are said as ratios; what people know by its value, by its value. Nought of what is not a
- * number of events is a value too: there is no "no miss rate". */
-static void write_clause(char *ret, const struct pair *pair, size_t f)
+/* Write rates as ratios, and other figures as values: there is no "no miss rate". Returns 1 for a
+ * ratio to the whole run, for the caller to name. */
+static int write_clause(char *ret, const struct pair *pair, size_t f)
 {
     const struct rps_figure *figure = &pair->profile->figure[f];
     int events = strcmp(figure->unit, "/s") == 0 && subject(figure->label) == 0;
@@ -296,9 +332,11 @@ static void write_clause(char *ret, const struct pair *pair, size_t f)
     } else if (pair->other < 0 &&
                (events || (matters_from(figure->unit) > 0 && !is_share && positive))) {
         write_ratio(ret, pair, f, name);
+        return value_of(pair, f) > 0;
     } else {
         write_values(ret, pair, f, name);
     }
+    return 0;
 }
 
 /* --- system signals --------------------------------------------------------------------------- */
@@ -373,7 +411,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
         enum rps_tree_slot slot;
         double apart, least;
         const char *before, *behind;
-    } told[] = {{RPS_TREE_RSS, MIB_APART, 0, "rss", "MiB"},
+    } told[] = {{RPS_TREE_RSS, MIB_APART, 0, "uses", "MiB"},
                 {RPS_TREE_READ, RATE_APART, MIB_TOLD, "reads", "MiB/s"},
                 {RPS_TREE_WRITTEN, RATE_APART, MIB_TOLD, "writes", "MiB/s"}};
     struct rps_system_time time;
@@ -385,7 +423,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
     time = time_of(profile, label);
     sleep = sleep_of(profile, label, &time);
     if (sleep >= 0)
-        snprintf(ret[count++], TEXT_SIZE, "asleep in %s", rps_sleep_words[sleep]);
+        snprintf(ret[count++], TEXT_SIZE, "sleeps in %s", rps_sleep_words[sleep]);
     for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
         double value = mib_of(profile, label, told[i].slot);
 
@@ -395,7 +433,7 @@ static int write_system(char ret[SYSTEM_CLAUSES][TEXT_SIZE], const struct rps_pr
         snprintf(ret[count++], TEXT_SIZE, "%s %s %s", told[i].before, number, told[i].behind);
     }
     if (sleep < 0 && waits(profile, &time))
-        snprintf(ret[count++], TEXT_SIZE, "%.0f %% waiting for a CPU",
+        snprintf(ret[count++], TEXT_SIZE, "waits for a CPU in %.0f %% of its runnable time",
                  100 * rps_system_time_waited(&time));
     return count;
 }
@@ -447,7 +485,7 @@ static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
     struct pair pair = pair_with(profile, label, -1);
     size_t told[TOLD_OF_WHOLE];
     char clause[TEXT_SIZE], system[SYSTEM_CLAUSES][TEXT_SIZE];
-    int count, more;
+    int count, more, is_ratio, is_named = 0;
 
     ret[0] = '\0';
     if (!compare(&pair))
@@ -457,13 +495,15 @@ static void write_own(char ret[RPS_PROFILE_WORDS_SIZE], const struct rps_profile
     for (int i = 0; i < count + more; i++) {
         size_t used = strlen(ret);
 
-        if (i < count)
-            write_clause(clause, &pair, told[i]);
-        else
+        is_ratio = i < count && write_clause(clause, &pair, told[i]);
+        if (i >= count)
             memcpy(clause, system[i - count], sizeof(clause));
+        if (is_ratio && !is_named) /* the first ratio says what all of them compare with */
+            snprintf(clause + strlen(clause), sizeof(clause) - strlen(clause), " of the whole run");
         if (i > 0 && room > 0 && rps_text_width(ret) + 2 + rps_text_width(clause) > room)
             continue;
         snprintf(ret + used, RPS_PROFILE_WORDS_SIZE - used, "%s%s", i > 0 ? ", " : "", clause);
+        is_named |= is_ratio;
     }
     if (!ret[0])
         write_alike(ret, &pair);
@@ -538,18 +578,49 @@ void rps_profile_place(struct rps_profile *profile, const struct rps_part_shares
         struct rps_share_group group = shares->group[l];
 
         group.top[0].name.line = group.function[0].name.line = 0;
+        for (int k = 0; k < RPS_APART_KINDS; k++)
+            group.apart[k].name.line = 0;
         rps_share_group_text(profile->label[l].place, sizeof(profile->label[l].place), &group);
     }
+}
+
+/* Call a label that was hardly on a CPU by its sleep: "asleep in timers"; "" for other labels. */
+static void name_off_cpu(const struct rps_profile *profile, int label, char *ret, size_t size)
+{
+    const struct rps_profile_label *of = &profile->label[label];
+    struct rps_system_time time;
+    int sleep, length;
+
+    ret[0] = '\0';
+    if (profile->length_ns <= 0 || of->cpu_s >= OFF_CPU * of->seconds)
+        return;
+    snprintf(ret, size, "hardly on a CPU");
+    if (!profile->system)
+        return;
+    time = time_of(profile, label);
+    sleep = rps_system_time_sleep(&time);
+    if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
+        return;
+    if (sleep < 0) {
+        snprintf(ret, size, "waiting for a CPU");
+        return;
+    }
+    length = (int)strcspn(rps_sleep_words[sleep], "(,"); /* without the explanation */
+    while (length > 0 && rps_sleep_words[sleep][length - 1] == ' ')
+        length--;
+    snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);
 }
 
 void rps_profile_code(struct rps_profile *profile, const struct rps_part_shares *shares)
 {
     int differ = 0;
 
-    for (int l = 0; l < profile->label_count && (size_t)l < shares->group_count; l++) {
+    for (int l = 0; l < profile->label_count; l++) {
         char *code = profile->label[l].code;
 
-        rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l]);
+        name_off_cpu(profile, l, code, sizeof(profile->label[l].code));
+        if (!code[0] && (size_t)l < shares->group_count)
+            rps_share_group_name(code, sizeof(profile->label[l].code), &shares->group[l]);
         differ |= strcmp(code, profile->label[0].code) != 0;
     }
     for (int l = 0; l < profile->label_count && !differ; l++)

@@ -1,22 +1,20 @@
-/* Bursts of a run: they are looked at as if they were the phases of one label, the rest those of
- * another. */
+/* Bursts of a run, and its other outliers, described as if they were phases of two classes. */
 #include "rpistat/run_bursts.h"
 
-#include "rpistat/part_shares.h"
-#include "rpistat/profile.h"
+#include <stdlib.h>
 
-#define REST  0
-#define BURST 1
+#include "rpistat/part_words.h"
 
-/* A function whose share of the samples is larger in bursts by less says nothing of them. */
-#define PLACE_LEAST .1
+enum { REST, BURST, OUTLIER, LABELS };
 
-static void add_phase(struct rps_phases *of, const struct rps_phases *phases, uint64_t first,
+#define OUTLIERS_MIN 10 /* fewer are listed without words */
+
+static void add_phase(struct rps_phases *to, const struct rps_phases *phases, uint64_t first,
                       uint64_t last, int label)
 {
     if (first > last)
         return;
-    of->phase[of->count++] = (struct rps_phase){
+    to->phase[to->count++] = (struct rps_phase){
         .first = first,
         .last = last,
         .start_ns = rps_phases_time(phases, first),
@@ -25,96 +23,120 @@ static void add_phase(struct rps_phases *of, const struct rps_phases *phases, ui
     };
 }
 
-/* The bursts, and what lies between them. */
+static int compare_firsts(const void *a, const void *b)
+{
+    const struct rps_run_stretch *x = a, *y = b;
+
+    return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* List the bursts, and the outliers that are in none, in order of time. Returns the number of such
+ * outliers. */
+static size_t list_stretches(struct rps_arena *arena, const struct rps_phases *phases,
+                             const struct rps_bursts *bursts, struct rps_run_part *ret)
+{
+    size_t burst = 0;
+
+    *ret =
+        (struct rps_run_part){.stretch = rps_arena_get(arena, bursts->count + phases->outlier_count,
+                                                       sizeof(*ret->stretch))};
+    for (size_t i = 0; i < bursts->count; i++)
+        ret->stretch[ret->count++] =
+            (struct rps_run_stretch){bursts->first[i], bursts->last[i], BURST};
+    for (size_t i = 0; i < phases->outlier_count; i++) {
+        const uint64_t outlier = phases->outlier[i];
+
+        while (burst < bursts->count && bursts->last[burst] < outlier)
+            burst++;
+        if (burst == bursts->count || outlier < bursts->first[burst])
+            ret->stretch[ret->count++] =
+                (struct rps_run_stretch){outlier, outlier + phases->wide, OUTLIER};
+    }
+    if (ret->count > 0)
+        qsort(ret->stretch, ret->count, sizeof(*ret->stretch), compare_firsts);
+    return ret->count - bursts->count;
+}
+
+/* The stretches, and the rest of the run between them. */
 static struct rps_phases split(struct rps_arena *arena, const struct rps_phases *phases,
-                               const struct rps_bursts *bursts)
+                               const struct rps_run_part *part)
 {
     struct rps_phases ret = {
-        .phase = rps_arena_get(arena, 2 * bursts->count + 1, sizeof(*ret.phase)),
-        .label_count = 2,
+        .phase = rps_arena_get(arena, 2 * part->count + 1, sizeof(*ret.phase)),
+        .label_count = LABELS,
     };
-    uint64_t from = phases->phase[0].first, end = phases->phase[phases->count - 1].last;
+    uint64_t next = phases->phase[0].first, end = phases->phase[phases->count - 1].last;
 
-    for (size_t i = 0; i < bursts->count; i++) {
-        if (bursts->first[i] > from)
-            add_phase(&ret, phases, from, bursts->first[i] - 1, REST);
-        add_phase(&ret, phases, bursts->first[i], bursts->last[i], BURST);
-        from = bursts->last[i] + 1;
+    for (size_t i = 0; i < part->count; i++) {
+        const struct rps_run_stretch *stretch = &part->stretch[i];
+        const uint64_t first = stretch->first > next ? stretch->first : next;
+        const uint64_t last = stretch->last < end ? stretch->last : end;
+
+        if (first > last)
+            continue;
+        if (first > next)
+            add_phase(&ret, phases, next, first - 1, REST);
+        add_phase(&ret, phases, first, last, (int)stretch->group);
+        next = last + 1;
     }
-    add_phase(&ret, phases, from, end, REST);
+    add_phase(&ret, phases, next, end, REST);
     return ret;
 }
 
-/* "43 % in flush (log.c:11), else 0 %": the function that has most more of the bursts' samples than
- * of the others. "" where these are too few to tell. */
-static const char *place(struct rps_arena *arena, const struct rps_part_shares *shares)
+static void add_times(struct rps_arena *arena, const struct rps_phases *phases,
+                      struct rps_run_bursts *found)
 {
-    const uint64_t *samples = shares->samples;
-    size_t count = shares->name_count, found = 0;
-    double most = 0, burst = 0, rest = 0;
-    char name[256];
+    const struct rps_bursts *bursts = &found->bursts;
+    const struct rps_phase *first = &phases->phase[0], *last = &phases->phase[phases->count - 1];
+    double period_ns =
+        (double)(last->end_ns - first->start_ns) / (double)(last->last - first->first + 1);
 
-    if (shares->group_count <= BURST)
-        return "";
-    for (size_t f = 0; f < count; f++) {
-        double in = rps_shares_part(samples[BURST * count + f], shares->group[BURST].samples);
-        double out = rps_shares_part(samples[REST * count + f], shares->group[REST].samples);
-
-        if (in - out > most) {
-            most = in - out;
-            burst = in;
-            rest = out;
-            found = f;
-        }
-    }
-    if (most < PLACE_LEAST)
-        return "";
-    rps_share_name_text(name, sizeof(name), &shares->name[found]);
-    return rps_arena_print(arena, "%.0f %% in %s, else %.0f %%", 100 * burst, name, 100 * rest);
+    found->length_ns = (int64_t)(bursts->length * period_ns);
+    found->every_ns = (int64_t)(bursts->every * period_ns);
+    found->start_ns = rps_arena_get(arena, bursts->count, sizeof(*found->start_ns));
+    for (size_t i = 0; i < bursts->count; i++)
+        found->start_ns[i] = rps_phases_time(phases, bursts->first[i]);
 }
 
-static int find_words(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
-                      const struct rps_cpus *cpus, const struct rps_phases *of, const char **ret,
-                      struct rps_error *err)
+/* Does any name set the group apart? Outliers are unlike others by their counters anyway. */
+static int stands_out(const struct rps_part_shares *shares, size_t group)
 {
-    struct rps_profile profile = {0};
-    struct rps_part_shares shares = {0};
-    char words[RPS_PROFILE_WORDS_SIZE];
-    int result = rps_profile_run(arena, reader, run_id, 0, INT64_MAX, cpus, of, &profile, err);
+    int is_found = shares->group_count == 0; /* without samples the counters say all there is */
 
-    if (result == 0)
-        result = rps_part_shares_of_labels(arena, reader, run_id, of, cpus, &shares, err);
-    if (result >= 0) {
-        const char *where = place(arena, &shares);
-
-        rps_profile_words(words, &profile, BURST, 0);
-        *ret = rps_arena_print(arena, "%s%s%s", words, words[0] && where[0] ? ", " : "", where);
-    }
-    return result < 0 ? result : 0;
+    for (int k = 0; k < RPS_APART_KINDS && group < shares->group_count; k++)
+        is_found |= shares->group[group].apart[k].is_found;
+    return is_found;
 }
 
 int rps_run_bursts_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
                         const struct rps_cpus *cpus, const struct rps_phases *phases,
-                        struct rps_run_bursts *ret, struct rps_error *err)
+                        struct rps_part_shares *ret_labels, struct rps_run_bursts *ret,
+                        struct rps_error *err)
 {
-    struct rps_run_bursts found = {.bursts = rps_bursts_find(arena, phases)};
-    const struct rps_bursts *bursts = &found.bursts;
-    struct rps_phases of;
-    double period_ns;
+    struct rps_run_bursts found = {
+        .bursts = rps_bursts_find(arena, phases), .words = "", .outlier_words = ""};
+    struct rps_run_part part[2] = {rps_run_part_of_phases(arena, phases, 1)}, stretches;
+    struct rps_part_shares shares[2];
+    struct rps_phases described;
+    const char **words = NULL;
+    const size_t outliers = list_stretches(arena, phases, &found.bursts, &stretches);
+    const size_t parts = found.bursts.count > 0 || outliers >= OUTLIERS_MIN ? 2 : 1;
 
-    *ret = found;
-    if (bursts->count == 0)
-        return 0;
-    of = split(arena, phases, bursts);
-    period_ns = (double)(of.phase[of.count - 1].end_ns - of.phase[0].start_ns) /
-                (double)(of.phase[of.count - 1].last - of.phase[0].first + 1);
-    found.length_ns = (int64_t)(bursts->length * period_ns);
-    found.every_ns = (int64_t)(bursts->every * period_ns);
-    found.start_ns = rps_arena_get(arena, bursts->count, sizeof(*found.start_ns));
-    for (size_t i = 0; i < bursts->count; i++)
-        found.start_ns[i] = rps_phases_time(phases, bursts->first[i]);
-    if (find_words(arena, reader, run_id, cpus, &of, &found.words, err) < 0)
+    if (parts == 2) {
+        described = split(arena, phases, &stretches);
+        part[1] = rps_run_part_of_phases(arena, &described, 1);
+    }
+    if (rps_part_shares_find(arena, reader, run_id, part, parts, cpus, shares, err) < 0 ||
+        (parts == 2 &&
+         rps_part_words_find(arena, reader, run_id, cpus, &described, &shares[1], &words, err) < 0))
         return RPS_FAILED;
+    if (found.bursts.count > 0) {
+        add_times(arena, phases, &found);
+        found.words = words[BURST];
+    }
+    if (outliers >= OUTLIERS_MIN && stands_out(&shares[1], OUTLIER))
+        found.outlier_words = words[OUTLIER];
+    *ret_labels = shares[0];
     *ret = found;
     return 0;
 }

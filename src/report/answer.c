@@ -19,7 +19,6 @@
 #define PERIODS_MIN   4                             /* fewer have no phases */
 #define PERIODS_TOLD  10                            /* fewer do not tell that there is but one */
 #define KINDS_MOST    6                             /* of phases that are named */
-#define OFF_CPU       .02                           /* of its time on a CPU: a phase that waited */
 #define APART         .1 /* a figure that tells the phases apart by less has not changed */
 
 #define LINE_END 2 /* bytes: ".\n" */
@@ -198,40 +197,15 @@ static int64_t length_of(const struct rps_report *report, int label, size_t *tim
     return length_ns;
 }
 
-/* What a label was off the CPU for, if that is most of it; NULL: not known. */
-static const char *off_cpu(const struct rps_report *report, int label, char *ret, size_t size)
-{
-    const struct rps_profile *profile = &report->profile;
-    struct rps_system_time time;
-    int sleep;
-
-    if (!profile->system)
-        return NULL;
-    time = rps_run_system_time(&profile->system[label], profile->label[label].cpu_s);
-    sleep = rps_system_time_sleep(&time);
-    if (!(time.elapsed_s > 0) || (sleep < 0 && time.wait_s < time.threads_s / 2))
-        return NULL;
-    snprintf(ret, size, "%s%s", sleep < 0 ? "waiting for a CPU" : "asleep in ",
-             sleep < 0 ? "" : rps_sleep_words[sleep]);
-    ret[strcspn(ret, "(")] = '\0'; /* it stands in brackets itself */
-    if (ret[strlen(ret) - 1] == ' ')
-        ret[strlen(ret) - 1] = '\0';
-    return ret;
-}
-
-/* "A (solve) 12.4 s": by the functions that it was in, or that it was in none. */
+/* "A (solve) 12.4 s", with the name of the label. */
 static void say_kind(struct words *words, const struct rps_report *report, int label,
                      int64_t length_ns)
 {
-    const struct rps_profile_label *profile = report->profile.label;
-    char name[RPS_PHASE_LABEL_SIZE], time[RPS_TEXT_NUMBER_SIZE], code[256];
+    char name[RPS_PHASE_LABEL_SIZE], time[RPS_TEXT_NUMBER_SIZE];
 
     say(words, "%s ", rps_phase_label(label, name));
-    if (label < report->profile.label_count &&
-        profile[label].cpu_s < OFF_CPU * profile[label].seconds)
-        say(words, "(%s) ", off_cpu(report, label, code, sizeof(code)) ? code : "hardly on a CPU");
-    else if (rps_report_shares_of_label(report, label, code, sizeof(code))[0])
-        say(words, "(%s) ", code);
+    if (label < report->profile.label_count && report->profile.label[label].code[0])
+        say(words, "(%s) ", report->profile.label[label].code);
     say(words, "%s", rps_text_stretch(time, sizeof(time), length_ns));
 }
 
@@ -338,7 +312,15 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     rps_tally_operands(&report->tally, report->plan, report->operand);
     say_run(&words, report);
     end_line(&words);
+    if (report->part_words && report->part_words[0])
+        say(&words, "This part: %s", report->part_words);
+    end_line(&words);
+    if (report->shares.programs.count > 0) /* the programs of a machine precede its phases */
+        say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
+    end_line(&words);
     say(&words, "%s", rps_report_time(report, code, sizeof(code)));
+    end_line(&words);
+    say(&words, "%s", rps_report_differences(report, code, sizeof(code)));
     end_line(&words);
     say(&words, "%s", rps_report_packages(report, code, sizeof(code)));
     end_line(&words);
@@ -349,7 +331,8 @@ char *rps_report_answer(const struct rps_report *report, char ret[RPS_REPORT_ANS
     else if (report->summary.rows > RPS_RUN_PHASES_PERIODS_MAX && !report->options->region)
         say(&words, "Its phases are not known: `rpistat phases` finds and keeps them");
     end_line(&words);
-    say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
+    if (report->shares.programs.count == 0)
+        say(&words, "%s", rps_report_shares_of_run(report, code, sizeof(code)));
     end_line(&words);
     say_waits(&words, report);
     end_line(&words);

@@ -514,11 +514,14 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
         {shares ? "samples" : NULL, .kind = RPS_VALUE_INT},
         {shares ? "expected_samples" : NULL, .kind = RPS_VALUE_NUMBER},
         {shares ? "top" : NULL, .kind = RPS_VALUE_BLOCK},
+        {shares ? "stands_out" : NULL, .kind = RPS_VALUE_BLOCK},
         {run ? "time_s" : "length", run ? "Time" : "Rows", run ? RPS_VALUE_DURATION : RPS_VALUE_INT,
          .place = 3},
     };
     struct rps_block *block =
         rps_document_block(document, "labels", columns, sizeof(columns) / sizeof(columns[0]));
+    size_t stands_out_count;
+    const struct rps_column *stands_out = rps_share_block_columns(&stands_out_count);
     char words[RPS_PROFILE_WORDS_SIZE];
 
     block->indent = 2;
@@ -537,6 +540,11 @@ struct rps_block *rps_label_block(struct rps_document *document, const struct rp
             rps_share_block_put(block, &shares->sampling, &shares->group[l], of->cpu_s);
         else
             rps_put_blanks(block, 3);
+        if (shares && shares->group[l].apart[RPS_APART_FUNCTION].is_tested)
+            rps_share_block_stand_out(rps_put_block(block, stands_out, stands_out_count),
+                                      &shares->group[l]);
+        else
+            rps_put_blanks(block, 1);
         put_length(block, run, of->length_ns, of->periods);
         put_figures(block, profile, profile->mean + at, profile->mean_interval + at,
                     profile->spread + at);

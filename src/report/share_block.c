@@ -48,6 +48,38 @@ void rps_share_block_put(struct rps_block *block, const struct rps_sampling *sam
     put_top(rps_put_block(block, columns, sizeof(columns) / sizeof(columns[0])), group);
 }
 
+const struct rps_column *rps_share_block_columns(size_t *ret_count)
+{
+    static const struct rps_column stands_out[] = {{.name = "kind"},
+                                                   {.name = "name"},
+                                                   {"self_share", .kind = RPS_VALUE_SHARE},
+                                                   {"elsewhere_share", .kind = RPS_VALUE_SHARE},
+                                                   {.name = "module"}};
+
+    *ret_count = COUNT_OF(stands_out);
+    return stands_out;
+}
+
+void rps_share_block_stand_out(struct rps_block *block, const struct rps_share_group *group)
+{
+    static const char *const kind[RPS_APART_KINDS] = {
+        [RPS_APART_FUNCTION] = "function",
+        [RPS_APART_PROGRAM] = "program",
+        [RPS_APART_CGROUP] = "control group",
+    };
+
+    for (int k = 0; k < RPS_APART_KINDS; k++) {
+        const struct rps_share_apart *apart = &group->apart[k];
+
+        if (!apart->is_found)
+            continue;
+        rps_put_texts(block, 2, kind[k], apart->name.name);
+        rps_put_number(block, apart->share);
+        rps_put_number(block, apart->rest);
+        rps_put_text(block, apart->name.module);
+    }
+}
+
 void rps_share_block_unsampled(struct rps_document *document, struct rps_block *block, int indent,
                                const struct rps_sampling *sampling,
                                const struct rps_unsampled *unsampled, double cpu_s)

@@ -10,33 +10,70 @@
 
 #define TOLD       3   /* functions of the run in a sentence, */
 #define TOLD_LEAST .01 /* that have a hundredth of the samples, or the first */
-#define MOST       .5  /* of a phase's samples are said by so many functions that have them, */
-#define MOST_OF    2   /* but not by more, */
-#define MOST_LEAST .25 /* nor by what has less than that together */
 
-int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
+/* Is a part of the run to be compared with the rest? */
+static int has_words(const struct rps_report *report, const struct rps_run_part *part)
+{
+    return rps_report_is_part(report) && part->count > 0 &&
+           report->summary.rows <= RPS_RUN_PHASES_PERIODS_MAX;
+}
+
+enum { WHOLE, LABELS, REST, PARTS }; /* the part, its phases, and the part beside the rest */
+
+/* The parts of whose samples the report says something. */
+static int choose_parts(struct rps_report *report, struct rps_run_part part[PARTS],
+                        struct rps_phases *ret_rest, struct rps_error *err)
 {
     const struct rps_report_options *options = report->options;
     const struct rps_part_choice choice = {
         .from_ns = options->from_ns, .to_ns = options->to_ns, .region = options->region};
     struct rps_reader *reader = report->cpu_series.reader;
     struct rps_arena *arena = report->document->arena;
+    int64_t run_id = report->run.run_id, period_ns = report->run.period_ns;
+    uint64_t first, last;
+    int result = rps_run_part_choose(arena, reader, run_id, &choice, &part[WHOLE], err);
+
+    if (result == 0 && report->phases) { /* in what it has in common with the part */
+        part[LABELS] = rps_run_part_of_phases(arena, report->phases, 1);
+        part[LABELS] = rps_run_part_both(arena, &part[LABELS], &part[WHOLE]);
+    }
+    if (result == 0 && has_words(report, &part[WHOLE]))
+        result = rps_reader_periods(reader, run_id, 0, INT64_MAX, &first, &last, err);
+    if (result > 0) {
+        *ret_rest = rps_part_words_phases(arena, &part[WHOLE], last, period_ns > 0 ? period_ns : 1);
+        part[REST] = rps_run_part_of_phases(arena, ret_rest, 1);
+    }
+    return result < 0 ? result : 0;
+}
+
+int rps_report_read_shares(struct rps_report *report, struct rps_error *err)
+{
+    struct rps_reader *reader = report->cpu_series.reader;
+    struct rps_arena *arena = report->document->arena;
     int64_t run_id = report->run.run_id;
-    struct rps_run_part part = {0}, labels;
-    int result;
+    struct rps_run_part part[PARTS] = {{0}};
+    struct rps_part_shares shares[PARTS];
+    struct rps_phases rest;
+    const char **words;
+    int result = choose_parts(report, part, &rest, err);
 
     rps_tally_operands(&report->tally, report->plan, report->operand);
     report->cpu_s = report->operand[RPS_OPERAND_CPU_SECONDS];
-    result = rps_run_part_choose(arena, reader, run_id, &choice, &part, err);
     if (result == 0)
-        result = rps_part_shares_find(arena, reader, run_id, &part, &options->cpus, &report->shares,
-                                      err);
-    if (result > 0 && report->phases) { /* of each label, in what it has in common with the part */
-        labels = rps_run_part_of_phases(arena, report->phases, 1);
-        labels = rps_run_part_both(arena, &labels, &part);
-        result = rps_part_shares_find(arena, reader, run_id, &labels, &options->cpus,
-                                      &report->label_shares, err);
+        result = rps_part_shares_find(arena, reader, run_id, part, PARTS, &report->options->cpus,
+                                      shares, err);
+    if (result < 0)
+        return result;
+    report->shares = shares[WHOLE];
+    report->label_shares = shares[LABELS];
+    report->rest_shares = shares[REST];
+    if (part[REST].count > 0) {
+        result = rps_part_words_find(arena, reader, run_id, &report->options->cpus, &rest,
+                                     &report->rest_shares, &words, err);
+        report->part_words = result == 0 ? words[0] : NULL;
     }
+    if (result >= 0 && report->phases)
+        rps_profile_code(&report->profile, &report->label_shares);
     return result < 0 ? result : 0;
 }
 
@@ -78,6 +115,21 @@ static int is_all(const struct rps_report *report)
     return !rps_report_is_part(report) && report->options->cpus.count == 0;
 }
 
+/* For programs: what sets a part of the run apart. */
+static void put_part_words(struct rps_report *report)
+{
+    size_t count;
+    const struct rps_column *columns = rps_share_block_columns(&count);
+    const struct rps_share_group *group = report->rest_shares.group;
+
+    if (!report->part_words)
+        return;
+    rps_put_text(rps_document_field(report->document, "words", RPS_VALUE_TEXT), report->part_words);
+    if (report->rest_shares.group_count > 0 && group->apart[RPS_APART_FUNCTION].is_tested)
+        rps_share_block_stand_out(
+            rps_document_block(report->document, "stands_out", columns, count), group);
+}
+
 void rps_report_shares(struct rps_report *report)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -87,6 +139,7 @@ void rps_report_shares(struct rps_report *report)
     char *text = NULL, name[NAME_SIZE];
     int is_whole = is_all(report);
 
+    put_part_words(report);
     if (report->shares.group_count == 0)
         return;
     rps_put_int(rps_document_field(document, "samples", RPS_VALUE_INT), (int64_t)group->samples, 1);
@@ -123,6 +176,57 @@ void rps_report_shares(struct rps_report *report)
     put_owners(report, &report->shares.cgroups, "cgroups", "Cgroup", "cgroup");
 }
 
+static void sort_by_difference(const struct rps_share_group *group, int *label, int count)
+{
+    for (int i = 1; i < count; i++) {
+        for (int k = i; k > 0; k--) {
+            const struct rps_share_apart *own = &group[label[k]].apart[RPS_APART_PROGRAM];
+            const struct rps_share_apart *before = &group[label[k - 1]].apart[RPS_APART_PROGRAM];
+            const int moved = label[k];
+
+            if (own->share - own->rest <= before->share - before->rest)
+                break;
+            label[k] = label[k - 1];
+            label[k - 1] = moved;
+        }
+    }
+}
+
+char *rps_report_differences(const struct rps_report *report, char *ret, size_t size)
+{
+    const struct rps_share_group *group = report->label_shares.group;
+    const size_t labels = report->label_shares.group_count;
+    int *label = rps_arena_get(report->arena, labels, sizeof(*label)), count = 0;
+    char name[NAME_SIZE], letter[RPS_PHASE_LABEL_SIZE], from[RPS_TEXT_NUMBER_SIZE];
+    size_t used = 0;
+
+    ret[0] = '\0';
+    for (size_t l = 0; report->shares.programs.count > 0 && l < labels; l++) {
+        const struct rps_share_apart *apart = &group[l].apart[RPS_APART_PROGRAM];
+
+        if (apart->is_found && apart->share > apart->rest)
+            label[count++] = (int)l;
+    }
+    sort_by_difference(group, label, count);
+    for (int i = 0; i < count && i < TOLD && used < size; i++) {
+        const struct rps_share_apart *apart = &group[label[i]].apart[RPS_APART_PROGRAM];
+        size_t p = 0;
+
+        while (report->phases->phase[p].label != label[i])
+            p++;
+        rps_text_stretch(from, sizeof(from), report->phases->phase[p].start_ns);
+        used += (size_t)snprintf(
+            ret + used, size - used,
+            "%s%s from %s on, %.0f %% of samples in %s (elsewhere %.0f %%)",
+            i > 0 ? "; " : "Different because of a program: ", rps_phase_label(label[i], letter),
+            from, 100 * apart->share, rps_text_function(name, sizeof(name), apart->name.name),
+            100 * apart->rest);
+    }
+    if (count > TOLD && used < size)
+        snprintf(ret + used, size - used, "; and %d more (see `rpistat phases`)", count - TOLD);
+    return ret;
+}
+
 char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_t size)
 {
     const struct rps_share_group *group = report->shares.group;
@@ -136,34 +240,13 @@ char *rps_report_shares_of_run(const struct rps_report *report, char *ret, size_
                     (t == 0 || group->top[t].share >= TOLD_LEAST);
          t++)
         used += (size_t)snprintf(ret + used, size - used, "%s%s %.0f %%",
-                                 t > 0 ? ", " : "Its CPU time: ",
+                                 t > 0                               ? ", "
+                                 : report->shares.programs.count > 0 ? "The CPUs were used by "
+                                                                     : "Its CPU time: ",
                                  rps_text_function(name, sizeof(name), group->top[t].name.name),
                                  100 * group->top[t].share);
     if (used > 0)
         snprintf(ret + used, size - used, " (%s samples)",
                  rps_text_count(name, sizeof(name), group->samples));
-    return ret;
-}
-
-char *rps_report_shares_of_label(const struct rps_report *report, int label, char *ret, size_t size)
-{
-    const struct rps_share_group *group = report->label_shares.group + label;
-    char name[NAME_SIZE];
-    double share = 0;
-    size_t used = 0;
-
-    ret[0] = '\0';
-    if ((size_t)label >= report->label_shares.group_count ||
-        report->label_shares.sampling.frequency <= 0 || rps_share_group_name(ret, size, group)[0])
-        return ret;
-    for (int t = 0; t < group->count && t < MOST_OF && share < MOST; t++) {
-        if (!isfinite(group->top[t].share))
-            break;
-        share += group->top[t].share;
-        used += (size_t)snprintf(ret + used, size - used, "%s%s", t > 0 ? ", " : "",
-                                 rps_text_function(name, sizeof(name), group->top[t].name.name));
-    }
-    if (share < MOST_LEAST)
-        ret[0] = '\0';
     return ret;
 }

@@ -11,13 +11,14 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define WAITED_TOLD  .1  /* of the time that a CPU was wanted: somebody had it, */
-#define WAIT_LEAST   .01 /* where that is so much of all time */
-#define STEAL_TOLD   .02 /* of the CPUs, taken by a hypervisor */
-#define LIMIT_TOLD   .05 /* of the time, stopped by a limit */
-#define SLEEPS_TOLD  .1  /* of the sleep, in one thing */
-#define QUEUE_TOLD   .5  /* threads of the machine that wait, where its own are not known */
-#define UNKNOWN_TOLD .02 /* of the threads' time, not known whether waiting or asleep */
+#define WAITED_TOLD  .1   /* of the time that a CPU was wanted: somebody had it, */
+#define WAIT_LEAST   .01  /* where that is so much of all time */
+#define STEAL_TOLD   .02  /* of the CPUs, taken by a hypervisor */
+#define LIMIT_TOLD   .05  /* of the time, stopped by a limit */
+#define SLEEPS_TOLD  .1   /* of the sleep, in one thing */
+#define QUEUE_APART  1.25 /* factor between classes of which that is printed */
+#define QUEUE_TOLD   .5   /* threads of the machine that wait, where its own are not known */
+#define UNKNOWN_TOLD .02  /* of the threads' time, not known whether waiting or asleep */
 #define KIB_PER_MIB  1024
 
 /* Longer times are told in minutes and hours. */
@@ -178,6 +179,34 @@ static void say_unknown(struct sentences *to, const struct rps_system_time *time
     say(to, " waiting or asleep, in programs or threads too short-lived to tell");
 }
 
+/* How many threads of the machine waited for a CPU, and in which classes most and fewest did. */
+static void say_queue(struct sentences *to, const struct rps_report *report, double queue)
+{
+    const struct rps_profile *profile = &report->profile;
+    double most = queue, fewest = queue;
+    int most_label = -1, fewest_label = -1;
+    char letter[RPS_PHASE_LABEL_SIZE], other[RPS_PHASE_LABEL_SIZE];
+
+    for (int l = 0; profile->system && l < profile->label_count; l++) {
+        const double own =
+            rps_run_system_mean(&profile->system[l], RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
+
+        if (own > most) {
+            most = own;
+            most_label = l;
+        }
+        if (own < fewest) {
+            fewest = own;
+            fewest_label = l;
+        }
+    }
+    say(to, "On average %.1f threads of the machine waited for a CPU", queue);
+    if (most_label >= 0 && fewest_label >= 0 && most > QUEUE_APART * fewest)
+        say(to, ": most in %s (%.1f), fewest in %s (%.1f)", rps_phase_label(most_label, letter),
+            most, rps_phase_label(fewest_label, other), fewest);
+    say(to, "; which programs waited was not recorded");
+}
+
 char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
 {
     struct sentences to = {.text = ret, .size = size};
@@ -197,7 +226,7 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     if (time.elapsed_s > 0)
         say_unknown(&to, &time);
     else if (queue > QUEUE_TOLD)
-        say(&to, "On average %.1f threads of the machine waited for a CPU", queue);
+        say_queue(&to, report, queue);
     if (is_limited) {
         int is_one = rps_system_time_is_of_one(&time) && throttled_s <= limited_s;
 

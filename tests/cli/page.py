@@ -584,9 +584,9 @@ def test_code_fine_steps():
     browser = opened("fine.html", width=800, height=800)
     shares = browser.evaluate("""(() => {
         const panel = [...document.querySelectorAll('.panel')].find(each => each.querySelector('h2').textContent.startsWith('Code'));
-        const canvas = panel.querySelector('canvas'), pen = canvas.getContext('2d'), { width, height } = canvas, blue = page.palette().line[0];
+        const canvas = panel.querySelector('canvas'), pen = canvas.getContext('2d'), { width, height } = canvas, area = page.palette().area[0];
         const inks = x => [...Array(height).keys()].map(y => [...pen.getImageData(x, y, 1, 1).data].slice(0, 3));
-        const parts = [0, 2, 4].map(at => parseInt(blue.slice(at, at + 2), 16));
+        const parts = [0, 2, 4].map(at => parseInt(area.slice(at, at + 2), 16));
         return [...Array(40).keys()].map(n => inks(Math.round(width * (0.2 + 0.015 * n)))
             .filter(ink => ink.every((each, i) => Math.abs(each - parts[i]) < 3)).length);
     })()""")

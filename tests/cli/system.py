@@ -159,12 +159,12 @@ def test_export():
 def test_phases():
     """phases: words for each kind; what differs alone is told of memory"""
     text = words(expect(FOLDER.call("phases", "-i", "waiting.data"), 0).stdout)
-    assert "80 % waiting for a CPU" in text and "rss 100 MiB" in text and "rss 10.0 MiB" in text, text
+    assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB" in text and "uses 10.0 MiB" in text, text
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
     assert "B (asleep in locks) 8.0 s" in report("locked.data"), report("locked.data")
     text = words(expect(FOLDER.call("phases", "-i", "locked.data"), 0).stdout)
-    assert "asleep in locks" in text and "rss" not in text, text
+    assert "sleeps in locks" in text and "uses" not in text, text
 
 
 def test_detector():

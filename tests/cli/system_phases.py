@@ -115,7 +115,7 @@ def test_one_thread():
 def test_machine_alone():
     """report, plot, watch: where its own threads were not read, how many of the machine waited, memory, disks"""
     record("machine.data", "phase one 10s\n", system="default m_wait=3 m_available=100M m_disk_read=2M m_disk_written=6M\n")
-    assert ("\nOn average 3.0 threads of the machine waited for a CPU." in
+    assert ("\nOn average 3.0 threads of the machine waited for a CPU; which programs waited was not recorded." in
             expect(FOLDER.call("report", "-i", "machine.data"), 0).stdout)
     drawn = expect(FOLDER.call("plot", "-i", "machine.data", "-o", "-"), 0).stdout
     assert re.search(r"^Waiting +3 threads\nAvail\. +100 MiB\nDisks +read 2 MiB/s; written 6 MiB/s$", drawn, re.M), drawn

@@ -304,6 +304,155 @@ static void outliers_alone_are_a_kind(void **state)
     rps_signals_free(&signals);
 }
 
+/* --- samples ---------------------------------------------------------------------------------- */
+
+#define NAMES   30
+#define SIGNALS 20
+
+/* The function of the next clump. */
+static uint32_t draw_name(uint64_t *dice, const double *weight)
+{
+    double sum = 0, at;
+    uint32_t k = 0;
+
+    for (size_t i = 0; i < NAMES; i++)
+        sum += weight[i];
+    at = rps_random_unit(dice) * sum;
+    while (k + 1 < NAMES && (at -= weight[k]) >= 0)
+        k++;
+    return k;
+}
+
+/* A fine phase per letter, of 200 observations. Counters tell a, x and y apart, and not a from b; samples
+ * tell b from the others if `is_other`: a third of their functions is the same. A few of the functions have most samples, or all have as many if
+ * `is_flat`. Two CPUs have a sample per observation each, in functions that
+ * run for `clump` observations on average. */
+static struct rps_signals sampled_of(const char *letters, uint64_t seed, double clump, int is_other,
+                                     int is_flat)
+{
+    const size_t each = 200, count = strlen(letters) * each;
+    struct rps_signals signals = series_make(count, SIGNALS);
+    struct rps_count *counts = calloc(2 * count, sizeof(*counts));
+    double weight[2][NAMES];
+    uint64_t dice = seed, noise = seed + 1;
+
+    assert_non_null(counts);
+    for (size_t k = 0; k < NAMES; k++) {
+        double steep = is_flat ? 1 : 1 / (1 - rps_random_unit(&dice));
+
+        weight[0][k] = is_other && k % 3 == 0 ? 0 : steep;
+        weight[1][k] = is_other && k % 3 == 1 ? 0 : steep;
+    }
+    for (size_t i = 0; i < SIGNALS * count; i++)
+        signals.value[i] = (letters[i % count / each] == 'x'   ? 20
+                            : letters[i % count / each] == 'y' ? -20
+                                                               : 0) +
+                           .3 * series_normal(&noise);
+    for (size_t cpu = 0; cpu < 2; cpu++) {
+        for (size_t i = 0; i < count;) {
+            double length = -log(1 - rps_random_unit(&dice)) * clump;
+            uint32_t name = draw_name(&dice, weight[letters[i / each] == 'b']);
+            size_t end = i + (length < 1 ? 1 : (size_t)length);
+
+            for (; i < end && i < count; i++)
+                counts[2 * i + cpu] = (struct rps_count){i, name, 1};
+        }
+    }
+    signals.table_count = 1;
+    signals.table = calloc(1, sizeof(*signals.table));
+    assert_non_null(signals.table);
+    *signals.table =
+        rps_count_table_make(count, NAMES, RPS_COUNT_SAMPLE_DIVISOR, counts, 2 * count);
+    return signals;
+}
+
+/* The labels of the finest level, as letters. *ret_sure gets the least confidence of a label. */
+static void label_sampled(struct rps_signals *signals, const char *letters, char *ret,
+                          double *ret_sure)
+{
+    struct rps_phases fine = {.count = strlen(letters), .label_count = 1};
+    struct rps_phases phases;
+    struct rps_levels levels;
+
+    fine.phase = calloc(fine.count, sizeof(*fine.phase));
+    assert_non_null(fine.phase);
+    for (size_t k = 0; k < fine.count; k++)
+        fine.phase[k] =
+            (struct rps_phase){.first = k * 200, .last = k * 200 + 199, .confidence = 1};
+    levels = rps_levels_find(signals, &fine);
+    phases = phases_at(&levels, levels.count - 1);
+    assert_int_equal(phases.count, fine.count);
+    *ret_sure = 1;
+    for (size_t k = 0; k < fine.count; k++) {
+        ret[k] = (char)('A' + phases.phase[k].label);
+        *ret_sure = fmin(*ret_sure, phases.phase[k].label_confidence);
+    }
+    ret[fine.count] = '\0';
+    rps_phases_free(&phases);
+    rps_levels_free(&levels);
+    rps_phases_free(&fine);
+    rps_signals_free(signals);
+}
+
+/* Counters that are alike and other functions: two labels, and both of them sure. */
+static void samples_split_a_label(void **state)
+{
+    static const char letters[] = "axbyxaybxya"; /* in no order that repeats */
+    int right = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct rps_signals signals = sampled_of(letters, seed, 1, 1, seed % 2);
+        char label[16];
+        double sure;
+
+        label_sampled(&signals, letters, label, &sure);
+        right += strcmp(label, "ABCDBADCBDA") == 0 && sure >= .75;
+    }
+    print_message("# %d of 20 right\n", right);
+    assert_in_range(right, 15, 20); /* in the others the third that is the same has too much */
+}
+
+/* One mixture of functions throughout: no label is split, whether functions run for 0.1 s or 0.5 s. */
+static void samples_split_no_mixture(void **state)
+{
+    static const char letters[] = "axayxayaxyayxaxya";
+    static const double clump[] = {1, 5, 20};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof(clump) / sizeof(clump[0]); c++) {
+        int split = 0;
+
+        for (uint64_t seed = 0; seed < 40; seed++) {
+            struct rps_signals signals = sampled_of(letters, seed, clump[c], 0, seed % 2);
+            char label[32];
+            double sure;
+
+            label_sampled(&signals, letters, label, &sure);
+            for (size_t k = 1; letters[k]; k++)
+                split += letters[k] == 'a' && label[k] != label[0];
+        }
+        print_message("# %.1f s at a time: %d of 280 phases split\n", clump[c] / 10, split);
+        assert_in_range(split, 0, c < 2 ? 2 : 16);
+    }
+}
+
+/* A side without samples, as a run of several that has none, splits no label. */
+static void no_samples_split_nothing(void **state)
+{
+    static const char letters[] = "axbyxyb";
+    struct rps_signals signals = sampled_of(letters, 1, 1, 1, 1);
+    struct rps_count_table *table = signals.table;
+    char label[16];
+    double sure;
+
+    (void)state;
+    for (size_t i = 400; i <= table->count; i++) /* none from the first b on */
+        table->begin[i] = table->begin[400];
+    label_sampled(&signals, letters, label, &sure);
+    assert_string_equal(label, "ABACBCA");
+}
+
 /* All turns of a loop of thousands are seen at once. */
 static void a_long_loop_is_folded(void **state)
 {
@@ -662,6 +811,9 @@ int main(void)
         cmocka_unit_test(what_is_not_seen_sets_apart),
         cmocka_unit_test(outliers_alone_are_a_kind),
         cmocka_unit_test(edges_make_no_kind),
+        cmocka_unit_test(samples_split_a_label),
+        cmocka_unit_test(samples_split_no_mixture),
+        cmocka_unit_test(no_samples_split_nothing),
         cmocka_unit_test(a_long_loop_is_folded),
         cmocka_unit_test(a_nap_is_the_finest),
         cmocka_unit_test(unsure_boundaries_are_left_out),

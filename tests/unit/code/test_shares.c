@@ -116,6 +116,31 @@ static void functions(void **state)
     assert_int_equal(find(&shares, "work")->how, RPS_LOCATION_DEBUG);
 }
 
+/* Hooks of hypervisors are one name, behind all work; a program may have functions of their names. */
+static void kernel_hooks(void **state)
+{
+    struct rps_location own[sizeof(locations) / sizeof(locations[0])];
+    struct rps_code hooked = code;
+    struct rps_shares shares;
+
+    (void)state;
+    memcpy(own, locations, sizeof(own));
+    hooked.location = own;
+    own[1].function = "native_safe_halt"; /* of the program */
+    own[5].function = "pvm_irq_enable";
+    shares = rps_shares_find(arena, &hooked, samples, RPS_SHARES_FUNCTION);
+    has(&shares, "kernel: interrupts", 16, 16);
+    has(&shares, "native_safe_halt", 6, 22);
+    assert_string_equal(shares.share[shares.count - 1].name, "kernel: interrupts");
+    own[5].function = "acpi_idle_do_entry";
+    shares = rps_shares_find(arena, &hooked, samples, RPS_SHARES_FUNCTION);
+    assert_string_equal(shares.share[shares.count - 1].name, "kernel: idle");
+    own[5].function = "disable_irq_nosync"; /* is work */
+    shares = rps_shares_find(arena, &hooked, samples, RPS_SHARES_FUNCTION);
+    has(&shares, "disable_irq_nosync", 16, 16);
+    assert_string_not_equal(shares.share[shares.count - 1].name, "disable_irq_nosync");
+}
+
 /* What a process made is one function as long as nobody names it. */
 static void made_code(void **state)
 {
@@ -567,6 +592,7 @@ int main(void)
         cmocka_unit_test(parts),
         cmocka_unit_test(what_is_not_sampled),
         cmocka_unit_test(functions),
+        cmocka_unit_test(kernel_hooks),
         cmocka_unit_test(made_code),
         cmocka_unit_test(lines_and_modules),
         cmocka_unit_test(processes_and_threads),

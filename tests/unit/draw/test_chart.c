@@ -13,6 +13,7 @@
 #include "support/drawing.h"
 #include "rpistat/chart.h"
 #include "rpistat/gnuplot_folder.h"
+#include "rpistat/palette.h"
 
 #define HOSTILE "\"`touch pwned`' @tics %d\nEND"
 
@@ -208,11 +209,64 @@ static void test_drawn(void **state)
     end(&made);
 }
 
+/* A colour in CIELAB, and how far two of them are apart (CIE76; 20 is another colour for anybody). */
+static void to_lab(const char *colour, double ret[3])
+{
+    const unsigned long rgb = strtoul(colour, NULL, 16);
+    const double white[3] = {.95047, 1, 1.08883};
+    static const double part[3][3] = {
+        {.4124, .3576, .1805}, {.2126, .7152, .0722}, {.0193, .1192, .9505}};
+    double linear[3], xyz[3];
+
+    for (int i = 0; i < 3; i++) {
+        const double value = (double)(rgb >> (16 - 8 * i) & 0xff) / 255;
+
+        linear[i] = value <= .04045 ? value / 12.92 : pow((value + .055) / 1.055, 2.4);
+    }
+    for (int i = 0; i < 3; i++) {
+        xyz[i] =
+            (part[i][0] * linear[0] + part[i][1] * linear[1] + part[i][2] * linear[2]) / white[i];
+        xyz[i] = xyz[i] > .008856 ? cbrt(xyz[i]) : 7.787 * xyz[i] + 16. / 116;
+    }
+    ret[0] = 116 * xyz[1] - 16;
+    ret[1] = 500 * (xyz[0] - xyz[1]);
+    ret[2] = 200 * (xyz[1] - xyz[2]);
+}
+
+static double distance(const char *a, const char *b)
+{
+    double x[3], y[3];
+
+    to_lab(a, x);
+    to_lab(b, y);
+    return sqrt(pow(x[0] - y[0], 2) + pow(x[1] - y[1], 2) + pow(x[2] - y[2], 2));
+}
+
+/* No function has a colour that is taken for that of a phase, or of another function. The last one is
+ * grey, for all others. */
+static void test_palette(void **state)
+{
+    (void)state;
+    for (int theme = RPS_THEME_LIGHT; theme <= RPS_THEME_DARK; theme++) {
+        const struct rps_palette *palette = rps_palette((enum rps_theme)theme);
+
+        for (int a = 0; a < RPS_PALETTE_AREAS - 1; a++) {
+            for (int l = 0; l < RPS_PALETTE_LABELS; l++) {
+                assert_true(distance(palette->area[a], palette->band[l]) >= 20);
+                assert_true(distance(palette->area[a], palette->ink[l]) >= 20);
+            }
+            for (int other = 0; other < a; other++)
+                assert_true(distance(palette->area[a], palette->area[other]) >= 20);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),   cmocka_unit_test(test_shared), cmocka_unit_test(test_text),
-        cmocka_unit_test(test_legend), cmocka_unit_test(test_drawn),
+        cmocka_unit_test(test_rows),  cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_text),  cmocka_unit_test(test_legend),
+        cmocka_unit_test(test_drawn), cmocka_unit_test(test_palette),
     };
 
     return cmocka_run_group_tests_name("draw/chart", tests, NULL, NULL);

@@ -387,12 +387,12 @@ static void test_words(void **state)
     drawing_story(&fixture);
     check_words(&fixture, (struct rps_plot_options){0}, 2, "ABC");
     text = draw_and_read(&fixture, narrow, "text.gp");
-    assert_non_null(strstr(text, "\n|B: CPI 1.5 (run: 3.2)\n")); /* the second clause has no room */
-    assert_non_null(strstr(text, "\n|C: CPI 17 (run: 3.2)\n"));
+    assert_non_null(strstr(text, "\n|B: CPI 1.5 (whole run: 3.2)\n")); /* the second clause has no room */
+    assert_non_null(strstr(text, "\n|C: CPI 17 (whole run: 3.2)\n"));
     free(text);
     text = draw_and_read(&fixture, (struct rps_plot_options){.kind = RPS_PLOT_PHASES, .width = 300},
                          "text.gp");
-    assert_non_null(strstr(text, "\n|B: CPI 1.5 (run: 3.2)\n"));
+    assert_non_null(strstr(text, "\n|B: CPI 1.5 (whole run: 3.2)\n"));
     free(text);
     check_words(&fixture, low, 0, "");
     check_words(&fixture, (struct rps_plot_options){.no_phases = 1}, 0, "");

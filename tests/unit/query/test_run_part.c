@@ -89,14 +89,58 @@ static void words_of_a_group(void **state)
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in solve (three.c:40)");
     group.top[0].share = .344;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
-                        "34 % in solve (three.c:40)");
+                        "34 % of samples in solve (three.c:40)");
     group.top[0].name.line = 0;
-    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "34 % in solve");
-    assert_string_equal(rps_share_group_text(little, sizeof(little), &group), "34 % in");
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "34 % of samples in solve");
+    assert_string_equal(rps_share_group_text(little, sizeof(little), &group), "34 % of");
     group.top[0].share = NAN; /* of too few samples */
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
     group.count = 0;
     assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "");
+}
+
+static void names_that_stand_out(void **state)
+{
+    struct rps_share_group group = {
+        .samples = 100,
+        .by_program = 1,
+        .count = 1,
+        .top = {{.name = {.name = "cc1", .module = "", .file = ""}, .share = .6}},
+        .is_alike = 1,
+    };
+    struct rps_share_apart *program = &group.apart[RPS_APART_PROGRAM];
+    struct rps_share_apart *cgroup = &group.apart[RPS_APART_CGROUP];
+    struct rps_share_apart *function = &group.apart[RPS_APART_FUNCTION];
+    char text[256], little[48];
+
+    (void)state;
+    function->is_tested = 1;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "no program or function stands out");
+    *program = (struct rps_share_apart){1, 1, {.name = "soffice.bin", .file = ""}, .09, .001};
+    *function = (struct rps_share_apart){1, 1, {.name = "draw", .file = ""}, .05, 0};
+    *cgroup = (struct rps_share_apart){1, 1, {.name = "office", .file = ""}, .1, .001};
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "9 % of samples in soffice.bin (elsewhere under 1 %), 5 % in draw "
+                        "(elsewhere 0 %)"); /* the control group has hardly more than the program */
+    cgroup->share = .2;
+    assert_string_equal(
+        rps_share_group_text(text, sizeof(text), &group),
+        "9 % of samples in soffice.bin (elsewhere under 1 %), 20 % in control group "
+        "office (elsewhere under 1 %), 5 % in draw (elsewhere 0 %)");
+    rps_share_group_text(little, sizeof(little), &group);
+    assert_string_equal(little, "9 % of samples in soffice.bin (elsewhere under ");
+    group.is_alike = 0; /* most is in the compiler here alone */
+    program->name.name = "cc1";
+    cgroup->is_found = 0;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group),
+                        "in cc1, 5 % of samples in draw (elsewhere 0 %)");
+    group.by_program = program->is_found = function->is_found = 0;
+    group.is_alike = 1;
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "no function stands out");
+    function->is_tested = 0; /* unknown: its largest share, without the others' */
+    assert_string_equal(rps_share_group_text(text, sizeof(text), &group), "in cc1");
 }
 
 /* Fewer samples than the CPU time lets expect are told of, with the likely reason. */
@@ -204,10 +248,10 @@ static void long_names_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(phases_are_groups),    cmocka_unit_test(parts_are_cut),
-        cmocka_unit_test(names_of_phases),      cmocka_unit_test(words_of_a_group),
-        cmocka_unit_test(long_names_are_cut),   cmocka_unit_test(samples_that_are_missing),
-        cmocka_unit_test(time_without_samples),
+        cmocka_unit_test(phases_are_groups),        cmocka_unit_test(parts_are_cut),
+        cmocka_unit_test(names_of_phases),          cmocka_unit_test(words_of_a_group),
+        cmocka_unit_test(names_that_stand_out),     cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(samples_that_are_missing), cmocka_unit_test(time_without_samples),
     };
 
     return cmocka_run_group_tests(tests, open_arena, close_arena);

@@ -90,35 +90,38 @@ static void check_one(const char *name, const char *label, const char *unit, dou
 static void test_rates(void **state)
 {
     (void)state;
-    check_one("f", "Minor faults", "/s", 31000, 10000, "3.1 x the minor faults");
-    check_one("f", "Minor faults", "/s", 312600, 10000, "31 x the minor faults");
-    check_one("f", "Minor faults", "/s", 3126000, 10000, "310 x the minor faults");
-    check_one("f", "Minor faults", "/s", 3e7, 10000, "over 1000 x the minor faults");
-    check_one("f", "Minor faults", "/s", 4000, 10000, "0.40 x the minor faults");
-    check_one("f", "Minor faults", "/s", 830, 10000, "1/12 of the minor faults");
-    check_one("f", "Minor faults", "/s", 8, 10000, "under 1/1000 of the minor faults");
+    check_one("f", "Minor faults", "/s", 31000, 10000, "3.1 x the minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 312600, 10000, "31 x the minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 3126000, 10000, "310 x the minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 3e7, 10000,
+              "over 1000 x the minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 4000, 10000, "0.40 x the minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 830, 10000, "1/12 of the minor faults of the whole run");
+    check_one("f", "Minor faults", "/s", 8, 10000,
+              "under 1/1000 of the minor faults of the whole run");
     check_one("f", "Minor faults", "/s", 0, 10000, "no minor faults");
     check_one("f", "CPU migrations", "/s", 0, 100, "no CPU migrations");
-    check_one("f", "DC miss rate", "PTI", 9, 3, "3.0 x the DC miss rate");
-    check_one("f", "Branch rate", "PTI", 50, 100, "0.50 x the branch rate");
-    check_one("f", "DC miss rate", "PTI", 0, 3, "DC miss rate 0 PTI (run: 3.0 PTI)");
-    check_one("irq_rate", "Interrupt rate", "/s", 0, 300, "interrupt rate 0 /s (run: 300 /s)");
+    check_one("f", "DC miss rate", "PTI", 9, 3, "3.0 x the DC miss rate of the whole run");
+    check_one("f", "Branch rate", "PTI", 50, 100, "0.50 x the branch rate of the whole run");
+    check_one("f", "DC miss rate", "PTI", 0, 3, "DC miss rate 0 PTI (whole run: 3.0 PTI)");
+    check_one("irq_rate", "Interrupt rate", "/s", 0, 300,
+              "interrupt rate 0 /s (whole run: 300 /s)");
 }
 
 static void test_values(void **state)
 {
     (void)state;
-    check_one("cpi", "CPI", "", 2.41, 1.13, "CPI 2.4 (run: 1.1)");
-    check_one("cpi", "CPI", "", 1.34, 1.13, "CPI 1.3 (run: 1.1)");
-    check_one("x", "Weight", "kg", 120.4, 101.6, "weight 120 kg (run: 102 kg)");
-    check_one("x", "Weight", "kg", 0, .01, "weight 0 kg (run: 0.010 kg)");
-    check_one("x", "Weight", "kg", 2e9, 1e9, "weight 2.0e+09 kg (run: 1.0e+09 kg)");
-    check_one("cpu_use", "CPU use", "%", 12.3, 88.4, "CPU use 12 % (run: 88 %)");
-    check_one("cpu_use", "CPU use", "%", .04, 88.4, "CPU use 0 % (run: 88 %)");
-    check_one("r", "Mispredict ratio", "%", 5.25, .9, "mispredict ratio 5.2 % (run: 0.9 %)");
-    check_one("s", "FE stall percent", "%", 40, 10, "FE stall percent 40 (run: 10)");
-    check_one("my_metric", "my_metric", "", 4, 1, "my_metric 4.0 (run: 1.0)");
-    check_one("Load", "Load", "", 4, 1, "Load 4.0 (run: 1.0)"); /* names itself */
+    check_one("cpi", "CPI", "", 2.41, 1.13, "CPI 2.4 (whole run: 1.1)");
+    check_one("cpi", "CPI", "", 1.34, 1.13, "CPI 1.3 (whole run: 1.1)");
+    check_one("x", "Weight", "kg", 120.4, 101.6, "weight 120 kg (whole run: 102 kg)");
+    check_one("x", "Weight", "kg", 0, .01, "weight 0 kg (whole run: 0.010 kg)");
+    check_one("x", "Weight", "kg", 2e9, 1e9, "weight 2.0e+09 kg (whole run: 1.0e+09 kg)");
+    check_one("cpu_use", "CPU use", "%", 12.3, 88.4, "CPU use 12 % (whole run: 88 %)");
+    check_one("cpu_use", "CPU use", "%", .04, 88.4, "CPU use 0 % (whole run: 88 %)");
+    check_one("r", "Mispredict ratio", "%", 5.25, .9, "mispredict ratio 5.2 % (whole run: 0.9 %)");
+    check_one("s", "FE stall percent", "%", 40, 10, "FE stall percent 40 (whole run: 10)");
+    check_one("my_metric", "my_metric", "", 4, 1, "my_metric 4.0 (whole run: 1.0)");
+    check_one("Load", "Load", "", 4, 1, "Load 4.0 (whole run: 1.0)"); /* names itself */
 }
 
 /* Below what matters to anybody, a ratio is no difference. */
@@ -144,7 +147,7 @@ static void test_nothing_to_say(void **state)
 
     (void)state;
     fill(&made, &given, 1);
-    assert_string_equal(words_of(&made, 1), "CPI 3.0 (run: 1.0)");
+    assert_string_equal(words_of(&made, 1), "CPI 3.0 (whole run: 1.0)");
     made.label[1].periods = 0; /* not in the part that is shown */
     assert_string_equal(words_of(&made, 1), "");
     made.profile.label_count = 1;
@@ -154,7 +157,7 @@ static void test_nothing_to_say(void **state)
 static const struct given many[] = {
     {"cpi", "CPI", "", 1, 2},
     {"f", "Minor faults", "/s", 1000, 9000},
-    {"cpu_use", "CPU use", "%", 80, 95},
+    {"cpu_use", "CPU use", "%", 50, 95},
     {"m", "DC miss ratio", "%", 2, 12},
     {"n", "DC miss rate", "PTI", 6, 30},
     {"b", "Branch rate", "PTI", 100, 101},
@@ -167,18 +170,21 @@ static void test_order(void **state)
 
     (void)state;
     fill(&made, many, 6);
-    assert_string_equal(words_of(&made, 1),
-                        "9.0 x the minor faults, 5.0 x the DC miss rate, CPI 2.0 (run: 1.0)");
+    assert_string_equal(words_of(&made, 1), "9.0 x the minor faults of the whole run, 5.0 x the DC "
+                                            "miss rate, CPI 2.0 (whole run: 1.0)");
     strcpy(made.figure[0].panel, "All of it");
     strcpy(made.figure[1].panel, "All of it");
-    assert_string_equal(words_of(&made, 1), "9.0 x the minor faults, 5.0 x the DC miss rate, "
-                                            "CPU use 95 % (run: 80 %)");
-    rps_profile_words(made.words, &made.profile, 1, 47);
-    assert_string_equal(made.words, "9.0 x the minor faults, 5.0 x the DC miss rate");
-    rps_profile_words(made.words, &made.profile, 1, 45);
-    assert_string_equal(made.words, "9.0 x the minor faults");
+    assert_string_equal(words_of(&made, 1),
+                        "9.0 x the minor faults of the whole run, 5.0 x the DC miss rate, "
+                        "CPU use 95 % (whole run: 50 %)");
+    rps_profile_words(made.words, &made.profile, 1, 64);
+    assert_string_equal(made.words,
+                        "9.0 x the minor faults of the whole run, 5.0 x the DC miss rate");
+    rps_profile_words(made.words, &made.profile, 1, 62);
+    assert_string_equal(made.words, "9.0 x the minor faults of the whole run");
     rps_profile_words(made.words, &made.profile, 1, 5);
-    assert_string_equal(made.words, "9.0 x the minor faults"); /* to be cut by who has no room */
+    assert_string_equal(
+        made.words, "9.0 x the minor faults of the whole run"); /* to be cut by who has no room */
     /* of two that differ as much, the one that tells all labels apart best */
     made.mean[6 + 1] = 1000;
     made.mean[6 + 4] = 6;
@@ -188,12 +194,14 @@ static void test_order(void **state)
     made.figure[0].whole = 50.1;
     made.mean[6 + 0] = 100.3;
     strcpy(made.figure[0].unit, "PTI");
-    assert_string_equal(words_of(&made, 1),
-                        "2.0 x the CPI, 2.0 x the branch rate, CPU use 95 % (run: 80 %)");
+    assert_string_equal(
+        words_of(&made, 1),
+        "2.0 x the CPI of the whole run, 2.0 x the branch rate, CPU use 95 % (whole run: 50 %)");
     made.order[0] = 5;
     made.order[5] = 0;
-    assert_string_equal(words_of(&made, 1),
-                        "2.0 x the branch rate, 2.0 x the CPI, CPU use 95 % (run: 80 %)");
+    assert_string_equal(
+        words_of(&made, 1),
+        "2.0 x the branch rate of the whole run, 2.0 x the CPI, CPU use 95 % (whole run: 50 %)");
 }
 
 /* Of two labels of which the same would be said, the later one is told from the one before it. */
@@ -206,16 +214,16 @@ static void test_namesakes(void **state)
     (void)state;
     fill(&made, given, 2);
     made.mean[2 * 2] = 2;
-    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (run: 50 %)");
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %)");
+    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (whole run: 50 %)");
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %)");
     made.mean[1 * 2 + 1] = .95; /* neither differs from the run by what is said */
     made.mean[2 * 2 + 1] = 1.12;
-    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (run: 50 %)");
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %), 1.2 x the CPI of B");
+    assert_string_equal(words_of(&made, 1), "CPU use 2.0 % (whole run: 50 %)");
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %), 1.2 x the CPI of B");
     rps_profile_words(made.words, &made.profile, 2, 30);
     assert_string_equal(made.words, "1.2 x the CPI of B");
     strcpy(made.label[1].code, "sort"); /* they have names that tell them apart */
-    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (run: 50 %)");
+    assert_string_equal(words_of(&made, 2), "CPU use 2.0 % (whole run: 50 %)");
 }
 
 /* What runs a quarter of the time has a quarter of everything a second: that is said once. */
@@ -230,16 +238,19 @@ static void test_follows_cpu_use(void **state)
 
     (void)state;
     fill(&made, given, 3);
-    assert_string_equal(words_of(&made, 1), "9.0 x the context switches, CPU use 20 % (run: 80 %)");
+    assert_string_equal(
+        words_of(&made, 1),
+        "9.0 x the context switches of the whole run, CPU use 20 % (whole run: 80 %)");
     given[1].value = 2; /* runs, and has far fewer */
     given[0].value = 40;
     fill(&made, given, 3);
-    assert_string_equal(words_of(&made, 1), "1/500 of the minor faults, 9.0 x the context "
-                                            "switches, CPU use 40 % (run: 80 %)");
+    assert_string_equal(words_of(&made, 1),
+                        "1/500 of the minor faults of the whole run, 9.0 x the context "
+                        "switches, CPU use 40 % (whole run: 80 %)");
     given[0].value = 0; /* asleep */
     given[1].value = given[2].value = 0;
     fill(&made, given, 3);
-    assert_string_equal(words_of(&made, 1), "CPU use 0 % (run: 80 %)");
+    assert_string_equal(words_of(&made, 1), "CPU use 0 % (whole run: 80 %)");
     given[0].whole = given[0].value = 80; /* the CPU use says nothing */
     fill(&made, given, 3);
     assert_string_equal(words_of(&made, 1), "no minor faults, no context switches");
@@ -256,11 +267,11 @@ static void test_intervals(void **state)
     fill(&made, &given, 1);
     made.figure[0].interval = (struct rps_interval){RPS_CERTAINTY_INTERVAL, 1, .7, 1.4, .25};
     made.interval[1] = (struct rps_interval){RPS_CERTAINTY_INTERVAL, 2, 1.5, 2.6, .25};
-    assert_string_equal(words_of(&made, 1), "CPI 2.0 (run: 1.0)");
+    assert_string_equal(words_of(&made, 1), "CPI 2.0 (whole run: 1.0)");
     made.interval[1].low = 1.3;
     assert_string_equal(words_of(&made, 1), unsure);
     made.figure[0].interval.certainty = RPS_CERTAINTY_COUNTED;
-    assert_string_equal(words_of(&made, 1), "CPI 2.0 (run: 1.0)");
+    assert_string_equal(words_of(&made, 1), "CPI 2.0 (whole run: 1.0)");
     made.figure[0].interval.certainty = RPS_CERTAINTY_BURSTS;
     assert_string_equal(words_of(&made, 1), unsure);
     made.figure[0].interval.certainty = RPS_CERTAINTY_COUNTED;
@@ -279,14 +290,14 @@ static void test_counted(void **state)
     (void)state;
     fill(&made, &given, 1);
     made.spread[1] = 9000; /* ± 1,800 */
-    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults");
+    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
     made.spread[1] = 11000;
     assert_string_equal(words_of(&made, 1), unsure);
     made.spread[1] = NAN; /* no whole observation */
     assert_string_equal(words_of(&made, 1), unsure);
     made.spread[1] = 0;
     made.figure[0].spread = 17000; /* of the run's 300 periods: ± 1,963 */
-    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults");
+    assert_string_equal(words_of(&made, 1), "3.0 x the minor faults of the whole run");
     made.figure[0].spread = 18000;
     assert_string_equal(words_of(&made, 1), unsure);
     made.figure[0].spread = 0;
@@ -310,7 +321,7 @@ static void test_main_label(void **state)
     made.profile.main_label = 1;
     made.figure[0].rest = 10;
     made.figure[0].rest_interval.certainty = RPS_CERTAINTY_COUNTED;
-    assert_string_equal(words_of(&made, 1), "1.5 x the minor faults");
+    assert_string_equal(words_of(&made, 1), "1.5 x the minor faults of the whole run");
     assert_string_equal(words_of(&made, 0), "like the whole run");
     made.figure[0].rest = 1490;
     assert_string_equal(words_of(&made, 1), "nothing counted sets it apart for sure");
@@ -376,12 +387,14 @@ static void test_system(void **state)
     made.profile.system = system;
     for (int l = 0; l < 3; l++)
         made.label[l].cpu_s = 4;
-    assert_string_equal(words_of(&made, 0), "rss 13 MiB, 60 % waiting for a CPU");
-    assert_string_equal(words_of(&made, 1),
-                        "3.1 x the minor faults, asleep in locks, rss 306 MiB, reads 866 MiB/s");
-    assert_string_equal(words_of(&made, 2), "rss 14 MiB");
-    rps_profile_words(made.words, &made.profile, 1, 38);
-    assert_string_equal(made.words, "3.1 x the minor faults, rss 306 MiB");
+    assert_string_equal(words_of(&made, 0),
+                        "uses 13 MiB, waits for a CPU in 60 % of its runnable time");
+    assert_string_equal(
+        words_of(&made, 1),
+        "3.1 x the minor faults of the whole run, sleeps in locks, uses 306 MiB, reads 866 MiB/s");
+    assert_string_equal(words_of(&made, 2), "uses 14 MiB");
+    rps_profile_words(made.words, &made.profile, 1, 54);
+    assert_string_equal(made.words, "3.1 x the minor faults of the whole run, uses 306 MiB");
     for (int l = 0; l < 3; l++) /* memory that is alike is no difference */
         system[l].slot[RPS_SYSTEM_TREE][RPS_TREE_RSS].sum = 13 << 10;
     assert_string_equal(words_of(&made, 2), "like the whole run");
@@ -395,18 +408,50 @@ static void test_system(void **state)
     assert_string_equal(words_of(&made, 0), "like the whole run");
     system[2] =
         read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 12});
-    assert_string_equal(words_of(&made, 2), "asleep in locks");
+    assert_string_equal(words_of(&made, 2), "sleeps in locks");
+}
+
+/* CPU use that other processes took says nothing of a label: it wanted as much as the others did. */
+static void test_cpu_use_of_others(void **state)
+{
+    static const struct given given = {"cpu_use", "CPU use", "%", 80, 40};
+    struct rps_run_system system[3];
+    struct made made;
+
+    (void)state;
+    fill(&made, &given, 1);
+    made.profile.system = system;
+    for (int l = 0; l < 3; l++) { /* of 10 s: 8 s wanted, of which the second label got 4 s */
+        system[l] = read_system((int64_t[RPS_TREE_SLOTS]){
+            [RPS_TREE_THREADS] = 1, [RPS_TREE_WAIT] = l == 1 ? 4000000 : 0});
+        made.label[l].cpu_s = l == 1 ? 4 : 8;
+    }
+    assert_null(strstr(words_of(&made, 1), "CPU use"));
+    system[1] = system[0]; /* it wanted 4 s */
+    assert_string_equal(words_of(&made, 1), "CPU use 40 % (whole run: 80 %)");
+    made.mean[1] = 66; /* by less than a factor of 1.25, whoever did it */
+    assert_string_equal(words_of(&made, 1), "like the whole run");
+    made.profile.system = NULL; /* nothing is known of waiting */
+    made.mean[1] = 40;
+    assert_string_equal(words_of(&made, 1), "CPU use 40 % (whole run: 80 %)");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rates),           cmocka_unit_test(test_values),
-        cmocka_unit_test(test_alike),           cmocka_unit_test(test_nothing_to_say),
-        cmocka_unit_test(test_namesakes),       cmocka_unit_test(test_order),
-        cmocka_unit_test(test_follows_cpu_use), cmocka_unit_test(test_intervals),
-        cmocka_unit_test(test_counted),         cmocka_unit_test(test_main_label),
-        cmocka_unit_test(test_table),           cmocka_unit_test(test_system),
+        cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_nothing_to_say),
+        cmocka_unit_test(test_namesakes),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_follows_cpu_use),
+        cmocka_unit_test(test_intervals),
+        cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_main_label),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_system),
+        cmocka_unit_test(test_cpu_use_of_others),
     };
 
     return cmocka_run_group_tests_name("query/words", tests, NULL, NULL);

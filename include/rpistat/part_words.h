@@ -1,0 +1,29 @@
+/* The words of stretches of a run that are no phases: bursts, outliers, a range of time. */
+#ifndef RPISTAT_PART_WORDS_H
+#define RPISTAT_PART_WORDS_H
+
+#include <stdint.h>
+
+#include "rpistat/arena.h"
+#include "rpistat/cpus.h"
+#include "rpistat/error.h"
+#include "rpistat/part_shares.h"
+#include "rpistat/phase.h"
+#include "rpistat/run.h"
+#include "rpistat/run_part.h"
+#include "rpistat/store.h"
+
+/* Return the part (one group) as phases of the label 0, and the rest of the run up to its last period
+ * as phases of the label 1, in the arena. Times follow from the length of periods. */
+struct rps_phases rps_part_words_phases(struct rps_arena *arena, const struct rps_run_part *part,
+                                        uint64_t last, int64_t period_ns);
+
+/* Describe what sets each label of these phases apart from the whole run, as rps_profile_words does; the
+ * array, a text per label, is the arena's. `shares` has a group per label, or none. It walks the run
+ * once. Errors: those of rps_profile_run. */
+int rps_part_words_find(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
+                        const struct rps_cpus *cpus, const struct rps_phases *phases,
+                        const struct rps_part_shares *shares, const char ***ret,
+                        struct rps_error *err);
+
+#endif

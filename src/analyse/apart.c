@@ -1,0 +1,165 @@
+/*
+ * Finds the name whose share of a group's samples differs most from its share of the other groups'.
+ *
+ * Samples are not independent draws: a compiler that runs for half a second has all samples of that
+ * time. So the variance of a share is taken from blocks of periods, as that of a ratio of two sums
+ * (Cochran, Sampling Techniques, 6.3). A block has n samples, x of them in the name; X and N are the
+ * sums over the B blocks of a group:
+ *
+ *   p = X / N,  var p = sum (x - p n)^2 / N^2 * B / (B - 1)
+ *
+ * The larger variance counts, of these blocks and of blocks that are RPS_APART_LONG times as long. It
+ * is at least CLUSTER times that of independent draws. The share p differs from the share q of the
+ * other groups if |p - q| > Z (1 + Z_FEW / (B - 1)) sqrt(var p + var q), where B counts the longer
+ * blocks. With one length of blocks, 7 instead of 2 of 320 phases without any difference had a name.
+ */
+#include "rpistat/apart.h"
+
+#include <math.h>
+
+#include "rpistat/arena.h"
+
+#define BLOCK_PERIODS_MIN 3
+#define GROUP_SAMPLES_MIN 20.
+#define CLUSTER           2.
+#define Z                 3.
+#define Z_FEW             1.5
+#define FACTOR_MIN        1.5
+#define LACKING_MIN       .15  /* share of the others' samples of a name that a group lacks */
+#define SHARE_ADDED       .005 /* to both shares of a factor: a factor of almost 0 is no surprise */
+
+/* Sums over the blocks of one group, or of all other groups. */
+struct sums {
+    double x, n;
+    struct squares {
+        double xx, xn, nn, blocks;
+    } of[2]; /* blocks, and longer blocks */
+};
+
+uint64_t rps_apart_block_length(uint64_t periods)
+{
+    uint64_t length = (periods + RPS_APART_BLOCKS - 1) / RPS_APART_BLOCKS;
+
+    return length < BLOCK_PERIODS_MIN ? BLOCK_PERIODS_MIN : length;
+}
+
+static void add_sums(struct sums *to, const struct sums *from, double sign)
+{
+    to->x += sign * from->x;
+    to->n += sign * from->n;
+    for (int i = 0; i < 2; i++) {
+        to->of[i].xx += sign * from->of[i].xx;
+        to->of[i].xn += sign * from->of[i].xn;
+        to->of[i].nn += sign * from->of[i].nn;
+        to->of[i].blocks += sign * from->of[i].blocks;
+    }
+}
+
+static void add_block(struct squares *to, double x, double n)
+{
+    to->xx += x * x;
+    to->xn += x * n;
+    to->nn += n * n;
+    to->blocks += n > 0;
+}
+
+static struct sums sum_group(const struct rps_apart_counts *counts, size_t group, size_t name)
+{
+    struct sums sums = {0};
+    double long_x = 0, long_n = 0;
+
+    for (size_t b = 0; b < RPS_APART_BLOCKS; b++) {
+        const size_t at = group * RPS_APART_BLOCKS + b;
+        const double n = (double)counts->of[at];
+        const double x =
+            name < counts->name_count ? (double)counts->seen[at * counts->name_count + name] : 0;
+
+        sums.x += x;
+        sums.n += n;
+        add_block(&sums.of[0], x, n);
+        long_x += x;
+        long_n += n;
+        if (b % RPS_APART_LONG == RPS_APART_LONG - 1) {
+            add_block(&sums.of[1], long_x, long_n);
+            long_x = long_n = 0;
+        }
+    }
+    return sums;
+}
+
+static int is_enough(const struct sums *sums)
+{
+    return sums->n >= GROUP_SAMPLES_MIN && sums->of[1].blocks >= 2;
+}
+
+static double variance_of(const struct sums *sums)
+{
+    const double p = sums->x / sums->n, even = (sums->x + 1) / (sums->n + 2);
+    double variance = CLUSTER * even * (1 - even) / sums->n;
+
+    for (int i = 0; i < 2; i++) {
+        const struct squares *of = &sums->of[i];
+
+        variance = fmax(variance, (of->xx - 2 * p * of->xn + p * p * of->nn) / (sums->n * sums->n) *
+                                      of->blocks / (of->blocks - 1));
+    }
+    return variance;
+}
+
+/* How much a name says of a group; 0: its shares do not differ beyond chance. */
+static double score_of(const struct sums *own, const struct sums *rest)
+{
+    const double p = own->x / own->n, q = rest->x / rest->n, apart = fabs(p - q);
+    const double blocks = fmin(own->of[1].blocks, rest->of[1].blocks);
+    const double error =
+        Z * (1 + Z_FEW / (blocks - 1)) * sqrt(variance_of(own) + variance_of(rest));
+    const double factor = fabs(log((p + SHARE_ADDED) / (q + SHARE_ADDED)));
+
+    if (apart < RPS_APART_SHARE_MIN || factor < log(FACTOR_MIN) || apart <= error ||
+        (p < q && q < LACKING_MIN))
+        return 0;
+    return (apart - error) * factor;
+}
+
+/* Keep the name with the highest score; a name that the group has more of precedes all others. */
+static void keep_best(struct rps_apart *best, double *best_score, const struct sums *own,
+                      const struct sums *rest, size_t name)
+{
+    const double p = own->x / own->n, q = rest->x / rest->n, score = score_of(own, rest);
+    const int has_more = p > q, had_more = best->is_found && best->share > best->rest;
+
+    if (score == 0 || (had_more && !has_more) || (has_more == had_more && score <= *best_score))
+        return;
+    *best_score = score;
+    *best = (struct rps_apart){1, 1, name, p, q};
+}
+
+void rps_apart_find(const struct rps_apart_counts *counts, struct rps_apart *ret)
+{
+    struct rps_arena *scratch = rps_arena_new();
+    struct sums *own = rps_arena_get(scratch, counts->group_count, sizeof(*own));
+    double *score = rps_arena_get(scratch, counts->group_count, sizeof(*score));
+
+    for (size_t g = 0; g < counts->group_count; g++)
+        ret[g] = (struct rps_apart){0};
+    /* the first pass has no name and finds the groups that can be tested */
+    for (size_t pass = 0; pass <= counts->name_count; pass++) {
+        const size_t name = pass == 0 ? counts->name_count : pass - 1;
+        struct sums all = {0};
+
+        for (size_t g = 0; g < counts->group_count; g++) {
+            own[g] = sum_group(counts, g, name);
+            add_sums(&all, &own[g], 1);
+        }
+        for (size_t g = 0; g < counts->group_count; g++) {
+            struct sums rest = all;
+
+            add_sums(&rest, &own[g], -1);
+            if (pass == 0)
+                ret[g].is_tested = is_enough(&own[g]) && is_enough(&rest);
+            else if (ret[g].is_tested)
+                keep_best(&ret[g], &score[g], &own[g], &rest, name);
+        }
+    }
+    rps_arena_free(scratch);
+}

@@ -1,0 +1,211 @@
+/* Counts the samples of parts of a run, by stack or by task. */
+#include "sample_source.h"
+
+#include "rpistat/array.h"
+
+#define KEPT_MAX 4000000 /* counts in memory: 64 MB */
+
+struct walk {
+    const struct rps_run_part *part;
+    size_t at; /* the stretch that the last count lay in */
+    rps_run_code_each *each;
+    void *context;
+};
+
+static int ends_before(const void *stretch, const void *period)
+{
+    return ((const struct rps_run_stretch *)stretch)->last < *(const uint64_t *)period;
+}
+
+/* The stretch that the period lies in, or NULL. */
+static const struct rps_run_stretch *find_stretch(struct walk *walk, uint64_t period)
+{
+    const struct rps_run_stretch *stretch = walk->part->stretch;
+    size_t count = walk->part->count, at;
+
+    for (at = walk->at; at < count && at <= walk->at + 1; at++) { /* mostly this one or the next */
+        if (period >= stretch[at].first && period <= stretch[at].last) {
+            walk->at = at;
+            return &stretch[at];
+        }
+    }
+    at = rps_array_find(stretch, count, sizeof(*stretch), ends_before, &period);
+    if (at == count || period < stretch[at].first)
+        return NULL;
+    walk->at = at;
+    return &stretch[at];
+}
+
+static int walk_count(void *context, const struct rps_code_count *count, struct rps_error *err)
+{
+    struct walk *walk = context;
+    const struct rps_run_stretch *stretch = find_stretch(walk, count->period);
+
+    return stretch ? walk->each(walk->context, stretch->group, count->id, count->samples, err) : 0;
+}
+
+int rps_run_code_walk(struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
+                      const struct rps_cpus *cpus, enum rps_code_counted what,
+                      rps_run_code_each *each, void *context, struct rps_error *err)
+{
+    struct walk walk = {.part = part, .each = each, .context = context};
+    struct rps_code_count_query query = {
+        .what = what, .cpu = RPS_CPU_ALL, .count = walk_count, .context = &walk};
+    int result = 0;
+
+    if (part->count == 0)
+        return 0;
+    query.first = part->stretch[0].first;
+    query.last = part->stretch[part->count - 1].last;
+    if (cpus->count == 0)
+        result = rps_reader_code_counts(reader, run_id, &query, err);
+    for (int i = 0; i < cpus->count && result == 0; i++) {
+        query.cpu = cpus->cpu[i];
+        result = rps_reader_code_counts(reader, run_id, &query, err);
+    }
+    return result < 0 ? result : 0;
+}
+
+static int add_count(void *context, size_t group, int64_t id, uint64_t samples,
+                     struct rps_error *err)
+{
+    struct rps_code_counts *counts = context;
+
+    (void)err;
+    if ((uint64_t)id >= counts->ids)
+        return 0;
+    counts->of[group] += samples;
+    counts->id[id] += samples;
+    if (counts->key_count > 0 && counts->key[id] >= 0)
+        counts->seen[group * counts->key_count + (size_t)counts->key[id]] += samples;
+    return 0;
+}
+
+/* Room for the counts of a part. */
+static void make_counts(struct rps_arena *arena, struct rps_code_counts *counts,
+                        const struct rps_run_part *part, const struct rps_code *code,
+                        enum rps_code_counted what)
+{
+    counts->ids = what == RPS_COUNT_TASKS ? code->task_count : code->stack_count;
+    counts->seen =
+        rps_arena_get(arena, part->group_count, counts->key_count * sizeof(*counts->seen));
+    counts->of = rps_arena_get(arena, part->group_count, sizeof(*counts->of));
+    counts->id = rps_arena_get(arena, counts->ids, sizeof(*counts->id));
+}
+
+int rps_code_counts_read(struct rps_arena *arena, struct rps_code_counts *counts,
+                         struct rps_reader *reader, int64_t run_id, const struct rps_run_part *part,
+                         const struct rps_cpus *cpus, const struct rps_code *code,
+                         enum rps_code_counted what, struct rps_error *err)
+{
+    make_counts(arena, counts, part, code, what);
+    return rps_run_code_walk(reader, run_id, part, cpus, what, add_count, counts, err);
+}
+
+/* --- for several parts ------------------------------------------------------------------------ */
+
+struct rps_sample_source rps_sample_source_open(struct rps_reader *reader, int64_t run_id,
+                                                const struct rps_cpus *cpus,
+                                                const struct rps_code *code,
+                                                const struct rps_run_part *part, size_t count)
+{
+    struct rps_sample_source source = {.arena = rps_arena_new(),
+                                       .first = UINT64_MAX,
+                                       .reader = reader,
+                                       .run_id = run_id,
+                                       .cpus = cpus,
+                                       .code = code};
+
+    for (size_t p = 0; p < count; p++) {
+        const struct rps_run_stretch *stretch = part[p].stretch;
+
+        if (part[p].count == 0)
+            continue;
+        source.first = stretch[0].first < source.first ? stretch[0].first : source.first;
+        source.last = stretch[part[p].count - 1].last > source.last
+                          ? stretch[part[p].count - 1].last
+                          : source.last;
+    }
+    source.index = rps_share_index_make(source.arena, source.arena, code, RPS_SHARES_FUNCTION,
+                                        RPS_UNNAMED_FUNCTION, 1);
+    return source;
+}
+
+void rps_sample_source_close(struct rps_sample_source *source)
+{
+    rps_arena_free(source->arena);
+}
+
+struct keeping {
+    struct rps_arena *arena;
+    struct rps_kept_counts *kept;
+};
+
+/* Returns 1 for too many. */
+static int keep_count(void *context, const struct rps_code_count *count, struct rps_error *err)
+{
+    const struct keeping *keeping = context;
+    struct rps_kept_counts *kept = keeping->kept;
+
+    (void)err;
+    if (kept->count == KEPT_MAX || count->id < 0 || count->id > UINT32_MAX ||
+        count->samples > UINT32_MAX)
+        return 1;
+    kept->of = rps_arena_grow(keeping->arena, kept->of, kept->count, sizeof(*kept->of));
+    kept->of[kept->count++] =
+        (struct rps_kept_count){count->period, (uint32_t)count->id, (uint32_t)count->samples};
+    return 0;
+}
+
+static int keep_counts(struct rps_sample_source *source, enum rps_code_counted what,
+                       struct rps_kept_counts *kept, struct rps_error *err)
+{
+    struct keeping keeping = {source->arena, kept};
+    struct rps_code_count_query query = {.what = what,
+                                         .cpu = RPS_CPU_ALL,
+                                         .first = source->first,
+                                         .last = source->last,
+                                         .count = keep_count,
+                                         .context = &keeping};
+    int result = 0, count = source->cpus->count > 0 ? source->cpus->count : 1;
+
+    for (int i = 0; i < count && result == 0; i++) {
+        query.cpu = source->cpus->count > 0 ? source->cpus->cpu[i] : RPS_CPU_ALL;
+        result = rps_reader_code_counts(source->reader, source->run_id, &query, err);
+    }
+    kept->is_read = 1;
+    kept->is_kept = result == 0;
+    return result < 0 ? result : 0;
+}
+
+int rps_sample_source_walk(struct rps_sample_source *source, const struct rps_run_part *part,
+                           enum rps_code_counted what, rps_run_code_each *each, void *context,
+                           struct rps_error *err)
+{
+    struct rps_kept_counts *kept = &source->kept[what == RPS_COUNT_TASKS];
+    struct walk walk = {.part = part, .each = each, .context = context};
+    int result = 0;
+
+    if (part->count == 0)
+        return 0;
+    if (!kept->is_read && keep_counts(source, what, kept, err) < 0)
+        return RPS_FAILED;
+    if (!kept->is_kept)
+        return rps_run_code_walk(source->reader, source->run_id, part, source->cpus, what, each,
+                                 context, err);
+    for (size_t i = 0; i < kept->count && result == 0; i++)
+        result = walk_count(&walk,
+                            &(struct rps_code_count){.period = kept->of[i].period,
+                                                     .id = kept->of[i].id,
+                                                     .samples = kept->of[i].samples},
+                            err);
+    return result < 0 ? result : 0;
+}
+
+int rps_sample_source_count(struct rps_arena *arena, struct rps_code_counts *counts,
+                            struct rps_sample_source *source, const struct rps_run_part *part,
+                            enum rps_code_counted what, struct rps_error *err)
+{
+    make_counts(arena, counts, part, source->code, what);
+    return rps_sample_source_walk(source, part, what, add_count, counts, err);
+}
