@@ -377,8 +377,10 @@ static void test_system(void **state)
     for (int l = 0; l < 3; l++)
         made.label[l].cpu_s = 4;
     assert_string_equal(words_of(&made, 0), "rss 13 MiB, 60 % waiting for a CPU");
-    assert_string_equal(words_of(&made, 1),
-                        "3.1 x the minor faults, asleep in locks, rss 306 MiB, reads 866 MiB/s");
+    assert_string_equal(
+        words_of(&made, 1),
+        "3.1 x the minor faults, asleep in locks, or waiting for threads, rss 306 MiB, "
+        "reads 866 MiB/s");
     assert_string_equal(words_of(&made, 2), "rss 14 MiB");
     rps_profile_words(made.words, &made.profile, 1, 38);
     assert_string_equal(made.words, "3.1 x the minor faults, rss 306 MiB");
@@ -395,7 +397,10 @@ static void test_system(void **state)
     assert_string_equal(words_of(&made, 0), "like the whole run");
     system[2] =
         read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 12});
-    assert_string_equal(words_of(&made, 2), "asleep in locks");
+    assert_string_equal(words_of(&made, 2), "asleep in locks, or waiting for threads");
+    system[2] = read_system((int64_t[RPS_TREE_SLOTS]){
+        [RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 2, [RPS_TREE_IDLE] = 12});
+    assert_string_equal(words_of(&made, 2), "like the whole run");
 }
 
 int main(void)
