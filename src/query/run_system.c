@@ -14,10 +14,10 @@
 /* Of its threads' time, and as much of that in one thing: it sleeps in it. */
 #define SLEEPS_LEAST .5
 
-/* A workload is stuck when its threads want a CPU for at most so much of the time, and the rest of
- * their time is in futex. */
+/* A workload is stuck when its threads have a CPU for at most so much of the time, and at least so much
+ * of their time is in futex. */
 #define STUCK_RUNS_MAX  .02
-#define STUCK_SLEEP_MIN .98
+#define STUCK_SLEEP_MIN .95
 
 const char *const rps_sleep_words[RPS_SLEEPS] = {
     [RPS_SLEEP_IO] = "block I/O",
@@ -235,7 +235,7 @@ int rps_system_time_is_stuck(const struct rps_system_time *time)
     double idle_s = fmax(0, time->idle_s);
 
     return time->elapsed_s > 0 && time->threads_s + idle_s >= ONE_LEAST * time->elapsed_s &&
-           time->on_s + time->wait_s <= STUCK_RUNS_MAX * time->elapsed_s &&
+           time->on_s <= STUCK_RUNS_MAX * time->elapsed_s &&
            time->asleep_in_s[RPS_SLEEP_LOCK] + idle_s >=
                STUCK_SLEEP_MIN * (time->threads_s + idle_s);
 }

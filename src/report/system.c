@@ -173,7 +173,7 @@ static void say_threads(struct sentences *to, const struct rps_system_time *time
 static void say_stuck(struct sentences *to, const struct rps_system_time *time)
 {
     double threads = (time->threads_s + fmax(0, time->idle_s)) / time->elapsed_s;
-    double ran = 100 * (time->on_s + time->wait_s) / time->elapsed_s;
+    double ran = 100 * time->on_s / time->elapsed_s;
 
     say(to, "No thread ran");
     if (ran >= .05)

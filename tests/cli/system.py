@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -509,9 +510,61 @@ def test_deadlock():
         assert "No thread ran" not in report(name + ".data"), report(name + ".data")
 
 
+PARKED_THREADS = """\
+import threading, time
+event, lock = threading.Event(), threading.Lock()
+for _ in range(3):
+    threading.Thread(target=event.wait, daemon=True).start()
+time.sleep(1.5)
+"""
+
+DEADLOCK = """\
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER, two = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+static void *take(void *is_first)
+{
+    pthread_mutex_lock(is_first ? &one : &two);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(is_first ? &two : &one);
+    return NULL;
+}
+int main(void)
+{
+    pthread_t thread[2];
+    pthread_barrier_init(&both, NULL, 2);
+    for (long i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, take, (void *)i) != 0)
+            abort();
+    pthread_join(thread[0], NULL);
+}
+"""
+
+
+def test_real_threads():
+    """parked threads are idle from their first reading on; those that wait for a mutex are in locks"""
+    FOLDER.write("parked.py", PARKED_THREADS)
+    expect(FOLDER.call(*counting(), "-q", "-o", "real.data", "--", "python3", "parked.py"), 0)
+    answer = system("real.data")
+    if answer["idle_s"] is None:
+        raise tap.Skip("this kernel does not tell in what threads sleep")
+    assert answer["idle_s"] > 3 and answer["in_lock_s"] < answer["idle_s"] / 3, answer
+    if not shutil.which("cc"):
+        raise tap.Skip("no C compiler")
+    FOLDER.write("deadlock.c", DEADLOCK)
+    subprocess.run(["cc", "-pthread", "-o", "deadlock", "deadlock.c"], cwd=FOLDER.path, check=True)
+    FOLDER.call(*counting(), "-q", "-o", "dead.data", "--", "timeout", "3", "./deadlock")
+    answer = system("dead.data")
+    assert answer["in_lock_s"] > 4, answer  # two threads, of which neither turns idle
+    assert 1.5 < answer["idle_s"] < 3.5, answer  # the first one, in pthread_join
+    assert "and all slept in futex (3 threads)" in words(report("dead.data")), report("dead.data")
+
+
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_region, test_merged, test_killed,
               test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
               test_late, test_long_wait, test_partial, test_idle, test_idle_is_no_boundary,
-              test_deadlock])
+              test_deadlock, test_real_threads])
