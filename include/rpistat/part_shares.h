@@ -44,9 +44,13 @@ struct rps_share_group {
     int function_count; /* where top has programs: those functions that have names */
     struct rps_share_top function[RPS_SHARES_TOP];
     double waited_s; /* of all threads, off the CPU, of a run that says where: in which functions */
+    double
+        unknown_s; /* off the CPU in unknown waits, of the whole run; 0 where there are other groups */
     int wait_count;
     struct rps_share_top wait[RPS_SHARES_WAITS]; /* share: of waited_s */
 };
+
+#define RPS_SHARE_UNKNOWN "[unknown]" /* begins the names of code without a module */
 
 /* CPU time of a run that no sample stands for. */
 struct rps_unsampled {

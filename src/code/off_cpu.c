@@ -337,6 +337,8 @@ int rps_off_cpu_find_waits(struct rps_arena *arena, struct rps_reader *reader, i
             rps_shares_find(scratch, code, moved.waited, RPS_SHARES_FUNCTION);
 
         tell_waits(arena, &shares, moved.waited_us, &ret->group[g]);
+        if (part->group_count == 1)
+            ret->group[g].unknown_s = (double)code->sampling.blocked_off_us / (double)US_PER_S;
     }
     rps_arena_free(scratch);
     return result;

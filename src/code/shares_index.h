@@ -11,7 +11,6 @@
 #include "rpistat/shares.h"
 
 #define RPS_SHARE_NONE    SIZE_MAX
-#define RPS_SHARE_UNKNOWN "[unknown]"
 #define RPS_SHARE_MADE    "[JIT code]" /* without a map */
 
 struct rps_share_key {
