@@ -143,6 +143,7 @@ static void say_one_thread(struct sentences *to, const struct rps_system_time *t
     int others_had_it = !is_limited && rps_system_time_waited(time) > WAITED_TOLD &&
                         time->wait_s > WAIT_LEAST * time->elapsed_s;
 
+    next(to);
     say(to, "Of ");
     say_seconds(to, time->elapsed_s);
     say(to, ": ");
@@ -160,6 +161,7 @@ static void say_threads(struct sentences *to, const struct rps_system_time *time
 {
     double wanted_s = time->on_s + time->wait_s;
 
+    next(to);
     say(to, "Its threads wanted a CPU for ");
     say_seconds(to, wanted_s);
     say(to, ": they had one for ");
@@ -180,7 +182,6 @@ static void say_stuck(struct sentences *to, const struct rps_system_time *time)
         say(to, " for %.1f %% of the time", 100 - ran);
     say(to, ", and all slept in futex (%.0f thread%s): a deadlock looks like this", threads,
         threads < 1.5 ? "" : "s");
-    next(to);
 }
 
 static void say_idle(struct sentences *to, const struct rps_system_time *time)
