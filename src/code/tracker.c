@@ -595,10 +595,8 @@ void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int6
         int has_changed = thread->waits.record_ns >= book->read_ns || tracker->lacks_switches ||
                           thread->waits.record_ns < tracker->complete_ns ||
                           thread->waits.doubt_ns > 0;
-        int is_idle =
-            tracker->proc && thread->waits.record_ns == 0; /* of a machine these are many */
 
-        if (thread->end_ns >= 0 || thread->key.a == 0 || !has_changed || is_idle)
+        if (thread->end_ns >= 0 || thread->key.a == 0 || !has_changed)
             continue;
         reads++;
         if (read_schedstat(proc, (pid_t)thread->key.a, &cpu_ns, &queue_ns) == 0)
@@ -631,8 +629,8 @@ static void lose_waits(struct rps_tracker *tracker, const struct rps_sample *sam
     tracker->lacks_switches |= sample->cpu < 0 && !sample->is_preempted;
 }
 
-/* A thread is on a CPU again, or has left it for another's turn. One that was not seen since all
- * switches are read has slept since then. */
+/* A thread is on a CPU again, or has left it for another's turn. Without a record since all switches are
+ * read it has slept since then. */
 static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
     struct rps_thread *thread;

@@ -368,7 +368,7 @@ static int is_at_lock(struct rps_signal_tree *tree, const struct rps_signal_thre
            is_lock_operation((uint32_t)operation, (uint32_t)value);
 }
 
-/* Is a thread that sleeps idle? What the thread waits for is looked at once, until it runs again. */
+/* Is a thread that sleeps idle? Its system call is read once, until the thread runs again. */
 static int is_idle(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
 {
     const struct mark *const since = &thread->mark[0];
