@@ -547,8 +547,9 @@ def check_wall():
         found = waits(folder, known("waits"), "5", "50")
         # sleeps last longer than was asked for; the queue of another wait may be cut off one of them
         for name, expected in (("wait_for_time", 1.0), ("wait_for_lock", 0.5), ("wait_for_pipe", 0.75)):
-            assert 0.85 * expected <= found[name][0] < 1.1 * expected + 0.1, (name, found)
-        assert sum(seconds for seconds, _ in found.values()) >= 0.97 * 2.25, found
+            assert 0.8 * expected <= found[name][0] < 1.1 * expected + 0.1, (name, found)
+        # the queue before the exec, on a busy machine, counts against the first waits
+        assert sum(seconds for seconds, _ in found.values()) >= 0.9 * 2.25, found
         reasons = {name: reason for name, (_, reason) in found.items() if reason}
         assert not reasons or ("nanosleep" in reasons["wait_for_time"] and "futex" in reasons["wait_for_lock"] and
                                "pipe" in reasons["wait_for_pipe"]), reasons
