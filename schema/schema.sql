@@ -422,9 +422,10 @@ CREATE TABLE sampling (           -- one row: how samples were taken, and what c
     lookups INTEGER,              -- times that forks were lost, and processes were looked up
     blocked_us INTEGER,           -- time off the CPU by stack (record --wall), all of code_count.blocked;
                                   -- NULL: that was not asked for
-    blocked_of INTEGER,           -- its stacks are of one in so many stretches of .1 s, where there were
-                                  -- most switches; 1: all
-    blocked_off_us INTEGER,       -- time in which there were too many for it
+    blocked_of INTEGER,           -- stacks were taken in one of so many stretches of .1 s, where there
+                                  -- were most switches; 1: in all
+    blocked_off_us INTEGER,       -- time that threads were off the CPU in waits that are not known; in
+                                  -- stores of older versions time of the run with too many switches
     switches_lost INTEGER         -- of it: switches for which there was no room
 ) STRICT;
 

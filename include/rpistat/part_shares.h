@@ -56,9 +56,13 @@ struct rps_share_group {
     struct rps_share_apart apart[RPS_APART_KINDS];
     int is_alike;    /* 1: all groups have most samples in the same name */
     double waited_s; /* of all threads, off the CPU, of a run that says where: in which functions */
+    double
+        unknown_s; /* off the CPU in unknown waits, of the whole run; 0 where there are other groups */
     int wait_count;
     struct rps_share_top wait[RPS_SHARES_WAITS]; /* share: of waited_s */
 };
+
+#define RPS_SHARE_UNKNOWN "[unknown]" /* begins the names of code without a module */
 
 /* CPU time of a run that no sample stands for. */
 struct rps_unsampled {

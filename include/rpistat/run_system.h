@@ -24,7 +24,7 @@ enum rps_sleep {
     RPS_SLEEPS,
 };
 
-/* "block I/O", "locks", "messages (pipes, sockets)", ...: what stands behind "asleep in". */
+/* "block I/O", "locks, or waiting for threads", ...: the words after "asleep in". */
 extern const char *const rps_sleep_words[RPS_SLEEPS];
 
 /* A signal in a stretch. */
@@ -39,7 +39,8 @@ struct rps_run_system {
     struct rps_system_sum slot[RPS_SYSTEM_SOURCES][RPS_SYSTEM_SLOT_MAX];
 };
 
-/* Where the time went; NaN: not known. Threads that wait for children are no part of it. */
+/* Where the time went; NaN: not known. Threads that wait for children and idle threads are not part
+ * of it. */
 struct rps_system_time {
     double elapsed_s; /* of the readings; 0: nothing is known */
     double threads_s; /* that threads lived, in all */
@@ -50,6 +51,7 @@ struct rps_system_time {
     double unseen_s;  /* that such threads lived, and how long on a CPU */
     double unseen_on_s;
     double asleep_in_s[RPS_SLEEPS]; /* by what they did at the readings */
+    double idle_s; /* thread time of idle threads; NaN: not known, and part of locks */
 };
 
 /* What packages come to, as people have it. */
@@ -100,6 +102,9 @@ double rps_run_system_package(const struct rps_run_system *system, enum rps_pack
 
 /* 1: on average it had hardly more or less than one thread, whose time is that of the run. */
 int rps_system_time_is_of_one(const struct rps_system_time *time);
+
+/* Returns 1 when hardly any thread ran and all slept in futex, as in a deadlock. */
+int rps_system_time_is_stuck(const struct rps_system_time *time);
 
 /* Of the time that it wanted a CPU the share that it waited for one, 0 ... 1; NaN: not known. */
 double rps_system_time_waited(const struct rps_system_time *time);

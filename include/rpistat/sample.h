@@ -25,9 +25,12 @@ enum rps_sample_kind {
                           sampled: once for each CPU that it was on, behind its RPS_SAMPLE_EXIT; of
                           threads that were opened when the recording ends, with what those that
                           they made, and that go on, have had */
-    RPS_SAMPLE_WAIT, /* thread tid leaves its CPU, where the stack of a sample says, `weight` times */
+    RPS_SAMPLE_WAIT,  /* thread tid leaves its CPU, in the stack of a sample, or at a place */
+    RPS_SAMPLE_ASLEEP, /* thread tid leaves its CPU and waits; RPS_SAMPLE_WAIT just before it has the
+                          stack, if one was taken. tid 0: from now on all switches are read */
     RPS_SAMPLE_AWAKE, /* thread tid waits no longer since then: it is on a CPU again, or left it for
-                          another's turn. tid 0: of none is it known any more */
+                          another's turn. tid 0: records are missing from since_ns on, of the threads
+                          that were seen on `cpu` last; cpu -1: of all threads */
     RPS_SAMPLE_SYMBOL, /* a simulation's code at map_address, map_length long: function `path`, of
                           source_file and source_line; pid 0: in all processes */
     RPS_SAMPLE_CGROUP, /* process pid is in the control group `path` */
@@ -53,11 +56,16 @@ struct rps_sample {
     /* RPS_SAMPLE_TIME */
     int64_t cpu_time_ns;
 
-    /* RPS_SAMPLE_WAIT: it stands for so many, since the stacks of the others were not taken */
-    uint32_t weight;
+    /* RPS_SAMPLE_WAIT: a number for the kernel's addresses, the instruction and the stack pointer; 0:
+     * not known. place_alike: of the stack pointer its place in its page alone, which threads with the
+     * same calls share. is_partial: addresses are those, without the callers of the instruction */
+    uint64_t place, place_alike;
+    int is_partial;
 
-    /* RPS_SAMPLE_AWAKE: it left its CPU for another's turn, and has not waited at all */
+    /* RPS_SAMPLE_AWAKE: it left its CPU for another's turn, and has not waited at all. Of tid 0: a
+     * pause */
     int is_preempted;
+    int64_t since_ns;
 
     /* RPS_SAMPLE_STACK and RPS_SAMPLE_WAIT: addresses of instructions, the innermost first, the kernel's before the
      * workload's. Those that are behind a call are return addresses, as the stack has them. */
@@ -104,11 +112,12 @@ struct rps_sampling {
     uint64_t lookups;   /* times that forks were lost, and the target's processes were looked up
                            among those that run: an orphan may be missing */
     int has_waits;      /* stacks of threads that leave their CPU were taken, too */
-    uint64_t blocked_us;     /* of them: time until they were on one again, */
-    uint64_t blocked_of;     /* in one of so many stretches of .1 s, while there were many switches;
-                               1: all; 0: in none, there are too many. At the end the most */
-    uint64_t blocked_off_us; /* time in which there were too many */
-    uint64_t switches_lost;  /* and the switches for which there was no room */
+    uint64_t blocked_us; /* of them: time until they were on one again, */
+    uint64_t blocked_of; /* stacks were taken in one of so many stretches of .1 s, while there were
+                               many switches; 1: all; 0: in none, there are too many. At the end the most */
+    uint64_t
+        blocked_off_us; /* time that threads were off the CPU, too, and in which waits is not known */
+    uint64_t switches_lost; /* and the switches for which there was no room */
 };
 
 /* Who gets them, in order of time. Called on the measurement loop: must not wait. */

@@ -31,12 +31,12 @@ enum rps_system_kind {
 
 /* Slots of the tree, the machine, the group and the packages: places in rps_system_signals[source]. */
 enum rps_tree_slot {
-    RPS_TREE_RUNNING, /* us on a CPU, of threads that were seen twice */
-    RPS_TREE_WAIT,    /* us ready to run, waiting for a CPU */
-    RPS_TREE_UNSEEN,  /* us that threads lived after their last reading */
-    RPS_TREE_THREADS, /* that lived at the reading; from here to IN_OTHER in threads */
-    RPS_TREE_IN_IO,   /* asleep in block I/O */
-    RPS_TREE_IN_LOCK,
+    RPS_TREE_RUNNING,    /* us on a CPU, of threads that were seen twice */
+    RPS_TREE_WAIT,       /* us ready to run, waiting for a CPU */
+    RPS_TREE_UNSEEN,     /* us that threads lived after their last reading */
+    RPS_TREE_THREADS,    /* that lived at the reading; from here to IN_OTHER in threads */
+    RPS_TREE_IN_IO,      /* asleep in block I/O */
+    RPS_TREE_IN_LOCK,    /* in locks, or waiting for threads, without the IDLE ones */
     RPS_TREE_IN_MESSAGE, /* pipes, sockets, polls */
     RPS_TREE_IN_TIMER,
     RPS_TREE_IN_CHILD,
@@ -46,6 +46,7 @@ enum rps_tree_slot {
     RPS_TREE_WRITTEN,      /* KiB */
     RPS_TREE_DISK_READ,    /* KiB that came from a disk */
     RPS_TREE_DISK_WRITTEN, /* KiB of pages that were made dirty */
+    RPS_TREE_IDLE,         /* threads that sleep in futex, hardly run and wait for no lock */
     RPS_TREE_SLOTS,
 };
 

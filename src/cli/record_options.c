@@ -130,7 +130,7 @@ static const struct rps_option options[] = {
      AT(sample_on), .words = "auto cpus tasks"},
     {"stacks", 0, "HOW", "callers by fp, dwarf, lbr, auto; or none", "auto", RPS_OPTION_CHOICE,
      AT(stacks), .words = "auto fp dwarf lbr none"},
-    {"wall", 0, NULL, "stacks of threads that leave the CPU, too: code --wall", NULL,
+    {"wall", 0, NULL, "record where threads wait off the CPU (see code --wall)", NULL,
      RPS_OPTION_FLAG, AT(wall), .excludes = "no-samples all-cpus cpu cgroup"},
     {"signals", 0, "WHAT", "read tree, machine, package, all; or off", "all", RPS_OPTION_CHOICE,
      AT(signals), .words = "off tree machine package all"},

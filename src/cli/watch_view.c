@@ -250,6 +250,8 @@ void rps_watch_view_system(const struct rps_watch_view *view, struct rps_status_
                             100 * time.on_s / all_s)) {
         rps_status_text_add(line, "waiting %.0f %%", 100 * time.wait_s / all_s);
         rps_status_text_add(line, "asleep %.0f %%", 100 * time.asleep_s / all_s);
+        if (time.idle_s >= .5 * time.elapsed_s)
+            rps_status_text_add(line, "%.0f idle", time.idle_s / time.elapsed_s);
     }
     add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_RSS, "RSS", "MiB", line);
     add_rate(system, RPS_SYSTEM_TREE, RPS_TREE_READ, "read", "MiB/s", line);

@@ -114,10 +114,13 @@ static void say_waited_most(const struct rps_code_filling *filling, struct rps_b
     count = rps_shares_largest(us, shares->count, TOP_TEXT, place);
     for (size_t t = 0; t < count; t++) {
         const struct rps_share *most = &shares->share[place[t]];
+        int is_unknown = strncmp(most->name, RPS_SHARE_UNKNOWN, strlen(RPS_SHARE_UNKNOWN)) == 0;
 
         rps_code_line_text(line, most->file, most->line);
-        used += (size_t)snprintf(waits + used, sizeof(waits) - used, "%s%s in %.200s%s%s%s",
-                                 used > 0 ? ", " : "", us_text(time, us[place[t]]), most->name,
+        used += (size_t)snprintf(waits + used, sizeof(waits) - used, "%s%s %s%.200s%s%s%s",
+                                 used > 0 ? ", " : "", us_text(time, us[place[t]]),
+                                 is_unknown ? "" : "in ",
+                                 is_unknown ? "at an unknown place" : most->name,
                                  line[0] ? " (" : "", line, line[0] ? ")" : "");
     }
     if (used > 0)
@@ -132,21 +135,22 @@ static void say_waits(const struct rps_code_filling *filling, struct rps_block *
 
     rps_block_wrap(
         head, 0, 0,
-        "Time of all threads: %s on a CPU, by samples, and %s off it: asleep, until they ran "
-        "again. Waiting for a CPU that another took from them is in neither.",
+        "Time of all threads: %s on a CPU, by samples, and %s off it, asleep. Waiting for a CPU is "
+        "in neither.",
         us_text(time[0], output->off_cpu->time_us - output->off_cpu->waited_us),
         us_text(time[1], output->off_cpu->waited_us));
     say_waited_most(filling, head);
     if (s->blocked_of > 1)
         rps_block_wrap(
             head, 0, 0,
-            "Time off the CPU is an estimate: where there were most switches, those of one "
-            "tenth of a second in %" PRIu64 " stand for all.",
+            "The length of each wait is known. Places are estimates where there were most "
+            "switches: stacks were taken in one tenth of a second in %" PRIu64 ".",
             s->blocked_of);
     if (s->blocked_off_us > 0)
-        rps_block_wrap(head, 0, 0,
-                       "For %s of the run it is not known: there were too many switches.",
-                       us_text(time[0], s->blocked_off_us));
+        rps_block_wrap(
+            head, 0, 0,
+            "Unknown: %s more off the CPU, in waits whose switches were too many or lost.",
+            us_text(time[0], s->blocked_off_us));
     if (s->switches_lost > 0)
         rps_block_wrap(head, 0, 0,
                        "Lost: %" PRIu64 " switches of the run, for which there was no room.",

@@ -12,6 +12,11 @@
 /* What the kernel calls when a thread is to leave its CPU. */
 static const char *const scheduler[] = {"__schedule*", "schedule", "schedule_*", "io_schedule*"};
 
+/* Where a thread waits for a child process: in the kernel, and in the C library where the kernel may
+ * not be sampled. What the child does is reported anyway. */
+static const char *const children[] = {"do_wait*",    "kernel_wait*", "kernel_clone", "*vfork*",
+                                       "*sigsuspend", "*wait4",       "*waitpid",     "*waitid"};
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 int rps_off_cpu_read(struct rps_arena *arena, struct rps_reader *reader, int64_t run_id,
@@ -103,6 +108,17 @@ static int is_scheduler(const struct moving *moving, size_t stack)
         return 0;
     for (size_t i = 0; i < sizeof(scheduler) / sizeof(scheduler[0]); i++) {
         if (fnmatch(scheduler[i], moving->name[function].name, 0) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static int is_for_child(const struct moving *moving, size_t stack)
+{
+    int64_t function = moving->function[stack];
+
+    for (size_t i = 0; function >= 0 && i < sizeof(children) / sizeof(children[0]); i++) {
+        if (fnmatch(children[i], moving->name[function].name, 0) == 0)
             return 1;
     }
     return 0;
@@ -263,6 +279,27 @@ struct rps_off_cpu_share *rps_off_cpu_shares(struct rps_arena *arena, const stru
     return ret;
 }
 
+/* Leave out waits for child processes. */
+static struct rps_off_cpu leave_children(struct rps_arena *arena, const struct rps_code *code,
+                                         const struct rps_off_cpu *of)
+{
+    struct moving moving = begin_moving(arena, code);
+    struct rps_off_cpu left = *of;
+
+    left.time = rps_arena_get(arena, code->stack_count, sizeof(*left.time));
+    left.waited = rps_arena_get(arena, code->stack_count, sizeof(*left.waited));
+    for (size_t s = 0; s < code->stack_count; s++) {
+        uint64_t us =
+            of->waited[s] > 0 && is_for_child(&moving, find_reason(&moving, s)) ? of->waited[s] : 0;
+
+        left.waited[s] = of->waited[s] - us;
+        left.time[s] = of->time[s] - us;
+        left.waited_us -= us;
+        left.time_us -= us;
+    }
+    return left;
+}
+
 /* --- groups ----------------------------------------------------------------------------------- */
 
 static void tell_waits(struct rps_arena *arena, const struct rps_shares *shares, uint64_t waited_us,
@@ -294,11 +331,14 @@ int rps_off_cpu_find_waits(struct rps_arena *arena, struct rps_reader *reader, i
     int result = rps_off_cpu_read(scratch, reader, run_id, part, cpus, code, time, err);
 
     for (size_t g = 0; g < part->group_count && result == 0; g++) {
-        struct rps_off_cpu moved = rps_off_cpu_move(scratch, code, &time[g], caller);
+        struct rps_off_cpu own = leave_children(scratch, code, &time[g]);
+        struct rps_off_cpu moved = rps_off_cpu_move(scratch, code, &own, caller);
         struct rps_shares shares =
             rps_shares_find(scratch, code, moved.waited, RPS_SHARES_FUNCTION);
 
         tell_waits(arena, &shares, moved.waited_us, &ret->group[g]);
+        if (part->group_count == 1)
+            ret->group[g].unknown_s = (double)code->sampling.blocked_off_us / (double)US_PER_S;
     }
     rps_arena_free(scratch);
     return result;

@@ -27,6 +27,9 @@
 
 #define WAIT_MARKS_MAX 20
 
+/* Waits are compared with schedstat once a period, but not more often than that. */
+#define CHECK_NS (50 * RPS_NS_PER_MS)
+
 /* So often names are looked for, and when first: the kernel's list of symbols alone costs as much CPU
  * time as a minute of samples. */
 #define NAMING_NS       (60 * RPS_NS_PER_S)
@@ -53,7 +56,6 @@ struct wait {
     int64_t from_ns, to_ns; /* of the run */
     int64_t stack;
     int32_t cpu;
-    uint32_t weight;
 };
 
 struct span {
@@ -80,7 +82,9 @@ struct recorder {
     uint64_t blocked_us;               /* written so far */
     uint64_t blocked_of, blocked_most; /* as last marked, and the most so far */
     int wait_marks;
-    uint64_t lost; /* for want of memory, or of a period */
+    int has_waits;      /* they are recorded */
+    int64_t checked_ns; /* when they were compared with schedstat last; of the run */
+    uint64_t lost;      /* for want of memory, or of a period */
 };
 
 /* --- what the tracker finds ------------------------------------------------------------------- */
@@ -158,8 +162,7 @@ static void on_count(void *context, int64_t time_ns, int32_t cpu, int64_t stack,
         (struct sample){time_ns - samples->start_ns, cpu, stack, task};
 }
 
-static void on_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack,
-                       uint32_t weight)
+static void on_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack)
 {
     struct recorder *samples = context;
     struct wait *more = rps_array_grow(samples->wait, samples->wait_count, sizeof(*more));
@@ -170,7 +173,7 @@ static void on_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cp
     }
     samples->wait = more;
     samples->wait[samples->wait_count++] =
-        (struct wait){from_ns - samples->start_ns, to_ns - samples->start_ns, stack, cpu, weight};
+        (struct wait){from_ns - samples->start_ns, to_ns - samples->start_ns, stack, cpu};
 }
 
 static void on_incomplete(void *context, int64_t time_ns, const char *path)
@@ -253,7 +256,7 @@ static uint64_t part_us(const struct wait *wait, const struct span *span)
     int64_t to_ns = wait->to_ns < span->end_ns ? wait->to_ns : span->end_ns;
 
     return from_ns < to_ns && (span->cpu < 0 || span->cpu == wait->cpu)
-               ? (uint64_t)(to_ns / 1000 - from_ns / 1000) * wait->weight
+               ? (uint64_t)(to_ns / 1000 - from_ns / 1000)
                : 0;
 }
 
@@ -315,12 +318,12 @@ static void mark_waits(struct recorder *samples, const struct rps_sampling *samp
     samples->wait_marks++;
     if (of == 0)
         snprintf(text, sizeof(text),
-                 "time off the CPU is not recorded from here on: too many switches (--wall)");
+                 "waits off the CPU are unknown from here on: too many switches (--wall)");
     else if (of == 1)
-        snprintf(text, sizeof(text), "time off the CPU is recorded again (--wall)");
+        snprintf(text, sizeof(text), "waits off the CPU are recorded again (--wall)");
     else
         snprintf(text, sizeof(text),
-                 "time off the CPU is estimated from here on by one in %" PRIu64
+                 "stacks of threads that leave their CPU are taken from here on in one in %" PRIu64
                  " tenths of a second: many switches (--wall)",
                  of);
     rps_writer_mark(samples->writer, samples->heard_ns, text);
@@ -334,6 +337,7 @@ static void tell_store(struct recorder *samples)
     rps_tracker_status(samples->tracker, &sampling);
     sampling.lost += samples->lost;
     sampling.blocked_us = samples->blocked_us;
+    sampling.blocked_off_us = (uint64_t)rps_tracker_unknown_waits(samples->tracker) / 1000;
     if (sampling.has_waits)
         mark_waits(samples, &sampling);
     sampling.blocked_of = samples->blocked_most;
@@ -396,6 +400,10 @@ static void take_period(void *self, const struct rps_period *period)
         count_samples(samples, 0);
         rps_tracker_tell_waits(samples->tracker, samples->start_ns + samples->heard_ns);
         count_waits(samples);
+        if (samples->has_waits && end_ns - samples->checked_ns >= CHECK_NS) {
+            samples->checked_ns = end_ns;
+            rps_tracker_check_waits(samples->tracker, "/proc", rps_clock_monotonic_ns());
+        }
         samples->heard_ns = samples->span[samples->span_count - 1].end_ns;
         /* samples to come are not older than the period before the last */
         forget_spans(samples, period->start_ns - period->length_ns - RPS_NS_PER_S);
@@ -521,6 +529,7 @@ int rps_code_recorder_open(struct rps_code_recorder *ret,
     samples = calloc(1, sizeof(*samples));
     if (!samples)
         return rps_error_memory(err);
+    samples->has_waits = options->waits;
     samples->names = RPS_INTERN_OF(struct name);
     if (sched_getaffinity(0, sizeof(samples->naming.home), &samples->naming.home) < 0)
         CPU_ZERO(&samples->naming.home);

@@ -10,9 +10,8 @@
 
 #include "rpistat/shares.h"
 
-#define RPS_SHARE_NONE    SIZE_MAX
-#define RPS_SHARE_UNKNOWN "[unknown]"
-#define RPS_SHARE_MADE    "[JIT code]" /* without a map */
+#define RPS_SHARE_NONE SIZE_MAX
+#define RPS_SHARE_MADE "[JIT code]" /* without a map */
 
 /* Groups of the kernel's hooks. */
 #define RPS_SHARE_INTERRUPTS "kernel: interrupts"

@@ -4,13 +4,16 @@
  */
 #include "tracker.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "maps.h"
 #include "rpistat/clock.h"
 #include "tracker_parts.h"
+#include "tracker_waits.h"
 
 #define NAME_SIZE 64
 
@@ -28,6 +31,9 @@
 #define ENDED_NS  (RPS_NS_PER_S / 10)
 #define ENDED_MAX 1000
 
+/* So many threads' schedstat is read at once: each takes some 10 us. */
+#define CHECKS_MAX 64
+
 struct rps_process {
     struct rps_intern_key key; /* pid */
     struct rps_space space;
@@ -36,9 +42,10 @@ struct rps_process {
     int64_t task;   /* that was seen last of it; -1: none */
     int64_t cpu_ns; /* of the threads that have ended; -1: not known of all */
     pid_t parent;
-    int64_t cgroup;       /* its parent's, until it is read; -1: not known */
-    int is_placed;        /* it was read since the last exec */
-    char name[NAME_SIZE]; /* of the first thread, when it had ended */
+    int64_t cgroup;                   /* its parent's, until it is read; -1: not known */
+    int is_placed;                    /* it was read since the last exec */
+    struct rps_tracker_place *places; /* owned; where its threads waited */
+    char name[NAME_SIZE];             /* of the first thread, when it had ended */
 };
 
 struct rps_thread {
@@ -51,11 +58,7 @@ struct rps_thread {
     int is_renamed; /* since the task was told */
     int64_t cpu_ns; /* exact; -1: not known */
     uint64_t samples;
-    struct { /* while it waits */
-        int64_t from_ns, stack;
-        int32_t cpu;
-        uint32_t weight; /* 0: it does not */
-    } wait;
+    struct rps_tracker_waits waits;
     char name[NAME_SIZE];
 };
 
@@ -184,6 +187,8 @@ static void leave_process(struct rps_tracker *tracker, const struct rps_thread *
     if (process->task >= 0 && process->cpu_ns >= 0)
         tracker->sink.process_time(tracker->sink.context, process->task, process->cpu_ns);
     rps_space_clear(&process->space); /* of what was mapped behind its end */
+    free(process->places);
+    process->places = NULL;
     rps_intern_remove(&tracker->process, number);
 }
 
@@ -225,41 +230,6 @@ static void keep_ended(struct rps_tracker *tracker, int64_t number, int64_t time
     } while (is_over);
 }
 
-/* --- waiting ---------------------------------------------------------------------------------- */
-
-static void tell_wait(const struct rps_tracker *tracker, struct rps_thread *thread, int64_t to_ns)
-{
-    if (thread->wait.weight > 0 && to_ns > thread->wait.from_ns) {
-        tracker->sink.blocked(tracker->sink.context, thread->wait.from_ns, to_ns, thread->wait.cpu,
-                              thread->wait.stack, thread->wait.weight);
-        thread->wait.from_ns = to_ns;
-    }
-}
-
-static void end_wait(struct rps_tracker *tracker, struct rps_thread *thread, int64_t to_ns)
-{
-    tell_wait(tracker, thread, to_ns);
-    tracker->waiting -= thread->wait.weight > 0;
-    thread->wait.weight = 0;
-}
-
-void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns)
-{
-    for (size_t i = 0; i < tracker->thread.count && tracker->waiting > 0; i++)
-        tell_wait(tracker, rps_intern_at(&tracker->thread, (int64_t)i), until_ns);
-}
-
-/* It is on a CPU again, or all are taken for that. */
-static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sample)
-{
-    struct rps_thread *thread = find_thread(tracker, sample->tid);
-
-    for (size_t i = 0; i < tracker->thread.count && sample->tid == 0; i++)
-        end_wait(tracker, rps_intern_at(&tracker->thread, (int64_t)i), sample->time_ns);
-    if (thread && thread->end_ns < 0)
-        end_wait(tracker, thread, sample->is_preempted ? INT64_MIN : sample->time_ns);
-}
-
 /* --- ends ------------------------------------------------------------------------------------- */
 
 static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
@@ -270,7 +240,10 @@ static void end_thread(struct rps_tracker *tracker, pid_t tid, int64_t time_ns)
 
     if (!thread || thread->end_ns >= 0)
         return;
-    end_wait(tracker, thread, time_ns);
+    rps_tracker_waits_end(tracker, &thread->waits, time_ns);
+    tracker->unknown_ns += rps_tracker_waits_unknown(&thread->waits);
+    free(thread->waits.places);
+    thread->waits.places = NULL;
     end_task(tracker, thread, time_ns);
     process = find_process(tracker, thread->pid);
     if (--process->living == 0)
@@ -356,6 +329,8 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     thread = add_thread(tracker, sample->pid, sample->tid, sample->time_ns);
     if (!thread)
         return -1;
+    thread->waits.record_ns = sample->time_ns;
+    rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0);
     parent = find_thread(tracker, sample->parent_tid);
     if (parent)
         strcpy(thread->name, parent->name);
@@ -370,14 +345,41 @@ static int take_fork(struct rps_tracker *tracker, const struct rps_sample *sampl
     return 0;
 }
 
+/* After an exec the process has one thread, with the number of the first. If another one called exec,
+ * the first has ended, and no record tells the end of the others' numbers. 1: there were others. */
+static int end_others(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    const struct rps_thread *first = find_thread(tracker, sample->tid);
+    const struct rps_process *process = find_process(tracker, sample->pid);
+
+    if (!process || process->living <= (first && first->end_ns < 0))
+        return 0;
+    for (size_t i = 0; i < tracker->thread.count; i++) {
+        const struct rps_thread *other = rps_intern_at(&tracker->thread, (int64_t)i);
+
+        if (other->end_ns < 0 && other->pid == sample->pid && (pid_t)other->key.a != sample->tid)
+            end_thread(tracker, (pid_t)other->key.a, sample->time_ns);
+    }
+    if (first && first->end_ns >= 0)
+        free_number(tracker, sample->tid, sample->time_ns);
+    return 1;
+}
+
 static int take_name(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
-    struct rps_process *process = add_process(tracker, sample);
-    struct rps_thread *thread = find_thread(tracker, sample->tid);
+    int had_others = sample->is_exec && end_others(tracker, sample);
+    struct rps_process *process;
+    struct rps_thread *thread;
 
+    process = add_process(tracker, sample);
+    thread = find_thread(tracker, sample->tid);
     if (!process)
         return -1;
     if (sample->is_exec) {
+        if (had_others)
+            rps_tracker_waits_forget(&thread->waits, sample->time_ns);
+        else if (thread->waits.book.read_ns == 0 && tracker->complete_ns == 0)
+            rps_tracker_waits_check(&thread->waits, sample->time_ns, 0, 0); /* a workload begins */
         end_task(tracker, thread, sample->time_ns);
         rps_space_clear(&process->space);
         process->is_placed = 0;
@@ -493,24 +495,179 @@ static int take_stack(struct rps_tracker *tracker, const struct rps_sample *samp
     return 0;
 }
 
-/* A thread leaves its CPU. Where it waits already it was on one unseen, and since when is not known. */
+/* A thread leaves its CPU. A stack without callers is completed by one that the thread had at the same
+ * place. */
 static int take_wait(struct rps_tracker *tracker, const struct rps_sample *sample)
 {
-    const struct rps_process *process = add_process(tracker, sample);
+    struct rps_process *process = sample->tid > 0 ? add_process(tracker, sample) : NULL;
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
     struct rps_tracker_chain chain = {.count = 0};
-    struct rps_thread *thread;
-    int64_t stack;
+    int64_t stack = RPS_TRACKER_NO_STACK;
 
-    if (!process || rps_tracker_find_chain(tracker, sample, &process->space, &chain) < 0 ||
-        (stack = rps_tracker_add_stacks(tracker, &chain)) < 0)
+    if (!process)
+        return sample->tid > 0 ? -1 : 0; /* a CPU that has nothing to do */
+    if (thread->end_ns >= 0)
+        return 0; /* its last switch */
+    if (sample->is_partial)
+        stack = rps_tracker_places_find(thread->waits.places, sample->place);
+    if (sample->is_partial && stack == RPS_TRACKER_NO_STACK)
+        stack = rps_tracker_places_find(process->places, sample->place_alike);
+    if (stack == RPS_TRACKER_NO_STACK &&
+        (rps_tracker_find_chain(tracker, sample, &process->space, &chain) < 0 ||
+         (stack = rps_tracker_add_stacks(tracker, &chain)) < 0))
         return -1;
-    thread = find_thread(tracker, sample->tid);
-    tracker->waiting += thread->wait.weight == 0;
-    thread->wait.from_ns = sample->time_ns;
-    thread->wait.stack = stack;
-    thread->wait.cpu = sample->cpu;
-    thread->wait.weight = sample->weight;
+    if (!sample->is_partial) {
+        rps_tracker_places_keep(&thread->waits.places, sample->place, stack);
+        rps_tracker_places_keep(&process->places, sample->place_alike, stack);
+    }
+    rps_tracker_waits_begin(&thread->waits, sample->time_ns, sample->cpu, stack);
     return 0;
+}
+
+/* --- waiting ---------------------------------------------------------------------------------- */
+
+/* A thread without a record since all switches are read has slept since then, if schedstat says so:
+ * one that runs all the time has no switches either. */
+static void begin_unseen(const struct rps_tracker *tracker, struct rps_tracker_waits *waits)
+{
+    if (!waits->is_waiting && waits->record_ns < tracker->complete_ns && waits->book.is_asleep &&
+        waits->book.latest.time_ns > tracker->complete_ns)
+        rps_tracker_waits_begin(waits, tracker->complete_ns, waits->cpu, RPS_TRACKER_NO_STACK);
+}
+
+void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns)
+{
+    for (size_t i = 0; i < tracker->thread.count; i++) {
+        struct rps_thread *thread = rps_intern_at(&tracker->thread, (int64_t)i);
+
+        if (thread->end_ns >= 0)
+            continue;
+        begin_unseen(tracker, &thread->waits);
+        rps_tracker_waits_send(tracker, &thread->waits, until_ns);
+    }
+}
+
+int64_t rps_tracker_unknown_waits(const struct rps_tracker *tracker)
+{
+    int64_t unknown_ns = tracker->unknown_ns;
+
+    for (size_t i = 0; i < tracker->thread.count; i++) {
+        const struct rps_thread *thread = rps_intern_at(&tracker->thread, (int64_t)i);
+
+        if (thread->end_ns < 0)
+            unknown_ns += rps_tracker_waits_unknown(&thread->waits);
+    }
+    return unknown_ns;
+}
+
+/* 0, or -1: it has ended, or this kernel has no schedstat. */
+static int read_schedstat(const char *proc, pid_t tid, int64_t *ret_cpu_ns, int64_t *ret_queue_ns)
+{
+    char path[128], text[96];
+    long long cpu_ns, queue_ns;
+    ssize_t got = -1;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%ld/schedstat", proc, (long)tid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        got = read(fd, text, sizeof(text) - 1);
+        close(fd);
+    }
+    text[got > 0 ? got : 0] = '\0';
+    if (sscanf(text, "%lld %lld", &cpu_ns, &queue_ns) != 2)
+        return -1;
+    *ret_cpu_ns = cpu_ns;
+    *ret_queue_ns = queue_ns;
+    return 0;
+}
+
+void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int64_t time_ns)
+{
+    const size_t count = tracker->simulated.count > 0 ? 0 : tracker->thread.count;
+    int64_t cpu_ns, queue_ns;
+    int reads = 0;
+
+    for (size_t n = 0; n < count && reads < CHECKS_MAX; n++) {
+        struct rps_thread *thread =
+            rps_intern_at(&tracker->thread, (int64_t)(tracker->next_check++ % count));
+        const struct rps_tracker_book *book = &thread->waits.book;
+        int has_changed = thread->waits.record_ns >= book->read_ns || tracker->lacks_switches ||
+                          thread->waits.record_ns < tracker->complete_ns ||
+                          thread->waits.doubt_ns > 0;
+
+        if (thread->end_ns >= 0 || thread->key.a == 0 || !has_changed)
+            continue;
+        reads++;
+        if (read_schedstat(proc, (pid_t)thread->key.a, &cpu_ns, &queue_ns) == 0)
+            rps_tracker_waits_check(&thread->waits, time_ns, cpu_ns, queue_ns);
+    }
+}
+
+/* Records of a CPU are missing, or of all: what its threads do is not known from there on. A thread that
+ * waits elsewhere may have come to that CPU; if not, it waits on after the gap. */
+static void lose_waits(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    int64_t since_ns = sample->since_ns > 0 ? sample->since_ns : sample->time_ns;
+
+    for (size_t i = 0; i < tracker->thread.count; i++) {
+        struct rps_thread *thread = rps_intern_at(&tracker->thread, (int64_t)i);
+        struct rps_tracker_waits *waits = &thread->waits;
+        int goes_on = waits->is_waiting && sample->cpu >= 0 && sample->cpu != waits->cpu;
+
+        if (thread->end_ns >= 0)
+            continue;
+        rps_tracker_waits_end(tracker, waits, since_ns);
+        waits->record_ns = sample->time_ns;
+        if (goes_on) {
+            rps_tracker_waits_begin(waits, sample->time_ns, waits->cpu, waits->stack);
+            waits->doubt_ns = sample->time_ns;
+        }
+        if (sample->is_preempted)
+            rps_tracker_waits_forget(waits, sample->time_ns);
+    }
+    tracker->lacks_switches |= sample->cpu < 0 && !sample->is_preempted;
+}
+
+/* A thread is on a CPU again, or has left it for another's turn. Without a record since all switches are
+ * read it has slept since then. */
+static void take_awake(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_thread *thread;
+    struct rps_tracker_waits *waits;
+
+    if (sample->tid == 0) {
+        lose_waits(tracker, sample);
+        return;
+    }
+    thread = find_thread(tracker, sample->tid);
+    if (!thread && tracker->complete_ns > 0)
+        thread = add_thread(tracker, sample->pid, sample->tid, sample->time_ns);
+    if (!thread || thread->end_ns >= 0)
+        return;
+    waits = &thread->waits;
+    if (sample->is_preempted) {
+        rps_tracker_waits_cancel(waits, sample->time_ns);
+    } else {
+        if (!waits->is_waiting && waits->record_ns < tracker->complete_ns)
+            rps_tracker_waits_begin(waits, tracker->complete_ns, sample->cpu, RPS_TRACKER_NO_STACK);
+        rps_tracker_waits_end(tracker, waits, sample->time_ns);
+    }
+    waits->record_ns = sample->time_ns;
+    waits->cpu = sample->cpu;
+}
+
+/* A thread leaves its CPU and waits; where, RPS_SAMPLE_WAIT says. */
+static void take_asleep(struct rps_tracker *tracker, const struct rps_sample *sample)
+{
+    struct rps_thread *thread = find_thread(tracker, sample->tid);
+
+    if (sample->tid == 0) {
+        tracker->complete_ns = sample->time_ns;
+        tracker->lacks_switches = 0;
+    } else if (thread && thread->end_ns < 0) {
+        rps_tracker_waits_begin(&thread->waits, sample->time_ns, sample->cpu, RPS_TRACKER_NO_STACK);
+    }
 }
 
 /* --- the tracker ------------------------------------------------------------------------------ */
@@ -571,15 +728,20 @@ void rps_tracker_free(struct rps_tracker *tracker)
     rps_unwinder_free(&tracker->unwinder);
     for (size_t i = 0; i < tracker->module.count; i++)
         free(((struct rps_tracker_module *)rps_intern_at(&tracker->module, (int64_t)i))->path);
-    for (size_t i = 0; i < tracker->process.count; i++)
-        rps_space_clear(
-            &((struct rps_process *)rps_intern_at(&tracker->process, (int64_t)i))->space);
+    for (size_t i = 0; i < tracker->process.count; i++) {
+        struct rps_process *process = rps_intern_at(&tracker->process, (int64_t)i);
+
+        rps_space_clear(&process->space);
+        free(process->places);
+    }
     rps_intern_free(&tracker->module);
     rps_intern_free(&tracker->frame);
     rps_intern_free(&tracker->address);
     rps_kernel_functions_free(&tracker->kernel);
     rps_intern_free(&tracker->stack);
     rps_intern_free(&tracker->process);
+    for (size_t i = 0; i < tracker->thread.count; i++)
+        free(((struct rps_thread *)rps_intern_at(&tracker->thread, (int64_t)i))->waits.places);
     rps_intern_free(&tracker->thread);
     free_texts(&tracker->program);
     free_texts(&tracker->cgroup);
@@ -601,6 +763,9 @@ void rps_tracker_add(struct rps_tracker *tracker, const struct rps_sample *sampl
         break;
     case RPS_SAMPLE_AWAKE:
         take_awake(tracker, sample);
+        break;
+    case RPS_SAMPLE_ASLEEP:
+        take_asleep(tracker, sample);
         break;
     case RPS_SAMPLE_MAP:
         status = take_map(tracker, sample);

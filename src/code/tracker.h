@@ -44,10 +44,9 @@ struct rps_tracker_sink {
     void (*program)(void *context, const struct rps_program *program);
     /* A sample at time_ns, on the clock of the samples: who ran, and where. */
     void (*count)(void *context, int64_t time_ns, int32_t cpu, int64_t stack, int64_t task);
-    /* A thread was off the CPU, in that stack, and not for another's turn: so long, and a part of it
-     * that is told already comes not again. It stands for `weight` of them. */
-    void (*blocked)(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack,
-                    uint32_t weight);
+    /* A thread was off the CPU, in that stack, and not for another's turn. Parts of a long wait come
+     * one after another. */
+    void (*blocked)(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack);
     /* From now on, at time_ns, callers of this file's functions are missing: the process that
      * unwinds has died of it. Once a file. */
     void (*incomplete)(void *context, int64_t time_ns, const char *path);
@@ -77,6 +76,13 @@ int rps_tracker_add_cgroup(struct rps_tracker *tracker, pid_t pid);
 
 /* Hand over how long threads wait that still do, until then. All samples before it came. */
 void rps_tracker_tell_waits(struct rps_tracker *tracker, int64_t until_ns);
+
+/* Read how long threads that switched were on CPUs and in their queues, from schedstat below `proc`.
+ * time_ns is now. Reads the files of 64 threads at most; does nothing in a simulation. */
+void rps_tracker_check_waits(struct rps_tracker *tracker, const char *proc, int64_t time_ns);
+
+/* Time that threads were off the CPU in waits that are not known, ns. */
+int64_t rps_tracker_unknown_waits(const struct rps_tracker *tracker);
 
 /* Hand over the programs that have changed since the last call; files that were read are closed. Once
  * a second, or so. */

@@ -78,7 +78,10 @@ struct rps_tracker {
     pid_t pid;                             /* of the sample that is being taken */
     int64_t only_module[RPS_MODULE_KINDS]; /* of the kinds that have but one; -1: not yet */
     int64_t task_count;
-    size_t waiting; /* threads that wait */
+    int64_t complete_ns; /* all switches are read since then; 0: since the threads began */
+    int lacks_switches;  /* none are read at present */
+    size_t next_check;   /* the thread that is checked next */
+    int64_t unknown_ns;  /* waits that are not known, of threads that have ended */
     struct rps_unwinder unwinder;
     size_t asked; /* frames whose name was looked for */
     uint64_t samples, complete, lost, unmapped;

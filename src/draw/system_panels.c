@@ -1,8 +1,8 @@
 /*
  * The panels of system signals: what threads did, stacked; resident memory, or where no threads were
  * read what the machine waits for, has and moves, and of packages power, memory traffic and
- * frequency, with their lowest and highest. Threads that wait for timers or
- * children are left out: hundreds that idle would hide all.
+ * frequency, with their lowest and highest. Idle threads, and those that wait for timers or
+ * children, are left out: hundreds of them would hide all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -142,7 +142,8 @@ static double threads_of(const struct rps_run_system *system, int line)
 {
     const enum rps_tree_slot slot = line_of[line].slot;
     double value = mean_of(system, slot) / line_of[line].divisor, asleep = 0;
-    double most = mean_of(system, RPS_TREE_THREADS) + mean_of(system, RPS_TREE_UNSEEN) / US_PER_S;
+    double most = mean_of(system, RPS_TREE_THREADS) + mean_of(system, RPS_TREE_UNSEEN) / US_PER_S -
+                  fmax(0, mean_of(system, RPS_TREE_IDLE));
 
     if (slot == RPS_TREE_RUNNING)
         return value > most ? most : value;
@@ -168,7 +169,7 @@ static void fill_threads(struct rps_picture *picture, const struct steps *steps)
     threads->step_count = steps->count;
     threads->share = rps_arena_get(picture->arena, steps->count,
                                    RPS_PICTURE_AREAS_LINES * sizeof(*threads->share));
-    strcpy(threads->title, "Threads: what they did, on average, but for sleep in timers and such");
+    strcpy(threads->title, "Threads: what they did, on average, without idle ones and timers");
     for (int k = 0; k < LINES; k++) {
         int line = threads->line_count, is_there = 0;
 

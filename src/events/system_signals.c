@@ -8,10 +8,9 @@ static const struct rps_system_signal tree[RPS_TREE_SLOTS] = {
     [RPS_TREE_RUNNING] = {"running", "On a CPU", "us", COUNTER, "schedstat",
                           "Time that the workload's threads were on a CPU, of those that were read "
                           "twice."},
-    [RPS_TREE_WAIT] =
-        {"wait", "Waiting for a CPU", "us", COUNTER, "schedstat",
-         "Time that threads were ready to run and waited for a CPU; one that goes on "
-         "counts up to the reading."},
+    [RPS_TREE_WAIT] = {"wait", "Waiting for a CPU", "us", COUNTER, "schedstat",
+                       "Time that threads were ready to run and waited for a CPU; one that goes on "
+                       "counts up to the reading."},
     [RPS_TREE_UNSEEN] =
         {"unseen", "Not seen", "us", COUNTER, "sampler",
          "Time that threads lived after they were read last, or that were gone before "
@@ -20,8 +19,9 @@ static const struct rps_system_signal tree[RPS_TREE_SLOTS] = {
                           "Threads that the workload had, in all its processes."},
     [RPS_TREE_IN_IO] = {"in_io", "Asleep in block I/O", "threads", GAUGE, "wchan",
                         "Threads that waited for a disk, or for memory that comes from one."},
-    [RPS_TREE_IN_LOCK] = {"in_lock", "Asleep in locks", "threads", GAUGE, "wchan",
-                          "Threads that waited for a lock that another one held."},
+    [RPS_TREE_IN_LOCK] =
+        {"in_lock", "Asleep in locks", "threads", GAUGE, "wchan",
+         "Threads that waited for a lock, or for other threads, and ran in between."},
     [RPS_TREE_IN_MESSAGE] = {"in_message", "Asleep for messages", "threads", GAUGE, "wchan",
                              "Threads that waited for a pipe, a socket or a terminal, or in poll."},
     [RPS_TREE_IN_TIMER] = {"in_timer", "Asleep in timers", "threads", GAUGE, "wchan",
@@ -42,6 +42,8 @@ static const struct rps_system_signal tree[RPS_TREE_SLOTS] = {
     [RPS_TREE_DISK_WRITTEN] = {"disk_written", "Written to disks", "KiB", COUNTER, "io",
                                "Pages of files that were changed, and that a disk gets sooner or "
                                "later."},
+    [RPS_TREE_IDLE] = {"idle", "Idle", "threads", GAUGE, "wchan",
+                       "Threads that slept in futex, hardly ran, and waited for no lock."},
 };
 
 static const struct rps_system_signal machine[RPS_MACHINE_SLOTS] = {

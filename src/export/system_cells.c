@@ -36,6 +36,8 @@ static const struct {
     {"mem_read_gb_s", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_READ, 1e9 / 1024},
     {"mem_written_gb_s", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_WRITTEN, 1e9 / 1024},
     {"ghz", RPS_SYSTEM_PACKAGE, RPS_PACKAGE_FREQUENCY, 1e3},
+    {"idle", RPS_SYSTEM_TREE, RPS_TREE_IDLE,
+     1}, /* newer than the others: columns keep their place */
 };
 
 #define CELLS (sizeof(cell_of) / sizeof(cell_of[0]))

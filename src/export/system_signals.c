@@ -23,12 +23,31 @@ static const char *unit_of(const struct rps_system_signal *signal)
     return "";
 }
 
+/* A signal that is newer than the others has its columns after all: those keep their places. */
+static int is_appended(int source, int slot)
+{
+    return source == RPS_SYSTEM_TREE && slot == RPS_TREE_IDLE;
+}
+
+/* Put the name of a value, or the names of its extremes. */
+static void put_names(struct rps_csv_writer *csv, const struct rps_system_signal *signal,
+                      int is_ends)
+{
+    const char *unit = unit_of(signal);
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s%s%s", signal->name, unit, is_ends ? "_low" : "");
+    rps_csv_text(csv, name);
+    snprintf(name, sizeof(name), "%s%s_high", signal->name, unit);
+    if (is_ends)
+        rps_csv_text(csv, name);
+}
+
 static int signals_begin(struct rps_export_job *job, struct rps_error *err)
 {
     static const char *const first[] = {"run",   "source",   "period",  "last_period",
                                         "end_s", "length_s", "readings"};
     struct rps_csv_writer *csv = rps_arena_get(job->arena, 1, sizeof(*csv));
-    char name[64];
     int result = rps_csv_begin(job->arena, csv, job->out, &job->options->csv, err);
 
     job->state = csv;
@@ -36,47 +55,44 @@ static int signals_begin(struct rps_export_job *job, struct rps_error *err)
         return result;
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
         rps_csv_text(csv, first[i]);
-    for (int end = 0; end < 2; end++) {
-        for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
-            for (int s = 0; s < rps_system_signal_count[source]; s++) {
-                const struct rps_system_signal *signal = &rps_system_signals[source][s];
-                const char *unit = unit_of(signal);
-
-                snprintf(name, sizeof(name), "%s%s%s", signal->name, unit, end ? "_low" : "");
-                rps_csv_text(csv, name);
-                snprintf(name, sizeof(name), "%s%s_high", signal->name, unit);
-                if (end)
-                    rps_csv_text(csv, name);
-            }
-        }
-    }
+    for (int end = 0; end < 2; end++)
+        for (int source = 0; source < RPS_SYSTEM_SOURCES; source++)
+            for (int s = 0; s < rps_system_signal_count[source]; s++)
+                if (!is_appended(source, s))
+                    put_names(csv, &rps_system_signals[source][s], end);
+    for (int end = 0; end < 2; end++)
+        put_names(csv, &rps_system_signals[RPS_SYSTEM_TREE][RPS_TREE_IDLE], end);
     rps_csv_end_head(csv);
     return 0;
 }
 
-/* Cells of one source, the others empty. */
+/* Put a value, or its extremes; empty cells where the row does not know them. */
+static void put_cell(struct rps_csv_writer *csv, const struct rps_system_row *row, int source,
+                     int s, int is_ends)
+{
+    uint64_t readings = (enum rps_system_source)source == row->source ? row->readings[s] : 0;
+    int is_gauge = rps_system_signals[source][s].kind == RPS_SYSTEM_GAUGE;
+
+    if (readings == 0 || (is_ends && row->level == 0)) {
+        rps_csv_empty(csv);
+        if (is_ends)
+            rps_csv_empty(csv);
+    } else if (is_ends) {
+        rps_csv_double(csv, row->lowest[s]);
+        rps_csv_double(csv, row->highest[s]);
+    } else if (is_gauge) {
+        rps_csv_double(csv, (double)row->sum[s] / (double)readings);
+    } else {
+        rps_csv_int64(csv, row->sum[s]);
+    }
+}
+
 static void put_cells(struct rps_csv_writer *csv, const struct rps_system_row *row, int is_ends)
 {
-    for (int source = 0; source < RPS_SYSTEM_SOURCES; source++) {
-        for (int s = 0; s < rps_system_signal_count[source]; s++) {
-            uint64_t readings =
-                (enum rps_system_source)source == row->source ? row->readings[s] : 0;
-            int is_gauge = rps_system_signals[source][s].kind == RPS_SYSTEM_GAUGE;
-
-            if (readings == 0 || (is_ends && row->level == 0)) {
-                rps_csv_empty(csv);
-                if (is_ends)
-                    rps_csv_empty(csv);
-            } else if (is_ends) {
-                rps_csv_double(csv, row->lowest[s]);
-                rps_csv_double(csv, row->highest[s]);
-            } else if (is_gauge) {
-                rps_csv_double(csv, (double)row->sum[s] / (double)readings);
-            } else {
-                rps_csv_int64(csv, row->sum[s]);
-            }
-        }
-    }
+    for (int source = 0; source < RPS_SYSTEM_SOURCES; source++)
+        for (int s = 0; s < rps_system_signal_count[source]; s++)
+            if (!is_appended(source, s))
+                put_cell(csv, row, source, s, is_ends);
 }
 
 static void put_row(struct rps_export_job *job, const struct rps_system_row *row)
@@ -91,6 +107,8 @@ static void put_row(struct rps_export_job *job, const struct rps_system_row *row
     rps_csv_uint64(csv, rps_system_row_readings(row));
     put_cells(csv, row, 0);
     put_cells(csv, row, 1);
+    put_cell(csv, row, RPS_SYSTEM_TREE, RPS_TREE_IDLE, 0);
+    put_cell(csv, row, RPS_SYSTEM_TREE, RPS_TREE_IDLE, 1);
     rps_csv_end_row(csv);
 }
 

@@ -8,8 +8,8 @@
  *   is always on, and hears of maps, names, forks and exits: the sampling event would not, while it
  *   stands still. The other is on with the sampling event, and tells the CPU time of each thread
  *   that ends; with the time since the last sample, which is lost, it makes all of it.
- * - Two more are opened where stacks of threads that leave their CPU are asked for: each switch is a
- *   sample of one, at all times or in some windows, and the other hears who leaves and who is back.
+ * - Three more are opened where waits off the CPU are recorded. One samples a stack for each switch, in
+ *   some windows; one samples the place of the switch in the others; one records all switches.
  * - All events of a kind and CPU write into one ring. It belongs to an event of our own that is
  *   never switched on, so that any of the others can be closed. The kernel leaves rings out of core
  *   dumps: where CPUs are sampled they have others' addresses in them.
@@ -39,7 +39,7 @@
 static const size_t ring_bytes[] = {
     [RPS_PERF_SAMPLES] = (size_t)256 * 1024,  [RPS_PERF_HEARD] = (size_t)512 * 1024,
     [RPS_PERF_TIMES] = (size_t)128 * 1024,    [RPS_PERF_WAITS] = (size_t)512 * 1024,
-    [RPS_PERF_SWITCHES] = (size_t)128 * 1024,
+    [RPS_PERF_SWITCHES] = (size_t)128 * 1024, [RPS_PERF_PLACES] = (size_t)128 * 1024,
 };
 #define RING_BYTES_MAX ((size_t)4096 * 1024)
 #define RING_BYTES_MIN ((size_t)16 * 1024)
@@ -59,6 +59,9 @@ static const size_t ring_bytes[] = {
 
 /* What tells a switch, and that it is over. */
 #define SWITCH_BYTES 64
+
+/* A place, with some 20 addresses of the kernel. */
+#define PLACE_BYTES 256
 /* The same without maps, and the size of a ring for that: a page costs, even if it is not used. */
 #define THREADS_BYTES_PER_S ((uint64_t)32 * 1024)
 #define THREADS_BYTES       ((size_t)64 * 1024)
@@ -92,7 +95,9 @@ struct sampler {
     struct rps_perf_tree tree;
     struct rps_perf_rings rings; /* of each CPU, one a kind */
     struct rps_perf_wall wall;
-    int is_on; /* it has been started */
+    int reads_switches; /* all switches are read now */
+    long online;        /* CPUs, at the latest look; 0: none yet */
+    int is_on;          /* it has been started */
 };
 
 static const char *const stacks_name[] = {
@@ -138,7 +143,7 @@ static void fill_timing(struct perf_event_attr *attr, int starts_at_exec)
     attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID;
 }
 
-/* A stack for each switch, as samples have them; and one that hears switches. */
+/* Events for each switch: its stack, as samples have them; that there is one; its place. */
 static void fill_switches(struct sampler *sampler, const struct rps_target *target)
 {
     struct perf_event_attr *attr = &sampler->attr[RPS_PERF_WAITS];
@@ -157,6 +162,14 @@ static void fill_switches(struct sampler *sampler, const struct rps_target *targ
     attr->sample_max_stack = sampling->sample_max_stack;
     attr->sample_regs_user = sampling->sample_regs_user;
     attr->sample_stack_user = sampling->sample_stack_user;
+    sampler->attr[RPS_PERF_PLACES] = *attr;
+    attr = &sampler->attr[RPS_PERF_PLACES];
+    if (sampler->rings.registers == 0)
+        return; /* a stack is as cheap as a place */
+    attr->sample_type &= ~(uint64_t)PERF_SAMPLE_STACK_USER;
+    attr->sample_stack_user = 0;
+    attr->sample_regs_user = rps_perf_place_registers();
+    attr->exclude_callchain_user = 1;
 }
 
 static int is_by_clock(const struct sampler *sampler)
@@ -235,6 +248,7 @@ static int64_t fills_half_in_ns(const struct sampler *sampler, enum rps_perf_rin
         [RPS_PERF_TIMES] = TIMES_BYTES_PER_S,
         [RPS_PERF_WAITS] = switches * sample_bytes,
         [RPS_PERF_SWITCHES] = (uint64_t)RPS_PERF_SWITCHES_MAX * SWITCH_BYTES,
+        [RPS_PERF_PLACES] = switches * (rings->registers ? PLACE_BYTES : sample_bytes),
     };
 
     return (int64_t)(bytes / 2 * (uint64_t)RPS_NS_PER_S / bytes_per_s[kind]);
@@ -381,6 +395,7 @@ static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
 {
     const struct rps_perf_place place = {.pid = pid, .cpu = ring->cpu, .flags = flags};
     struct perf_event_attr *attr = &sampler->attr[ring->kind];
+    const int is_of_switches = ring->kind == RPS_PERF_WAITS || ring->kind == RPS_PERF_PLACES;
     char reason[RPS_REASON_SIZE];
     int fd = rps_perf_open_attr(attr, &place, -1);
 
@@ -390,11 +405,11 @@ static int open_event(struct sampler *sampler, pid_t pid, unsigned long flags,
     }
     if (fd == -ESRCH || fd == -ENODEV) /* ENODEV: the CPU is offline */
         return fd == -ESRCH;
-    if (fd >= 0 && ring->kind == RPS_PERF_WAITS && attr->exclude_kernel) {
+    if (fd >= 0 && is_of_switches && attr->exclude_kernel) {
         close(fd); /* it is the kernel that switches: there would be none */
         fd = -EACCES;
     }
-    if (fd < 0 && ring->kind == RPS_PERF_WAITS) {
+    if (fd < 0 && is_of_switches) {
         rps_perf_explain(-fd, reason, sizeof(reason));
         return rps_error_set(err, RPS_FAILED, "--wall: cannot sample context switches: %s", reason);
     }
@@ -568,9 +583,12 @@ static int check_descriptors(const struct sampler *sampler, const struct rps_tar
 static int switch_events(struct sampler *sampler, int first, const int *is_on,
                          struct rps_error *err)
 {
+    /* where there are too many, switches are counted alone, to see whether there are fewer */
+    const int reads =
+        sampler->what.options.waits && is_on[RPS_PERF_SWITCHES] && sampler->wall.of > 0;
     int failed = 0;
 
-    if (sampler->what.options.waits && !is_on[RPS_PERF_SWITCHES])
+    if (sampler->reads_switches && !reads)
         sampler->rings.deaf_ns = rps_clock_monotonic_ns();
     for (int turn = 0; turn < RPS_PERF_SETTLE_TIMES; turn++)
         for (int kind = first; kind < RPS_PERF_RING_KINDS; kind++)
@@ -578,6 +596,10 @@ static int switch_events(struct sampler *sampler, int first, const int *is_on,
                 failed |=
                     ioctl(sampler->open[kind].fd[i],
                           is_on[kind] ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0) < 0;
+    if (reads && !sampler->reads_switches)
+        sampler->rings.complete_ns = rps_clock_monotonic_ns();
+    sampler->reads_switches = reads;
+    sampler->rings.counts_only = !reads;
     if (failed)
         return rps_error_set(err, RPS_FAILED, "cannot switch sampling of %s: %s",
                              sampler->what.event.spec, strerror(errno));
@@ -592,6 +614,7 @@ static int start_kinds(struct sampler *sampler, int first, struct rps_error *err
         [RPS_PERF_TIMES] = 1,
         [RPS_PERF_WAITS] = sampler->wall.takes_stacks,
         [RPS_PERF_SWITCHES] = sampler->wall.hears_switches,
+        [RPS_PERF_PLACES] = sampler->wall.of > 0 && !sampler->wall.takes_stacks,
     };
 
     return switch_events(sampler, first, is_on, err);
@@ -604,6 +627,7 @@ static int sampler_start(void *self, struct rps_error *err)
     if (!sampler->is_on)
         rps_perf_wall_resume(&sampler->wall, rps_clock_monotonic_ns());
     sampler->is_on = 1;
+    sampler->rings.is_paused = 0;
     return start_kinds(sampler, RPS_PERF_SAMPLES, err);
 }
 
@@ -613,6 +637,7 @@ static int sampler_stop(void *self, struct rps_error *err)
     const int is_on[RPS_PERF_RING_KINDS] = {0};
 
     sampler->is_on = 0;
+    sampler->rings.is_paused = 1;
     return switch_events(sampler, RPS_PERF_SAMPLES, is_on, err);
 }
 
@@ -679,12 +704,27 @@ static void tell_times(struct sampler *sampler, const struct rps_sample_sink *si
     }
 }
 
+/* A CPU that goes offline ends its records, and one that comes back may have none: waits end here, and
+ * schedstat tells which threads sleep on. */
+static void check_online(struct sampler *sampler)
+{
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (sampler->online > 0 && online != sampler->online && sampler->reads_switches) {
+        sampler->rings.deaf_ns = rps_clock_monotonic_ns();
+        sampler->rings.complete_ns = sampler->rings.deaf_ns + 1;
+    }
+    sampler->online = online;
+}
+
 static int sampler_drain(void *self, int64_t until_ns, const struct rps_sample_sink *sink,
                          struct rps_error *err)
 {
     struct sampler *sampler = self;
 
     vary_interval(sampler);
+    if (sampler->what.options.waits)
+        check_online(sampler);
     rps_perf_rings_drain(&sampler->rings, until_ns, sink);
     if (sampler->what.options.waits && sampler->is_on && until_ns < INT64_MAX &&
         rps_perf_wall_step(&sampler->wall, sampler->rings.switches, until_ns,
@@ -734,7 +774,6 @@ static void sampler_status(void *self, struct rps_sampling *ret)
     ret->has_waits = sampler->what.options.waits;
     ret->switches_lost = sampler->rings.switches_lost;
     ret->blocked_of = sampler->wall.of;
-    ret->blocked_off_us = (uint64_t)sampler->wall.off_ns / 1000;
 }
 
 static void sampler_close(void *self)
@@ -821,7 +860,8 @@ int rps_perf_open_sampler(void *self, const struct rps_sampling_options *options
         (rc = add_rings(sampler, target, err)) == 0)
         fit_into_rings(sampler);
     fill_switches(sampler, target);
-    rings->wall = &sampler->wall;
+    sampler->reads_switches =
+        options->waits && target->kind == RPS_TARGET_LAUNCH; /* from its exec on */
     rps_perf_wall_init(&sampler->wall, (uint64_t)(sampler->drawn * 4294967296.), 0);
     if (rc < 0 || (rc = check_descriptors(sampler, target, err)) < 0 ||
         (rc = open_target(sampler, target, err)) < 0) {

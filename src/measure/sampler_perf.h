@@ -97,14 +97,9 @@ struct rps_perf_wall {
     uint32_t at, place; /* the window's number among them, and that of the drawn one */
     double rate;        /* switches a second, when they were last heard */
     int64_t window_ns;  /* when the window began, CLOCK_MONOTONIC */
-    int64_t off_ns;     /* time in which there were too many */
     int64_t heard_ns;   /* they are heard since then */
     int64_t until_ns;   /* when the window began those before this time were read, */
     uint64_t switches;  /* so many */
-    struct rps_perf_drawn {
-        int64_t from_ns;
-        uint32_t weight; /* of stacks since then */
-    } drawn[2];          /* the last two windows that were drawn */
 };
 
 /* A first window, of which all stacks are taken. */
@@ -117,9 +112,6 @@ void rps_perf_wall_resume(struct rps_perf_wall *wall, int64_t now_ns);
  * before until_ns. 1: what is to be taken, or heard, has changed. */
 int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t until_ns,
                        int64_t now_ns);
-
-/* How many switches the stack stands for that was taken then, in this window or the one before. */
-uint32_t rps_perf_wall_weight(const struct rps_perf_wall *wall, int64_t time_ns);
 
 /* --- sampler_perf_ring.c: the rings ----------------------------------------------------------- */
 
@@ -134,7 +126,8 @@ enum rps_perf_ring_kind {
     RPS_PERF_HEARD,    /* maps, names, forks, ends */
     RPS_PERF_TIMES,    /* CPU times of threads that ended; not where CPUs are the target */
     RPS_PERF_WAITS,    /* stacks of threads that leave their CPU, if they are asked for, */
-    RPS_PERF_SWITCHES, /* and that they leave it, or are on one again */
+    RPS_PERF_SWITCHES, /* and that they leave it, or are on one again, */
+    RPS_PERF_PLACES,   /* and the innermost part of their stack, in windows without stacks */
     RPS_PERF_RING_KINDS,
 };
 
@@ -145,6 +138,8 @@ struct rps_perf_ring {
     struct perf_event_mmap_page *page;
     const uint8_t *data;
     size_t bytes; /* of data; a power of two */
+
+    int64_t last_ns; /* of the latest record */
 
     /* While it is drained: */
     uint64_t head, tail;
@@ -184,9 +179,10 @@ struct rps_perf_rings {
     uint64_t lost, throttled;         /* samples, of whomever, and times that these were; so far */
     uint64_t own, foreign;            /* samples of the target, and others that were passed over */
     uint64_t switches, switches_lost; /* of threads that left their CPU, so far */
-    const struct rps_perf_wall *wall; /* what their stacks stand for; NULL: none are taken */
-    int64_t
-        deaf_ns; /* switches were not heard from then on: nobody is known to wait; 0: they are */
+    int64_t complete_ns; /* all switches are read from then on; 0: that was handed over */
+    int64_t deaf_ns; /* no switches are read from then on; 0: they are, or that was handed over */
+    int is_paused;   /* and that is a pause */
+    int counts_only; /* switches are counted, and not handed over */
     struct rps_perf_tree *tree;   /* whose samples are kept; NULL: all */
     struct rps_perf_timer *timer; /* owned; in order of id */
     size_t timer_count;
@@ -197,6 +193,9 @@ struct rps_perf_rings {
      * behind a copied stack the kernel leaves what was there before, which may be others'. */
     uint64_t *scratch;
 };
+
+/* The registers of a place, the instruction and the stack pointer; 0: not known here. */
+uint64_t rps_perf_place_registers(void);
 
 /* What a sample has, in the kernel's words (PERF_SAMPLE_*). */
 uint64_t rps_perf_sample_type(enum rps_stacks stacks, uint64_t registers);

@@ -11,6 +11,10 @@
 
 #include "rpistat/array.h"
 
+#if defined(__x86_64__) || defined(__aarch64__) || defined(__arm__)
+#include <asm/perf_regs.h>
+#endif
+
 /* Behind every record but a sample (sample_id_all): pid, tid, time, CPU. */
 #define TRAILER_BYTES 24
 
@@ -21,6 +25,19 @@
 
 /* A map of a file with the longest path, and less than the smallest ring. */
 #define HEARD_BYTES_MAX ((size_t)8 * 1024)
+
+uint64_t rps_perf_place_registers(void)
+{
+#if defined(__x86_64__)
+    return UINT64_C(1) << PERF_REG_X86_SP | UINT64_C(1) << PERF_REG_X86_IP;
+#elif defined(__aarch64__)
+    return UINT64_C(1) << PERF_REG_ARM64_SP | UINT64_C(1) << PERF_REG_ARM64_PC;
+#elif defined(__arm__)
+    return UINT64_C(1) << PERF_REG_ARM_SP | UINT64_C(1) << PERF_REG_ARM_PC;
+#else
+    return 0;
+#endif
+}
 
 uint64_t rps_perf_sample_type(enum rps_stacks stacks, uint64_t registers)
 {
@@ -100,6 +117,11 @@ static const uint64_t *take_array(struct fields *fields, uint64_t count)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
+static int is_of_switches(const struct rps_perf_ring *ring)
+{
+    return ring->kind == RPS_PERF_WAITS || ring->kind == RPS_PERF_PLACES;
+}
+
 /* The addresses of a sample, while they are gathered. */
 struct stack {
     uint64_t address[RPS_SAMPLE_DEPTH_MAX];
@@ -143,7 +165,17 @@ static void push_calls(struct stack *stack, const struct perf_branch_entry *entr
         push_address(stack, entry[i].from + 1);
 }
 
-static void take_registers(struct fields *fields, uint64_t mask, struct rps_sample_registers *ret)
+/* The place of a stack pointer in its page. */
+#define PAGE_BITS UINT64_C(0xfff)
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+static void take_registers(struct fields *fields, uint64_t mask, int has_stack,
+                           struct rps_sample_registers *ret)
 {
     const uint64_t abi = take_64(fields);
     const uint64_t own = sizeof(long) == 8 ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_32;
@@ -151,19 +183,63 @@ static void take_registers(struct fields *fields, uint64_t mask, struct rps_samp
 
     if (abi != PERF_SAMPLE_REGS_ABI_NONE)
         ret->value = take_array(fields, (uint64_t)__builtin_popcountll(mask));
-    bytes = take_64(fields);
+    if (abi == own && ret->value) /* other registers, another unwinding */
+        ret->mask = mask;
+    bytes = has_stack ? take_64(fields) : 0;
     if (bytes == 0)
         return;
     ret->stack = take_bytes(fields, bytes);
     copied = take_64(fields);
     ret->stack_bytes = (size_t)(copied < bytes ? copied : bytes);
-    if (abi == own && ret->value) /* other registers, another unwinding */
-        ret->mask = mask;
+}
+
+/* The value of one register; 0: it is not there. */
+static uint64_t register_of(const struct rps_sample_registers *registers, uint64_t bit)
+{
+    return registers->mask & bit
+               ? registers->value[__builtin_popcountll(registers->mask & (bit - 1))]
+               : 0;
+}
+
+/* The number of a place: of the kernel's addresses, the instruction, and those bits of the stack pointer,
+ * which is the lower one of the registers that a place has. */
+static uint64_t place_of(const struct stack *stack, const struct rps_sample_registers *registers,
+                         uint64_t pointer_bits)
+{
+    const uint64_t both = rps_perf_place_registers();
+    uint64_t place = mix(1, register_of(registers, both & (both - 1)));
+
+    for (size_t i = 0; i < stack->count; i++)
+        place = mix(place, stack->address[i]);
+    place = mix(place, register_of(registers, both & -both) & pointer_bits);
+    return place != 0 ? place : 1;
+}
+
+/* A switch is a wait, which a place is enough for: of its registers one is the instruction. */
+static void make_wait(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
+                      struct stack *stack, struct rps_sample *ret)
+{
+    const uint64_t both = rps_perf_place_registers();
+    uint64_t instruction;
+
+    ret->kind = RPS_SAMPLE_WAIT;
+    if (rings->registers == 0)
+        return; /* each has its whole stack */
+    ret->place = place_of(stack, &ret->registers, UINT64_MAX);
+    ret->place_alike = place_of(stack, &ret->registers, PAGE_BITS);
+    ret->is_partial = ring->kind == RPS_PERF_PLACES;
+    if (!ret->is_partial)
+        return;
+    instruction = register_of(&ret->registers, both & (both - 1));
+    if (instruction != 0)
+        push_address(stack, instruction);
+    ret->registers = (struct rps_sample_registers){.mask = 0};
 }
 
 /* 1: *ret is a sample, 0: of a virtual machine's guest, -1: it makes no sense. */
-static int parse_sample(const struct rps_perf_rings *rings, uint16_t misc, struct fields *fields,
-                        struct stack *stack, struct rps_sample *ret)
+static int parse_sample(const struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
+                        uint16_t misc, struct fields *fields, struct stack *stack,
+                        struct rps_sample *ret)
 {
     const unsigned mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
     const uint64_t ip = take_64(fields), *chain = NULL;
@@ -186,8 +262,10 @@ static int parse_sample(const struct rps_perf_rings *rings, uint16_t misc, struc
         calls = take_64(fields);
         call = (const void *)take_array(fields, calls > UINT64_MAX / 3 ? calls : calls * 3);
     }
-    if (rings->registers != 0)
-        take_registers(fields, rings->registers, &ret->registers);
+    if (rings->registers != 0 && ring->kind == RPS_PERF_PLACES)
+        take_registers(fields, rps_perf_place_registers(), 0, &ret->registers);
+    else if (rings->registers != 0)
+        take_registers(fields, rings->registers, 1, &ret->registers);
     if (fields->is_short)
         return -1;
     if (chain && push_chain(stack, chain, count, PERF_CONTEXT_KERNEL) >= rings->depth_max)
@@ -195,6 +273,8 @@ static int parse_sample(const struct rps_perf_rings *rings, uint16_t misc, struc
     if (stack->count == 0 && mode == PERF_RECORD_MISC_KERNEL)
         push_address(stack, ip);
     ret->kernel_count = stack->count;
+    if (is_of_switches(ring))
+        make_wait(rings, ring, stack, ret);
     if (chain)
         push_chain(stack, chain, count, PERF_CONTEXT_USER);
     if (stack->count == 0)
@@ -325,22 +405,22 @@ static int parse_time(struct rps_perf_rings *rings, int cpu, struct fields *fiel
     return running_ns > 0;
 }
 
-/* A thread has left its CPU, though it could have gone on, or is on one. */
+/* A thread has left its CPU, to wait or though it could have gone on, or is on one. */
 static int parse_switch(struct rps_perf_rings *rings, uint16_t misc, struct fields *trailer,
                         struct rps_sample *ret)
 {
     int is_out = !!(misc & PERF_RECORD_MISC_SWITCH_OUT);
 
     rings->switches += is_out;
-    ret->kind = RPS_SAMPLE_AWAKE;
+    ret->is_preempted = is_out && misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+    ret->kind = is_out && !ret->is_preempted ? RPS_SAMPLE_ASLEEP : RPS_SAMPLE_AWAKE;
     ret->pid = (pid_t)take_32(trailer);
     ret->tid = (pid_t)take_32(trailer);
-    ret->is_preempted = is_out;
-    return ret->tid != 0 && (!is_out || misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
+    return ret->tid != 0 && !rings->counts_only;
 }
 
-/* Samples, and switches: where those were lost nobody is known to wait. What was lost of the rest
- * shows in addresses without a map, threads that end unheard, and the tree that is made anew. */
+/* Samples, and switches: where those were lost the waits of the CPU's threads are not known. What was
+ * lost of the rest shows in addresses without a map, threads that end unheard, and the tree that is made anew. */
 static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *ring,
                       struct fields *fields, int has_id, struct rps_sample *ret)
 {
@@ -356,6 +436,8 @@ static int count_lost(struct rps_perf_rings *rings, const struct rps_perf_ring *
     else if (ring->kind >= RPS_PERF_WAITS)
         rings->switches_lost += lost;
     ret->kind = RPS_SAMPLE_AWAKE;
+    ret->cpu = ring->cpu;
+    ret->since_ns = ring->last_ns;
     return ring->kind == RPS_PERF_SWITCHES;
 }
 
@@ -424,7 +506,7 @@ static void hand_over_record(struct rps_perf_rings *rings, const struct rps_perf
     stack.is_cut = 0;
     memcpy(&header, record, sizeof(header));
     if (header.type == PERF_RECORD_SAMPLE)
-        rc = parse_sample(rings, header.misc, &fields, &stack, &sample);
+        rc = parse_sample(rings, ring, header.misc, &fields, &stack, &sample);
     else if (fields.bytes >= TRAILER_BYTES)
         rc = parse_other(rings, ring, &header, &fields, &sample);
     rings->lost += rc < 0;
@@ -435,10 +517,6 @@ static void hand_over_record(struct rps_perf_rings *rings, const struct rps_perf
     if (rings->last_ns < ring->time_ns)
         rings->last_ns = ring->time_ns;
     sample.time_ns = rings->last_ns;
-    if (sample.kind == RPS_SAMPLE_STACK && ring->kind == RPS_PERF_WAITS) {
-        sample.kind = RPS_SAMPLE_WAIT;
-        sample.weight = rps_perf_wall_weight(rings->wall, ring->time_ns);
-    }
     if (rings->tree)
         rps_perf_tree_hear(rings->tree, &sample);
     if (sample.kind == RPS_SAMPLE_EXIT)
@@ -499,7 +577,7 @@ static int is_foreign(const struct rps_perf_rings *rings, const struct rps_perf_
     uint32_t task[2];
 
     memcpy(&header, &word, sizeof(header));
-    if (!rings->tree || ring->kind == RPS_PERF_WAITS || header.type != PERF_RECORD_SAMPLE ||
+    if (!rings->tree || is_of_switches(ring) || header.type != PERF_RECORD_SAMPLE ||
         ring->size < SAMPLE_BYTES)
         return 0;
     word = word_at(ring, SAMPLE_TASK);
@@ -537,16 +615,27 @@ static void store_tail(struct perf_event_mmap_page *page, uint64_t tail)
     *(volatile __u64 *)&page->data_tail = tail;
 }
 
-/* Tell that switches were not heard from a moment on, when all before it has been told. */
-static void tell_deaf(struct rps_perf_rings *rings, int64_t until_ns,
-                      const struct rps_sample_sink *sink)
+/* Hand over that switches are read from a moment on, or no longer, once all before it has been. */
+static void hand_over_moment(const struct rps_perf_rings *rings, int64_t *time_ns,
+                             enum rps_sample_kind kind, int64_t until_ns,
+                             const struct rps_sample_sink *sink)
 {
-    const struct rps_sample sample = {.kind = RPS_SAMPLE_AWAKE, .time_ns = rings->deaf_ns};
+    const struct rps_sample sample = {
+        .kind = kind, .time_ns = *time_ns, .cpu = -1, .is_preempted = rings->is_paused};
 
-    if (rings->deaf_ns == 0 || rings->deaf_ns > until_ns)
+    if (*time_ns == 0 || *time_ns > until_ns)
         return;
-    rings->deaf_ns = 0;
+    *time_ns = 0;
     sink->sample(sink->context, &sample);
+}
+
+static void hand_over_moments(struct rps_perf_rings *rings, int64_t until_ns,
+                              const struct rps_sample_sink *sink)
+{
+    if (rings->deaf_ns <= rings->complete_ns)
+        hand_over_moment(rings, &rings->deaf_ns, RPS_SAMPLE_AWAKE, until_ns, sink);
+    hand_over_moment(rings, &rings->complete_ns, RPS_SAMPLE_ASLEEP, until_ns, sink);
+    hand_over_moment(rings, &rings->deaf_ns, RPS_SAMPLE_AWAKE, until_ns, sink);
 }
 
 void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
@@ -563,15 +652,16 @@ void rps_perf_rings_drain(struct rps_perf_rings *rings, int64_t until_ns,
         look_at_first_record(rings, ring);
     }
     while ((ring = oldest(rings)) && ring->time_ns < until_ns) {
-        tell_deaf(rings, ring->time_ns, sink);
+        hand_over_moments(rings, ring->time_ns, sink);
         if (is_foreign(rings, ring))
             rings->foreign++;
         else
             hand_over_record(rings, ring, sink);
+        ring->last_ns = ring->time_ns;
         ring->tail += ring->size;
         look_at_first_record(rings, ring);
     }
-    tell_deaf(rings, until_ns, sink);
+    hand_over_moments(rings, until_ns, sink);
     for (int i = 0; i < rings->count; i++)
         store_tail(rings->ring[i].page, rings->ring[i].tail);
 }

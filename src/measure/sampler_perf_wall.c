@@ -1,8 +1,9 @@
 /*
  * perf_event: of which switches stacks are taken. Each costs up to 17 us of CPU time, and a sampling
  * period of the kernel's would miss the few long waits of a thread: each thread has one of its own.
- * So all are taken up to a rate, and above it those of some windows, each of which stands for
- * several. Which of them is drawn at random, so that no rhythm of the workload is missed.
+ * So all are taken up to a rate, and above it those of some windows. The window is drawn at random, so
+ * that no rhythm of the workload is missed. Switches in the other windows tell their place, which takes
+ * about 1 us.
  */
 #include "sampler_perf.h"
 
@@ -24,7 +25,6 @@ void rps_perf_wall_init(struct rps_perf_wall *wall, uint64_t seed, int64_t now_n
 {
     *wall = (struct rps_perf_wall){.seed = seed, .of = 1};
     wall->takes_stacks = wall->hears_switches = 1;
-    wall->drawn[0].weight = wall->drawn[1].weight = 1;
     rps_perf_wall_resume(wall, now_ns);
 }
 
@@ -47,12 +47,12 @@ int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t un
                        int64_t now_ns)
 {
     const int takes_stacks = wall->takes_stacks, hears_switches = wall->hears_switches;
-    const int64_t passed_ns = now_ns - wall->window_ns;
+    const int were_too_many = wall->of == 0;
 
-    if (passed_ns < RPS_PERF_WINDOW_NS / 100 * 95) /* a period that is some microseconds shorter */
+    if (now_ns - wall->window_ns <
+        RPS_PERF_WINDOW_NS / 100 * 95) /* a period that is some microseconds shorter */
         return 0;
     find_rate(wall, switches, until_ns);
-    wall->off_ns += wall->of == 0 ? passed_ns : 0;
     wall->window_ns = now_ns;
     if (++wall->at >= (wall->of > 0 ? wall->of : RPS_PERF_WINDOWS_MAX)) {
         wall->of = choose_windows(wall->rate, wall->of == 0);
@@ -64,14 +64,6 @@ int rps_perf_wall_step(struct rps_perf_wall *wall, uint64_t switches, int64_t un
     wall->hears_switches = wall->of > 0 || wall->at + 3 >= RPS_PERF_WINDOWS_MAX;
     if (wall->hears_switches && !hears_switches)
         wall->heard_ns = now_ns;
-    if (wall->takes_stacks) {
-        wall->drawn[0] = wall->drawn[1];
-        wall->drawn[1] = (struct rps_perf_drawn){now_ns, wall->of};
-    }
-    return wall->takes_stacks != takes_stacks || wall->hears_switches != hears_switches;
-}
-
-uint32_t rps_perf_wall_weight(const struct rps_perf_wall *wall, int64_t time_ns)
-{
-    return wall->drawn[time_ns >= wall->drawn[1].from_ns].weight;
+    return wall->takes_stacks != takes_stacks || wall->hears_switches != hears_switches ||
+           (wall->of == 0) != were_too_many;
 }

@@ -14,6 +14,11 @@
  *   one. It may have left them nowhere: to a parent that ignores its end, or that is not the
  *   workload's.
  * - Files of a thread that has ended already are not opened.
+ * - A thread that waits in futex is idle when it hardly ran in the last one to two seconds, or since
+ *   its first reading. The kernel wakes a waiter when the lock is free, and a thread that works
+ *   between waits uses CPU time. A parked thread of a pool does neither.
+ * - A thread that waits for a mutex or a rwlock stays in the lock however long it waits. The thread's
+ *   arguments of futex show that: the C library passes a "locked, with waiters" value.
  */
 #include "signals_proc.h"
 
@@ -21,9 +26,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rpistat/array.h"
@@ -41,6 +48,14 @@
 /* So many readings after it was found gone a thread's end should have been heard; else it is lost. */
 #define GONE_MAX 3
 
+/* An idle thread ran at most so often, and so long, since a point one to two IDLE_NS ago. */
+#define IDLE_NS     RPS_NS_PER_S
+#define IDLE_RUNS   2
+#define IDLE_RUN_NS (IDLE_NS / 20)
+
+#define LOCK_PI2     13  /* FUTEX_LOCK_PI2, since Linux 5.14 */
+#define FUTEX_TIME64 422 /* number of futex_time64, which systems of 32 bits have */
+
 #define BIT(slot) (UINT32_C(1) << (slot))
 
 /* Slots that come of one file. */
@@ -48,12 +63,12 @@
 #define REASON_SLOTS                                                                               \
     (BIT(RPS_TREE_IN_IO) | BIT(RPS_TREE_IN_LOCK) | BIT(RPS_TREE_IN_MESSAGE) |                      \
      BIT(RPS_TREE_IN_TIMER) | BIT(RPS_TREE_IN_CHILD) | BIT(RPS_TREE_IN_OTHER))
-#define GAUGE_SLOTS (REASON_SLOTS | BIT(RPS_TREE_THREADS) | BIT(RPS_TREE_RSS))
+#define GAUGE_SLOTS (REASON_SLOTS | BIT(RPS_TREE_IDLE) | BIT(RPS_TREE_THREADS) | BIT(RPS_TREE_RSS))
 #define IO_SLOTS                                                                                   \
     (BIT(RPS_TREE_READ) | BIT(RPS_TREE_WRITTEN) | BIT(RPS_TREE_DISK_READ) |                        \
      BIT(RPS_TREE_DISK_WRITTEN))
 
-/* What a thread does: one of the slots IN_IO to IN_OTHER, or */
+/* What a thread does: one of the slots IN_IO to IN_OTHER, IDLE, or */
 enum {
     AWAKE = RPS_SYSTEM_SLOT_MAX, /* it runs, or waits for a CPU */
     HIDDEN,                      /* it sleeps, nobody says what for */
@@ -88,6 +103,7 @@ struct rps_signal_thread {
     int is_old, is_read, has_run;
     int gone; /* readings that did not find it */
     int doing;
+    int may_be_idle;    /* it sleeps in futex, for no lock as far as is known */
     uint64_t turn;      /* of the latest reading that found it; 0: none */
     int64_t since_ns;   /* it was read, or else made */
     int64_t step_ns;    /* from the reading before to that one */
@@ -95,6 +111,9 @@ struct rps_signal_thread {
     int64_t woken_ns;   /* found ready to run, has not run yet, and slept before; 0: not */
     int64_t pending_ns; /* of a wait that goes on, counted so far */
     int64_t time[RPS_TIMES], runs;
+    struct mark {
+        int64_t at_ns, running_ns, runs;
+    } mark[2]; /* its state at two times, the later one last; at_ns 0: none yet */
 };
 
 /* --- what there is ---------------------------------------------------------------------------- */
@@ -307,6 +326,7 @@ static int find_doing(struct rps_signal_tree *tree, struct rps_signal_thread *th
     if (rc < 0)
         return rc == -ESRCH || rc == -ENOENT ? ENDED : HIDDEN;
     rc = reason_of(text);
+    thread->may_be_idle = rc == RPS_TREE_IN_LOCK && has_word(text, "futex");
     if (rc == RPS_TREE_IN_OTHER &&
         read_state(tree, thread->process->pid, thread->tid, &parent) == 'D')
         return RPS_TREE_IN_IO;
@@ -326,6 +346,62 @@ static int64_t ended_wait(const struct rps_signal_thread *thread, int64_t wait_n
     else if (thread->woken_ns > 0)
         wait_ns = least(wait_ns, now_ns - thread->woken_ns);
     return wait_ns - thread->pending_ns;
+}
+
+/* Keep a mark that is one to two IDLE_NS old. Fewer runs than before: another thread has the number. */
+static void put_mark(struct rps_signal_thread *thread, struct mark now)
+{
+    struct mark *const mark = thread->mark;
+
+    if (mark[1].at_ns == 0 || now.runs < mark[1].runs)
+        mark[0] = mark[1] = now;
+    if (now.at_ns - mark[1].at_ns < IDLE_NS)
+        return;
+    mark[0] = mark[1];
+    mark[1] = now;
+}
+
+/* Is an operation of futex with that value a wait for a mutex or a rwlock?
+ *   glibc  mutex 2 (FUTEX_WAIT), or the owner and FUTEX_WAITERS; rwlock 2 and 3
+ *   others mutex 2 (Go, Rust), or FUTEX_WAITERS (musl)
+ * Conditions, semaphores and joins wait with other values: 0, a count or a thread's number. (A
+ * condition of musl waits with 2, and counts as a lock.) */
+static int is_lock_operation(uint32_t operation, uint32_t value)
+{
+    operation &= FUTEX_CMD_MASK;
+    if (operation == FUTEX_LOCK_PI || operation == LOCK_PI2)
+        return 1;
+    if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET)
+        return 0;
+    return (value & FUTEX_WAITERS) != 0 || value == 2 || (value == 3 && operation != FUTEX_WAIT);
+}
+
+/* Does a thread that sleeps in futex wait for a lock? 0 also where that cannot be read. */
+static int is_at_lock(struct rps_signal_tree *tree, const struct rps_signal_thread *thread)
+{
+    unsigned long operation, value;
+    char text[160];
+    long call;
+    int fd = -1;
+    ssize_t got = rps_signal_task_read(&tree->files, &fd, thread->process->pid, thread->tid,
+                                       "syscall", text, sizeof(text));
+
+    rps_signal_file_close(&tree->files, &fd);
+    return got > 0 && sscanf(text, "%ld %*x %lx %lx", &call, &operation, &value) == 3 &&
+           (call == SYS_futex || call == FUTEX_TIME64) &&
+           is_lock_operation((uint32_t)operation, (uint32_t)value);
+}
+
+/* Is a thread that sleeps idle? Its system call is read once, until the thread runs again. */
+static int is_idle(struct rps_signal_tree *tree, struct rps_signal_thread *thread)
+{
+    const struct mark *const since = &thread->mark[0];
+
+    if (!thread->may_be_idle || since->at_ns == 0 || thread->runs - since->runs > IDLE_RUNS ||
+        thread->time[RPS_RUNNING] - since->running_ns > IDLE_RUN_NS)
+        return 0;
+    thread->may_be_idle = !is_at_lock(tree, thread);
+    return thread->may_be_idle;
 }
 
 /* The thread's time on CPUs and waiting for them. 0, or -errno. */
@@ -354,6 +430,7 @@ static int read_times(struct rps_signal_tree *tree, struct rps_signal_thread *th
         }
     }
     runs = (int64_t)rps_signal_number(&at);
+    put_mark(thread, (struct mark){now_ns, time[RPS_RUNNING], runs});
     thread->has_run =
         !thread->is_read || runs != thread->runs || memcmp(time, thread->time, sizeof(time)) != 0;
     thread->process->has_run |= thread->has_run;
@@ -782,12 +859,16 @@ static void read_doings(struct rps_signal_tree *tree)
             look_at_doing(tree, thread);
         if (thread->doing == ENDED)
             count_ended(tree, doing);
+        else if (thread->doing == RPS_TREE_IN_LOCK && is_idle(tree, thread))
+            thread->doing = RPS_TREE_IDLE;
         thread->is_read = 1;
         tree->gauge[RPS_TREE_THREADS] += thread->doing != ENDED;
         if (thread->doing < AWAKE)
             tree->gauge[thread->doing]++;
         else if (thread->doing == HIDDEN)
-            tree->missing |= REASON_SLOTS;
+            tree->missing |= REASON_SLOTS | BIT(RPS_TREE_IDLE);
+        if (thread->may_be_idle && thread->mark[0].at_ns == 0)
+            tree->missing |= BIT(RPS_TREE_IDLE);
     }
 }
 
@@ -828,6 +909,7 @@ void rps_signal_tree_tell(struct rps_signal_tree *tree, struct rps_system_readin
 {
     for (int s = RPS_TREE_THREADS; s <= RPS_TREE_RSS; s++)
         ret->value[s] = tree->gauge[s];
+    ret->value[RPS_TREE_IDLE] = tree->gauge[RPS_TREE_IDLE];
     for (int i = 0; i < RPS_TIMES; i++)
         ret->value[RPS_TREE_RUNNING + i] = rps_signal_tell(&tree->time[i], RPS_NS_PER_US);
     ret->hidden_us = rps_signal_tell(&tree->hidden, RPS_NS_PER_US);
@@ -847,8 +929,9 @@ static const struct {
 } files[] = {
     {"statm", BIT(RPS_TREE_RSS) | BIT(RPS_TREE_THREADS), "its processes are not shown in /proc",
      ""},
-    {"schedstat", TIME_SLOTS, "this kernel has no schedstat", ""},
-    {"wchan", REASON_SLOTS, "this kernel has no wchan", "wchan tells nothing here"},
+    {"schedstat", TIME_SLOTS | BIT(RPS_TREE_IDLE), "this kernel has no schedstat", ""},
+    {"wchan", REASON_SLOTS | BIT(RPS_TREE_IDLE), "this kernel has no wchan",
+     "wchan tells nothing here"},
     {"io", IO_SLOTS, "this kernel counts no bytes of processes (io)", "io is another user's"},
 };
 
@@ -933,10 +1016,17 @@ void rps_signal_tree_state(const struct rps_signal_tree *tree, struct rps_system
     for (int s = 0; s < RPS_TREE_SLOTS; s++) {
         const char *reason = "only records of forks and ends tell that; there are none";
 
-        for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
-            if (files[i].slots & BIT(s))
-                reason = tree->lacks & BIT(s) ? files[i].lacking : files[i].hidden;
-        if ((REASON_SLOTS & ~tree->lacks & BIT(s)) && tree->first && tree->first->is_hidden)
+        for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+            int is_lacking = (tree->lacks & files[i].slots) == files[i].slots;
+
+            if ((files[i].slots & BIT(s)) == 0)
+                continue;
+            reason = is_lacking ? files[i].lacking : files[i].hidden;
+            if (is_lacking)
+                break;
+        }
+        if (((REASON_SLOTS | BIT(RPS_TREE_IDLE)) & ~tree->lacks & BIT(s)) && tree->first &&
+            tree->first->is_hidden)
             reason = "wchan is another user's";
         if (tree->lacks & files[0].slots)
             reason = files[0].lacking;

@@ -166,11 +166,17 @@ char *rps_share_waits_text(char *ret, size_t size, const struct rps_share_group 
     ret[0] = '\0';
     for (int i = 0; i < group->wait_count && i < most && used < size; i++) {
         int64_t ns = (int64_t)(group->wait[i].share * group->waited_s * RPS_NS_PER_S);
+        int is_unknown;
 
-        used += (size_t)snprintf(ret + used, size - used, "%s%s in %s", i > 0 ? ", " : "waited ",
-                                 rps_text_duration(time, sizeof(time), ns),
-                                 rps_share_name_text(name, sizeof(name), &group->wait[i].name));
+        rps_share_name_text(name, sizeof(name), &group->wait[i].name);
+        is_unknown = strncmp(name, RPS_SHARE_UNKNOWN, strlen(RPS_SHARE_UNKNOWN)) == 0;
+        used += (size_t)snprintf(ret + used, size - used, "%s%s %s%s", i > 0 ? ", " : "waited ",
+                                 rps_text_duration(time, sizeof(time), ns), is_unknown ? "" : "in ",
+                                 is_unknown ? "at an unknown place" : name);
     }
+    if (group->unknown_s > 0 && used < size)
+        snprintf(ret + used, size - used, "%s%s in unknown waits", used > 0 ? ", " : "waited ",
+                 rps_text_duration(time, sizeof(time), (int64_t)(group->unknown_s * RPS_NS_PER_S)));
     return ret;
 }
 

@@ -605,7 +605,7 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
         snprintf(ret, size, "waiting for a CPU");
         return;
     }
-    length = (int)strcspn(rps_sleep_words[sleep], "(,"); /* without the explanation */
+    length = (int)strcspn(rps_sleep_words[sleep], "("); /* without the explanation */
     while (length > 0 && rps_sleep_words[sleep][length - 1] == ' ')
         length--;
     snprintf(ret, size, "asleep in %.*s", length, rps_sleep_words[sleep]);

@@ -14,9 +14,14 @@
 /* Of its threads' time, and as much of that in one thing: it sleeps in it. */
 #define SLEEPS_LEAST .5
 
+/* A workload is stuck when its threads have a CPU for at most so much of the time, and at least so much
+ * of their time is in futex. */
+#define STUCK_RUNS_MAX  .02
+#define STUCK_SLEEP_MIN .95
+
 const char *const rps_sleep_words[RPS_SLEEPS] = {
     [RPS_SLEEP_IO] = "block I/O",
-    [RPS_SLEEP_LOCK] = "locks",
+    [RPS_SLEEP_LOCK] = "locks, or waiting for threads",
     [RPS_SLEEP_MESSAGE] = "messages (pipes, sockets)",
     [RPS_SLEEP_TIMER] = "timers",
     [RPS_SLEEP_OTHER] = "other waits",
@@ -181,6 +186,20 @@ double rps_run_system_mean(const struct rps_run_system *system, enum rps_system_
     return sum->length_s > 0 ? sum->sum / sum->length_s : NAN;
 }
 
+/* Readings of older stores have idle threads in locks: where some readings do not know idle threads,
+ * they are in locks in all readings. */
+static void split_futex(const struct rps_run_system *system, struct rps_system_time *time)
+{
+    const struct rps_system_sum *slot = system->slot[RPS_SYSTEM_TREE];
+    const struct rps_system_sum *idle = &slot[RPS_TREE_IDLE];
+
+    time->idle_s = NAN;
+    if (idle->length_s > ALL * slot[RPS_TREE_IN_LOCK].length_s)
+        time->idle_s = idle->sum;
+    else if (idle->length_s > 0)
+        time->asleep_in_s[RPS_SLEEP_LOCK] += idle->sum;
+}
+
 /* A short wait counts where it ends, and may have begun before. */
 struct rps_system_time rps_run_system_time(const struct rps_run_system *system, double on_s)
 {
@@ -189,10 +208,11 @@ struct rps_system_time rps_run_system_time(const struct rps_run_system *system, 
     double seen_on_s = sum_of(system, RPS_TREE_RUNNING) / US_PER_S;
     struct rps_system_time time = {.on_s = on_s, .unseen_s = unseen_s};
 
-    time.threads_s =
-        sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
     for (int i = 0; i < RPS_SLEEPS; i++)
         time.asleep_in_s[i] = sum_of(system, sleep_slot[i]);
+    split_futex(system, &time);
+    time.threads_s = sum_of(system, RPS_TREE_THREADS) + unseen_s - fmax(0, time.idle_s) -
+                     fmax(0, sum_of(system, RPS_TREE_IN_CHILD));
     if (!isfinite(time.threads_s + wait_s + on_s))
         return time;
     time.elapsed_s = system->length_s[RPS_SYSTEM_TREE];
@@ -208,6 +228,16 @@ int rps_system_time_is_of_one(const struct rps_system_time *time)
 {
     return time->elapsed_s > 0 && time->threads_s >= ONE_LEAST * time->elapsed_s &&
            time->threads_s <= ONE_MOST * time->elapsed_s;
+}
+
+int rps_system_time_is_stuck(const struct rps_system_time *time)
+{
+    double idle_s = fmax(0, time->idle_s);
+
+    return time->elapsed_s > 0 && time->threads_s + idle_s >= ONE_LEAST * time->elapsed_s &&
+           time->on_s <= STUCK_RUNS_MAX * time->elapsed_s &&
+           time->asleep_in_s[RPS_SLEEP_LOCK] + idle_s >=
+               STUCK_SLEEP_MIN * (time->threads_s + idle_s);
 }
 
 double rps_system_taken(double on_s, double wait_s, double most_s)

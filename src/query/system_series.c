@@ -6,7 +6,8 @@
  *   threads        log1p(threads)
  *   read, written  log1p(MiB a CPU second / 0.25): of what the workload does in its time, whatever
  *                  others leave of the CPUs; none where it used less than 1 % of one
- *   sleep          counts of reasons: of each the share of the threads, one observation a reading
+ *   sleep          counts of reasons: of each the share of the threads, one observation a reading.
+ *                  Idle threads are in locks here: they turn idle a second late, which is no change
  */
 #include "system_series.h"
 
@@ -79,6 +80,8 @@ static void add_reasons(struct run_series *run, struct seen *seen, const struct 
     for (int k = 0; k < REASONS; k++) {
         double share = k < REASONS - 1 ? (double)row->sum[RPS_TREE_IN_IO + k] / threads : awake;
 
+        if (RPS_TREE_IN_IO + k == RPS_TREE_IN_LOCK && row->readings[RPS_TREE_IDLE] > 0)
+            share += (double)row->sum[RPS_TREE_IDLE] / threads;
         awake -= share;
         seen->in[k] += fmax(share, 0) * readings;
         run->in[k] += fmax(share, 0) * readings;

@@ -11,15 +11,16 @@
 #include "rpistat/clock.h"
 #include "rpistat/text.h"
 
-#define WAITED_TOLD  .1   /* of the time that a CPU was wanted: somebody had it, */
-#define WAIT_LEAST   .01  /* where that is so much of all time */
-#define STEAL_TOLD   .02  /* of the CPUs, taken by a hypervisor */
-#define LIMIT_TOLD   .05  /* of the time, stopped by a limit */
-#define SLEEPS_TOLD  .1   /* of the sleep, in one thing */
-#define QUEUE_APART  1.25 /* factor between classes of which that is printed */
-#define QUEUE_TOLD   .5   /* threads of the machine that wait, where its own are not known */
-#define UNKNOWN_TOLD .02  /* of the threads' time, not known whether waiting or asleep */
-#define KIB_PER_MIB  1024
+#define WAITED_TOLD    .1   /* of the time that a CPU was wanted: somebody had it, */
+#define WAIT_LEAST     .01  /* where that is so much of all time */
+#define STEAL_TOLD     .02  /* of the CPUs, taken by a hypervisor */
+#define LIMIT_TOLD     .05  /* of the time, stopped by a limit */
+#define SLEEPS_TOLD    .1   /* of the sleep, in one thing */
+#define IDLE_THRESHOLD .75  /* threads, on average */
+#define QUEUE_APART    1.25 /* factor between classes of which that is printed */
+#define QUEUE_TOLD     .5   /* threads of the machine that wait, where its own are not known */
+#define UNKNOWN_TOLD   .02  /* of the threads' time, not known whether waiting or asleep */
+#define KIB_PER_MIB    1024
 
 /* Longer times are told in minutes and hours. */
 #define MINUTES_FROM_S 100
@@ -143,6 +144,7 @@ static void say_one_thread(struct sentences *to, const struct rps_system_time *t
     int others_had_it = !is_limited && rps_system_time_waited(time) > WAITED_TOLD &&
                         time->wait_s > WAIT_LEAST * time->elapsed_s;
 
+    next(to);
     say(to, "Of ");
     say_seconds(to, time->elapsed_s);
     say(to, ": ");
@@ -160,6 +162,7 @@ static void say_threads(struct sentences *to, const struct rps_system_time *time
 {
     double wanted_s = time->on_s + time->wait_s;
 
+    next(to);
     say(to, "Its threads wanted a CPU for ");
     say_seconds(to, wanted_s);
     say(to, ": they had one for ");
@@ -168,6 +171,28 @@ static void say_threads(struct sentences *to, const struct rps_system_time *time
     say_seconds(to, time->wait_s);
     if (time->asleep_s > SLEEPS_TOLD * time->threads_s)
         say_sleeps(to, time);
+}
+
+static void say_stuck(struct sentences *to, const struct rps_system_time *time)
+{
+    double threads = (time->threads_s + fmax(0, time->idle_s)) / time->elapsed_s;
+    double ran = 100 * time->on_s / time->elapsed_s;
+
+    say(to, "No thread ran");
+    if (ran >= .05)
+        say(to, " for %.1f %% of the time", 100 - ran);
+    say(to, ", and all slept in futex (%.0f thread%s): a deadlock looks like this", threads,
+        threads < 1.5 ? "" : "s");
+}
+
+static void say_idle(struct sentences *to, const struct rps_system_time *time)
+{
+    double idle = time->idle_s / time->elapsed_s;
+
+    if (!(idle >= IDLE_THRESHOLD))
+        return;
+    next(to);
+    say(to, "%.0f more thread%s idle", idle, idle < 1.5 ? " was" : "s were");
 }
 
 static void say_unknown(struct sentences *to, const struct rps_system_time *time)
@@ -215,18 +240,24 @@ char *rps_report_time(const struct rps_report *report, char *ret, size_t size)
     double queue = rps_run_system_mean(&report->system, RPS_SYSTEM_MACHINE, RPS_MACHINE_WAIT);
     double limited_s = report->system.length_s[RPS_SYSTEM_GROUP];
     double throttled_s = rps_run_system_throttled_s(&report->system);
-    int is_limited = throttled_s > LIMIT_TOLD * limited_s;
+    int is_limited = throttled_s > LIMIT_TOLD * limited_s, is_stuck;
 
     ret[0] = '\0';
     to.decimals = time.elapsed_s >= 1 ? 1 : 3;
+    is_stuck = rps_system_time_is_stuck(&time);
+    if (is_stuck)
+        say_stuck(&to, &time);
     if (time.elapsed_s > 0 && rps_system_time_is_of_one(&time))
         say_one_thread(&to, &time, is_limited);
     else if (time.elapsed_s > 0 && time.on_s + time.wait_s > 0)
         say_threads(&to, &time);
-    if (time.elapsed_s > 0)
+    if (time.elapsed_s > 0) {
         say_unknown(&to, &time);
-    else if (queue > QUEUE_TOLD)
+        if (!is_stuck)
+            say_idle(&to, &time);
+    } else if (queue > QUEUE_TOLD) {
         say_queue(&to, report, queue);
+    }
     if (is_limited) {
         int is_one = rps_system_time_is_of_one(&time) && throttled_s <= limited_s;
 
@@ -299,6 +330,7 @@ void rps_report_system(struct rps_report *report)
     for (int f = 0; f < RPS_PACKAGE_FIGURES; f++)
         rps_block_column(
             block, (struct rps_column){rps_package_figures[f].name, .kind = RPS_VALUE_NUMBER});
+    rps_block_column(block, (struct rps_column){"idle_s", .kind = RPS_VALUE_NUMBER});
     rps_put_number(block, time.elapsed_s > 0 ? time.on_s : NAN);
     rps_put_number(block, time.elapsed_s > 0 ? time.wait_s : NAN);
     rps_put_number(block, time.elapsed_s > 0 ? time.asleep_s : NAN);
@@ -317,4 +349,5 @@ void rps_report_system(struct rps_report *report)
     rps_put_number(block, rps_run_system_throttled_s(system));
     for (int f = 0; f < RPS_PACKAGE_FIGURES; f++)
         rps_put_number(block, rps_run_system_package(system, (enum rps_package_figure)f));
+    rps_put_number(block, time.idle_s);
 }

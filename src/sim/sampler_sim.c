@@ -253,7 +253,6 @@ static void hand_over_taken(const struct sim_sampler *sampler, const struct sim_
     uint64_t address[RPS_SAMPLE_DEPTH_MAX];
     struct rps_sample sample = {
         .kind = taken->kind,
-        .weight = 1,
         .time_ns = taken->time_ns,
         .pid = task->pid,
         .tid = task->tid,

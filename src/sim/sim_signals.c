@@ -113,7 +113,8 @@ int rps_sim_signals_word(struct sim_signals *signals, uint32_t named[RPS_SYSTEM_
         return rc < 0 ? rc : 1;
     }
     if (strcmp(name, "in") == 0) {
-        *tree |= BIT(RPS_TREE_THREADS) | (BIT(RPS_TREE_IN_OTHER + 1) - BIT(RPS_TREE_IN_IO));
+        *tree |= BIT(RPS_TREE_THREADS) | BIT(RPS_TREE_IDLE) |
+                 (BIT(RPS_TREE_IN_OTHER + 1) - BIT(RPS_TREE_IN_IO));
         rc = set_reasons(signals, value, err);
         return rc < 0 ? rc : 1;
     }
@@ -143,7 +144,7 @@ int rps_sim_signals_word(struct sim_signals *signals, uint32_t named[RPS_SYSTEM_
 
 int rps_sim_signals_settle(struct sim_signals *signals, int runs, struct rps_error *err)
 {
-    uint64_t asleep = 0, least = runs ? 1 : 0;
+    uint64_t asleep = signals->amount[RPS_SYSTEM_TREE][RPS_TREE_IDLE], least = runs ? 1 : 0;
 
     for (int i = 0; i < SIM_REASONS; i++)
         asleep += signals->in[i];

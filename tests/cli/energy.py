@@ -108,8 +108,8 @@ def test_phases():
 def test_export():
     """export: columns behind all others, and the format signals"""
     wide = table("export", "-i", "fine.data")
-    assert list(wide[0])[-6:] == ["m_wait", "power_w", "ram_power_w", "mem_read_gb_s", "mem_written_gb_s", "ghz"]
-    assert [wide[700][name] for name in list(wide[0])[-6:]] == ["", "85.5", "12", "8.58993664", "2.1474816", "3.1"]
+    assert list(wide[0])[-7:] == ["m_wait", "power_w", "ram_power_w", "mem_read_gb_s", "mem_written_gb_s", "ghz", "idle"]
+    assert [wide[700][name] for name in list(wide[0])[-7:]] == ["", "85.5", "12", "8.58993664", "2.1474816", "3.1", ""]
     rates = table("export", "-i", "fine.data", "--rates")
     assert [row["power_w"] for row in rates] == ["10"] * 150 + ["85.5"] * 150
     listed = table("export", "-i", "fine.data", "--format", "signals")

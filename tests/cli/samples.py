@@ -597,13 +597,17 @@ def check_wall():
     """--wall: threads wait in the functions that they wait in; of many switches a part is taken"""
     with Folder() as folder:
         found, told = waits(folder, known("waits"), "5", "50")
-        # a wait lasts as long as was asked for at least, and no longer than the call
+        # sleeps last longer than was asked for; the queue of another wait may be cut off one of them
         for name, expected in (("wait_for_time", 1.0), ("wait_for_lock", 0.5), ("wait_for_pipe", 0.75)):
-            assert expected <= found[name][0] <= told[name], (name, found, told)
+            assert 0.8 * expected <= found[name][0] <= told[name], (name, found, told)
+        # the queue before the exec, on a busy machine, counts against the first waits
+        assert sum(seconds for seconds, _ in found.values()) >= 0.9 * 2.25, found
         reasons = {name: reason for name, (_, reason) in found.items() if reason}
         assert not reasons or ("nanosleep" in reasons["wait_for_time"] and "futex" in reasons["wait_for_lock"] and
                                "pipe" in reasons["wait_for_pipe"]), reasons
-        assert ask(folder, "SELECT blocked_of, blocked_off_us, switches_lost FROM sampling", store="w.data") == [(1, 0, 0)]
+        (of, unknown_us, waited_us, lost), = ask(folder, "SELECT blocked_of, blocked_off_us, blocked_us, switches_lost FROM sampling",
+                                                 store="w.data")
+        assert of == 1 and lost == 0 and unknown_us < 0.05 * waited_us, (of, unknown_us, waited_us, lost)
         many, told = waits(folder, known("waits"), "700", "1")  # a further run, some 1,000 switches a second
         total = sum(seconds for seconds, _ in many.values())
         for name, seconds in told.items():
@@ -612,6 +616,45 @@ def check_wall():
                            "ORDER BY run_id DESC LIMIT 1",
                            store="w.data")
         assert of > 1 and marks > 0, (of, marks)
+
+
+WAITING = """\
+import os, threading, time
+def asleep(began):
+    on, queue = open("/proc/thread-self/schedstat").read().split()[:2]
+    print(time.monotonic() - began - (int(on) + int(queue)) / 1e9, file=out)
+    out.flush()
+out = open("truth.txt", "a")
+began = time.monotonic()
+there, here = os.pipe(), os.pipe()
+if os.fork() == 0:
+    began = time.monotonic()
+    os.close(there[1])
+    while os.read(there[0], 1):
+        os.write(here[1], b"x")
+    asleep(began)
+    os._exit(0)
+for pause in [0.01] * 60 + [1.5] + [0] * 20000 + [0.7]:
+    os.write(there[1], b"x")
+    os.read(here[0], 1)
+    if pause:
+        time.sleep(pause)
+os.close(there[1])
+os.wait()
+asleep(began)
+"""
+
+
+def check_wait_lengths():
+    """--wall: known and unknown time off the CPU come to what threads slept, whatever the rate of switches"""
+    with Folder() as folder:
+        folder.write("waiting.py", WAITING)
+        waits(folder, "/usr/bin/python3", "waiting.py")
+        truth = sum(float(line) for line in folder.read("truth.txt").split())
+        sampling = json.loads(program.call("code", "--wall", "--format", "json", "-i", "w.data", cwd=folder.path).stdout)["sampling"]
+        known, unknown = sampling["waited_s"], sampling["waits_unknown_s"]
+        # readings of schedstat come each period: what the last ones miss is a part of that, of two threads
+        assert abs(known + unknown - truth) < 0.02 * truth + 0.3, (known, unknown, truth)
 
 
 def check_own_time():
@@ -637,4 +680,4 @@ def check_own_time():
 
 
 tap.main([check_phases, check_killed, check_told_apart, check_stripped, check_known, check_callers, check_leaves, check_hostile, check_files, check_resolve, check_none, check_threshold, check_attached, check_processes,
-          check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_wall, check_own_time])
+          check_unprivileged, check_tiny, check_tiny_of_others, check_on_cpus, check_others, check_wall, check_wait_lengths, check_own_time])

@@ -233,6 +233,19 @@ def check_wall():
         assert samples["weight"] == "samples" and [row["name"] for row in samples["code"]] == ["solve", "main"], samples
 
 
+def check_wall_children():
+    """waits for child processes are in `code --wall`, and not in the first lines of the report"""
+    with Folder(runs=0) as folder:
+        folder.write("waits.sim", WAITS.split("phase")[0].replace("futex_wait", "do_wait") +
+                     "phase run 4s instructions=200M code=main>solve\nsleep 6s code=main>hold_the_lock>do_wait\n"
+                     "sleep 1s code=main>wait_pipe>schedule\n")
+        expect(folder.call("record", "-q", "--wall", "--frequency", "100", "--pmu", "sim:waits.sim"), 0)
+        found = {row["name"]: int(row["waited"]) for row in rows_of(folder)}
+        assert found["hold_the_lock"] == 6000000 and found["wait_pipe"] == 1000000, found
+        head = " ".join(expect(folder.call("report"), 0).stdout.split())
+        assert "Its threads waited 1.000 s in wait_pipe (lock.c:20) (see `rpistat code --wall`)." in head, head
+
+
 def check_wall_phases():
     """the time of each phase: one works, the other mostly waits"""
     with Folder(runs=0) as folder:
@@ -354,5 +367,5 @@ def check_off_cpu():
         assert "; at least 0.0 % of the time off the CPU" in " ".join(text.split()), text
 
 
-tap.main([check_off_cpu, check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_phases, check_wall_thinned, check_wall_refused,
+tap.main([check_off_cpu, check_counts, check_names, check_periods, check_options, check_cgroups, check_missing, check_wall, check_wall_children, check_wall_phases, check_wall_thinned, check_wall_refused,
           check_many_names, check_refused])

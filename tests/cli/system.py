@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -90,7 +91,7 @@ def test_threads():
     record("locked.data", LOCKED)
     text = words(report("locked.data"))
     assert ("Its threads wanted a CPU for 4.0 s: they had one for 4.0 s (100 %) and waited 0.0 s. "
-            "Asleep, all threads added up: 32.0 s in locks. The hypervisor took 5 % of the CPUs. " in text), text
+            "Asleep, all threads added up: 32.0 s in locks, or waiting for threads. The hypervisor took 5 % of the CPUs. " in text), text
     near(system("locked.data"), threads_s=36, asleep_s=32, in_lock_s=32, stolen=0.05, m_wait=3)
     record("many.data", "phase build 3s threads=40 wait=75% in=message:5,child:5,io:20\n")
     text = words(report("many.data"))
@@ -141,8 +142,8 @@ def test_export():
     """export: cells behind all others, and the format signals, a row a reading"""
     for form in ([], ["--rates"]):
         wide = table("export", "-i", "waiting.data", *form)
-        assert list(wide[0])[-14:-1][:2] == ["wait_s_per_s", "threads"], list(wide[0])
-        assert list(wide[0])[-1] == "m_wait"
+        assert list(wide[0])[-15:-2][:2] == ["wait_s_per_s", "threads"], list(wide[0])
+        assert list(wide[0])[-2:] == ["m_wait", "idle"]
         number = 50 if not form else len(wide) // 2
         assert abs(float(wide[number]["wait_s_per_s"]) - 0.8) < 1e-3, wide[number]
         assert float(wide[number]["rss_mib"]) == 100 and wide[number]["m_wait"] == "", wide[number]
@@ -162,7 +163,7 @@ def test_phases():
     assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB" in text and "uses 10.0 MiB" in text, text
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
-    assert "B (asleep in locks) 8.0 s" in report("locked.data"), report("locked.data")
+    assert "B (asleep in locks, or waiting for threads) 8.0 s" in report("locked.data"), report("locked.data")
     text = words(expect(FOLDER.call("phases", "-i", "locked.data"), 0).stdout)
     assert "sleeps in locks" in text and "uses" not in text, text
 
@@ -377,7 +378,7 @@ def test_group():
     assert sum(int(row["g_throttled_us"] or 0) for row in listed) == 3000000
     assert {row["source"] for row in listed} == {"tree", "group"}
     wide = table("export", "-i", "limited.data")
-    assert list(wide[0])[-5:] == ["m_wait", "g_throttled_s_per_s", "g_memory_mib", "g_read_mib_s", "g_written_mib_s"]
+    assert list(wide[0])[-6:] == ["m_wait", "g_throttled_s_per_s", "g_memory_mib", "g_read_mib_s", "g_written_mib_s", "idle"]
     assert [(row["period"], row["g_throttled_s_per_s"], row["g_memory_mib"]) for row in wide if row["g_memory_mib"]] == [
         (str(10 * n + 9), "0" if n < 2 else "0.75", "64") for n in range(6)]
     assert {row["g_written_mib_s"] for row in wide} == {""}
@@ -434,8 +435,136 @@ def test_exec():
     assert len(threads) > 3 and threads[-3:-1] == [1, 1], threads
 
 
+# Six threads, four of which are idle while the first one sleeps in a timer.
+PARKED = """\
+default threads=6 wait=0%
+phase work 2s in=timer:1,lock:4
+sleep 8s in=timer:2 idle=4
+"""
+
+
+def make_old(name):
+    """Idle threads are in locks, as in stores that have no such signal."""
+    db = store(name)
+    for table in ("reading", "reading_rollup"):
+        db.execute("UPDATE %s SET s5 = s5 + s15, s15 = NULL WHERE source = 0" % table)
+    db.execute("UPDATE reading_rollup SET n15 = NULL, l15 = NULL, h15 = NULL WHERE source = 0")
+    db.execute("DELETE FROM signal WHERE source = 0 AND slot = 15")
+    db.commit()
+    db.close()
+
+
+def test_idle():
+    """idle threads are in no reason, total or name, and a line, a number and a column of their own"""
+    for name in ("parked.data", "old.data"):
+        record(name, PARKED)
+    make_old("old.data")
+    expect(FOLDER.call("check", "-i", "parked.data"), 0)
+    near(system("parked.data"), idle_s=32, threads_s=28, asleep_s=26, in_lock_s=8, in_timer_s=18)
+    assert words(report("parked.data")).count("3 more threads were idle.") == 1, report("parked.data")
+    assert "4 more threads were idle." in words(report("parked.data", "--from", "3s"))
+    assert "B (asleep in timers) 8.0 s" in report("parked.data"), report("parked.data")
+    assert system("old.data")["idle_s"] is None
+    near(system("old.data"), threads_s=60, asleep_s=58, in_lock_s=40, in_timer_s=18)
+    text = words(report("old.data"))
+    assert "40.0 s in locks, or waiting for threads" in text and "idle" not in text, text
+    for name, cell in (("parked.data", "4"), ("old.data", "")):
+        for form in ([], ["--format", "signals"]):
+            last = table("export", "-i", name, *form)[-1]
+            assert last["idle"] == cell, (name, form, last)
+    text = expect(FOLDER.call("watch", "-i", "parked.data"), 0).stdout
+    assert re.search(r"asleep 100 %  4 idle", text), text
+    expect(FOLDER.call("plot", "-i", "parked.data", "-o", "parked.html"), 0)
+    top = json.loads(re.search(rb'"threadsPanel": \{[^}]*?"top": ([\d.]+)', FOLDER.read("parked.html")).group(1))
+    assert top == 5, top  # one on a CPU and four in locks, in the first part
+
+
+def test_idle_is_no_boundary():
+    """phases, compare: that threads turn idle is no boundary, and an old store has the same phases"""
+    script = "default threads=6 wait=0%%\nphase a 2s in=timer:5\nphase b 4s in=lock:4,timer:1\nphase c 4s %s\n"
+    record("turned.data", script % "in=timer:1 idle=4")
+    record("before.data", script % "in=timer:1 idle=4")
+    make_old("before.data")
+    found = [[phase["first"] for phase in json.loads(expect(FOLDER.call(
+        "phases", "-i", name, "--format", "json"), 0).stdout)["phases"]] for name in ("turned.data", "before.data")]
+    assert found == [[0, 20]] * 2, found
+    answer = json.loads(expect(FOLDER.call("compare", "-i", "before.data", "-i", "turned.data", "1", "1",
+                                           "--format", "json"), 0).stdout)
+    assert [(row["label"], row["a_times"], row["b_times"], row["a_start_s"], row["b_start_s"]) for row in answer["rows"]] == [
+        (None, 1, 1, 0, 0), ("A", 1, 1, 0, 0), ("B", 1, 1, 2, 2)], answer["rows"]
+
+
+def test_deadlock():
+    """report: that no thread ran and all slept in futex is said first"""
+    record("stuck.data", "sleep 10s threads=3 in=lock:2 idle=1 wait=0%\n")
+    time_line = report("stuck.data").splitlines()[1:]
+    text = words(" ".join(time_line))
+    assert text.startswith("No thread ran, and all slept in futex (3 threads): a deadlock looks like this."), text
+    assert "more thread" not in text and "this. ." not in text, text
+    record("began.data", "phase work 100ms threads=3 in=lock:2 wait=0%\nsleep 9900ms threads=3 in=lock:2 idle=1\n")
+    text = words(report("began.data"))
+    assert "No thread ran for 99.0 % of the time, and all slept in futex (3 threads)" in text, text
+    for name, script in (("sleeps", "sleep 10s threads=3 in=lock:2,timer:1 wait=0%\n"),
+                         ("works", "phase a 1s threads=3 in=lock:2 wait=0%\nsleep 9s in=lock:3\n")):
+        record(name + ".data", script)
+        assert "No thread ran" not in report(name + ".data"), report(name + ".data")
+
+
+PARKED_THREADS = """\
+import threading, time
+event, lock = threading.Event(), threading.Lock()
+for _ in range(3):
+    threading.Thread(target=event.wait, daemon=True).start()
+time.sleep(1.5)
+"""
+
+DEADLOCK = """\
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER, two = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t both;
+static void *take(void *is_first)
+{
+    pthread_mutex_lock(is_first ? &one : &two);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(is_first ? &two : &one);
+    return NULL;
+}
+int main(void)
+{
+    pthread_t thread[2];
+    pthread_barrier_init(&both, NULL, 2);
+    for (long i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, take, (void *)i) != 0)
+            abort();
+    pthread_join(thread[0], NULL);
+}
+"""
+
+
+def test_real_threads():
+    """parked threads are idle from their first reading on; those that wait for a mutex are in locks"""
+    FOLDER.write("parked.py", PARKED_THREADS)
+    expect(FOLDER.call(*counting(), "-q", "-o", "real.data", "--", "python3", "parked.py"), 0)
+    answer = system("real.data")
+    if answer["idle_s"] is None:
+        raise tap.Skip("this kernel does not tell in what threads sleep")
+    assert answer["idle_s"] > 3 and answer["in_lock_s"] < answer["idle_s"] / 3, answer
+    if not shutil.which("cc"):
+        raise tap.Skip("no C compiler")
+    FOLDER.write("deadlock.c", DEADLOCK)
+    subprocess.run(["cc", "-pthread", "-o", "deadlock", "deadlock.c"], cwd=FOLDER.path, check=True)
+    FOLDER.call(*counting(), "-q", "-o", "dead.data", "--", "timeout", "3", "./deadlock")
+    answer = system("dead.data")
+    assert answer["in_lock_s"] > 4, answer  # two threads, of which neither turns idle
+    assert 1.5 < answer["idle_s"] < 3.5, answer  # the first one, in pthread_join
+    assert "and all slept in futex (3 threads)" in words(report("dead.data")), report("dead.data")
+
+
 with FOLDER:
     tap.main([test_one_thread, test_threads, test_unseen, test_not_read, test_export, test_phases,
               test_detector, test_drawn, test_compare, test_thinned, test_region, test_merged, test_killed,
               test_failed, test_factor, test_options, test_heard, test_group, test_exec, test_hidden,
-              test_late, test_long_wait, test_partial])
+              test_late, test_long_wait, test_partial, test_idle, test_idle_is_no_boundary,
+              test_deadlock, test_real_threads])

@@ -76,14 +76,12 @@ static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stac
     told->counts++;
 }
 
-static void take_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack,
-                         uint32_t weight)
+static void take_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack)
 {
     const struct told *told = context;
 
     (void)cpu;
-    fuzz_expect(from_ns < to_ns && weight > 0 && stack >= 0 && stack < told->stacks,
-                "a wait of nothing");
+    fuzz_expect(from_ns < to_ns && stack >= 0 && stack < told->stacks, "a wait of nothing");
 }
 
 static void take_incomplete(void *context, int64_t time_ns, const char *path)
@@ -116,7 +114,7 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
     uint64_t address[RPS_SAMPLE_DEPTH_MAX + 8], value[64];
     unsigned char stack[256];
     struct rps_sample sample = {
-        .kind = (enum rps_sample_kind)(kind % 9),
+        .kind = (enum rps_sample_kind)(kind % 10),
         .time_ns = (int64_t)fuzz_take(bytes, 2),
         .pid = (pid_t)(pids & 7) - 1,
         .tid = (pid_t)(pids >> 3 & 7) - 1,
@@ -131,7 +129,8 @@ static void add_one(struct rps_tracker *tracker, struct fuzz_bytes *bytes)
     if (sample.kind == RPS_SAMPLE_NAME && pids >> 14 & 1)
         sample.kind = RPS_SAMPLE_CGROUP;
     if (sample.kind == RPS_SAMPLE_STACK || sample.kind == RPS_SAMPLE_WAIT) {
-        sample.weight = kind >> 4;
+        sample.place = kind >> 4;
+        sample.is_partial = kind >> 3 & 1;
         sample.address = address;
         sample.address_count = fuzz_take(bytes, 1) % (RPS_SAMPLE_DEPTH_MAX + 9);
         sample.kernel_count = fuzz_take(bytes, 1) % 8;

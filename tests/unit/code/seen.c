@@ -111,19 +111,17 @@ static void take_count(void *context, int64_t time_ns, int32_t cpu, int64_t stac
     seen->count_count++;
 }
 
-static void take_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack,
-                         uint32_t weight)
+static void take_blocked(void *context, int64_t from_ns, int64_t to_ns, int32_t cpu, int64_t stack)
 {
     struct seen *seen = context;
     size_t i = seen->blocked_count++ % 16;
 
-    assert_true(from_ns < to_ns && weight > 0);
+    assert_true(from_ns < to_ns);
     assert_true(stack >= 0 && (size_t)stack < seen->stack_count);
     seen->cpu = cpu;
     seen->blocked[i].from_ns = from_ns;
     seen->blocked[i].to_ns = to_ns;
     seen->blocked[i].stack = stack;
-    seen->blocked[i].weight = weight;
 }
 
 static void take_incomplete(void *context, int64_t time_ns, const char *path)

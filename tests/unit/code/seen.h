@@ -27,7 +27,6 @@ struct seen {
     } program[SEEN_MAX];
     struct {
         int64_t from_ns, to_ns, stack;
-        uint32_t weight;
     } blocked[16];
     size_t blocked_count;
     size_t incomplete_count;

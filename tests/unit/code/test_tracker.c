@@ -1069,89 +1069,357 @@ static void test_cut_is_not_complete(void **state)
     assert_int_equal(status().samples, 2);
 }
 
-#define CASE(name)      cmocka_unit_test_setup_teardown(name, open_tracker, close_tracker)
-#define PROC_CASE(name) cmocka_unit_test_setup_teardown(name, open_proc, close_proc)
+#define CASE(name)         cmocka_unit_test_setup_teardown(name, open_tracker, close_tracker)
+#define CHECKED_CASE(name) cmocka_unit_test_setup_teardown(name, open_checked, close_checked)
+#define PROC_CASE(name)    cmocka_unit_test_setup_teardown(name, open_proc, close_proc)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static void add_wait(pid_t pid, pid_t tid, int64_t time_ns, uint64_t address, uint32_t weight)
+#define MS RPS_NS_PER_MS
+
+/* A thread leaves CPU 2, at an address, a place; is_partial: without its callers. */
+static void add_wait_at(pid_t tid, int64_t time_ns, uint64_t address, uint64_t place,
+                        int is_partial)
 {
     struct rps_sample sample = {.kind = RPS_SAMPLE_WAIT,
                                 .time_ns = time_ns,
                                 .cpu = 2,
-                                .pid = pid,
+                                .pid = 7,
                                 .tid = tid,
                                 .address = &address,
                                 .address_count = 1,
-                                .weight = weight};
+                                .place = place != 0 ? place + (uint64_t)tid : 0,
+                                .place_alike = place,
+                                .is_partial = is_partial};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void add_wait(pid_t tid, int64_t time_ns, uint64_t address)
+{
+    add_wait_at(tid, time_ns, address, 0, 0);
+}
+
+/* tid 0: all switches are read since then. */
+static void add_asleep(pid_t tid, int64_t time_ns)
+{
+    struct rps_sample sample = {
+        .kind = RPS_SAMPLE_ASLEEP, .time_ns = time_ns, .cpu = 2, .pid = 7, .tid = tid};
 
     rps_tracker_add(tracker, &sample);
 }
 
 static void add_awake(pid_t tid, int64_t time_ns)
 {
-    struct rps_sample sample = {.kind = RPS_SAMPLE_AWAKE, .time_ns = time_ns, .tid = tid};
+    struct rps_sample sample = {
+        .kind = RPS_SAMPLE_AWAKE, .time_ns = time_ns, .cpu = 2, .pid = 7, .tid = tid};
 
     rps_tracker_add(tracker, &sample);
 }
 
-static void expect_blocked(int64_t from_ns, int64_t to_ns, int64_t stack, uint32_t weight)
+static void add_preempted(pid_t tid, int64_t time_ns)
+{
+    struct rps_sample sample = {.kind = RPS_SAMPLE_AWAKE,
+                                .time_ns = time_ns,
+                                .cpu = 2,
+                                .pid = 7,
+                                .tid = tid,
+                                .is_preempted = 1};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+/* Records of a CPU are missing since then; -1: of all. */
+static void add_lost(int32_t cpu, int64_t since_ns, int64_t time_ns)
+{
+    struct rps_sample sample = {
+        .kind = RPS_SAMPLE_AWAKE, .time_ns = time_ns, .since_ns = since_ns, .cpu = cpu};
+
+    rps_tracker_add(tracker, &sample);
+}
+
+static void expect_blocked(size_t count, int64_t from_ns, int64_t to_ns, int64_t stack)
 {
     size_t i = (seen.blocked_count - 1) % 16;
 
+    assert_int_equal(seen.blocked_count, count);
     assert_int_equal(seen.blocked[i].from_ns, from_ns);
     assert_int_equal(seen.blocked[i].to_ns, to_ns);
     assert_int_equal(seen.blocked[i].stack, stack);
-    assert_int_equal(seen.blocked[i].weight, weight);
     assert_int_equal(seen.cpu, 2);
 }
 
 /* A thread waits until it is on a CPU, or ends; long waits are told in parts. It is no sample. */
 static void test_waits(void **state)
 {
-    const struct rps_sample preempted = {
-        .kind = RPS_SAMPLE_AWAKE, .time_ns = 2710, .tid = 7, .is_preempted = 1};
-
     (void)state;
-    add_wait(7, 7, 2000, 0x10, 1);
-    add_wait(7, 8, 2100, 0x20, 5);
+    add_wait(7, 2000, 0x10);
+    add_asleep(7, 2001);
+    add_wait(8, 2100, 0x20);
     rps_tracker_tell_waits(tracker, 1900);
     assert_int_equal(seen.blocked_count, 0);
     add_awake(7, 2500);
-    expect_blocked(2000, 2500, 0, 1);
+    expect_blocked(1, 2000, 2500, 0);
     add_awake(7, 2600); /* it does not wait */
-    add_wait(7, 7, 2700, 0x10, 1);
-    rps_tracker_add(tracker, &preempted);
+    add_wait(7, 2700, 0x10);
+    add_preempted(7, 2710);
     assert_int_equal(seen.blocked_count, 1);
     rps_tracker_tell_waits(tracker, 3000);
-    assert_int_equal(seen.blocked_count, 2);
-    expect_blocked(2100, 3000, 1, 5);
+    expect_blocked(2, 2100, 3000, 1);
     now = 3199;
     add_exit(7, 8);
-    expect_blocked(3000, 3200, 1, 5);
-    rps_tracker_tell_waits(tracker, 4000);
+    expect_blocked(3, 3000, 3200, 1);
+    add_wait(8, 3201, 0x20); /* its last switch, after the end */
+    add_asleep(8, 3202);
+    rps_tracker_tell_waits(tracker, 9 * MS);
     assert_int_equal(seen.blocked_count, 3);
     assert_int_equal(seen.count_count, 0);
     assert_int_equal(seen.task_count, 0);
     assert_int_equal(status().samples, 0);
 }
 
-/* Who leaves a CPU again without having been seen on one waited until nobody knows when. */
+/* A thread that leaves a CPU again without having been seen on one waited since an unknown time. */
 static void test_unseen_waits(void **state)
 {
     (void)state;
-    add_wait(7, 7, 2000, 0x10, 1);
-    add_wait(7, 7, 5000, 0x20, 1);
-    add_awake(7, 5100);
+    add_wait(7, 2 * MS, 0x10);
+    add_wait(7, 5 * MS, 0x20);
+    add_awake(7, 6 * MS);
+    expect_blocked(1, 5 * MS, 6 * MS, 1);
+    add_wait(7, 7 * MS, 0x10);
+    add_wait(8, 7 * MS, 0x10);
+    add_lost(-1, 0, 8 * MS); /* of all: it is known until then */
+    assert_int_equal(seen.blocked_count, 3);
+    rps_tracker_tell_waits(tracker, 9 * MS);
+    add_awake(7, 9 * MS);
+    assert_int_equal(seen.blocked_count, 3);
+}
+
+/* Without a stack a wait has its length, and no place. */
+static void test_wait_without_stack(void **state)
+{
+    (void)state;
+    add_wait(7, 1 * MS, 0x10);
+    add_awake(7, 2 * MS);
+    expect_blocked(1, 1 * MS, 2 * MS, 0);
+    add_asleep(7, 3 * MS);
+    add_awake(7, 5 * MS);
+    expect_blocked(2, 3 * MS, 5 * MS, 1);
+    assert_int_equal(seen.frame[seen.stack[1].frame].address, 0);
+    assert_int_equal(seen.stack[1].parent, -1);
+}
+
+/* A stack stands for later waits of its thread at the same place, and of others where it is alike. */
+static void test_places(void **state)
+{
+    (void)state;
+    add_wait_at(7, 1 * MS, 0x10, 77, 0);
+    add_awake(7, 2 * MS);
+    add_wait_at(7, 3 * MS, 0x20, 77, 1);
+    add_awake(7, 5 * MS);
+    expect_blocked(2, 3 * MS, 5 * MS, 0);
+    add_wait_at(7, 6 * MS, 0x30, 78, 1); /* its innermost frame is known */
+    add_awake(7, 7 * MS);
+    expect_blocked(3, 6 * MS, 7 * MS, 1);
+    assert_int_equal(seen.frame[seen.stack[1].frame].address, 0x30);
+    add_wait_at(8, 8 * MS, 0x40, 77, 1);
+    add_awake(8, 9 * MS);
+    expect_blocked(4, 8 * MS, 9 * MS, 0);
+    add_wait_at(8, 9 * MS, 0x40, 78, 1);
+    add_awake(8, 9 * MS + 5);
+    expect_blocked(5, 9 * MS, 9 * MS + 5, 2);
+    add_wait_at(7, 10 * MS, 0x50, 77 + 64, 0); /* which takes the room of 77 */
+    add_awake(7, 11 * MS);
+    add_wait_at(7, 12 * MS, 0x20, 77, 1);
+    add_awake(7, 13 * MS);
+    expect_blocked(7, 12 * MS, 13 * MS, 4);
+}
+
+/* Records of a CPU were lost: the waits of its threads end where the gap begins, others go on. */
+static void test_lost_switches(void **state)
+{
+    (void)state;
+    add_wait(7, 1 * MS, 0x10);
+    add_wait(8, 1 * MS, 0x20);
+    add_lost(3, 2 * MS, 4 * MS);
+    rps_tracker_tell_waits(tracker, 4 * MS); /* they may have come to CPU 3 */
+    assert_int_equal(seen.blocked_count, 2);
+    expect_blocked(2, 1 * MS, 2 * MS, 1);
+    add_awake(8, 4 * MS + 5); /* not in the gap */
+    expect_blocked(3, 4 * MS, 4 * MS + 5, 1);
+    add_lost(2, 5 * MS, 6 * MS);
+    assert_int_equal(seen.blocked_count, 4);
+    expect_blocked(4, 4 * MS, 5 * MS, 0);
+    add_awake(7, 8 * MS);
+    assert_int_equal(seen.blocked_count, 4);
+}
+
+/* A thread that first comes to a CPU since switches are read has slept since then, new ones not. */
+static void test_slept_before(void **state)
+{
+    (void)state;
+    add_asleep(0, 1 * MS);
+    add_awake(8, 4 * MS);
+    expect_blocked(1, 1 * MS, 4 * MS, 0);
+    now = 5 * MS;
+    add_fork(7, 7, 9);
+    add_awake(9, 6 * MS + 1);
     assert_int_equal(seen.blocked_count, 1);
-    expect_blocked(5000, 5100, 1, 1);
-    add_wait(7, 7, 6000, 0x10, 1);
-    add_wait(7, 8, 6000, 0x10, 2);
-    add_awake(0, 6200); /* of all: it is known until then */
-    assert_int_equal(seen.blocked_count, 3);
-    rps_tracker_tell_waits(tracker, 9000);
-    add_awake(7, 9000);
-    assert_int_equal(seen.blocked_count, 3);
+    add_asleep(9, 7 * MS); /* one that ran before */
+    add_awake(9, 8 * MS);
+    expect_blocked(2, 7 * MS, 8 * MS, 0);
+    add_lost(-1, 0, 9 * MS);
+    add_asleep(0, 20 * MS);
+    add_awake(9, 21 * MS);
+    expect_blocked(3, 20 * MS, 21 * MS, 0);
+}
+
+/* --- waits and schedstat ---------------------------------------------------------------------- */
+
+static char schedstat_root[64];
+
+static void write_schedstat(pid_t tid, int64_t cpu_ns, int64_t queue_ns)
+{
+    char path[128];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%d", schedstat_root, (int)tid);
+    mkdir(path, 0700);
+    strcat(path, "/schedstat");
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "%lld %lld 5\n", (long long)cpu_ns, (long long)queue_ns);
+    fclose(file);
+}
+
+static void check_at(pid_t tid, int64_t time_ns, int64_t cpu_ns, int64_t queue_ns)
+{
+    write_schedstat(tid, cpu_ns, queue_ns);
+    rps_tracker_check_waits(tracker, schedstat_root, time_ns);
+}
+
+static int open_checked(void **state)
+{
+    snprintf(schedstat_root, sizeof(schedstat_root), "/tmp/rpistat-tracker-XXXXXX");
+    return mkdtemp(schedstat_root) ? open_tracker(state) : -1;
+}
+
+static int close_checked(void **state)
+{
+    char path[96];
+
+    for (int tid = 7; tid < 10; tid++) {
+        snprintf(path, sizeof(path), "%s/%d/schedstat", schedstat_root, tid);
+        remove(path);
+        *strrchr(path, '/') = '\0';
+        remove(path);
+    }
+    return remove(schedstat_root) | close_tracker(state);
+}
+
+/* The queue after a wake-up is no wait: schedstat says how long it was. */
+static void test_queue(void **state)
+{
+    (void)state;
+    add_wait(7, 100 * MS, 0x10);
+    check_at(7, 110 * MS, 5 * MS, 0); /* where the comparison begins */
+    add_awake(7, 200 * MS);
+    expect_blocked(1, 100 * MS, 200 * MS, 0);
+    add_wait(7, 210 * MS, 0x10);
+    check_at(7, 220 * MS, 15 * MS, 30 * MS); /* of 90 ms 30 were in a queue */
+    add_awake(7, 310 * MS);
+    expect_blocked(2, 210 * MS, 280 * MS, 0);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
+    rps_tracker_tell_waits(tracker, 400 * MS);
+    assert_int_equal(seen.blocked_count, 2);
+}
+
+/* An excess that is longer than a wait is cut off the next ones, too. */
+static void test_long_queue(void **state)
+{
+    (void)state;
+    add_wait(7, 100 * MS, 0x10);
+    check_at(7, 100 * MS + 1, 0, 0);
+    add_awake(7, 200 * MS);
+    check_at(7, 200 * MS + 1, 0, 90 * MS);
+    add_wait(7, 201 * MS, 0x10);
+    add_awake(7, 241 * MS); /* 40 of the 90 ms */
+    assert_int_equal(seen.blocked_count, 1);
+    add_wait(7, 242 * MS, 0x10);
+    add_awake(7, 342 * MS);
+    assert_in_range(seen.blocked[1].to_ns, 292 * MS - 2, 292 * MS + 2);
+}
+
+/* Sleep that no record tells is unknown time, from 2 % on; a wait that is found later is not. */
+static void test_unknown(void **state)
+{
+    (void)state;
+    add_wait(7, 100 * MS, 0x10);
+    check_at(7, 101 * MS, 0, 0);
+    add_awake(7, 200 * MS);
+    check_at(7, 201 * MS, 0, 0); /* 1 ms of 100 is missing */
+    add_wait(7, 202 * MS, 0x10);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
+    add_lost(-1, 0, 203 * MS);
+    check_at(7, 302 * MS, 0, 0);
+    rps_tracker_tell_waits(tracker, 303 * MS);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 101000);
+    add_lost(-1, 0, 304 * MS);
+    now = 400 * MS;
+    add_exit(7, 7);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000,
+                     101000); /* of one that has ended, too */
+}
+
+/* A pause is no unknown time, nor is what another thread did before an exec by it. */
+static void test_compared_anew(void **state)
+{
+    struct rps_sample pause = {
+        .kind = RPS_SAMPLE_AWAKE, .time_ns = 200 * MS, .cpu = -1, .is_preempted = 1};
+
+    (void)state;
+    add_wait(7, 100 * MS, 0x10);
+    check_at(7, 101 * MS, 0, 0);
+    rps_tracker_add(tracker, &pause);
+    expect_blocked(1, 100 * MS, 200 * MS, 0);
+    add_asleep(0, 900 * MS);
+    add_wait(7, 901 * MS, 0x10);
+    check_at(7, 902 * MS, 0, 0);
+    add_awake(7, 1000 * MS);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
+    now = 1001 * MS;
+    add_fork(7, 7, 8);
+    add_exit(7, 7);
+    add_wait(8, 1002 * MS, 0x10);
+    add_awake(8, 1003 * MS);
+    add_name(7, 7, 1, "new"); /* thread 8 has the number of the first now */
+    add_wait(7, 1010 * MS, 0x20);
+    check_at(7, 1011 * MS, 1, 1);
+    add_awake(7, 1020 * MS);
+    assert_int_equal(seen.blocked[(seen.blocked_count - 1) % 16].from_ns, 1010 * MS);
+    assert_int_equal(rps_tracker_unknown_waits(tracker) / 1000, 0);
+    rps_tracker_tell_waits(tracker, 2000 * MS);
+    assert_int_equal(seen.blocked[(seen.blocked_count - 1) % 16].to_ns, 1020 * MS);
+}
+
+/* A thread that sleeps throughout waits since switches are read; one that runs throughout does not. */
+static void test_never_seen(void **state)
+{
+    (void)state;
+    add_name(7, 7, 0, "sleeps");
+    add_name(8, 8, 0, "runs");
+    add_asleep(0, 100 * MS);
+    write_schedstat(8, 50 * MS, 0);
+    check_at(7, 110 * MS, 50 * MS, 0);
+    rps_tracker_tell_waits(tracker, 120 * MS);
+    assert_int_equal(seen.blocked_count, 0);
+    write_schedstat(8, 150 * MS, 0);
+    check_at(7, 210 * MS, 50 * MS, 0);
+    rps_tracker_tell_waits(tracker, 220 * MS);
+    rps_tracker_tell_waits(tracker, 230 * MS);
+    assert_int_equal(seen.blocked[0].from_ns, 100 * MS);
+    assert_int_equal(seen.blocked[(seen.blocked_count - 1) % 16].to_ns, 230 * MS);
+    assert_int_equal(seen.blocked_count, 2 - (seen.blocked[0].to_ns == 230 * MS));
 }
 
 int main(void)
@@ -1195,6 +1463,15 @@ int main(void)
         CASE(test_cut_is_not_complete),
         CASE(test_waits),
         CASE(test_unseen_waits),
+        CASE(test_wait_without_stack),
+        CASE(test_places),
+        CASE(test_lost_switches),
+        CASE(test_slept_before),
+        CHECKED_CASE(test_queue),
+        CHECKED_CASE(test_long_queue),
+        CHECKED_CASE(test_unknown),
+        CHECKED_CASE(test_compared_anew),
+        CHECKED_CASE(test_never_seen),
     };
 
     return cmocka_run_group_tests_name("tracker", tests, NULL, NULL);

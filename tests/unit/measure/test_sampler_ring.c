@@ -20,12 +20,14 @@ struct rings {
     struct perf_event_mmap_page page[2];
     uint64_t data[2][RING_BYTES / 8];
     char text[1024]; /* kind, time and what matters of each */
+    uint64_t place;  /* of the latest */
 };
 
 static const char kind[] = {
     [RPS_SAMPLE_STACK] = 's', [RPS_SAMPLE_MAP] = 'm',   [RPS_SAMPLE_FORK] = 'f',
     [RPS_SAMPLE_NAME] = 'n',  [RPS_SAMPLE_EXIT] = 'e',  [RPS_SAMPLE_TIME] = 't',
-    [RPS_SAMPLE_WAIT] = 'w',  [RPS_SAMPLE_AWAKE] = 'a', [RPS_SAMPLE_SYMBOL] = '?'};
+    [RPS_SAMPLE_WAIT] = 'w',  [RPS_SAMPLE_AWAKE] = 'a', [RPS_SAMPLE_SYMBOL] = '?',
+    [RPS_SAMPLE_ASLEEP] = 'd'};
 
 static void keep_sample(void *context, const struct rps_sample *sample)
 {
@@ -46,7 +48,11 @@ static void keep_sample(void *context, const struct rps_sample *sample)
             snprintf(at, (size_t)(end - at), "r%llx/%zu",
                      (unsigned long long)sample->registers.value[0], sample->registers.stack_bytes);
     if (sample->kind == RPS_SAMPLE_WAIT)
-        at += snprintf(at, (size_t)(end - at), "*%u", sample->weight);
+        at += snprintf(at, (size_t)(end - at), "%s%s", sample->place ? "#" : "",
+                       sample->is_partial ? "-" : "");
+    if (sample->since_ns > 0)
+        at += snprintf(at, (size_t)(end - at), "since%lld", (long long)sample->since_ns);
+    rings->place = sample->place;
     if (sample->is_preempted)
         at += snprintf(at, (size_t)(end - at), "p");
     if (sample->kind == RPS_SAMPLE_TIME)
@@ -431,18 +437,17 @@ static void test_times(void **state)
 }
 
 /* Stacks of threads that leave their CPU, and who is on one: whoever has left it for another's turn,
- * too. Where switches were lost, or not heard, nobody is known to wait. */
+ * too. Where switches were lost, or not read, the waits of those threads are not known. */
 static void test_switches(void **state)
 {
     static const uint64_t chain[] = {3, PERF_CONTEXT_USER, 0x10, 0x20}, lost[] = {1, 5};
-    struct rps_perf_wall wall = {.drawn = {{0, 3}, {150, 1}}};
     struct rings r;
 
     (void)state;
     begin(&r, RPS_STACKS_FP, 64);
     r.ring[0].kind = RPS_PERF_WAITS;
     r.ring[1].kind = RPS_PERF_SWITCHES;
-    r.all.wall = &wall;
+    r.ring[1].cpu = 4;
     put_sample(&r, 0, PERF_RECORD_MISC_USER, 100, chain, 4);
     put_other(&r, 1, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 101, NULL, 0);
     put_other(&r, 1, PERF_RECORD_SWITCH, 0, 140, NULL, 0);
@@ -450,17 +455,69 @@ static void test_switches(void **state)
     put_other(&r, 1, PERF_RECORD_SWITCH,
               PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, 151, NULL, 0);
     assert_string_equal(drain(&r, 200),
-                        "w100:7.8@0|10,20*3 a140:7.8@1 w150:7.8@0|10,20*1 a151:7.8@1p ");
+                        "w100:7.8@0|10,20 d101:7.8@1 a140:7.8@1 w150:7.8@0|10,20 a151:7.8@1p ");
     assert_int_equal(r.all.switches, 2);
     put_other(&r, 1, PERF_RECORD_LOST, 0, 210, lost, 2);
     put_other(&r, 0, PERF_RECORD_LOST, 0, 211, lost, 2);
-    assert_string_equal(drain(&r, 300), "a210:0.0@1 ");
+    assert_string_equal(drain(&r, 300), "a210:0.0@4since151 ");
     assert_int_equal(r.all.switches_lost, 10);
     assert_int_equal(r.all.lost, 0);
     r.all.deaf_ns = 320;
     put_other(&r, 1, PERF_RECORD_SWITCH, 0, 310, NULL, 0);
-    assert_string_equal(drain(&r, 320), "a310:7.8@1 a320:0.0@0 ");
+    assert_string_equal(drain(&r, 320), "a310:7.8@1 a320:0.0@-1 ");
     assert_string_equal(drain(&r, 400), "");
+    r.all.complete_ns = 410;
+    r.all.deaf_ns = 430;
+    r.all.is_paused = 1;
+    put_other(&r, 1, PERF_RECORD_SWITCH, 0, 420, NULL, 0);
+    assert_string_equal(drain(&r, 500), "d410:0.0@-1p a420:7.8@1 a430:0.0@-1p ");
+    r.all.deaf_ns = 510;
+    r.all.complete_ns = 520;
+    r.all.is_paused = 0;
+    assert_string_equal(drain(&r, 600), "a510:0.0@-1 d520:0.0@-1 ");
+}
+
+/* A place has the kernel's addresses and the instruction, and a number that a whole stack there has,
+ * too; another instruction, stack pointer or address of the kernel makes another. */
+static void test_places(void **state)
+{
+    static const uint64_t differs[] = {0, 1, 2, 3};
+    const uint64_t registers = rps_perf_place_registers();
+    uint64_t place[5] = {0};
+    struct rings r;
+
+    (void)state;
+    if (registers == 0)
+        skip();
+    for (size_t i = 0; i < 5; i++) {
+        const uint64_t way = i < 4 ? differs[i] : 0;
+        const uint64_t words[] = {4,
+                                  PERF_CONTEXT_KERNEL,
+                                  0xff01,
+                                  0xff02 + (way == 1),
+                                  PERF_CONTEXT_USER,
+                                  PERF_SAMPLE_REGS_ABI_64,
+                                  0x7000 + (way == 2 ? 8 : 0),
+                                  0x4010 + (way == 3 ? 8 : 0)};
+        const uint64_t whole[] = {
+            5,      PERF_CONTEXT_KERNEL,     0xff01, 0xff02, PERF_CONTEXT_USER,
+            0x4010, PERF_SAMPLE_REGS_ABI_64, 0x7000, 0x4010, 0};
+
+        begin(&r, RPS_STACKS_DWARF, 64);
+        r.all.registers = registers;
+        r.all.depth_max = 100;
+        r.ring[0].kind = i < 4 ? RPS_PERF_PLACES : RPS_PERF_WAITS;
+        put_sample(&r, 0, PERF_RECORD_MISC_KERNEL, 100, i < 4 ? words : whole, i < 4 ? 8 : 10);
+        if (i == 0)
+            assert_string_equal(drain(&r, 200), "w100:7.8@0,ff01,ff02|4010#- ");
+        else
+            drain(&r, 200);
+        assert_int_equal(r.all.lost, 0);
+        place[i] = r.place;
+    }
+    assert_int_equal(place[4], place[0]);
+    for (size_t i = 1; i < 4; i++)
+        assert_int_not_equal(place[i], place[0]);
 }
 
 int main(void)
@@ -471,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_other_records), cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_bad_lengths),   cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_times),         cmocka_unit_test(test_switches),
+        cmocka_unit_test(test_places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <ftw.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -367,6 +368,53 @@ static void sleep_variously(void)
     meet();
 }
 
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static sem_t semaphore;
+
+static void *read_locked(void *unused)
+{
+    pthread_rwlock_rdlock(&rwlock);
+    return unused;
+}
+
+static void *write_locked(void *unused)
+{
+    pthread_rwlock_wrlock(&rwlock);
+    return unused;
+}
+
+static void *wait_for_condition(void *unused)
+{
+    static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+
+    pthread_mutex_lock(&own);
+    pthread_cond_wait(&condition, &own);
+    return unused;
+}
+
+static void *wait_for_semaphore(void *unused)
+{
+    sem_wait(&semaphore);
+    return unused;
+}
+
+/* Three threads wait for a lock that the first thread holds, two for work. */
+static void sleep_in_futex(void)
+{
+    static void *(*const task[])(void *) = {take_lock, read_locked, write_locked,
+                                            wait_for_condition, wait_for_semaphore};
+    pthread_t thread;
+
+    pthread_mutex_lock(&lock);
+    pthread_rwlock_wrlock(&rwlock);
+    sem_init(&semaphore, 0, 0);
+    for (int i = 0; i < 5; i++)
+        if (pthread_create(&thread, NULL, task[i], NULL) != 0)
+            _exit(1);
+    meet();
+}
+
 /* --- the workload ----------------------------------------------------------------------------- */
 
 static void test_times(void **state)
@@ -461,6 +509,29 @@ static void test_reasons(void **state)
     assert_int_equal(reading->value[RPS_TREE_IN_IO], 0);
     assert_true(reading->value[RPS_TREE_RSS] > 0);
     assert_false(has(reading, RPS_TREE_UNSEEN)); /* nobody tells */
+    test.reader.close(test.reader.self);
+    end(&child);
+}
+
+/* Threads that wait for a mutex or a rwlock are in locks from the first reading on, others idle. */
+static void test_futex_waits(void **state)
+{
+    struct child child = start(sleep_in_futex);
+    const struct rps_system_reading *reading;
+    struct test test;
+    char text[256];
+
+    (void)state;
+    wait_for(&child);
+    read_proc(child.pid, "syscall", text, sizeof(text)); /* this kernel has it, and tells it */
+    open_reader(&test, "", RPS_SYSTEM_TREE, &child.pid, 1, 0, 1000);
+    do { /* until all of it sleeps */
+        reading = read_next(&test);
+        test.count = 0;
+    } while (reading->value[RPS_TREE_IN_LOCK] + reading->value[RPS_TREE_IDLE] < 5);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 6);
+    assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 3);
+    assert_int_equal(reading->value[RPS_TREE_IDLE], 2);
     test.reader.close(test.reader.self);
     end(&child);
 }
@@ -720,6 +791,96 @@ static void write_thread(pid_t pid, pid_t tid, const char *schedstat, const char
 
 static const pid_t seven = 7;
 
+/* A thread that had run 10 times, for 1 ms, has this schedstat, wchan and system call. */
+static int is_idle_with(const char *schedstat, const char *wchan, const char *call)
+{
+    const struct rps_system_reading *reading;
+    struct test test;
+
+    write_file(call, "proc/7/task/7/syscall");
+    write_thread(7, 7, "1000000 5000 10\n", wchan, "7 (a) S 1 7");
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    write_thread(7, 7, schedstat, wchan, "7 (a) S 1 7");
+    reading = read_next(&test);
+    assert_true(has(reading, RPS_TREE_IDLE));
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 1);
+    assert_int_equal(reading->value[RPS_TREE_IN_LOCK] + reading->value[RPS_TREE_IDLE], 1);
+    test.reader.close(test.reader.self);
+    return (int)reading->value[RPS_TREE_IDLE];
+}
+
+/* Idle: at most two runs and 50 ms since the first reading, in futex. */
+static void test_idle(void **state)
+{
+    (void)state;
+    assert_true(is_idle_with("1000000 5000 10\n", "futex_wait", "running"));
+    assert_true(is_idle_with("51000000 5000 12\n", "futex_wait_queue", "running"));
+    assert_false(is_idle_with("51000001 5000 12\n", "futex_wait", "running"));
+    assert_false(is_idle_with("1000000 5000 13\n", "futex_wait", "running"));
+    assert_false(is_idle_with("1000000 5000 10\n", "rwsem_down_read_slowpath", "running"));
+    assert_false(is_idle_with("1000000 5000 10\n", "__mutex_lock", "running"));
+}
+
+/* The arguments of futex tell a lock from a condition: operation, and the value that is waited with. */
+static void test_lock_waits(void **state)
+{
+    static const struct {
+        const char *arguments;
+        int is_idle;
+    } of[] = {
+        {"0x80 0x2", 0},        /* mutex of glibc */
+        {"0x0 0x2", 0},         /* between processes */
+        {"0x189 0x2", 0},       /* of Rust; rwlock of glibc, */
+        {"0x189 0x3", 0},       /* which has 3, too */
+        {"0x80 0x80001234", 0}, /* robust mutex; mutex of musl */
+        {"0x86 0x0", 0},        /* priority inheritance, */
+        {"0x8d 0x0", 0},        /* with a time on the monotonic clock */
+        {"0x189 0x0", 1},       /* condition, semaphore */
+        {"0x80 0x0", 1},        /* parked thread of Go */
+        {"0x80 0x3", 1},        /* barrier in its third round */
+        {"0x109 0x1234", 1},    /* join */
+        {"0x100000080 0x2", 0}, /* the kernel takes 32 bits of it */
+    };
+    char call[160];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        snprintf(call, sizeof(call), "%ld 0x7f0012345678 %s 0x0 0x0 0x0 0x7ffc00 0x7f01\n",
+                 (long)SYS_futex, of[i].arguments);
+        assert_int_equal(is_idle_with("1000000 5000 10\n", "futex_wait", call), of[i].is_idle);
+    }
+    snprintf(call, sizeof(call), "%ld 0x7f0012345678 0x80 0x2 0x0 0x0 0x0 0x7ffc00 0x7f01\n",
+             (long)SYS_read);
+    assert_true(is_idle_with("1000000 5000 10\n", "futex_wait", call));
+    assert_true(is_idle_with("1000000 5000 10\n", "futex_wait", "-1 0x7ffc00 0x7f01\n"));
+}
+
+/* An idle thread that ends unread since stays idle; one whose number becomes another's begins anew. */
+static void test_idle_ends(void **state)
+{
+    const struct rps_system_reading *reading;
+    struct test test;
+
+    (void)state;
+    write_thread(7, 7, "900000000 5000 100\n", "futex_wait", "7 (a) S 1 7");
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    assert_int_equal(read_next(&test)->value[RPS_TREE_IDLE], 1);
+    write_thread(7, 7, "1000000 5000 3\n", "futex_wait", "7 (b) S 1 7");
+    read_next(&test);
+    write_thread(7, 7, "2000000 5000 9\n", "futex_wait", "7 (b) S 1 7");
+    reading = read_next(&test); /* not 91 runs fewer than at first */
+    assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 1);
+    test.reader.close(test.reader.self);
+    open_reader(&test, root, RPS_SYSTEM_TREE, &seven, 1, 1, 1000);
+    assert_int_equal(read_next(&test)->value[RPS_TREE_IDLE], 1);
+    hear(&test, RPS_SAMPLE_EXIT, 7, 7, 0, test.time_ns + 1);
+    reading = read_next(&test);
+    assert_int_equal(reading->value[RPS_TREE_THREADS], 1); /* until its end */
+    assert_int_equal(reading->value[RPS_TREE_IDLE], 1);
+    assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 0);
+    test.reader.close(test.reader.self);
+}
+
 /* Whose wchan says nothing sleeps, or runs; which is not known. */
 static void test_hidden(void **state)
 {
@@ -787,6 +948,8 @@ static void test_lacking(void **state)
     assert_false(has(reading, RPS_TREE_WAIT));
     assert_false(has(reading, RPS_TREE_DISK_WRITTEN));
     assert_int_equal(reading->value[RPS_TREE_IN_LOCK], 1);
+    assert_false(has(reading, RPS_TREE_IDLE)); /* nobody tells how often it ran */
+    assert_string_equal(can.reason[RPS_TREE_IDLE], "this kernel has no schedstat");
     assert_int_equal(reading->value[RPS_TREE_RSS], 50 * sysconf(_SC_PAGESIZE) / 1024);
     test.reader.close(test.reader.self);
     write_thread(9, 9, "1000000 5000 10\n", "futex_wait", "9 (a) S 1 9");
@@ -797,6 +960,7 @@ static void test_lacking(void **state)
     open_reader(&test, root, RPS_SYSTEM_TREE, (const pid_t[]){9}, 1, 1, 1000);
     test.reader.state(test.reader.self, RPS_SYSTEM_TREE, &can);
     assert_string_equal(can.reason[RPS_TREE_IN_IO], "this kernel has no wchan");
+    assert_string_equal(can.reason[RPS_TREE_IDLE], "this kernel has no wchan");
     reading = read_next(&test);
     assert_int_equal(reading->value[RPS_TREE_THREADS], 1);
     assert_true(has(reading, RPS_TREE_RUNNING));
@@ -1080,7 +1244,7 @@ static void test_descriptors(void **state)
     for (int i = 0; i < 3; i++) {
         read_next(&test);
         assert_in_range(count_descriptors() - before, 40, 51);
-        assert_int_equal(test.reading[i].value[RPS_TREE_IN_LOCK], 100);
+        assert_int_equal(test.reading[i].value[RPS_TREE_IDLE], 100);
     }
     test.reader.close(test.reader.self);
     assert_int_equal(count_descriptors(), before);
@@ -1661,6 +1825,10 @@ int main(void)
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_pause_and_end),
         cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_futex_waits),
+        cmocka_unit_test_setup_teardown(test_idle, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_lock_waits, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(test_idle_ends, make_root, remove_root),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_bytes_of_a_child),
         cmocka_unit_test(test_unseen),

@@ -118,6 +118,68 @@ static void test_sleep_beside_work(void **state)
     assert_int_equal(rps_system_time_sleep(&time), RPS_SLEEP_LOCK);
 }
 
+/* Idle threads are not part of the threads' time, nor of any reason. */
+static void test_idle(void **state)
+{
+    const struct rps_run_system system = made((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 6,
+                                                                        [RPS_TREE_IN_LOCK] = 1,
+                                                                        [RPS_TREE_IN_TIMER] = 1,
+                                                                        [RPS_TREE_IDLE] = 4});
+    struct rps_system_time time = rps_run_system_time(&system, 0);
+
+    (void)state;
+    NEAR(time.threads_s, 20);
+    NEAR(time.asleep_s, 20);
+    NEAR(time.asleep_in_s[RPS_SLEEP_LOCK], 10);
+    NEAR(time.idle_s, 40);
+    assert_false(rps_system_time_is_stuck(&time)); /* one sleeps in a timer */
+}
+
+/* Where a part of the readings does not know idle threads, all have them in locks. */
+static void test_idle_of_older_stores(void **state)
+{
+    struct rps_run_system old = made((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 5,
+                                                               [RPS_TREE_IN_LOCK] = 4,
+                                                               [RPS_TREE_IN_TIMER] = 1,
+                                                               [RPS_TREE_IDLE] = -1});
+    const struct rps_run_system new = made((int64_t[RPS_TREE_SLOTS]){
+        [RPS_TREE_THREADS] = 5, [RPS_TREE_IN_TIMER] = 1, [RPS_TREE_IDLE] = 4});
+    struct rps_system_time time = rps_run_system_time(&old, 0);
+
+    (void)state;
+    assert_true(isnan(time.idle_s));
+    NEAR(time.threads_s, 50);
+    NEAR(time.asleep_in_s[RPS_SLEEP_LOCK], 40);
+    rps_run_system_join(&old, &new);
+    time = rps_run_system_time(&old, 0);
+    assert_true(isnan(time.idle_s));
+    NEAR(time.threads_s, 100);
+    NEAR(time.asleep_in_s[RPS_SLEEP_LOCK], 80);
+}
+
+/* All threads sleep in futex, and hardly any ran: in locks, idle, or both. */
+static void test_stuck(void **state)
+{
+    static const struct {
+        int64_t lock, idle, child;
+        double on_s;
+        int is_stuck;
+    } of[] = {{3, 0, 0, 0, 1}, {0, 3, 0, 0, 1}, {1, 2, 0, .2, 1}, {1, 2, 0, .3, 0},
+              {1, 1, 0, 0, 0}, {1, 1, 1, 0, 1}, {3, -1, 0, 0, 1}, {0, 0, 3, 0, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        const struct rps_run_system system =
+            made((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 3,
+                                           [RPS_TREE_IN_LOCK] = of[i].lock,
+                                           [RPS_TREE_IDLE] = of[i].idle,
+                                           [RPS_TREE_IN_CHILD] = of[i].child});
+        struct rps_system_time time = rps_run_system_time(&system, of[i].on_s);
+
+        assert_int_equal(rps_system_time_is_stuck(&time), of[i].is_stuck);
+    }
+}
+
 /* Blocks have sums of gauges over their readings. */
 static void test_blocks(void **state)
 {
@@ -163,6 +225,9 @@ int main(void)
         cmocka_unit_test(test_long_wait),
         cmocka_unit_test(test_children_and_unseen),
         cmocka_unit_test(test_sleep_beside_work),
+        cmocka_unit_test(test_idle),
+        cmocka_unit_test(test_idle_of_older_stores),
+        cmocka_unit_test(test_stuck),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_not_read),
     };

@@ -389,9 +389,9 @@ static void test_system(void **state)
         made.label[l].cpu_s = 4;
     assert_string_equal(words_of(&made, 0),
                         "uses 13 MiB, waits for a CPU in 60 % of its runnable time");
-    assert_string_equal(
-        words_of(&made, 1),
-        "3.1 x the minor faults of the whole run, sleeps in locks, uses 306 MiB, reads 866 MiB/s");
+    assert_string_equal(words_of(&made, 1),
+                        "3.1 x the minor faults of the whole run, sleeps in locks, or waiting for "
+                        "threads, uses 306 MiB, reads 866 MiB/s");
     assert_string_equal(words_of(&made, 2), "uses 14 MiB");
     rps_profile_words(made.words, &made.profile, 1, 54);
     assert_string_equal(made.words, "3.1 x the minor faults of the whole run, uses 306 MiB");
@@ -408,7 +408,10 @@ static void test_system(void **state)
     assert_string_equal(words_of(&made, 0), "like the whole run");
     system[2] =
         read_system((int64_t[RPS_TREE_SLOTS]){[RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 12});
-    assert_string_equal(words_of(&made, 2), "sleeps in locks");
+    assert_string_equal(words_of(&made, 2), "sleeps in locks, or waiting for threads");
+    system[2] = read_system((int64_t[RPS_TREE_SLOTS]){
+        [RPS_TREE_THREADS] = 14, [RPS_TREE_IN_LOCK] = 2, [RPS_TREE_IDLE] = 12});
+    assert_string_equal(words_of(&made, 2), "like the whole run");
 }
 
 /* CPU use that other processes took says nothing of a label: it wanted as much as the others did. */

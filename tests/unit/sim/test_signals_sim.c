@@ -77,9 +77,15 @@ static void test_threads(void **state)
                   "phase rest 100ms in=message:1,lock\n"
                   "sleep 100ms\n"
                   "idle 100ms\n"
-                  "sleep 100ms in=child threads=2\n",
+                  "sleep 100ms in=child threads=2\n"
+                  "phase pool 100ms threads=8 in=lock:2 idle=5\n",
                   &read_all);
-    assert_int_equal(run.reading_count, 6);
+    assert_int_equal(run.reading_count, 7);
+    assert_int_equal(TREE(run, 0, IDLE), 0);
+    assert_int_equal(TREE(run, 6, IDLE), 5);
+    assert_int_equal(TREE(run, 6, THREADS), 8);
+    assert_int_equal(TREE(run, 6, IN_LOCK), 2);
+    assert_int_equal(TREE(run, 6, RUNNING), 100000); /* one runs */
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(TREE(run, i, THREADS), 5);
         assert_int_equal(TREE(run, i, IN_IO), 1);
@@ -305,8 +311,8 @@ static void test_state(void **state)
     assert_int_equal(rps_pmu_sim.open_signals(sim, &all, NULL, &reader, &err), 0);
     assert_int_equal(reader.state(reader.self, RPS_SYSTEM_TREE, &told), 0);
     assert_int_equal(told.source, RPS_SYSTEM_TREE);
-    assert_int_equal(told.supported,
-                     1 << RPS_TREE_THREADS | 0x3f << RPS_TREE_IN_IO | 1 << RPS_TREE_RSS);
+    assert_int_equal(told.supported, 1 << RPS_TREE_THREADS | 0x3f << RPS_TREE_IN_IO |
+                                         1 << RPS_TREE_RSS | 1 << RPS_TREE_IDLE);
     assert_string_equal(told.reason[RPS_TREE_WAIT], "the script says nothing of it");
     assert_string_equal(told.reason[RPS_TREE_RSS], "");
     assert_int_equal(reader.state(reader.self, RPS_SYSTEM_MACHINE, &told), 0);
@@ -329,6 +335,7 @@ static void test_wrong(void **state)
     static const char *const wrong[][2] = {
         {"phase a 1s threads=4 in=lock:4", "of 4 threads 4 cannot be asleep: one runs at least"},
         {"sleep 1s threads=2 in=lock:3", "of 2 threads 3 cannot be asleep"},
+        {"sleep 1s threads=4 in=lock:2 idle=3", "of 4 threads 5 cannot be asleep"},
         {"phase a 1s in=lock,io", "only one reason may be without a number"},
         {"phase a 1s in=bed:3", "'bed': expected io, lock, message, timer, child or other"},
         {"sleep 1s instructions=3M",

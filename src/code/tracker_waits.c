@@ -1,0 +1,179 @@
+/*
+ * How long threads are off the CPU, and where.
+ *
+ * - Each wait has its own length: from the switch that takes a thread off its CPU to the switch that
+ *   brings it back. Switches of all threads are read.
+ * - That length includes the queue of a CPU after the wake-up. schedstat has the time that a thread
+ *   spent on CPUs and in queues; the rest of its life it slept. Where records have more than that,
+ *   the excess is cut off the next waits. Where they have less, the difference is unknown.
+ * - Stacks are taken in some windows alone. In the others the kernel's addresses, the instruction and
+ *   the stack pointer make a number, the place. A stack that the same thread had there stands for it,
+ *   or else one of the process' other threads, whose stacks begin at other pages.
+ */
+#include "tracker_waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpistat/clock.h"
+
+/* Places that are kept; a later one replaces another with the same remainder. */
+#define PLACES 64
+
+/* The records of one switch come within this time. */
+#define SAME_SWITCH_NS RPS_NS_PER_MS
+
+/* A difference of so much of a thread's sleep is no unknown time. */
+#define UNKNOWN_THRESHOLD .02
+
+struct rps_tracker_place {
+    uint64_t place; /* 0: none */
+    int64_t stack;
+};
+
+/* Compare a reading, now that all records before it came. */
+static void compare(struct rps_tracker_waits *waits, const struct rps_tracker_reading *reading)
+{
+    struct rps_tracker_book *book = &waits->book;
+    const int64_t came_ns = reading->asleep_ns - book->latest.asleep_ns;
+    int64_t slept_ns = waits->slept_ns;
+
+    if (waits->is_waiting && waits->began_ns < reading->time_ns)
+        slept_ns += reading->time_ns - waits->began_ns;
+    if (book->is_known) {
+        book->total_ns += came_ns;
+        book->missing_ns += came_ns - (slept_ns - book->slept_ns);
+        book->is_asleep = (double)came_ns >= (1 - UNKNOWN_THRESHOLD) *
+                                                 (double)(reading->time_ns - book->latest.time_ns);
+    }
+    book->is_known = 1;
+    book->latest = *reading;
+    book->slept_ns = slept_ns;
+}
+
+/* All records before time_ns came. */
+static void settle(struct rps_tracker_waits *waits, int64_t time_ns)
+{
+    struct rps_tracker_book *book = &waits->book;
+    int done = 0;
+
+    while (done < book->count && book->reading[done].time_ns <= time_ns)
+        compare(waits, &book->reading[done++]);
+    book->count -= done;
+    memmove(book->reading, book->reading + done, (size_t)book->count * sizeof(*book->reading));
+}
+
+void rps_tracker_waits_check(struct rps_tracker_waits *waits, int64_t time_ns, int64_t cpu_ns,
+                             int64_t queue_ns)
+{
+    struct rps_tracker_book *book = &waits->book;
+
+    if (book->count < RPS_TRACKER_READINGS)
+        book->reading[book->count++] =
+            (struct rps_tracker_reading){time_ns, time_ns - cpu_ns - queue_ns};
+    book->read_ns = time_ns;
+}
+
+void rps_tracker_waits_forget(struct rps_tracker_waits *waits, int64_t time_ns)
+{
+    settle(waits, time_ns);
+    waits->book.is_known = waits->book.count = 0;
+}
+
+int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits)
+{
+    const struct rps_tracker_book *book = &waits->book;
+    int64_t unknown_ns = book->missing_ns + book->cut_ns;
+
+    return (double)unknown_ns > UNKNOWN_THRESHOLD * (double)book->total_ns && unknown_ns > 0
+               ? unknown_ns
+               : 0;
+}
+
+/* The number of a stack of nothing. */
+static int64_t add_unknown(struct rps_tracker *tracker)
+{
+    static const struct rps_space nothing = {0};
+    const struct rps_sample sample = {.kind = RPS_SAMPLE_WAIT};
+    struct rps_tracker_chain chain = {.count = 0};
+
+    return rps_tracker_find_chain(tracker, &sample, &nothing, &chain) < 0
+               ? RPS_TRACKER_NO_STACK
+               : rps_tracker_add_stacks(tracker, &chain);
+}
+
+static void hand_over(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                      int64_t until_ns)
+{
+    const int64_t from_ns = waits->sent_ns;
+    int64_t excess_ns, stack = waits->stack;
+
+    if (!waits->is_waiting || until_ns <= from_ns)
+        return;
+    waits->sent_ns = until_ns;
+    excess_ns = -waits->book.missing_ns - waits->book.cut_ns;
+    excess_ns = excess_ns < 0 ? 0 : excess_ns < until_ns - from_ns ? excess_ns : until_ns - from_ns;
+    waits->book.cut_ns += excess_ns;
+    if (stack == RPS_TRACKER_NO_STACK)
+        stack = add_unknown(tracker);
+    if (stack != RPS_TRACKER_NO_STACK && until_ns - excess_ns > from_ns)
+        tracker->sink.blocked(tracker->sink.context, from_ns, until_ns - excess_ns, waits->cpu,
+                              stack);
+}
+
+void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                            int64_t until_ns)
+{
+    settle(waits, until_ns);
+    if (waits->doubt_ns == 0 ||
+        (waits->book.is_asleep && waits->book.latest.time_ns > waits->doubt_ns))
+        hand_over(tracker, waits, until_ns);
+}
+
+void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, int32_t cpu,
+                             int64_t stack)
+{
+    settle(waits, time_ns);
+    waits->record_ns = time_ns;
+    waits->cpu = cpu;
+    if (waits->is_waiting && time_ns - waits->began_ns < SAME_SWITCH_NS) {
+        if (stack != RPS_TRACKER_NO_STACK)
+            waits->stack = stack;
+        return;
+    }
+    /* a thread that waits already was on a CPU unseen, and that wait began at an unknown time */
+    waits->is_waiting = 1;
+    waits->began_ns = waits->sent_ns = time_ns;
+    waits->doubt_ns = 0;
+    waits->stack = stack;
+}
+
+void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                           int64_t time_ns)
+{
+    settle(waits, time_ns);
+    hand_over(tracker, waits, time_ns);
+    if (waits->is_waiting && time_ns > waits->began_ns)
+        waits->slept_ns += time_ns - waits->began_ns;
+    rps_tracker_waits_cancel(waits, time_ns);
+}
+
+void rps_tracker_waits_cancel(struct rps_tracker_waits *waits, int64_t time_ns)
+{
+    settle(waits, time_ns);
+    waits->is_waiting = 0;
+}
+
+int64_t rps_tracker_places_find(const struct rps_tracker_place *places, uint64_t place)
+{
+    return places && place != 0 && places[place % PLACES].place == place
+               ? places[place % PLACES].stack
+               : RPS_TRACKER_NO_STACK;
+}
+
+void rps_tracker_places_keep(struct rps_tracker_place **places, uint64_t place, int64_t stack)
+{
+    if (place == 0 || (!*places && !(*places = calloc(PLACES, sizeof(**places)))))
+        return;
+    (*places)[place % PLACES] = (struct rps_tracker_place){place, stack};
+}

@@ -1,0 +1,72 @@
+/* How long a thread is off its CPU, and where: what the tracker keeps of each thread. */
+#ifndef RPISTAT_CODE_TRACKER_WAITS_H
+#define RPISTAT_CODE_TRACKER_WAITS_H
+
+#include <stdint.h>
+
+#include "tracker_parts.h"
+
+#define RPS_TRACKER_NO_STACK (-1)
+#define RPS_TRACKER_READINGS 4 /* records of a reading's time come some periods later */
+
+/* A thread before any record of it is all 0. Times are those of the samples' clock. */
+struct rps_tracker_waits {
+    int is_waiting;
+    int32_t cpu;               /* of the latest record */
+    int64_t record_ns;         /* time of the latest record, or of the thread's fork */
+    int64_t began_ns, sent_ns; /* of the wait that lasts; it is handed over until sent_ns */
+    int64_t stack;             /* of that wait, or RPS_TRACKER_NO_STACK */
+    int64_t slept_ns;          /* length of the waits that are over */
+    int64_t doubt_ns;          /* its end may have been lost before then; 0: it lasts */
+    struct rps_tracker_book {  /* readings of schedstat, against slept_ns at the same times */
+        struct rps_tracker_reading {
+            int64_t time_ns, asleep_ns; /* asleep: since an unknown time */
+        } latest;                       /* that was compared, if is_known */
+        int is_known;
+        int is_asleep;      /* the thread slept between the latest two that were compared */
+        int64_t slept_ns;   /* at the latest */
+        int64_t total_ns;   /* asleep by schedstat, in all */
+        int64_t missing_ns; /* of it not in records; negative: records have so much more */
+        int64_t cut_ns;     /* so much of that was not handed over: the queue after a wake-up */
+        int64_t read_ns;    /* time of the latest reading; 0: none */
+        int count;          /* of readings that are to be compared */
+        struct rps_tracker_reading reading[RPS_TRACKER_READINGS];
+    } book;
+    struct rps_tracker_place *places; /* owned; NULL: none yet */
+};
+
+/* Begin a wait: the thread leaves its CPU in a stack, or RPS_TRACKER_NO_STACK. */
+void rps_tracker_waits_begin(struct rps_tracker_waits *waits, int64_t time_ns, int32_t cpu,
+                             int64_t stack);
+
+/* End the wait: the thread is on a CPU again. */
+void rps_tracker_waits_end(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                           int64_t time_ns);
+
+/* Drop the wait: the thread left its CPU for another thread's turn. */
+void rps_tracker_waits_cancel(struct rps_tracker_waits *waits, int64_t time_ns);
+
+/* Hand over a wait that lasts, until then. A wait whose end may have been lost is handed over when it
+ * is over, or when schedstat shows that it lasts. */
+void rps_tracker_waits_send(struct rps_tracker *tracker, struct rps_tracker_waits *waits,
+                            int64_t until_ns);
+
+/* Compare the records with schedstat, once all records before time_ns came. By then the thread has been
+ * on CPUs for cpu_ns and in their queues for queue_ns. */
+void rps_tracker_waits_check(struct rps_tracker_waits *waits, int64_t time_ns, int64_t cpu_ns,
+                             int64_t queue_ns);
+
+/* Begin the comparison anew: after an exec by another thread, or a pause. */
+void rps_tracker_waits_forget(struct rps_tracker_waits *waits, int64_t time_ns);
+
+/* Returns the sleep by schedstat that no wait accounts for, ns; 0 up to 2 % of the sleep. */
+int64_t rps_tracker_waits_unknown(const struct rps_tracker_waits *waits);
+
+/* Find the stack that was taken at a place, of a thread or process; or RPS_TRACKER_NO_STACK. */
+int64_t rps_tracker_places_find(const struct rps_tracker_place *places, uint64_t place);
+
+/* Keep the stack of a place in a table that is made when it is NULL, and owned by the caller; without
+ * memory it is not kept. */
+void rps_tracker_places_keep(struct rps_tracker_place **places, uint64_t place, int64_t stack);
+
+#endif
