@@ -10,11 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -25,9 +23,9 @@
 #include "rpistat/clock.h"
 #include "rpistat/proc.h"
 
-/* What the child may still touch behind its last look at its memory, and Linux's error of counting
- * it. */
-#define EXEC_BYTES (512 * 1024)
+/* Memory that the child may still touch after it has reported its own, and the error of Linux's
+ * counter. */
+#define EXEC_BYTES (1024 * 1024)
 
 /* What the child says just before its exec. */
 struct start {
@@ -88,37 +86,6 @@ static _Noreturn void child_main(int wait_fd, int report_fd, char *const argv[],
     _exit(number == ENOENT || number == ENOTDIR ? 127 : 126);
 }
 
-/* Does a text, or the place of its pointer, lie in that memory? */
-static int lies_in(uintptr_t start, uintptr_t end, char *const text[])
-{
-    for (; *text; text++)
-        if (((uintptr_t)text >= start && (uintptr_t)text < end) ||
-            ((uintptr_t)*text >= start && (uintptr_t)*text < end))
-            return 1;
-    return 0;
-}
-
-/*
- * Keep the heap out of the child, or let it into children again. Linux counts what a process had
- * resident before its exec as its peak memory, and the heap was most of that.
- *
- * SAFETY: the child must not touch the heap: it neither allocates nor looks symbols up (this room
- * and base are compiled without a PLT), and its arguments and environment are checked here.
- */
-static void advise_heap(char *const argv[], int advice)
-{
-    FILE *maps = fopen("/proc/self/maps", "re");
-    uintptr_t start, end;
-    char line[512];
-
-    while (maps && fgets(line, sizeof(line), maps))
-        if (strstr(line, "[heap]") && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &start, &end) == 2 &&
-            !lies_in(start, end, argv) && !lies_in(start, end, environ))
-            madvise((void *)start, end - start, advice);
-    if (maps)
-        fclose(maps);
-}
-
 int rps_workload_fork(struct rps_workload *ret, char *const argv[],
                       const struct rps_signals_before *before, struct rps_error *err)
 {
@@ -128,10 +95,7 @@ int rps_workload_fork(struct rps_workload *ret, char *const argv[],
 
     if (pipe2(release, O_CLOEXEC) < 0 || pipe2(status, O_CLOEXEC) < 0)
         goto fail;
-    advise_heap(argv, MADV_DONTFORK);
     pid = fork();
-    if (pid != 0)
-        advise_heap(argv, MADV_DOFORK);
     if (pid < 0)
         goto fail;
     if (pid == 0) {

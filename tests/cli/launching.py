@@ -311,13 +311,13 @@ def check_peak_memory():
         command = compiled(folder, "touch", TOUCH, "-static")
         expect(folder.call(*counting(), "-q", "-o", "none.data", "--", command), 0)
         assert "Peak memory: unknown" in report_of(folder, "none.data")
-        for kib in 1500, 2000, 6000:
+        for kib in 4000, 6000, 20000:
             expect(folder.call(*counting(), "-q", "--repeat", "2", "-o", "a.data", "--", command,
                                str(kib)), 0)
         store = sqlite3.connect(folder / "a.data")
         peaks = [row[0] for row in store.execute("SELECT memory_bytes >> 10 FROM run")]
         store.close()
-        for kib, peak in zip((1500, 1500, 2000, 2000, 6000, 6000), peaks):
+        for kib, peak in zip((4000, 4000, 6000, 6000, 20000, 20000), peaks):
             assert kib <= peak < kib + 1000, (kib, peak)
 
 
