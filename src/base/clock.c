@@ -10,11 +10,13 @@
 static int64_t read_clock(clockid_t clock)
 {
     struct timespec now = {0};
+    int64_t seconds;
 
     clock_gettime(clock, &now); /* cannot fail: the clocks below exist on every Linux */
-    if (now.tv_sec >= INT64_MAX / RPS_NS_PER_S || now.tv_sec <= -INT64_MAX / RPS_NS_PER_S)
-        return now.tv_sec < 0 ? -INT64_MAX : INT64_MAX;
-    return now.tv_sec * RPS_NS_PER_S + now.tv_nsec;
+    seconds = now.tv_sec;
+    if (seconds >= INT64_MAX / RPS_NS_PER_S || seconds <= -INT64_MAX / RPS_NS_PER_S)
+        return seconds < 0 ? -INT64_MAX : INT64_MAX;
+    return seconds * RPS_NS_PER_S + now.tv_nsec;
 }
 
 int64_t rps_clock_monotonic_ns(void)

@@ -6,6 +6,7 @@
  * set, the time in which it was there, which gauges that are always there share. A metric divides
  * the one by the other: the mean over time, and over CPUs where these are added up.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -168,8 +169,8 @@ static int add_cpu_use(struct rps_import_builder *builder, struct rps_error *err
     snprintf(event->role, sizeof(event->role), "%s", plan->clock.role);
     if (rps_plan_metric(plan, RPS_COLLECT_CPU_USE) >= 0)
         return 0;
-    snprintf(text, sizeof(text), RPS_COLLECT_CPU_USE "=100 * %s / (seconds * %ld)", event->name,
-             RPS_NS_PER_S);
+    snprintf(text, sizeof(text), RPS_COLLECT_CPU_USE "=100 * %s / (seconds * %" PRId64 ")",
+             event->name, RPS_NS_PER_S);
     if (rps_plan_add_formula(plan, text, err) < 0)
         return RPS_FAILED;
     metric = &plan->metric[plan->metric_count - 1];
