@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "maps.h"
 #include "rpistat/clock.h"
 
 /* Places that are kept; a later one replaces another with the same remainder. */

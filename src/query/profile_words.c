@@ -605,6 +605,10 @@ static void name_off_cpu(const struct rps_profile *profile, int label, char *ret
         snprintf(ret, size, "waiting for a CPU");
         return;
     }
+    if (sleep == RPS_SLEEP_LOCK) { /* its words are too long for a name */
+        snprintf(ret, size, "waiting for locks or threads");
+        return;
+    }
     length = (int)strcspn(rps_sleep_words[sleep], "("); /* without the explanation */
     while (length > 0 && rps_sleep_words[sleep][length - 1] == ' ')
         length--;

@@ -163,7 +163,7 @@ def test_phases():
     assert "waits for a CPU in 80 % of its runnable time" in text and "uses 100 MiB" in text and "uses 10.0 MiB" in text, text
     record("starved.data", "phase work 2s\nphase starved 8s wait=99.5%\nphase work 2s\n")
     assert "B (waiting for a CPU) 8.0 s" in report("starved.data"), report("starved.data")
-    assert "B (asleep in locks, or waiting for threads) 8.0 s" in report("locked.data"), report("locked.data")
+    assert "B (waiting for locks or threads) 8.0 s" in report("locked.data"), report("locked.data")
     text = words(expect(FOLDER.call("phases", "-i", "locked.data"), 0).stdout)
     assert "sleeps in locks" in text and "uses" not in text, text
 
