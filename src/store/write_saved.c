@@ -218,6 +218,7 @@ void rps_writer_leave_connection(struct rps_writer *writer)
     static struct rps_writer left __attribute__((used));
 
     left = *writer;
+    (void)left;
     writer->statements = (struct rps_write_statements){0};
     memset(writer->system.insert, 0, sizeof(writer->system.insert));
     writer->downsample = NULL;
