@@ -69,6 +69,7 @@ struct rps_writer_status {
     uint64_t file_bytes; /* of the store's file, which grows when its log is copied into it */
     uint64_t size_bytes; /* of the store's files */
     int failing;         /* 1 while writes are being retried */
+    int is_empty;        /* 1: the file that is written now has no period of the run */
     int is_damaged;   /* 1: the store was damaged meanwhile, and the run goes on in another file */
     int64_t run_id;   /* its number in the file that is written now; 0: it is in no file */
     const char *file; /* that is written now: the store, or the file that the run goes on in; valid

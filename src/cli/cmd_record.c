@@ -421,7 +421,8 @@ static int finish_store(struct rps_recording *r, enum rps_loop_end end, int fail
     if (rc == 0 && !r->no_report)
         keep_estimates(r);
     rps_registry_end(&r->registry);
-    if (r->samples.self && run->run_id > 0 && !(status.is_damaged && status.failing))
+    if (r->samples.self && run->run_id > 0 &&
+        !(status.is_damaged && (status.failing || status.is_empty)))
         name_code(r);
     return rc;
 }

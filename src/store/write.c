@@ -489,6 +489,7 @@ void rps_writer_status(struct rps_writer *writer, struct rps_writer_status *ret)
         .dropped = writer->dropped,
         .failing = writer->failing || writer->broken,
         .is_damaged = writer->loss > RPS_WRITER_LOSS_RUN,
+        .is_empty = writer->committed == writer->committed_before,
         .run_id = writer->run_id,
         .file = rps_writer_file(writer),
     };

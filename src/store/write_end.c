@@ -114,7 +114,10 @@ static int tell_place(const struct rps_writer *writer, struct rps_error *err)
                              writer->path);
     return rps_error_set(
         err, RPS_FAILED, "%s %s during the recording, which %s %s", writer->path, writer->why_saved,
-        writer->loss > RPS_WRITER_LOSS_RUN ? "goes on in" : "is saved as", writer->saved_path);
+        writer->loss <= RPS_WRITER_LOSS_RUN             ? "is saved as"
+        : writer->committed == writer->committed_before ? "is lost but for the run in"
+                                                        : "goes on in",
+        writer->saved_path);
 }
 
 /* Write the end of the run, and say what did not get into the store. *ret_code: what SQLite says of

@@ -9,6 +9,7 @@
 #include "writer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "database.h"
 #include "make.h"
 #include "rpistat/fault.h"
+#include "rpistat/random.h"
 #include "rpistat/rights.h"
 
 /* Why a run goes on in a new file without its rows, and what fills the time before. */
@@ -28,6 +30,9 @@ static const struct {
     [RPS_WRITER_LOSS_MEMORY] = {"lost the content of its -shm file",
                                 "until here the run was recorded into another file"},
 };
+
+/* Names of a new file that are tried, when somebody else has made files of them. */
+#define NAMES_MAX 3
 
 struct copying {
     sqlite3 *from;
@@ -110,17 +115,23 @@ static char *make_file(struct rps_writer *writer, bool copy, const char *why)
 {
     struct copying copying = {.from = writer->db};
     struct rps_error err;
-    int result;
+    uint64_t unforeseen = 0;
+    int result = 1;
 
-    if (asprintf(&copying.path, "%s.saved-%.8s", writer->path, writer->run.uuid) < 0) {
-        tell_failure(writer, why, strerror(ENOMEM));
-        return NULL;
+    /* the store has the run's ID: its reader may have made a file of the first name */
+    for (int i = 0; i < NAMES_MAX && result > 0; i++) {
+        free(copying.path);
+        if (asprintf(&copying.path, i == 0 ? "%s.saved-%.8s" : "%s.saved-%.8s-%" PRIx64,
+                     writer->path, writer->run.uuid, unforeseen) < 0) {
+            tell_failure(writer, why, strerror(ENOMEM));
+            return NULL;
+        }
+        result = rps_database_make(copying.path, writer->mode,
+                                   copy ? fill_copy : rps_database_fill_store,
+                                   copy ? (void *)&copying : copying.path, &err);
+        if (result > 0 && rps_random_bytes(&unforeseen, sizeof(unforeseen), &err) < 0)
+            break;
     }
-    if (copy)
-        result = rps_database_make(copying.path, writer->mode, fill_copy, &copying, &err);
-    else
-        result = rps_database_make(copying.path, writer->mode, rps_database_fill_store,
-                                   copying.path, &err);
     if (result == 0)
         return copying.path;
     tell_failure(writer, why, result > 0 ? strerror(EEXIST) : err.message);
@@ -132,10 +143,12 @@ static int save_beside(struct rps_writer *writer, bool copy, const char *why)
 {
     char *path = make_file(writer, copy, why), kept[512] = "";
     int64_t run_id = writer->run_id;
+    bool is_whole;
     int code;
 
     if (!path)
         return SQLITE_CANTOPEN;
+    is_whole = rps_writer_is_whole(writer);
     code = go_on_in(writer, path, !copy);
     if (code != SQLITE_OK) {
         tell_failure(writer, why, rps_database_reason(NULL, code));
@@ -146,10 +159,13 @@ static int save_beside(struct rps_writer *writer, bool copy, const char *why)
         return code;
     }
     writer->why_saved = why;
-    if (writer->loss > RPS_WRITER_LOSS_RUN)
-        rps_writer_describe_kept(writer, run_id, kept, sizeof(kept));
-    rps_writer_notice(writer, "%s %s while it is recorded into: the recording goes on in %s%s",
-                      writer->path, why, path, copy ? ", with all that the store held" : kept);
+    if (!copy && writer->loss > RPS_WRITER_LOSS_RUN)
+        rps_writer_describe_kept(writer, run_id, is_whole, kept, sizeof(kept));
+    rps_writer_notice(writer, "%s %s while it is recorded into: %s %s%s", writer->path, why,
+                      copy || !writer->stop || writer->ring.count > 0
+                          ? "the recording goes on in"
+                          : "the run without its periods is in",
+                      path, copy ? ", with all that the store held" : kept);
     return code;
 }
 
@@ -173,7 +189,9 @@ int rps_writer_save_copy(struct rps_writer *writer)
         return SQLITE_CANTOPEN; /* twice: there is an end to it */
     /* takes the log up into the file, wherever that is, as far as nobody else reads it */
     rps_writer_empty_log(writer);
-    return save(writer, true, "was deleted, moved or replaced");
+    return save(writer, true,
+                writer->loss == RPS_WRITER_LOSS_LOG ? "lost its -wal or -shm file"
+                                                    : "was deleted, moved or replaced");
 }
 
 int rps_writer_save_locked(struct rps_writer *writer)

@@ -16,6 +16,7 @@
 
 #include "database.h"
 #include "path_check.h"
+#include "rpistat/clock.h"
 #include "rpistat/rights.h"
 
 /* The log's format, in words: https://sqlite.org/fileformat2.html#the_write_ahead_log */
@@ -26,6 +27,9 @@
 
 /* Each start of a log adds 1 to its first salt: other programs do not do so more often meanwhile. */
 #define STARTS_MAX 1000
+
+/* The log is read so often: 4 MB at most, in some milliseconds. */
+#define CHECK_NS (10 * RPS_NS_PER_S)
 
 static void look_at_file(const struct rps_writer *writer, int i, struct stat *ret)
 {
@@ -45,8 +49,10 @@ int rps_writer_check_files(struct rps_writer *writer)
 
         look_at_file(writer, i, now);
         if (before.st_ino && !writer->save_failed &&
-            (now->st_ino != before.st_ino || now->st_dev != before.st_dev))
+            (now->st_ino != before.st_ino || now->st_dev != before.st_dev)) {
+            writer->loss = i > 0 ? RPS_WRITER_LOSS_LOG : RPS_WRITER_LOSS_NONE;
             return SQLITE_READONLY_DBMOVED;
+        }
         /* blocks: a file that was emptied and then written at its old end has a hole */
         if (i < 2 && (now->st_size < size || 2 * now->st_blocks < before.st_blocks))
             writer->shrunk |= 1u << i;
@@ -115,10 +121,14 @@ static int on_commit(void *context, sqlite3 *db, const char *name, int frames)
     if (frames < writer->frames)
         writer->frames_moved = 0; /* it was started over */
     writer->frames = frames;
+    if (frames < writer->frames_moved + writer->frames_max &&
+        rps_clock_monotonic_ns() - writer->checked_ns < CHECK_NS)
+        return SQLITE_OK;
+    writer->log_code = check_log(writer);
+    writer->checked_ns = rps_clock_monotonic_ns();
     if (frames < writer->frames_moved + writer->frames_max)
         return SQLITE_OK;
     writer->frames_moved = frames;
-    writer->log_code = check_log(writer);
     if (writer->log_code == SQLITE_OK)
         sqlite3_wal_checkpoint_v2(db, name, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     return SQLITE_OK;
@@ -134,6 +144,7 @@ void rps_writer_watch_files(struct rps_writer *writer)
     writer->frame_bytes = (int)(FRAME_HEAD * sizeof(uint32_t)) + (int)page_bytes;
     writer->frames = writer->frames_moved = writer->log_code = 0;
     writer->shrunk = 0;
+    writer->checked_ns = rps_clock_monotonic_ns();
     sqlite3_file_control(writer->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &writer->log);
     rps_database_ask(writer->db, &pages, "PRAGMA wal_autocheckpoint", "");
     if (pages > 0) /* else our hook is there already */
@@ -232,14 +243,23 @@ int rps_writer_verify(struct rps_writer *writer)
     return code;
 }
 
-void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, char *ret,
-                              size_t size)
+bool rps_writer_is_whole(const struct rps_writer *writer)
+{
+    struct stat now;
+
+    return stat(writer->path, &now) == 0 && now.st_ino == writer->file[0].st_ino &&
+           now.st_size >= writer->file[0].st_size && now.st_size > 0 &&
+           check_log(writer) == SQLITE_OK;
+}
+
+void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, bool is_whole,
+                              char *ret, size_t size)
 {
     bool is_memory = writer->loss == RPS_WRITER_LOSS_MEMORY;
     int64_t runs, kept, before = (int64_t)writer->committed;
 
     /* this process cannot open the file again if its shared memory is broken */
-    if (is_memory && check_log(writer) == SQLITE_OK)
+    if (is_memory && is_whole)
         snprintf(ret, size, "; %s keeps the %" PRId64 " periods before", writer->path, before);
     else if (is_memory)
         snprintf(ret, size, "; %s may have lost some of the %" PRId64 " periods before",

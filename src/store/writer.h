@@ -59,6 +59,7 @@ struct rps_write_row {
 enum rps_writer_loss {
     RPS_WRITER_LOSS_NONE,
     RPS_WRITER_LOSS_RUN,    /* its rows were deleted */
+    RPS_WRITER_LOSS_LOG,    /* the store's -wal or -shm file was deleted; nothing else is lost */
     RPS_WRITER_LOSS_DAMAGE, /* of the store */
     RPS_WRITER_LOSS_MEMORY, /* the store's shared memory; the connection was left */
 };
@@ -95,6 +96,7 @@ struct rps_writer {
     int frame_bytes, frames;     /* of the log after the last commit; 0: unknown */
     int frames_moved;            /* of these, when the log was last moved into the file */
     int frames_max;              /* how many more move it again */
+    int64_t checked_ns;          /* clock: when the log was read */
     int log_code;                /* what the check before that found */
     uint64_t committed_before;   /* of `committed`: periods that the saved file does not hold */
     int64_t run_id;              /* 0: the run is not in a store */
@@ -244,8 +246,12 @@ bool rps_writer_is_lost(int code);
 void rps_writer_empty_log(struct rps_writer *writer);
 
 /* Describe what the store at writer->path still holds, for the end of a sentence. */
-void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, char *ret,
-                              size_t size);
+void rps_writer_describe_kept(const struct rps_writer *writer, int64_t run_id, bool is_whole,
+                              char *ret, size_t size);
+
+/* Do the store's files still have what the last commit left there, by their sizes and by the log's
+ * checksums? Ask before the run goes on in another file. */
+bool rps_writer_is_whole(const struct rps_writer *writer);
 
 /*
  * Go on in a new file beside the store: a copy of all that the store holds when its file was moved,

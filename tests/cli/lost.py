@@ -164,8 +164,11 @@ def test_log_overwritten():
     with Folder() as folder, Recording(folder) as recording:
         overwrite("-wal")(recording)
         status, said = recording.end()
-        assert status == STATUS and "goes on in st.data.saved-" in said, (status, said)
+        assert status == STATUS and "st.data.saved-" in said, (status, said)
         assert len(recording.saved()) == 1
+        has_periods = query(recording.saved()[0], "SELECT count(*) > 0 FROM period") == [(1,)]
+        assert ("goes on in" in said) == has_periods, said
+        expect(folder.call("check", "-i", recording.saved()[0]), 0)
         assert query(recording.store, "PRAGMA integrity_check") == [("ok",)]
         assert query(recording.store, "SELECT label FROM run")[0] == ("good",)
 
@@ -184,8 +187,11 @@ def beside_deleted(end):
         delete(end)(recording)
         wait_until("the saved file", recording.saved)
         status, said = recording.end()
-        assert status == 1 and "with all that the store held" in said, (status, said)
+        assert status == STATUS and "with all that the store held" in said, (status, said)
+        assert "moved or replaced" not in said, said
         name = expect_saved(recording, 0)
+        runs = json.loads(expect(folder.call("runs", "-i", "st.data", "--format", "json"), 0).stdout)["runs"]
+        assert [run["state"] for run in runs] == ["complete", "interrupted"], runs
         assert query(name, "SELECT label FROM run")[0] == ("good",)
         assert query(name, "SELECT count(*) FROM gap") == [(0,)]
 
@@ -216,6 +222,30 @@ def test_memory_emptied():
         first = query(name, "SELECT min(period) FROM period")[0][0]
         assert kept - 1 <= first <= kept, (kept, first)  # one may be in both
         expect(folder.call("check", "-i", "st.data"), 0)
+
+
+def test_all_emptied():
+    """all three files are emptied: nothing is said to be kept"""
+    with Folder() as folder, Recording(folder) as recording:
+        for end in "", "-wal", "-shm":
+            empty(end)(recording)
+        wait_until("the saved file", recording.saved)
+        status, said = recording.end()
+        assert status == STATUS and "goes on in st.data.saved-" in said, (status, said)
+        assert "st.data keeps" not in said, said
+        expect_saved(recording, 1)
+
+
+def test_name_taken():
+    """another program has made the file that the recording would go on in: it gets another name"""
+    with Folder() as folder, Recording(folder) as recording:
+        uuid, = query(recording.store, "SELECT uuid FROM run ORDER BY run_id DESC LIMIT 1")[0]
+        folder.write("st.data.saved-" + uuid[:8], "mine")
+        empty("")(recording)
+        wait_until("the saved file", lambda: glob.glob(recording.store + ".saved-????????-*[0-9a-f]"))
+        status, said = recording.end()
+        assert status == STATUS and "goes on in st.data.saved-" in said, (status, said)
+        assert folder.read("st.data.saved-" + uuid[:8]) in ("mine", b"mine")
 
 
 def test_memory_emptied_at_the_end():
@@ -319,5 +349,5 @@ def test_no_false_alarm():
 if __name__ == "__main__":
     tap.main([test_store_emptied, test_store_halved, test_log_emptied, test_log_halved,
               test_log_overwritten, test_store_overwritten, test_log_deleted, test_memory_deleted,
-              test_memory_emptied, test_memory_emptied_at_the_end, test_memory_emptied_twice,
+              test_memory_emptied, test_all_emptied, test_name_taken, test_memory_emptied_at_the_end, test_memory_emptied_twice,
               test_reader, test_watch, test_kill, test_no_false_alarm])
